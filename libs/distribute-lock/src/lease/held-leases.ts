@@ -1,0 +1,23 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+import type { Lease } from './lease.js';
+
+/** One lease of a call chain, and those that it runs inside. */
+interface Held {
+  readonly lease: Lease;
+  readonly outer: Held | undefined;
+}
+
+const chain = new AsyncLocalStorage<Held | undefined>();
+
+/** Runs `work` as the holder of `lease`: {@link currentLease} finds it from anywhere inside. */
+export function runHolding<T>(lease: Lease, work: () => T): T {
+  return chain.run({ lease, outer: chain.getStore() }, work);
+}
+
+/** The innermost lease of this call chain, or the innermost of `key`. */
+export function currentLease(key?: string): Lease | undefined {
+  let held = chain.getStore();
+  while (held !== undefined && key !== undefined && held.lease.key !== key) held = held.outer;
+  return held?.lease;
+}

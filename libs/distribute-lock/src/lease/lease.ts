@@ -1,0 +1,29 @@
+import type { Duration } from '../options/lock-options.js';
+
+/**
+ * The time-limited right to a lock, as the code that holds it sees it.
+ *
+ * It promises exclusion only while `isHeld()`; a process that was stopped may find out late, so a protected resource
+ * should reject a `fencingToken` smaller than the largest it has seen.
+ * @public
+ */
+export interface Lease extends AsyncDisposable {
+  /** The key as it was asked for. */
+  readonly key: string;
+  /** Rises with every grant of the key; a safe integer. */
+  readonly fencingToken: number;
+  /** Aborts, with a `LeaseLostError` or `LockShutdownError` as reason, when the lease ends before it was released. */
+  readonly signal: AbortSignal;
+  /** Whether the lease is provably held at this very moment. */
+  isHeld(): boolean;
+  /** Milliseconds for which the lease is proven without another renewal; 0 when it is not held. */
+  remainingMs(): number;
+  /**
+   * Lengthens the lease to at least `ttl` from now, and makes that its ttl for later renewals; it never shortens it.
+   * @throws LeaseLostError when the lease is no longer held
+   * @throws LockUnavailableError when Redis did not confirm it; the lease is as it was
+   */
+  extend(ttl?: Duration): Promise<void>;
+  /** Gives the lock back. Harmless when it was given back or lost before; never rejects. */
+  release(): Promise<void>;
+}

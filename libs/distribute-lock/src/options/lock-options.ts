@@ -1,0 +1,64 @@
+/**
+ * A length of time: whole milliseconds, or a string such as `'500ms'`, `'10s'`, `'2m'`.
+ * @public
+ */
+export type Duration = number | string;
+
+/** How one lock behaves; every field can be set for the module, in the decorator and for a call, the nearest wins. @public */
+export interface LockOptions {
+  /**
+   * How long a *crashed* holder blocks the others; at least 50 ms. While the work runs, the lease is renewed at a third of it.
+   * @defaultValue `'30s'`
+   */
+  readonly ttl?: Duration;
+  /**
+   * How long to wait when somebody else holds the lock. 0 fails at once.
+   * @defaultValue `0`
+   */
+  readonly wait?: Duration;
+  /**
+   * Whether the lease is renewed while the work runs. Without renewal `ttl` is the hard end of the lease.
+   * @defaultValue `true`
+   */
+  readonly renew?: boolean;
+  /**
+   * How long a lease may be held in all; renewal ends there, and the lease is lost when its ttl runs out.
+   * @defaultValue no limit
+   */
+  readonly maxHold?: Duration;
+  /**
+   * How long the key stays taken at least, also when the work ends earlier (cron jobs on hosts with skewed clocks).
+   * @defaultValue `0`
+   */
+  readonly minHold?: Duration;
+  /**
+   * Who comes next among waiters: `'process'` serves processes in turn and each process its own callers in order,
+   * `'strict'` serves all callers of all processes in one order, at the price of one command a hand-over.
+   * @defaultValue `'process'`
+   */
+  readonly fair?: 'process' | 'strict';
+  /**
+   * What a lost lease does to `withLock` and decorated methods: `'signal'` only aborts `lease.signal`,
+   * `'throw'` also makes the call end with `LeaseLostError` once the work has ended.
+   * @defaultValue `'signal'`
+   */
+  readonly onLost?: 'signal' | 'throw';
+}
+
+/** Options of one call of `LockService`. @public */
+export interface AcquireOptions extends LockOptions {
+  /** Ends the wait when it aborts, with a `LockAbortedError`. It does not end a lease that is already held. */
+  readonly signal?: AbortSignal;
+}
+
+/** Every lock option with its value, checked; all times in whole milliseconds. @internal */
+export interface ResolvedLockOptions {
+  readonly ttlMs: number;
+  readonly waitMs: number;
+  readonly renew: boolean;
+  /** `Infinity` when there is no limit. */
+  readonly maxHoldMs: number;
+  readonly minHoldMs: number;
+  readonly fair: 'process' | 'strict';
+  readonly onLost: 'signal' | 'throw';
+}

@@ -1,0 +1,21 @@
+import { randomBytes } from 'node:crypto';
+
+/** Names this process towards the others: 128 random bits, base64url. */
+export type ProcessId = string;
+
+export const newProcessId = (): ProcessId => randomBytes(16).toString('base64url');
+
+/**
+ * Mints owner tokens `<process id>:<sequence>`, one per attempt and never used again,
+ * so that a late command of one attempt cannot touch the next.
+ */
+export class OwnerTokens {
+  private sequence = 0;
+
+  constructor(readonly processId: ProcessId = newProcessId()) {}
+
+  next(): string {
+    this.sequence += 1;
+    return `${this.processId}:${this.sequence}`;
+  }
+}

@@ -1,0 +1,102 @@
+/** Asks for the lock `key` in the name of `ownerToken`. @public */
+export interface AcquireRequest {
+  readonly key: string;
+  readonly ownerToken: string;
+  /** How long the lease lives without renewal, whole milliseconds. */
+  readonly ttlMs: number;
+  /** Whether to be queued, and woken by a message, when somebody else has the lock. */
+  readonly wait: boolean;
+  /** How many consecutive fencing tokens a grant brings. */
+  readonly block: number;
+}
+
+/** @public */
+export type AcquireAnswer =
+  | {
+      readonly outcome: 'granted';
+      /** First of the `block` fencing tokens. */
+      readonly fencingToken: number;
+      /** How many processes wait for the lock. */
+      readonly waiting: number;
+    }
+  | {
+      readonly outcome: 'queued' | 'busy';
+      /** What is left of the present lease in milliseconds; -1 when it has no end or none is known. */
+      readonly remainingMs: number;
+      /** The holder is not one of ours, so it will not send a message when it releases. */
+      readonly foreign: boolean;
+    };
+
+/** Gives the lock back, leaves its queue, or undoes an attempt: all three are one. @public */
+export interface ReleaseRequest {
+  readonly key: string;
+  readonly ownerToken: string;
+  /** The next attempt of this process, queued behind those that wait already. */
+  readonly next?: { readonly ownerToken: string; readonly ttlMs: number; readonly block: number };
+  /** Grant at once when the head of the queue belongs to the releasing process (strict fairness). */
+  readonly grantOwn?: { readonly ttlMs: number; readonly block: number };
+}
+
+/** @public */
+export type ReleaseAnswer =
+  /** `free`: nobody waits. `passed`: another process has it. */
+  | { readonly outcome: 'free' | 'passed' }
+  /** The token did not hold the lock; nothing else was done. `resent`: the command may have been applied before, so this is no proof of a loss. */
+  | { readonly outcome: 'lost'; readonly resent: boolean }
+  /** `next` is queued; look again after `remainingMs` without a message. */
+  | { readonly outcome: 'queued'; readonly remainingMs: number }
+  /** `ownerToken`, a token of this process, holds the lock now. */
+  | {
+      readonly outcome: 'granted';
+      readonly ownerToken: string;
+      readonly fencingToken: number;
+      readonly waiting: number;
+    };
+
+/** @public */
+export interface RenewRequest {
+  readonly key: string;
+  readonly ownerToken: string;
+  readonly ttlMs: number;
+}
+
+/** How many processes wait, or `'lost'` when the token no longer holds the lock. @public */
+export type RenewAnswer = number | 'lost' | Error;
+
+/** What other processes tell this one. @public */
+export interface LockMessage {
+  /** `granted`: the lock was given to `ownerToken`, which must claim it by acquire. `contended`: somebody waits behind it. */
+  readonly type: 'granted' | 'contended';
+  readonly key: string;
+  readonly ownerToken: string;
+}
+
+/** What a store reports without being asked. @public */
+export interface LockStoreListener {
+  message(message: LockMessage): void;
+  /** Messages may have been missed: whoever waits should ask again. */
+  resubscribed(): void;
+}
+
+/**
+ * The port between the lock core and where locks live.
+ *
+ * Every command is idempotent by owner token, so it may be sent again. A command rejects with a `LockUnavailableError` when it is not
+ * known whether it took effect.
+ * @public
+ */
+export interface LockStore {
+  /** Opens connections and proves that the store answers. */
+  connect(): Promise<void>;
+  /**
+   * Delivers messages for owner tokens of `processId`. Resolves when messages can arrive, with `false` where they never will
+   * (the caller then asks again now and then).
+   */
+  subscribe(processId: string, listener: LockStoreListener): Promise<boolean>;
+  acquire(request: AcquireRequest): Promise<AcquireAnswer>;
+  release(request: ReleaseRequest): Promise<ReleaseAnswer>;
+  /** Lengthens leases, never shortens one; answers in the order of the requests. */
+  renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]>;
+  /** Closes what the store opened, and nothing else. */
+  close(): Promise<void>;
+}
