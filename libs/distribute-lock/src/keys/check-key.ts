@@ -1,0 +1,48 @@
+import { LockKeyError } from '../errors/lock-key.error.js';
+
+/** Longer keys are refused: a caller must not be able to fill Redis with names. */
+export const MAX_KEY_BYTES = 1024;
+
+/** No UTF-16 code unit takes more than 3 bytes in UTF-8, so shorter texts need no counting. */
+const SURELY_SHORT = Math.floor(MAX_KEY_BYTES / 3);
+
+/** Half a surrogate pair has no UTF-8 form: all of them would be written as one character, and so share one lock. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/**
+ * Says what is wrong with a finished key, or `undefined` when it can be used. Never repeats the key.
+ * @internal
+ */
+export function keyFault(key: unknown): string | undefined {
+  if (typeof key !== 'string') return `is ${kindOf(key)}, not a string`;
+  if (key === '') return 'is empty';
+  if (key.length > SURELY_SHORT && Buffer.byteLength(key) > MAX_KEY_BYTES) {
+    return `is longer than ${MAX_KEY_BYTES} bytes in UTF-8`;
+  }
+  return LONE_SURROGATE.test(key) ? 'contains half a surrogate pair' : undefined;
+}
+
+/**
+ * Refuses a key that cannot name a lock.
+ * @param method - what the message calls the caller, such as `LockService.withLock`
+ * @throws LockKeyError when the key is empty, not a string, not valid Unicode or over 1 KiB in UTF-8
+ * @internal
+ */
+export function checkKey(key: unknown, method: string): asserts key is string {
+  const fault = keyFault(key);
+  if (fault === undefined) return;
+  throw new LockKeyError(`The key given to ${method} ${fault}.`, {
+    method,
+    source: 'code',
+    ...(typeof key === 'string' ? { key } : undefined),
+  });
+}
+
+/** What a value is, in words that can stand in a message. Never the value. */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'undefined') return 'undefined';
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'not a finite number';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
