@@ -1,0 +1,43 @@
+#!/usr/bin/env node
+/**
+ * Compiles the Lua scripts into a TypeScript module, so that the library ships no assets.
+ *   usage: compile-lua.mjs [--check] [--lua FOLDER] [--out FILE]
+ * With --check nothing is written; the exit code is 1 when FILE is not what the scripts compile to.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { compileFolder } from './lua-compiler.mjs';
+
+const scripts = fileURLToPath(new URL('../libs/distribute-lock/src/scripts/', import.meta.url));
+const { values } = parseArgs({
+  options: {
+    check: { type: 'boolean', default: false },
+    lua: { type: 'string', default: `${scripts}lua` },
+    out: { type: 'string', default: `${scripts}generated/lua-scripts.ts` },
+  },
+});
+
+try {
+  const compiled = compileFolder(values.lua);
+  const shown = relative(process.cwd(), values.out);
+  if (!values.check) {
+    mkdirSync(dirname(values.out), { recursive: true });
+    writeFileSync(values.out, compiled);
+    console.log(`lua: wrote ${shown}`);
+  } else if (compiled !== current(values.out)) {
+    throw new Error(`${shown} is not what the scripts compile to: run \`npm run lua\``);
+  }
+} catch (error) {
+  console.error(`lua: ${error.message}`);
+  process.exitCode = 1;
+}
+
+function current(file) {
+  try {
+    return readFileSync(file, 'utf8').replace(/\r\n/g, '\n');
+  } catch {
+    return undefined;
+  }
+}
