@@ -1,0 +1,36 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { LockModule } from 'nestjs-distribute-lock';
+
+import { ClicksController } from '../clicks/clicks.controller.js';
+import { HealthController } from '../health/health.controller.js';
+import { HomeController } from '../home/home.controller.js';
+import { LedgerController } from '../ledger/ledger.controller.js';
+import { Ledger } from '../ledger/ledger.js';
+import { LedgerService } from '../ledger/ledger.service.js';
+import { OrdersController } from '../orders/orders.controller.js';
+import { OrdersService } from '../orders/orders.service.js';
+import { PostTestController } from '../post-test/post-test.controller.js';
+import { ReportsController } from '../reports/reports.controller.js';
+import { DemoSettings } from '../settings/demo-settings.js';
+import { WorkService } from '../work/work.service.js';
+
+/** One instance of the demo. */
+@Module({})
+export class AppModule {
+  static forRoot(settings: DemoSettings): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [LockModule.forRoot({ connection: settings.connection, prefix: settings.prefix })],
+      controllers: [
+        HomeController,
+        HealthController,
+        PostTestController,
+        ReportsController,
+        OrdersController,
+        ClicksController,
+        LedgerController,
+      ],
+      providers: [{ provide: DemoSettings, useValue: settings }, WorkService, OrdersService, Ledger, LedgerService],
+    };
+  }
+}

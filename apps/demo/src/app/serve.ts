@@ -1,0 +1,36 @@
+import { ConsoleLogger } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+
+import type { DemoSettings } from '../settings/demo-settings.js';
+import { AppModule } from './app.module.js';
+import { configureApp } from './configure-app.js';
+
+/** A running instance. */
+export interface ServedDemo {
+  readonly app: NestExpressApplication;
+  readonly port: number;
+}
+
+/** Boots one instance and listens. What goes wrong is thrown and not logged, so the caller can say it once and plainly. */
+export async function serve(settings: DemoSettings): Promise<ServedDemo> {
+  const logger = new ConsoleLogger({ prefix: settings.instance, logLevels: ['warn', 'error', 'fatal'] });
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.forRoot(settings), {
+    abortOnError: false,
+    autoFlushLogs: false,
+    bodyParser: false,
+    bufferLogs: true,
+    logger,
+  });
+  configureApp(app);
+  await app.listen(settings.port, settings.host);
+  app.flushLogs();
+  // Nest's own lines about modules and routes are held back above: here the locks are to be seen.
+  logger.setLogLevels(['log', 'warn', 'error', 'fatal']);
+  return { app, port: portOf(app) };
+}
+
+function portOf(app: NestExpressApplication): number {
+  const address: unknown = app.getHttpServer().address();
+  return (address as { port: number }).port;
+}

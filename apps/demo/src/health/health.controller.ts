@@ -1,0 +1,31 @@
+import { Controller, Get } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
+
+import { DemoSettings } from '../settings/demo-settings.js';
+
+/** Answer of `GET /health`. */
+export class Health {
+  @ApiProperty({ type: String, example: 'ok' })
+  readonly status!: string;
+
+  @ApiProperty({ type: String, example: 'A' })
+  readonly instance!: string;
+
+  @ApiProperty({ type: String, enum: ['redis', 'memory'] })
+  readonly locks!: 'redis' | 'memory';
+}
+
+@ApiTags('health')
+@Controller('health')
+export class HealthController {
+  constructor(private readonly settings: DemoSettings) {}
+
+  /** Does not ask Redis: an instance that Redis cannot serve right now is alive, and a restart would not help it. */
+  @Get()
+  @ApiOperation({ summary: 'Whether the instance is alive' })
+  @ApiOkResponse({ type: Health })
+  health(): Health {
+    const { instance, connection } = this.settings;
+    return { status: 'ok', instance, locks: connection === 'memory' ? 'memory' : 'redis' };
+  }
+}

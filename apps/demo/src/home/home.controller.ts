@@ -1,0 +1,17 @@
+import { Controller, Get, Header } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+
+import { DemoSettings } from '../settings/demo-settings.js';
+import { homePage } from './home-page.js';
+
+@ApiExcludeController()
+@Controller()
+export class HomeController {
+  constructor(private readonly settings: DemoSettings) {}
+
+  @Get()
+  @Header('content-type', 'text/html; charset=utf-8')
+  home(): string {
+    return homePage(this.settings.instance);
+  }
+}

@@ -1,0 +1,27 @@
+import 'reflect-metadata';
+
+import { serve } from './app/serve.js';
+import { hasParent, tellParent, whenParentIsGone } from './process/parent.js';
+import { demoSettings } from './settings/demo-settings.js';
+import { startFailure } from './settings/start-failure.js';
+
+/** Far above what an orderly shutdown takes. */
+const LAST_RESORT_MS = 10_000;
+
+whenParentIsGone(() => {
+  // The same way out as Ctrl-C: once Nest listens to signals it shuts down in order, before that the process just ends.
+  process.kill(process.pid, 'SIGTERM');
+  setTimeout(() => process.exit(1), LAST_RESORT_MS).unref();
+});
+
+try {
+  const settings = demoSettings(process.env);
+  const { port } = await serve(settings);
+  await tellParent({ type: 'ready', ready: { port } });
+  if (!hasParent()) console.log(`Listening on port ${port}, Swagger UI is at /docs`);
+} catch (error) {
+  const message = startFailure(error, process.env);
+  await tellParent({ type: 'failed', message });
+  if (!hasParent()) console.error(message);
+  process.exit(1);
+}

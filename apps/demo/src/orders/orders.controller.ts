@@ -1,0 +1,27 @@
+import { Body, Controller, Param, ParseIntPipe, Post } from '@nestjs/common';
+import {
+  ApiConflictResponse,
+  ApiCreatedResponse,
+  ApiOperation,
+  ApiTags,
+  ApiUnprocessableEntityResponse,
+} from '@nestjs/swagger';
+
+import { WorkDone } from '../work/work-done.js';
+import { OrdersService } from './orders.service.js';
+import { SettleOrderDto } from './settle-order.dto.js';
+
+@ApiTags('orders')
+@Controller('orders')
+export class OrdersController {
+  constructor(private readonly orders: OrdersService) {}
+
+  @Post(':id/settle')
+  @ApiOperation({ summary: 'Calls a locked service method; this handler itself carries no lock' })
+  @ApiCreatedResponse({ type: WorkDone })
+  @ApiConflictResponse({ description: 'Somebody else settles this order' })
+  @ApiUnprocessableEntityResponse({ description: 'The payment was declined; the lock is free again' })
+  async settle(@Param('id', ParseIntPipe) id: number, @Body() body: SettleOrderDto): Promise<WorkDone> {
+    return this.orders.settle(id, body);
+  }
+}

@@ -1,0 +1,24 @@
+import { Body, Controller, Param, ParseIntPipe, Post } from '@nestjs/common';
+import { ApiConflictResponse, ApiCreatedResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { LockService } from 'nestjs-distribute-lock';
+
+import { WorkDone } from '../work/work-done.js';
+import { WorkDto } from '../work/work.dto.js';
+import { WorkService } from '../work/work.service.js';
+
+@ApiTags('reports')
+@Controller('reports')
+export class ReportsController {
+  constructor(
+    private readonly locks: LockService,
+    private readonly work: WorkService,
+  ) {}
+
+  @Post(':id')
+  @ApiOperation({ summary: 'Locks by hand with LockService; without a decorator a busy lock still answers 409' })
+  @ApiCreatedResponse({ type: WorkDone })
+  @ApiConflictResponse({ description: 'Somebody else makes this report' })
+  async makeReport(@Param('id', ParseIntPipe) id: number, @Body() body: WorkDto): Promise<WorkDone> {
+    return this.locks.withLock(`report:${id}`, { ttl: '10s' }, (lease) => this.work.run(lease, body.workMs));
+  }
+}

@@ -1,0 +1,13 @@
+import { ApiProperty } from '@nestjs/swagger';
+
+/** What a locked piece of work tells about itself. */
+export class WorkDone {
+  @ApiProperty({ type: String, description: 'The process that did the work', example: 'A' })
+  readonly instance!: string;
+
+  @ApiProperty({ type: Number, description: 'Rises with every grant of the lock' })
+  readonly fencingToken!: number;
+
+  @ApiProperty({ type: Number, description: 'Milliseconds spent under the lock' })
+  readonly heldMs!: number;
+}

@@ -1,0 +1,14 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
+
+import { LONGEST_WORK_MS } from '../settings/demo-settings.js';
+
+/** For how long the request pretends to work. */
+export class WorkDto {
+  @ApiPropertyOptional({ type: Number, minimum: 0, maximum: LONGEST_WORK_MS, example: 3000 })
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(LONGEST_WORK_MS)
+  workMs?: number;
+}
