@@ -1,0 +1,61 @@
+import type { Socket } from 'node:net';
+import { FaultyLane, type Direction, type Faults } from './faulty-lane.js';
+
+/** One client's connection and the proxy's own to the server. */
+export class ProxiedConnection {
+  private readonly lanes: Record<Direction, FaultyLane>;
+  private swallowed: (() => void) | undefined;
+
+  constructor(
+    private readonly client: Socket,
+    private readonly server: Socket,
+    private readonly faults: Faults,
+    private readonly closed: () => void,
+  ) {
+    this.lanes = {
+      toServer: new FaultyLane(server, faults, 'toServer'),
+      toClient: new FaultyLane(client, faults, 'toClient'),
+    };
+    client.on('data', (chunk) => this.request(chunk));
+    server.on('data', (chunk) => this.reply(chunk));
+    this.endsWith(client, 'toServer');
+    this.endsWith(server, 'toClient');
+  }
+
+  /** Breaks it off as a crash or a firewall does. */
+  reset(): void {
+    for (const lane of Object.values(this.lanes)) lane.stop();
+    this.client.resetAndDestroy();
+    this.server.resetAndDestroy();
+    this.closed();
+  }
+
+  resume(): void {
+    for (const lane of Object.values(this.lanes)) lane.drain();
+  }
+
+  private request(chunk: Buffer): void {
+    const { swallow } = this.faults;
+    if (swallow?.request.test(chunk.toString('latin1')) === true) {
+      this.faults.swallow = undefined;
+      this.swallowed = swallow.swallowed;
+    }
+    this.lanes.toServer.push(chunk);
+  }
+
+  private reply(chunk: Buffer): void {
+    if (this.swallowed === undefined) return this.lanes.toClient.push(chunk);
+    this.reset();
+    this.swallowed();
+  }
+
+  /** The end of one side passes to the other as bytes do: late when delayed, not at all when held. */
+  private endsWith(side: Socket, towards: Direction): void {
+    side.setNoDelay(true);
+    side.on('error', () => {}); // 'close' follows
+    side.on('close', () => {
+      this.lanes[towards].push(undefined);
+      if (this.client.destroyed && this.server.destroyed) this.closed();
+    });
+  }
+}

@@ -1,0 +1,15 @@
+import '../../tools/typescript-loader.mjs';
+
+/** Before the first spec: finds or starts the Redis of the tests, and tells the workers where it is. */
+export default async function setUp() {
+  const { obtainTestRedis } = await import('./redis-source.ts');
+  const startedAt = performance.now();
+  const redis = await obtainTestRedis();
+  process.env.TEST_REDIS_URL = redis.url;
+  globalThis.testRedis = redis;
+  for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]]) {
+    process.once(signal, () => void redis.stop().finally(() => process.exit(code)));
+  }
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  process.stderr.write(`tests: Redis is ${redis.origin} (${seconds} s)\n`);
+}

@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { eventually } from './eventually.js';
+import { startProcess } from './second-process.js';
+
+const SCRIPT = new URL('./second-process.child.ts', import.meta.url);
+type Heard = { ready: { pid: number; greeting: string }; answer: string; started: number };
+type Told = { question: string; start: undefined };
+
+describe('startProcess', () => {
+  it('runs TypeScript in another process and talks with it', async () => {
+    const child = startProcess<Heard, Told>(SCRIPT, { GREETING: 'hello' });
+
+    const ready = await child.once('ready');
+    child.send('question', 'who are you?');
+
+    expect(ready).toEqual({ pid: child.pid, greeting: 'hello' });
+    expect(await child.once('answer')).toBe('WHO ARE YOU?');
+    expect(child.pid).not.toBe(process.pid);
+  });
+
+  it('keeps what comes while nobody listens', async () => {
+    const child = startProcess<Heard, Told>(SCRIPT);
+    await eventually(() => expect(child.output).toContain('said ready'), 15_000);
+
+    expect((await child.once('ready')).pid).toBe(child.pid);
+  });
+
+  it('tells how the process ended instead of waiting for a message that never comes', async () => {
+    const child = startProcess<Heard, Told>(SCRIPT);
+    await child.once('ready');
+
+    const answer = expect(child.once('answer')).rejects.toThrow('SIGKILL');
+
+    expect(await child.kill()).toEqual({ code: null, signal: 'SIGKILL' });
+    await answer;
+  });
+
+  it('ends a stopped process by SIGTERM too', async () => {
+    const child = startProcess<Heard, Told>(SCRIPT);
+    await child.once('ready');
+
+    child.pause();
+
+    expect(await child.kill('SIGTERM')).toEqual({ code: null, signal: 'SIGTERM' });
+  });
+
+  it('leaves nothing behind when the process that started it is killed, not even a stopped child', async () => {
+    const child = startProcess<Heard, Told>(SCRIPT);
+    await child.once('ready');
+    child.send('start', undefined);
+    const grandchild = await child.once('started');
+
+    await child.kill('SIGKILL');
+
+    await eventually(async () => expect(await isGone(grandchild)).toBe(true));
+  });
+});
+
+/** Gone or a zombie: in a container nobody may collect the orphans. */
+async function isGone(pid: number): Promise<boolean> {
+  const state = await promisify(execFile)('ps', ['-o', 'stat=', '-p', String(pid)]).then(
+    ({ stdout }) => stdout.trim(),
+    () => '',
+  );
+  return state === '' || state.startsWith('Z');
+}

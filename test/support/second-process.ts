@@ -1,0 +1,68 @@
+import { fork } from 'node:child_process';
+import { EventEmitter } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Child } from './child.js';
+import { within } from './eventually.js';
+
+/** What passes over the channel: the name of a message and what belongs to it. */
+export type Messages = Record<string, unknown>;
+
+const LOADER = new URL('../../tools/typescript-loader.mjs', import.meta.url);
+
+/**
+ * Runs a script (.ts or .mjs) in a process of its own; there `parentProcess()` is the other end. It ends with the spec file at the
+ * latest, and when the channel closes.
+ */
+export function startProcess<Heard extends Messages = Messages, Told extends Messages = Messages>(
+  script: URL | string,
+  env: NodeJS.ProcessEnv = {},
+): SecondProcess<Heard, Told> {
+  return new SecondProcess(script, env);
+}
+
+export class SecondProcess<Heard extends Messages = Messages, Told extends Messages = Messages> extends Child {
+  private readonly heard = new EventEmitter();
+  /** Messages that came before somebody asked for them. */
+  private readonly early: { name: string; data: unknown }[] = [];
+  private readonly channel;
+
+  constructor(script: URL | string, env: NodeJS.ProcessEnv) {
+    const channel = fork(script instanceof URL ? fileURLToPath(script) : script, {
+      env: { ...process.env, ...env },
+      execArgv: ['--import', LOADER.href, '--disable-warning=ExperimentalWarning'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    super(channel);
+    this.channel = channel;
+    channel.on('message', (message) => {
+      const { name, data } = message as { name: string; data: unknown };
+      if (!this.heard.emit(name, data)) this.early.push({ name, data });
+    });
+  }
+
+  send<Name extends keyof Told & string>(name: Name, data: Told[Name]): void {
+    this.channel.send({ name, data });
+  }
+
+  /** Calls `listener` for every message of that name from now on, and for those that came before. */
+  on<Name extends keyof Heard & string>(name: Name, listener: (data: Heard[Name]) => void): void {
+    this.heard.on(name, listener);
+    for (let early = this.takeEarly(name); early !== undefined; early = this.takeEarly(name)) listener(early.data as Heard[Name]);
+  }
+
+  /** The next message of that name, also one that came before; rejects when the process ends without it. */
+  async once<Name extends keyof Heard & string>(name: Name, withinMs = 15_000): Promise<Heard[Name]> {
+    const early = this.takeEarly(name);
+    if (early !== undefined) return early.data as Heard[Name];
+    const next = new Promise<Heard[Name]>((resolve) => void this.heard.once(name, resolve));
+    const end = this.exited.then(({ code, signal }) => {
+      throw new Error(`The process ended (${signal ?? code}) without the message "${name}":\n${this.output}`);
+    });
+    return within(withinMs, `the message "${name}"`, Promise.race([next, end]));
+  }
+
+  private takeEarly(name: string): { data: unknown } | undefined {
+    const at = this.early.findIndex((message) => message.name === name);
+    return at < 0 ? undefined : this.early.splice(at, 1)[0];
+  }
+}

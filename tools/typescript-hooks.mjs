@@ -1,0 +1,23 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { transform } from '@swc/core';
+import { swcOptions, SOURCE_CONDITION } from './swc-options.mjs';
+
+/** Follows the `.js` suffix of an import to the `.ts` file that stands there. */
+export async function resolve(specifier, context, nextResolve) {
+  const conditions = [...new Set([SOURCE_CONDITION, ...context.conditions])];
+  const asked = { ...context, conditions };
+  try {
+    return await nextResolve(specifier, asked);
+  } catch (error) {
+    if (error?.code !== 'ERR_MODULE_NOT_FOUND' || !/^\.{1,2}\/.*\.js$/.test(specifier)) throw error;
+    return nextResolve(specifier.replace(/\.js$/, '.ts'), asked);
+  }
+}
+
+export async function load(url, context, nextLoad) {
+  if (!url.startsWith('file:') || !url.endsWith('.ts')) return nextLoad(url, context);
+  const filename = fileURLToPath(url);
+  const { code } = await transform(await readFile(filename, 'utf8'), { ...swcOptions, filename, swcrc: false });
+  return { format: 'module', source: code, shortCircuit: true };
+}
