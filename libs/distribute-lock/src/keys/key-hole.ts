@@ -1,0 +1,85 @@
+import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import { LockKeyError } from '../errors/lock-key.error.js';
+import { kindOf } from './check-key.js';
+import { type BoundParameter, findRoot, type KeyRoot, type RequestData, type RequestRoot } from './key-roots.js';
+
+/** What surrounds a hole, for messages. */
+export interface HolePlace {
+  /** Class and method. */
+  readonly method: string;
+  /** The whole template. */
+  readonly template: string;
+}
+
+/** A name in a path; anything else is more likely a slip than a property. */
+const NAME = /^[^\s.[\]{}#]+$/;
+
+/** One `#{path}` of a key template, ready to be filled from the arguments of a call. */
+export class KeyHole {
+  private readonly shown: string;
+  private readonly from: KeyRoot;
+
+  /** @throws LockConfigurationError when the path can never lead to a value */
+  constructor(
+    path: string,
+    private readonly place: HolePlace,
+    bound: readonly BoundParameter[],
+  ) {
+    this.shown = `#{${path}}`;
+    const names = path.split('.');
+    if (!names.every((name) => NAME.test(name))) {
+      throw new LockConfigurationError(
+        `${this.shown} is not a path: write names with dots between them, such as #{body.items.0.id}`,
+      );
+    }
+    this.from = findRoot(names, this.shown, bound);
+  }
+
+  get source(): 'request' | 'code' {
+    return this.from.source;
+  }
+
+  /** Position of the argument that it reads, if it reads one. */
+  get argument(): number | undefined {
+    return this.from.argument;
+  }
+
+  /**
+   * The hole's value as text, not yet encoded.
+   * @throws LockKeyError when there is none, or it is no scalar
+   */
+  read(args: readonly unknown[], request: RequestData | undefined): string {
+    let value = this.first(args, request);
+    for (const name of this.from.names) {
+      // Own properties only: `constructor` or `__proto__` of a plain body must not pass for data.
+      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) {
+        throw this.refusal(`has no value: "${name}" is not there (only own properties count)`);
+      }
+      value = (value as Record<string, unknown>)[name];
+    }
+    return this.text(value);
+  }
+
+  private text(value: unknown): string {
+    if (typeof value === 'string' && value !== '') return value;
+    if (typeof value === 'number' && Number.isFinite(value)) return String(value);
+    if (typeof value === 'bigint' || typeof value === 'boolean') return String(value);
+    const found = value === '' ? 'an empty string' : kindOf(value);
+    throw this.refusal(`is ${found}, but it must be a non-empty string, a finite number, a bigint or a boolean`);
+  }
+
+  private first(args: readonly unknown[], request: RequestData | undefined): unknown {
+    const { transports, argument, root } = this.from;
+    if (transports !== undefined && request !== undefined && !transports.includes(request.transport)) {
+      throw this.refusal(`cannot be read, because a call by ${request.transport} has no "${root}": write arg0. instead`, 'code');
+    }
+    if (argument !== undefined) return args[argument];
+    if (request !== undefined) return request.read(root as RequestRoot);
+    throw this.refusal(`cannot be read outside of a request: write arg0. instead of ${root}.`, 'code');
+  }
+
+  private refusal(what: string, source = this.source): LockKeyError {
+    const { method, template } = this.place;
+    return new LockKeyError(`${this.shown} in the lock key "${template}" of ${method} ${what}.`, { method, source });
+  }
+}

@@ -1,0 +1,242 @@
+import fc from 'fast-check';
+
+import { isLockError } from '../errors/is-lock-error.js';
+import type { LockKeyError } from '../errors/lock-key.error.js';
+import type { RequestData } from './key-roots.js';
+import { type KeySite, KeyTemplate } from './key-template.js';
+
+const site: KeySite = { method: 'PostController.post', bound: [], parameters: undefined };
+
+function template(text: string, more: Partial<KeySite> = {}): KeyTemplate {
+  return KeyTemplate.parse(text, { ...site, ...more });
+}
+
+function render(text: string, ...args: unknown[]): string {
+  return template(text).render(args, undefined);
+}
+
+function http(parts: Record<string, unknown>): RequestData {
+  return { transport: 'http', read: (root) => parts[root] };
+}
+
+function refused(work: () => unknown): LockKeyError {
+  try {
+    work();
+  } catch (error) {
+    if (isLockError(error, 'LOCK_KEY')) return error;
+    throw error;
+  }
+  throw new Error('not refused');
+}
+
+describe('KeyTemplate.parse', () => {
+  it.each([
+    ['#{body.channel', 'not closed'],
+    ['a#{}b', 'empty'],
+    ['#{body..channel}', 'not a path'],
+    ['#{ body.channel }', 'not a path'],
+    ['#{body.items[0]}', 'not a path'],
+    ['#{body.#{x}}', 'not closed'],
+    ['#{.body}', 'not a path'],
+    ['#{baseRequest.channel}', 'write "body." or "arg0."'],
+    ['#{arg}', 'not known'],
+    ['#{arg01}', 'not known'],
+    ['#{arg-1}', 'not known'],
+    ['#{__proto__.x}', 'not known'],
+    ['#{constructor.name}', 'not known'],
+    ['#{arg0}#{arg1}', 'between them'],
+    ['#{arg0}%#{arg1}', '"%" cannot stand between'],
+    ['post_test_${body.channel}', 'written #{path}'],
+    ['', 'is empty'],
+    ['a'.repeat(1025), 'longer than 1024 bytes'],
+    [`${'a'.repeat(1024)}#{arg0}`, 'longer than 1024 bytes'],
+    ['\ud800#{arg0}', 'surrogate'],
+  ])('refuses %j, naming the method', (text, words) => {
+    expect(() => template(text)).toThrow(
+      expect.objectContaining({
+        code: 'LOCK_CONFIGURATION',
+        message: expect.stringMatching(/PostController\.post/) as string,
+      }),
+    );
+    expect(() => template(text)).toThrow(words);
+  });
+
+  it('refuses an argument that the method does not have', () => {
+    expect(() => template('#{arg2.id}', { parameters: 2 })).toThrow('asks for arg2, but the method has 2 parameter(s)');
+    expect(() => template('#{arg1.id}', { parameters: 2 })).not.toThrow();
+  });
+
+  it.each(['report', '{tag}:#{arg0}', '}#{arg0}', 'a:%:#{arg0}', '#{arg0.id}:#{arg0.b}', '#{headers.x-tenant-id}'])(
+    'takes %j',
+    (text) => {
+      expect(() => template(text)).not.toThrow();
+    },
+  );
+});
+
+describe('KeyTemplate.render', () => {
+  it('fills the holes', () => {
+    expect(render('report')).toBe('report');
+    expect(render('post_test_#{arg0.channel}', { channel: 'web' })).toBe('post_test_web');
+    expect(render('#{arg1}', 1, 'b')).toBe('b');
+    expect(render('#{arg0.items.1.id}!', { items: [{ id: 1 }, { id: 2 }] })).toBe('2!');
+  });
+
+  it('writes scalars as their text, so that 42 and "42" are one lock', () => {
+    for (const value of [42, '42', 42n]) expect(render('#{arg0}', value)).toBe('42');
+    for (const value of [true, 'true']) expect(render('#{arg0}', value)).toBe('true');
+    expect(render('#{arg0}', -0)).toBe('0');
+    expect(render('#{arg0}', false)).toBe('false');
+  });
+
+  it('encodes in values %, braces and what stands between two holes, and nothing else', () => {
+    expect(render('#{arg0}', 'a_b:c/d é{t}%')).toBe('a_b:c/d é%7Bt%7D%25');
+    expect(render('x_#{arg0}_:#{arg1}', 'a_b', 'c:d-x')).toBe('x_a%5Fb_:c%3Ad-x');
+    expect(render('#{arg0}🔒#{arg1}', '🔒', 'é🔓')).toBe('%F0%9F%94%92🔒é🔓');
+    expect(render('#{arg0}2#{arg1}', '1', '2')).toBe('12%32');
+    expect(render('#{arg0}]^-#{arg1}', ']', 'a-^')).toBe('%5D]^-a%2D%5E');
+  });
+
+  it.each([
+    undefined, null, '', NaN, Infinity, {}, [], ['web'], new Date(0), new String('web'), Symbol('web'), () => 'web',
+  ])('refuses %p', (value) => {
+    expect(refused(() => render('#{arg0.channel}', { channel: value }))).toMatchObject({
+      source: 'code',
+      method: 'PostController.post',
+    });
+  });
+
+  it.each(['__proto__', 'constructor', 'constructor.name', 'toString', 'id', 'nested.id', 'a.__proto__.b'])(
+    'does not see the inherited %s',
+    (path) => {
+      const body = Object.create({ id: '7', nested: { id: '7' } }) as object;
+      expect(refused(() => render(`#{arg0.${path}}`, body)).message).toContain('only own properties');
+    },
+  );
+
+  it('sees __proto__ as data where it is data', () => {
+    expect(render('#{arg0.__proto__}', JSON.parse('{"__proto__":"p"}'))).toBe('p');
+  });
+
+  it('names template, hole and method, and never the value', () => {
+    const error = refused(() => render('a:#{arg0.card}', { card: { number: 'secret-4111' } }));
+    expect(error.message).toBe(
+      '#{arg0.card} in the lock key "a:#{arg0.card}" of PostController.post is an object, ' +
+        'but it must be a non-empty string, a finite number, a bigint or a boolean.',
+    );
+    const long = refused(() => render('a:#{arg0}', `secret${'x'.repeat(1024)}`));
+    expect(long.message).toContain('longer than 1024 bytes');
+    expect(`${long.message}${JSON.stringify(long)}`).not.toContain('secret');
+  });
+
+  it('measures the finished key in bytes', () => {
+    expect(render('a#{arg0}', 'x'.repeat(1023))).toHaveLength(1024);
+    refused(() => render('a#{arg0}', 'x'.repeat(1024)));
+    refused(() => render('#{arg0}', 'é'.repeat(513)));
+    refused(() => render('#{arg0}', '%'.repeat(342)));
+    refused(() => render('#{arg0}', 'half \ud800'));
+  });
+});
+
+describe('roots of the request', () => {
+  const body = { channel: 'web' };
+
+  it('come from the request where no parameter carries them', () => {
+    const request = http({ body, params: { id: 7 }, query: { q: 'a' }, headers: { 'x-tenant': 't' }, ip: '::1', user: { id: 3 } });
+    const text = '#{body.channel}|#{params.id}|#{query.q}|#{headers.X-Tenant}|#{ip}|#{user.id}';
+    expect(template(text).render([], request)).toBe('web|7|a|t|::1|3');
+  });
+
+  it('come from the validated argument where one carries them', () => {
+    const bound = [{ kind: 3, index: 1, property: undefined }, { kind: 5, index: 0, property: 'id' }];
+    const request = http({ body: { channel: ' raw ' }, params: { id: ' 42', other: 'o' } });
+    expect(template('#{body.channel}', { bound }).render(['x', body], request)).toBe('web');
+    expect(template('#{params.id}', { bound }).render([42, body], request)).toBe('42');
+    expect(template('#{params.other}', { bound }).render([42, body], request)).toBe('o');
+  });
+
+  it('prefers the property that has a parameter of its own', () => {
+    const bound = [{ kind: 3, index: 0, property: undefined }, { kind: 3, index: 1, property: 'channel' }];
+    expect(template('#{body.channel}', { bound }).render([{ channel: 'raw' }, 'piped'], http({}))).toBe('piped');
+    expect(template('#{body.channel.id}', { bound }).render([{}, { id: 5 }], http({}))).toBe('5');
+  });
+
+  it('matches named headers in any case', () => {
+    const bound = [{ kind: 6, index: 0, property: 'X-Tenant' }];
+    expect(template('#{headers.x-TENANT}', { bound }).render(['t'], http({ headers: {} }))).toBe('t');
+  });
+
+  it('blame the request for values that are missing, and the code for roots that are', () => {
+    expect(refused(() => template('#{body.channel}').render([], http({ body: {} }))).source).toBe('request');
+    expect(refused(() => template('#{body.channel}').render([], http({}))).source).toBe('request');
+    expect(refused(() => template('a#{body.x}').render([], http({ body: { x: 'x'.repeat(1024) } }))).source).toBe('request');
+    const outside = refused(() => template('#{body.channel}').render([{ channel: 'web' }], undefined));
+    expect(outside).toMatchObject({ source: 'code', message: expect.stringContaining('write arg0. instead') as string });
+  });
+
+  it('blame the request for an argument that carries request data', () => {
+    const bound = [{ kind: 3, index: 0, property: undefined }];
+    expect(refused(() => template('#{arg0.channel}', { bound }).render([{}], http({}))).source).toBe('request');
+    expect(refused(() => template('#{arg1.channel}', { bound }).render([{}, {}], http({}))).source).toBe('code');
+  });
+
+  it('are refused on a transport that does not have them: kind 6 is headers in HTTP, but the context in RPC', () => {
+    const bound = [{ kind: 6, index: 0, property: undefined }];
+    const rpc: RequestData = { transport: 'rpc', read: () => ({ id: 'd' }) };
+    const error = refused(() => template('#{headers.id}', { bound }).render([{ id: 'context' }], rpc));
+    expect(error).toMatchObject({ source: 'code', message: expect.stringContaining('a call by rpc has no "headers"') as string });
+    expect(template('#{data.id}').render([], rpc)).toBe('d');
+    expect(template('#{data.id}').render([], { ...rpc, transport: 'ws' })).toBe('d');
+    expect(template('#{args.id}').render([], { ...rpc, transport: 'graphql' })).toBe('d');
+    refused(() => template('#{data.id}').render([], { ...rpc, transport: 'http' }));
+  });
+});
+
+describe('properties', () => {
+  // Few characters, and mostly those that matter, so that collisions would be found.
+  const scarce = fc.string({ minLength: 1, maxLength: 4, unit: fc.constantFrom('a', '_', '%', '2', '5', 'F', '{', '}', ':', 'é', '🔒') });
+  const between = fc.string({ minLength: 1, maxLength: 3, unit: fc.constantFrom('a', '_', '2', '5', 'F', ':', '{', '}', 'é', '🔒') });
+
+  it('no two inputs with different texts make one key', () => {
+    const input = fc.record({ literals: fc.tuple(between, between), one: fc.tuple(scarce, scarce, scarce), other: fc.tuple(scarce, scarce, scarce) });
+    fc.assert(
+      fc.property(input, ({ literals: [first, second], one, other }) => {
+        const made = template(`k#{arg0}${first}#{arg1}${second}#{arg2}`);
+        const same = one.every((value, index) => value === other[index]);
+        return (made.render(one, undefined) === made.render(other, undefined)) === same;
+      }),
+      { numRuns: 100_000 },
+    );
+  });
+
+  it('no shift of the border between two values makes one key', () => {
+    const input = fc.record({ literal: between, left: scarce, middle: scarce, right: scarce });
+    fc.assert(
+      fc.property(input, ({ literal, left, middle, right }) => {
+        const made = template(`#{arg0}${literal}#{arg1}`);
+        const early = made.render([left, middle + literal + right], undefined);
+        const late = made.render([left + literal + middle, right], undefined);
+        return early !== late;
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+
+  it('any value and any template end in a key or in an error of our own, and no prototype is touched', () => {
+    const before = Object.getOwnPropertyNames(Object.prototype);
+    const path = fc.array(fc.constantFrom('body', 'arg0', 'x', '__proto__', 'constructor', 'prototype', '', ' '), { maxLength: 4 });
+    const text = fc.array(fc.oneof(fc.string({ maxLength: 3 }), path.map((names) => `#{${names.join('.')}}`)), { maxLength: 4 });
+    fc.assert(
+      fc.property(text, fc.anything({ withNullPrototype: true, withBigInt: true }), (parts, value) => {
+        try {
+          const key = template(parts.join('')).render([value], http({ body: value }));
+          expect(Buffer.byteLength(key)).toBeLessThanOrEqual(1024);
+        } catch (error) {
+          if (!isLockError(error, 'LOCK_KEY', 'LOCK_CONFIGURATION')) throw error;
+        }
+      }),
+      { numRuns: 20_000 },
+    );
+    expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before);
+  });
+});

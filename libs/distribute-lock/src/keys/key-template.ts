@@ -1,0 +1,116 @@
+import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import { LockKeyError } from '../errors/lock-key.error.js';
+import { keyFault, MAX_KEY_BYTES } from './check-key.js';
+import { KeyHole } from './key-hole.js';
+import type { BoundParameter, RequestData } from './key-roots.js';
+
+/** The method that a key belongs to. */
+export interface KeySite {
+  /** Class and method, for messages. */
+  readonly method: string;
+  /** Nest's parameter table of the method. */
+  readonly bound: readonly BoundParameter[];
+  /** How many parameters the method declares, where that is known for certain. */
+  readonly parameters: number | undefined;
+}
+
+/**
+ * A lock key with `#{path}` holes, parsed once.
+ *
+ * Values that have different texts always make different keys: what could be mistaken for the text between two holes
+ * is percent-encoded inside the values.
+ */
+export class KeyTemplate {
+  private constructor(
+    readonly text: string,
+    private readonly site: KeySite,
+    /** Always one more than there are holes. */
+    private readonly literals: readonly string[],
+    private readonly holes: readonly KeyHole[],
+    private readonly reserved: RegExp,
+  ) {}
+
+  /** @throws LockConfigurationError naming the method, when the template can never make a key */
+  static parse(text: string, site: KeySite): KeyTemplate {
+    try {
+      const { literals, paths } = split(text);
+      checkLiterals(text, literals);
+      const holes = paths.map((path) => new KeyHole(path, { method: site.method, template: text }, site.bound));
+      checkArguments(holes, site);
+      return new KeyTemplate(text, site, literals, holes, reservedCharacters(literals));
+    } catch (error) {
+      if (!(error instanceof LockConfigurationError)) throw error;
+      throw new LockConfigurationError(`The lock key "${text}" of ${site.method} is malformed: ${error.message}.`);
+    }
+  }
+
+  /** @throws LockKeyError when the arguments do not make a usable key */
+  render(args: readonly unknown[], request: RequestData | undefined): string {
+    let key = this.literals[0] ?? '';
+    for (let index = 0; index < this.holes.length; index += 1) {
+      const value = this.holes[index]?.read(args, request) ?? '';
+      // Measured before it is encoded, so that a huge value is not copied first.
+      key += (value.length > MAX_KEY_BYTES ? value : this.encode(value)) + this.literals[index + 1];
+    }
+    const fault = keyFault(key);
+    if (fault !== undefined) throw this.refusal(fault, key);
+    return key;
+  }
+
+  private encode(value: string): string {
+    return value.replace(this.reserved, percentEncode);
+  }
+
+  private refusal(fault: string, key: string): LockKeyError {
+    const source = this.holes.some((hole) => hole.source === 'request') ? 'request' : 'code';
+    const { method } = this.site;
+    return new LockKeyError(`The lock key "${this.text}" of ${method}, filled in, ${fault}.`, { method, source, key });
+  }
+}
+
+function split(text: string): { literals: string[]; paths: string[] } {
+  const [first = '', ...rest] = text.split('#{');
+  const literals = [first];
+  const paths: string[] = [];
+  for (const part of rest) {
+    const end = part.indexOf('}');
+    if (end < 0) throw new LockConfigurationError('a "#{" is not closed by "}"');
+    if (end === 0) throw new LockConfigurationError('a hole is empty: #{}');
+    paths.push(part.slice(0, end));
+    literals.push(part.slice(end + 1));
+  }
+  return { literals, paths };
+}
+
+function checkLiterals(text: string, literals: readonly string[]): void {
+  const fault = literals.length === 1 ? keyFault(text) : keyFault(`-${literals.join('')}`);
+  if (fault !== undefined) throw new LockConfigurationError(`it ${fault}`);
+  if (text.includes('${')) throw new LockConfigurationError('holes are written #{path}, not ${path}');
+  for (const between of literals.slice(1, -1)) {
+    if (between === '') {
+      throw new LockConfigurationError('two holes need a character between them, or "a" + "bc" and "ab" + "c" are one lock');
+    }
+    // Inside values it begins an escape, so between values it would be ambiguous.
+    if (between.includes('%')) throw new LockConfigurationError('"%" cannot stand between two holes');
+  }
+}
+
+function checkArguments(holes: readonly KeyHole[], { parameters }: KeySite): void {
+  if (parameters === undefined) return;
+  for (const { argument } of holes) {
+    if (argument !== undefined && argument >= parameters) {
+      throw new LockConfigurationError(`it asks for arg${argument}, but the method has ${parameters} parameter(s)`);
+    }
+  }
+}
+
+/** Braces are reserved everywhere, because Redis Cluster reads `{tags}` in keys. */
+function reservedCharacters(literals: readonly string[]): RegExp {
+  const characters = new Set(['%', '{', '}', ...literals.slice(1, -1).join('')]);
+  const codes = [...characters].map((character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  return new RegExp(`[${codes.join('')}]`, 'gu');
+}
+
+function percentEncode(character: string): string {
+  return Array.from(Buffer.from(character), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
+}
