@@ -1,7 +1,6 @@
 /** What a forked process of the demo tells the one that started it. */
 export type ChildReport<Ready> =
-  | { readonly type: 'ready'; readonly ready: Ready }
-  | { readonly type: 'failed'; readonly message: string };
+  { readonly type: 'ready'; readonly ready: Ready } | { readonly type: 'failed'; readonly message: string };
 
 /** Whether this process was forked; one that was started by hand has no channel and looks after itself. */
 export function hasParent(): boolean {

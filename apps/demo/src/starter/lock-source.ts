@@ -13,7 +13,10 @@ export interface LockSource {
 }
 
 /** Takes `REDIS_URL`, else a private `redis-server`, else the memory of the one instance. */
-export async function lockSource(env: NodeJS.ProcessEnv, own: (child: DemoChild<KeptRedis>) => void): Promise<LockSource> {
+export async function lockSource(
+  env: NodeJS.ProcessEnv,
+  own: (child: DemoChild<KeptRedis>) => void,
+): Promise<LockSource> {
   const url = env.REDIS_URL;
   if (url === 'memory') return memory('REDIS_URL asks for it');
   if (url) return { connection: url, description: `the Redis of REDIS_URL (${addressOf(url)})` };

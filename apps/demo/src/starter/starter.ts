@@ -25,7 +25,12 @@ export class Starter {
     for (let index = 0; index < count && !this.stopping; index++) this.startInstance(source, index, firstPort);
     const ready = await Promise.all(this.instances.map((instance) => instance.ready));
     if (this.stopping) return;
-    console.log(banner(source.description, ready.map(({ port }) => this.url(port))));
+    console.log(
+      banner(
+        source.description,
+        ready.map(({ port }) => this.url(port)),
+      ),
+    );
     this.watch(source);
   }
 

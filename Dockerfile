@@ -1,0 +1,25 @@
+# Two stages: what is needed to build stays behind, the image holds production dependencies and compiled code only.
+FROM node:20-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY libs/distribute-lock/package.json libs/distribute-lock/
+COPY apps/demo/package.json apps/demo/
+RUN npm ci
+COPY nest-cli.json tsconfig.json ./
+COPY libs libs
+COPY apps apps
+RUN npm run build && npm prune --omit=dev
+
+FROM node:20-slim
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
+WORKDIR /app
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/libs/distribute-lock/package.json libs/distribute-lock/
+COPY --from=build /app/libs/distribute-lock/dist libs/distribute-lock/dist
+COPY --from=build /app/apps/demo/package.json apps/demo/
+COPY --from=build /app/apps/demo/dist apps/demo/dist
+USER node
+EXPOSE 3000
+HEALTHCHECK --interval=5s --timeout=3s --start-period=10s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "apps/demo/dist/main.js"]

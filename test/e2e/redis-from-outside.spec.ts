@@ -1,0 +1,91 @@
+import type { Redis } from 'ioredis';
+
+import { eventually } from '../support/eventually.js';
+import { type RedisServer, startRedisServer } from '../support/redis-server.js';
+import { type DemoInstance, startTwoDemos } from './support/demo-instance.js';
+
+const KEY = 'lock:post_test_web';
+
+describe('the demo on a Redis of its own', () => {
+  let redis: RedisServer;
+  let alice: DemoInstance;
+  let bob: DemoInstance;
+
+  beforeAll(async () => {
+    redis = await startRedisServer();
+    [alice, bob] = await startTwoDemos({ REDIS_URL: redis.url });
+  });
+
+  const ask = <T>(commands: (client: Redis) => Promise<T>) => redis.run(commands);
+
+  it('keeps the lock under its documented key while the work lasts, and only then', async () => {
+    const work = alice.post('/post-test', { channel: 'web', workMs: 2000 });
+    await eventually(async () => expect(await ask((client) => client.type(KEY))).toBe('string'));
+
+    const leftMs = await ask((client) => client.pttl(KEY));
+
+    expect(leftMs).toBeGreaterThan(0);
+    expect(leftMs).toBeLessThanOrEqual(10_000);
+    expect((await work).status).toBe(201);
+    expect(await ask((client) => client.exists(KEY))).toBe(0);
+  });
+
+  it.each([
+    ['without a channel', {}],
+    ['whose channel is an object', { channel: { name: 'web' } }],
+    ['whose channel is an array', { channel: ['web'] }],
+    ['whose channel is empty', { channel: '' }],
+    ['whose channel is 2 KiB long', { channel: 'a'.repeat(2048) }],
+    ['that is an array', [{ channel: 'web' }]],
+    ['that is no JSON', '{"channel":'],
+  ])('refuses a body %s before Redis is asked', async (_, body) => {
+    const before = await scriptCalls();
+
+    const answer = await alice.post('/post-test', body);
+
+    expect(answer.status).toBe(400);
+    expect(await scriptCalls()).toBe(before);
+    expect(await ask((client) => client.keys('*post_test*'))).toEqual([]);
+  });
+
+  /** Locks are taken and given back by scripts, and by nothing else. */
+  async function scriptCalls(): Promise<number> {
+    const stats = await ask((client) => client.info('commandstats'));
+    return [...stats.matchAll(/cmdstat_(?:eval|evalsha|set)\w*:calls=(\d+)/g)].reduce(
+      (sum, [, calls]) => sum + Number(calls),
+      0,
+    );
+  }
+
+  it('answers 503 within 2 s while Redis is gone, and recovers by itself', async () => {
+    await redis.kill();
+
+    const answers = await Promise.all([alice.post('/post-test', { channel: 'web' }), bob.post('/reports/1', {})]);
+
+    for (const { status, tookMs, text } of answers) {
+      expect(status).toBe(503);
+      expect(tookMs).toBeLessThan(2000);
+      expect(text).toContain('LOCK_UNAVAILABLE');
+    }
+    await redis.restart();
+    await eventually(async () => {
+      expect((await alice.post('/post-test', { channel: 'web', workMs: 0 })).status).toBe(201);
+      expect((await bob.post('/post-test', { channel: 'web', workMs: 0 })).status).toBe(201);
+    }, 15_000);
+  });
+
+  it('answers 503 within 2 s while Redis is mute', async () => {
+    redis.pause();
+    try {
+      const answer = await alice.post('/post-test', { channel: 'web' });
+
+      expect(answer.status).toBe(503);
+      expect(answer.tookMs).toBeLessThan(2000);
+    } finally {
+      redis.resume();
+    }
+    await eventually(async () => {
+      expect((await alice.post('/post-test', { channel: 'web', workMs: 0 })).status).toBe(201);
+    }, 15_000);
+  });
+});

@@ -1,0 +1,67 @@
+import { fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+import { Child } from '../../support/child.js';
+import { within } from '../../support/eventually.js';
+import { type Answer, get, post, type PostOptions } from './http.js';
+
+const MAIN = fileURLToPath(new URL('../../../apps/demo/dist/main.js', import.meta.url));
+const STARTS_WITHIN_MS = 20_000;
+
+/** Settings of the demo, as the environment gives them. */
+export type DemoEnv = Readonly<Record<string, string>>;
+
+/** Starts one instance of the built demo in a process of its own, on a port that the system chooses. */
+export async function startDemo(env: DemoEnv): Promise<DemoInstance> {
+  const instance = `test-${randomBytes(4).toString('hex')}`;
+  const child = fork(MAIN, {
+    env: { ...process.env, NO_COLOR: '1', PORT: '0', HOST: '127.0.0.1', DEMO_INSTANCE: instance, ...env },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const demo = new DemoInstance(child, instance);
+  const early = demo.exited.then(() => Promise.reject(new Error(`The demo ended early:\n${demo.output}`)));
+  const first = await within(STARTS_WITHIN_MS, 'the start of the demo', Promise.race([once(child, 'message'), early]));
+  early.catch(() => undefined); // it ends one day
+  const [report] = first as [{ type: string; message?: string; ready?: { port: number } }];
+  if (report.ready === undefined) throw new Error(`The demo did not start: ${report.message}`);
+  demo.port = report.ready.port;
+  await demo.assertAnswers();
+  return demo;
+}
+
+/** Two instances of the demo, as two hosts of one service would be. */
+export async function startTwoDemos(env: DemoEnv): Promise<readonly [DemoInstance, DemoInstance]> {
+  return Promise.all([startDemo(env), startDemo(env)]);
+}
+
+/** A demo process and its address. */
+export class DemoInstance extends Child {
+  port = 0;
+
+  constructor(
+    child: ReturnType<typeof fork>,
+    readonly name: string,
+  ) {
+    super(child);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get(path: string): Promise<Answer> {
+    return get(this.url + path);
+  }
+
+  post(path: string, body: unknown, options?: PostOptions): Promise<Answer> {
+    return post(this.url + path, body, options);
+  }
+
+  /** Whoever answers on that port is this process and nobody else. */
+  async assertAnswers(): Promise<void> {
+    const { body } = await this.get('/health');
+    if (body['instance'] !== this.name) throw new Error(`Somebody else answers on port ${this.port}`);
+  }
+}

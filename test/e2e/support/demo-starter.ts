@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { Child } from '../../support/child.js';
+import { onCleanup } from '../../support/cleanup.js';
+import { eventually, within } from '../../support/eventually.js';
+import { redisServerBinary } from '../../support/redis-binary.js';
+import type { DemoEnv } from './demo-instance.js';
+import { descendants, runs } from './processes.js';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const START = join(ROOT, 'apps/demo/dist/start.js');
+const STARTS_WITHIN_MS = 25_000;
+const ENDS_WITHIN_MS = 15_000;
+
+export interface StarterOptions {
+  readonly env?: DemoEnv;
+  /** Goes through `npm start`, as the README says; its build is left out, because it was just done. */
+  readonly npm?: boolean;
+  /** Hides every `redis-server` from it. */
+  readonly withoutRedisServer?: boolean;
+}
+
+/** Starts the starter on ports that the system chooses, with a folder for temporary files of its own. */
+export async function launchStarter(options: StarterOptions = {}): Promise<DemoStarter> {
+  const folder = await mkdtemp(join(tmpdir(), 'demo-starter-'));
+  onCleanup(() => rm(folder, { recursive: true, force: true }));
+  return new DemoStarter(folder, options);
+}
+
+/** The starter, and through it all that the demo consists of. */
+export class DemoStarter extends Child {
+  /** Every process that was ever seen below it. */
+  private readonly seen = new Set<number>();
+
+  constructor(
+    private readonly folder: string,
+    { env, npm = false, withoutRedisServer = false }: StarterOptions,
+  ) {
+    const [command, args] = npm ? ['npm', ['start', '--ignore-scripts']] : [process.execPath, [START]];
+    const path = withoutRedisServer ? folder : `${dirname(redisServerBinary())}:${process.env['PATH']}`;
+    super(
+      spawn(command, args, {
+        cwd: ROOT,
+        env: { ...process.env, NO_COLOR: '1', PORT: '0', REDIS_URL: '', TMPDIR: folder, ...env, PATH: path },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+    );
+    this.watchProcesses();
+  }
+
+  /** Resolves when the banner is there. */
+  async ready(): Promise<this> {
+    await within(STARTS_WITHIN_MS, 'the start of the demo', this.printed('Ctrl-C ends it'));
+    this.running();
+    return this;
+  }
+
+  /** Addresses of the instances, as the banner tells them. */
+  get urls(): string[] {
+    return [...this.output.matchAll(/instance \w: (\S+)/g)].map(([, url]) => url ?? '');
+  }
+
+  /** What runs below it now. */
+  running(): number[] {
+    const pids = descendants(this.pid);
+    for (const pid of pids) this.seen.add(pid);
+    return pids;
+  }
+
+  /** Rejects when something of the demo still runs after a while, or a temporary file is left. */
+  async assertNothingLeft(): Promise<void> {
+    await eventually(() => expect(this.left()).toEqual([]), ENDS_WITHIN_MS);
+    // npm and node keep caches there
+    const files = (await readdir(this.folder)).filter((name) => name.includes('distribute-lock'));
+    expect(files).toEqual([]);
+  }
+
+  private watchProcesses(): void {
+    const watch = setInterval(() => this.running(), 50);
+    void this.exited.then(() => clearInterval(watch));
+    // A starter that fails its test may leave children behind; the tests must not.
+    onCleanup(() => this.left().forEach((pid) => process.kill(pid, 'SIGKILL')));
+  }
+
+  private left(): number[] {
+    return [...this.seen].filter(runs);
+  }
+}

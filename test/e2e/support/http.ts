@@ -1,0 +1,43 @@
+/** What came back. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The JSON body; empty when it is none. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** From sending to the last byte. */
+  readonly tookMs: number;
+}
+
+export interface PostOptions {
+  /** Hangs up when it aborts. */
+  readonly signal?: AbortSignal;
+}
+
+const ANSWERS_WITHIN_MS = 25_000;
+
+export function get(url: string): Promise<Answer> {
+  return send(url, {});
+}
+
+/** A string is sent as it is, everything else as JSON. */
+export function post(url: string, body: unknown, { signal }: PostOptions = {}): Promise<Answer> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return send(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: text }, signal);
+}
+
+async function send(url: string, request: RequestInit, signal?: AbortSignal): Promise<Answer> {
+  const sentAt = performance.now();
+  const response = await fetch(url, { ...request, signal: signal ?? AbortSignal.timeout(ANSWERS_WITHIN_MS) });
+  const text = await response.text();
+  const tookMs = performance.now() - sentAt;
+  return { status: response.status, headers: response.headers, text, body: parsed(text), tookMs };
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
