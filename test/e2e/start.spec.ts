@@ -20,7 +20,7 @@ describe('npm start', () => {
     const answers = await Promise.all(
       [alice, bob].map((url) => post(`${url}/post-test`, { channel: 'web', workMs: 1000 })),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409]);
 
     await within(ENDS_WITHIN_MS, 'the end of npm start', demo.kill('SIGTERM'));
 
@@ -28,14 +28,13 @@ describe('npm start', () => {
   });
 
   it('ends at once with Ctrl-C while a request works, which is told so', async () => {
-    const demo = await launchStarter();
+    const demo = await launchStarter({ npm: true });
     await demo.ready();
     const work = post(`${demo.urls[0]}/post-test`, { channel: 'web', workMs: 60_000 });
     await demo.printed('under the lock');
 
-    const { code } = await within(ENDS_WITHIN_MS, 'the end of the starter', demo.kill('SIGINT'));
+    await within(ENDS_WITHIN_MS, 'the end of npm start', demo.pressCtrlC());
 
-    expect(code).toBe(0);
     expect((await work).status).toBe(503);
     await demo.assertNothingLeft();
   });
@@ -65,7 +64,7 @@ describe('npm start', () => {
 
     expect(demo.urls).toHaveLength(1);
     expect(demo.output).toContain(`the Redis of REDIS_URL (${new URL(redis.url).host})`);
-    await demo.kill('SIGTERM');
+    expect(await demo.kill('SIGTERM')).toMatchObject({ code: 0 });
     await demo.assertNothingLeft();
   });
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { Child } from '../../support/child.js';
+import { Child, type ChildExit } from '../../support/child.js';
 import { onCleanup } from '../../support/cleanup.js';
 import { eventually, within } from '../../support/eventually.js';
 import { redisServerBinary } from '../../support/redis-binary.js';
@@ -47,6 +47,7 @@ export class DemoStarter extends Child {
         cwd: ROOT,
         env: { ...process.env, NO_COLOR: '1', PORT: '0', REDIS_URL: '', TMPDIR: folder, ...env, PATH: path },
         stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true, // a process group of its own, as a terminal gives it
       }),
     );
     this.watchProcesses();
@@ -62,6 +63,12 @@ export class DemoStarter extends Child {
   /** Addresses of the instances, as the banner tells them. */
   get urls(): string[] {
     return [...this.output.matchAll(/instance \w: (\S+)/g)].map(([, url]) => url ?? '');
+  }
+
+  /** What a terminal does: the signal goes to every process of the group at once. */
+  async pressCtrlC(): Promise<ChildExit> {
+    process.kill(-this.pid, 'SIGINT');
+    return this.exited;
   }
 
   /** What runs below it now. */

@@ -20,7 +20,7 @@ export function runs(pid: number): boolean {
 }
 
 function parentOfEach(): Map<number, number> {
-  return new Map((existsSync('/proc/self/stat') ? fromProc() : fromPs()).filter(([pid]) => pid !== undefined));
+  return new Map(existsSync('/proc/self/stat') ? fromProc() : fromPs());
 }
 
 function fromProc(): [number, number][] {
@@ -46,6 +46,6 @@ function fromPs(): [number, number][] {
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' }).trim().split('\n');
   return lines
     .map((line) => line.trim().split(/\s+/))
-    .filter(([, , state]) => state?.startsWith('Z') !== true)
+    .filter(([, , state = '']) => !state.startsWith('Z'))
     .map(([pid, parent]) => [Number(pid), Number(parent)]);
 }
