@@ -1,5 +1,6 @@
-/** The first page: what this is, and where to go on. */
-export function homePage(instance: string): string {
+/** The first page: what this is, and where to go on. `host` is how the reader reached it. */
+export function homePage(instance: string, host: string): string {
+  const url = escaped(`http://${host}/post-test`);
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -12,7 +13,7 @@ export function homePage(instance: string): string {
 <h1>nestjs-distribute-lock demo</h1>
 <p>This is instance <b>${escaped(instance)}</b>. All routes are in <a href="docs">Swagger UI</a>.</p>
 <p>Send this twice at the same time: one request works for a while, the other is refused at once with 409.</p>
-<pre>curl -i -X POST -H 'content-type: application/json' -d '{"channel":"web"}' http://127.0.0.1:3000/post-test</pre>
+<pre>curl -i -H 'content-type: application/json' -d '{"channel":"web"}' ${url}</pre>
 </html>
 `;
 }

@@ -1,4 +1,4 @@
-import { Controller, Get, Header } from '@nestjs/common';
+import { Controller, Get, Header, Headers } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 
 import { DemoSettings } from '../settings/demo-settings.js';
@@ -11,7 +11,7 @@ export class HomeController {
 
   @Get()
   @Header('content-type', 'text/html; charset=utf-8')
-  home(): string {
-    return homePage(this.settings.instance);
+  home(@Headers('host') host: string): string {
+    return homePage(this.settings.instance, host);
   }
 }
