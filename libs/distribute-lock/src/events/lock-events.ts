@@ -1,13 +1,18 @@
-/** What happened to a lock; labelled by the key template, never by the rendered key. @public */
+/**
+ * What happened to a lock; labelled by the key template, never by the rendered key.
+ *
+ * `contended` is normal (somebody else has it, or `wait` ran out); `refused` is every other call that ended without a lease.
+ * @public
+ */
 export interface LockEvent {
-  readonly type: 'acquired' | 'contended' | 'released' | 'lost' | 'release-failed';
+  readonly type: 'acquired' | 'contended' | 'refused' | 'released' | 'lost' | 'release-failed';
   /** Key template, or the method of `LockService`. */
   readonly label: string;
   /** How long the caller waited for the lock, milliseconds. */
   readonly waitedMs?: number;
   /** How long the lease was held, milliseconds. */
   readonly heldMs?: number;
-  /** What went wrong, for `lost` and `release-failed`. */
+  /** What went wrong, for all but `acquired` and `released`. */
   readonly error?: Error;
 }
 

@@ -1,15 +1,8 @@
 import type { Lease } from '../lease/lease.js';
+import type { LockCall } from '../lease/lock-call.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 
-/** One request for a lock, everything resolved. */
-export interface LockCall {
-  readonly key: string;
-  /** What messages and events call it: the key template, or the method of `LockService`. */
-  readonly label: string;
-  readonly options: ResolvedLockOptions;
-  /** Ends the wait. */
-  readonly signal?: AbortSignal;
-}
+export type { LockCall } from '../lease/lock-call.js';
 
 /** The lock core of one connection, as the service and the aspect use it. */
 export interface LockClient {

@@ -1,11 +1,17 @@
 import { Injectable } from '@nestjs/common';
 
 import { isLockError } from '../errors/is-lock-error.js';
+import { checkKey } from '../keys/check-key.js';
 import { currentLease, runHolding } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
-import type { AcquireOptions } from '../options/lock-options.js';
+import type { AcquireOptions, ResolvedLockOptions } from '../options/lock-options.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
 import type { LockClient } from './lock-client.js';
+
+const NO_OPTIONS: AcquireOptions = Object.freeze({});
+
+/** Work that runs while the lock is held. @public */
+export type LockedWork<T> = (lease: Lease) => T | Promise<T>;
 
 /**
  * Locks by hand, for code that a decorator cannot reach.
@@ -22,4 +28,77 @@ import type { LockClient } from './lock-client.js';
 export class LockService {
   /** @internal */
   constructor(private readonly client: LockClient) {}
+
+  /**
+   * Resolves with the lease of `key`; give it back with `release()` or `await using`.
+   *
+   * @throws LockContendedError when somebody else holds the lock and `wait` is 0
+   * @throws LockWaitTimeoutError when it did not become free within `wait`
+   * @throws LockAbortedError when `signal` aborted
+   * @throws LockUnavailableError when Redis failed, refused or did not answer
+   * @throws LockShutdownError when the application is stopping
+   * @throws LockKeyError, LockConfigurationError when key or options are not usable
+   */
+  async acquire(key: string, options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
+    return this.take('LockService.acquire', key, options);
+  }
+
+  /**
+   * Like {@link acquire}, but never waits, and answers `null` when somebody else holds the lock.
+   *
+   * @throws the errors of {@link acquire}, except those for a lock that is held by others
+   */
+  async tryAcquire(key: string, options: Omit<AcquireOptions, 'wait'> = {}): Promise<Lease | null> {
+    try {
+      return await this.take('LockService.tryAcquire', key, { ...options, wait: 0 });
+    } catch (error) {
+      if (isLockError(error, 'LOCK_CONTENDED')) return null;
+      throw error;
+    }
+  }
+
+  /**
+   * Runs `work` while the lock is held and gives it back afterwards, on every path. The result or error of `work` always
+   * wins over a release that fails.
+   *
+   * @throws LeaseLostError with `onLost: 'throw'`, when the lease was lost before `work` ended
+   * @throws the errors of {@link acquire}
+   */
+  withLock<T>(key: string, work: LockedWork<T>): Promise<T>;
+  withLock<T>(key: string, options: AcquireOptions, work: LockedWork<T>): Promise<T>;
+  async withLock<T>(key: string, second: AcquireOptions | LockedWork<T>, third?: LockedWork<T>): Promise<T> {
+    const options = typeof second === 'function' ? NO_OPTIONS : second;
+    const work = typeof second === 'function' ? second : third!;
+    const resolved = this.resolve('LockService.withLock', key, options);
+    const lease = await this.client.acquire({
+      key,
+      label: 'LockService.withLock',
+      options: resolved,
+      scoped: true,
+      signal: options.signal,
+    });
+    let result: T;
+    try {
+      result = await runHolding(lease, () => work(lease));
+    } finally {
+      await lease.release();
+    }
+    if (resolved.onLost === 'throw') lease.signal.throwIfAborted();
+    return result;
+  }
+
+  /** The lease that the running call holds: the innermost, or that of `key`. */
+  current(key?: string): Lease | undefined {
+    return currentLease(key);
+  }
+
+  private take(label: string, key: string, options: AcquireOptions): Promise<Lease> {
+    const resolved = this.resolve(label, key, options);
+    return this.client.acquire({ key, label, options: resolved, scoped: false, signal: options.signal });
+  }
+
+  private resolve(label: string, key: string, options: AcquireOptions): ResolvedLockOptions {
+    checkKey(key, label);
+    return options === NO_OPTIONS ? this.client.defaults : resolveLockOptions(options, this.client.defaults);
+  }
 }

@@ -79,10 +79,27 @@ export interface LockStoreListener {
 }
 
 /**
+ * A command of the store failed, and it is not known whether it took effect.
+ * @public
+ */
+export class LockStoreError extends Error {
+  override readonly name = 'LockStoreError';
+
+  constructor(
+    message: string,
+    /** Whether asking again soon may help (a broken connection), or not (a missing right). */
+    readonly passing: boolean,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/**
  * The port between the lock core and where locks live.
  *
- * Every command is idempotent by owner token, so it may be sent again. A command rejects with a `LockUnavailableError` when it is not
- * known whether it took effect.
+ * Every command is idempotent by owner token, so it may be sent again. A command rejects with a {@link LockStoreError}
+ * when it is not known whether it took effect.
  * @public
  */
 export interface LockStore {

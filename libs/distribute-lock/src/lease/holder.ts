@@ -1,0 +1,10 @@
+/** Who holds a grant at present: what the watchdog needs to know of it, and whom it tells. */
+export interface Holder {
+  readonly renew: boolean;
+  /** On the monotonic clock; renewal ends there. */
+  readonly renewUntil: number;
+  /** Told once, when the lease is lost. */
+  lose(reason: 'expired' | 'taken'): void;
+  /** The application has waited long enough: gives the lease up, unless work depends on it. */
+  shutDown(): void;
+}

@@ -1,0 +1,119 @@
+import { LeaseLostError } from '../errors/lease-lost.error.js';
+import { LockShutdownError } from '../errors/lock-shutdown.error.js';
+import { MIN_TTL_MS } from '../options/defaults.js';
+import { durationMs } from '../options/duration.js';
+import type { Duration } from '../options/lock-options.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Grant } from './grant.js';
+import type { Holder } from './holder.js';
+import type { Lease } from './lease.js';
+import type { LockCall } from './lock-call.js';
+
+/** What a lease needs from whoever gave it. */
+export interface LeaseKeeper {
+  readonly clock: Clock;
+  /** Takes the lease back; never rejects. */
+  giveBack(lease: LeaseHandle): Promise<void>;
+  extend(lease: LeaseHandle, ttlMs: number): Promise<void>;
+  /** The holder has been told of the loss. */
+  lost(lease: LeaseHandle, error: LeaseLostError): void;
+}
+
+/** The lease of one holder on a grant; see {@link Lease} for what it promises. */
+export class LeaseHandle implements Lease, Holder {
+  readonly startedAt: number;
+  private released: Promise<void> | undefined;
+  private endReason: Error | undefined;
+  // Made when somebody asks for it: most holders never do, and a controller costs more than the lease.
+  private controller: AbortController | undefined;
+
+  constructor(
+    private readonly keeper: LeaseKeeper,
+    readonly grant: Grant,
+    readonly call: LockCall,
+    readonly fencingToken: number,
+  ) {
+    this.startedAt = keeper.clock.now();
+  }
+
+  get key(): string {
+    return this.call.key;
+  }
+
+  get renew(): boolean {
+    return this.call.options.renew;
+  }
+
+  get renewUntil(): number {
+    return this.startedAt + this.call.options.maxHoldMs;
+  }
+
+  /** Given back, lost or taken away. */
+  get ended(): boolean {
+    return this.released !== undefined || this.endReason !== undefined;
+  }
+
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.endReason !== undefined) this.controller.abort(this.endReason);
+    }
+    return this.controller.signal;
+  }
+
+  isHeld(): boolean {
+    return !this.ended && !this.grant.ended && this.keeper.clock.now() < this.grant.validUntil;
+  }
+
+  remainingMs(): number {
+    return this.isHeld() ? Math.max(0, this.grant.validUntil - this.keeper.clock.now()) : 0;
+  }
+
+  async extend(ttl: Duration = this.grant.ttlMs): Promise<void> {
+    const ttlMs = durationMs('ttl', ttl, MIN_TTL_MS);
+    if (!this.isHeld()) throw this.lostError('it was released or lost before extend() was called');
+    await this.keeper.extend(this, ttlMs);
+  }
+
+  release(): Promise<void> {
+    this.released ??= this.endReason === undefined ? this.keeper.giveBack(this) : Promise.resolve();
+    return this.released;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  /** The grant was lost; harmless when the lease has ended otherwise. */
+  lose(reason: 'expired' | 'taken'): void {
+    if (this.endReason !== undefined) return;
+    const error = this.lostError(
+      reason === 'expired'
+        ? `Redis did not confirm it within its ttl of ${this.grant.ttlMs} ms`
+        : 'the key in Redis was deleted or belongs to another owner',
+    );
+    this.end(error);
+    this.keeper.lost(this, error);
+  }
+
+  private end(reason: Error): void {
+    this.endReason ??= reason;
+    this.controller?.abort(reason);
+  }
+
+  shutDown(): void {
+    if (this.call.scoped || this.ended) return;
+    const reason = `The lease of "${this.call.label}" is taken back: the application is shutting down.`;
+    this.end(new LockShutdownError(reason, { key: this.key }));
+    this.released = this.keeper.giveBack(this);
+  }
+
+  private lostError(why: string): LeaseLostError {
+    const heldMs = Math.round(this.keeper.clock.now() - this.startedAt);
+    return new LeaseLostError(
+      `The lease of "${this.call.label}" is lost after ${heldMs} ms: ${why}. ` +
+        'Stop the work, or let the resource reject its fencing token.',
+      { key: this.key, fencingToken: this.fencingToken },
+    );
+  }
+}

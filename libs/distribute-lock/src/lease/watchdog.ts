@@ -1,0 +1,94 @@
+import type { Clock } from '../runtime/clock.js';
+import type { TimerLanes } from '../runtime/timer-lanes.js';
+import type { LockStore, RenewAnswer } from '../store/lock-store.js';
+import type { Grant } from './grant.js';
+
+/** The end is told this much early, because a timer of the runtime may be late by as much. */
+const EARLY_MS = 1;
+
+/** Delays between tries while Redis does not confirm a renewal; the last one repeats until the lease is lost. */
+const RETRY_MS = [50, 100, 200];
+
+/**
+ * Renews every grant of the process at a third of its ttl, those of one tick in one call, and tells the holder
+ * when a grant is lost. A failed renewal is tried again for as long as the grant can still be proven.
+ */
+export class Watchdog {
+  private batch: Grant[] = [];
+
+  constructor(
+    private readonly store: LockStore,
+    private readonly clock: Clock,
+    private readonly lanes: TimerLanes,
+    private readonly onLost: (grant: Grant) => void,
+  ) {}
+
+  /** Looks after the grant from now on, on the terms of its present holder. */
+  watch(grant: Grant): void {
+    const now = this.clock.now();
+    const end = untilEnd(grant, now);
+    const renewal = grant.confirmedAt + grant.ttlMs / 3 - now;
+    this.lanes.add(grant, this.wantsRenewal(grant, now) ? Math.min(end, Math.max(0, renewal)) : end);
+  }
+
+  unwatch(grant: Grant): void {
+    this.lanes.remove(grant);
+  }
+
+  /** The time that was set for the grant has come. */
+  check(grant: Grant): void {
+    if (grant.ended) return;
+    const now = this.clock.now();
+    if (now >= grant.validUntil - EARLY_MS) return this.lose(grant, 'expired');
+    if (!this.wantsRenewal(grant, now) || now < grant.confirmedAt + grant.ttlMs / 3) return this.watch(grant);
+    this.batch.push(grant);
+    if (this.batch.length === 1) queueMicrotask(() => this.renewBatch());
+  }
+
+  private wantsRenewal({ holder }: Grant, now: number): boolean {
+    return holder !== undefined && holder.renew && now < holder.renewUntil;
+  }
+
+  private renewBatch(): void {
+    const grants = this.batch.filter((grant) => !grant.ended);
+    this.batch = [];
+    if (grants.length === 0) return;
+    const sentAt = this.clock.now();
+    const asked = grants.map(({ key, ownerToken, ttlMs }) => ({ key, ownerToken, ttlMs }));
+    for (const grant of grants) this.lanes.add(grant, untilEnd(grant, sentAt));
+    this.store.renew(asked).then(
+      (answers) => grants.forEach((grant, i) => this.answered(grant, sentAt, asked[i]!.ttlMs, answers[i]!)),
+      (error: Error) => grants.forEach((grant, i) => this.answered(grant, sentAt, asked[i]!.ttlMs, error)),
+    );
+  }
+
+  private answered(grant: Grant, sentAt: number, ttlMs: number, answer: RenewAnswer): void {
+    if (grant.ended) return;
+    const now = this.clock.now();
+    if (now >= grant.validUntil) return this.lose(grant, 'expired');
+    if (answer === 'lost') return this.lose(grant, 'taken');
+    if (answer instanceof Error) return this.retry(grant, now);
+    if (answer > 0) grant.contended = true;
+    grant.confirm(sentAt, ttlMs);
+    this.watch(grant);
+  }
+
+  private retry(grant: Grant, now: number): void {
+    const delay = RETRY_MS[Math.min(grant.failedRenewals, RETRY_MS.length - 1)]!;
+    grant.failedRenewals += 1;
+    this.lanes.add(grant, Math.min(delay, untilEnd(grant, now)));
+  }
+
+  /** The grant is over: its holder is told, once. */
+  lose(grant: Grant, reason: 'expired' | 'taken'): void {
+    if (grant.ended) return;
+    this.unwatch(grant);
+    grant.ended = true;
+    grant.holder?.lose(reason);
+    this.onLost(grant);
+  }
+}
+
+function untilEnd(grant: Grant, now: number): number {
+  return Math.max(0, Math.floor(grant.validUntil - now));
+}

@@ -1,0 +1,161 @@
+import { validUntil } from '../lease/grant.js';
+import { LockStoreError, type AcquireAnswer } from '../store/lock-store.js';
+import { Attempt } from './attempt.js';
+import type { CoreParts } from './core-parts.js';
+import type { KeyQueue } from './key-queue.js';
+import type { Line } from './line.js';
+import { MOST_NUMBERS } from './local-passing.js';
+import { contended, unavailable } from './refusals.js';
+import { refuse } from './settling.js';
+
+/**
+ * Every waiting process asks again after this long, in case a message was lost. It is shorter than the claim window,
+ * so that one lost message does not cost a live waiter its place.
+ */
+export const HEARTBEAT_MS = 1_300;
+const JITTER = 0.1;
+/** A foreign holder cannot tell us when it releases. */
+const POLL_MS = 250;
+/** After a failure that may pass. */
+const RETRY_MS = [50, 100, 200];
+
+/** What a command that was sent at `sentAt` brought. */
+export interface Granted {
+  readonly ownerToken: string;
+  readonly ttlMs: number;
+  readonly sentAt: number;
+  readonly block: number;
+  readonly fencingToken: number;
+  readonly waiting: number;
+}
+
+/** What becomes of an attempt. */
+export interface AskingListener {
+  granted(line: Line, granted: Granted, contended: boolean): void;
+  /** The line or the attempt may have become empty. */
+  changed(queue: KeyQueue): void;
+}
+
+/** Asks the store for locks in the name of lines of callers, until they have them or have gone. */
+export class Asking {
+  private readonly again = (attempt: Attempt): void => this.ask(attempt);
+
+  constructor(
+    private readonly parts: CoreParts,
+    private readonly listener: AskingListener,
+  ) {}
+
+  /** A new attempt of the line, with a token of its own; not sent yet. */
+  attempt(line: Line): Attempt {
+    const attempt = new Attempt(line, this.parts.tokens.next(), this.again);
+    line.attempt = attempt;
+    if (line.strict) line.queue.addStrict(line, attempt);
+    return attempt;
+  }
+
+  /** Sends the attempt, again or for the first time. */
+  ask(attempt: Attempt): void {
+    const { line } = attempt;
+    if (attempt.over || attempt.inFlight || line.first === undefined) return;
+    attempt.inFlight = true;
+    const unready = line.waits ? this.parts.mailbox.ready() : undefined;
+    if (unready === undefined) this.send(attempt, line);
+    else void unready.then(() => this.send(attempt, line));
+  }
+
+  /** Nobody wants it any more: it is undone, also while its command is under way. */
+  abandon(attempt: Attempt): void {
+    const { line } = attempt;
+    this.parts.lanes.remove(attempt);
+    line.queue.end(attempt);
+    this.bury(attempt, attempt.lastError !== undefined);
+  }
+
+  /** The store said that the attempt is queued: sleep until a message, or until the safety net. */
+  queued(attempt: Attempt, leftMs: number, foreign: boolean): void {
+    if (attempt.offered) return this.ask(attempt);
+    attempt.holderLeftMs = leftMs;
+    this.parts.lanes.add(attempt, this.patience(attempt, leftMs, foreign));
+  }
+
+  /** The lock was given to this attempt. */
+  won(attempt: Attempt, granted: Granted): void {
+    if (attempt.over) return this.bury(attempt, false);
+    this.parts.lanes.remove(attempt);
+    const { line } = attempt;
+    line.queue.end(attempt);
+    if (this.parts.clock.now() < validUntil(granted.sentAt, granted.ttlMs)) {
+      return this.listener.granted(line, granted, attempt.contended);
+    }
+    // The answer came so late that the lease cannot be proven: it is given back, and asked for anew.
+    this.bury(attempt, false);
+    this.ask(this.attempt(line));
+  }
+
+  /** The command of the attempt failed. */
+  failed(attempt: Attempt, error: Error): void {
+    attempt.inFlight = false;
+    if (attempt.over) return this.bury(attempt, true);
+    attempt.lastError = error;
+    const { line } = attempt;
+    const passing = error instanceof LockStoreError && error.passing;
+    while (line.first !== undefined && (!passing || !line.first.waits)) refuse(this.parts, line.first, unavailable(line.first.call, error));
+    if (line.first === undefined) this.abandon(attempt);
+    else this.parts.lanes.add(attempt, RETRY_MS[Math.min(attempt.failures++, RETRY_MS.length - 1)]!);
+    this.listener.changed(line.queue);
+  }
+
+  private send(attempt: Attempt, line: Line): void {
+    const { first } = line;
+    if (attempt.over || first === undefined) return;
+    attempt.offered = false;
+    this.parts.lanes.remove(attempt);
+    const { key } = line.queue;
+    const { ttlMs } = first.call.options;
+    const { ownerToken } = attempt;
+    attempt.ttlMs = ttlMs;
+    const block = Math.min(line.size, MOST_NUMBERS);
+    const sentAt = this.parts.clock.now();
+    this.parts.store.acquire({ key, ownerToken, ttlMs, wait: line.waits, block }).then(
+      (answer) => {
+        attempt.inFlight = false;
+        if (answer.outcome === 'granted') {
+          const { fencingToken, waiting } = answer;
+          this.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting });
+        } else this.notGranted(attempt, answer);
+        this.listener.changed(line.queue);
+      },
+      (error: Error) => this.failed(attempt, error),
+    );
+  }
+
+  private notGranted(attempt: Attempt, answer: Exclude<AcquireAnswer, { outcome: 'granted' }>): void {
+    if (attempt.over) {
+      if (answer.outcome === 'queued') this.bury(attempt, false);
+      return;
+    }
+    attempt.failures = 0;
+    attempt.lastError = undefined;
+    if (answer.outcome === 'queued') return this.queued(attempt, answer.remainingMs, answer.foreign);
+    const { line } = attempt;
+    if (line.first?.waits === false) refuse(this.parts, line.first, contended(line.first.call, answer.remainingMs));
+    if (line.first !== undefined) return this.ask(attempt);
+    line.queue.end(attempt);
+  }
+
+  private patience(attempt: Attempt, leftMs: number, foreign: boolean): number {
+    const { random, mailbox } = this.parts;
+    if (foreign || !mailbox.open) return POLL_MS * (0.4 + 0.6 * random());
+    // Strict callers of one process stay in step, so that their questions share a command.
+    const jitter = attempt.line.strict ? 1 : 1 - JITTER + 2 * JITTER * random();
+    const heartbeat = HEARTBEAT_MS * jitter;
+    return leftMs < 0 ? heartbeat : Math.min(heartbeat, leftMs + 1);
+  }
+
+  private bury({ line, ownerToken, ttlMs }: Attempt, troubled: boolean): void {
+    const { key, grant } = line.queue;
+    // A second answer for a token that has won meanwhile says nothing new.
+    if (grant?.ownerToken === ownerToken) return;
+    this.parts.dead.bury(key, ownerToken, ttlMs, troubled);
+  }
+}

@@ -1,0 +1,33 @@
+import { Timed } from '../runtime/timer-lanes.js';
+import type { Line } from './line.js';
+
+/**
+ * One try of this process to get a key: an owner token, the same for all its re-sends, and what is known of it.
+ * It belongs to the line, not to one caller. Once over it is dead for good; the next attempt has a new token.
+ */
+export class Attempt extends Timed {
+  inFlight = false;
+  /** A message said that the lock carries this token: it must be claimed. */
+  offered = false;
+  /** Somebody waits behind it already; counts for the lease to come. */
+  contended = false;
+  over = false;
+  failures = 0;
+  /** For how long a lock is asked at present. */
+  ttlMs = 0;
+  lastError: Error | undefined = undefined;
+  /** When the answer `queued` came, what was left of the lease before it. */
+  holderLeftMs = -1;
+
+  constructor(
+    readonly line: Line,
+    readonly ownerToken: string,
+    private readonly askAgain: (attempt: Attempt) => void,
+  ) {
+    super();
+  }
+
+  due(): void {
+    this.askAgain(this);
+  }
+}

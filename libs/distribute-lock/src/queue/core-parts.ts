@@ -1,0 +1,54 @@
+import type { LockEvents } from '../events/lock-events.js';
+import type { Grant } from '../lease/grant.js';
+import { Watchdog } from '../lease/watchdog.js';
+import type { Clock } from '../runtime/clock.js';
+import { OwnerTokens } from '../runtime/owner-token.js';
+import { TimerLanes } from '../runtime/timer-lanes.js';
+import { Turn } from '../runtime/turn.js';
+import type { LockStore, LockStoreListener } from '../store/lock-store.js';
+import { DeadTokens } from './dead-tokens.js';
+import type { KeyQueuesSettings } from './key-queues.js';
+import { Mailbox } from './mailbox.js';
+
+/** What the rooms of the lock core share. */
+export interface CoreParts {
+  readonly store: LockStore;
+  readonly clock: Clock;
+  readonly lanes: TimerLanes;
+  readonly turn: Turn;
+  readonly tokens: OwnerTokens;
+  readonly watchdog: Watchdog;
+  readonly dead: DeadTokens;
+  readonly mailbox: Mailbox;
+  readonly events: LockEvents;
+  /** A number from 0 to 1, for jitter. */
+  readonly random: () => number;
+  /** A waiter has been settled. */
+  readonly settled: () => void;
+}
+
+/** Whom the parts tell. */
+export interface CoreListeners {
+  readonly lost: (grant: Grant) => void;
+  readonly undone: () => void;
+  readonly settled: () => void;
+  readonly listener: LockStoreListener;
+}
+
+export function coreParts(settings: KeyQueuesSettings, { lost, undone, settled, listener }: CoreListeners): CoreParts {
+  const { store, clock, events, random, processId } = settings;
+  const lanes = new TimerLanes(clock);
+  return {
+    store,
+    clock,
+    lanes,
+    turn: new Turn(clock),
+    tokens: new OwnerTokens(processId),
+    watchdog: new Watchdog(store, clock, lanes, lost),
+    dead: new DeadTokens(store, clock, lanes, undone),
+    mailbox: new Mailbox(store, processId, lanes, listener),
+    events,
+    random,
+    settled,
+  };
+}

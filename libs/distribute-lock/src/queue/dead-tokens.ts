@@ -1,0 +1,86 @@
+import type { Clock } from '../runtime/clock.js';
+import { Timed, type TimerLanes } from '../runtime/timer-lanes.js';
+import type { LockStore } from '../store/lock-store.js';
+
+/** Between tries while the store does not answer. */
+const RETRY_MS = 250;
+/** How much longer than its ttl a token is pursued: an unanswered acquire may be applied when the network is back. */
+const GRACE_MS = 10_000;
+/** An acquire that was under way when a connection broke may arrive after its undo; it is undone once more. */
+const SECOND_UNDO_MS = 1_000;
+
+class DeadToken extends Timed {
+  constructor(
+    readonly key: string,
+    readonly ownerToken: string,
+    readonly until: number,
+    public troubled: boolean,
+    private readonly undo: (token: DeadToken) => void,
+  ) {
+    super();
+  }
+
+  due(): void {
+    this.undo(this);
+  }
+}
+
+/**
+ * Undoes attempts that did not end in a grant, and leases that were lost: a token that is neither is dead for ever,
+ * and must not stand in Redis as holder or in a queue.
+ */
+export class DeadTokens {
+  private readonly tokens = new Map<string, DeadToken>();
+
+  constructor(
+    private readonly store: LockStore,
+    private readonly clock: Clock,
+    private readonly lanes: TimerLanes,
+    private readonly settled: () => void,
+  ) {}
+
+  get size(): number {
+    return this.tokens.size;
+  }
+
+  /** @param troubled - a command of the token went unanswered, so it may still be applied later */
+  bury(key: string, ownerToken: string, ttlMs: number, troubled = false): void {
+    const known = this.tokens.get(ownerToken);
+    if (known !== undefined) {
+      known.troubled ||= troubled;
+      return;
+    }
+    const token = new DeadToken(key, ownerToken, this.clock.now() + ttlMs + GRACE_MS, troubled, (dead) => this.undo(dead));
+    this.tokens.set(ownerToken, token);
+    this.undo(token);
+  }
+
+  /** Forgets all; what is left in the store ends with its ttl. */
+  clear(): void {
+    this.tokens.clear();
+  }
+
+  private undo(token: DeadToken): void {
+    this.store.release({ key: token.key, ownerToken: token.ownerToken }).then(
+      () => this.undone(token),
+      () => this.failed(token),
+    );
+  }
+
+  private undone(token: DeadToken): void {
+    if (!token.troubled) return this.forget(token);
+    token.troubled = false;
+    this.lanes.add(token, SECOND_UNDO_MS);
+  }
+
+  private failed(token: DeadToken): void {
+    token.troubled = true;
+    if (this.clock.now() >= token.until) this.forget(token);
+    else this.lanes.add(token, RETRY_MS);
+  }
+
+  private forget(token: DeadToken): void {
+    this.tokens.delete(token.ownerToken);
+    this.settled();
+  }
+}

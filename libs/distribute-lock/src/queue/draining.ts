@@ -1,0 +1,91 @@
+import type { LeaseHandle } from '../lease/lease-handle.js';
+import { Timed } from '../runtime/timer-lanes.js';
+import type { CoreParts } from './core-parts.js';
+import type { KeyQueue } from './key-queue.js';
+import { MinHold } from './min-hold.js';
+
+/** How long releases that are under way at the end may still take. */
+const LAST_WORDS_MS = 500;
+
+class Deadline extends Timed {
+  constructor(readonly due: () => void) {
+    super();
+  }
+}
+
+/** Shutdown of the lock core: a lock whose work still runs is never given away. */
+export class Draining {
+  private readonly held = new Set<MinHold>();
+  private empty: (() => void) | undefined;
+  private started = false;
+
+  constructor(
+    private readonly parts: CoreParts,
+    private readonly queues: ReadonlyMap<string, KeyQueue>,
+    private readonly changed: (queue: KeyQueue) => void,
+  ) {}
+
+  /** Keeps the grant of an ended lease until its `minHold`; `over` gives it back then. */
+  keeps(lease: LeaseHandle, over: () => void): boolean {
+    const until = lease.startedAt + lease.call.options.minHoldMs;
+    const restMs = until - this.parts.clock.now();
+    if (restMs <= 0) return false;
+    const held = new MinHold(lease, until, () => {
+      this.held.delete(held);
+      if (!lease.grant.ended) over();
+    });
+    lease.grant.holder = held;
+    this.held.add(held);
+    if (this.started) this.leave(held);
+    else {
+      this.parts.lanes.add(held, restMs);
+      this.parts.watchdog.watch(lease.grant);
+    }
+    return true;
+  }
+
+  /** Waits for holders, then takes the leases from `acquire()` away; work that still runs keeps its lease. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.started = true;
+    for (const held of this.held) this.leave(held);
+    await this.quiet(timeoutMs);
+    for (const { grant } of [...this.queues.values()]) grant?.holder?.shutDown();
+    await this.quiet(LAST_WORDS_MS);
+  }
+
+  /** Something ended. */
+  look(): void {
+    if (this.empty !== undefined && this.isQuiet()) this.empty();
+  }
+
+  private isQuiet(): boolean {
+    return this.queues.size === 0 && this.parts.dead.size === 0;
+  }
+
+  private quiet(timeoutMs: number): Promise<void> {
+    if (this.isQuiet()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const deadline = new Deadline(() => this.empty?.());
+      this.empty = () => {
+        this.parts.lanes.remove(deadline);
+        this.empty = undefined;
+        resolve();
+      };
+      this.parts.lanes.add(deadline, timeoutMs);
+    });
+  }
+
+  /** The process will not be there at the end of `minHold`: the rest is left to the ttl. */
+  private leave(held: MinHold): void {
+    this.held.delete(held);
+    const { grant } = held.lease;
+    const ttlMs = Math.max(1, Math.ceil(held.renewUntil - this.parts.clock.now()));
+    this.parts.lanes.remove(held);
+    this.parts.watchdog.unwatch(grant);
+    grant.ended = true;
+    const queue = this.queues.get(grant.key);
+    if (queue?.grant === grant) queue.grant = undefined;
+    if (queue !== undefined) this.changed(queue);
+    void this.parts.store.renew([{ key: grant.key, ownerToken: grant.ownerToken, ttlMs }]).catch(() => undefined);
+  }
+}

@@ -1,0 +1,25 @@
+import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
+import type { LeaseHandle } from '../lease/lease-handle.js';
+import type { CoreParts } from './core-parts.js';
+
+/** Lengthens a held lease on the holder's wish; see `Lease.extend`. */
+export async function extendLease({ store, clock, watchdog }: CoreParts, lease: LeaseHandle, ttlMs: number): Promise<void> {
+  const { grant, key, call } = lease;
+  const sentAt = clock.now();
+  const [answer] = await store.renew([{ key, ownerToken: grant.ownerToken, ttlMs }]);
+  if (typeof answer === 'number' && lease.isHeld()) {
+    grant.confirm(sentAt, ttlMs);
+    watchdog.watch(grant);
+    return;
+  }
+  if (answer instanceof Error && lease.isHeld()) throw unconfirmed(call.label, key, answer);
+  watchdog.lose(grant, answer === 'lost' ? 'taken' : 'expired');
+  throw lease.signal.reason;
+}
+
+function unconfirmed(label: string, key: string, cause: Error): LockUnavailableError {
+  return new LockUnavailableError(
+    `The lease of "${label}" could not be extended because its store failed: ${cause.message}. It is as it was.`,
+    { key, cause },
+  );
+}

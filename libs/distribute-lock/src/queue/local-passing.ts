@@ -1,0 +1,20 @@
+import type { Grant } from '../lease/grant.js';
+import type { ResolvedLockOptions } from '../options/lock-options.js';
+
+/** While another process waits, this process keeps the lock for at most so many holds, or so long. */
+export const QUANTUM_HOLDS = 16;
+export const QUANTUM_MS = 25;
+
+/** Fencing tokens are reserved for the callers that wait here, but never so many that numbers outrun the clock they start from. */
+export const MOST_NUMBERS = 64;
+
+/**
+ * Whether the next caller of this process may have the grant without a command. The clock is compared at this very
+ * moment: after a pause the timer that tells of the loss may not have run yet.
+ */
+export function mayPass(grant: Grant, next: ResolvedLockOptions, now: number): boolean {
+  const needsMs = next.renew ? next.ttlMs / 2 : next.ttlMs;
+  if (grant.ended || !grant.numbersLeft || grant.validUntil - now < needsMs) return false;
+  if (next.ttlMs > grant.ttlMs) return false;
+  return !grant.contended || (grant.passes < QUANTUM_HOLDS && now - grant.startedAt < QUANTUM_MS);
+}

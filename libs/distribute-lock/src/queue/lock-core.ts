@@ -1,0 +1,91 @@
+import type { LockEvents } from '../events/lock-events.js';
+import type { LeaseHandle } from '../lease/lease-handle.js';
+import type { LockCall } from '../lease/lock-call.js';
+import type { ResolvedLockOptions } from '../options/lock-options.js';
+import { processClock, type Clock } from '../runtime/clock.js';
+import { newProcessId } from '../runtime/owner-token.js';
+import type { LockStore } from '../store/lock-store.js';
+import { KeyQueues } from './key-queues.js';
+import { aborted, shuttingDown, tooManyWaiters } from './refusals.js';
+import { Waiter } from './waiter.js';
+
+/** How a {@link LockCore} behaves. */
+export interface LockCoreSettings {
+  readonly defaults: ResolvedLockOptions;
+  /** Callers that may wait for one key in this process. */
+  readonly maxWaitersPerKey: number;
+  /** Callers that may wait in this process. */
+  readonly maxWaiters: number;
+  readonly events: LockEvents;
+  /** Replaced in tests. */
+  readonly clock?: Clock;
+  /** Numbers from 0 to 1 for jitter; replaced in tests. */
+  readonly random?: () => number;
+  /** Replaced in tests. */
+  readonly processId?: string;
+}
+
+/** The lock core of one store in this process: callers in, leases out. */
+export class LockCore {
+  readonly defaults: ResolvedLockOptions;
+  private readonly queues: KeyQueues;
+  private readonly clock: Clock;
+  private refusing = false;
+
+  constructor(
+    private readonly store: LockStore,
+    private readonly settings: LockCoreSettings,
+  ) {
+    this.defaults = settings.defaults;
+    this.clock = settings.clock ?? processClock;
+    this.queues = new KeyQueues({
+      store,
+      clock: this.clock,
+      events: settings.events,
+      random: settings.random ?? Math.random,
+      processId: settings.processId ?? newProcessId(),
+    });
+  }
+
+  /** Opens the store and proves that it answers. */
+  connect(): Promise<void> {
+    return this.store.connect();
+  }
+
+  /** Resolves with a lease, or rejects with a `LockError`. */
+  acquire(call: LockCall): Promise<LeaseHandle> {
+    const refusal = this.refusal(call);
+    if (refusal !== undefined) return Promise.reject(refusal);
+    return new Promise((resolve, reject) => {
+      this.queues.enter(new Waiter(this.queues, call, this.clock.now(), resolve, reject));
+    });
+  }
+
+  /** From now on new calls and waiters get a `LockShutdownError`. */
+  refuse(): void {
+    this.refusing = true;
+    this.queues.refuseAll();
+  }
+
+  /** Resolves when nothing is held any more, or after `timeoutMs`, when leases from `acquire()` are aborted and released. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.refuse();
+    await this.queues.drain(timeoutMs);
+  }
+
+  /** Stops timers and closes what the store opened; what is still held ends with its ttl. */
+  async close(): Promise<void> {
+    this.refuse();
+    this.queues.stop();
+    await this.store.close();
+  }
+
+  private refusal(call: LockCall): Error | undefined {
+    if (this.refusing) return shuttingDown(call);
+    if (call.signal?.aborted === true) return aborted(call);
+    const { maxWaitersPerKey, maxWaiters } = this.settings;
+    if (this.queues.waiting >= maxWaiters) return tooManyWaiters(call, maxWaiters, 'in this process');
+    if (this.queues.waitingFor(call.key) >= maxWaitersPerKey) return tooManyWaiters(call, maxWaitersPerKey, 'for one key');
+    return undefined;
+  }
+}

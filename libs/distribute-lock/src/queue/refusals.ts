@@ -1,0 +1,52 @@
+import { LockAbortedError } from '../errors/lock-aborted.error.js';
+import { LockContendedError } from '../errors/lock-contended.error.js';
+import { LockShutdownError } from '../errors/lock-shutdown.error.js';
+import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
+import { LockWaitTimeoutError } from '../errors/lock-wait-timeout.error.js';
+import type { LockCall } from '../lease/lock-call.js';
+
+/** What to tell a caller of whom nothing better is known. */
+const RETRY_AFTER_MS = 1_000;
+
+const retryAfter = (leftMs: number): number => (leftMs >= 0 ? Math.ceil(leftMs) : RETRY_AFTER_MS);
+
+export function contended({ label, key }: LockCall, leftMs: number): LockContendedError {
+  return new LockContendedError(
+    `The lock "${label}" is held by somebody else. Try again later, or set "wait" to wait for it.`,
+    { key, retryAfterMs: retryAfter(leftMs) },
+  );
+}
+
+export function waitTimedOut({ label, key, options }: LockCall, waitedMs: number, leftMs: number): LockWaitTimeoutError {
+  return new LockWaitTimeoutError(
+    `The lock "${label}" did not become free within "wait" (${options.waitMs} ms). Try again later, or wait longer.`,
+    { key, waitedMs: Math.round(waitedMs), retryAfterMs: retryAfter(leftMs) },
+  );
+}
+
+export function aborted({ label, key, signal }: LockCall): LockAbortedError {
+  return new LockAbortedError(`The wait for the lock "${label}" was ended by the caller's signal.`, {
+    key,
+    cause: signal?.reason,
+  });
+}
+
+export function shuttingDown({ label, key }: LockCall): LockShutdownError {
+  return new LockShutdownError(`The lock "${label}" is not given out any more: the application is shutting down.`, {
+    key,
+  });
+}
+
+export function unavailable({ label, key }: LockCall, cause: Error): LockUnavailableError {
+  return new LockUnavailableError(
+    `The lock "${label}" could not be taken because its store failed: ${cause.message}`,
+    { key, cause },
+  );
+}
+
+export function tooManyWaiters({ label, key }: LockCall, limit: number, scope: string): LockUnavailableError {
+  return new LockUnavailableError(
+    `The lock "${label}" has ${limit} callers waiting ${scope} already. Try again later, or raise "maxWaiters".`,
+    { key },
+  );
+}

@@ -1,0 +1,36 @@
+import { isLockError } from '../errors/is-lock-error.js';
+import { LeaseHandle, type LeaseKeeper } from '../lease/lease-handle.js';
+import type { Grant } from '../lease/grant.js';
+import type { CoreParts } from './core-parts.js';
+import type { Waiter } from './waiter.js';
+
+/** The waiter stands nowhere any more, and nothing calls it. */
+function dismiss({ lanes, settled }: CoreParts, waiter: Waiter): void {
+  waiter.line?.remove(waiter);
+  lanes.remove(waiter);
+  waiter.deaf();
+  settled();
+}
+
+/** Ends the wait with an error. */
+export function refuse(parts: CoreParts, waiter: Waiter, error: Error): void {
+  dismiss(parts, waiter);
+  if (parts.events.observed) {
+    const type = isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT') ? 'contended' : 'refused';
+    parts.events.emit({ type, label: waiter.call.label, waitedMs: parts.clock.now() - waiter.since, error });
+  }
+  waiter.reject(error);
+}
+
+/** Ends the wait with a lease on the grant. */
+export function start(parts: CoreParts, keeper: LeaseKeeper, waiter: Waiter, grant: Grant): void {
+  dismiss(parts, waiter);
+  const lease = new LeaseHandle(keeper, grant, waiter.call, grant.nextFencingToken());
+  grant.holder = lease;
+  grant.passes += 1;
+  parts.watchdog.watch(grant);
+  if (parts.events.observed) {
+    parts.events.emit({ type: 'acquired', label: waiter.call.label, waitedMs: lease.startedAt - waiter.since });
+  }
+  waiter.resolve(lease);
+}

@@ -1,0 +1,35 @@
+local function granted(queue, block)
+  return 1, fencingTokens(tonumber(block)), redis.call('ZCARD', queue)
+end
+
+-- A free lock goes to the first live process in the queue; whoever asks helps with that.
+-- Answers the new owner when it is another process.
+local function offerToHead(lock, queue, token)
+  local head = headOf(queue)
+  while head and head ~= token do
+    if offer(lock, queue, head) then return head end
+    head = headOf(queue)
+  end
+end
+
+local function acquire(lock, queue, token, wait, ttlMs, block)
+  local owner = redis.call('GET', lock)
+  if owner == token then
+    raiseExpiry(lock, ttlMs)
+    redis.call('ZREM', queue, token)
+    return granted(queue, block)
+  end
+  owner = owner or offerToHead(lock, queue, token)
+  if not owner then
+    -- The first write: a full server refuses it, and nothing has happened.
+    redis.call('SET', lock, token, 'PX', ttlMs)
+    redis.call('ZREM', queue, token)
+    return granted(queue, block)
+  end
+  local foreign = processOf(owner) and 0 or 1
+  if wait == '0' then return 3, redis.call('PTTL', lock), foreign end
+  append(queue, token)
+  redis.call('PEXPIRE', queue, queueMs)
+  if foreign == 0 then tell(owner, 'c', lock) end
+  return 2, redis.call('PTTL', lock), foreign
+end

@@ -1,0 +1,38 @@
+-- An owner token is <process id>:<sequence>; a value of another form belongs to a foreign client.
+local function processOf(token)
+  local process = string.match(token, '^([%w_-]+):%d+$')
+  return process and #process == 22 and process or nil
+end
+
+local function headOf(queue)
+  return redis.call('ZRANGE', queue, 0, 0)[1]
+end
+
+local function append(queue, token)
+  if redis.call('ZSCORE', queue, token) then return end
+  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
+  redis.call('ZADD', queue, (tonumber(last) or 0) + 1, token)
+end
+
+-- Answers how many received it, -1 if that is not known. PUBLISH goes by pcall: a refused one would end the script
+-- half-way, with the lock handed over already.
+local function tell(token, what, lock)
+  local process = processOf(token)
+  if not process then return 0 end
+  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
+  return counted and type(receivers) == 'number' and receivers or -1
+end
+
+-- An offer is the lock already carrying the waiter's token, for the claim window: the waiter claims it by acquire.
+-- Answers false when the waiter's process is gone.
+local function offer(lock, queue, head)
+  redis.call('ZREM', queue, head)
+  redis.call('SET', lock, head, 'PX', claimMs)
+  if tell(head, 'g', lock) ~= 0 then return true end
+  redis.call('DEL', lock)
+  return false
+end
+
+local function raiseExpiry(lock, ttlMs)
+  if redis.call('PTTL', lock) < tonumber(ttlMs) then redis.call('PEXPIRE', lock, ttlMs) end
+end

@@ -1,0 +1,28 @@
+-- Also leaves the queue and undoes an attempt. `next` is the token under which this process wants the lock again;
+-- '' grants it to whichever token of this process heads the queue.
+local function release(lock, queue, token, next, ttlMs, block)
+  local head = headOf(queue)
+  -- The first write: a server that is full does not refuse it, nor what follows.
+  if head or next then redis.call('ZREM', queue, token) end
+  if redis.call('GET', lock) ~= token then return 6, 0, 0 end
+  if next and next ~= '' then
+    append(queue, next)
+    redis.call('PEXPIRE', queue, queueMs)
+  end
+  local own = next == '' and processOf(token)
+  head = headOf(queue)
+  while head do
+    if head == next or (own and processOf(head) == own) then
+      redis.call('ZREM', queue, head)
+      redis.call('SET', lock, head, 'PX', ttlMs)
+      return 8, fencingTokens(tonumber(block)), head
+    end
+    if offer(lock, queue, head) then
+      if next and next ~= '' then return 2, tonumber(claimMs), 0 end
+      return 5, 0, 0
+    end
+    head = headOf(queue)
+  end
+  redis.call('DEL', lock)
+  return 4, 0, 0
+end

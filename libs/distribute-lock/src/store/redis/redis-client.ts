@@ -1,0 +1,21 @@
+import type { Cluster, Redis } from 'ioredis';
+
+/** A client of ioredis, of whichever copy and major version; recognised by its methods. @public */
+export type RedisClient = Redis | Cluster;
+
+/** Whether the client can take a command now, without keeping it for later. */
+export const isReady = (client: RedisClient): boolean => client.status === 'ready';
+
+/** Whether the client will never take a command again. */
+export const isEnded = (client: RedisClient): boolean => client.status === 'end';
+
+/** Whether the connection speaks RESP3, where commands are allowed on a connection that is subscribed. */
+export function speaksResp3(client: RedisClient): boolean {
+  const { condition } = client as { condition?: { protocol?: unknown } | null };
+  return condition?.protocol === 3;
+}
+
+/** What a prefixing client puts before every key. */
+export function keyPrefixOf(client: RedisClient): string {
+  return client.options.keyPrefix ?? '';
+}

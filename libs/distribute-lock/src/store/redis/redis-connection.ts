@@ -1,0 +1,107 @@
+import type { CancelTimer, Clock } from '../../runtime/clock.js';
+import { LockStoreError } from '../lock-store.js';
+import { isEnded, isReady, type RedisClient } from './redis-client.js';
+import { messageOf, redacted, storeError } from './redis-errors.js';
+
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+  readonly cancel: CancelTimer;
+}
+
+/** One client and the state of its connection. */
+export class RedisConnection {
+  /** Rises whenever the connection was lost: an answer is certain only if it came on the connection of its command. */
+  epoch = 0;
+  private lastError: string | undefined;
+  private readonly waiting = new Set<Waiting>();
+  private readonly handlers: readonly (readonly [string, (...args: never[]) => void])[];
+
+  constructor(
+    readonly client: RedisClient,
+    /** Opened by us, so closed by us. */
+    readonly owned: boolean,
+    private readonly clock: Clock,
+  ) {
+    this.handlers = [
+      ['ready', () => this.becameReady()],
+      ['close', () => (this.epoch += 1)],
+      ['end', () => this.rejectWaiting()],
+      // Without a listener the client writes every error to the console. A client that was given has its owner's listeners.
+      ...(owned ? [['error', (error: Error) => this.failed(error)] as const] : []),
+    ];
+    for (const [event, handler] of this.handlers) client.on(event as 'ready', handler as () => void);
+  }
+
+  get ready(): boolean {
+    return isReady(this.client);
+  }
+
+  /** What went wrong last, for messages. */
+  get trouble(): string {
+    return this.ready || this.lastError === undefined ? '' : ` (${this.lastError})`;
+  }
+
+  /** Rejects with what is known of the trouble when the connection does not come within the limit. */
+  whenReady(limitMs: number): Promise<void> {
+    if (this.ready) return Promise.resolve();
+    if (isEnded(this.client)) return Promise.reject(this.ended());
+    if (this.client.status === 'wait') this.client.connect().catch((error: Error) => this.failed(error));
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        resolve,
+        reject,
+        cancel: this.clock.after(limitMs, () => {
+          this.waiting.delete(waiting);
+          reject(new LockStoreError(`Redis is not connected${this.trouble || ` (${this.client.status})`}.`, true));
+        }),
+      };
+      this.waiting.add(waiting);
+    });
+  }
+
+  /** Stops listening; closes the client if it is ours. */
+  close(): void {
+    for (const [event, handler] of this.handlers) {
+      if (event !== 'error') this.client.off(event as 'ready', handler as () => void);
+    }
+    this.rejectWaiting();
+    if (this.owned) this.client.disconnect();
+  }
+
+  private becameReady(): void {
+    this.lastError = undefined;
+    for (const { resolve, cancel } of this.take()) {
+      cancel();
+      resolve();
+    }
+  }
+
+  private rejectWaiting(): void {
+    for (const { reject, cancel } of this.take()) {
+      cancel();
+      reject(this.ended());
+    }
+  }
+
+  private failed(error: unknown): void {
+    this.lastError = redacted(messageOf(error));
+    const { passing } = storeError(error);
+    if (passing) return;
+    // A wrong password does not get better by waiting.
+    for (const { reject, cancel } of this.take()) {
+      cancel();
+      reject(storeError(error));
+    }
+  }
+
+  private take(): Waiting[] {
+    const all = [...this.waiting];
+    this.waiting.clear();
+    return all;
+  }
+
+  private ended(): LockStoreError {
+    return new LockStoreError(`The connection to Redis is closed${this.trouble}.`, false);
+  }
+}

@@ -1,0 +1,34 @@
+import { LockStoreError } from '../lock-store.js';
+
+/** Answers of a server that is starting, failing over or busy. */
+const PASSING = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|UNBLOCKED)\b/;
+/** Every answer of a server begins with such a word. */
+const ANSWER = /^[A-Z]{2,}[A-Z0-9]*\b/;
+
+/** The error of a server's answer, given as its text. */
+export function answerError(text: string): LockStoreError {
+  return new LockStoreError(`Redis answered "${redacted(text)}".`, PASSING.test(text));
+}
+
+/**
+ * What a client's error means for a caller. The error itself is not kept as a cause: clients hang the command with all
+ * its arguments on it, owner tokens and passwords among them.
+ */
+export function storeError(error: unknown): LockStoreError {
+  if (error instanceof LockStoreError) return error;
+  const text = messageOf(error);
+  if (ANSWER.test(text) && error instanceof Error && error.name === 'ReplyError') return answerError(text);
+  return new LockStoreError(`Redis could not be asked: ${redacted(text)}.`, true);
+}
+
+/** The text of an error of a client or socket; `AggregateError` has its text inside. */
+export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
+  if (!(error instanceof Error)) return String(error);
+  return error.message === '' ? error.name : error.message;
+}
+
+/** Without the credentials of URLs. */
+export function redacted(text: string): string {
+  return text.replace(/\b([a-z][a-z0-9+.-]*:\/\/)[^@/\s]*@/gi, '$1***@').replace(/\.$/, '');
+}

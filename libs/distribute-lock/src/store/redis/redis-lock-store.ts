@@ -1,0 +1,107 @@
+import { Redis, type RedisOptions } from 'ioredis';
+
+import { processClock, type Clock } from '../../runtime/clock.js';
+import { TimerLanes } from '../../runtime/timer-lanes.js';
+import type {
+  AcquireAnswer,
+  AcquireRequest,
+  LockStore,
+  LockStoreListener,
+  ReleaseAnswer,
+  ReleaseRequest,
+  RenewAnswer,
+  RenewRequest,
+} from '../lock-store.js';
+import { CommandBatch, type Reply } from './command-batch.js';
+import { Inbox } from './inbox.js';
+import { ownOptions } from './own-options.js';
+import type { RedisClient } from './redis-client.js';
+import { RedisConnection } from './redis-connection.js';
+import { RedisKeys } from './redis-keys.js';
+import { storeError } from './redis-errors.js';
+import { acquireAnswer, releaseAnswer, renewAnswer } from './replies.js';
+
+/** How long the first connection may take. */
+const CONNECT_LIMIT_MS = 1_500;
+
+/** How a {@link RedisLockStore} names its keys. */
+export interface RedisLockStoreSettings {
+  /** Put before every lock's key. */
+  readonly prefix: string;
+  /** Replaced in tests. */
+  readonly clock?: Clock;
+}
+
+/**
+ * Locks on one Redis primary. The owner token alone decides who the holder is, so a release that comes too late cannot free
+ * another owner's lock.
+ */
+export class RedisLockStore implements LockStore {
+  private readonly keys: RedisKeys;
+  private readonly commands: CommandBatch;
+  private readonly inbox: Inbox;
+  private readonly lanes: TimerLanes;
+
+  private constructor(
+    private readonly connection: RedisConnection,
+    { prefix, clock = processClock }: RedisLockStoreSettings,
+  ) {
+    this.keys = new RedisKeys(prefix);
+    this.lanes = new TimerLanes(clock);
+    this.commands = new CommandBatch(connection, this.keys.fence, clock, this.lanes);
+    this.inbox = new Inbox(connection, prefix, clock);
+  }
+
+  /** Opens a connection of its own, on the first command or `connect()`. */
+  static open(options: RedisOptions | string, settings: RedisLockStoreSettings): RedisLockStore {
+    const client = typeof options === 'string' ? new Redis(options, ownOptions({})) : new Redis(ownOptions(options));
+    return new RedisLockStore(new RedisConnection(client, true, settings.clock ?? processClock), settings);
+  }
+
+  /** Uses a client that somebody else opened and closes. */
+  static over(client: RedisClient, settings: RedisLockStoreSettings): RedisLockStore {
+    return new RedisLockStore(new RedisConnection(client, false, settings.clock ?? processClock), settings);
+  }
+
+  async connect(): Promise<void> {
+    await this.connection.whenReady(CONNECT_LIMIT_MS);
+    await this.commands.probe().catch((error: unknown) => Promise.reject(storeError(error)));
+  }
+
+  async subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
+    await this.inbox.open(processId, listener);
+    return true;
+  }
+
+  async acquire({ key, ownerToken, wait, ttlMs, block }: AcquireRequest): Promise<AcquireAnswer> {
+    return acquireAnswer(await this.run(key, ['a', ownerToken, wait ? 1 : 0, ttlMs, block]));
+  }
+
+  async release({ key, ownerToken, next, grantOwn }: ReleaseRequest): Promise<ReleaseAnswer> {
+    const { epoch } = this.connection;
+    const again = next ?? grantOwn;
+    const words =
+      again === undefined ? ['d', ownerToken] : ['r', ownerToken, next?.ownerToken ?? '', again.ttlMs, again.block];
+    const reply = await this.run(key, words);
+    return releaseAnswer(reply, this.connection.epoch !== epoch);
+  }
+
+  renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
+    return Promise.all(requests.map((request) => this.renewOne(request)));
+  }
+
+  async close(): Promise<void> {
+    this.lanes.clear();
+    this.inbox.close();
+    this.connection.close();
+  }
+
+  private renewOne({ key, ownerToken, ttlMs }: RenewRequest): Promise<RenewAnswer> {
+    return this.run(key, ['n', ownerToken, ttlMs]).then(renewAnswer, (error: Error) => error);
+  }
+
+  private run(key: string, words: readonly (string | number)[]): Promise<Reply> {
+    const lockKey = this.keys.lock(key);
+    return this.commands.run(lockKey, this.keys.queue(lockKey), words);
+  }
+}
