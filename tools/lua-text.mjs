@@ -31,7 +31,7 @@ function endOfComment(text, start) {
 /** The text in pieces of kind `code`, `string` and `comment`, in order and without a gap. */
 export function* luaPieces(text) {
   let codeStart = 0;
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const comment = text.startsWith('--', at);
     const quoted = text[at] === '"' || text[at] === "'";
     const end = comment ? endOfComment(text, at) : quoted ? endOfQuoted(text, at) : endOfLongBracket(text, at);

@@ -5,7 +5,11 @@ import { startFaultProxy } from './fault-proxy.js';
 import { startRedisServer } from './redis-server.js';
 
 describe('startFaultProxy', () => {
-  const settled = (promise: Promise<unknown>) => within(150, 'it', promise).then(() => true, () => false);
+  const settled = (promise: Promise<unknown>) =>
+    within(150, 'it', promise).then(
+      () => true,
+      () => false,
+    );
 
   async function arrange() {
     const server = await startRedisServer();

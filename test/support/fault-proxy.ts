@@ -44,7 +44,8 @@ export class FaultProxy {
 
   /** Half-open: nothing passes any more (in one direction, or both), nothing closes, new connections are accepted and stay mute. */
   hold(direction?: Direction): void {
-    for (const one of direction === undefined ? (['toServer', 'toClient'] as const) : [direction]) this.faults.held.add(one);
+    for (const one of direction === undefined ? (['toServer', 'toClient'] as const) : [direction])
+      this.faults.held.add(one);
   }
 
   /** Everything arrives `ms` later, give or take up to `jitterMs`, each direction of a connection in its order. */

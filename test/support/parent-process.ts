@@ -1,7 +1,10 @@
 import type { Messages } from './second-process.js';
 
 /** The other end of `startProcess()`, for the script that runs there; it ends when the parent is gone. */
-export function parentProcess<Heard extends Messages = Messages, Told extends Messages = Messages>(): ParentProcess<Heard, Told> {
+export function parentProcess<Heard extends Messages = Messages, Told extends Messages = Messages>(): ParentProcess<
+  Heard,
+  Told
+> {
   process.once('disconnect', () => process.exit());
   return new ParentProcess();
 }

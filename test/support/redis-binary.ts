@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, type ExecFileSyncOptions } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
@@ -26,7 +26,7 @@ function canInstall(): boolean {
 
 function installRedisServer(): void {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }; // 1: the package starts no service
-  const options = { env, stdio: ['ignore', 'ignore', 'inherit'], timeout: 180_000 } as const;
+  const options = { env, stdio: ['ignore', 'ignore', 'inherit'], timeout: 180_000 } satisfies ExecFileSyncOptions;
   try {
     execFileSync('apt-get', ['update', '-qq'], options);
   } catch {

@@ -1,6 +1,12 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import { GenericContainer, getContainerRuntimeClient, ImageName, Wait, type ContainerRuntimeClient } from 'testcontainers';
+import {
+  GenericContainer,
+  getContainerRuntimeClient,
+  ImageName,
+  Wait,
+  type ContainerRuntimeClient,
+} from 'testcontainers';
 import { within } from './eventually.js';
 
 /** What the demo's docker-compose.yml runs, too. */

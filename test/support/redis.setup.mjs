@@ -7,7 +7,10 @@ export default async function setUp() {
   const redis = await obtainTestRedis();
   process.env.TEST_REDIS_URL = redis.url;
   globalThis.testRedis = redis;
-  for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]]) {
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ]) {
     process.once(signal, () => void redis.stop().finally(() => process.exit(code)));
   }
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);

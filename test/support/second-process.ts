@@ -47,7 +47,8 @@ export class SecondProcess<Heard extends Messages = Messages, Told extends Messa
   /** Calls `listener` for every message of that name from now on, and for those that came before. */
   on<Name extends keyof Heard & string>(name: Name, listener: (data: Heard[Name]) => void): void {
     this.heard.on(name, listener);
-    for (let early = this.takeEarly(name); early !== undefined; early = this.takeEarly(name)) listener(early.data as Heard[Name]);
+    for (let early = this.takeEarly(name); early !== undefined; early = this.takeEarly(name))
+      listener(early.data as Heard[Name]);
   }
 
   /** The next message of that name, also one that came before; rejects when the process ends without it. */

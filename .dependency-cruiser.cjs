@@ -1,0 +1,78 @@
+/**
+ * Who may import whom, as an allow-list: whatever is not allowed here is an error; docs/design.md says why.
+ * The paths are not anchored at the repository, so that test/support/boundary-canary is judged by the same rules.
+ */
+const SRC = '(^|/)distribute-lock/src';
+
+/** From top to bottom: a row imports rows below it, never one above. */
+const ROWS = ['testing', 'index', 'module', 'decorators', 'interception', 'service', 'keys', 'queue', 'lease', 'store'];
+/** Importable from any row; they import only each other. */
+const GROUND = ['errors', 'options', 'runtime', 'events'];
+/** `keys` shares its row with `service`: what a key is does not depend on what holds it. */
+const NOT_FOR_KEYS = ['queue', 'lease', 'store', 'runtime', 'events'];
+
+const place = (name) => (name === 'index' ? `${SRC}/index\\.ts$` : `${SRC}/${name}/`);
+const packages = (...names) => `(^|/)node_modules/(@types/)?(${names.join('|')})/`;
+
+/** Production code; specs have a rule of their own, and nobody imports them. */
+const library = (from, to) => ({
+  from: { path: from, pathNot: '\\.spec\\.ts$' },
+  to: { pathNot: '\\.spec\\.ts$', ...to },
+});
+
+const rows = ROWS.map((name, at) => {
+  const below = [...ROWS.slice(at), ...GROUND];
+  const allowed = name === 'keys' ? below.filter((other) => !NOT_FOR_KEYS.includes(other)) : below;
+  return library(place(name), { path: allowed.map(place) });
+});
+
+const NEST = ['module', 'decorators', 'interception', 'service', 'testing'].map(place);
+const RXJS = ['module', 'decorators', 'interception', 'testing'].map(place);
+const IOREDIS = ['store/redis', 'store/quorum', 'module'].map(place);
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment: 'Types may refer to each other; what runs may not.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'declare-what-you-use',
+      comment: 'The published package brings along only what its package.json names.',
+      severity: 'error',
+      from: { path: '^libs/[^/]+/src/', pathNot: '\\.spec\\.ts$' },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+  ],
+  allowedSeverity: 'error',
+  allowed: [
+    ...rows,
+    library(GROUND.map(place), { path: GROUND.map(place) }),
+    library(place('store'), { path: place('scripts/generated') }), // nobody else speaks Lua
+    library(`${SRC}/`, { dependencyTypes: ['core'] }),
+    library(NEST, { path: packages('@nestjs', 'reflect-metadata') }),
+    library(RXJS, { path: packages('rxjs') }),
+    library(IOREDIS, { path: packages('ioredis') }), // nobody else knows which client we use
+    library(place('options'), { path: packages('ms') }),
+    { from: { path: `${SRC}/.*\\.spec\\.ts$` }, to: { path: [`${SRC}/`, packages('.*')] } },
+    { from: { path: `${SRC}/.*\\.spec\\.ts$` }, to: { dependencyTypes: ['core'] } },
+    { from: { path: '^apps/([^/]+)/' }, to: { path: ['^apps/$1/', packages('.*')] } },
+    { from: { path: '^apps/' }, to: { dependencyTypes: ['core'] } },
+    // by its name, as its users do
+    { from: { path: '^apps/' }, to: { path: `${SRC}/(testing/)?index\\.ts$`, dependencyTypesNot: ['local'] } },
+    { from: { path: '^(test|tools)/', pathNot: 'boundary-canary' }, to: {} },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['@nestjs-distribute-lock/source', 'import', 'node', 'default', 'types'],
+    },
+  },
+};

@@ -1,0 +1,1 @@
+export { script } from '../scripts/generated/lua-scripts.js';

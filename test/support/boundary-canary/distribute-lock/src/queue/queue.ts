@@ -1,0 +1,1 @@
+export const queue = 'a row above lease';

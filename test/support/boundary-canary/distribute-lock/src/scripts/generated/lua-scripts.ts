@@ -1,0 +1,1 @@
+export const script = 'for the store only';

@@ -1,0 +1,1 @@
+export const store = 'a row above the ground';

@@ -1,0 +1,3 @@
+import { other } from './wrong-cycle-other.js';
+
+export const one = (): string => other();

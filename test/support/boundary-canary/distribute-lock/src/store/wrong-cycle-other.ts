@@ -1,0 +1,3 @@
+import { one } from './wrong-cycle-one.js';
+
+export const other = (): string => one();
