@@ -1,0 +1,35 @@
+import { Inject } from '@nestjs/common';
+
+import { DEFAULT_CONNECTION } from '../interception/lock-connections.js';
+import { LockService } from '../service/lock.service.js';
+
+/** Names that somebody asked for, in any application of this process. */
+const asked = new Set<string>();
+
+/**
+ * Token of the `LockService` of a named connection, for `useFactory` and `app.get()`.
+ * @public
+ */
+export function lockServiceToken(connectionName?: string): symbol | typeof LockService {
+  if (connectionName === undefined || connectionName === DEFAULT_CONNECTION) return LockService;
+  asked.add(connectionName);
+  return Symbol.for(`LockModule has no option connections.${connectionName}: its LockService`);
+}
+
+/** Names that `forRootAsync` must be ready to provide, before it knows its options. @internal */
+export function askedConnections(): ReadonlySet<string> {
+  return asked;
+}
+
+/**
+ * Injects the `LockService` of one of the module's `connections`, or of `connection` when no name is given.
+ *
+ * @example
+ * ```ts
+ * constructor(@InjectLockService('reports') private readonly locks: LockService) {}
+ * ```
+ * @public
+ */
+export function InjectLockService(connectionName?: string): ParameterDecorator & PropertyDecorator {
+  return Inject(lockServiceToken(connectionName));
+}

@@ -1,0 +1,70 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+import type { ExecutionContext } from '@nestjs/common';
+
+import type { RequestData, RequestRoot } from '../keys/key-roots.js';
+
+interface HttpResponse {
+  readonly destroyed?: boolean;
+  readonly writableFinished?: boolean;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+const scopes = new AsyncLocalStorage<CallScope>();
+
+/** What the calls of one request share: its context, its data, and word of the client's leaving. */
+export class CallScope implements RequestData {
+  private leaving: AbortSignal | undefined;
+
+  constructor(readonly context: ExecutionContext) {}
+
+  static get current(): CallScope | undefined {
+    return scopes.getStore();
+  }
+
+  /** Runs `work`, and all that it calls, inside this scope. */
+  run<T>(work: () => T): T {
+    return scopes.run(this, work);
+  }
+
+  get transport(): string {
+    return this.context.getType<string>();
+  }
+
+  read(root: RequestRoot): unknown {
+    switch (root) {
+      case 'data':
+        return this.transport === 'ws' ? this.context.switchToWs().getData() : this.context.switchToRpc().getData();
+      case 'args':
+        // A GraphQL resolver is called with (parent, args, context, info).
+        return this.context.getArgByIndex(1);
+      default:
+        return (this.context.switchToHttp().getRequest<Record<string, unknown> | undefined>() ?? {})[root];
+    }
+  }
+
+  /** Whether this request is for the method, and not for one that calls it. */
+  isFor(self: object, method: Function): boolean {
+    return this.context.getClass() === self.constructor && this.context.getHandler().name === method.name;
+  }
+
+  /** Aborts when the client of an HTTP request leaves before it was answered. Made when first asked for. */
+  get clientLeft(): AbortSignal | undefined {
+    if (this.leaving === undefined && this.transport === 'http') this.leaving = this.watchClient();
+    return this.leaving;
+  }
+
+  private watchClient(): AbortSignal | undefined {
+    const response = this.context.switchToHttp().getResponse<(HttpResponse & { raw?: HttpResponse }) | undefined>();
+    // Fastify wraps the response of Node; the event is on the inner one.
+    const raw = response?.raw ?? response;
+    if (typeof raw?.once !== 'function') return undefined;
+    const controller = new AbortController();
+    const leave = (): void => {
+      if (raw.writableFinished !== true) controller.abort(new Error('The client closed the connection.'));
+    };
+    if (raw.destroyed === true) leave();
+    else raw.once('close', leave);
+    return controller.signal;
+  }
+}

@@ -1,0 +1,51 @@
+import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import type { ResolvedLockOptions } from '../options/lock-options.js';
+import { resolveLockOptions } from '../options/resolve-lock-options.js';
+import type { LockClient } from '../service/lock-client.js';
+import { type LockSpec, namingMethod } from './lock-spec.js';
+
+/** The name of the module's `connection`, which is used where none is chosen. */
+export const DEFAULT_CONNECTION = 'default';
+
+/** A lock of a method, as this application runs it. */
+export interface PreparedLock {
+  readonly client: LockClient;
+  readonly options: ResolvedLockOptions;
+}
+
+/** The lock clients of one application, and what each locked method makes of them. */
+export class LockConnections {
+  private readonly prepared = new WeakMap<LockSpec, PreparedLock>();
+
+  constructor(
+    private readonly clients: ReadonlyMap<string, LockClient>,
+    /** HTTP status that says that a lock is taken. */
+    readonly contendedStatus: number,
+  ) {}
+
+  /** @throws LockConfigurationError when there is no connection of that name */
+  client(name: string = DEFAULT_CONNECTION): LockClient {
+    const client = this.clients.get(name);
+    if (client !== undefined) return client;
+    throw new LockConfigurationError(
+      `Option "connectionName" is "${name}", but LockModule has no such connection. It has ${[...this.clients.keys()].join(', ')}.`,
+    );
+  }
+
+  /**
+   * Lays the options of the decorator over those of the module. Done once a lock, not once a call.
+   * @throws LockConfigurationError naming the method
+   */
+  prepare(spec: LockSpec): PreparedLock {
+    const known = this.prepared.get(spec);
+    if (known !== undefined) return known;
+    try {
+      const client = this.client(spec.connectionName);
+      const prepared = { client, options: resolveLockOptions(spec.options, client.defaults) };
+      this.prepared.set(spec, prepared);
+      return prepared;
+    } catch (error) {
+      throw namingMethod(error, spec.method);
+    }
+  }
+}

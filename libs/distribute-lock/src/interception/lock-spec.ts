@@ -1,0 +1,130 @@
+import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import type { LockErrorCode } from '../errors/lock.error.js';
+import { compileKey, type KeyFunction, type RenderKey } from '../keys/compile-key.js';
+import type { KeySite } from '../keys/key-template.js';
+import type { LockOptions } from '../options/lock-options.js';
+import { resolveLockOptions } from '../options/resolve-lock-options.js';
+
+/** What `onContended` is told about the lock that could not be had. @public */
+export interface LockContentionInfo {
+  /** The key template, or class and method where a function makes the key. */
+  readonly label: string;
+  /** `LOCK_CONTENDED`: somebody else has it. `LOCK_WAIT_TIMEOUT`: it did not become free within `wait`. */
+  readonly code: Extract<LockErrorCode, 'LOCK_CONTENDED' | 'LOCK_WAIT_TIMEOUT'>;
+  /** A guess, in milliseconds, of when it is worth trying again. */
+  readonly retryAfterMs: number;
+  /** What the call would have been rejected with. */
+  readonly error: Error;
+}
+
+/**
+ * Answers in the place of a method whose lock somebody else holds.
+ * @public
+ */
+// `any`, because a narrower parameter list must be accepted here; the decorator compares it with the method's.
+export type ContentionAnswer = (info: LockContentionInfo, ...args: any[]) => unknown;
+
+/** Options of `@DistributeLock`. @public */
+export interface DistributeLockOptions extends LockOptions {
+  /**
+   * Names the lock: a template whose `#{path}` holes are filled from the call, such as `'order:#{body.id}'` or
+   * `'invoice:#{arg0.id}'`, or a function of the method's arguments.
+   */
+  readonly key: string | KeyFunction;
+  /**
+   * Which of the module's `connections` the lock lives on.
+   * @defaultValue the module's `connection`
+   */
+  readonly connectionName?: string;
+  /**
+   * What the call does when somebody else holds the lock: `'throw'` rejects, `'skip'` resolves with `undefined` without
+   * running the method (cron jobs), a function answers instead of the method.
+   * @defaultValue `'throw'`
+   */
+  readonly onContended?: 'throw' | 'skip' | ContentionAnswer;
+  /**
+   * HTTP status of the answer when somebody else holds the lock, 400 to 499.
+   * @defaultValue the module's `contendedStatus`, which is 409
+   */
+  readonly contendedStatus?: number;
+}
+
+/** How the method hands out its result, which decides when the lock is taken. */
+export type ResultShape = 'promise' | 'generator' | 'observable';
+
+/** One lock of one method, checked as far as it can be without the module. */
+export interface LockSpec {
+  /** Class and method, for messages. */
+  readonly method: string;
+  readonly label: string;
+  readonly render: RenderKey;
+  readonly shape: ResultShape;
+  readonly options: LockOptions;
+  readonly connectionName: string | undefined;
+  readonly onContended: 'throw' | 'skip' | ContentionAnswer;
+  readonly contendedStatus: number | undefined;
+  /** Arguments that the lease is put into. */
+  readonly leaseParameters: readonly number[];
+}
+
+/** Where a decorator stands. */
+export interface LockPlace extends KeySite {
+  readonly shape: ResultShape;
+  readonly leaseParameters: readonly number[];
+}
+
+const LOCK_OPTIONS: Readonly<Record<keyof LockOptions, true>> = {
+  ttl: true, wait: true, renew: true, maxHold: true, minHold: true, fair: true, onLost: true,
+};
+const DECORATOR_OPTIONS: Readonly<Record<Exclude<keyof DistributeLockOptions, keyof LockOptions>, true>> = {
+  key: true, connectionName: true, onContended: true, contendedStatus: true,
+};
+
+/** @throws LockConfigurationError naming the method and the option that is wrong */
+export function lockSpec(given: DistributeLockOptions, place: LockPlace): LockSpec {
+  try {
+    checkNames(given, { ...LOCK_OPTIONS, ...DECORATOR_OPTIONS });
+    checkChoices(given);
+    const { key, connectionName, onContended = 'throw', contendedStatus, ...options } = given;
+    resolveLockOptions(options);
+    const { method, shape, leaseParameters } = place;
+    return { method, ...compileKey(key, place), shape, options, connectionName, onContended, contendedStatus, leaseParameters };
+  } catch (error) {
+    throw namingMethod(error, place.method);
+  }
+}
+
+/** @throws LockConfigurationError when an option is not one of `known`: it was mistyped, and would be ignored */
+export function checkNames(given: object, known: object, where = 'Option'): void {
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(known, name)) continue;
+    throw new LockConfigurationError(`${where} "${name}" is not known. Known are ${Object.keys(known).join(', ')}.`);
+  }
+}
+
+/** @throws LockConfigurationError when a default for locks is wrong */
+export function checkDefaults(given: LockOptions): void {
+  checkNames(given, LOCK_OPTIONS, 'Option "defaults":');
+}
+
+/** @throws LockConfigurationError when `status` cannot say that a lock is taken */
+export function checkContendedStatus(status: unknown): void {
+  if (status === undefined || (Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 499)) return;
+  throw new LockConfigurationError(`Option "contendedStatus" is ${String(status)}, but it must be a whole number from 400 to 499.`);
+}
+
+/** The same error, with the method in front where it is not named yet. */
+export function namingMethod(error: unknown, method: string): unknown {
+  if (!(error instanceof LockConfigurationError) || error.message.includes(method)) return error;
+  return new LockConfigurationError(`@DistributeLock on ${method}: ${error.message}`, { cause: error.cause });
+}
+
+function checkChoices({ connectionName, onContended, contendedStatus }: DistributeLockOptions): void {
+  if (connectionName !== undefined && (typeof connectionName !== 'string' || connectionName === '')) {
+    throw new LockConfigurationError('Option "connectionName" must be a non-empty string.');
+  }
+  if (onContended !== undefined && typeof onContended !== 'function' && !['throw', 'skip'].includes(onContended)) {
+    throw new LockConfigurationError('Option "onContended" must be "throw", "skip" or a function.');
+  }
+  checkContendedStatus(contendedStatus);
+}

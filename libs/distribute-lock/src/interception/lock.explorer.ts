@@ -1,0 +1,85 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+
+import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import { LockConnections } from './lock-connections.js';
+import { ASPECT, leaseParametersOf, LOCK_CONNECTIONS, locksOf } from './lock-metadata.js';
+import { LockInterceptor } from './lock.interceptor.js';
+
+type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
+
+const logger = new Logger('DistributeLock');
+
+/** Looks at everything in the application once, before it serves: what cannot work is said at boot. */
+@Injectable()
+export class LockExplorer {
+  private readonly seen = new Set<object>();
+
+  constructor(
+    @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
+    @Inject(LOCK_CONNECTIONS) private readonly connections: LockConnections,
+    @Inject(LockInterceptor) private readonly aspect: LockInterceptor,
+  ) {}
+
+  /** @throws LockConfigurationError naming class and method, when a lock cannot work in this application */
+  explore(): void {
+    for (const wrapper of [...this.discovery.getProviders(), ...this.discovery.getControllers()]) {
+      const prototype = prototypeOf(wrapper);
+      if (prototype === undefined) continue;
+      const chain = [...prototypeChain(prototype)];
+      if (!this.seen.has(prototype)) {
+        this.seen.add(prototype);
+        for (const link of chain) this.check(link);
+        warnOfOverrides(chain);
+      }
+      if (chain.some((link) => locksOf(link).size > 0)) this.reach(wrapper);
+    }
+  }
+
+  private check(prototype: object): void {
+    const locks = locksOf(prototype);
+    for (const spec of [...locks.values()].flat()) this.connections.prepare(spec);
+    for (const name of leaseParametersOf(prototype).keys()) {
+      if (locks.has(name)) continue;
+      throw new LockConfigurationError(
+        `@CurrentLease() stands in ${prototype.constructor.name}.${String(name)}, which has no @DistributeLock.`,
+      );
+    }
+  }
+
+  /** Nest injects properties of classes that it constructs itself; what a factory or a value brought is reached here. */
+  private reach(wrapper: Wrapper): void {
+    if (!wrapper.isNotMetatype || !wrapper.isDependencyTreeStatic()) return;
+    const instance = wrapper.instance as object;
+    if (ASPECT in instance || !Object.isExtensible(instance)) return;
+    Object.defineProperty(instance, ASPECT, { value: this.aspect, configurable: true, writable: true });
+  }
+}
+
+function prototypeOf({ instance, metatype, isNotMetatype }: Wrapper): object | undefined {
+  if (!isNotMetatype && typeof metatype === 'function') return metatype.prototype as object | undefined;
+  const value: unknown = instance;
+  return typeof value === 'object' && value !== null ? (Object.getPrototypeOf(value) as object | null ?? undefined) : undefined;
+}
+
+function* prototypeChain(start: object): Generator<object> {
+  let link: object | null = start;
+  while (link !== null && link !== Object.prototype) {
+    yield link;
+    link = Object.getPrototypeOf(link) as object | null;
+  }
+}
+
+/** Decorators do not reach the method that a subclass puts in the place of a locked one. */
+function warnOfOverrides(chain: readonly object[]): void {
+  chain.forEach((link, depth) => {
+    for (const name of locksOf(link).keys()) {
+      const nearest = chain.slice(0, depth).find((below) => Object.hasOwn(below, name));
+      if (nearest === undefined || locksOf(nearest).has(name)) continue;
+      logger.warn(
+        `${nearest.constructor.name}.${String(name)} overrides a method with @DistributeLock and is not locked itself; ` +
+          'put the decorator on it, too, or call super.',
+      );
+    }
+  });
+}

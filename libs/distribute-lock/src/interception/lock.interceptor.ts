@@ -1,0 +1,126 @@
+import { type CallHandler, type ExecutionContext, Inject, Injectable, type NestInterceptor } from '@nestjs/common';
+import { Observable } from 'rxjs';
+
+import { LockAbortedError } from '../errors/lock-aborted.error.js';
+import { runHolding } from '../lease/held-leases.js';
+import type { Lease } from '../lease/lease.js';
+import { CallScope } from './call-scope.js';
+import { answerContention } from './contention.js';
+import { startOnNext, startOnSubscribe } from './deferred-results.js';
+import { Hold, lossOf } from './hold.js';
+import { LockConnections, type PreparedLock } from './lock-connections.js';
+import { LOCK_CONNECTIONS } from './lock-metadata.js';
+import type { LockAspect, LockedCall } from './locked-method.js';
+import { goesOn } from './release-after.js';
+import { TransportErrors } from './transport-errors.js';
+
+/**
+ * The aspect behind `@DistributeLock`, with two entrances: Nest calls `intercept()` for every request, and every locked
+ * method calls `around()`, whether a request is under way or not.
+ *
+ * Nest makes instances of its own for modules that use it, so it keeps nothing but what was injected: what a call shares
+ * lives in its {@link CallScope}.
+ * @public
+ */
+@Injectable()
+export class LockInterceptor implements NestInterceptor, LockAspect {
+  /** @internal */
+  constructor(
+    @Inject(LOCK_CONNECTIONS) private readonly connections: LockConnections,
+    @Inject(TransportErrors) private readonly errors: TransportErrors,
+  ) {}
+
+  /**
+   * Opens the scope of the request, and turns lock errors that leave the handler into those of its transport. It takes no
+   * lock: pipes have not run yet.
+   */
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    // Registered for the application and by the decorator: the outer one has done it.
+    if (CallScope.current?.context === context) return next.handle();
+    const scope = new CallScope(context);
+    return new Observable((subscriber) =>
+      scope.run(() =>
+        next.handle().subscribe({
+          next: (value) => subscriber.next(value),
+          error: (error) => {
+            const mapped = this.errors.map(error, context);
+            if (mapped instanceof Promise) void mapped.then((exception: unknown) => subscriber.error(exception));
+            else subscriber.error(mapped);
+          },
+          complete: () => subscriber.complete(),
+        }),
+      ),
+    );
+  }
+
+  /**
+   * Makes the key from the arguments, acquires, lets the method proceed, and releases after its result.
+   * @internal
+   */
+  around(call: LockedCall): unknown {
+    // Taken now: whoever reads the result later may have left the request.
+    const scope = CallScope.current;
+    switch (call.spec.shape) {
+      case 'observable':
+        return startOnSubscribe((leaving) => this.run(call, scope, leaving));
+      case 'generator':
+        return startOnNext(
+          () => this.run(call, scope),
+          (error) => this.seenByReader(error, call, scope),
+        );
+      default:
+        return this.run(call, scope);
+    }
+  }
+
+  private async run(call: LockedCall, scope: CallScope | undefined, leaving?: AbortSignal): Promise<unknown> {
+    const { spec, method, self, args } = call;
+    let lock: PreparedLock;
+    let lease: Lease;
+    try {
+      lock = this.connections.prepare(spec);
+      lease = await this.acquire(lock, call, scope, leaving);
+    } catch (error) {
+      return answerContention(error, call);
+    }
+    for (const index of spec.leaseParameters) args[index] = lease;
+    let result: unknown;
+    try {
+      result = await runHolding(lease, () => Reflect.apply(method, self, args as never[]));
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
+    const releaseAfter = goesOn(result);
+    if (releaseAfter !== undefined) return releaseAfter(new Hold(lease, lock.options, spec.label, scope));
+    const loss = lossOf(lease, lock.options, spec.label);
+    await lease.release();
+    if (loss !== undefined) throw loss;
+    return result;
+  }
+
+  private async acquire(
+    { client, options }: PreparedLock,
+    { spec, self, args }: LockedCall,
+    scope: CallScope | undefined,
+    leaving: AbortSignal | undefined,
+  ): Promise<Lease> {
+    const key = spec.render(args, scope, self);
+    // Only a wait can be ended, so who does not wait does not listen either.
+    const signal = options.waitMs > 0 ? eitherOf(scope?.clientLeft, leaving) : leaving;
+    const lease = await client.acquire({ key, label: spec.label, options, scoped: true, signal });
+    if (signal?.aborted !== true) return lease;
+    await lease.release();
+    throw new LockAbortedError(`The caller of ${spec.label} left while it waited for its lock.`, { key, cause: signal.reason });
+  }
+
+  /** The reader of a handler's generator is Nest itself, outside of `intercept()`. */
+  private seenByReader(error: unknown, { self, method }: LockedCall, scope: CallScope | undefined): unknown {
+    return scope?.isFor(self, method) === true ? this.errors.map(error, scope.context) : error;
+  }
+}
+
+function eitherOf(one: AbortSignal | undefined, other: AbortSignal | undefined): AbortSignal | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return AbortSignal.any([one, other]);
+}
