@@ -49,7 +49,7 @@ describe('startRedisServer', () => {
 
   it('leaves neither a process nor a folder behind', async () => {
     const server = await startRedisServer({ config: { requirepass: 'open sesame' } });
-    const folder = await server.run(async (redis) => ((await redis.config('GET', 'dir')) as string[])[1] ?? '');
+    const [, folder = '']: string[] = await server.run((redis) => redis.config('GET', 'dir'));
     expect(existsSync(folder)).toBe(true);
 
     server.pause();

@@ -1,0 +1,95 @@
+#!/usr/bin/env node
+/**
+ * Proves that every gate can fail: in a copy of the repository it does one thing wrong at a time, runs the gate as
+ * `npm run check` does, and demands that it exits non-zero and names what is wrong.
+ */
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { canaries } from './canaries.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const copy = mkdtempSync(join(tmpdir(), 'canaries-'));
+const failures = [];
+
+try {
+  copyRepository();
+  for (const canary of [...canaries, boundaries()]) {
+    const { seconds, missed } = release(canary);
+    console.log(`${missed.length === 0 ? 'caught' : 'MISSED'}  ${canary.gate}: ${canary.wrong} (${seconds} s)`);
+    for (const text of missed) failures.push(`${canary.gate}: ${text}`);
+  }
+} finally {
+  rmSync(copy, { recursive: true, force: true });
+}
+if (failures.length > 0) {
+  console.error(failures.join('\n'));
+  process.exitCode = 1;
+}
+
+/** Sets one canary free and takes it back; answers what the gate should have said and did not. */
+function release({ script, files, says }) {
+  for (const [file, text] of Object.entries(files)) write(file, text);
+  const startedAt = performance.now();
+  const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', ...script], { cwd: copy, encoding: 'utf8' });
+  for (const file of Object.keys(files)) restore(file);
+  const output = stdout + stderr;
+  const missed = says.filter((text) => !output.includes(text)).map((text) => `did not say "${text}", but:\n${output}`);
+  if (status === 0) missed.unshift('exited with 0');
+  return { seconds: ((performance.now() - startedAt) / 1000).toFixed(1), missed };
+}
+
+/** The wrong imports that are kept in the repository, one a file. */
+function boundaries() {
+  const folder = 'test/support/boundary-canary';
+  const wrong = readdirSync(join(root, folder), { recursive: true }).map((file) => basename(file));
+  return {
+    gate: 'dependency-cruiser',
+    wrong: `the imports in ${folder}`,
+    script: ['depcruise', '--', folder],
+    files: {},
+    says: wrong.filter((file) => file.startsWith('wrong-')),
+  };
+}
+
+function copyRepository() {
+  const { stdout } = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root });
+  const files = String(stdout).split('\0').filter(Boolean);
+  if (files.length === 0) throw new Error('git knows no files: the canaries need a clone');
+  for (const file of files) restore(file);
+  mkdirSync(join(copy, 'node_modules'));
+  for (const name of readdirSync(join(root, 'node_modules'))) linkModule(join('node_modules', name));
+}
+
+/** Everything that is installed, but the workspaces of the copy itself. */
+function linkModule(path) {
+  const isWorkspace = lstatSync(join(root, path)).isSymbolicLink();
+  symlinkSync(isWorkspace ? readlinkSync(join(root, path)) : join(root, path), join(copy, path));
+}
+
+function write(file, text) {
+  mkdirSync(dirname(join(copy, file)), { recursive: true });
+  writeFileSync(join(copy, file), text);
+}
+
+/** As it is in the repository, or gone when it is not there. */
+function restore(file) {
+  rmSync(join(copy, file), { force: true });
+  try {
+    cpSync(join(root, file), join(copy, file));
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
+  }
+}
