@@ -99,7 +99,8 @@ export class Asking {
     attempt.lastError = error;
     const { line } = attempt;
     const passing = error instanceof LockStoreError && error.passing;
-    while (line.first !== undefined && (!passing || !line.first.waits)) refuse(this.parts, line.first, unavailable(line.first.call, error));
+    while (line.first !== undefined && (!passing || !line.first.waits))
+      refuse(this.parts, line.first, unavailable(line.first.call, error));
     if (line.first === undefined) this.abandon(attempt);
     else this.parts.lanes.add(attempt, RETRY_MS[Math.min(attempt.failures++, RETRY_MS.length - 1)]!);
     this.listener.changed(line.queue);

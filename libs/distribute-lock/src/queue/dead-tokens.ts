@@ -50,7 +50,9 @@ export class DeadTokens {
       known.troubled ||= troubled;
       return;
     }
-    const token = new DeadToken(key, ownerToken, this.clock.now() + ttlMs + GRACE_MS, troubled, (dead) => this.undo(dead));
+    const token = new DeadToken(key, ownerToken, this.clock.now() + ttlMs + GRACE_MS, troubled, (dead) =>
+      this.undo(dead),
+    );
     this.tokens.set(ownerToken, token);
     this.undo(token);
   }

@@ -3,7 +3,11 @@ import type { LeaseHandle } from '../lease/lease-handle.js';
 import type { CoreParts } from './core-parts.js';
 
 /** Lengthens a held lease on the holder's wish; see `Lease.extend`. */
-export async function extendLease({ store, clock, watchdog }: CoreParts, lease: LeaseHandle, ttlMs: number): Promise<void> {
+export async function extendLease(
+  { store, clock, watchdog }: CoreParts,
+  lease: LeaseHandle,
+  ttlMs: number,
+): Promise<void> {
   const { grant, key, call } = lease;
   const sentAt = clock.now();
   const [answer] = await store.renew([{ key, ownerToken: grant.ownerToken, ttlMs }]);

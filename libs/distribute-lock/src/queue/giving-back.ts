@@ -74,7 +74,15 @@ export class GivingBack {
     const first = nextHere(queue);
     const attempt = first === undefined ? undefined : this.asking.attempt(queue.line);
     const ttlMs = first?.call.options.ttlMs ?? queue.strictTtlMs;
-    const release = { queue, grant, lease, sentAt: this.parts.clock.now(), attempt, ttlMs, block: Math.min(queue.line.size, MOST_NUMBERS) };
+    const release = {
+      queue,
+      grant,
+      lease,
+      sentAt: this.parts.clock.now(),
+      attempt,
+      ttlMs,
+      block: Math.min(queue.line.size, MOST_NUMBERS),
+    };
     return new Promise((resolve) => {
       const patience = new Patience(resolve);
       this.parts.lanes.add(patience, PATIENCE_MS);

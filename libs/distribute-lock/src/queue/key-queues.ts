@@ -61,7 +61,8 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
     if (waiter.waits) this.parts.lanes.add(waiter, options.waitMs);
     const line = options.fair === 'strict' ? new Line(queue, true) : queue.line;
     line.push(waiter);
-    if (line.attempt === undefined && (line.strict || queue.grant === undefined)) this.asking.ask(this.asking.attempt(line));
+    if (line.attempt === undefined && (line.strict || queue.grant === undefined))
+      this.asking.ask(this.asking.attempt(line));
     // Whoever waits behind a holder of this process must hear when another process comes.
     else if (line.waits) void this.parts.mailbox.ready();
   }
@@ -128,7 +129,12 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
   }
 
   lost(lease: LeaseHandle, error: LeaseLostError): void {
-    this.parts.events.emit({ type: 'lost', label: lease.call.label, heldMs: this.clock.now() - lease.startedAt, error });
+    this.parts.events.emit({
+      type: 'lost',
+      label: lease.call.label,
+      heldMs: this.clock.now() - lease.startedAt,
+      error,
+    });
   }
 
   refuseAll(): void {

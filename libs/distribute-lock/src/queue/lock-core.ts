@@ -85,7 +85,8 @@ export class LockCore {
     if (call.signal?.aborted === true) return aborted(call);
     const { maxWaitersPerKey, maxWaiters } = this.settings;
     if (this.queues.waiting >= maxWaiters) return tooManyWaiters(call, maxWaiters, 'in this process');
-    if (this.queues.waitingFor(call.key) >= maxWaitersPerKey) return tooManyWaiters(call, maxWaitersPerKey, 'for one key');
+    if (this.queues.waitingFor(call.key) >= maxWaitersPerKey)
+      return tooManyWaiters(call, maxWaitersPerKey, 'for one key');
     return undefined;
   }
 }

@@ -17,7 +17,11 @@ export function contended({ label, key }: LockCall, leftMs: number): LockContend
   );
 }
 
-export function waitTimedOut({ label, key, options }: LockCall, waitedMs: number, leftMs: number): LockWaitTimeoutError {
+export function waitTimedOut(
+  { label, key, options }: LockCall,
+  waitedMs: number,
+  leftMs: number,
+): LockWaitTimeoutError {
   return new LockWaitTimeoutError(
     `The lock "${label}" did not become free within "wait" (${options.waitMs} ms). Try again later, or wait longer.`,
     { key, waitedMs: Math.round(waitedMs), retryAfterMs: retryAfter(leftMs) },
@@ -38,10 +42,10 @@ export function shuttingDown({ label, key }: LockCall): LockShutdownError {
 }
 
 export function unavailable({ label, key }: LockCall, cause: Error): LockUnavailableError {
-  return new LockUnavailableError(
-    `The lock "${label}" could not be taken because its store failed: ${cause.message}`,
-    { key, cause },
-  );
+  return new LockUnavailableError(`The lock "${label}" could not be taken because its store failed: ${cause.message}`, {
+    key,
+    cause,
+  });
 }
 
 export function tooManyWaiters({ label, key }: LockCall, limit: number, scope: string): LockUnavailableError {

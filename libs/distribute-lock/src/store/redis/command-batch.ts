@@ -150,7 +150,9 @@ export class CommandBatch {
   /** A blocked event loop is not a mute server: answers that have arrived get a turn of the loop first. */
   private late(call: Call): void {
     this.clock.nextTurn(() =>
-      call.reject(new LockStoreError(`Redis did not answer within ${COMMAND_LIMIT_MS} ms${this.connection.trouble}.`, true)),
+      call.reject(
+        new LockStoreError(`Redis did not answer within ${COMMAND_LIMIT_MS} ms${this.connection.trouble}.`, true),
+      ),
     );
   }
 }

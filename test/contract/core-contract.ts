@@ -1,0 +1,248 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { eventually } from '../support/eventually.js';
+import { onCleanup } from '../support/cleanup.js';
+import { startProcess, type Process, type World } from './world.js';
+
+/** The rules of the exclusive lock, seen by callers in two processes. */
+export function describeCoreContract(makeWorld: () => World): void {
+  const world = makeWorld();
+  const start = (limits?: { perKey?: number; total?: number }): Process => {
+    const process = startProcess(world, limits);
+    onCleanup(() => process.core.close());
+    return process;
+  };
+  const here = start();
+  const there = start();
+  let count = 0;
+  const newKey = (): string => `core-${(count += 1)}`;
+
+  it('refuses the second caller at once, in this process and in another', async () => {
+    const key = newKey();
+    const lease = await here.acquire(key, { ttl: '20s' });
+    expect(lease.isHeld()).toBe(true);
+    expect(lease.remainingMs()).toBeGreaterThan(15_000);
+    for (const process of [here, there]) {
+      await expect(process.acquire(key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    }
+    await lease.release();
+    expect(lease.isHeld()).toBe(false);
+    expect(await world.owner(key)).toBeUndefined();
+    await (await there.acquire(key)).release();
+  });
+
+  it('takes a release twice, and one after the loss, in its stride', async () => {
+    const key = newKey();
+    const lease = await here.acquire(key);
+    await Promise.all([lease.release(), lease.release()]);
+    const other = await there.acquire(key);
+    await lease.release();
+    expect(await world.owner(key)).toBe(other.grant.ownerToken);
+    await other.release();
+  });
+
+  it('hands the lock to a waiter of another process by message', async () => {
+    const key = newKey();
+    const lease = await here.acquire(key);
+    const waiting = there.acquire(key, { wait: '10s' });
+    await eventually(async () => expect(await world.waiting(key)).toBe(1));
+    const releasedAt = performance.now();
+    await lease.release();
+    const next = await waiting;
+    expect(performance.now() - releasedAt).toBeLessThan(500);
+    expect(next.fencingToken).toBeGreaterThan(lease.fencingToken);
+    await next.release();
+  });
+
+  it('serves the callers of one process in order, with numbers that rise, on one attempt', async () => {
+    const key = newKey();
+    const order: number[] = [];
+    const tokens: number[] = [];
+    await Promise.all(
+      Array.from({ length: 150 }, async (_, i) => {
+        const lease = await here.acquire(key, { wait: '10s' });
+        order.push(i);
+        tokens.push(lease.fencingToken);
+        await lease.release();
+      }),
+    );
+    expect(order).toEqual(order.map((_, i) => i));
+    expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('serves strict callers of both processes in the order of their questions', async () => {
+    const key = newKey();
+    const first = await here.acquire(key);
+    const order: number[] = [];
+    const all: Promise<void>[] = [];
+    for (let i = 0; i < 10; i += 1) {
+      const process = i % 3 === 0 ? there : here;
+      all.push(
+        process.acquire(key, { wait: '10s', fair: 'strict' }).then(async (lease) => {
+          order.push(i);
+          await lease.release();
+        }),
+      );
+      // The next one asks when this one stands in the queue.
+      await eventually(async () => expect(await world.waiting(key)).toBe(i + 1));
+    }
+    await first.release();
+    await Promise.all(all);
+    expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  it('excludes callers of both processes while they fight, and serves both', async () => {
+    const key = newKey();
+    let inside = 0;
+    const served = new Map<Process, number>();
+    const loop = async (process: Process): Promise<void> => {
+      for (let i = 0; i < 20; i += 1) {
+        const lease = await process.acquire(key, { wait: '20s' });
+        expect((inside += 1)).toBe(1);
+        await new Promise(setImmediate);
+        inside -= 1;
+        served.set(process, (served.get(process) ?? 0) + 1);
+        await lease.release();
+      }
+    };
+    await Promise.all([here, there].flatMap((process) => [loop(process), loop(process), loop(process)]));
+    expect(served.get(here)).toBe(60);
+    expect(served.get(there)).toBe(60);
+  });
+
+  it('ends a wait at its deadline, and leaves nothing in the queue', async () => {
+    const key = newKey();
+    const lease = await here.acquire(key);
+    for (const process of [here, there]) {
+      await expect(process.acquire(key, { wait: 80 })).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+    }
+    await eventually(async () => expect(await world.waiting(key)).toBe(0));
+    await lease.release();
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('ends a wait when its signal aborts, at once, and sends nothing for one that has aborted', async () => {
+    const key = newKey();
+    const lease = await here.acquire(key);
+    const reason = new Error('the client left');
+    for (const process of [here, there]) {
+      const controller = new AbortController();
+      const waiting = process.acquire(key, { wait: '20s', signal: controller.signal });
+      setTimeout(() => controller.abort(reason), 20);
+      await expect(waiting).rejects.toMatchObject({ code: 'LOCK_ABORTED', cause: reason });
+    }
+    await expect(there.acquire(newKey(), { signal: AbortSignal.abort(reason) })).rejects.toMatchObject({
+      code: 'LOCK_ABORTED',
+    });
+    await lease.release();
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('takes a lock after a foreign holder, and is told by polling', async () => {
+    const key = newKey();
+    await world.overwrite(key, 'x', 30_000);
+    await expect(here.acquire(key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    const waiting = here.acquire(key, { wait: '10s' });
+    await sleep(30);
+    await world.overwrite(key, undefined);
+    await (await waiting).release();
+  });
+
+  it('renews a lease while it is held', async () => {
+    const key = newKey();
+    const lease = await here.acquire(key, { ttl: 300 });
+    await sleep(900);
+    expect(lease.isHeld()).toBe(true);
+    expect(await world.owner(key)).toBe(lease.grant.ownerToken);
+    await lease.release();
+  });
+
+  it.each([
+    ['without renewal', { ttl: 200, renew: false }],
+    ['beyond maxHold', { ttl: 200, maxHold: 100 }],
+  ])('ends a lease %s, tells the holder in time, and lets the next one in', async (_, options) => {
+    const key = newKey();
+    const lease = await here.acquire(key, options);
+    await new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
+    expect(lease.isHeld()).toBe(false);
+    expect(lease.remainingMs()).toBe(0);
+    expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST', fencingToken: lease.fencingToken });
+    await (await there.acquire(key, { wait: '1s' })).release();
+    await expect(lease.extend()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+  });
+
+  it('tells the holder when its key was deleted by hand', async () => {
+    const key = newKey();
+    const lease = await here.acquire(key, { ttl: 300 });
+    await world.overwrite(key, undefined);
+    await eventually(() => expect(lease.signal.aborted).toBe(true));
+    expect(lease.isHeld()).toBe(false);
+    expect(here.events.filter(({ type }) => type === 'lost').at(-1)).toMatchObject({ label: 'contract' });
+  });
+
+  it('extends a lease, never shortens it, and not a lost one', async () => {
+    const key = newKey();
+    const lease = await here.acquire(key, { ttl: '5s' });
+    await lease.extend('60s');
+    expect(lease.remainingMs()).toBeGreaterThan(50_000);
+    await lease.extend('1s');
+    expect(lease.remainingMs()).toBeGreaterThan(50_000);
+    await world.overwrite(key, undefined);
+    await expect(lease.extend('60s')).rejects.toMatchObject({ code: 'LEASE_LOST' });
+    expect(lease.signal.aborted).toBe(true);
+  });
+
+  it('keeps the key until minHold, though the work has ended', async () => {
+    const key = newKey();
+    const lease = await here.acquire(key, { ttl: '5s', minHold: 400 });
+    await lease.release();
+    expect(lease.isHeld()).toBe(false);
+    await expect(there.acquire(key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await expect(here.acquire(key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await (await there.acquire(key, { wait: '5s' })).release();
+  });
+
+  it('refuses more waiters than its limits allow', async () => {
+    const key = newKey();
+    const small = start({ perKey: 1 });
+    const lease = await small.acquire(key);
+    const controller = new AbortController();
+    const waiting = small.acquire(key, { wait: '10s', signal: controller.signal });
+    await expect(small.acquire(key, { wait: '10s' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    controller.abort();
+    await expect(waiting).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
+    await lease.release();
+  });
+
+  it('keeps strange keys apart', async () => {
+    const names = ['a\0b', 'a\r\nb', 'é', 'é', '{}', 'a}b', '*', '__proto__', 'constructor', ' ', '{t}x', '{t}y'];
+    const leases = await Promise.all(names.map((name) => here.acquire(`${newKey()}${name}`.slice(-name.length - 20))));
+    for (const lease of leases)
+      await expect(there.acquire(lease.key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await Promise.all(leases.map((lease) => lease.release()));
+  });
+
+  it('shuts down: rejects waiters at once, drains holders, keeps running work, takes the rest away', async () => {
+    const key = newKey();
+    const process = start();
+    const manual = await process.acquire(`${key}-manual`);
+    const working = await process.acquire(`${key}-work`, { scoped: true });
+    const waiting = process.acquire(`${key}-work`, { wait: '20s' });
+    const drained = process.core.drain(100);
+    await expect(waiting).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
+    await expect(process.acquire(key)).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
+    await drained;
+    expect(manual.signal.reason).toMatchObject({ code: 'LOCK_SHUTDOWN' });
+    expect(await world.owner(manual.key)).toBeUndefined();
+    expect(working.isHeld()).toBe(true);
+    await working.release();
+    expect(await world.owner(working.key)).toBeUndefined();
+    await process.core.close();
+    await process.core.close();
+  });
+
+  it('leaves nothing behind', async () => {
+    await eventually(async () => expect(await world.leftovers()).toEqual([]));
+  });
+}

@@ -1,0 +1,20 @@
+import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
+import { describeCoreContract } from './core-contract.js';
+import { describeStoreContract } from './store-contract.js';
+import type { World } from './world.js';
+
+function memoryWorld(): World {
+  const store = new MemoryLockStore();
+  const { table } = store;
+  return {
+    store: () => store,
+    owner: async (key) => table.owner(key),
+    leftMs: async (key) => (table.owner(key) === undefined ? -2 : table.leftMs(key)),
+    overwrite: async (key, owner, ttlMs) => table.overwrite(key, owner, ttlMs),
+    waiting: async (key) => table.queued(key).length,
+    leftovers: async () => table.keys(),
+  };
+}
+
+describe('MemoryLockStore', () => describeStoreContract(memoryWorld));
+describe('LockCore on the memory store', () => describeCoreContract(memoryWorld));

@@ -1,0 +1,196 @@
+import { randomBytes } from 'node:crypto';
+
+import type { LockMessage, LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
+import { eventually } from '../support/eventually.js';
+import { onCleanup } from '../support/cleanup.js';
+import type { World } from './world.js';
+
+const newProcess = (): string => randomBytes(16).toString('base64url');
+const TTL = 20_000;
+
+/** The rules that every {@link LockStore} obeys. */
+export function describeStoreContract(makeWorld: () => World): void {
+  const world = makeWorld();
+  const store: LockStore = world.store();
+  onCleanup(() => store.close());
+  const alice = `${newProcess()}:1`;
+  const bob = `${newProcess()}:1`;
+  let count = 0;
+  const newKey = (): string => `store-${(count += 1)}`;
+  const ask = (key: string, ownerToken: string, more: { wait?: boolean; ttlMs?: number; block?: number } = {}) =>
+    store.acquire({ key, ownerToken, ttlMs: TTL, wait: false, block: 1, ...more });
+
+  it('grants a free lock, as a plain string with an end', async () => {
+    const key = newKey();
+    expect(await ask(key, alice)).toMatchObject({ outcome: 'granted', waiting: 0 });
+    expect(await world.owner(key)).toBe(alice);
+    expect(await world.leftMs(key)).toBeGreaterThan(TTL - 5_000);
+    expect(await world.leftMs(key)).toBeLessThanOrEqual(TTL);
+  });
+
+  it('refuses a lock that somebody else has, and leaves nothing behind', async () => {
+    const key = newKey();
+    await ask(key, alice);
+    const answer = await ask(key, bob);
+    expect(answer).toMatchObject({ outcome: 'busy', foreign: false });
+    expect(await store.release({ key, ownerToken: alice })).toEqual({ outcome: 'free' });
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('recognises its own token when a command is sent again', async () => {
+    const key = newKey();
+    await ask(key, alice);
+    expect(await ask(key, alice)).toMatchObject({ outcome: 'granted' });
+    await store.release({ key, ownerToken: alice });
+    expect(await store.release({ key, ownerToken: alice })).toMatchObject({ outcome: 'lost' });
+  });
+
+  it('never shortens a lease', async () => {
+    const key = newKey();
+    await ask(key, alice, { ttlMs: 60_000 });
+    await ask(key, alice, { ttlMs: 1_000 });
+    await store.renew([{ key, ownerToken: alice, ttlMs: 1_000 }]);
+    expect(await world.leftMs(key)).toBeGreaterThan(50_000);
+  });
+
+  it('lets only the holder release and renew', async () => {
+    const key = newKey();
+    await ask(key, alice);
+    expect(await store.release({ key, ownerToken: bob })).toMatchObject({ outcome: 'lost' });
+    expect(await store.renew([{ key, ownerToken: bob, ttlMs: TTL }])).toEqual(['lost']);
+    expect(await world.owner(key)).toBe(alice);
+  });
+
+  it('leaves the new holder alone when a late release arrives', async () => {
+    const key = newKey();
+    await ask(key, alice);
+    await world.overwrite(key, undefined);
+    await ask(key, bob);
+    expect(await store.release({ key, ownerToken: alice })).toMatchObject({ outcome: 'lost' });
+    expect(await store.renew([{ key, ownerToken: bob, ttlMs: TTL }])).toEqual([0]);
+  });
+
+  it('does not bring a lost lease back by renewing it', async () => {
+    const key = newKey();
+    await ask(key, alice);
+    await world.overwrite(key, undefined);
+    expect(await store.renew([{ key, ownerToken: alice, ttlMs: TTL }])).toEqual(['lost']);
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('issues fencing tokens that rise, also over a block and a lost lock', async () => {
+    const key = newKey();
+    const tokens: number[] = [];
+    for (const block of [1, 64, 3, 1]) {
+      const answer = await ask(key, alice, { block });
+      if (answer.outcome !== 'granted') throw new Error(answer.outcome);
+      tokens.push(answer.fencingToken, answer.fencingToken + block - 1);
+      await world.overwrite(key, undefined);
+    }
+    expect(tokens.every(Number.isSafeInteger)).toBe(true);
+    expect(tokens).toEqual([...tokens].sort((a, b) => a - b));
+    expect(new Set(tokens.filter((_, i) => i % 2 === 0)).size).toBe(4);
+    expect(tokens[2]).toBeGreaterThan(tokens[1]!);
+  });
+
+  it('is excluded by a foreign holder, and says that it is foreign', async () => {
+    const key = newKey();
+    await world.overwrite(key, 'x', 30_000);
+    expect(await ask(key, alice)).toMatchObject({ outcome: 'busy', foreign: true });
+    expect(await ask(key, alice, { wait: true })).toMatchObject({ outcome: 'queued', foreign: true });
+    await world.overwrite(key, undefined);
+    expect(await ask(key, alice, { wait: true })).toMatchObject({ outcome: 'granted', waiting: 0 });
+  });
+
+  it('says that the end is unknown when a foreign holder set none', async () => {
+    const key = newKey();
+    await world.overwrite(key, 'x');
+    expect(await ask(key, alice)).toMatchObject({ outcome: 'busy', remainingMs: -1 });
+  });
+
+  describe('with a process that listens', () => {
+    const listen = async (processId: string) => {
+      const messages: LockMessage[] = [];
+      await store.subscribe(processId, { message: (message) => messages.push(message), resubscribed: () => undefined });
+      return messages;
+    };
+
+    it('tells the holder that somebody waits, and hands the lock over in the release', async () => {
+      const key = newKey();
+      const [holder, waiter] = [newProcess(), newProcess()];
+      const second = world.store();
+      onCleanup(() => second.close());
+      const toHolder = await listen(holder);
+      const toWaiter: LockMessage[] = [];
+      await second.subscribe(waiter, { message: (m) => toWaiter.push(m), resubscribed: () => undefined });
+
+      await ask(key, `${holder}:1`);
+      expect(await second.acquire({ key, ownerToken: `${waiter}:1`, ttlMs: TTL, wait: true, block: 1 })).toMatchObject({
+        outcome: 'queued',
+        foreign: false,
+      });
+      await eventually(() => expect(toHolder).toEqual([{ type: 'contended', key, ownerToken: `${holder}:1` }]));
+
+      expect(await store.release({ key, ownerToken: `${holder}:1` })).toEqual({ outcome: 'passed' });
+      expect(await world.owner(key)).toBe(`${waiter}:1`);
+      expect(await world.leftMs(key)).toBeLessThanOrEqual(1_750);
+      await eventually(() => expect(toWaiter).toEqual([{ type: 'granted', key, ownerToken: `${waiter}:1` }]));
+
+      await second.acquire({ key, ownerToken: `${waiter}:1`, ttlMs: TTL, wait: true, block: 1 });
+      expect(await world.leftMs(key)).toBeGreaterThan(5_000);
+      await second.release({ key, ownerToken: `${waiter}:1` });
+    });
+
+    it('passes over a waiter whose process is gone', async () => {
+      const key = newKey();
+      await ask(key, alice);
+      expect(await ask(key, `${newProcess()}:1`, { wait: true })).toMatchObject({ outcome: 'queued' });
+      expect(await store.release({ key, ownerToken: alice })).toEqual({ outcome: 'free' });
+    });
+
+    it('offers a free lock to the head of the queue, not to whoever asks first', async () => {
+      const key = newKey();
+      const waiter = newProcess();
+      await listen(waiter);
+      await ask(key, alice);
+      await ask(key, `${waiter}:1`, { wait: true });
+      await world.overwrite(key, undefined);
+      expect(await ask(key, bob)).toMatchObject({ outcome: 'busy' });
+      expect(await world.owner(key)).toBe(`${waiter}:1`);
+      await store.release({ key, ownerToken: `${waiter}:1` });
+    });
+
+    it('queues the next attempt of the releaser behind those that wait', async () => {
+      const key = newKey();
+      const [holder, waiter] = [newProcess(), newProcess()];
+      await listen(holder);
+      await listen(waiter);
+      await ask(key, `${holder}:1`);
+      await ask(key, `${waiter}:1`, { wait: true });
+      const next = { ownerToken: `${holder}:2`, ttlMs: TTL, block: 5 };
+      expect(await store.release({ key, ownerToken: `${holder}:1`, next })).toMatchObject({ outcome: 'queued' });
+      expect(await world.owner(key)).toBe(`${waiter}:1`);
+      expect(await store.release({ key, ownerToken: `${waiter}:1` })).toEqual({ outcome: 'passed' });
+      expect(await world.owner(key)).toBe(`${holder}:2`);
+      await store.release({ key, ownerToken: `${holder}:2` });
+    });
+
+    it('grants the next attempt at once when nobody else waits', async () => {
+      const key = newKey();
+      await ask(key, alice);
+      const next = { ownerToken: bob, ttlMs: TTL, block: 5 };
+      expect(await store.release({ key, ownerToken: alice, next })).toMatchObject({
+        outcome: 'granted',
+        ownerToken: bob,
+      });
+      expect(await store.release({ key, ownerToken: alice, next })).toMatchObject({ outcome: 'lost' });
+      expect(await world.owner(key)).toBe(bob);
+      await store.release({ key, ownerToken: bob });
+    });
+  });
+
+  it('leaves no key behind that nobody holds', async () => {
+    for (const key of await world.leftovers()) await world.overwrite(key, undefined);
+    expect(await world.leftovers()).toEqual([]);
+  });
+}

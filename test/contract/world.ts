@@ -1,0 +1,48 @@
+import { LockEvents, type LockEvent } from '../../libs/distribute-lock/src/events/lock-events.js';
+import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
+import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.js';
+import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
+import { resolveLockOptions } from '../../libs/distribute-lock/src/options/resolve-lock-options.js';
+import { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js';
+import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
+
+/** One kind of back end, as the contract sees it from outside. */
+export interface World {
+  /** A store as a process of its own would open it, on the same back end. */
+  store(): LockStore;
+  /** The value of the lock's key, whoever wrote it. */
+  owner(key: string): Promise<string | undefined>;
+  /** Milliseconds until the key ends; -1 without an end, -2 when there is none. */
+  leftMs(key: string): Promise<number>;
+  /** Writes the key as a foreign client or a hand would; deletes it when `owner` is undefined. */
+  overwrite(key: string, owner: string | undefined, ttlMs?: number): Promise<void>;
+  /** How many owner tokens stand in the key's queue. */
+  waiting(key: string): Promise<number>;
+  /** Every key of the back end that belongs to this world, the counter of fencing tokens excepted. */
+  leftovers(): Promise<string[]>;
+}
+
+/** A process of the contract: its own store, core and events. */
+export interface Process {
+  readonly core: LockCore;
+  readonly events: LockEvent[];
+  acquire(key: string, options?: LockOptions & { signal?: AbortSignal; scoped?: boolean }): Promise<LeaseHandle>;
+}
+
+export function startProcess(world: World, limits: { perKey?: number; total?: number } = {}): Process {
+  const observer = new LockEvents();
+  const events: LockEvent[] = [];
+  observer.listen((event) => events.push(event));
+  const core = new LockCore(world.store(), {
+    defaults: LOCK_DEFAULTS,
+    maxWaitersPerKey: limits.perKey ?? 10_000,
+    maxWaiters: limits.total ?? 100_000,
+    events: observer,
+  });
+  return {
+    core,
+    events,
+    acquire: (key, { signal, scoped = false, ...options } = {}) =>
+      core.acquire({ key, label: 'contract', options: resolveLockOptions(options), scoped, signal }),
+  };
+}
