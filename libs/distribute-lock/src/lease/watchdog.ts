@@ -57,8 +57,8 @@ export class Watchdog {
     const asked = grants.map(({ key, ownerToken, ttlMs }) => ({ key, ownerToken, ttlMs }));
     for (const grant of grants) this.lanes.add(grant, untilEnd(grant, sentAt));
     this.store.renew(asked).then(
-      (answers) => grants.forEach((grant, i) => this.answered(grant, sentAt, asked[i]!.ttlMs, answers[i]!)),
-      (error: Error) => grants.forEach((grant, i) => this.answered(grant, sentAt, asked[i]!.ttlMs, error)),
+      (answers) => grants.forEach((grant, i) => this.answered(grant, sentAt, asked[i].ttlMs, answers[i])),
+      (error: Error) => grants.forEach((grant, i) => this.answered(grant, sentAt, asked[i].ttlMs, error)),
     );
   }
 
@@ -74,7 +74,7 @@ export class Watchdog {
   }
 
   private retry(grant: Grant, now: number): void {
-    const delay = RETRY_MS[Math.min(grant.failedRenewals, RETRY_MS.length - 1)]!;
+    const delay = RETRY_MS[Math.min(grant.failedRenewals, RETRY_MS.length - 1)];
     grant.failedRenewals += 1;
     this.lanes.add(grant, Math.min(delay, untilEnd(grant, now)));
   }

@@ -50,6 +50,6 @@ function choice<T extends string>(option: string, value: T | undefined, beneath:
   if (value === undefined) return beneath;
   if (allowed.includes(value)) return value;
   throw new LockConfigurationError(
-    `Option "${option}" is ${String(value)}, but it must be ${allowed.map((name) => `"${name}"`).join(' or ')}.`,
+    `Option "${option}" is ${String(value as unknown)}, but it must be ${allowed.map((name) => `"${name}"`).join(' or ')}.`,
   );
 }

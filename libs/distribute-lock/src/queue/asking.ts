@@ -102,7 +102,7 @@ export class Asking {
     while (line.first !== undefined && (!passing || !line.first.waits))
       refuse(this.parts, line.first, unavailable(line.first.call, error));
     if (line.first === undefined) this.abandon(attempt);
-    else this.parts.lanes.add(attempt, RETRY_MS[Math.min(attempt.failures++, RETRY_MS.length - 1)]!);
+    else this.parts.lanes.add(attempt, RETRY_MS[Math.min(attempt.failures++, RETRY_MS.length - 1)]);
     this.listener.changed(line.queue);
   }
 

@@ -15,7 +15,7 @@ export class RedisConnection {
   epoch = 0;
   private lastError: string | undefined;
   private readonly waiting = new Set<Waiting>();
-  private readonly handlers: readonly (readonly [string, (...args: never[]) => void])[];
+  private readonly handlers: readonly (readonly [string, (error: Error) => void])[];
 
   constructor(
     readonly client: RedisClient,
@@ -30,7 +30,7 @@ export class RedisConnection {
       // Without a listener the client writes every error to the console. A client that was given has its owner's listeners.
       ...(owned ? [['error', (error: Error) => this.failed(error)] as const] : []),
     ];
-    for (const [event, handler] of this.handlers) client.on(event as 'ready', handler as () => void);
+    for (const [event, handler] of this.handlers) client.on(event, handler);
   }
 
   get ready(): boolean {
@@ -63,7 +63,7 @@ export class RedisConnection {
   /** Stops listening; closes the client if it is ours. */
   close(): void {
     for (const [event, handler] of this.handlers) {
-      if (event !== 'error') this.client.off(event as 'ready', handler as () => void);
+      if (event !== 'error') this.client.off(event, handler);
     }
     this.rejectWaiting();
     if (this.owned) this.client.disconnect();
