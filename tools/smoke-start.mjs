@@ -1,0 +1,103 @@
+#!/usr/bin/env node
+/** `npm start` as a user runs it: both instances answer, and SIGTERM to npm ends everything that it started. */
+import { execFileSync, spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const STARTS_WITHIN_MS = 120_000;
+const ENDS_WITHIN_MS = 15_000;
+
+const port = await twoFreePorts();
+const npm = spawn('npm', ['start'], {
+  env: { ...process.env, PORT: String(port) },
+  stdio: ['ignore', 'inherit', 'inherit'],
+});
+const ended = new Promise((resolve) => void npm.once('exit', (code, signal) => resolve(signal ?? code)));
+let started = [];
+
+try {
+  const instances = await Promise.all([health(port), health(port + 1)]);
+  if (instances[0].instance === instances[1].instance) throw new Error('both ports lead to one instance');
+  started = descendants(npm.pid);
+  npm.kill('SIGTERM');
+  const how = await Promise.race([ended, delay(ENDS_WITHIN_MS, 'not at all', { ref: false })]);
+  await untilGone(started);
+  console.log(`smoke: ${started.length} processes behind npm start, all gone; npm ended by ${how}`);
+} catch (error) {
+  console.error(`smoke: ${error.message}`);
+  process.exitCode = 1;
+  for (const pid of [...new Set([npm.pid, ...started, ...descendants(npm.pid)])]) kill(pid);
+}
+
+async function health(at) {
+  const until = performance.now() + STARTS_WITHIN_MS;
+  for (;;) {
+    if (npm.exitCode !== null) throw new Error(`npm start ended with ${npm.exitCode}`);
+    try {
+      const response = await fetch(`http://127.0.0.1:${at}/health`, { signal: AbortSignal.timeout(2_000) });
+      const body = await response.json();
+      if (response.ok && body.status === 'ok') return body;
+      throw new Error(`port ${at} answered ${response.status} ${JSON.stringify(body)}`);
+    } catch (error) {
+      if (performance.now() > until) throw error;
+    }
+    await delay(100);
+  }
+}
+
+function descendants(root) {
+  const table = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
+  const pairs = table.map((line) => line.trim().split(/\s+/).map(Number));
+  const found = [];
+  for (let parents = [root]; parents.length > 0;) {
+    parents = pairs.filter(([, parent]) => parents.includes(parent)).map(([pid]) => pid);
+    found.push(...parents);
+  }
+  return found;
+}
+
+async function untilGone(pids) {
+  const until = performance.now() + ENDS_WITHIN_MS;
+  while (pids.some(alive)) {
+    if (performance.now() > until) throw new Error(`still running: ${pids.filter(alive).join(', ')}`);
+    await delay(50);
+  }
+}
+
+/** A zombie has ended; in a container nobody may ever collect it. */
+function alive(pid) {
+  try {
+    return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
+      .trim()
+      .startsWith('Z');
+  } catch {
+    return false;
+  }
+}
+
+function kill(pid) {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // it has ended meanwhile
+  }
+}
+
+async function twoFreePorts() {
+  for (;;) {
+    const [first] = await listenable(0);
+    if (first < 65_535 && (await listenable(first + 1)).length > 0) return first;
+  }
+}
+
+/** The port, once it was possible to listen on it. */
+function listenable(asked) {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve([]));
+    server.listen(asked, '127.0.0.1', () => {
+      const { port: found } = server.address();
+      server.close(() => resolve([found]));
+    });
+  });
+}
