@@ -2,6 +2,9 @@ import { eventually } from '../support/eventually.js';
 import { useRedis } from '../support/use-redis.js';
 import { type DemoInstance, startTwoDemos } from './support/demo-instance.js';
 
+// Processes start and end here, on machines that may be busy.
+import.meta.jest.setTimeout(60_000);
+
 describe('a client that leaves', () => {
   const redis = useRedis();
   let alice: DemoInstance;

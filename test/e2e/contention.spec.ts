@@ -3,6 +3,9 @@ import { useRedis } from '../support/use-redis.js';
 import { type DemoInstance, startTwoDemos } from './support/demo-instance.js';
 import type { Answer } from './support/http.js';
 
+// Processes start and end here, on machines that may be busy.
+import.meta.jest.setTimeout(60_000);
+
 describe('two instances of the demo', () => {
   const redis = useRedis();
   let alice: DemoInstance;

@@ -1,5 +1,8 @@
 import { type DemoInstance, startDemo } from './support/demo-instance.js';
 
+// Processes start and end here, on machines that may be busy.
+import.meta.jest.setTimeout(60_000);
+
 describe('an instance of the demo', () => {
   let demo: DemoInstance;
 

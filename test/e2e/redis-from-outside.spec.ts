@@ -6,6 +6,9 @@ import { type DemoInstance, startTwoDemos } from './support/demo-instance.js';
 
 const KEY = 'lock:post_test_web';
 
+// Processes start and end here, on machines that may be busy.
+import.meta.jest.setTimeout(60_000);
+
 describe('the demo on a Redis of its own', () => {
   let redis: RedisServer;
   let alice: DemoInstance;

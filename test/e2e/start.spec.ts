@@ -8,6 +8,9 @@ import { get, post } from './support/http.js';
 
 const ENDS_WITHIN_MS = 15_000;
 
+// Processes start and end here, on machines that may be busy.
+import.meta.jest.setTimeout(60_000);
+
 describe('npm start', () => {
   const redis = useRedis();
   const shared = { REDIS_URL: redis.url, DEMO_PREFIX: redis.prefix };
