@@ -13,27 +13,31 @@ import type { Waiter } from './waiter.js';
 /** A holder's result does not wait longer than this for a release that is not answered; it goes on behind. */
 const PATIENCE_MS = 100;
 
-/** What a release needs when its answer comes. */
-interface Release {
-  readonly queue: KeyQueue;
-  readonly grant: Grant;
-  readonly lease: LeaseHandle;
-  readonly sentAt: number;
-  /** The attempt of the callers that wait here, queued by the same command. */
-  readonly attempt: Attempt | undefined;
-  readonly ttlMs: number;
-  readonly block: number;
+/** A release under way: what is needed when its answer comes. */
+class Release extends Timed {
+  readonly answered = (answer: ReleaseAnswer): void => this.giving.released(this, answer);
+  readonly failed = (error: Error): void => this.giving.failed(this, error);
+
+  constructor(
+    private readonly giving: GivingBack,
+    readonly queue: KeyQueue,
+    readonly grant: Grant,
+    readonly lease: LeaseHandle,
+    readonly sentAt: number,
+    /** The attempt of the callers that wait here, queued by the same command. */
+    readonly attempt: Attempt | undefined,
+    readonly ttlMs: number,
+    readonly block: number,
+    /** Lets the holder go on. */
+    readonly due: () => void,
+  ) {
+    super();
+  }
 }
 
 /** Who is next in this process. Callers whose attempt stands in the queue of Redis already keep their place there. */
 function nextHere({ line }: KeyQueue): Waiter | undefined {
   return line.attempt === undefined ? line.first : undefined;
-}
-
-class Patience extends Timed {
-  constructor(readonly due: () => void) {
-    super();
-  }
 }
 
 /** Gives grants on: to the next caller of this process in memory, to another process, or back to the store. */
@@ -67,41 +71,19 @@ export class GivingBack {
   }
 
   private release(queue: KeyQueue, grant: Grant, lease: LeaseHandle): Promise<void> {
-    this.parts.watchdog.unwatch(grant);
+    const { watchdog, lanes, clock } = this.parts;
+    watchdog.unwatch(grant);
     grant.ended = true;
     queue.grant = undefined;
     queue.releasing = grant.ownerToken;
     const first = nextHere(queue);
     const attempt = first === undefined ? undefined : this.asking.attempt(queue.line);
     const ttlMs = first?.call.options.ttlMs ?? queue.strictTtlMs;
-    const release = {
-      queue,
-      grant,
-      lease,
-      sentAt: this.parts.clock.now(),
-      attempt,
-      ttlMs,
-      block: Math.min(queue.line.size, MOST_NUMBERS),
-    };
+    const block = Math.min(queue.line.size, MOST_NUMBERS);
     return new Promise((resolve) => {
-      const patience = new Patience(resolve);
-      this.parts.lanes.add(patience, PATIENCE_MS);
-      const settle = (): void => {
-        this.parts.lanes.remove(patience);
-        if (queue.releasing === grant.ownerToken) queue.releasing = undefined;
-        this.changed(queue);
-        resolve();
-      };
-      this.send(release).then(
-        (answer) => {
-          this.released(release, answer);
-          settle();
-        },
-        (error: Error) => {
-          this.failed(release, error);
-          settle();
-        },
-      );
+      const release = new Release(this, queue, grant, lease, clock.now(), attempt, ttlMs, block, resolve);
+      lanes.add(release, PATIENCE_MS);
+      this.send(release).then(release.answered, release.failed);
     });
   }
 
@@ -119,14 +101,36 @@ export class GivingBack {
     return this.parts.store.release({ key, ownerToken });
   }
 
-  private released(release: Release, answer: ReleaseAnswer): void {
-    const { queue, lease, attempt } = release;
+  /** @internal */
+  released(release: Release, answer: ReleaseAnswer): void {
+    const { lease, attempt } = release;
     if (attempt !== undefined) attempt.inFlight = false;
     if (answer.outcome === 'lost' && !answer.resent) lease.lose('taken');
-    if (answer.outcome === 'granted') return this.grantedNext(release, answer);
-    if (attempt === undefined) return;
-    if (attempt.over) return this.parts.dead.bury(queue.key, attempt.ownerToken, attempt.ttlMs);
-    if (answer.outcome === 'queued') this.asking.queued(attempt, answer.remainingMs, false);
+    if (answer.outcome === 'granted') this.grantedNext(release, answer);
+    else if (attempt !== undefined) this.notGranted(release, attempt, answer);
+    this.settle(release);
+  }
+
+  /** @internal */
+  failed(release: Release, error: Error): void {
+    const { queue, grant, lease, attempt } = release;
+    this.parts.dead.bury(queue.key, grant.ownerToken, grant.ttlMs, true);
+    this.parts.events.emit({ type: 'release-failed', label: lease.call.label, error });
+    if (attempt !== undefined) this.asking.failed(attempt, error);
+    this.settle(release);
+  }
+
+  private settle(release: Release): void {
+    const { queue, grant } = release;
+    this.parts.lanes.remove(release);
+    if (queue.releasing === grant.ownerToken) queue.releasing = undefined;
+    this.changed(queue);
+    release.due();
+  }
+
+  private notGranted({ queue }: Release, attempt: Attempt, answer: ReleaseAnswer): void {
+    if (attempt.over) this.parts.dead.bury(queue.key, attempt.ownerToken, attempt.ttlMs);
+    else if (answer.outcome === 'queued') this.asking.queued(attempt, answer.remainingMs, false);
     else this.asking.ask(attempt);
   }
 
@@ -137,11 +141,5 @@ export class GivingBack {
     if (attempt === undefined) return this.parts.dead.bury(queue.key, ownerToken, ttlMs);
     const block = release.attempt === undefined ? 1 : release.block;
     this.asking.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting });
-  }
-
-  private failed({ queue, grant, lease, attempt }: Release, error: Error): void {
-    this.parts.dead.bury(queue.key, grant.ownerToken, grant.ttlMs, true);
-    this.parts.events.emit({ type: 'release-failed', label: lease.call.label, error });
-    if (attempt !== undefined) this.asking.failed(attempt, error);
   }
 }

@@ -9,22 +9,44 @@ export interface LuaScript {
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: 'b172ab49638bea54dba4d3e4ecf945df187aedbe',
+  sha1: '739052a7faf2f8cf8f7ff3d68548c5004400ebc6',
   lua: `local fence = KEYS[1]
 local claimMs, queueMs, counted = ARGV[1], ARGV[2], ARGV[3] == '1'
-local unused, unusedBefore
+local unused, saved
 local function fencingTokens(count)
   if not unused then
     local clock = redis.call('TIME')
-    unusedBefore = tonumber(redis.call('GET', fence) or 0)
-    unused = math.max(unusedBefore, clock[1] * 1000000 + clock[2])
+    unused = clock[1] * 1000000 + clock[2]
+    saved = unused + count
+    local stored = redis.call('SET', fence, saved, 'GET')
+    if stored and tonumber(stored) > unused then unused = tonumber(stored) end
   end
   local first = unused
   unused = first + count
   return first
 end
 local function saveFence()
-  if unused and unused > unusedBefore then redis.call('SET', fence, string.format('%.0f', unused)) end
+  if unused ~= saved then redis.call('SET', fence, unused) end
+end
+local function take(lock, queue, token, ttlMs, block)
+  if redis.call('EXISTS', queue) == 0 and redis.call('SET', lock, token, 'NX', 'PX', ttlMs) then
+    return 1, fencingTokens(tonumber(block))
+  end
+end
+local function free(lock, queue, token)
+  if redis.call('EXISTS', queue) == 0 and redis.call('GET', lock) == token then
+    redis.call('DEL', lock)
+    return 4, 0
+  end
+end
+if #KEYS == 3 then
+  local command, code, x = ARGV[4]
+  if command == 'a' then code, x = take(KEYS[2], KEYS[3], ARGV[5], ARGV[7], ARGV[8])
+  elseif command == 'd' then code, x = free(KEYS[2], KEYS[3], ARGV[5]) end
+  if code then
+    saveFence()
+    return {code, x, 0}
+  end
 end
 local function processOf(token)
   local process = string.match(token, '^([%w_-]+):%d+$')
@@ -65,6 +87,8 @@ local function offerToHead(lock, queue, token)
   end
 end
 local function acquire(lock, queue, token, wait, ttlMs, block)
+  local taken, fencingToken = take(lock, queue, token, ttlMs, block)
+  if taken then return taken, fencingToken, 0 end
   local owner = redis.call('GET', lock)
   if owner == token then
     raiseExpiry(lock, ttlMs)
@@ -85,15 +109,16 @@ local function acquire(lock, queue, token, wait, ttlMs, block)
   return 2, redis.call('PTTL', lock), foreign
 end
 local function release(lock, queue, token, next, ttlMs, block)
-  local head = headOf(queue)
-  if head or next then redis.call('ZREM', queue, token) end
+  local freed = not next and free(lock, queue, token)
+  if freed then return freed, 0, 0 end
+  redis.call('ZREM', queue, token)
   if redis.call('GET', lock) ~= token then return 6, 0, 0 end
   if next and next ~= '' then
     append(queue, next)
     redis.call('PEXPIRE', queue, queueMs)
   end
   local own = next == '' and processOf(token)
-  head = headOf(queue)
+  local head = headOf(queue)
   while head do
     if head == next or (own and processOf(head) == own) then
       redis.call('ZREM', queue, head)

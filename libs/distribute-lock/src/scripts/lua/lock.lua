@@ -31,6 +31,19 @@
 local fence = KEYS[1]
 local claimMs, queueMs, counted = ARGV[1], ARGV[2], ARGV[3] == '1'
 --@include lib/fencing.lua
+--@include lib/common-case.lua
+
+-- A command that comes alone is not worth making all the functions below.
+if #KEYS == 3 then
+  local command, code, x = ARGV[4]
+  if command == 'a' then code, x = take(KEYS[2], KEYS[3], ARGV[5], ARGV[7], ARGV[8])
+  elseif command == 'd' then code, x = free(KEYS[2], KEYS[3], ARGV[5]) end
+  if code then
+    saveFence()
+    return {code, x, 0}
+  end
+end
+
 --@include lib/queue.lua
 --@include lib/acquire.lua
 --@include lib/release.lua

@@ -10,38 +10,38 @@ import { answerError, messageOf, storeError } from './redis-errors.js';
 export const COMMAND_LIMIT_MS = 800;
 /** Commands of one call of the script: it must not keep the server from others for long. */
 const MOST_COMMANDS = 128;
-const WORDS_BEFORE = 3;
+/** Words of the script's answer for each command. */
+const REPLY_WORDS = 3;
+const REFUSED = 9;
 
-/** Code and two words of the script's answer; see `lock.lua`. */
-export type Reply = readonly [code: number, x: number | string, y: number | string];
+/** A word of the script's answer; see `lock.lua` for what the codes mean. */
+export type ReplyWord = number | string;
 
-interface Command {
-  readonly lockKey: string;
-  readonly queueKey: string;
-  readonly words: readonly (string | number)[];
-  readonly resolve: (reply: Reply) => void;
-  readonly reject: (error: Error) => void;
+/** One command of the script, and who waits for its answer. */
+export abstract class Command {
+  constructor(
+    readonly lockKey: string,
+    readonly queueKey: string,
+    readonly words: readonly (string | number)[],
+  ) {}
+
+  abstract answered(code: number, x: ReplyWord, y: ReplyWord): void;
+  abstract failed(error: Error): void;
 }
 
-/** Commands that wait for the same answer. */
+/** Commands that are sent together and wait for the same answer. */
 class Call extends Timed {
   settled = false;
 
   constructor(
+    private readonly batch: CommandBatch,
     readonly commands: readonly Command[],
-    private readonly late: (call: Call) => void,
   ) {
     super();
   }
 
   due(): void {
-    this.late(this);
-  }
-
-  reject(error: Error): void {
-    if (this.settled) return;
-    this.settled = true;
-    for (const command of this.commands) command.reject(error);
+    this.batch.late(this);
   }
 }
 
@@ -51,6 +51,8 @@ class Call extends Timed {
  */
 export class CommandBatch {
   private commands: Command[] = [];
+  private answeredAt = -Infinity;
+  private readonly flush = (): void => this.sendAll();
 
   constructor(
     private readonly connection: RedisConnection,
@@ -59,102 +61,103 @@ export class CommandBatch {
     private readonly lanes: TimerLanes,
   ) {}
 
-  run(lockKey: string, queueKey: string, words: readonly (string | number)[]): Promise<Reply> {
-    return new Promise((resolve, reject) => {
-      this.commands.push({ lockKey, queueKey, words, resolve, reject });
-      // After all promises of this tick, so that callers woken by one answer leave together.
-      if (this.commands.length === 1) process.nextTick(() => this.flush());
-    });
+  add(command: Command): void {
+    // After all promises of this tick, so that callers woken by one answer leave together.
+    if (this.commands.push(command) === 1) process.nextTick(this.flush);
   }
 
   /** Proves that the server runs the script. */
   async probe(): Promise<void> {
-    await this.evaluate([this.fenceKey], []);
-  }
-
-  private flush(): void {
-    const { commands } = this;
-    this.commands = [];
-    for (let from = 0; from < commands.length; from += MOST_COMMANDS) {
-      const call = new Call(commands.slice(from, from + MOST_COMMANDS), (late) => this.late(late));
-      this.lanes.add(call, COMMAND_LIMIT_MS);
-      if (this.connection.ready) this.send(call);
-      else this.sendWhenReady(call);
+    try {
+      await this.evaluate([this.fenceKey], []);
+    } catch (error) {
+      if (!isUnknownScript(error)) throw storeError(error);
+      await this.evaluate([this.fenceKey], [], true).catch((refused: unknown) => Promise.reject(storeError(refused)));
     }
   }
 
-  /** Commands wait here for a connection, not in the client: those whose time is up are never sent. */
-  private sendWhenReady(call: Call): void {
+  /** A blocked event loop is not a mute server: answers that have arrived get a turn of the loop first. */
+  late(call: Call): void {
+    this.clock.nextTurn(() => {
+      if (call.settled) return;
+      const silentMs = this.clock.now() - this.answeredAt;
+      const error = `Redis did not answer within ${COMMAND_LIMIT_MS} ms${this.connection.trouble}.`;
+      this.reject(call, new LockStoreError(error, true));
+      this.connection.silent(silentMs);
+    });
+  }
+
+  private sendAll(): void {
+    const { commands } = this;
+    this.commands = [];
+    if (commands.length <= MOST_COMMANDS) return this.start(commands);
+    for (let i = 0; i < commands.length; i += MOST_COMMANDS) this.start(commands.slice(i, i + MOST_COMMANDS));
+  }
+
+  private start(commands: readonly Command[]): void {
+    const call = new Call(this, commands);
+    this.lanes.add(call, COMMAND_LIMIT_MS);
+    if (this.connection.ready) return this.send(call);
+    // Commands wait here for a connection, not in the client: those whose time is up are never sent.
     this.connection.whenReady(COMMAND_LIMIT_MS).then(
       () => {
         if (!call.settled) this.send(call);
       },
-      (error: Error) => this.end(call, error),
+      (error: Error) => this.reject(call, error),
     );
   }
 
-  private send(call: Call): void {
+  private send(call: Call, withText = false): void {
     const keys: string[] = [this.fenceKey];
     const words: (string | number)[] = [];
     for (const command of call.commands) {
       keys.push(command.lockKey, command.queueKey);
       for (const word of command.words) words.push(word);
     }
-    this.evaluate(keys, words).then(
-      (replies) => this.answered(call, replies),
+    this.evaluate(keys, words, withText).then(
+      (replies) => this.answered(call, replies as ReplyWord[]),
       (error: unknown) => this.failed(call, error),
     );
   }
 
-  private async evaluate(keys: string[], words: (string | number)[]): Promise<unknown[]> {
+  private evaluate(keys: readonly string[], words: readonly ReplyWord[], withText = false): Promise<unknown> {
     const { client } = this.connection;
-    const args = [...keys, CLAIM_WINDOW_MS, QUEUE_TTL_MS, 1, ...words];
-    try {
-      return (await client.evalsha(lockScript.sha1, keys.length, ...args)) as unknown[];
-    } catch (error) {
-      if (!messageOf(error).startsWith('NOSCRIPT')) throw error;
-      return (await client.eval(lockScript.lua, keys.length, ...args)) as unknown[];
+    if (withText) return client.eval(lockScript.lua, keys.length, ...keys, CLAIM_WINDOW_MS, QUEUE_TTL_MS, 1, ...words);
+    return client.evalsha(lockScript.sha1, keys.length, ...keys, CLAIM_WINDOW_MS, QUEUE_TTL_MS, 1, ...words);
+  }
+
+  private answered(call: Call, replies: readonly ReplyWord[]): void {
+    this.answeredAt = this.clock.now();
+    if (call.settled) return;
+    this.settle(call);
+    const { commands } = call;
+    for (let i = 0, at = 0; i < commands.length; i += 1, at += REPLY_WORDS) {
+      const code = replies[at] as number;
+      if (code === REFUSED) commands[i].failed(answerError(String(replies[at + 1])));
+      else commands[i].answered(code, replies[at + 1], replies[at + 2]);
     }
   }
 
-  private answered(call: Call, replies: unknown[]): void {
-    this.lanes.remove(call);
-    if (call.settled) return;
-    call.settled = true;
-    call.commands.forEach(({ resolve, reject }, i) => {
-      const at = i * WORDS_BEFORE;
-      const code = Number(replies[at]);
-      if (code === REFUSED) reject(answerError(String(replies[at + 1])));
-      else resolve([code, replies[at + 1] as number | string, replies[at + 2] as number | string]);
-    });
-  }
-
   private failed(call: Call, error: unknown): void {
+    if (call.settled) return;
+    if (isUnknownScript(error)) return this.send(call, true);
     // The server checks the rights for all keys of a call at once: one forbidden key must not fail the others.
-    if (call.commands.length > 1 && !call.settled && messageOf(error).startsWith('NOPERM')) {
-      call.settled = true;
-      this.lanes.remove(call);
-      for (const command of call.commands) {
-        const single = new Call([command], (late) => this.late(late));
-        this.lanes.add(single, COMMAND_LIMIT_MS);
-        this.send(single);
-      }
-    } else this.end(call, storeError(error));
+    if (call.commands.length > 1 && messageOf(error).startsWith('NOPERM')) {
+      this.settle(call);
+      for (const command of call.commands) this.start([command]);
+    } else this.reject(call, storeError(error));
   }
 
-  private end(call: Call, error: Error): void {
+  private reject(call: Call, error: Error): void {
+    if (call.settled) return;
+    this.settle(call);
+    for (const command of call.commands) command.failed(error);
+  }
+
+  private settle(call: Call): void {
+    call.settled = true;
     this.lanes.remove(call);
-    call.reject(error);
-  }
-
-  /** A blocked event loop is not a mute server: answers that have arrived get a turn of the loop first. */
-  private late(call: Call): void {
-    this.clock.nextTurn(() =>
-      call.reject(
-        new LockStoreError(`Redis did not answer within ${COMMAND_LIMIT_MS} ms${this.connection.trouble}.`, true),
-      ),
-    );
   }
 }
 
-const REFUSED = 9;
+const isUnknownScript = (error: unknown): boolean => messageOf(error).startsWith('NOSCRIPT');

@@ -1,7 +1,12 @@
+import type { Redis } from 'ioredis';
+
 import type { CancelTimer, Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
 import { isEnded, isReady, type RedisClient } from './redis-client.js';
 import { messageOf, redacted, storeError } from './redis-errors.js';
+
+/** How long a connection may be mute. */
+const SILENCE_MS = 2_500;
 
 interface Waiting {
   readonly resolve: () => void;
@@ -58,6 +63,15 @@ export class RedisConnection {
       };
       this.waiting.add(waiting);
     });
+  }
+
+  /**
+   * A command was not answered. A connection on which nothing comes back is given up: TCP itself would take minutes to notice,
+   * and the client's own time-out costs a timer for each command.
+   */
+  silent(forMs: number): void {
+    if (!this.owned || !this.ready || forMs < SILENCE_MS) return;
+    (this.client as Redis).disconnect(true);
   }
 
   /** Stops listening; closes the client if it is ours. */

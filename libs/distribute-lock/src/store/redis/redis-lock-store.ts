@@ -12,14 +12,13 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import { CommandBatch, type Reply } from './command-batch.js';
+import { CommandBatch } from './command-batch.js';
 import { Inbox } from './inbox.js';
 import { ownOptions } from './own-options.js';
 import type { RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisKeys } from './redis-keys.js';
-import { storeError } from './redis-errors.js';
-import { acquireAnswer, releaseAnswer, renewAnswer } from './replies.js';
+import { AcquireCommand, ReleaseCommand, RenewCommand } from './replies.js';
 
 /** How long the first connection may take. */
 const CONNECT_LIMIT_MS = 1_500;
@@ -65,7 +64,7 @@ export class RedisLockStore implements LockStore {
 
   async connect(): Promise<void> {
     await this.connection.whenReady(CONNECT_LIMIT_MS);
-    await this.commands.probe().catch((error: unknown) => Promise.reject(storeError(error)));
+    await this.commands.probe();
   }
 
   async subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
@@ -73,17 +72,22 @@ export class RedisLockStore implements LockStore {
     return true;
   }
 
-  async acquire({ key, ownerToken, wait, ttlMs, block }: AcquireRequest): Promise<AcquireAnswer> {
-    return acquireAnswer(await this.run(key, ['a', ownerToken, wait ? 1 : 0, ttlMs, block]));
+  acquire({ key, ownerToken, wait, ttlMs, block }: AcquireRequest): Promise<AcquireAnswer> {
+    const lockKey = this.keys.lock(key);
+    const words = ['a', ownerToken, wait ? 1 : 0, ttlMs, block];
+    return new Promise((resolve, reject) =>
+      this.commands.add(new AcquireCommand(lockKey, this.keys.queue(lockKey), words, resolve, reject)),
+    );
   }
 
-  async release({ key, ownerToken, next, grantOwn }: ReleaseRequest): Promise<ReleaseAnswer> {
-    const { epoch } = this.connection;
+  release({ key, ownerToken, next, grantOwn }: ReleaseRequest): Promise<ReleaseAnswer> {
+    const lockKey = this.keys.lock(key);
     const again = next ?? grantOwn;
     const words =
       again === undefined ? ['d', ownerToken] : ['r', ownerToken, next?.ownerToken ?? '', again.ttlMs, again.block];
-    const reply = await this.run(key, words);
-    return releaseAnswer(reply, this.connection.epoch !== epoch);
+    return new Promise((resolve, reject) =>
+      this.commands.add(new ReleaseCommand(lockKey, this.keys.queue(lockKey), words, resolve, reject, this.connection)),
+    );
   }
 
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
@@ -97,11 +101,10 @@ export class RedisLockStore implements LockStore {
   }
 
   private renewOne({ key, ownerToken, ttlMs }: RenewRequest): Promise<RenewAnswer> {
-    return this.run(key, ['n', ownerToken, ttlMs]).then(renewAnswer, (error: Error) => error);
-  }
-
-  private run(key: string, words: readonly (string | number)[]): Promise<Reply> {
     const lockKey = this.keys.lock(key);
-    return this.commands.run(lockKey, this.keys.queue(lockKey), words);
+    const words = ['n', ownerToken, ttlMs];
+    return new Promise((resolve) =>
+      this.commands.add(new RenewCommand(lockKey, this.keys.queue(lockKey), words, resolve, resolve)),
+    );
   }
 }

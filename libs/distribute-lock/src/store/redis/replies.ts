@@ -1,5 +1,6 @@
 import type { AcquireAnswer, ReleaseAnswer, RenewAnswer } from '../lock-store.js';
-import type { Reply } from './command-batch.js';
+import { Command, type ReplyWord } from './command-batch.js';
+import type { RedisConnection } from './redis-connection.js';
 
 /** Codes of the script's replies; its header says what they mean. */
 const GRANTED = 1;
@@ -8,20 +9,54 @@ const FREE = 4;
 const LOST = 6;
 const GRANTED_OWN = 8;
 
-export function acquireAnswer([code, x, y]: Reply): AcquireAnswer {
-  if (code === GRANTED) return { outcome: 'granted', fencingToken: Number(x), waiting: Number(y) };
-  return { outcome: code === QUEUED ? 'queued' : 'busy', remainingMs: Number(x), foreign: y === 1 };
+/** A command whose answer settles a promise. */
+abstract class Asked<T> extends Command {
+  constructor(
+    lockKey: string,
+    queueKey: string,
+    words: readonly (string | number)[],
+    protected readonly resolve: (answer: T) => void,
+    readonly failed: (error: Error) => void,
+  ) {
+    super(lockKey, queueKey, words);
+  }
 }
 
-/** @param resent - the connection changed between command and answer */
-export function releaseAnswer([code, x, y]: Reply, resent: boolean): ReleaseAnswer {
-  if (code === FREE) return { outcome: 'free' };
-  if (code === LOST) return { outcome: 'lost', resent };
-  if (code === QUEUED) return { outcome: 'queued', remainingMs: Number(x) };
-  if (code === GRANTED_OWN) return { outcome: 'granted', ownerToken: String(y), fencingToken: Number(x), waiting: 0 };
-  return { outcome: 'passed' };
+export class AcquireCommand extends Asked<AcquireAnswer> {
+  answered(code: number, x: ReplyWord, y: ReplyWord): void {
+    if (code === GRANTED) this.resolve({ outcome: 'granted', fencingToken: x as number, waiting: y as number });
+    else this.resolve({ outcome: code === QUEUED ? 'queued' : 'busy', remainingMs: x as number, foreign: y === 1 });
+  }
 }
 
-export function renewAnswer([code, x]: Reply): RenewAnswer {
-  return code === LOST ? 'lost' : Number(x);
+export class ReleaseCommand extends Asked<ReleaseAnswer> {
+  /** The connection as it was when the command was given: an answer on another one may be that of a second sending. */
+  private readonly epoch: number;
+
+  constructor(
+    lockKey: string,
+    queueKey: string,
+    words: readonly (string | number)[],
+    resolve: (answer: ReleaseAnswer) => void,
+    reject: (error: Error) => void,
+    private readonly connection: RedisConnection,
+  ) {
+    super(lockKey, queueKey, words, resolve, reject);
+    this.epoch = connection.epoch;
+  }
+
+  answered(code: number, x: ReplyWord, y: ReplyWord): void {
+    if (code === FREE) this.resolve({ outcome: 'free' });
+    else if (code === LOST) this.resolve({ outcome: 'lost', resent: this.connection.epoch !== this.epoch });
+    else if (code === QUEUED) this.resolve({ outcome: 'queued', remainingMs: x as number });
+    else if (code === GRANTED_OWN) {
+      this.resolve({ outcome: 'granted', ownerToken: y as string, fencingToken: x as number, waiting: 0 });
+    } else this.resolve({ outcome: 'passed' });
+  }
+}
+
+export class RenewCommand extends Asked<RenewAnswer> {
+  answered(code: number, x: ReplyWord): void {
+    this.resolve(code === LOST ? 'lost' : (x as number));
+  }
 }

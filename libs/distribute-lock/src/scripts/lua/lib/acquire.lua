@@ -13,6 +13,8 @@ local function offerToHead(lock, queue, token)
 end
 
 local function acquire(lock, queue, token, wait, ttlMs, block)
+  local taken, fencingToken = take(lock, queue, token, ttlMs, block)
+  if taken then return taken, fencingToken, 0 end
   local owner = redis.call('GET', lock)
   if owner == token then
     raiseExpiry(lock, ttlMs)
@@ -21,7 +23,6 @@ local function acquire(lock, queue, token, wait, ttlMs, block)
   end
   owner = owner or offerToHead(lock, queue, token)
   if not owner then
-    -- The first write: a full server refuses it, and nothing has happened.
     redis.call('SET', lock, token, 'PX', ttlMs)
     redis.call('ZREM', queue, token)
     return granted(queue, block)

@@ -1,16 +1,17 @@
 -- Also leaves the queue and undoes an attempt. `next` is the token under which this process wants the lock again;
 -- '' grants it to whichever token of this process heads the queue.
 local function release(lock, queue, token, next, ttlMs, block)
-  local head = headOf(queue)
+  local freed = not next and free(lock, queue, token)
+  if freed then return freed, 0, 0 end
   -- The first write: a server that is full does not refuse it, nor what follows.
-  if head or next then redis.call('ZREM', queue, token) end
+  redis.call('ZREM', queue, token)
   if redis.call('GET', lock) ~= token then return 6, 0, 0 end
   if next and next ~= '' then
     append(queue, next)
     redis.call('PEXPIRE', queue, queueMs)
   end
   local own = next == '' and processOf(token)
-  head = headOf(queue)
+  local head = headOf(queue)
   while head do
     if head == next or (own and processOf(head) == own) then
       redis.call('ZREM', queue, head)
