@@ -1,7 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 
-export const DOCS_PATH = 'docs';
+const DOCS_PATH = 'docs';
 
 /** Serves Swagger UI; the lock decorator leaves the OpenAPI document as it is. */
 export function setUpSwagger(app: INestApplication): void {
