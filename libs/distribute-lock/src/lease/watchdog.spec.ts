@@ -1,0 +1,130 @@
+import { jest } from '@jest/globals';
+
+import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
+import { TimerLanes } from '../runtime/timer-lanes.js';
+import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
+import { LockStoreError, type RenewAnswer, type RenewRequest } from '../store/lock-store.js';
+import { Grant } from './grant.js';
+import type { Holder } from './holder.js';
+import { Watchdog } from './watchdog.js';
+
+class Store extends MemoryLockStore {
+  readonly asked: (readonly RenewRequest[])[] = [];
+  answer: () => Promise<RenewAnswer> = async () => 0;
+
+  override async renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
+    this.asked.push(requests);
+    return Promise.all(requests.map(() => this.answer()));
+  }
+}
+
+describe('Watchdog', () => {
+  const TTL = 3_000;
+  const make = () => {
+    const clock = new ManualClock();
+    const store = new Store();
+    const lost: Grant[] = [];
+    const watchdog = new Watchdog(store, clock, new TimerLanes(clock), (grant) => lost.push(grant));
+    const grant = (key = 'order:42', terms: Partial<Holder> = {}, ttlMs = TTL) => {
+      const made = new Grant(watchdog, key, `${key}-alice`, ttlMs, clock.now(), 1, 1, 0);
+      made.holder = { renew: true, renewUntil: Infinity, lose: jest.fn(), shutDown: jest.fn(), ...terms };
+      watchdog.watch(made);
+      return made;
+    };
+    return { clock, store, lost, watchdog, grant };
+  };
+
+  it('renews at a third of the ttl, for as long as it is confirmed', async () => {
+    const { clock, store, lost, grant } = make();
+    const held = grant();
+    await clock.pass(TTL / 3 - 1);
+    expect(store.asked).toHaveLength(0);
+    await clock.pass(10 * TTL);
+    expect(store.asked.length).toBeGreaterThanOrEqual(29);
+    expect(lost).toEqual([]);
+    expect(held.validUntil).toBeGreaterThan(clock.now());
+  });
+
+  it('renews all grants of one tick in one call', async () => {
+    const { clock, store, grant } = make();
+    for (let i = 0; i < 50; i += 1) grant(`order:${i}`);
+    await clock.pass(TTL / 3);
+    expect(store.asked.map(({ length }) => length)).toEqual([50]);
+  });
+
+  it('tells the holder before the lease can end, when nothing confirms it', async () => {
+    const { clock, store, lost, grant } = make();
+    store.answer = () => Promise.reject(new LockStoreError('mute', true));
+    const held = grant();
+    await clock.pass(TTL * 0.99 - 4);
+    expect(held.holder!.lose).not.toHaveBeenCalled();
+    await clock.pass(4);
+    expect(held.holder!.lose).toHaveBeenCalledTimes(1);
+    expect(held.holder!.lose).toHaveBeenCalledWith('expired');
+    expect(lost).toEqual([held]);
+    // It went on trying until then, not only once.
+    expect(store.asked.length).toBeGreaterThan(5);
+  });
+
+  it('counts a renewal from its sending, not from its answer', async () => {
+    const { clock, store, lost, grant } = make();
+    let answer: (waiting: number) => void = () => undefined;
+    store.answer = () => new Promise((resolve) => (answer = resolve));
+    const held = grant();
+    await clock.pass(TTL / 3);
+    await clock.pass(TTL / 3);
+    answer(0);
+    await settled();
+    expect(held.validUntil).toBe(1_000 + TTL / 3 + TTL * 0.99 - 2);
+    expect(lost).toEqual([]);
+  });
+
+  it('does not revive a grant by an answer that comes too late', async () => {
+    const { clock, store, grant } = make();
+    let answer: (waiting: number) => void = () => undefined;
+    store.answer = () => new Promise((resolve) => (answer = resolve));
+    const held = grant();
+    await clock.pass(TTL / 3);
+    clock.jump(TTL);
+    answer(0);
+    await settled();
+    expect(held.ended).toBe(true);
+    expect(held.holder!.lose).toHaveBeenCalledWith('expired');
+  });
+
+  it('tells the holder at once when the store says that the key is lost', async () => {
+    const { clock, store, grant } = make();
+    store.answer = async () => 'lost';
+    const held = grant();
+    await clock.pass(TTL / 3);
+    expect(held.holder!.lose).toHaveBeenCalledWith('taken');
+  });
+
+  it('notes that another process waits', async () => {
+    const { clock, store, grant } = make();
+    store.answer = async () => 2;
+    const held = grant();
+    await clock.pass(TTL / 3);
+    expect(held.contended).toBe(true);
+  });
+
+  it('does not renew without being asked to, nor beyond maxHold', async () => {
+    const { clock, store, grant } = make();
+    const once = grant('once', { renew: false });
+    const short = grant('short', { renewUntil: clock.now() + TTL / 2 });
+    await clock.pass(TTL);
+    expect(store.asked.flat().map(({ key }) => key)).toEqual(['short']);
+    expect(once.ended).toBe(true);
+    await clock.pass(TTL);
+    expect(short.ended).toBe(true);
+  });
+
+  it('leaves a grant alone that is no longer watched', async () => {
+    const { clock, store, watchdog, grant } = make();
+    const given = grant();
+    watchdog.unwatch(given);
+    await clock.pass(10 * TTL);
+    expect(store.asked).toEqual([]);
+    expect(given.holder!.lose).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,43 @@
+import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import { LOCK_DEFAULTS } from './defaults.js';
+import type { LockOptions } from './lock-options.js';
+import { resolveLockOptions } from './resolve-lock-options.js';
+
+describe('resolveLockOptions', () => {
+  it('gives the defaults where nothing is said', () => {
+    expect(resolveLockOptions({})).toEqual(LOCK_DEFAULTS);
+    expect(resolveLockOptions({ ttl: undefined })).toEqual(LOCK_DEFAULTS);
+  });
+
+  it('reads durations, and lets the nearest win', () => {
+    const module = resolveLockOptions({ ttl: '10s', wait: 250, onLost: 'throw' });
+    const call = resolveLockOptions({ ttl: '1.5s', fair: 'strict' }, module);
+    expect(call).toMatchObject({ ttlMs: 1_500, waitMs: 250, onLost: 'throw', fair: 'strict' });
+    expect(Object.isFrozen(call)).toBe(true);
+  });
+
+  it.each([0, -1, 49, NaN, Infinity, 50.5, 2 ** 31, 'abc', '', '10', null, {}, [], true, '10 parsecs'])(
+    'refuses ttl %p, and names the option',
+    (ttl) => {
+      const act = () => resolveLockOptions({ ttl } as LockOptions);
+      expect(act).toThrow(LockConfigurationError);
+      expect(act).toThrow(/"ttl"/);
+    },
+  );
+
+  it.each([-1, NaN, Infinity, 0.5, 2 ** 31, 'soon', null])('refuses %p as wait, maxHold and minHold', (value) => {
+    for (const option of ['wait', 'maxHold', 'minHold']) {
+      expect(() => resolveLockOptions({ [option]: value })).toThrow(new RegExp(`"${option}"`));
+    }
+  });
+
+  it.each([{ renew: 'yes' }, { fair: 'fifo' }, { onLost: 'ignore' }])('refuses %p', (options) => {
+    expect(() => resolveLockOptions(options as unknown as LockOptions)).toThrow(LockConfigurationError);
+  });
+
+  it('refuses options that contradict each other', () => {
+    expect(() => resolveLockOptions({ minHold: '2s', maxHold: '1s' })).toThrow(/"minHold" \(2000 ms\).*"maxHold"/);
+    expect(() => resolveLockOptions({ minHold: '40s', renew: false })).toThrow(/"minHold".*"ttl"/);
+    expect(() => resolveLockOptions({ maxHold: 0 })).toThrow(/"maxHold"/);
+  });
+});

@@ -1,0 +1,34 @@
+import type { Grant } from '../lease/grant.js';
+import { LOCK_DEFAULTS } from '../options/defaults.js';
+import { QUANTUM_HOLDS, QUANTUM_MS, mayPass } from './local-passing.js';
+
+describe('mayPass', () => {
+  const NOW = 10_000;
+  const next = { ...LOCK_DEFAULTS, ttlMs: 1_000 };
+  const grant = (more: object = {}): Grant =>
+    ({ ended: false, numbersLeft: true, ttlMs: 1_000, validUntil: NOW + 900, startedAt: NOW - 90, ...more }) as Grant;
+
+  it('passes while at least half of the ttl is left', () => {
+    expect(mayPass(grant({ validUntil: NOW + 500 }), next, NOW)).toBe(true);
+    expect(mayPass(grant({ validUntil: NOW + 499 }), next, NOW)).toBe(false);
+  });
+
+  it('does not pass what has ended, though its timer has not run yet', () => {
+    expect(mayPass(grant({ validUntil: NOW - 1 }), next, NOW)).toBe(false);
+    expect(mayPass(grant({ ended: true }), next, NOW)).toBe(false);
+  });
+
+  it('does not pass to a caller that wants more than the grant can give', () => {
+    expect(mayPass(grant(), { ...next, ttlMs: 1_500 }, NOW)).toBe(false);
+    expect(mayPass(grant(), { ...next, renew: false }, NOW)).toBe(false);
+    expect(mayPass(grant({ numbersLeft: false }), next, NOW)).toBe(false);
+  });
+
+  it('is bounded in holds and in time while another process waits', () => {
+    const contended = { contended: true, passes: 1, startedAt: NOW };
+    expect(mayPass(grant(contended), next, NOW)).toBe(true);
+    expect(mayPass(grant({ ...contended, passes: QUANTUM_HOLDS }), next, NOW)).toBe(false);
+    expect(mayPass(grant({ ...contended, startedAt: NOW - QUANTUM_MS }), next, NOW)).toBe(false);
+    expect(mayPass(grant({ contended: false, passes: 100_000 }), next, NOW)).toBe(true);
+  });
+});

@@ -1,0 +1,40 @@
+import { ManualClock } from '../../../../test/support/manual-clock.js';
+import { Turn } from './turn.js';
+
+describe('Turn', () => {
+  it('gives a flood of steps back to the event loop', () => {
+    const clock = new ManualClock();
+    const turn = new Turn(clock);
+    let steps = 0;
+    const again = (): void => {
+      steps += 1;
+      if (steps < 1_000) turn.step(again);
+    };
+    turn.step(again);
+    expect(steps).toBeLessThanOrEqual(64);
+    for (let turns = 0; turns < 40; turns += 1) clock.turn();
+    expect(steps).toBe(1_000);
+  });
+
+  it('ends the turn of slow steps early', () => {
+    const clock = new ManualClock();
+    const turn = new Turn(clock);
+    let steps = 0;
+    const again = (): void => {
+      steps += 1;
+      clock.jump(0.5);
+      if (steps < 100) turn.step(again);
+    };
+    turn.step(again);
+    expect(steps).toBeLessThan(16);
+  });
+
+  it('keeps the order of steps that have to wait', () => {
+    const clock = new ManualClock();
+    const turn = new Turn(clock);
+    const order: number[] = [];
+    for (let i = 0; i < 200; i += 1) turn.step(() => order.push(i));
+    for (let turns = 0; turns < 5; turns += 1) clock.turn();
+    expect(order).toEqual(Array.from({ length: 200 }, (_, i) => i));
+  });
+});

@@ -1,0 +1,32 @@
+import { inspect } from 'node:util';
+
+import { answerError, storeError } from './redis-errors.js';
+
+describe('redis errors', () => {
+  it.each(['LOADING Redis is loading', 'READONLY You can not', 'CLUSTERDOWN x', 'TRYAGAIN x', 'MOVED 1 a:1', 'BUSY x'])(
+    'takes %p for passing trouble',
+    (text) => expect(answerError(text).passing).toBe(true),
+  );
+
+  it.each(['NOPERM no', 'NOAUTH no', 'WRONGPASS no', 'OOM no', 'WRONGTYPE no', 'MISCONF no', 'ERR no'])(
+    'takes %p for lasting trouble',
+    (text) => expect(answerError(text).passing).toBe(false),
+  );
+
+  it('takes a broken connection for passing trouble', () => {
+    expect(storeError(new Error('connect ECONNREFUSED 127.0.0.1:6379')).passing).toBe(true);
+    expect(storeError(new AggregateError([new Error('connect ECONNREFUSED ::1:6379')])).message).toContain(
+      'ECONNREFUSED',
+    );
+  });
+
+  it('carries neither the command nor the credentials of the client', () => {
+    const reply = Object.assign(new Error('WRONGPASS redis://user:secret@host:6379'), {
+      name: 'ReplyError',
+      command: { name: 'hello', args: ['3', 'AUTH', 'default', 'secret'] },
+    });
+    const error = storeError(reply);
+    expect(inspect(error, { depth: null })).not.toContain('secret');
+    expect(error.message).toContain('WRONGPASS');
+  });
+});

@@ -1,0 +1,20 @@
+import { RedisKeys } from './redis-keys.js';
+
+describe('RedisKeys', () => {
+  const keys = new RedisKeys('lock:');
+  const queueOf = (key: string): string => keys.queue(keys.lock(key));
+
+  it('puts only the prefix before the lock itself, so that foreign clients find it', () => {
+    expect(keys.lock('post_test_web')).toBe('lock:post_test_web');
+  });
+
+  it('puts the queue into the slot of its lock', () => {
+    expect(queueOf('order:42')).toBe('q:{lock:order:42}');
+    expect(queueOf('order:{42}:x')).toBe('q:lock:order:{42}:x');
+  });
+
+  it('gives every lock a queue of its own', () => {
+    const odd = ['a', '{a}', '{}a', 'a}b', '{a', 'a{b}c', '{{a}}', '}{'];
+    expect(new Set(odd.map(queueOf)).size).toBe(odd.length);
+  });
+});
