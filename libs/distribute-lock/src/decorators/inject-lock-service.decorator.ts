@@ -1,6 +1,7 @@
 import { Inject } from '@nestjs/common';
 
 import { DEFAULT_CONNECTION } from '../interception/lock-connections.js';
+import { recordInjected } from '../interception/lock-metadata.js';
 import { LockService } from '../service/lock.service.js';
 
 /** Names that somebody asked for, in any application of this process. */
@@ -31,5 +32,10 @@ export function askedConnections(): ReadonlySet<string> {
  * @public
  */
 export function InjectLockService(connectionName?: string): ParameterDecorator & PropertyDecorator {
-  return Inject(lockServiceToken(connectionName));
+  const inject = Inject(lockServiceToken(connectionName));
+  return (target: object, name: string | symbol | undefined, index?: number) => {
+    // As a property decorator it is called without an index, whatever the types say.
+    inject(target, name, index!);
+    if (connectionName !== undefined) recordInjected(typeof target === 'function' ? target : target.constructor, connectionName);
+  };
 }

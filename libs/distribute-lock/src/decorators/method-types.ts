@@ -10,6 +10,7 @@ export interface ObservableLike {
 }
 
 /** A method that `@DistributeLock` can stand on. @public */
+// oxlint-disable-next-line typescript/no-explicit-any
 export type LockableMethod = (...args: any[]) => LockableResult;
 
 /** Fails to compile on methods that are not async, and where functions in the options do not fit the method. @public */

@@ -1,7 +1,9 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import type { Lease } from '../lease/lease.js';
+import { LOCK_DEFAULTS } from '../options/defaults.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
-import type { LockClient } from '../service/lock-client.js';
+import type { LockCall, LockClient } from '../service/lock-client.js';
 import { type LockSpec, namingMethod } from './lock-spec.js';
 
 /** The name of the module's `connection`, which is used where none is chosen. */
@@ -33,6 +35,14 @@ export class LockConnections {
   }
 
   /**
+   * A client that may not exist: another application in this process has asked for its name. It fails when it is used,
+   * and the boot sweep fails before for classes that inject it.
+   */
+  clientOnDemand(name: string): LockClient {
+    return this.clients.get(name) ?? new MissingClient(() => this.client(name));
+  }
+
+  /**
    * Lays the options of the decorator over those of the module. Done once a lock, not once a call.
    * @throws LockConfigurationError naming the method
    */
@@ -48,4 +58,20 @@ export class LockConnections {
       throw namingMethod(error, spec.method);
     }
   }
+}
+
+class MissingClient implements LockClient {
+  readonly defaults = LOCK_DEFAULTS;
+
+  constructor(private readonly find: () => LockClient) {}
+
+  async acquire(call: LockCall): Promise<Lease> {
+    return this.find().acquire(call);
+  }
+
+  refuse(): void {}
+
+  async drain(): Promise<void> {}
+
+  async close(): Promise<void> {}
 }

@@ -17,6 +17,8 @@ export const LOCK_CONNECTIONS = Symbol.for(`${MISSING_MODULE} needs its connecti
 const LOCKS = 'nestjs-distribute-lock:locks';
 const LEASE_PARAMETERS = 'nestjs-distribute-lock:lease-parameters';
 
+const INJECTED = 'nestjs-distribute-lock:injected-connections';
+
 /** Locks by method, of one prototype; the one that stands lowest first. */
 type Locks = ReadonlyMap<string | symbol, readonly LockSpec[]>;
 type Parameters = ReadonlyMap<string | symbol, readonly number[]>;
@@ -45,6 +47,16 @@ export function recordLeaseParameter(target: object, name: string | symbol, inde
 /** Methods of this very prototype that ask for their lease, and in which arguments. */
 export function leaseParametersOf(prototype: object): Parameters {
   return (Reflect.getOwnMetadata(LEASE_PARAMETERS, prototype) as Parameters | undefined) ?? new Map();
+}
+
+/** Leaves word that a class injects the service of a named connection. */
+export function recordInjected(type: object, connectionName: string): void {
+  Reflect.defineMetadata(INJECTED, [...injectedInto(type), connectionName], type);
+}
+
+/** Named connections whose service a class injects. */
+export function injectedInto(type: object): readonly string[] {
+  return (Reflect.getMetadata(INJECTED, type) as readonly string[] | undefined) ?? [];
 }
 
 /** Nest's parameter table: `@Body()`, `@Payload()`, `@Args()` and their like. Decorators of one's own are not in it. */

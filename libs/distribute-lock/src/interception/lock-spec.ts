@@ -1,8 +1,10 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import type { LockErrorCode } from '../errors/lock.error.js';
+import { checkContendedStatus, checkNames, LOCK_OPTION_NAMES } from './option-checks.js';
 import { compileKey, type KeyFunction, type RenderKey } from '../keys/compile-key.js';
 import type { KeySite } from '../keys/key-template.js';
-import type { LockOptions } from '../options/lock-options.js';
+import { LOCK_DEFAULTS } from '../options/defaults.js';
+import type { LockOptions, ResolvedLockOptions } from '../options/lock-options.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
 
 /** What `onContended` is told about the lock that could not be had. @public */
@@ -21,7 +23,8 @@ export interface LockContentionInfo {
  * Answers in the place of a method whose lock somebody else holds.
  * @public
  */
-// `any`, because a narrower parameter list must be accepted here; the decorator compares it with the method's.
+// A narrower parameter list must be accepted here; the decorator compares it with the method's.
+// oxlint-disable-next-line typescript/no-explicit-any
 export type ContentionAnswer = (info: LockContentionInfo, ...args: any[]) => unknown;
 
 /** Options of `@DistributeLock`. @public */
@@ -73,44 +76,25 @@ export interface LockPlace extends KeySite {
   readonly leaseParameters: readonly number[];
 }
 
-const LOCK_OPTIONS: Readonly<Record<keyof LockOptions, true>> = {
-  ttl: true, wait: true, renew: true, maxHold: true, minHold: true, fair: true, onLost: true,
-};
 const DECORATOR_OPTIONS: Readonly<Record<Exclude<keyof DistributeLockOptions, keyof LockOptions>, true>> = {
   key: true, connectionName: true, onContended: true, contendedStatus: true,
 };
 
+/** The module's defaults are not known before boot, and then all is checked once more. */
+const ANY_DEFAULTS: ResolvedLockOptions = { ...LOCK_DEFAULTS, ttlMs: Infinity };
+
 /** @throws LockConfigurationError naming the method and the option that is wrong */
 export function lockSpec(given: DistributeLockOptions, place: LockPlace): LockSpec {
   try {
-    checkNames(given, { ...LOCK_OPTIONS, ...DECORATOR_OPTIONS });
+    checkNames(given, { ...LOCK_OPTION_NAMES, ...DECORATOR_OPTIONS });
     checkChoices(given);
     const { key, connectionName, onContended = 'throw', contendedStatus, ...options } = given;
-    resolveLockOptions(options);
+    resolveLockOptions(options, ANY_DEFAULTS);
     const { method, shape, leaseParameters } = place;
     return { method, ...compileKey(key, place), shape, options, connectionName, onContended, contendedStatus, leaseParameters };
   } catch (error) {
     throw namingMethod(error, place.method);
   }
-}
-
-/** @throws LockConfigurationError when an option is not one of `known`: it was mistyped, and would be ignored */
-export function checkNames(given: object, known: object, where = 'Option'): void {
-  for (const name of Object.keys(given)) {
-    if (Object.hasOwn(known, name)) continue;
-    throw new LockConfigurationError(`${where} "${name}" is not known. Known are ${Object.keys(known).join(', ')}.`);
-  }
-}
-
-/** @throws LockConfigurationError when a default for locks is wrong */
-export function checkDefaults(given: LockOptions): void {
-  checkNames(given, LOCK_OPTIONS, 'Option "defaults":');
-}
-
-/** @throws LockConfigurationError when `status` cannot say that a lock is taken */
-export function checkContendedStatus(status: unknown): void {
-  if (status === undefined || (Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 499)) return;
-  throw new LockConfigurationError(`Option "contendedStatus" is ${String(status)}, but it must be a whole number from 400 to 499.`);
 }
 
 /** The same error, with the method in front where it is not named yet. */

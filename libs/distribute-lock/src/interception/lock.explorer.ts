@@ -3,7 +3,7 @@ import { DiscoveryService } from '@nestjs/core';
 
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import { LockConnections } from './lock-connections.js';
-import { ASPECT, leaseParametersOf, LOCK_CONNECTIONS, locksOf } from './lock-metadata.js';
+import { ASPECT, injectedInto, leaseParametersOf, LOCK_CONNECTIONS, locksOf } from './lock-metadata.js';
 import { LockInterceptor } from './lock.interceptor.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
@@ -30,6 +30,7 @@ export class LockExplorer {
       if (!this.seen.has(prototype)) {
         this.seen.add(prototype);
         for (const link of chain) this.check(link);
+        for (const name of injectedInto(prototype.constructor)) this.connections.client(name);
         warnOfOverrides(chain);
       }
       if (chain.some((link) => locksOf(link).size > 0)) this.reach(wrapper);

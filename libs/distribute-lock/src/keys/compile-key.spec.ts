@@ -17,16 +17,22 @@ describe('compileKey', () => {
 
   it.each([[undefined], [null], [42], [{}], [['a']]])('refuses %p as a key', (key) => {
     expect(() => compileKey(key, site)).toThrow(
-      expect.objectContaining({ code: 'LOCK_CONFIGURATION', message: expect.stringContaining('Invoices.settle') as string }),
+      expect.objectContaining({
+        code: 'LOCK_CONFIGURATION',
+        message: expect.stringContaining('Invoices.settle') as string,
+      }),
     );
   });
 
-  it.each([[''], [undefined], [42], [Promise.resolve('a')], ['x'.repeat(1025)]])('refuses %p from a key function', (result) => {
-    const { render } = compileKey(() => result as string, site);
-    expect(() => render([], undefined, undefined)).toThrow(
-      expect.objectContaining({ code: 'LOCK_KEY', source: 'code', method: 'Invoices.settle' }),
-    );
-  });
+  it.each([[''], [undefined], [42], [Promise.resolve('a')], ['x'.repeat(1025)]])(
+    'refuses %p from a key function',
+    (result) => {
+      const { render } = compileKey(() => result as string, site);
+      expect(() => render([], undefined, undefined)).toThrow(
+        expect.objectContaining({ code: 'LOCK_KEY', source: 'code', method: 'Invoices.settle' }),
+      );
+    },
+  );
 
   it('keeps what a key function threw as the cause', () => {
     const cause = new TypeError('secret');
@@ -34,7 +40,12 @@ describe('compileKey', () => {
       throw cause;
     }, site);
     expect(() => render([], undefined, undefined)).toThrow(
-      expect.objectContaining({ code: 'LOCK_KEY', source: 'code', cause, message: expect.not.stringContaining('secret') as string }),
+      expect.objectContaining({
+        code: 'LOCK_KEY',
+        source: 'code',
+        cause,
+        message: expect.not.stringContaining('secret') as string,
+      }),
     );
   });
 });

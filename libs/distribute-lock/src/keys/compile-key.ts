@@ -8,7 +8,8 @@ import { type KeySite, KeyTemplate } from './key-template.js';
  * Makes the key from the arguments of the method.
  * @public
  */
-// `any`, because a narrower parameter list must be accepted here; the decorator compares it with the method's.
+// A narrower parameter list must be accepted here; the decorator compares it with the method's.
+// oxlint-disable-next-line typescript/no-explicit-any
 export type KeyFunction = (...args: any[]) => string;
 
 /** Makes the key of one call. */

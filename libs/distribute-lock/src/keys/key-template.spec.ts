@@ -98,7 +98,18 @@ describe('KeyTemplate.render', () => {
   });
 
   it.each([
-    undefined, null, '', NaN, Infinity, {}, [], ['web'], new Date(0), new String('web'), Symbol('web'), () => 'web',
+    undefined,
+    null,
+    '',
+    NaN,
+    Infinity,
+    {},
+    [],
+    ['web'],
+    new Date(0),
+    new String('web'),
+    Symbol('web'),
+    () => 'web',
   ])('refuses %p', (value) => {
     expect(refused(() => render('#{arg0.channel}', { channel: value }))).toMatchObject({
       source: 'code',
@@ -142,13 +153,23 @@ describe('roots of the request', () => {
   const body = { channel: 'web' };
 
   it('come from the request where no parameter carries them', () => {
-    const request = http({ body, params: { id: 7 }, query: { q: 'a' }, headers: { 'x-tenant': 't' }, ip: '::1', user: { id: 3 } });
+    const request = http({
+      body,
+      params: { id: 7 },
+      query: { q: 'a' },
+      headers: { 'x-tenant': 't' },
+      ip: '::1',
+      user: { id: 3 },
+    });
     const text = '#{body.channel}|#{params.id}|#{query.q}|#{headers.X-Tenant}|#{ip}|#{user.id}';
     expect(template(text).render([], request)).toBe('web|7|a|t|::1|3');
   });
 
   it('come from the validated argument where one carries them', () => {
-    const bound = [{ kind: 3, index: 1, property: undefined }, { kind: 5, index: 0, property: 'id' }];
+    const bound = [
+      { kind: 3, index: 1, property: undefined },
+      { kind: 5, index: 0, property: 'id' },
+    ];
     const request = http({ body: { channel: ' raw ' }, params: { id: ' 42', other: 'o' } });
     expect(template('#{body.channel}', { bound }).render(['x', body], request)).toBe('web');
     expect(template('#{params.id}', { bound }).render([42, body], request)).toBe('42');
@@ -156,7 +177,10 @@ describe('roots of the request', () => {
   });
 
   it('prefers the property that has a parameter of its own', () => {
-    const bound = [{ kind: 3, index: 0, property: undefined }, { kind: 3, index: 1, property: 'channel' }];
+    const bound = [
+      { kind: 3, index: 0, property: undefined },
+      { kind: 3, index: 1, property: 'channel' },
+    ];
     expect(template('#{body.channel}', { bound }).render([{ channel: 'raw' }, 'piped'], http({}))).toBe('piped');
     expect(template('#{body.channel.id}', { bound }).render([{}, { id: 5 }], http({}))).toBe('5');
   });
@@ -169,9 +193,14 @@ describe('roots of the request', () => {
   it('blame the request for values that are missing, and the code for roots that are', () => {
     expect(refused(() => template('#{body.channel}').render([], http({ body: {} }))).source).toBe('request');
     expect(refused(() => template('#{body.channel}').render([], http({}))).source).toBe('request');
-    expect(refused(() => template('a#{body.x}').render([], http({ body: { x: 'x'.repeat(1024) } }))).source).toBe('request');
+    expect(refused(() => template('a#{body.x}').render([], http({ body: { x: 'x'.repeat(1024) } }))).source).toBe(
+      'request',
+    );
     const outside = refused(() => template('#{body.channel}').render([{ channel: 'web' }], undefined));
-    expect(outside).toMatchObject({ source: 'code', message: expect.stringContaining('write arg0. instead') as string });
+    expect(outside).toMatchObject({
+      source: 'code',
+      message: expect.stringContaining('write arg0. instead') as string,
+    });
   });
 
   it('blame the request for an argument that carries request data', () => {
@@ -184,7 +213,10 @@ describe('roots of the request', () => {
     const bound = [{ kind: 6, index: 0, property: undefined }];
     const rpc: RequestData = { transport: 'rpc', read: () => ({ id: 'd' }) };
     const error = refused(() => template('#{headers.id}', { bound }).render([{ id: 'context' }], rpc));
-    expect(error).toMatchObject({ source: 'code', message: expect.stringContaining('a call by rpc has no "headers"') as string });
+    expect(error).toMatchObject({
+      source: 'code',
+      message: expect.stringContaining('a call by rpc has no "headers"') as string,
+    });
     expect(template('#{data.id}').render([], rpc)).toBe('d');
     expect(template('#{data.id}').render([], { ...rpc, transport: 'ws' })).toBe('d');
     expect(template('#{args.id}').render([], { ...rpc, transport: 'graphql' })).toBe('d');
@@ -194,11 +226,23 @@ describe('roots of the request', () => {
 
 describe('properties', () => {
   // Few characters, and mostly those that matter, so that collisions would be found.
-  const scarce = fc.string({ minLength: 1, maxLength: 4, unit: fc.constantFrom('a', '_', '%', '2', '5', 'F', '{', '}', ':', 'é', '🔒') });
-  const between = fc.string({ minLength: 1, maxLength: 3, unit: fc.constantFrom('a', '_', '2', '5', 'F', ':', '{', '}', 'é', '🔒') });
+  const scarce = fc.string({
+    minLength: 1,
+    maxLength: 4,
+    unit: fc.constantFrom('a', '_', '%', '2', '5', 'F', '{', '}', ':', 'é', '🔒'),
+  });
+  const between = fc.string({
+    minLength: 1,
+    maxLength: 3,
+    unit: fc.constantFrom('a', '_', '2', '5', 'F', ':', '{', '}', 'é', '🔒'),
+  });
 
   it('no two inputs with different texts make one key', () => {
-    const input = fc.record({ literals: fc.tuple(between, between), one: fc.tuple(scarce, scarce, scarce), other: fc.tuple(scarce, scarce, scarce) });
+    const input = fc.record({
+      literals: fc.tuple(between, between),
+      one: fc.tuple(scarce, scarce, scarce),
+      other: fc.tuple(scarce, scarce, scarce),
+    });
     fc.assert(
       fc.property(input, ({ literals: [first, second], one, other }) => {
         const made = template(`k#{arg0}${first}#{arg1}${second}#{arg2}`);
@@ -224,8 +268,16 @@ describe('properties', () => {
 
   it('any value and any template end in a key or in an error of our own, and no prototype is touched', () => {
     const before = Object.getOwnPropertyNames(Object.prototype);
-    const path = fc.array(fc.constantFrom('body', 'arg0', 'x', '__proto__', 'constructor', 'prototype', '', ' '), { maxLength: 4 });
-    const text = fc.array(fc.oneof(fc.string({ maxLength: 3 }), path.map((names) => `#{${names.join('.')}}`)), { maxLength: 4 });
+    const path = fc.array(fc.constantFrom('body', 'arg0', 'x', '__proto__', 'constructor', 'prototype', '', ' '), {
+      maxLength: 4,
+    });
+    const text = fc.array(
+      fc.oneof(
+        fc.string({ maxLength: 3 }),
+        path.map((names) => `#{${names.join('.')}}`),
+      ),
+      { maxLength: 4 },
+    );
     fc.assert(
       fc.property(text, fc.anything({ withNullPrototype: true, withBigInt: true }), (parts, value) => {
         try {

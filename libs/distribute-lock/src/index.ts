@@ -1,0 +1,61 @@
+export { CurrentLease } from './decorators/current-lease.decorator.js';
+export { DistributeLock } from './decorators/distribute-lock.decorator.js';
+export { InjectLockService, lockServiceToken } from './decorators/inject-lock-service.decorator.js';
+export type {
+  Fitting,
+  FittingAnswer,
+  FittingKey,
+  LockableMethod,
+  LockableResult,
+  LockedMethodDecorator,
+  ObservableLike,
+} from './decorators/method-types.js';
+
+export { type AnyLockError, isLockError } from './errors/is-lock-error.js';
+export { LeaseLostError, type LeaseLostErrorDetails } from './errors/lease-lost.error.js';
+export { LockAbortedError } from './errors/lock-aborted.error.js';
+export { LockConfigurationError } from './errors/lock-configuration.error.js';
+export { LockContendedError, type LockContendedErrorDetails } from './errors/lock-contended.error.js';
+export { LockKeyError, type LockKeyErrorDetails } from './errors/lock-key.error.js';
+export { LockShutdownError } from './errors/lock-shutdown.error.js';
+export { LockUnavailableError, type LockUnavailableErrorDetails } from './errors/lock-unavailable.error.js';
+export { LockUsageError } from './errors/lock-usage.error.js';
+export { LockWaitTimeoutError, type LockWaitTimeoutErrorDetails } from './errors/lock-wait-timeout.error.js';
+export { LockError, type LockErrorCode, type LockErrorDetails } from './errors/lock.error.js';
+
+export { type LockEvent, type LockEventListener, LockEvents } from './events/lock-events.js';
+
+export type { ContentionAnswer, DistributeLockOptions, LockContentionInfo } from './interception/lock-spec.js';
+export { LockInterceptor } from './interception/lock.interceptor.js';
+
+export type { KeyFunction } from './keys/compile-key.js';
+
+export type { Lease } from './lease/lease.js';
+
+export type {
+  LockConnection,
+  LockModuleAsyncOptions,
+  LockModuleOptions,
+  LockModuleOptionsFactory,
+  MaxWaiters,
+} from './module/lock-module-options.js';
+export { LockModule } from './module/lock.module.js';
+
+export type { AcquireOptions, Duration, LockOptions } from './options/lock-options.js';
+
+export { type LockedWork, LockService } from './service/lock.service.js';
+
+export {
+  type AcquireAnswer,
+  type AcquireRequest,
+  type LockMessage,
+  type LockStore,
+  LockStoreError,
+  type LockStoreListener,
+  type ReleaseAnswer,
+  type ReleaseRequest,
+  type RenewAnswer,
+  type RenewRequest,
+} from './store/lock-store.js';
+export { MemoryLockStore } from './store/memory/memory-lock-store.js';
+export type { RedisClient } from './store/redis/redis-client.js';

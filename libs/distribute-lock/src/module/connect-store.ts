@@ -1,0 +1,78 @@
+import { Logger } from '@nestjs/common';
+import type { RedisOptions } from 'ioredis';
+
+import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import type { LockStore } from '../store/lock-store.js';
+import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
+import type { RedisClient } from '../store/redis/redis-client.js';
+import { RedisLockStore } from '../store/redis/redis-lock-store.js';
+
+const STORE_METHODS = ['connect', 'subscribe', 'acquire', 'release', 'renew', 'close'];
+const WAYS = 'a Redis URL, options of ioredis, a client of ioredis, a LockStore, or "memory"';
+
+/**
+ * Makes the store of a connection, without connecting yet. Clients and stores are recognised by their methods: an
+ * application may well have two copies of ioredis.
+ *
+ * @param option - name of the option, for messages, which never repeat the value: it may hold a password
+ * @throws LockConfigurationError when it is nothing that locks can live on
+ */
+export function connectStore(option: string, connection: unknown, prefix: string): LockStore {
+  if (connection === undefined || connection === null || connection === '') {
+    throw wrong(option, `is ${connection === '' ? 'empty' : String(connection)}, but it must be ${WAYS}`);
+  }
+  if (typeof connection === 'string') return fromText(option, connection, prefix);
+  if (typeof connection !== 'object') throw wrong(option, `is a ${typeof connection}, but it must be ${WAYS}`);
+  if (Array.isArray(connection)) throw wrong(option, 'is a list, and a quorum is not supported yet');
+  if (has(connection, ['acquire', 'release', 'renew'])) return completeStore(option, connection);
+  if (has(connection, ['evalsha', 'duplicate', 'on'])) return overClient(option, connection as RedisClient, prefix);
+  return fromOptions(option, connection, prefix);
+}
+
+function fromText(option: string, text: string, prefix: string): LockStore {
+  if (text === 'memory') {
+    warnOfMemory();
+    return new MemoryLockStore();
+  }
+  if (/^rediss?:\/\/./.test(text) && URL.canParse(text)) return RedisLockStore.open(text, { prefix });
+  throw wrong(option, 'is not a Redis URL: write redis://host:port or rediss://host:port, or "memory"');
+}
+
+function overClient(option: string, client: RedisClient, prefix: string): LockStore {
+  if ('isCluster' in client && client.isCluster) throw wrong(option, 'is a Redis Cluster, which is not supported yet');
+  return RedisLockStore.over(client, { prefix });
+}
+
+function fromOptions(option: string, options: object, prefix: string): LockStore {
+  const prototype: unknown = Object.getPrototypeOf(options);
+  if (prototype !== null && prototype !== Object.prototype) {
+    throw wrong(option, `is a ${options.constructor.name}, which is not known here; it must be ${WAYS}`);
+  }
+  if ('cluster' in options) throw wrong(option, 'asks for a Redis Cluster, which is not supported yet');
+  const { host, port, path, sentinels } = options as RedisOptions;
+  // ioredis would go to 127.0.0.1, which is hardly what a forgotten environment variable meant.
+  if ('host' in options && (host === undefined || host === '')) throw wrong(`${option}.host`, 'is empty');
+  if (host === undefined && port === undefined && path === undefined && sentinels === undefined) {
+    throw wrong(option, 'has neither host, port, path nor sentinels');
+  }
+  return RedisLockStore.open(options, { prefix });
+}
+
+function completeStore(option: string, store: object): LockStore {
+  const missing = STORE_METHODS.filter((name) => !has(store, [name]));
+  if (missing.length > 0) throw wrong(option, `is a LockStore without ${missing.join(', ')}`);
+  return store as LockStore;
+}
+
+function has(value: object, methods: readonly string[]): boolean {
+  return methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
+}
+
+function warnOfMemory(): void {
+  if (process.env['NODE_ENV'] === 'test' || process.env['JEST_WORKER_ID'] !== undefined) return;
+  new Logger('LockModule').warn('Locks live in the memory of this process ("memory"): other processes are not kept out.');
+}
+
+function wrong(option: string, what: string): LockConfigurationError {
+  return new LockConfigurationError(`Option "${option}" ${what}.`);
+}

@@ -1,0 +1,22 @@
+import { Logger } from '@nestjs/common';
+
+import type { LockEvent, LockEvents } from '../events/lock-events.js';
+
+const logger = new Logger('DistributeLock');
+
+/** Writes down what an operator should know. Contention is normal, so it is only for debugging. */
+export function logEvents(events: LockEvents): void {
+  events.listen(({ type, label, error }: LockEvent) => {
+    switch (type) {
+      case 'lost':
+      case 'release-failed':
+        logger.warn(`${label}: ${error?.message ?? type}`);
+        break;
+      case 'contended':
+        logger.debug(`${label}: somebody else holds the lock`);
+        break;
+      default:
+        break;
+    }
+  });
+}

@@ -1,0 +1,86 @@
+import type { InjectionToken, ModuleMetadata, OptionalFactoryDependency, Type } from '@nestjs/common';
+import type { RedisOptions } from 'ioredis';
+
+import type { Duration, LockOptions } from '../options/lock-options.js';
+import type { LockStore } from '../store/lock-store.js';
+import type { RedisClient } from '../store/redis/redis-client.js';
+
+/**
+ * Where locks live: a Redis URL, options of ioredis, a client of ioredis that the application opened and closes itself,
+ * any {@link LockStore}, or `'memory'` (one process only).
+ * @public
+ */
+export type LockConnection = string | RedisOptions | RedisClient | LockStore;
+
+/** How many callers may wait in this process. @public */
+export interface MaxWaiters {
+  /**
+   * For one key.
+   * @defaultValue `10000`
+   */
+  readonly perKey?: number;
+  /**
+   * For all keys.
+   * @defaultValue `100000`
+   */
+  readonly total?: number;
+}
+
+/** Options of `LockModule`. @public */
+export interface LockModuleOptions {
+  /** Where locks live. There is no default: an application that forgot it must not run unlocked. */
+  readonly connection: LockConnection | undefined;
+  /**
+   * More connections by name, chosen by `connectionName` in `@DistributeLock` and by `@InjectLockService(name)`.
+   * @defaultValue none
+   */
+  readonly connections?: Readonly<Record<string, LockConnection | undefined>>;
+  /**
+   * Stands before every key in Redis.
+   * @defaultValue `'lock:'`
+   */
+  readonly prefix?: string;
+  /**
+   * Whether the application refuses to start when a connection cannot be had.
+   * @defaultValue `true`
+   */
+  readonly connectOnBoot?: boolean;
+  /**
+   * How long shutdown waits for locks that are held.
+   * @defaultValue `'2s'`
+   */
+  readonly drainTimeout?: Duration;
+  /**
+   * How many callers may wait in this process; further ones get a `LockUnavailableError`. A number counts for each key.
+   * @defaultValue `{ perKey: 10000, total: 100000 }`
+   */
+  readonly maxWaiters?: number | MaxWaiters;
+  /**
+   * HTTP status of the answer when somebody else holds the lock, 400 to 499.
+   * @defaultValue `409`
+   */
+  readonly contendedStatus?: number;
+  /**
+   * Options of every lock that says nothing else.
+   * @defaultValue those of {@link LockOptions}
+   */
+  readonly defaults?: LockOptions;
+}
+
+/** A provider that makes the options, for `useClass` and `useExisting`. @public */
+export interface LockModuleOptionsFactory {
+  createLockModuleOptions(): LockModuleOptions | Promise<LockModuleOptions>;
+}
+
+/** Options of `LockModule.forRootAsync`: one of `useFactory`, `useClass` and `useExisting`. @public */
+export interface LockModuleAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
+  /** Makes the options from what `inject` names. */
+  // A narrower parameter list must be accepted here.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly useFactory?: (...args: any[]) => LockModuleOptions | Promise<LockModuleOptions>;
+  readonly inject?: (InjectionToken | OptionalFactoryDependency)[];
+  /** A class that makes the options; the module makes its instance. */
+  readonly useClass?: Type<LockModuleOptionsFactory>;
+  /** A provider that exists already and makes the options. */
+  readonly useExisting?: InjectionToken<LockModuleOptionsFactory>;
+}

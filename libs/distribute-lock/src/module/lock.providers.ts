@@ -1,0 +1,61 @@
+import type { Provider } from '@nestjs/common';
+import { APP_INTERCEPTOR } from '@nestjs/core';
+
+import { lockServiceToken } from '../decorators/inject-lock-service.decorator.js';
+import { LockEvents } from '../events/lock-events.js';
+import { DEFAULT_CONNECTION, LockConnections } from '../interception/lock-connections.js';
+import { LOCK_CONNECTIONS } from '../interception/lock-metadata.js';
+import { LockExplorer } from '../interception/lock.explorer.js';
+import { LockInterceptor } from '../interception/lock.interceptor.js';
+import { TransportErrors } from '../interception/transport-errors.js';
+import { LockCore } from '../queue/lock-core.js';
+import { LockService } from '../service/lock.service.js';
+import { connectStore } from './connect-store.js';
+import { logEvents } from './event-log.js';
+import { LockLifecycle } from './lock-lifecycle.js';
+import { LOCK_CORES, LOCK_MODULE_OPTIONS, LOCK_SETTINGS } from './lock.tokens.js';
+import { type LockSettings, resolveModuleOptions } from './resolve-module-options.js';
+
+/** Everything that the module is made of, except where its options come from. */
+export const lockProviders: readonly Provider[] = [
+  { provide: LOCK_SETTINGS, useFactory: resolveModuleOptions, inject: [LOCK_MODULE_OPTIONS] },
+  { provide: LockEvents, useFactory: newEvents },
+  { provide: LOCK_CORES, useFactory: newCores, inject: [LOCK_SETTINGS, LockEvents] },
+  { provide: LOCK_CONNECTIONS, useFactory: newConnections, inject: [LOCK_CORES, LOCK_SETTINGS] },
+  serviceProvider(DEFAULT_CONNECTION),
+  TransportErrors,
+  LockInterceptor,
+  { provide: APP_INTERCEPTOR, useExisting: LockInterceptor },
+  LockExplorer,
+  LockLifecycle,
+];
+
+/** What modules that use a lock are given: the aspect, what it is made of, and the service. */
+export const lockExports = [LOCK_CONNECTIONS, TransportErrors, LockInterceptor, LockService, LockEvents];
+
+/** The `LockService` of a named connection. */
+export function serviceProvider(name: string): Provider {
+  return {
+    provide: lockServiceToken(name),
+    useFactory: (connections: LockConnections) => new LockService(connections.clientOnDemand(name)),
+    inject: [LOCK_CONNECTIONS],
+  };
+}
+
+function newEvents(): LockEvents {
+  const events = new LockEvents();
+  logEvents(events);
+  return events;
+}
+
+function newCores({ connections, prefix, ...settings }: LockSettings, events: LockEvents): Map<string, LockCore> {
+  const stores = Array.from(connections, ([name, connection]) => {
+    const option = name === DEFAULT_CONNECTION ? 'connection' : `connections.${name}`;
+    return [name, connectStore(option, connection, prefix)] as const;
+  });
+  return new Map(stores.map(([name, store]) => [name, new LockCore(store, { ...settings, events })]));
+}
+
+function newConnections(cores: ReadonlyMap<string, LockCore>, { contendedStatus }: LockSettings): LockConnections {
+  return new LockConnections(cores, contendedStatus);
+}

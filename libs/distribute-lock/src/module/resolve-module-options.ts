@@ -1,0 +1,105 @@
+import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import { DEFAULT_CONNECTION } from '../interception/lock-connections.js';
+import { checkContendedStatus, checkNames, LOCK_OPTION_NAMES } from '../interception/option-checks.js';
+import {
+  DEFAULT_CONTENDED_STATUS,
+  DEFAULT_DRAIN_TIMEOUT_MS,
+  DEFAULT_MAX_WAITERS,
+  DEFAULT_MAX_WAITERS_PER_KEY,
+  DEFAULT_PREFIX,
+} from '../options/defaults.js';
+import { durationMs } from '../options/duration.js';
+import type { ResolvedLockOptions } from '../options/lock-options.js';
+import { resolveLockOptions } from '../options/resolve-lock-options.js';
+import type { LockModuleOptions } from './lock-module-options.js';
+
+/** Module options with every default filled in. */
+export interface LockSettings {
+  /** By name; not recognised yet. */
+  readonly connections: ReadonlyMap<string, unknown>;
+  readonly prefix: string;
+  readonly connectOnBoot: boolean;
+  readonly drainTimeoutMs: number;
+  readonly maxWaitersPerKey: number;
+  readonly maxWaiters: number;
+  readonly contendedStatus: number;
+  readonly defaults: ResolvedLockOptions;
+}
+
+const MODULE_OPTIONS: Readonly<Record<keyof LockModuleOptions, true>> = {
+  connection: true,
+  connections: true,
+  prefix: true,
+  connectOnBoot: true,
+  drainTimeout: true,
+  maxWaiters: true,
+  contendedStatus: true,
+  defaults: true,
+};
+
+/** How the keys begin that stand beside locks; a lock's own key must not. */
+const HELPERS = ['q:', 'f:'];
+
+/** @throws LockConfigurationError naming the option that is wrong */
+export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
+  checkObject('options of LockModule', given);
+  checkNames(given, MODULE_OPTIONS);
+  checkContendedStatus(given.contendedStatus);
+  const { drainTimeout, contendedStatus = DEFAULT_CONTENDED_STATUS, defaults = {} } = given;
+  checkObject('Option "defaults"', defaults);
+  checkNames(defaults, LOCK_OPTION_NAMES, 'defaults.');
+  return {
+    connections: connectionsOf(given),
+    prefix: prefixOf(given),
+    connectOnBoot: connectOnBootOf(given),
+    drainTimeoutMs: drainTimeout === undefined ? DEFAULT_DRAIN_TIMEOUT_MS : durationMs('drainTimeout', drainTimeout),
+    ...maxWaitersOf(given),
+    contendedStatus,
+    defaults: resolveLockOptions(defaults),
+  };
+}
+
+function connectionsOf({ connection, connections = {} }: LockModuleOptions): ReadonlyMap<string, unknown> {
+  checkObject('Option "connections"', connections);
+  for (const name of Object.keys(connections)) {
+    if (name !== '' && name !== DEFAULT_CONNECTION) continue;
+    throw new LockConfigurationError(`Option "connections" cannot use the name "${name}"; that is option "connection".`);
+  }
+  return new Map<string, unknown>([[DEFAULT_CONNECTION, connection], ...Object.entries(connections)]);
+}
+
+function prefixOf({ prefix = DEFAULT_PREFIX }: LockModuleOptions): string {
+  if (typeof prefix === 'string' && prefix !== '' && !HELPERS.some((helper) => prefix.startsWith(helper))) return prefix;
+  throw new LockConfigurationError(
+    `Option "prefix" is ${JSON.stringify(prefix)}, but it must be a non-empty string that does not begin with ${HELPERS.join(' or ')}`,
+  );
+}
+
+function connectOnBootOf({ connectOnBoot = true }: LockModuleOptions): boolean {
+  if (typeof connectOnBoot === 'boolean') return connectOnBoot;
+  throw new LockConfigurationError(`Option "connectOnBoot" is ${String(connectOnBoot)}, but it must be true or false.`);
+}
+
+function maxWaitersOf({ maxWaiters = {} }: LockModuleOptions): { maxWaitersPerKey: number; maxWaiters: number } {
+  if (typeof maxWaiters === 'number') {
+    const maxWaitersPerKey = count('maxWaiters', maxWaiters);
+    return { maxWaitersPerKey, maxWaiters: Math.max(maxWaitersPerKey, DEFAULT_MAX_WAITERS) };
+  }
+  checkObject('Option "maxWaiters"', maxWaiters);
+  checkNames(maxWaiters, { perKey: true, total: true }, 'maxWaiters.');
+  const { perKey = DEFAULT_MAX_WAITERS_PER_KEY, total = DEFAULT_MAX_WAITERS } = maxWaiters;
+  return {
+    maxWaitersPerKey: count('maxWaiters.perKey', perKey),
+    maxWaiters: count('maxWaiters.total', total),
+  };
+}
+
+function count(option: string, value: number): number {
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new LockConfigurationError(`Option "${option}" is ${String(value)}, but it must be a whole number from 1.`);
+}
+
+function checkObject(what: string, value: unknown): asserts value is object {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  throw new LockConfigurationError(`${what} must be an object.`);
+}
