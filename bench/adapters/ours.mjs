@@ -1,0 +1,24 @@
+import { NestFactory } from '@nestjs/core';
+import { LockModule, LockService } from 'nestjs-distribute-lock';
+
+/** An application with nothing but locks. */
+export function openApplication(url, providers = []) {
+  const connection = LockModule.forRoot({ connection: url });
+  return NestFactory.createApplicationContext(
+    { module: class Application {}, imports: [connection], providers },
+    { logger: ['error', 'warn'] },
+  );
+}
+
+/** This library, as built, through its public service. */
+export const adapter = {
+  client: 'ioredis 6',
+  sends: ['evalsha', 'eval'],
+  async open({ url, fair = 'process' }) {
+    const locks = (await openApplication(url)).get(LockService);
+    return {
+      acquire: (key) => locks.acquire(key, { ttl: '30s', wait: '10m', fair }),
+      release: (lease) => lease.release(),
+    };
+  },
+};

@@ -1,0 +1,43 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+
+const COMPARE_AND_DELETE = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`;
+const SHA = createHash('sha1').update(COMPARE_AND_DELETE).digest('hex');
+const TTL_MS = 30_000;
+
+/** The bare commands of the pattern that Redis documents. */
+export class RawLocks {
+  process = randomUUID();
+  sequence = 0;
+
+  constructor(redis) {
+    this.redis = redis;
+  }
+
+  static async open(url) {
+    const redis = new Redis(url);
+    await redis.script('LOAD', COMPARE_AND_DELETE);
+    return new RawLocks(redis);
+  }
+
+  /** @returns undefined when somebody else has it */
+  async try(key) {
+    const token = `${this.process}:${(this.sequence += 1)}`;
+    const granted = await this.redis.set(key, token, 'PX', TTL_MS, 'NX');
+    return granted === null ? undefined : { key, token };
+  }
+
+  release({ key, token }) {
+    return this.redis.evalsha(SHA, 1, key, token);
+  }
+}
+
+/** Nothing but the bare commands: it cannot wait. */
+export const adapter = {
+  client: 'ioredis 6',
+  sends: ['set', 'evalsha'],
+  async open({ url }) {
+    const locks = await RawLocks.open(url);
+    return { acquire: (key) => locks.try(key), release: (held) => locks.release(held) };
+  },
+};

@@ -1,0 +1,14 @@
+import { Redlock } from '@sesamecare-oss/redlock';
+import { Redis } from 'ioredis';
+
+const TTL_MS = 30_000;
+
+export const adapter = {
+  client: 'ioredis 6',
+  sends: ['evalsha', 'eval'],
+  async open({ url }) {
+    const locks = new Redlock([new Redis(url)], { retryCount: -1 });
+    locks.on('error', () => undefined); // told of every contended attempt
+    return { acquire: (key) => locks.acquire([key], TTL_MS), release: (lock) => lock.release() };
+  },
+};

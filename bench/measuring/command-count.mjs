@@ -1,0 +1,11 @@
+/**
+ * How many commands the clients of a lock have sent so far.
+ *
+ * `INFO commandstats`, and `total_commands_processed` as well, also count what scripts call. So each adapter names the
+ * commands that its client sends, none of which its scripts call.
+ */
+export async function commandCount(redis, sends) {
+  const info = await redis.info('commandstats');
+  const calls = new Map(Array.from(info.matchAll(/cmdstat_([^:]+):calls=(\d+)/g), ([, name, n]) => [name, Number(n)]));
+  return sends.reduce((sum, name) => sum + (calls.get(name) ?? 0), 0);
+}

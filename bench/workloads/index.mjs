@@ -1,0 +1,2 @@
+/** In the order in which they are measured and reported. */
+export const WORKLOADS = ['uncontended', 'waiters', 'strict-waiters', 'loops'];

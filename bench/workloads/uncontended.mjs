@@ -1,0 +1,86 @@
+import { OURS, PEERS, RAW } from '../adapters/index.mjs';
+import { Arena } from '../measuring/arena.mjs';
+import { median, percentile } from '../measuring/figures.mjs';
+import { goal } from '../measuring/goals.mjs';
+import { interleaved } from '../measuring/rounds.mjs';
+
+const SUBJECTS = [RAW, OURS, ...PEERS];
+
+export const calls = {
+  /** Loops with a key of their own each take and give back their lock for a while. */
+  async cycles({ locks }, { loops, forMs }) {
+    globalThis.gc();
+    const latencies = [];
+    const cpu = process.cpuUsage();
+    const startedAt = performance.now();
+    const until = startedAt + forMs;
+    const loop = async (_, i) => {
+      const key = `uncontended:${i}`;
+      for (let before = performance.now(); before < until;) {
+        await locks.release(await locks.acquire(key));
+        const now = performance.now();
+        latencies.push(now - before);
+        before = now;
+      }
+    };
+    await Promise.all(Array.from({ length: loops }, loop));
+    const { user, system } = process.cpuUsage(cpu);
+    return {
+      p50: percentile(latencies, 0.5) * 1_000,
+      rate: (latencies.length / (performance.now() - startedAt)) * 1_000,
+      cpu: (user + system) / latencies.length,
+    };
+  },
+};
+
+/** Acquire and release, nobody in the way. */
+export async function* measure({ rounds, uncontendedMs, warmUpMs }) {
+  const runs = new Map();
+  await Arena.run(import.meta.url, async (arena) => {
+    const clients = new Map();
+    for (const subject of SUBJECTS) clients.set(subject, await arena.client(subject));
+    // many at a time, so that the code is compiled soon
+    for (const client of clients.values()) await client.call('cycles', { loops: 128, forMs: warmUpMs });
+    for (const loops of [1, 16, 128]) {
+      for (const client of clients.values()) await client.call('cycles', { loops, forMs: uncontendedMs / 4 });
+      const cycles = (subject) => clients.get(subject).call('cycles', { loops, forMs: uncontendedMs });
+      runs.set(loops, await interleaved(rounds, SUBJECTS, cycles));
+    }
+  });
+  for (const [loops, figures] of runs) yield result(loops, figures);
+}
+
+const toRaw = (runs, subject, figure) =>
+  median(runs.get(subject).map((run, round) => run[figure] / runs.get(RAW)[round][figure]));
+
+function result(loops, runs) {
+  const columns = ['', 'p50 us', 'of raw', 'cycles/s', 'of raw', 'client CPU us/cycle', 'of raw'];
+  const of = (subject, figure) => median(runs.get(subject).map((run) => run[figure]));
+  const rows = SUBJECTS.map((subject) => [
+    subject,
+    of(subject, 'p50'),
+    toRaw(runs, subject, 'p50'),
+    of(subject, 'rate'),
+    toRaw(runs, subject, 'rate'),
+    of(subject, 'cpu'),
+    toRaw(runs, subject, 'cpu'),
+  ]);
+  return { title: `Uncontended cycle, ${loops} at a time`, tables: [{ columns, rows }], goals: goals(loops, runs) };
+}
+
+function goals(loops, runs) {
+  const cpu = toRaw(runs, OURS, 'cpu');
+  if (loops === 1) {
+    return [
+      goal('p50, of raw', toRaw(runs, OURS, 'p50'), { atMost: 1.1, aim: 1.05 }),
+      goal('client CPU, of raw', cpu, { atMost: 1.15, aim: 1.05 }),
+    ];
+  }
+  if (loops === 16) return [goal('client CPU, of raw', cpu, { atMost: 0.85, aim: 0.65 })];
+  const bestPeer = Math.max(...PEERS.map((peer) => toRaw(runs, peer, 'rate')));
+  return [
+    goal('cycles/s, of raw', toRaw(runs, OURS, 'rate'), { atLeast: 1.5, aim: 2.4 }),
+    goal('client CPU, of raw', cpu, { atMost: 0.5, aim: 0.3 }),
+    goal('cycles/s, of the best peer', toRaw(runs, OURS, 'rate') / bestPeer, { atLeast: 1 }),
+  ];
+}
