@@ -108,7 +108,8 @@ export class LeaseHandle implements Lease, Holder {
     this.released = this.keeper.giveBack(this);
   }
 
-  private lostError(why: string): LeaseLostError {
+  /** @internal */
+  lostError(why: string): LeaseLostError {
     const heldMs = Math.round(this.keeper.clock.now() - this.startedAt);
     return new LeaseLostError(
       `The lease of "${this.call.label}" is lost after ${heldMs} ms: ${why}. ` +

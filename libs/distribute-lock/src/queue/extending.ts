@@ -17,8 +17,9 @@ export async function extendLease(
     return;
   }
   if (answer instanceof Error && lease.isHeld()) throw unconfirmed(call.label, key, answer);
-  watchdog.lose(grant, answer === 'lost' ? 'taken' : 'expired');
-  throw lease.signal.reason;
+  // A lease that was released meanwhile has no say any more: its grant may serve the next caller.
+  if (!lease.ended) watchdog.lose(grant, answer === 'lost' ? 'taken' : 'expired');
+  throw lease.signal.reason ?? lease.lostError('it was released before the extension was confirmed');
 }
 
 function unconfirmed(label: string, key: string, cause: Error): LockUnavailableError {
