@@ -83,7 +83,10 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
     const { ownerToken, ttlMs, sentAt, fencingToken, block, waiting } = granted;
     const grant = new Grant(this.parts.watchdog, queue.key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
     grant.contended ||= isContended;
+    const before = queue.grant;
     queue.grant = grant;
+    // Another token of this process has the lock now, so Redis has lost what the one before it was told.
+    if (before !== undefined) this.parts.watchdog.lose(before, 'taken');
     start(this.parts, this, line.first!, grant);
   }
 
@@ -161,7 +164,9 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
     this.parts.dead.bury(grant.key, grant.ownerToken, grant.ttlMs);
     if (queue?.grant !== grant) return;
     queue.grant = undefined;
-    if (queue.line.first !== undefined) this.asking.ask(this.asking.attempt(queue.line));
+    // Beside callers of strict fairness the line may be asking already.
+    const { line } = queue;
+    if (line.first !== undefined && line.attempt === undefined) this.asking.ask(this.asking.attempt(line));
     this.changed(queue);
   }
 
