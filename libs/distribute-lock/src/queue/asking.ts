@@ -36,6 +36,8 @@ export interface AskingListener {
   changed(queue: KeyQueue): void;
 }
 
+const tooLate = (): Error => new LockStoreError('its answer came after the end of the lease.', true);
+
 /** Asks the store for locks in the name of lines of callers, until they have them or have gone. */
 export class Asking {
   private readonly again = (attempt: Attempt): void => this.ask(attempt);
@@ -89,7 +91,9 @@ export class Asking {
     }
     // The answer came so late that the lease cannot be proven: it is given back, and asked for anew.
     this.bury(attempt, false);
-    this.ask(this.attempt(line));
+    // Nobody who does not want to wait is made to wait for another answer.
+    while (line.first?.waits === false) refuse(this.parts, line.first, unavailable(line.first.call, tooLate()));
+    if (line.first !== undefined) this.ask(this.attempt(line));
   }
 
   /** The command of the attempt failed. */
