@@ -1,0 +1,315 @@
+import { createServer } from 'node:net';
+
+import { jest } from '@jest/globals';
+import { Controller, Get, Inject, Injectable, Logger, Module, Scope } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { Test, type TestingModule } from '@nestjs/testing';
+import {
+  CurrentLease,
+  DistributeLock,
+  InjectLockService,
+  isLockError,
+  type Lease,
+  LockInterceptor,
+  LockModule,
+  type LockModuleOptions,
+  LockService,
+  lockServiceToken,
+} from 'nestjs-distribute-lock';
+
+import { RecordingStore } from './recording-store.js';
+
+@Injectable()
+class Reports {
+  ran = 0;
+
+  @DistributeLock({ key: 'report' })
+  async write(): Promise<number> {
+    return (this.ran += 1);
+  }
+
+  @DistributeLock({ key: 'pages' })
+  async *pages(): AsyncGenerator<number> {
+    yield (this.ran += 1);
+  }
+}
+
+const open: TestingModule[] = [];
+
+async function start(
+  options: LockModuleOptions | undefined,
+  providers: Parameters<typeof Test.createTestingModule>[0]['providers'] = [],
+  more: Parameters<typeof Test.createTestingModule>[0] = {},
+): Promise<TestingModule> {
+  const imports = options === undefined ? [] : [LockModule.forRoot(options)];
+  const builder = Test.createTestingModule({ ...more, imports: [...imports, ...(more.imports ?? [])], providers });
+  const module = await builder.compile();
+  module.useLogger(false);
+  open.push(module);
+  return module.init();
+}
+
+async function failure(promise: Promise<unknown>): Promise<Error> {
+  try {
+    await promise;
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error('did not fail');
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((module) => module.close()));
+});
+
+describe('a locked method that cannot reach its lock', () => {
+  it('keeps the application from starting, saying what to do', async () => {
+    const message = /LockModule\.forRoot\(\) is missing: @DistributeLock/;
+    expect((await failure(start(undefined, [Reports]))).message).toMatch(message);
+
+    @Controller()
+    class Handlers {
+      @Get()
+      @DistributeLock({ key: 'a' })
+      async get(): Promise<void> {}
+    }
+    expect((await failure(start(undefined, [], { controllers: [Handlers] }))).message).toMatch(message);
+  });
+
+  it('does not run on an instance that was made by hand', async () => {
+    const reports = new Reports();
+    expect(isLockError(await failure(reports.write()), 'LOCK_CONFIGURATION')).toBe(true);
+    expect(isLockError(await failure(reports.pages().next()), 'LOCK_CONFIGURATION')).toBe(true);
+    const { write } = reports;
+    expect((await failure(Reflect.apply(write, undefined, []) as Promise<unknown>)).message).toContain('Reports.write');
+    expect(reports.ran).toBe(0);
+  });
+
+  it('is reached in instances that factories and values brought', async () => {
+    const store = new RecordingStore();
+    const value = new Reports();
+    const module = await start({ connection: store }, [
+      { provide: 'value', useValue: value },
+      { provide: 'factory', useFactory: () => new Reports() },
+      { provide: 'late', useFactory: async () => new Reports() },
+      { provide: 'alias', useExisting: 'value' },
+    ]);
+    for (const token of ['value', 'factory', 'late', 'alias']) {
+      expect(await module.get<Reports>(token).write()).toBeGreaterThan(0);
+    }
+    expect(store.asked.filter((line) => line === 'acquire report')).toHaveLength(4);
+    expect(Object.keys(value)).toEqual(['ran']);
+  });
+
+  it('is reached in every scope, and in subclasses with injected properties of their own', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class PerRequest extends Reports {}
+
+    @Injectable({ scope: Scope.TRANSIENT })
+    class Transient extends Reports {}
+
+    @Injectable()
+    class Richer extends Reports {
+      @Inject('suffix') readonly suffix!: string;
+
+      constructor(readonly locks: LockService) {
+        super();
+      }
+    }
+    const store = new RecordingStore();
+    const module = await start({ connection: store }, [
+      PerRequest,
+      Transient,
+      Richer,
+      { provide: 'suffix', useValue: '!' },
+    ]);
+    await (await module.resolve(PerRequest)).write();
+    await (await module.resolve(Transient)).write();
+    await module.get(Richer).write();
+    expect(store.asked.filter((line) => line === 'acquire report')).toHaveLength(3);
+    expect(module.get(Richer).suffix).toBe('!');
+  });
+
+  it('belongs to its own application', async () => {
+    const [one, other] = [new RecordingStore(), new RecordingStore()];
+    const [first, second] = [await start({ connection: one }, [Reports]), await start({ connection: other }, [Reports])];
+    await first.get(Reports).write();
+    expect([one.asked.length > 0, other.asked.length]).toEqual([true, 0]);
+    await second.get(Reports).write();
+    expect(other.asked.length).toBeGreaterThan(0);
+  });
+});
+
+describe('the boot sweep', () => {
+  it('refuses options that only the module can judge, naming class and method', async () => {
+    class Wrong {
+      @DistributeLock({ key: 'a', minHold: '1m' })
+      async work(): Promise<void> {}
+    }
+    class Elsewhere {
+      @DistributeLock({ key: 'a', connectionName: 'nowhere' })
+      async work(): Promise<void> {}
+    }
+    class NoLock {
+      async work(@CurrentLease() _lease?: Lease): Promise<void> {}
+    }
+    const options = { connection: new RecordingStore(), defaults: { maxHold: '30s' } };
+    expect((await failure(start(options, [Wrong]))).message).toMatch(/Wrong\.work.*"minHold" \(60000 ms\) is above "maxHold"/);
+    expect((await failure(start(options, [Elsewhere]))).message).toMatch(/Elsewhere\.work.*"nowhere"/);
+    expect((await failure(start(options, [NoLock]))).message).toMatch(/NoLock\.work.*no @DistributeLock/);
+    expect(options.connection.connected).toBe(0);
+  });
+
+  it('warns of an override that lost the decorator', async () => {
+    class Unlocked extends Reports {
+      override async write(): Promise<number> {
+        return -1;
+      }
+    }
+    class Relocked extends Reports {
+      @DistributeLock({ key: 'again' })
+      override async write(): Promise<number> {
+        return -2;
+      }
+    }
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    await start({ connection: new RecordingStore() }, [Unlocked, Relocked]);
+    expect(warn.mock.calls.flat().filter((text) => String(text).includes('overrides'))).toEqual([
+      expect.stringContaining('Unlocked.write overrides'),
+    ]);
+    warn.mockRestore();
+  });
+});
+
+describe('LockModule', () => {
+  it('stands once in an application', async () => {
+    const stores = [new RecordingStore(), new RecordingStore()];
+    const second = LockModule.forRoot({ connection: stores[1] });
+    const error = await failure(start({ connection: stores[0] }, [], { imports: [second] }));
+    expect(isLockError(error, 'LOCK_CONFIGURATION') && error.message).toMatch(/forRoot\(\) stands 2 times/);
+    expect(stores.map(({ connected }) => connected)).toEqual([0, 0]);
+  });
+
+  it('may be imported again as the same object', async () => {
+    const once = LockModule.forRoot({ connection: new RecordingStore() });
+    @Module({ imports: [once] })
+    class Feature {}
+    await start(undefined, [Reports], { imports: [once, Feature] });
+  });
+
+  it.each<[string, object, string]>([
+    ['no connection', {}, '"connection" is undefined'],
+    ['an undefined connection', { connection: undefined }, '"connection" is undefined'],
+    ['an empty connection', { connection: '' }, '"connection" is empty'],
+    ['a mistyped name', { connection: 'memory', conection: 1 }, '"conection" is not known'],
+    ['a mistyped default', { connection: 'memory', defaults: { tll: 1 } }, '"defaults.tll" is not known'],
+    ['a default out of range', { connection: 'memory', defaults: { ttl: 10 } }, '"ttl" is 10'],
+    ['an empty prefix', { connection: 'memory', prefix: '' }, '"prefix"'],
+  ])('refuses to start with %s', async (_what, options, message) => {
+    const error = await failure(start(options as LockModuleOptions));
+    expect(isLockError(error, 'LOCK_CONFIGURATION') && error.message).toContain(message);
+  });
+
+  it('takes its options from factories, classes and existing providers', async () => {
+    const store = new RecordingStore();
+    @Injectable()
+    class Config {
+      createLockModuleOptions(): LockModuleOptions {
+        return { connection: store };
+      }
+    }
+    @Module({ providers: [Config], exports: [Config] })
+    class ConfigModule {}
+    const inject = [Config];
+    for (const module of [
+      LockModule.forRootAsync({ useFactory: async () => ({ connection: store }) }),
+      LockModule.forRootAsync({
+        imports: [ConfigModule],
+        inject,
+        useFactory: (config: Config) => config.createLockModuleOptions(),
+      }),
+      LockModule.forRootAsync({ useClass: Config }),
+      LockModule.forRootAsync({ imports: [ConfigModule], useExisting: Config }),
+    ]) {
+      expect(await (await start(undefined, [Reports], { imports: [module] })).get(Reports).write()).toBe(1);
+    }
+    expect(() => LockModule.forRootAsync({})).toThrow('one of useFactory, useClass and useExisting');
+    expect(() => LockModule.forRootAsync({ useClass: Config, useExisting: Config })).toThrow('one of');
+  });
+
+  it.each(['forRoot', 'forRootAsync'] as const)('serves several connections (%s)', async (way) => {
+    const [main, reports] = [new RecordingStore(), new RecordingStore()];
+    @Injectable()
+    class Both {
+      @InjectLockService() readonly own!: LockService;
+
+      constructor(@InjectLockService('reports') readonly locks: LockService) {}
+
+      @DistributeLock({ key: 'a', connectionName: 'reports' })
+      async there(): Promise<void> {}
+    }
+    const options = { connection: main, connections: { reports } };
+    const locks =
+      way === 'forRoot' ? LockModule.forRoot(options) : LockModule.forRootAsync({ useFactory: () => options });
+    const module = await start(undefined, [Both], { imports: [locks] });
+    await module.get(Both).there();
+    await module.get(Both).locks.withLock('b', async () => undefined);
+    await module.get<LockService>(lockServiceToken('reports')).withLock('c', async () => undefined);
+    expect(main.asked).toEqual([]);
+    await module.get(Both).own.withLock('d', async () => undefined);
+    expect(main.asked).toContain('acquire d');
+    expect(reports.asked.filter((line) => line.startsWith('acquire'))).toEqual(['acquire a', 'acquire b', 'acquire c']);
+    expect([main.connected, reports.connected]).toEqual([1, 1]);
+  });
+
+  it('does not start when a class injects a connection that does not exist, and others do not mind', async () => {
+    class Lost {
+      constructor(@InjectLockService('lost') readonly locks: LockService) {}
+    }
+    const options = { connection: new RecordingStore() };
+    const error = await failure(start(options, [Lost]));
+    expect(isLockError(error, 'LOCK_CONFIGURATION') && error.message).toContain('"lost"');
+    const module = await start(options, [Reports]);
+    const locks = module.get<LockService>(lockServiceToken('lost'));
+    expect(isLockError(await failure(locks.acquire('a')), 'LOCK_CONFIGURATION')).toBe(true);
+  });
+
+  it('works in an application context without HTTP', async () => {
+    @Module({ imports: [LockModule.forRoot({ connection: 'memory' })], providers: [Reports] })
+    class App {}
+    const context = await NestFactory.createApplicationContext(App, { logger: false });
+    expect(await context.get(Reports).write()).toBe(1);
+    expect(await context.get(LockService).withLock('a', async ({ key }) => key)).toBe('a');
+    expect(context.get(LockInterceptor)).toBeInstanceOf(LockInterceptor);
+    await context.close();
+  });
+});
+
+describe('the life of the connections', () => {
+  it('connects at boot, refuses and drains at shutdown, and closes last', async () => {
+    const store = new RecordingStore();
+    const module = await start({ connection: store }, [Reports]);
+    expect(store.connected).toBe(1);
+    const lease = await module.get(LockService).acquire('a');
+    await Promise.all([module.close(), lease.release()]);
+    expect(store.closed).toBe(1);
+    await module.close();
+    expect(store.closed).toBe(1);
+    expect(isLockError(await failure(module.get(Reports).write()), 'LOCK_SHUTDOWN')).toBe(true);
+  });
+
+  it('does not start without its connection, and shows no password', async () => {
+    const unused = createServer();
+    await new Promise<void>((resolve) => unused.listen(0, '127.0.0.1', resolve));
+    const { port } = unused.address() as { port: number };
+    await new Promise((resolve) => unused.close(resolve));
+    const connection = `redis://user:hunter2@127.0.0.1:${port}`;
+
+    const error = await failure(start({ connection }));
+    expect(isLockError(error, 'LOCK_UNAVAILABLE')).toBe(true);
+    expect(error.message).toMatch(/"connection" of LockModule cannot be used.*"connectOnBoot"/);
+    expect(`${error.message}${String(error.cause)}${error.stack ?? ''}`).not.toContain('hunter2');
+
+    await start({ connection, connectOnBoot: false });
+  });
+});
