@@ -13,7 +13,7 @@ import { refuse } from './settling.js';
  * so that one lost message does not cost a live waiter its place.
  */
 export const HEARTBEAT_MS = 1_300;
-const JITTER = 0.1;
+export const HEARTBEAT_JITTER = 0.1;
 /** A foreign holder cannot tell us when it releases. */
 const POLL_MS = 250;
 /** After a failure that may pass. */
@@ -152,7 +152,7 @@ export class Asking {
     const { random, mailbox } = this.parts;
     if (foreign || !mailbox.open) return POLL_MS * (0.4 + 0.6 * random());
     // Strict callers of one process stay in step, so that their questions share a command.
-    const jitter = attempt.line.strict ? 1 : 1 - JITTER + 2 * JITTER * random();
+    const jitter = attempt.line.strict ? 1 : 1 - HEARTBEAT_JITTER + 2 * HEARTBEAT_JITTER * random();
     const heartbeat = HEARTBEAT_MS * jitter;
     return leftMs < 0 ? heartbeat : Math.min(heartbeat, leftMs + 1);
   }

@@ -9,9 +9,8 @@ export interface LuaScript {
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: '739052a7faf2f8cf8f7ff3d68548c5004400ebc6',
+  sha1: 'b4246fd33c3d3e459b26cdb7a951e42b0d78b9b7',
   lua: `local fence = KEYS[1]
-local claimMs, queueMs, counted = ARGV[1], ARGV[2], ARGV[3] == '1'
 local unused, saved
 local function fencingTokens(count)
   if not unused then
@@ -40,14 +39,16 @@ local function free(lock, queue, token)
   end
 end
 if #KEYS == 3 then
-  local command, code, x = ARGV[4]
-  if command == 'a' then code, x = take(KEYS[2], KEYS[3], ARGV[5], ARGV[7], ARGV[8])
-  elseif command == 'd' then code, x = free(KEYS[2], KEYS[3], ARGV[5]) end
+  local command, code, x = ARGV[1]
+  if command == 'a' then code, x = take(KEYS[2], KEYS[3], ARGV[2], ARGV[4], ARGV[5])
+  elseif command == 'd' then code, x = free(KEYS[2], KEYS[3], ARGV[2]) end
   if code then
     saveFence()
     return {code, x, 0}
   end
 end
+local claimMs = 1750
+local queueMs = 15000
 local function processOf(token)
   local process = string.match(token, '^([%w_-]+):%d+$')
   return process and #process == 22 and process or nil
@@ -64,7 +65,7 @@ local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
   local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
-  return counted and type(receivers) == 'number' and receivers or -1
+  return type(receivers) == 'number' and receivers or -1
 end
 local function offer(lock, queue, head)
   redis.call('ZREM', queue, head)
@@ -126,7 +127,7 @@ local function release(lock, queue, token, next, ttlMs, block)
       return 8, fencingTokens(tonumber(block)), head
     end
     if offer(lock, queue, head) then
-      if next and next ~= '' then return 2, tonumber(claimMs), 0 end
+      if next and next ~= '' then return 2, claimMs, 0 end
       return 5, 0, 0
     end
     head = headOf(queue)
@@ -139,7 +140,7 @@ local function renew(lock, queue, token, ttlMs)
   raiseExpiry(lock, ttlMs)
   return 7, redis.call('ZCARD', queue), 0
 end
-local at = 4
+local at = 1
 local function words(count)
   at = at + count
   return unpack(ARGV, at - count, at - 1)

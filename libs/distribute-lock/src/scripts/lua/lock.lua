@@ -7,10 +7,7 @@
   @key  fence: string       first unused fencing token, one for all locks of a prefix; never expires
   @key  lock...: string     owner token of the holder, or whatever a foreign client wrote; expires with the lease
   @key  queue...: zset      waiting owner tokens, in the order of their scores; expires a while after the last question
-  @arg  claimMs: number     how long a lock that was offered to a waiter is kept for it
-  @arg  queueMs: number     how long a queue lives after the last question
-  @arg  counted: 0 | 1      whether the number of receivers of a message can be trusted (not in Cluster)
-  @arg  command...: string  then for each pair of lock and queue one of
+  @arg  command...: string  for each pair of lock and queue one of
           a <ownerToken> <wait: 0|1> <ttlMs> <block>      acquire
           d <ownerToken>                                  release, nobody waits here (also: leave, undo)
           r <ownerToken> <next> <ttlMs> <block>           release, `next` of this process wants it again;
@@ -29,27 +26,27 @@
   9, e, 0   refused; e is the error of the server
 ]]
 local fence = KEYS[1]
-local claimMs, queueMs, counted = ARGV[1], ARGV[2], ARGV[3] == '1'
 --@include lib/fencing.lua
 --@include lib/common-case.lua
 
 -- A command that comes alone is not worth making all the functions below.
 if #KEYS == 3 then
-  local command, code, x = ARGV[4]
-  if command == 'a' then code, x = take(KEYS[2], KEYS[3], ARGV[5], ARGV[7], ARGV[8])
-  elseif command == 'd' then code, x = free(KEYS[2], KEYS[3], ARGV[5]) end
+  local command, code, x = ARGV[1]
+  if command == 'a' then code, x = take(KEYS[2], KEYS[3], ARGV[2], ARGV[4], ARGV[5])
+  elseif command == 'd' then code, x = free(KEYS[2], KEYS[3], ARGV[2]) end
   if code then
     saveFence()
     return {code, x, 0}
   end
 end
 
+--@include lib/numbers.lua
 --@include lib/queue.lua
 --@include lib/acquire.lua
 --@include lib/release.lua
 --@include lib/renew.lua
 
-local at = 4
+local at = 1
 local function words(count)
   at = at + count
   return unpack(ARGV, at - count, at - 1)

@@ -2,7 +2,6 @@ import { lockScript } from '../../scripts/generated/lua-scripts.js';
 import type { Clock } from '../../runtime/clock.js';
 import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
 import { LockStoreError } from '../lock-store.js';
-import { CLAIM_WINDOW_MS, QUEUE_TTL_MS } from '../protocol.js';
 import type { RedisConnection } from './redis-connection.js';
 import { answerError, messageOf, storeError } from './redis-errors.js';
 
@@ -122,8 +121,9 @@ export class CommandBatch {
 
   private evaluate(keys: readonly string[], words: readonly ReplyWord[], withText = false): Promise<unknown> {
     const { client } = this.connection;
-    if (withText) return client.eval(lockScript.lua, keys.length, ...keys, CLAIM_WINDOW_MS, QUEUE_TTL_MS, 1, ...words);
-    return client.evalsha(lockScript.sha1, keys.length, ...keys, CLAIM_WINDOW_MS, QUEUE_TTL_MS, 1, ...words);
+    return withText
+      ? client.eval(lockScript.lua, keys.length, ...keys, ...words)
+      : client.evalsha(lockScript.sha1, keys.length, ...keys, ...words);
   }
 
   private answered(call: Call, replies: readonly ReplyWord[]): void {

@@ -20,7 +20,7 @@ local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
   local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
-  return counted and type(receivers) == 'number' and receivers or -1
+  return type(receivers) == 'number' and receivers or -1
 end
 
 -- An offer is the lock already carrying the waiter's token, for the claim window: the waiter claims it by acquire.

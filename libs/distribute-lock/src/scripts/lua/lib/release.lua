@@ -19,7 +19,7 @@ local function release(lock, queue, token, next, ttlMs, block)
       return 8, fencingTokens(tonumber(block)), head
     end
     if offer(lock, queue, head) then
-      if next and next ~= '' then return 2, tonumber(claimMs), 0 end
+      if next and next ~= '' then return 2, claimMs, 0 end
       return 5, 0, 0
     end
     head = headOf(queue)

@@ -1,0 +1,3 @@
+-- Milliseconds that depend on each other and on the heartbeat of those who wait; a test holds them against store/protocol.ts.
+local claimMs = 1750
+local queueMs = 15000

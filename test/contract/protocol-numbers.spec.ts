@@ -1,0 +1,15 @@
+import { HEARTBEAT_JITTER, HEARTBEAT_MS } from '../../libs/distribute-lock/src/queue/asking.js';
+import { lockScript } from '../../libs/distribute-lock/src/scripts/generated/lua-scripts.js';
+import { CLAIM_WINDOW_MS, QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
+
+describe('the numbers of the protocol', () => {
+  it('are the same in the scripts', () => {
+    expect(lockScript.lua).toContain(`local claimMs = ${CLAIM_WINDOW_MS}\n`);
+    expect(lockScript.lua).toContain(`local queueMs = ${QUEUE_TTL_MS}\n`);
+  });
+
+  it('leave a live waiter its place when one message is lost', () => {
+    expect(HEARTBEAT_MS * (1 + HEARTBEAT_JITTER)).toBeLessThan(CLAIM_WINDOW_MS);
+    expect(QUEUE_TTL_MS).toBeGreaterThan(3 * HEARTBEAT_MS);
+  });
+});
