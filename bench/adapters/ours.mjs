@@ -14,10 +14,10 @@ export function openApplication(url, providers = []) {
 export const adapter = {
   client: 'ioredis 6',
   sends: ['evalsha', 'eval'],
-  async open({ url, fair = 'process' }) {
+  async open({ url, fair = 'process', ttl = '30s' }) {
     const locks = (await openApplication(url)).get(LockService);
     return {
-      acquire: (key) => locks.acquire(key, { ttl: '30s', wait: '10m', fair }),
+      acquire: (key) => locks.acquire(key, { ttl, wait: '10m', fair }),
       release: (lease) => lease.release(),
     };
   },

@@ -8,6 +8,9 @@ export const full = {
   burstMs: { warmUp: 300, fast: 500, peer: 5_000 },
   strictBursts: 4_000,
   loopMs: 3_000,
+  handOffs: 100,
+  parkedMs: { ours: { settleMs: 2_000, forMs: 15_000 }, others: { settleMs: 1_000, forMs: 3_000 } },
+  heldPeers: true,
 };
 
 /** Enough to see whether something is badly off; single figures may be 20 % from those of the full run. */
@@ -19,4 +22,7 @@ export const quick = {
   burstMs: { warmUp: 100, fast: 200, peer: 1_500 },
   strictBursts: 1_000,
   loopMs: 1_000,
+  handOffs: 20,
+  parkedMs: { ours: { settleMs: 1_500, forMs: 5_000 }, others: { settleMs: 300, forMs: 700 } },
+  heldPeers: false,
 };

@@ -1,2 +1,11 @@
 /** In the order in which they are measured and reported. */
-export const WORKLOADS = ['uncontended', 'waiters', 'strict-waiters', 'loops'];
+export const WORKLOADS = [
+  'uncontended',
+  'waiters',
+  'strict-waiters',
+  'loops',
+  'hand-off',
+  'parked',
+  'held',
+  'decorator',
+];

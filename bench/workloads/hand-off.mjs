@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { OURS, PEERS, RAW_QUEUE } from '../adapters/index.mjs';
+import { Arena } from '../measuring/arena.mjs';
+import { median, percentile } from '../measuring/figures.mjs';
+import { goal } from '../measuring/goals.mjs';
+import { interleaved } from '../measuring/rounds.mjs';
+
+const SUBJECTS = [RAW_QUEUE, OURS, ...PEERS];
+const KEY = 'hand-off';
+/** Long enough that everybody is idle again. */
+const REST_MS = 15;
+
+/** The monotonic clock of the machine, so that instants of two processes can be compared. */
+const nowUs = () => Number(process.hrtime.bigint()) / 1_000;
+
+let held;
+
+export const calls = {
+  async take({ locks }) {
+    held = await locks.acquire(KEY);
+  },
+  async release({ locks }) {
+    const at = nowUs();
+    await locks.release(held);
+    return at;
+  },
+  /** Waits for the lock, and gives it back a while after it came. */
+  async wait({ locks }) {
+    const mine = await locks.acquire(KEY);
+    const at = nowUs();
+    await sleep(REST_MS);
+    await locks.release(mine);
+    return at;
+  },
+  async ping({ work }) {
+    const at = nowUs();
+    await work.ping();
+    return nowUs() - at;
+  },
+};
+
+/** One process holds, another one waits, nothing else happens: from the call of release until the other one has the lock. */
+export async function* measure({ rounds, peerRounds, handOffs }) {
+  const runs = await Arena.run(import.meta.url, async (arena) => {
+    const pairs = new Map();
+    for (const subject of SUBJECTS) pairs.set(subject, await arena.clientsOf(subject, 2));
+    return interleaved(rounds, SUBJECTS, async (subject, round) => {
+      if (PEERS.includes(subject) && round >= peerRounds) return undefined;
+      return oneRun(pairs.get(subject), PEERS.includes(subject) ? Math.ceil(handOffs / 4) : handOffs);
+    });
+  });
+  yield result(runs);
+}
+
+async function oneRun([holder, waiter], handOffs) {
+  const tookUs = [];
+  const pingUs = [];
+  for (let i = -3; i < handOffs; i += 1) {
+    await holder.call('take');
+    const granted = waiter.call('wait');
+    await sleep(REST_MS);
+    const ping = await holder.call('ping');
+    await sleep(REST_MS);
+    const releasedAt = await holder.call('release');
+    const took = (await granted) - releasedAt;
+    if (i < 0) continue; // the first ones are not compiled yet
+    tookUs.push(took);
+    pingUs.push(ping);
+  }
+  return { p50: percentile(tookUs, 0.5), ping: percentile(pingUs, 0.5) };
+}
+
+function result(runs) {
+  const done = (subject) => runs.get(subject).filter((run) => run !== undefined);
+  const of = (subject, figure) => median(done(subject).map(figure));
+  const trips = ({ p50, ping }) => p50 / ping;
+  const rows = SUBJECTS.map((subject) => [
+    subject,
+    of(subject, ({ p50 }) => p50),
+    of(subject, ({ ping }) => ping),
+    of(subject, trips),
+  ]);
+  return {
+    title: 'Hand-off to another process, both idle otherwise',
+    tables: [{ columns: ['', 'p50 us', 'PING us', 'round trips'], rows }],
+    goals: [goal('p50 from release to granted, in round trips', of(OURS, trips), { atMost: 2.5, aim: 1.5 })],
+  };
+}
