@@ -8,6 +8,7 @@ export type {
   LockableMethod,
   LockableResult,
   LockedMethodDecorator,
+  NoOther,
   ObservableLike,
 } from './decorators/method-types.js';
 

@@ -211,7 +211,10 @@ describe('a locked handler over HTTP', () => {
 
   it('holds the lock while it runs, and answers 409 with Retry-After to the second caller', async () => {
     gate.close();
-    const first = http().post('/post-test').send({ channel: 'web' }).then((response) => response);
+    const first = http()
+      .post('/post-test')
+      .send({ channel: 'web' })
+      .then((response) => response);
     await entered();
     expect([...store.held]).toEqual(['post_test_web']);
 
@@ -243,7 +246,9 @@ describe('a locked handler over HTTP', () => {
   });
 
   it('answers 400 with a code where no pipe has looked at the request', async () => {
-    const response = await http().post('/raw').send({ channel: { secret: 1 } });
+    const response = await http()
+      .post('/raw')
+      .send({ channel: { secret: 1 } });
     expect(response.status).toBe(400);
     expect(response.body).toEqual({
       statusCode: 400,
@@ -260,14 +265,19 @@ describe('a locked handler over HTTP', () => {
     }
   });
 
-  it.each(['above', 'below'])('lets a guard that stands %s answer 403 before anything is asked of the store', async (at) => {
-    expect((await http().get(`/guarded/${at}`)).status).toBe(403);
-    expect(store.asked).toEqual([]);
-  });
+  it.each(['above', 'below'])(
+    'lets a guard that stands %s answer 403 before anything is asked of the store',
+    async (at) => {
+      expect((await http().get(`/guarded/${at}`)).status).toBe(403);
+      expect(store.asked).toEqual([]);
+    },
+  );
 
   it('uses the status that the decorator chose', async () => {
     gate.close();
-    const first = http().post('/teapot').then((response) => response);
+    const first = http()
+      .post('/teapot')
+      .then((response) => response);
     await entered();
     expect((await http().post('/teapot')).status).toBe(423);
     gate.release();
@@ -276,7 +286,10 @@ describe('a locked handler over HTTP', () => {
 
   it('answers in its own words where it was told to', async () => {
     gate.close();
-    const first = http().post('/polite').send({ channel: 'web' }).then((response) => response);
+    const first = http()
+      .post('/polite')
+      .send({ channel: 'web' })
+      .then((response) => response);
     await entered();
     const second = await http().post('/polite').send({ channel: 'web' });
     expect(second).toMatchObject({
@@ -289,7 +302,9 @@ describe('a locked handler over HTTP', () => {
 
   it.each(['service', 'locks'])('maps the error of a lock inside an undecorated handler (%s)', async (way) => {
     gate.close();
-    const first = http().get('/undecorated/service').then((response) => response);
+    const first = http()
+      .get('/undecorated/service')
+      .then((response) => response);
     await entered();
     const second = await http().get(`/undecorated/${way}`);
     expect(second).toMatchObject({ status: 409, body: { code: 'LOCK_CONTENDED' } });
@@ -300,7 +315,9 @@ describe('a locked handler over HTTP', () => {
 
   it('does not take the contention of a lock inside for its own', async () => {
     gate.close();
-    const first = http().get('/undecorated/service').then((response) => response);
+    const first = http()
+      .get('/undecorated/service')
+      .then((response) => response);
     await entered();
     expect((await http().get('/nested')).status).toBe(409);
     gate.release();
@@ -329,7 +346,9 @@ describe('a locked handler over HTTP', () => {
 
   it('never runs the handler when the client leaves while it waits', async () => {
     gate.close();
-    const first = http().post('/wait').then((response) => response);
+    const first = http()
+      .post('/wait')
+      .then((response) => response);
     await entered();
     const server = app.getHttpServer() as Server;
     const arrived = once(server, 'request');
@@ -351,7 +370,10 @@ describe('a locked handler over HTTP', () => {
     gate.close();
     const first = app.get(Stock).reserve('b');
     await entered(2);
-    const error: unknown = await app.get(Stock).reserve('b').catch((caught: unknown) => caught);
+    const error: unknown = await app
+      .get(Stock)
+      .reserve('b')
+      .catch((caught: unknown) => caught);
     expect(isLockError(error, 'LOCK_CONTENDED') && error.key).toBe('stock:b');
     gate.release();
     await first;

@@ -13,7 +13,14 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { ApiConflictResponse, ApiOperation, ApiProperty, ApiTags, DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import {
+  ApiConflictResponse,
+  ApiOperation,
+  ApiProperty,
+  ApiTags,
+  DocumentBuilder,
+  SwaggerModule,
+} from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { DistributeLock, LockModule } from 'nestjs-distribute-lock';
 import request from 'supertest';
@@ -58,12 +65,12 @@ function controllerOf(wrap: Wrap): new () => object {
   @ApiTags('orders')
   @Controller('orders')
   class Orders {
-    @(wrap(Post(':id'), HttpCode(202), ApiOperation({ summary: 'open' }), ApiConflictResponse({ description: 'taken' })))
+    @wrap(Post(':id'), HttpCode(202), ApiOperation({ summary: 'open' }), ApiConflictResponse({ description: 'taken' }))
     async open(@Param('id') id: string, @Body() dto: Dto): Promise<{ id: string; channel: string }> {
       return { id, channel: dto.channel };
     }
 
-    @(wrap(Get('admin/:id/:channel'), UseGuards(Roles), SetMetadata('role', 'admin'), ApiOperation({ summary: 'admin' })))
+    @wrap(Get('admin/:id/:channel'), UseGuards(Roles), SetMetadata('role', 'admin'), ApiOperation({ summary: 'admin' }))
     async admin(@Param('id') _id: string, @Param() _all: Dto): Promise<string> {
       return 'in';
     }
@@ -91,7 +98,9 @@ describe.each(ORDERS)('a handler %s', (name, wrap) => {
   afterAll(() => app.close());
 
   it('keeps route, status code and parameters', async () => {
-    const response = await request(app.getHttpServer() as never).post('/orders/7').send({ channel: 'web' });
+    const response = await request(app.getHttpServer() as never)
+      .post('/orders/7')
+      .send({ channel: 'web' });
     expect(response.status).toBe(202);
     expect(response.body).toEqual({ id: '7', channel: 'web' });
     expect(store.asked.includes('acquire k:7:web')).toBe(locked);

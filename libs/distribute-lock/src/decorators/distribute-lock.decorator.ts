@@ -5,7 +5,7 @@ import { ASPECT, boundParameters, leaseParametersOf, locksOf, recordLock } from 
 import { type DistributeLockOptions, lockSpec } from '../interception/lock-spec.js';
 import { LockInterceptor } from '../interception/lock.interceptor.js';
 import { type AnyMethod, lockedMethod, resultShape } from '../interception/locked-method.js';
-import type { LockedMethodDecorator } from './method-types.js';
+import type { LockedMethodDecorator, NoOther } from './method-types.js';
 
 /**
  * Runs the method only while this process holds the lock named by `key`. It never runs unlocked: when the lock cannot be
@@ -31,7 +31,7 @@ import type { LockedMethodDecorator } from './method-types.js';
  * @public
  */
 export function DistributeLock<const Options extends DistributeLockOptions>(
-  options: Options,
+  options: Options & NoOther<Options>,
 ): LockedMethodDecorator<Options> {
   return (target: object, name: string | symbol, descriptor: PropertyDescriptor) => {
     const method = methodOf(target, name, descriptor);

@@ -36,6 +36,7 @@ export function InjectLockService(connectionName?: string): ParameterDecorator &
   return (target: object, name: string | symbol | undefined, index?: number) => {
     // As a property decorator it is called without an index, whatever the types say.
     inject(target, name, index!);
-    if (connectionName !== undefined) recordInjected(typeof target === 'function' ? target : target.constructor, connectionName);
+    if (connectionName !== undefined)
+      recordInjected(typeof target === 'function' ? target : target.constructor, connectionName);
   };
 }

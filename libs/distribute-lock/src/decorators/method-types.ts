@@ -40,3 +40,6 @@ export type Fitting<Wanted extends readonly unknown[], Given extends readonly un
 ) => void) extends (...args: Given) => void
   ? unknown
   : { readonly 'lock error': Complaint };
+
+/** Options that are not known are refused here, too, where they are most often mistyped. @public */
+export type NoOther<Options> = Record<Exclude<keyof Options, keyof DistributeLockOptions>, never>;

@@ -13,7 +13,9 @@ export function holdObservable(source: Observable<unknown>, hold: Hold): Observa
   return new Observable((subscriber) => {
     read();
     if (hold.ended) {
-      subscriber.error(new LockUsageError(`What ${hold.label} returned was subscribed after its lock had been given back.`));
+      subscriber.error(
+        new LockUsageError(`What ${hold.label} returned was subscribed after its lock had been given back.`),
+      );
       return undefined;
     }
     readers += 1;

@@ -62,8 +62,7 @@ export function injectedInto(type: object): readonly string[] {
 /** Nest's parameter table: `@Body()`, `@Payload()`, `@Args()` and their like. Decorators of one's own are not in it. */
 export function boundParameters(target: object, name: string | symbol): readonly BoundParameter[] {
   const table = Reflect.getMetadata(ROUTE_ARGS_METADATA, target.constructor, name) as
-    | Record<string, { index: number; data?: unknown }>
-    | undefined;
+    Record<string, { index: number; data?: unknown }> | undefined;
   return Object.entries(table ?? {}).flatMap(([key, { index, data }]) => {
     const kind = /^(\d+):\d+$/.exec(key)?.[1];
     if (kind === undefined) return [];

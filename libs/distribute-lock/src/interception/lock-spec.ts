@@ -77,7 +77,10 @@ export interface LockPlace extends KeySite {
 }
 
 const DECORATOR_OPTIONS: Readonly<Record<Exclude<keyof DistributeLockOptions, keyof LockOptions>, true>> = {
-  key: true, connectionName: true, onContended: true, contendedStatus: true,
+  key: true,
+  connectionName: true,
+  onContended: true,
+  contendedStatus: true,
 };
 
 /** The module's defaults are not known before boot, and then all is checked once more. */
@@ -91,7 +94,16 @@ export function lockSpec(given: DistributeLockOptions, place: LockPlace): LockSp
     const { key, connectionName, onContended = 'throw', contendedStatus, ...options } = given;
     resolveLockOptions(options, ANY_DEFAULTS);
     const { method, shape, leaseParameters } = place;
-    return { method, ...compileKey(key, place), shape, options, connectionName, onContended, contendedStatus, leaseParameters };
+    return {
+      method,
+      ...compileKey(key, place),
+      shape,
+      options,
+      connectionName,
+      onContended,
+      contendedStatus,
+      leaseParameters,
+    };
   } catch (error) {
     throw namingMethod(error, place.method);
   }

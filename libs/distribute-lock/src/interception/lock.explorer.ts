@@ -60,7 +60,9 @@ export class LockExplorer {
 function prototypeOf({ instance, metatype, isNotMetatype }: Wrapper): object | undefined {
   if (!isNotMetatype && typeof metatype === 'function') return metatype.prototype as object | undefined;
   const value: unknown = instance;
-  return typeof value === 'object' && value !== null ? (Object.getPrototypeOf(value) as object | null ?? undefined) : undefined;
+  return typeof value === 'object' && value !== null
+    ? ((Object.getPrototypeOf(value) as object | null) ?? undefined)
+    : undefined;
 }
 
 function* prototypeChain(start: object): Generator<object> {

@@ -111,7 +111,10 @@ export class LockInterceptor implements NestInterceptor, LockAspect {
     const lease = await client.acquire({ key, label: spec.label, options, scoped: true, signal });
     if (signal?.aborted !== true) return lease;
     await lease.release();
-    throw new LockAbortedError(`The caller of ${spec.label} left while it waited for its lock.`, { key, cause: signal.reason });
+    throw new LockAbortedError(`The caller of ${spec.label} left while it waited for its lock.`, {
+      key,
+      cause: signal.reason,
+    });
   }
 
   /** The reader of a handler's generator is Nest itself, outside of `intercept()`. */

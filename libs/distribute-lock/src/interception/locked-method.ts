@@ -34,7 +34,9 @@ export function lockedMethod(method: AnyMethod, spec: LockSpec): AnyMethod {
   const locked = new Proxy(method, {
     apply(inner, self: (object & { [ASPECT]?: LockAspect }) | undefined, args: unknown[]) {
       const aspect = self?.[ASPECT];
-      return self === undefined || aspect === undefined ? refuse(spec) : aspect.around({ spec, method: inner, self, args });
+      return self === undefined || aspect === undefined
+        ? refuse(spec)
+        : aspect.around({ spec, method: inner, self, args });
     },
   });
   for (const key of Reflect.getOwnMetadataKeys(method) as unknown[]) {
@@ -63,6 +65,7 @@ function refuse({ method, shape }: LockSpec): unknown {
   return Promise.reject(error);
 }
 
+// oxlint-disable-next-line require-yield
 async function* refusedGenerator(error: Error): AsyncGenerator<never> {
   throw error;
 }

@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import type { LockOptions } from '../options/lock-options.js';
 
@@ -24,8 +26,13 @@ export function checkNames(given: object, known: object, parent = ''): void {
 
 /** @throws LockConfigurationError when `status` cannot say that a lock is taken */
 export function checkContendedStatus(status: unknown): void {
-  if (status === undefined || (Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 499)) return;
+  if (
+    status === undefined ||
+    (typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 499)
+  ) {
+    return;
+  }
   throw new LockConfigurationError(
-    `Option "contendedStatus" is ${String(status)}, but it must be a whole number from 400 to 499.`,
+    `Option "contendedStatus" is ${inspect(status)}, but it must be a whole number from 400 to 499.`,
   );
 }

@@ -54,7 +54,7 @@ function afterStream(result: object, stream: NodeStream): ReleaseAfter {
       // A stream that is both is given out to be read, so its reading end counts.
       finished(stream, { writable: !isReadable(stream) }, () => void hold.release());
     } catch {
-      // It only looked like a stream.
+      // It only looked like a stream, such as one of a polyfill.
       void hold.release();
     }
     return result;
@@ -62,8 +62,9 @@ function afterStream(result: object, stream: NodeStream): ReleaseAfter {
 }
 
 function isNodeStream(value: object): value is NodeStream {
-  const stream = value as { pipe?: unknown; on?: unknown };
-  return typeof stream.pipe === 'function' && typeof stream.on === 'function';
+  const { pipe, on, read, write } = value as Record<'pipe' | 'on' | 'read' | 'write', unknown>;
+  const flows = typeof read === 'function' || typeof write === 'function';
+  return flows && typeof pipe === 'function' && typeof on === 'function';
 }
 
 function isReadable(stream: NodeStream): boolean {

@@ -49,11 +49,11 @@ export class TransportErrors {
 
   private http(error: AnyLockError, context: ExecutionContext): HttpException {
     const exception = httpException(error, this.statusOf(error));
-    const { retryAfterMs } = payloadOf(error, exception.getStatus());
+    const { retryAfterMs: laterMs } = payloadOf(error, exception.getStatus());
     const response: unknown = context.switchToHttp().getResponse();
     const adapter = this.host.httpAdapter;
-    if (retryAfterMs !== undefined && adapter.isHeadersSent(response) === false) {
-      adapter.setHeader(response, 'Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
+    if (laterMs !== undefined && adapter.isHeadersSent(response) === false) {
+      adapter.setHeader(response, 'Retry-After', String(Math.max(1, Math.ceil(laterMs / 1000))));
     }
     return exception;
   }
@@ -75,7 +75,9 @@ export class TransportErrors {
 }
 
 function httpException(error: AnyLockError, statusCode: number): HttpException {
-  return new HttpException({ statusCode, ...payloadOf(error, statusCode) }, statusCode, { cause: logged(error, statusCode) });
+  return new HttpException({ statusCode, ...payloadOf(error, statusCode) }, statusCode, {
+    cause: logged(error, statusCode),
+  });
 }
 
 function payloadOf(error: AnyLockError, status: number): LockErrorPayload {
@@ -83,14 +85,18 @@ function payloadOf(error: AnyLockError, status: number): LockErrorPayload {
   // What went wrong inside is for the log; a client learns whether trying again helps.
   if (status === 500) return { code, message: 'Internal server error' };
   if (status === 503) {
-    return { code, message: 'The lock cannot be had at the moment; try again later.', retryAfterMs: retryAfterMs(error) };
+    return {
+      code,
+      message: 'The lock cannot be had at the moment; try again later.',
+      retryAfterMs: retryHint(error),
+    };
   }
   return status === 400 && code === 'LOCK_KEY'
     ? { code, message: error.message }
-    : { code, message: error.message, retryAfterMs: retryAfterMs(error) };
+    : { code, message: error.message, retryAfterMs: retryHint(error) };
 }
 
-function retryAfterMs(error: AnyLockError): number {
+function retryHint(error: AnyLockError): number {
   const hint = 'retryAfterMs' in error ? error.retryAfterMs : 1000;
   return Number.isFinite(hint) && hint > 0 ? Math.ceil(hint) : 1000;
 }

@@ -71,7 +71,10 @@ export class KeyHole {
   private first(args: readonly unknown[], request: RequestData | undefined): unknown {
     const { transports, argument, root } = this.from;
     if (transports !== undefined && request !== undefined && !transports.includes(request.transport)) {
-      throw this.refusal(`cannot be read, because a call by ${request.transport} has no "${root}": write arg0. instead`, 'code');
+      throw this.refusal(
+        `cannot be read, because a call by ${request.transport} has no "${root}": write arg0. instead`,
+        'code',
+      );
     }
     if (argument !== undefined) return args[argument];
     if (request !== undefined) return request.read(root as RequestRoot);

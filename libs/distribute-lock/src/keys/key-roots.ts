@@ -70,7 +70,12 @@ export function findRoot(path: readonly string[], hole: string, bound: readonly 
   );
 }
 
-function argumentRoot(root: string, index: number, names: readonly string[], bound: readonly BoundParameter[]): KeyRoot {
+function argumentRoot(
+  root: string,
+  index: number,
+  names: readonly string[],
+  bound: readonly BoundParameter[],
+): KeyRoot {
   const carriesRequest = bound.some((parameter) => parameter.index === index && isRequestKind(parameter.kind));
   return { source: carriesRequest ? 'request' : 'code', transports: undefined, argument: index, root, names };
 }

@@ -88,7 +88,9 @@ function checkLiterals(text: string, literals: readonly string[]): void {
   if (text.includes('${')) throw new LockConfigurationError('holes are written #{path}, not ${path}');
   for (const between of literals.slice(1, -1)) {
     if (between === '') {
-      throw new LockConfigurationError('two holes need a character between them, or "a" + "bc" and "ab" + "c" are one lock');
+      throw new LockConfigurationError(
+        'two holes need a character between them, or "a" + "bc" and "ab" + "c" are one lock',
+      );
     }
     // Inside values it begins an escape, so between values it would be ambiguous.
     if (between.includes('%')) throw new LockConfigurationError('"%" cannot stand between two holes');

@@ -70,7 +70,9 @@ function has(value: object, methods: readonly string[]): boolean {
 
 function warnOfMemory(): void {
   if (process.env['NODE_ENV'] === 'test' || process.env['JEST_WORKER_ID'] !== undefined) return;
-  new Logger('LockModule').warn('Locks live in the memory of this process ("memory"): other processes are not kept out.');
+  new Logger('LockModule').warn(
+    'Locks live in the memory of this process ("memory"): other processes are not kept out.',
+  );
 }
 
 function wrong(option: string, what: string): LockConfigurationError {

@@ -11,6 +11,7 @@ import {
 import { durationMs } from '../options/duration.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
+import { FENCE_PREFIX, QUEUE_PREFIX } from '../store/redis/redis-keys.js';
 import type { LockModuleOptions } from './lock-module-options.js';
 
 /** Module options with every default filled in. */
@@ -38,7 +39,7 @@ const MODULE_OPTIONS: Readonly<Record<keyof LockModuleOptions, true>> = {
 };
 
 /** How the keys begin that stand beside locks; a lock's own key must not. */
-const HELPERS = ['q:', 'f:'];
+const HELPERS = [QUEUE_PREFIX, FENCE_PREFIX];
 
 /** @throws LockConfigurationError naming the option that is wrong */
 export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
@@ -63,13 +64,16 @@ function connectionsOf({ connection, connections = {} }: LockModuleOptions): Rea
   checkObject('Option "connections"', connections);
   for (const name of Object.keys(connections)) {
     if (name !== '' && name !== DEFAULT_CONNECTION) continue;
-    throw new LockConfigurationError(`Option "connections" cannot use the name "${name}"; that is option "connection".`);
+    throw new LockConfigurationError(
+      `Option "connections" cannot use the name "${name}"; that is option "connection".`,
+    );
   }
   return new Map<string, unknown>([[DEFAULT_CONNECTION, connection], ...Object.entries(connections)]);
 }
 
 function prefixOf({ prefix = DEFAULT_PREFIX }: LockModuleOptions): string {
-  if (typeof prefix === 'string' && prefix !== '' && !HELPERS.some((helper) => prefix.startsWith(helper))) return prefix;
+  if (typeof prefix === 'string' && prefix !== '' && !HELPERS.some((helper) => prefix.startsWith(helper)))
+    return prefix;
   throw new LockConfigurationError(
     `Option "prefix" is ${JSON.stringify(prefix)}, but it must be a non-empty string that does not begin with ${HELPERS.join(' or ')}`,
   );

@@ -1,0 +1,202 @@
+import { Injectable, SetMetadata } from '@nestjs/common';
+import { Observable, of } from 'rxjs';
+
+import type { Lease } from '../lease/lease.js';
+import { CurrentLease } from './current-lease.decorator.js';
+import { DistributeLock } from './distribute-lock.decorator.js';
+
+interface Invoice {
+  readonly id: string;
+}
+
+describe('@DistributeLock at import', () => {
+  const decorate = (options: object, method: unknown = async () => undefined) => {
+    class Invoices {}
+    const decorator = DistributeLock(options as { key: string }) as MethodDecorator;
+    decorator(Invoices.prototype, 'settle', { value: method, configurable: true, writable: true });
+  };
+
+  it.each([
+    [{}, /Invoices\.settle.*"key"|"key" of Invoices\.settle/],
+    [{ key: '' }, /Invoices\.settle.*empty/],
+    [{ key: '#{invoice.id}' }, /Invoices\.settle.*"invoice".*arg0\./],
+    [{ key: '#{arg0' }, /Invoices\.settle/],
+    [{ key: 'a', tll: '1s' }, /Invoices\.settle.*"tll" is not known/],
+    [{ key: 'a', ttl: '1 fortnight' }, /Invoices\.settle.*"ttl"/],
+    [{ key: 'a', ttl: 49 }, /Invoices\.settle.*"ttl" is 49/],
+    [{ key: 'a', wait: -1 }, /Invoices\.settle.*"wait" is -1/],
+    [{ key: 'a', ttl: null }, /Invoices\.settle.*"ttl" is null/],
+    [{ key: 'a', renew: false, ttl: '1s', minHold: '2s' }, /Invoices\.settle.*"minHold"/],
+    [{ key: 'a', onContended: 'ignore' }, /Invoices\.settle.*"onContended"/],
+    [{ key: 'a', onLost: 'ignore' }, /Invoices\.settle.*"onLost"/],
+    [{ key: 'a', contendedStatus: 200 }, /Invoices\.settle.*"contendedStatus"/],
+    [{ key: 'a', connectionName: '' }, /Invoices\.settle.*"connectionName"/],
+  ])('refuses %j, naming class, method and option', (options, message) => {
+    expect(() => decorate(options)).toThrow(message);
+    expect(() => decorate(options)).toThrow(expect.objectContaining({ code: 'LOCK_CONFIGURATION' }));
+  });
+
+  it('leaves to boot what the defaults of the module could make right', () => {
+    expect(() => decorate({ key: 'a', renew: false, minHold: '1m' })).not.toThrow();
+  });
+
+  it('refuses static methods and accessors', () => {
+    const lock = DistributeLock({ key: 'a' }) as (...given: unknown[]) => void;
+    class Invoices {}
+    expect(() => lock(Invoices, 'settle', { value: async () => undefined })).toThrow('static method: Invoices.settle');
+    expect(() => lock(Invoices.prototype, 'total', { get: () => 1 })).toThrow('Invoices.total is none');
+    expect(() => lock(Invoices.prototype, 'total', undefined)).toThrow('Invoices.total is none');
+  });
+
+  it('refuses an argument that the method does not have', () => {
+    const wrong = () => {
+      class Wrong {
+        @DistributeLock({ key: '#{arg1}' })
+        async settle(_invoice: Invoice): Promise<void> {}
+      }
+      return Wrong;
+    };
+    expect(wrong).toThrow(/Wrong\.settle.*asks for arg1/);
+    class Right {
+      @DistributeLock({ key: '#{arg2}' })
+      async settle(...invoices: Invoice[]): Promise<Invoice[]> {
+        return invoices;
+      }
+    }
+    expect(Right).toBeDefined();
+  });
+});
+
+describe('a locked method', () => {
+  const Note = (text: string) => SetMetadata(text, text);
+
+  it('keeps name, length and the metadata of decorators below and above', () => {
+    class Invoices {
+      @Note('above')
+      @DistributeLock({ key: 'a' })
+      @DistributeLock({ key: 'b' })
+      @Note('below')
+      async settle(_invoice: Invoice, _day: number): Promise<void> {}
+    }
+    const settle = Reflect.get(Invoices.prototype, 'settle') as () => unknown;
+    expect([settle.name, settle.length]).toEqual(['settle', 2]);
+    expect(Reflect.getMetadata('above', settle)).toBe('above');
+    expect(Reflect.getMetadata('below', settle)).toBe('below');
+    expect(Reflect.getMetadata('__interceptors__', settle)).toHaveLength(1);
+  });
+
+  it('refuses in the form in which its result is expected', async () => {
+    class Invoices {
+      @DistributeLock({ key: 'a' })
+      async settle(): Promise<void> {}
+
+      @DistributeLock({ key: 'a' })
+      settled(): Observable<number> {
+        return of(1);
+      }
+
+      @DistributeLock({ key: 'a' })
+      async *pages(): AsyncGenerator<number> {
+        yield 1;
+      }
+    }
+    const invoices = new Invoices();
+    const refused = expect.objectContaining({ code: 'LOCK_CONFIGURATION' }) as unknown;
+    await expect(invoices.settle()).rejects.toEqual(refused);
+    await expect(invoices.pages().next()).rejects.toEqual(refused);
+    const error = await new Promise((resolve) => invoices.settled().subscribe({ error: resolve }));
+    expect(error).toEqual(refused);
+  });
+});
+
+describe('@CurrentLease', () => {
+  it('belongs to a method that is not static', () => {
+    const parameter = CurrentLease();
+    class Invoices {}
+    expect(() => parameter(Invoices, undefined, 0)).toThrow('belongs to a parameter of a method');
+    expect(() => parameter(Invoices, 'settle', 0)).toThrow('not static');
+  });
+});
+
+describe('types', () => {
+  it('refuse what cannot be locked, and functions that do not fit the method', () => {
+    const declare = () => {
+      @Injectable()
+      class Invoices {
+        // @ts-expect-error a lock is waited for, so the method must be async
+        @DistributeLock({ key: 'a' })
+        sync(): number {
+          return 1;
+        }
+
+        // @ts-expect-error sometimes sync is sync
+        @DistributeLock({ key: 'a' })
+        sometimes(): Promise<number> | number {
+          return 1;
+        }
+
+        // @ts-expect-error the method has a number where the function wants an invoice
+        @DistributeLock({ key: (invoice: Invoice) => invoice.id })
+        async wrongKey(_id: number): Promise<void> {}
+
+        // @ts-expect-error the function wants more arguments than the method has
+        @DistributeLock({ key: (invoice: Invoice, day: number) => `${invoice.id}:${day}` })
+        async moreThanThereIs(_invoice: Invoice): Promise<void> {}
+
+        // @ts-expect-error a key is a string
+        @DistributeLock({ key: (id: number) => id })
+        async noString(_id: number): Promise<void> {}
+
+        // @ts-expect-error the answer is given the arguments of the method
+        @DistributeLock({ key: 'a', onContended: (_info, invoice: Invoice) => invoice })
+        async wrongAnswer(_id: number): Promise<unknown> {
+          return undefined;
+        }
+
+        // @ts-expect-error no such option
+        @DistributeLock({ key: 'a', tll: 1 })
+        async noSuchOption(): Promise<void> {}
+
+        // @ts-expect-error a lock needs a key
+        @DistributeLock({ ttl: 1 })
+        async noKey(): Promise<void> {}
+      }
+      return Invoices;
+    };
+    expect(declare).toThrow();
+  });
+
+  it('accept every method whose result comes later', () => {
+    class Invoices {
+      @DistributeLock({ key: (invoice: Invoice) => invoice.id, wait: '5s' })
+      async first(_invoice: Invoice, _more?: number): Promise<void> {}
+
+      @DistributeLock({ key: (...ids: string[]) => ids.join(), onContended: 'skip' })
+      async rest(..._ids: string[]): Promise<void> {}
+
+      @DistributeLock({ key: 'a:#{arg0}', onContended: (info, id) => `${info.label} ${String(id)}` })
+      async generic<T extends string>(id: T, @CurrentLease() _lease?: Lease): Promise<T> {
+        return id;
+      }
+
+      @DistributeLock({ key: () => 'a' })
+      protected async hidden(): Promise<void> {}
+
+      @DistributeLock({ key: 'a' })
+      async *pages(): AsyncGenerator<number> {
+        yield 1;
+      }
+
+      @DistributeLock({ key: 'a' })
+      observable(): Observable<number> {
+        return of(1);
+      }
+
+      @DistributeLock({ key: 'a' })
+      async mixed(): Promise<number | Observable<number>> {
+        return 1;
+      }
+    }
+    expect(Invoices).toBeDefined();
+  });
+});

@@ -1,0 +1,99 @@
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { Cluster, Redis } from 'ioredis';
+
+import { isLockError } from '../errors/is-lock-error.js';
+import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
+import { RedisLockStore } from '../store/redis/redis-lock-store.js';
+import { connectStore } from './connect-store.js';
+
+const connect = (connection: unknown) => connectStore('connection', connection, 'lock:');
+
+describe('connectStore', () => {
+  it.each([
+    ['redis://127.0.0.1:6390'],
+    ['rediss://user:secret@example.test:6390/3'],
+    [{ host: '127.0.0.1', port: 6390 }],
+    [{ path: '/run/redis.sock' }],
+    [{ sentinels: [{ host: '127.0.0.1', port: 26_379 }], name: 'main' }],
+    [{ port: 6390 }],
+  ])('opens a connection of its own for %j, later', async (connection) => {
+    const store = connect(connection);
+    expect(store).toBeInstanceOf(RedisLockStore);
+    await store.close();
+  });
+
+  it('uses a client that it was given, recognised by its methods, and never closes it', async () => {
+    const client = new Redis({ lazyConnect: true });
+    const quit = jest.spyOn(client, 'quit');
+    const disconnect = jest.spyOn(client, 'disconnect');
+    const store = connect(client);
+    expect(store).toBeInstanceOf(RedisLockStore);
+    await store.close();
+    expect([quit.mock.calls, disconnect.mock.calls]).toEqual([[], []]);
+
+    // Another copy of ioredis has another class.
+    const foreign = Object.setPrototypeOf(client, Object.create(Redis.prototype)) as Redis;
+    expect(connect(foreign)).toBeInstanceOf(RedisLockStore);
+    client.disconnect();
+  });
+
+  it('takes any store that has all methods of one', () => {
+    const store = new MemoryLockStore();
+    expect(connect(store)).toBe(store);
+    expect(() => connect({ acquire() {}, release() {}, renew() {} })).toThrow('without connect, subscribe, close');
+  });
+
+  it.each<[unknown, string]>([
+    [undefined, 'is undefined'],
+    [null, 'is null'],
+    ['', 'is empty'],
+    [42, 'is a number'],
+    [() => 'memory', 'is a function'],
+    ['localhost:6379', 'write redis://host:port'],
+    ['http://localhost', 'not a Redis URL'],
+    ['redis://', 'not a Redis URL'],
+    [{}, 'neither host, port, path nor sentinels'],
+    [{ host: undefined, port: 6379 }, '"connection.host" is empty'],
+    [{ host: '' }, '"connection.host" is empty'],
+    [new Map(), 'is a Map'],
+    [['redis://a', 'redis://b'], 'quorum is not supported yet'],
+    [{ cluster: [{ host: 'a' }] }, 'Cluster, which is not supported yet'],
+    [new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true }), 'Cluster, which is not supported yet'],
+  ])('refuses %p', (connection, message) => {
+    const error = failure(() => connect(connection));
+    expect(isLockError(error, 'LOCK_CONFIGURATION')).toBe(true);
+    expect(error.message).toContain(message);
+    expect(error.message).toContain('"connection');
+  });
+
+  it('never repeats what may hold a password', () => {
+    expect(failure(() => connect('hunter2@localhost:6379')).message).not.toContain('hunter2');
+    expect(failure(() => connect({ password: 'hunter2' })).message).not.toContain('hunter2');
+  });
+
+  it('warns that memory is no distributed lock, except in tests', () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    expect(connect('memory')).toBeInstanceOf(MemoryLockStore);
+    expect(warn).not.toHaveBeenCalled();
+    const { NODE_ENV, JEST_WORKER_ID } = process.env;
+    try {
+      process.env['NODE_ENV'] = 'production';
+      delete process.env['JEST_WORKER_ID'];
+      connect('memory');
+    } finally {
+      Object.assign(process.env, { NODE_ENV, JEST_WORKER_ID });
+    }
+    expect(warn).toHaveBeenCalledTimes(1);
+    warn.mockRestore();
+  });
+});
+
+function failure(work: () => unknown): Error {
+  try {
+    work();
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error('not refused');
+}

@@ -1,0 +1,83 @@
+import type { LockModuleOptions } from './lock-module-options.js';
+import { resolveModuleOptions } from './resolve-module-options.js';
+
+const resolve = (options: object) => resolveModuleOptions({ connection: 'memory', ...options });
+
+describe('resolveModuleOptions', () => {
+  it('fills in the defaults', () => {
+    expect(resolve({})).toEqual({
+      connections: new Map([['default', 'memory']]),
+      prefix: 'lock:',
+      connectOnBoot: true,
+      drainTimeoutMs: 2000,
+      maxWaitersPerKey: 10_000,
+      maxWaiters: 100_000,
+      contendedStatus: 409,
+      defaults: expect.objectContaining({ ttlMs: 30_000, waitMs: 0, renew: true }) as object,
+    });
+  });
+
+  it('reads every option', () => {
+    const options = {
+      connections: { reports: 'redis://a' },
+      prefix: 'app:',
+      connectOnBoot: false,
+      drainTimeout: '5s',
+      maxWaiters: { perKey: 5, total: 7 },
+      contendedStatus: 423,
+      defaults: { ttl: '1m', onLost: 'throw' },
+    };
+    expect(resolve(options)).toMatchObject({
+      connections: new Map([
+        ['default', 'memory'],
+        ['reports', 'redis://a'],
+      ]),
+      prefix: 'app:',
+      connectOnBoot: false,
+      drainTimeoutMs: 5000,
+      maxWaitersPerKey: 5,
+      maxWaiters: 7,
+      contendedStatus: 423,
+      defaults: { ttlMs: 60_000, onLost: 'throw' },
+    });
+    expect(resolve({ maxWaiters: 3 })).toMatchObject({ maxWaitersPerKey: 3, maxWaiters: 100_000 });
+    expect(resolve({ maxWaiters: 200_000 })).toMatchObject({ maxWaitersPerKey: 200_000, maxWaiters: 200_000 });
+    expect(resolve({ drainTimeout: 0 })).toMatchObject({ drainTimeoutMs: 0 });
+  });
+
+  it.each<[object, string]>([
+    [{ ttl: '1s' }, '"ttl" is not known'],
+    [{ defaults: { wiat: 1 } }, '"defaults.wiat" is not known'],
+    [{ defaults: { ttl: 49 } }, '"ttl" is 49'],
+    [{ defaults: null }, '"defaults" must be an object'],
+    [{ prefix: '' }, '"prefix"'],
+    [{ prefix: 42 }, '"prefix"'],
+    [{ prefix: 'q:' }, '"prefix"'],
+    [{ prefix: 'q:mine:' }, '"prefix"'],
+    [{ prefix: 'f:' }, '"prefix"'],
+    [{ connectOnBoot: 'no' }, '"connectOnBoot"'],
+    [{ drainTimeout: -1 }, '"drainTimeout"'],
+    [{ drainTimeout: 'soon' }, '"drainTimeout"'],
+    [{ drainTimeout: null }, '"drainTimeout"'],
+    [{ maxWaiters: 0 }, '"maxWaiters"'],
+    [{ maxWaiters: 1.5 }, '"maxWaiters"'],
+    [{ maxWaiters: '10' }, '"maxWaiters" must be an object'],
+    [{ maxWaiters: { perKey: -1 } }, '"maxWaiters.perKey"'],
+    [{ maxWaiters: { total: NaN } }, '"maxWaiters.total"'],
+    [{ maxWaiters: { all: 1 } }, '"maxWaiters.all" is not known'],
+    [{ contendedStatus: 200 }, '"contendedStatus"'],
+    [{ contendedStatus: '409' }, '"contendedStatus"'],
+    [{ connections: [] }, '"connections" must be an object'],
+    [{ connections: { default: 'memory' } }, '"connections" cannot use the name "default"'],
+    [{ connections: { '': 'memory' } }, '"connections" cannot use the name ""'],
+  ])('refuses %j', (options, message) => {
+    expect(() => resolve(options)).toThrow(message);
+    expect(() => resolve(options)).toThrow(expect.objectContaining({ code: 'LOCK_CONFIGURATION' }));
+  });
+
+  it.each([[undefined], [null], ['memory'], [[]]])('refuses %p in the place of options', (options) => {
+    expect(() => resolveModuleOptions(options as unknown as LockModuleOptions)).toThrow(
+      'options of LockModule must be an object',
+    );
+  });
+});

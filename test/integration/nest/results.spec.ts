@@ -1,0 +1,272 @@
+import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import {
+  type CallHandler,
+  Controller,
+  type ExecutionContext,
+  Get,
+  type INestApplication,
+  Injectable,
+  type NestInterceptor,
+  Post,
+  Sse,
+  StreamableFile,
+  UseInterceptors,
+} from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { DistributeLock, isLockError, LockModule, LockService } from 'nestjs-distribute-lock';
+import { lastValueFrom, Observable, timeout } from 'rxjs';
+import request from 'supertest';
+
+import { eventually } from '../../support/eventually.js';
+import { RecordingStore } from './recording-store.js';
+
+const KEY = 'k';
+const seen: string[] = [];
+let store: RecordingStore;
+
+const locked = (): boolean => store.held.has(KEY);
+const note = (what: string): void => void seen.push(`${what} ${locked() ? 'locked' : 'unlocked'}`);
+
+async function* chunks(count: number): AsyncGenerator<string> {
+  try {
+    for (let index = 0; index < count; index += 1) {
+      note(`chunk ${index}`);
+      yield `${index}`;
+      await delay(10);
+    }
+  } finally {
+    note('ended');
+  }
+}
+
+/** The outer interceptor that gives up on a slow handler. */
+@Injectable()
+class Impatient implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(timeout(50));
+  }
+}
+
+@Controller()
+class Results {
+  constructor(private readonly locks: LockService) {}
+
+  @Get('observable')
+  @DistributeLock({ key: KEY })
+  observable(): Observable<string> {
+    return new Observable((subscriber) => {
+      note(`subscribed ${this.locks.current()?.key ?? '-'}`);
+      setTimeout(() => {
+        note('emitted');
+        subscriber.next('value');
+        subscriber.complete();
+      }, 100);
+      return () => note('torn down');
+    });
+  }
+
+  @Get('promised-observable')
+  @DistributeLock({ key: KEY })
+  async promisedObservable(): Promise<Observable<string>> {
+    return this.observableOf('value');
+  }
+
+  @Sse('events')
+  @DistributeLock({ key: KEY })
+  async events(): Promise<Observable<{ data: string }>> {
+    return new Observable((subscriber) => {
+      let count = 0;
+      const timer = setInterval(() => subscriber.next({ data: `${(count += 1)}` }), 10);
+      return () => clearInterval(timer);
+    });
+  }
+
+  @Get('file')
+  @DistributeLock({ key: KEY })
+  async file(): Promise<StreamableFile> {
+    return new StreamableFile(Readable.from(chunks(3)));
+  }
+
+  @Get('generator')
+  @DistributeLock({ key: KEY })
+  async *generator(): AsyncGenerator<string> {
+    note(`started ${this.locks.current()?.key ?? '-'}`);
+    yield* chunks(3);
+  }
+
+  @Get('promised-generator')
+  @DistributeLock({ key: KEY })
+  async promisedGenerator(): Promise<AsyncGenerator<string>> {
+    return chunks(3);
+  }
+
+  @Get('response')
+  @DistributeLock({ key: KEY })
+  async response(): Promise<Response> {
+    const encoder = new TextEncoder();
+    const source = chunks(3);
+    const body = new ReadableStream({
+      async pull(controller) {
+        const { done, value } = await source.next();
+        if (done === true) controller.close();
+        else controller.enqueue(encoder.encode(value));
+      },
+    });
+    return new Response(body, { headers: { 'x-own': 'yes' } });
+  }
+
+  @Get('empty-response')
+  @DistributeLock({ key: KEY })
+  async emptyResponse(): Promise<Response> {
+    return new Response(null, { status: 204 });
+  }
+
+  @Post('slow')
+  @UseInterceptors(Impatient)
+  @DistributeLock({ key: KEY })
+  async slow(): Promise<string> {
+    await delay(120);
+    note('slow work done');
+    return 'late';
+  }
+
+  private observableOf(value: string): Observable<string> {
+    return new Observable((subscriber) => {
+      note('subscribed');
+      setTimeout(() => {
+        note('emitted');
+        subscriber.next(value);
+        subscriber.complete();
+      }, 20);
+    });
+  }
+}
+
+describe('a lock is kept until the result is complete', () => {
+  let app: INestApplication;
+  let url: string;
+
+  beforeAll(async () => {
+    store = new RecordingStore();
+    const module = await Test.createTestingModule({
+      imports: [LockModule.forRoot({ connection: store, defaults: { ttl: '300ms' } })],
+      controllers: [Results],
+      providers: [Impatient],
+    }).compile();
+    app = module.createNestApplication({ logger: false });
+    await app.listen(0, '127.0.0.1');
+    url = await app.getUrl();
+  });
+
+  afterAll(() => app.close());
+
+  beforeEach(() => void (seen.length = 0));
+  afterEach(() => eventually(() => expect(locked()).toBe(false)));
+
+  const get = (path: string) => request(app.getHttpServer() as never).get(path);
+
+  it('of an Observable method, which takes it on subscribe', async () => {
+    expect((await get('/observable')).text).toBe('value');
+    expect(seen).toEqual(['subscribed k locked', 'emitted locked', 'torn down locked']);
+    const unread = app.get(Results).observable();
+    await delay(5);
+    expect(locked()).toBe(false);
+    expect(await lastValueFrom(unread)).toBe('value');
+    expect(await lastValueFrom(unread)).toBe('value');
+  });
+
+  it('of a promised Observable', async () => {
+    expect((await get('/promised-observable')).text).toBe('value');
+    expect(seen).toEqual(['subscribed locked', 'emitted locked']);
+  });
+
+  it('of an Observable that is unsubscribed', async () => {
+    const subscription = app.get(Results).observable().subscribe();
+    await eventually(() => expect(locked()).toBe(true));
+    subscription.unsubscribe();
+    await eventually(() => expect(locked()).toBe(false));
+    expect(seen.at(-1)).toBe('torn down locked');
+  });
+
+  it('of a promised Observable, which cannot be subscribed again without it, nor be left lying about with it', async () => {
+    const used = await app.get(Results).promisedObservable();
+    expect(await lastValueFrom(used)).toBe('value');
+    const error: unknown = await lastValueFrom(used).catch((caught: unknown) => caught);
+    expect(isLockError(error, 'LOCK_USAGE')).toBe(true);
+
+    await app.get(Results).promisedObservable();
+    expect(locked()).toBe(true);
+    await delay(350);
+    expect(locked()).toBe(false);
+  });
+
+  it('of server-sent events, until the client leaves', async () => {
+    const abort = new AbortController();
+    const response = await fetch(`${url}/events`, { signal: abort.signal });
+    const reader = response.body!.getReader();
+    await reader.read();
+    expect(locked()).toBe(true);
+    abort.abort();
+    await eventually(() => expect(locked()).toBe(false));
+  });
+
+  it.each(['/file', '/generator', '/promised-generator', '/response'])(
+    'of a body that is streamed (%s)',
+    async (path) => {
+      const response = await fetch(`${url}${path}`);
+      expect(response.status).toBe(200);
+      expect(await response.text()).toBe('012');
+      const all = ['chunk 0 locked', 'chunk 1 locked', 'chunk 2 locked', 'ended locked'];
+      expect(seen.filter((line) => !line.startsWith('started'))).toEqual(all);
+      if (path === '/response') expect(response.headers.get('x-own')).toBe('yes');
+      if (path === '/generator') expect(seen[0]).toBe('started k locked');
+    },
+  );
+
+  it.each(['/file', '/generator', '/promised-generator', '/response'])(
+    'of a body whose client leaves (%s)',
+    async (path) => {
+      const abort = new AbortController();
+      const response = await fetch(`${url}${path}`, { signal: abort.signal });
+      await response.body!.getReader().read();
+      abort.abort();
+      await eventually(() => expect(locked()).toBe(false));
+    },
+  );
+
+  it('of a response without a body', async () => {
+    expect((await get('/empty-response')).status).toBe(204);
+    expect(locked()).toBe(false);
+  });
+
+  it('of a handler that runs on after an outer timeout has answered', async () => {
+    const response = await request(app.getHttpServer() as never).post('/slow');
+    expect(response.status).toBe(500);
+    expect(locked()).toBe(true);
+    await eventually(() => expect(seen).toEqual(['slow work done locked']));
+  });
+
+  it('and a contended one is answered with 409, whatever it would have returned', async () => {
+    const lease = await app.get(LockService).acquire(KEY);
+    for (const path of ['/observable', '/promised-observable', '/events', '/file', '/generator', '/response']) {
+      const response = await get(path);
+      expect([path, response.status, response.headers['retry-after']]).toEqual([path, 409, '1']);
+      expect(response.body).toMatchObject({ code: 'LOCK_CONTENDED' });
+    }
+    await lease.release();
+  });
+
+  it('of an async generator, which takes it on the first next() and keeps it between steps', async () => {
+    const generator = app.get(Results).generator();
+    await delay(5);
+    expect(locked()).toBe(false);
+    await generator.next();
+    await delay(5);
+    expect(locked()).toBe(true);
+    expect(await generator.return('left')).toEqual({ done: true, value: 'left' });
+    expect(locked()).toBe(false);
+    expect(seen.at(-1)).toBe('ended locked');
+  });
+});
