@@ -1,0 +1,108 @@
+import { isLockError } from '../../libs/distribute-lock/src/errors/is-lock-error.js';
+import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
+import type { Hold } from './ledger.js';
+import { isCalm, type CallerPlan } from './plan.js';
+import type { Question } from './questions.js';
+import type { SimulatedProcess } from './simulated-process.js';
+import type { World } from './world.js';
+
+/** A release that the store does not answer lets its caller go on after 100 ms. */
+const RELEASE_MS = 100;
+
+/** Somebody who wants the lock: asks, holds, releases, perhaps again. */
+export class Caller {
+  private round = 0;
+
+  constructor(
+    private readonly world: World,
+    private readonly plan: CallerPlan,
+    private readonly process: SimulatedProcess,
+    private readonly name: string,
+  ) {}
+
+  ask(): void {
+    this.round += 1;
+    const { world, process } = this;
+    const { key, options, scoped, abortAfterMs } = this.plan;
+    const label = `${this.name}.${this.round}`;
+    const waits = options.waitMs > 0;
+    const question = world.questions.ask(process, label, key, options.waitMs, options, waits);
+    const abort = abortAfterMs === undefined ? undefined : new AbortController();
+    world.note(`${label} asks for ${key}, waits ${options.waitMs}, ttl ${options.ttlMs}`, process);
+    process.core.acquire({ key, label, options, scoped, signal: abort?.signal }).then(
+      (lease) => this.granted(question, lease),
+      (error: unknown) => this.refused(question, error, abort?.signal.aborted === true),
+    );
+    if (abort !== undefined) process.after(abortAfterMs!, () => abort.abort());
+  }
+
+  private granted(question: Question, lease: LeaseHandle): void {
+    const { world, process, plan } = this;
+    world.note(`${question.label} holds ${question.key}, ${lease.grant.ownerToken} #${lease.fencingToken}`, process);
+    world.questions.answered(question);
+    const hold = world.ledger.started(question, lease);
+    if (plan.extend !== undefined) process.after(plan.extend.afterMs, () => this.extend(hold));
+    const end = (): void => this.release(hold);
+    if (plan.holdMs === 0) process.nextTurn(end);
+    else process.after(plan.holdMs, end);
+  }
+
+  private refused(question: Question, error: unknown, aborted: boolean): void {
+    const { world, process } = this;
+    world.note(`${question.label} refused: ${String(error)}`, process);
+    world.questions.answered(question);
+    const { waitMs } = question.options;
+    const waited = process.plan.rate * (world.timeline.now - question.askedAt) + 1e-6 >= waitMs;
+    const right =
+      (isLockError(error, 'LOCK_CONTENDED') && waitMs === 0) ||
+      (isLockError(error, 'LOCK_WAIT_TIMEOUT') && waitMs > 0 && waited) ||
+      (isLockError(error, 'LOCK_UNAVAILABLE') && waited && !isCalm(world.plan)) ||
+      (isLockError(error, 'LOCK_ABORTED') && aborted) ||
+      (isLockError(error, 'LOCK_SHUTDOWN') && process.draining);
+    if (!right) world.fail('a caller was refused for no good reason', `${question.label}: ${String(error)}`);
+    this.goOn();
+  }
+
+  private extend(hold: Hold): void {
+    const { world, process } = this;
+    const { label, key, options } = hold.question;
+    if (hold.released) return;
+    const question = world.questions.ask(process, `${label} extend`, key, 0, options);
+    hold.lease.extend(this.plan.extend!.ttlMs).then(
+      () => world.questions.answered(question),
+      (error: unknown) => {
+        world.questions.answered(question);
+        const shutDown = isLockError(error, 'LOCK_SHUTDOWN') && process.draining;
+        if (shutDown || isLockError(error, 'LEASE_LOST', 'LOCK_UNAVAILABLE')) return;
+        world.fail('an extension failed without a reason', `${label}: ${String(error)}`);
+      },
+    );
+  }
+
+  private release(hold: Hold): void {
+    const { world, process } = this;
+    const { label, key, options } = hold.question;
+    world.note(`${label} releases ${key}`, process);
+    if (options.minHoldMs > 0 && hold.lease.isHeld()) {
+      const rest = hold.lease.startedAt + options.minHoldMs - process.now();
+      world.questions.keptUntil(key, world.timeline.now + process.realMs(rest) + 1);
+    }
+    hold.released = true;
+    const question = world.questions.ask(process, `${label} release`, key, RELEASE_MS, options);
+    hold.lease.release().then(
+      () => {
+        world.questions.answered(question);
+        if (hold.lease.isHeld()) world.fail('a released lease is valid', label);
+        this.goOn();
+      },
+      (error: unknown) => world.fail('a release rejected', `${label}: ${String(error)}`),
+    );
+  }
+
+  private goOn(): void {
+    const { plan, process } = this;
+    if (this.round >= plan.rounds || process.draining) return;
+    if (plan.gapMs === 0) process.nextTurn(() => this.ask());
+    else process.after(plan.gapMs, () => this.ask());
+  }
+}

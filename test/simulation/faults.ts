@@ -1,0 +1,43 @@
+import type { FaultPlan } from './plan.js';
+import type { SimulatedProcess } from './simulated-process.js';
+import type { World } from './world.js';
+
+const FOREIGN_OWNER = 'x';
+
+type Strike = (world: World, fault: FaultPlan, process: SimulatedProcess) => void;
+
+/** What each kind of fault does when its time has come. */
+const STRIKES: Readonly<Record<FaultPlan['kind'], Strike>> = {
+  break: (_, { ms }, { store }) => store.connection.breakFor(ms),
+  mute: (_, { ms }, { store }) => store.connection.mute(ms),
+  deafen: (_, { ms }, { store }) => store.inbox.breakFor(ms),
+  stop: ({ timeline }, { ms }, process) => {
+    process.stop();
+    timeline.add(timeline.now + ms, undefined, () => process.goOn());
+  },
+  crash: (_, __, process) => process.crash(),
+  drain: (_, { ms }, process) => process.nextTurn(() => process.drain(ms)),
+  foreign: (world, { key, ms }) => {
+    const { table } = world.server;
+    if (table.owner(key) !== undefined) return;
+    table.overwrite(key, FOREIGN_OWNER, ms * 2 + 1);
+    world.timeline.add(world.timeline.now + ms, undefined, () => {
+      if (table.owner(key) === FOREIGN_OWNER) table.overwrite(key, undefined);
+      world.trouble();
+    });
+  },
+  overwrite: ({ server }, { key, ms }) => server.overwrite(key, FOREIGN_OWNER, Math.ceil(ms) + 1),
+  delete: ({ server }, { key }) => server.overwrite(key, undefined),
+  flush: ({ server }) => server.flush(),
+};
+
+/** Lets the fault happen at its time; the trouble lasts as long as it does. */
+export function planFault(world: World, fault: FaultPlan): void {
+  world.timeline.add(fault.at, undefined, () => {
+    const process = world.processes[fault.process];
+    if (process.gone) return;
+    world.note(`${fault.kind} for ${fault.ms.toFixed(1)} ms`, process, fault.key);
+    world.trouble(fault.ms);
+    STRIKES[fault.kind](world, fault, process);
+  });
+}

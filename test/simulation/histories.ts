@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+
+import { runHistory } from './history.js';
+import { PlanArbitrary } from './plan-arbitrary.js';
+import type { Plan } from './plan.js';
+import type { MakeTable } from './simulated-server.js';
+
+/** After so many histories the real event loop has its turn: it tells of rejections that nobody handled. */
+const HISTORIES_A_TURN = 100;
+
+/** What came of many histories. */
+export interface Outcome {
+  /** How many were run until the end, or until a rule was broken. */
+  readonly histories: number;
+  readonly seconds: number;
+  readonly holds: number;
+  /** The rule that was broken, the history, and the same reduced to what breaks it. */
+  readonly broken?: { readonly rule: string; readonly seed: number; readonly reduced: Plan };
+}
+
+export interface HistoriesSettings {
+  readonly count: number;
+  /** Which histories: the same number draws the same ones. */
+  readonly draw: number;
+  readonly makeTable?: MakeTable;
+  /** Whether to reduce a history that breaks a rule. */
+  readonly reduce?: boolean;
+}
+
+/** Runs histories until one breaks a rule. */
+export async function runHistories({ count, draw, makeTable, reduce = true }: HistoriesSettings): Promise<Outcome> {
+  const startedAt = performance.now();
+  let histories = 0;
+  let holds = 0;
+  const outcome = await withoutStacks(() =>
+    fc.check(
+      fc.asyncProperty(new PlanArbitrary(), async (plan) => {
+        const world = await runHistory(plan, makeTable === undefined ? {} : { makeTable });
+        histories += 1;
+        holds += world.ledger.count;
+        if (histories % HISTORIES_A_TURN === 0) await new Promise(setImmediate);
+        if (world.violation !== undefined) throw new Error(world.violation);
+      }),
+      { numRuns: count, seed: draw, endOnFailure: !reduce },
+    ),
+  );
+  const seconds = (performance.now() - startedAt) / 1_000;
+  if (!outcome.failed || outcome.counterexample === null) return { histories, seconds, holds };
+  const [reduced] = outcome.counterexample;
+  const rule = outcome.errorInstance instanceof Error ? outcome.errorInstance.message : String(outcome.errorInstance);
+  return { histories: outcome.numRuns, seconds, holds, broken: { rule, seed: reduced.seed, reduced } };
+}
+
+/** What happened in a history, line by line. */
+export async function traceOf(plan: Plan): Promise<string[]> {
+  const { trace = [] } = await runHistory(plan, { traced: true });
+  return trace;
+}
+
+/** Everything that somebody needs who has to find out why. */
+export async function reportOf({ rule, seed, reduced }: NonNullable<Outcome['broken']>): Promise<string> {
+  return [
+    `Broken: ${rule}`,
+    `SIM_SEED=${seed} repeats the whole history. Reduced to what breaks the rule:`,
+    JSON.stringify(reduced, null, 1),
+    ...(await traceOf(reduced)),
+  ].join('\n');
+}
+
+/** Refusals are part of every history, and a stack is the most expensive part of an error. */
+async function withoutStacks<T>(work: () => Promise<T>): Promise<T> {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
+  try {
+    return await work();
+  } finally {
+    Error.stackTraceLimit = limit;
+  }
+}

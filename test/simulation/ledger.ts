@@ -1,0 +1,162 @@
+import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
+import { QUANTUM_HOLDS, QUANTUM_MS } from '../../libs/distribute-lock/src/queue/local-passing.js';
+import { isCalm } from './plan.js';
+import type { Question } from './questions.js';
+import type { SimulatedProcess } from './simulated-process.js';
+import type { World } from './world.js';
+
+/** Sums of moments are rounded. */
+const ROUNDING_MS = 0.001;
+/** After a stop, everything that was due happens first. */
+const BACKLOG_MS = 2;
+
+/** A lease in the hands of a caller. */
+export class Hold {
+  released = false;
+  told = false;
+  /** It was seen not to be valid. */
+  over = false;
+
+  constructor(
+    readonly question: Question,
+    readonly lease: LeaseHandle,
+  ) {}
+
+  get process(): SimulatedProcess {
+    return this.question.process;
+  }
+
+  get ownerToken(): string {
+    return this.lease.grant.ownerToken;
+  }
+}
+
+/** Watches every lease, from the moment it is handed out: who may believe what, and when. */
+export class Ledger {
+  /** Keys that somebody validly holds at this moment. */
+  readonly held = new Set<string>();
+  /** Leases that were handed out. */
+  count = 0;
+  private readonly holds = new Set<Hold>();
+  private readonly byLabel = new Map<string, Hold>();
+  private readonly numbers = new Set<number>();
+  private readonly lastNumber = new Map<string, number>();
+  private readonly lastRank = new Map<string, number>();
+  private readonly lastArrival = new Map<string, number>();
+  private readonly holdsOf = new Map<string, number>();
+  /** Owner tokens whose process was told that somebody waits behind them. */
+  private readonly contendedTokens = new Set<string>();
+
+  /** Processes come in turn where nothing goes wrong and all of them can be woken. */
+  private readonly inTurn: boolean;
+
+  constructor(private readonly world: World) {
+    this.inTurn = isCalm(world.plan) && !world.plan.processes.some(({ deaf }) => deaf);
+  }
+
+  started(question: Question, lease: LeaseHandle): Hold {
+    const hold = new Hold(question, lease);
+    this.count += 1;
+    this.holds.add(hold);
+    this.byLabel.set(question.label, hold);
+    if (!lease.isHeld()) this.world.fail('a lease was handed out that is not valid', question.label);
+    this.checkNumber(hold);
+    this.checkOrder(hold);
+    this.checkQuantum(hold);
+    return hold;
+  }
+
+  contended(ownerToken: string): void {
+    this.contendedTokens.add(ownerToken);
+  }
+
+  /** The holder was told of the loss. */
+  told(label: string): void {
+    const hold = this.byLabel.get(label);
+    if (hold === undefined) return;
+    this.world.note(`told ${label} of its loss`, hold.process);
+    if (hold.told) this.world.fail('a loss was told twice', label);
+    hold.told = true;
+    if (!hold.lease.signal.aborted) this.world.fail('a loss was told, but the signal did not abort', label);
+    const { renew, maxHoldMs } = hold.question.options;
+    if (renew && maxHoldMs === Infinity && isCalm(this.world.plan))
+      this.world.fail('a loss was told for nothing', label);
+  }
+
+  /** At every moment: what holders believe is true in the server, and at most one of them believes. */
+  check(): void {
+    this.held.clear();
+    for (const hold of this.holds) {
+      if (hold.process.gone) this.holds.delete(hold);
+      else if (hold.lease.isHeld()) this.checkHeld(hold);
+      else this.checkOver(hold);
+    }
+  }
+
+  private checkHeld(hold: Hold): void {
+    const { world, held } = this;
+    const { lease, ownerToken, process } = hold;
+    if (hold.over) world.fail('a lost lease is valid again', hold.question.label);
+    const left = world.server.leftMs(lease.key, ownerToken);
+    const forgotten = world.server.forgotten.get(ownerToken);
+    if (forgotten !== undefined) {
+      const end = forgotten + process.realMs(lease.grant.ttlMs) + ROUNDING_MS;
+      if (left === undefined && world.timeline.now > end)
+        world.fail('a holder was never told of lost data', ownerToken);
+      return;
+    }
+    if (held.has(lease.key)) world.fail('two valid holds', `${hold.question.label} of ${lease.key}`);
+    held.add(lease.key);
+    if (left === undefined || left < process.realMs(lease.remainingMs()) - ROUNDING_MS) {
+      world.fail('a lease is believed longer than the server keeps it', hold.question.label);
+    }
+  }
+
+  private checkOver(hold: Hold): void {
+    const { world } = this;
+    const { process, lease, ownerToken } = hold;
+    hold.over = true;
+    if (hold.released) this.holds.delete(hold);
+    else if (!hold.told && !lease.ended && this.mustKnow(process)) {
+      const forgotten = world.server.forgotten.has(ownerToken);
+      if (forgotten || world.server.leftMs(lease.key, ownerToken) !== undefined) return;
+      world.fail('a holder was not told before its lease ended', hold.question.label);
+    }
+  }
+
+  private mustKnow(process: SimulatedProcess): boolean {
+    return process.turning && this.world.timeline.now > process.turningSince + BACKLOG_MS;
+  }
+
+  /** Numbers are never used twice, and rise from grant to grant unless the server lost its data under one of them. */
+  private checkNumber({ lease, ownerToken }: Hold): void {
+    const { fencingToken, key } = lease;
+    if (this.numbers.has(fencingToken)) this.world.fail('a fencing token was used twice', String(fencingToken));
+    this.numbers.add(fencingToken);
+    if (this.world.server.forgotten.has(ownerToken)) return;
+    if (fencingToken <= (this.lastNumber.get(key) ?? -1)) this.world.fail('fencing tokens do not rise', key);
+    this.lastNumber.set(key, fencingToken);
+  }
+
+  /** First come, first served: in a process always, among processes when nothing goes wrong. */
+  private checkOrder({ lease, ownerToken, question }: Hold): void {
+    const { world } = this;
+    const rank = world.server.ranks.get(ownerToken) ?? -1;
+    if (this.inTurn && rank < (this.lastRank.get(lease.key) ?? -1)) world.fail('a waiting process was overtaken');
+    this.lastRank.set(lease.key, rank);
+    if (question.options.fair === 'strict') return;
+    const line = `${question.process.index} ${lease.key}`;
+    if (question.order < (this.lastArrival.get(line) ?? -1)) world.fail('a caller of the same process was overtaken');
+    this.lastArrival.set(line, question.order);
+  }
+
+  /** A process that knows that others wait passes the lock on in memory only so often, and for so long. */
+  private checkQuantum({ lease, ownerToken }: Hold): void {
+    const holds = (this.holdsOf.get(ownerToken) ?? 0) + 1;
+    this.holdsOf.set(ownerToken, holds);
+    if (holds === 1 || !this.contendedTokens.has(ownerToken)) return;
+    if (holds > QUANTUM_HOLDS || lease.startedAt - lease.grant.startedAt > QUANTUM_MS) {
+      this.world.fail('a process kept the lock to itself while others waited', ownerToken);
+    }
+  }
+}

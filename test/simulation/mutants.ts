@@ -1,0 +1,163 @@
+import { Grant } from '../../libs/distribute-lock/src/lease/grant.js';
+import { Asking, type Granted } from '../../libs/distribute-lock/src/queue/asking.js';
+import type { Attempt } from '../../libs/distribute-lock/src/queue/attempt.js';
+import type { CoreParts } from '../../libs/distribute-lock/src/queue/core-parts.js';
+import { DeadTokens } from '../../libs/distribute-lock/src/queue/dead-tokens.js';
+import { GivingBack } from '../../libs/distribute-lock/src/queue/giving-back.js';
+import { KeyQueues } from '../../libs/distribute-lock/src/queue/key-queues.js';
+import type { KeyQueue } from '../../libs/distribute-lock/src/queue/key-queue.js';
+import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
+import { OwnerTokens } from '../../libs/distribute-lock/src/runtime/owner-token.js';
+import type { LockMessage } from '../../libs/distribute-lock/src/store/lock-store.js';
+import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
+import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
+import { patch, type Restore } from './patch.js';
+
+/** Each takes one measure out of the lock core. What is mutated is private; a name that has changed makes `patch` throw. */
+export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
+  'one token per process for ever': () =>
+    patch(
+      OwnerTokens,
+      'next',
+      () =>
+        function next(this: OwnerTokens) {
+          return `${this.processId}:1`;
+        },
+    ),
+
+  'validity counted from the answer': () => {
+    const won = patch(
+      Asking,
+      'won',
+      (original) =>
+        function (this: Inside, attempt: Attempt, granted: Granted) {
+          original.call(this, attempt, { ...granted, sentAt: this.parts.clock.now() });
+        },
+    );
+    const confirm = patch(
+      Grant,
+      'confirm',
+      (original) =>
+        function (this: { watchdog: { clock: Clock } }, _: number, ttlMs: number) {
+          original.call(this, this.watchdog.clock.now(), ttlMs);
+        },
+    );
+    return () => [won, confirm].forEach((restore) => restore());
+  },
+
+  'a late grant handed out': () =>
+    patch(
+      Asking,
+      'won',
+      (original) =>
+        function (this: Inside, attempt: Attempt, granted: Granted) {
+          if (attempt.over) return original.call(this, attempt, granted);
+          this.parts.lanes.remove(attempt);
+          attempt.line.queue.end(attempt);
+          return this.listener.granted(attempt.line, granted, attempt.contended);
+        },
+    ),
+
+  'started on the message, without a claim': () => startedOnMessage(),
+
+  'no heartbeat': () =>
+    patch(
+      Asking,
+      'queued',
+      (original) =>
+        function (this: Inside, attempt: Attempt, ...more: never[]) {
+          original.call(this, attempt, ...more);
+          this.parts.lanes.remove(attempt);
+        },
+    ),
+
+  'a local pass without a look at the clock': () => passing((grant) => ({ validUntil: [grant.validUntil, Infinity] })),
+
+  'no limit to local passes': () => passing((grant) => ({ contended: [grant.contended, false] })),
+
+  'dead tokens ignored': () => patch(DeadTokens, 'bury', () => () => undefined),
+
+  'an attempt abandoned without its undo': () =>
+    patch(
+      Asking,
+      'abandon',
+      () =>
+        function (this: Inside, attempt: Attempt) {
+          this.parts.lanes.remove(attempt);
+          attempt.line.queue.end(attempt);
+        },
+    ),
+
+  'an offer that overtakes the answer dropped': () =>
+    patch(
+      KeyQueues,
+      'message',
+      (original) =>
+        function (this: QueuesInside, message: LockMessage) {
+          const attempt = this.queues.get(message.key)?.attemptOf(message.ownerToken);
+          if (message.type !== 'granted' || attempt?.inFlight !== true) original.call(this, message);
+        },
+    ),
+};
+
+interface Inside {
+  readonly parts: CoreParts;
+  readonly listener: { granted(line: unknown, granted: Granted, contended: boolean): void };
+}
+
+interface QueuesInside {
+  readonly clock: Clock;
+  readonly queues: ReadonlyMap<string, KeyQueue>;
+  readonly asking: Asking;
+}
+
+/** The offer brings a number of its own, and the holder believes in the claim window from the moment it hears of it. */
+function startedOnMessage(): Restore {
+  const numbers = new Map<string, number>();
+  const tell = patch(
+    LockTable,
+    'tell',
+    (original) =>
+      function (this: { granted(key: string, block: number): { fencingToken: number } }, ...args: string[]) {
+        const [ownerToken = '', type, key = ''] = args;
+        if (type === 'granted') numbers.set(ownerToken, this.granted(key, 1).fencingToken);
+        return original.call(this, ...args);
+      },
+  );
+  const message = patch(
+    KeyQueues,
+    'message',
+    (original) =>
+      function (this: QueuesInside, { type, key, ownerToken }: LockMessage) {
+        const attempt = this.queues.get(key)?.attemptOf(ownerToken);
+        if (attempt === undefined || type !== 'granted') return original.call(this, { type, key, ownerToken });
+        const fencingToken = numbers.get(ownerToken) ?? 0;
+        const granted = {
+          ownerToken,
+          ttlMs: CLAIM_WINDOW_MS,
+          sentAt: this.clock.now(),
+          block: 1,
+          fencingToken,
+          waiting: 0,
+        };
+        return this.asking.won(attempt, granted);
+      },
+  );
+  return () => [tell, message].forEach((restore) => restore());
+}
+
+/** The decision about a local pass is made on something that is not true. */
+function passing(lie: (grant: Grant) => Partial<Record<keyof Grant, [unknown, unknown]>>): Restore {
+  return patch(
+    GivingBack,
+    'giveOn',
+    (original) =>
+      function (this: GivingBack, queue: KeyQueue, lease: { grant: Grant }) {
+        const fields = lie(lease.grant);
+        for (const [name, [, untrue]] of Object.entries(fields)) Object.assign(lease.grant, { [name]: untrue });
+        const answer = original.call(this, queue, lease);
+        for (const [name, [truth]] of Object.entries(fields)) Object.assign(lease.grant, { [name]: truth });
+        return answer;
+      },
+  );
+}

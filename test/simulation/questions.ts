@@ -1,0 +1,117 @@
+import type { ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
+import { isCalm, type Plan } from './plan.js';
+import type { SimulatedProcess } from './simulated-process.js';
+import type { World } from './world.js';
+
+/** Everything settles by its time and this much. */
+const SETTLES_MS = 1_000;
+/** Clocks differ by less than this share. */
+const DRIFT = 1.01;
+/** Behind a lost message: a heartbeat with its jitter, and a question. */
+const HEARTBEAT_MS = 1_500;
+const CLAIM_MS = 1_750;
+
+/** Something asked of the core that must be answered. */
+export interface Question {
+  readonly process: SimulatedProcess;
+  readonly label: string;
+  readonly key: string;
+  readonly options: ResolvedLockOptions;
+  readonly order: number;
+  readonly askedAt: number;
+  /** How long it may take, on the clock of its process. */
+  readonly limitMs: number;
+  /** It is a caller that waits for the lock. */
+  readonly waits: boolean;
+}
+
+/** Watches what is asked until it is answered: everything is in time, and nobody waits for a lock that nobody has. */
+export class Questions {
+  private readonly open = new Set<Question>();
+  /** Since when a key has waiters and no holder. */
+  private readonly starving = new Map<string, number>();
+  private readonly minHolds = new Map<string, number>();
+  private readonly patienceMs: number;
+  private order = 0;
+
+  constructor(private readonly world: World) {
+    this.patienceMs = patienceMs(world.plan);
+  }
+
+  ask(
+    process: SimulatedProcess,
+    label: string,
+    key: string,
+    limitMs: number,
+    options: ResolvedLockOptions,
+    waits = false,
+  ): Question {
+    const askedAt = this.world.timeline.now;
+    const question = { process, label, key, options, askedAt, limitMs, waits, order: this.order++ };
+    this.open.add(question);
+    return question;
+  }
+
+  answered(question: Question): void {
+    this.open.delete(question);
+  }
+
+  /** The lock stays taken until then, though nobody holds it. */
+  keptUntil(key: string, at: number): void {
+    this.minHolds.set(key, Math.max(at, this.minHolds.get(key) ?? 0));
+  }
+
+  check(): void {
+    const { now } = this.world.timeline;
+    let starving = false;
+    for (const question of this.open) {
+      const { process, askedAt, limitMs } = question;
+      if (process.gone) this.open.delete(question);
+      else if (!process.turning) continue;
+      else if (now > askedAt + limitMs * DRIFT + SETTLES_MS && now > process.turningSince + SETTLES_MS) {
+        this.world.fail('a question was not answered in time', question.label);
+      } else if (question.waits && !this.world.ledger.held.has(question.key)) {
+        starving = true;
+        if (!this.starving.has(question.key)) this.starving.set(question.key, now);
+      }
+    }
+    if (this.starving.size > 0) this.checkStarving(starving, now);
+  }
+
+  /** Nothing will happen any more. */
+  checkEnd(): void {
+    for (const { process, label } of this.open) {
+      if (!process.gone) this.world.fail('a question was never answered', label);
+    }
+  }
+
+  private checkStarving(any: boolean, now: number): void {
+    for (const [key, since] of this.starving) {
+      const free = any && this.isWanted(key) && !this.world.ledger.held.has(key) && !this.world.server.isForeign(key);
+      if (!free || now < (this.minHolds.get(key) ?? 0)) this.starving.delete(key);
+      else if (now > Math.max(since, this.world.troubledAt) + this.patienceMs) {
+        this.world.fail('nobody holds a lock that is waited for', `${key} since ${since.toFixed(1)}`);
+      }
+    }
+  }
+
+  private isWanted(key: string): boolean {
+    for (const question of this.open) {
+      if (question.waits && question.key === key && question.process.turning) return true;
+    }
+    return false;
+  }
+}
+
+/** How long a lock may stand idle in front of live waiters after the last trouble. */
+function patienceMs(plan: Plan): number {
+  const trip = 8 * plan.latencyMs + 10 * plan.lagMs + 20;
+  const poll = plan.processes.some(({ deaf }) => deaf) ? 250 : 0;
+  if (isCalm(plan)) return trip + poll;
+  const onlyLostMessages = plan.faults.length + plan.lateShare + plan.refusalShare === 0;
+  if (onlyLostMessages) return HEARTBEAT_MS + trip + poll;
+  const ttlMs = Math.max(...plan.callers.map(({ options, extend }) => Math.max(options.ttlMs, extend?.ttlMs ?? 0)));
+  // Where receivers are not counted, every dead token in front costs a claim window.
+  const dead = plan.counted ? 1 : plan.callers.length;
+  return ttlMs * DRIFT + HEARTBEAT_MS + dead * (CLAIM_MS + trip) + poll;
+}

@@ -1,0 +1,135 @@
+import { LockStoreError } from '../../libs/distribute-lock/src/store/lock-store.js';
+import type { CancelTimer } from '../../libs/distribute-lock/src/runtime/clock.js';
+import type { SimulatedProcess } from './simulated-process.js';
+import type { Happening } from './timeline.js';
+import type { World } from './world.js';
+
+/** As in the Redis store. */
+const COMMAND_LIMIT_MS = 800;
+/** Bytes of a broken connection may still arrive so much later. */
+const MOST_STRAY_MS = 5_000;
+
+const latest = (a: number, b: number): number => (a > b ? a : b);
+
+/** A command on its way. */
+class Command {
+  settled = false;
+  /** Its arrival at the server, until it has arrived. */
+  arrival: Happening | undefined;
+  cancelLimit: CancelTimer = () => undefined;
+
+  constructor(
+    readonly what: string,
+    readonly apply: () => unknown,
+    private readonly resolve: (answer: unknown) => void,
+    private readonly reject: (error: Error) => void,
+  ) {}
+
+  settle(answer: unknown): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.cancelLimit();
+    if (answer instanceof Error) this.reject(answer);
+    else this.resolve(answer);
+  }
+}
+
+/**
+ * The connection of one process, as our client uses it: in order both ways while it stands; when it breaks, answers are lost,
+ * unanswered commands are sent again on the new one, and bytes of the old one may arrive whenever they like.
+ */
+export class SimulatedConnection {
+  /** Rises with every break. */
+  epoch = 0;
+  private down = 0;
+  private readonly unanswered = new Set<Command>();
+  private waiting: Command[] = [];
+  private lastArrival = 0;
+  private lastAnswer = 0;
+
+  constructor(
+    private readonly world: World,
+    private readonly process: SimulatedProcess,
+  ) {}
+
+  ask<T>(what: string, apply: () => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const command = new Command(what, apply, resolve as (answer: unknown) => void, reject);
+      command.cancelLimit = this.process.after(COMMAND_LIMIT_MS, () => {
+        // Answers that have arrived meanwhile get a turn of the loop first.
+        this.process.nextTurn(() => command.settle(new LockStoreError('no answer', true)));
+      });
+      if (this.down > 0) this.waiting.push(command);
+      else this.send(command);
+    });
+  }
+
+  /** Nothing passes for a while, but nothing is lost either. */
+  mute(ms: number): void {
+    const { now } = this.world.timeline;
+    this.lastArrival = latest(this.lastArrival, now + ms);
+    this.lastAnswer = latest(this.lastAnswer, now + ms);
+  }
+
+  breakFor(ms: number): void {
+    const { timeline } = this.world;
+    this.epoch += 1;
+    this.down += 1;
+    for (const command of this.unanswered) this.stray(command);
+    this.lastArrival = this.lastAnswer = 0;
+    timeline.add(timeline.now + ms, this.process, () => this.restore());
+  }
+
+  private restore(): void {
+    this.down -= 1;
+    if (this.down > 0) return;
+    for (const command of this.unanswered) this.send(command);
+    const { waiting } = this;
+    this.waiting = [];
+    // A command whose time is up was never given to the client.
+    for (const command of waiting) if (!command.settled) this.send(command);
+  }
+
+  private send(command: Command): void {
+    const { epoch } = this;
+    this.unanswered.add(command);
+    this.lastArrival = latest(this.lastArrival, this.world.timeline.now + this.world.transferMs());
+    const arrival = this.world.timeline.add(this.lastArrival, undefined, () => {
+      if (command.arrival === arrival) command.arrival = undefined;
+      this.arrive(command, epoch, arrival);
+    });
+    command.arrival = arrival;
+  }
+
+  private arrive(command: Command, epoch: number, arrival: Happening): void {
+    const { timeline, server, random, plan } = this.world;
+    if (server.awayUntil > timeline.now) return timeline.again(arrival, server.awayUntil);
+    const answer = random.chance(plan.refusalShare) ? this.refusal() : command.apply();
+    this.world.note(command.what, this.process, answer);
+    if (epoch !== this.epoch) return this.world.trouble();
+    this.lastAnswer = latest(this.lastAnswer, timeline.now + this.world.transferMs());
+    timeline.add(this.lastAnswer, this.process, () => {
+      if (epoch !== this.epoch) return;
+      this.unanswered.delete(command);
+      command.settle(answer);
+    });
+  }
+
+  /** The connection has broken under a command that has not arrived: it is lost, or comes when nobody expects it. */
+  private stray(command: Command): void {
+    const { timeline, random } = this.world;
+    const { arrival } = command;
+    if (arrival === undefined) return;
+    command.arrival = undefined;
+    arrival.cancelled = true;
+    if (random.chance(0.5)) return;
+    const late = random.between(0, random.pick([10, MOST_STRAY_MS]));
+    const old = this.epoch - 1;
+    const again = timeline.add(timeline.now + late, undefined, () => this.arrive(command, old, again));
+  }
+
+  private refusal(): Error {
+    this.world.trouble();
+    return new LockStoreError('the server is loading', true);
+  }
+}

@@ -1,0 +1,118 @@
+import { LockEvents } from '../../libs/distribute-lock/src/events/lock-events.js';
+import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.js';
+import { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js';
+import type { CancelTimer, Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
+import type { ProcessPlan } from './plan.js';
+import { SimulatedStore } from './simulated-store.js';
+import type { Happening } from './timeline.js';
+import type { World } from './world.js';
+
+/** What a turn of the event loop takes at least. */
+const TURN_MS = 0.01;
+
+/** One process: its clock, its event loop, its connections, and the lock core that is under test. */
+export class SimulatedProcess implements Clock {
+  readonly id: string;
+  readonly core: LockCore;
+  readonly store: SimulatedStore;
+  /** Crashed or ended: nothing happens here any more. */
+  gone = false;
+  /** It is shutting down. */
+  draining = false;
+  /** Since when its event loop has turned without a stop. */
+  turningSince = 0;
+  private stops = 0;
+  private backlog: Happening[] = [];
+
+  constructor(
+    private readonly world: World,
+    readonly index: number,
+    readonly plan: ProcessPlan,
+  ) {
+    this.id = `p${index}`.padEnd(22, '-');
+    this.store = new SimulatedStore(world, this);
+    const events = new LockEvents();
+    events.listen(({ type, label }) => {
+      if (type === 'lost') world.ledger.told(label);
+    });
+    this.core = new LockCore(this.store, {
+      defaults: LOCK_DEFAULTS,
+      maxWaitersPerKey: 1_000,
+      maxWaiters: 10_000,
+      events,
+      clock: this,
+      random: () => world.random.next(),
+      processId: this.id,
+    });
+  }
+
+  /** Its event loop turns. */
+  get turning(): boolean {
+    return !this.gone && this.stops === 0;
+  }
+
+  now(): number {
+    return this.plan.offset + this.world.timeline.now * this.plan.rate;
+  }
+
+  after(delayMs: number, callback: () => void): CancelTimer {
+    const { timeline, random, plan } = this.world;
+    // A tiny bit more, because a rounded sum of moments may lie before the moment that was meant.
+    const at = timeline.now + delayMs / this.plan.rate + 1e-6 + plan.lagMs * random.next();
+    const happening = timeline.add(at, this, callback, true);
+    return () => (happening.cancelled = true);
+  }
+
+  nextTurn(callback: () => void): void {
+    this.world.timeline.add(this.world.timeline.now + TURN_MS, this, callback);
+  }
+
+  /** How long `localMs` of its clock really last. */
+  realMs(localMs: number): number {
+    return localMs / this.plan.rate;
+  }
+
+  /** What happens while it is stopped waits until it goes on. */
+  postpone(happening: Happening): void {
+    this.backlog.push(happening);
+  }
+
+  stop(): void {
+    this.stops += 1;
+  }
+
+  /** Timers that are due and what has arrived may come in either order, as in a real event loop. */
+  goOn(): void {
+    this.stops -= 1;
+    if (this.stops > 0 || this.gone) return;
+    const { timeline, random } = this.world;
+    this.turningSince = timeline.now;
+    const first = random.chance(0.5);
+    for (const timers of [first, !first]) {
+      for (const happening of this.backlog) if (happening.timer === timers) timeline.again(happening, timeline.now);
+    }
+    this.backlog = [];
+  }
+
+  /** The application shuts down; the process ends when that is done, whatever still runs. */
+  drain(timeoutMs: number): void {
+    if (this.draining) return;
+    this.draining = true;
+    const { questions } = this.world;
+    const question = questions.ask(this, `drain of p${this.index}`, '', timeoutMs, LOCK_DEFAULTS);
+    void this.core
+      .drain(timeoutMs)
+      .then(() => this.core.close())
+      .then(() => {
+        questions.answered(question);
+        this.world.note('closed', this);
+        this.world.trouble();
+        this.crash();
+      });
+  }
+
+  crash(): void {
+    this.gone = true;
+    this.store.inbox.close();
+  }
+}

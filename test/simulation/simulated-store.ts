@@ -1,0 +1,60 @@
+import type {
+  AcquireAnswer,
+  AcquireRequest,
+  LockStore,
+  LockStoreListener,
+  ReleaseAnswer,
+  ReleaseRequest,
+  RenewAnswer,
+  RenewRequest,
+} from '../../libs/distribute-lock/src/store/lock-store.js';
+import { SimulatedConnection } from './simulated-connection.js';
+import { SimulatedInbox } from './simulated-inbox.js';
+import type { SimulatedProcess } from './simulated-process.js';
+import type { World } from './world.js';
+
+/** The port, from one process to the one server. */
+export class SimulatedStore implements LockStore {
+  readonly connection: SimulatedConnection;
+  readonly inbox: SimulatedInbox;
+
+  constructor(
+    private readonly world: World,
+    process: SimulatedProcess,
+  ) {
+    this.connection = new SimulatedConnection(world, process);
+    this.inbox = new SimulatedInbox(world, process);
+  }
+
+  async connect(): Promise<void> {}
+
+  subscribe(_: string, listener: LockStoreListener): Promise<boolean> {
+    return this.inbox.open(listener);
+  }
+
+  acquire(request: AcquireRequest): Promise<AcquireAnswer> {
+    return this.connection.ask(`acquire ${request.ownerToken}`, () => this.world.server.acquire(request));
+  }
+
+  release(request: ReleaseRequest): Promise<ReleaseAnswer> {
+    const { epoch } = this.connection;
+    const what = `release ${request.ownerToken} ${request.next?.ownerToken ?? (request.grantOwn ? 'own' : '')}`;
+    return this.connection
+      .ask(what, () => this.world.server.release(request))
+      .then((answer) =>
+        answer.outcome === 'lost' ? { outcome: 'lost', resent: this.connection.epoch !== epoch } : answer,
+      );
+  }
+
+  renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
+    return this.connection
+      .ask<readonly RenewAnswer[]>(`renew ${requests.map(({ ownerToken }) => ownerToken).join(' ')}`, () =>
+        requests.map((request) => this.world.server.renew(request)),
+      )
+      .catch((error: Error) => requests.map(() => error));
+  }
+
+  async close(): Promise<void> {
+    this.inbox.close();
+  }
+}

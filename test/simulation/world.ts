@@ -1,0 +1,134 @@
+import { Caller } from './caller.js';
+import { planFault } from './faults.js';
+import { Ledger } from './ledger.js';
+import type { Plan } from './plan.js';
+import { Questions } from './questions.js';
+import { checkNothingLeft } from './quiescence.js';
+import { Random } from './random.js';
+import { SimulatedProcess } from './simulated-process.js';
+import { SimulatedServer, type MakeTable } from './simulated-server.js';
+import { Timeline, type Happening } from './timeline.js';
+
+/** A history that is longer goes in circles. */
+const MOST_HAPPENINGS = 50_000;
+const MOST_LATE_MS = 1_500;
+const nextTick = process.nextTick.bind(process);
+const settled = Promise.resolve();
+
+/** Calls back when every promise that can settle has settled, those included that settle in consequence. */
+function whenPromisesSettled(callback: () => void): void {
+  // A tick that is asked for by a promise comes behind all promises; one asked for by a tick would come before them.
+  void settled.then(() => nextTick(callback));
+}
+
+/** How a history is run. */
+export interface WorldSettings {
+  readonly makeTable: MakeTable;
+  readonly traced?: boolean;
+}
+
+/** One history: processes, callers, faults and a server on one timeline, and those who watch them. */
+export class World {
+  readonly timeline = new Timeline();
+  readonly random: Random;
+  readonly server: SimulatedServer;
+  readonly ledger: Ledger;
+  readonly questions: Questions;
+  readonly processes: readonly SimulatedProcess[];
+  /** The rule that was broken first. */
+  violation: string | undefined;
+  /** When something last went wrong that the protocol has to recover from. */
+  troubledAt = -Infinity;
+  readonly trace: string[] | undefined;
+  happenings = 0;
+
+  constructor(
+    readonly plan: Plan,
+    { makeTable, traced = false }: WorldSettings,
+  ) {
+    this.random = new Random(plan.seed ^ 0x5bd1e995);
+    this.trace = traced ? [] : undefined;
+    this.server = new SimulatedServer(this, makeTable);
+    this.ledger = new Ledger(this);
+    this.questions = new Questions(this);
+    this.processes = plan.processes.map((process, index) => new SimulatedProcess(this, index, process));
+  }
+
+  /** Runs the history to its end, or to the first rule that is broken. */
+  async run(): Promise<string | undefined> {
+    for (const [i, plan] of this.plan.callers.entries()) {
+      const process = this.processes[plan.process];
+      const caller = new Caller(this, plan, process, `c${i}`);
+      this.timeline.add(plan.at, process, () => {
+        if (!process.draining) caller.ask();
+      });
+    }
+    for (const fault of this.plan.faults) planFault(this, fault);
+    await new Promise<void>((resolve) => this.go(resolve));
+    if (this.violation === undefined) this.questions.checkEnd();
+    if (this.violation === undefined) checkNothingLeft(this);
+    return this.violation;
+  }
+
+  /** How long something takes on its way. */
+  transferMs(): number {
+    const { random, plan } = this;
+    if (!random.chance(plan.lateShare)) return plan.latencyMs * random.between(0.1, 1);
+    const late = random.between(0, MOST_LATE_MS);
+    this.trouble(late);
+    return late;
+  }
+
+  /** Something goes wrong, now and for so long. */
+  trouble(ms = 0): void {
+    const until = this.timeline.now + ms;
+    if (until > this.troubledAt) this.troubledAt = until;
+  }
+
+  fail(rule: string, details = ''): void {
+    this.violation ??= details === '' ? rule : `${rule} (${details})`;
+    this.note(`BROKEN: ${rule}`, undefined, details);
+  }
+
+  note(what: string, process?: SimulatedProcess, details?: unknown): void {
+    if (this.trace === undefined) return;
+    const text = typeof details === 'string' ? details : JSON.stringify(details);
+    const where = process === undefined ? '  ' : `p${process.index}`;
+    this.trace.push(`${this.timeline.now.toFixed(3).padStart(10)} ${where} ${what} ${text ?? ''}`.replaceAll('-', ''));
+  }
+
+  /** Runs from one happening to the next. */
+  private go(end: () => void): void {
+    for (;;) {
+      const happening = this.violation === undefined ? this.next() : undefined;
+      if (happening === undefined) return end();
+      happening.run();
+      // Only what happens in a process can settle promises.
+      if (happening.process !== undefined) {
+        return whenPromisesSettled(() => {
+          this.check();
+          this.go(end);
+        });
+      }
+      this.check();
+    }
+  }
+
+  private next(): Happening | undefined {
+    for (;;) {
+      const happening = this.timeline.take();
+      if (happening === undefined) return undefined;
+      const { process } = happening;
+      if (process?.gone === true) continue;
+      if (process?.turning !== false) return happening;
+      process.postpone(happening);
+    }
+  }
+
+  private check(): void {
+    this.happenings += 1;
+    if (this.happenings > MOST_HAPPENINGS) this.fail('an exchange without an end');
+    this.ledger.check();
+    this.questions.check();
+  }
+}
