@@ -58,7 +58,7 @@ module.exports = {
     library(RXJS, { path: packages('rxjs') }),
     library(IOREDIS, { path: packages('ioredis') }), // nobody else knows which client we use
     library(place('options'), { path: packages('ms') }),
-    { from: { path: `${SRC}/.*\\.spec\\.ts$` }, to: { path: [`${SRC}/`, packages('.*')] } },
+    { from: { path: `${SRC}/.*\\.spec\\.ts$` }, to: { path: [`${SRC}/`, '^test/support/', packages('.*')] } },
     { from: { path: `${SRC}/.*\\.spec\\.ts$` }, to: { dependencyTypes: ['core'] } },
     { from: { path: '^apps/([^/]+)/' }, to: { path: ['^apps/$1/', packages('.*')] } },
     { from: { path: '^apps/' }, to: { dependencyTypes: ['core'] } },
