@@ -40,9 +40,10 @@ describe('@DistributeLock at import', () => {
     expect(() => decorate({ key: 'a', renew: false, minHold: '1m' })).not.toThrow();
   });
 
-  it('refuses static methods and accessors', () => {
+  it('refuses classes, static methods and accessors', () => {
     const lock = DistributeLock({ key: 'a' }) as (...given: unknown[]) => void;
     class Invoices {}
+    expect(() => lock(Invoices)).toThrow('belongs to the methods of Invoices');
     expect(() => lock(Invoices, 'settle', { value: async () => undefined })).toThrow('static method: Invoices.settle');
     expect(() => lock(Invoices.prototype, 'total', { get: () => 1 })).toThrow('Invoices.total is none');
     expect(() => lock(Invoices.prototype, 'total', undefined)).toThrow('Invoices.total is none');

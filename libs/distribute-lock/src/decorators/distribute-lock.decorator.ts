@@ -52,7 +52,14 @@ export function DistributeLock<const Options extends DistributeLockOptions>(
   };
 }
 
-function methodOf(target: object, name: string | symbol, descriptor: PropertyDescriptor | undefined): AnyMethod {
+function methodOf(
+  target: object,
+  name: string | symbol | undefined,
+  descriptor: PropertyDescriptor | undefined,
+): AnyMethod {
+  if (typeof target === 'function' && name === undefined) {
+    throw new LockConfigurationError(`@DistributeLock belongs to the methods of ${target.name}, not to the class.`);
+  }
   if (typeof target === 'function') {
     throw new LockConfigurationError(`@DistributeLock cannot stand on a static method: ${target.name}.${String(name)}`);
   }

@@ -9,9 +9,12 @@ export function logEvents(events: LockEvents): void {
   events.listen(({ type, label, error }: LockEvent) => {
     switch (type) {
       case 'lost':
-      case 'release-failed':
-        logger.warn(`${label}: ${error?.message ?? type}`);
+      case 'release-failed': {
+        const text = error?.message ?? type;
+        // Messages of our own errors name the lock already.
+        logger.warn(text.includes(label) ? text : `${label}: ${text}`);
         break;
+      }
       case 'contended':
         logger.debug(`${label}: somebody else holds the lock`);
         break;

@@ -1,0 +1,24 @@
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+
+import { LockEvents } from '../events/lock-events.js';
+import { logEvents } from './event-log.js';
+
+describe('logEvents', () => {
+  it('warns of what an operator must know, and of contention only for debugging', () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    const debug = jest.spyOn(Logger.prototype, 'debug').mockImplementation(() => undefined);
+    const events = new LockEvents();
+    logEvents(events);
+    events.emit({ type: 'acquired', label: 'a' });
+    events.emit({ type: 'released', label: 'a' });
+    events.emit({ type: 'contended', label: 'order:#{arg0}', error: new Error('x') });
+    expect(warn).not.toHaveBeenCalled();
+    events.emit({ type: 'lost', label: 'order:#{arg0}', error: new Error('The lease of "order:#{arg0}" is lost.') });
+    events.emit({ type: 'release-failed', label: 'order:#{arg0}', error: new Error('mute') });
+    expect(warn.mock.calls).toEqual([['The lease of "order:#{arg0}" is lost.'], ['order:#{arg0}: mute']]);
+    expect(debug).toHaveBeenCalledTimes(1);
+    warn.mockRestore();
+    debug.mockRestore();
+  });
+});
