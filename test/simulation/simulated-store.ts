@@ -41,9 +41,11 @@ export class SimulatedStore implements LockStore {
     const what = `release ${request.ownerToken} ${request.next?.ownerToken ?? (request.grantOwn ? 'own' : '')}`;
     return this.connection
       .ask(what, () => this.world.server.release(request))
-      .then((answer) =>
-        answer.outcome === 'lost' ? { outcome: 'lost', resent: this.connection.epoch !== epoch } : answer,
-      );
+      .then((answer) => {
+        if (answer.outcome === 'lost') return { outcome: 'lost', resent: this.connection.epoch !== epoch };
+        // As in the Redis store, whose answer has no room for it.
+        return answer.outcome === 'granted' ? { ...answer, waiting: 0 } : answer;
+      });
   }
 
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {

@@ -1,0 +1,50 @@
+import type { AcquireRequest, ReleaseRequest, RenewRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
+import type { Random } from '../simulation/random.js';
+
+/** One thing that happens to a key. */
+export type Command =
+  | { readonly type: 'acquire'; readonly request: AcquireRequest }
+  | { readonly type: 'release'; readonly request: ReleaseRequest }
+  | { readonly type: 'renew'; readonly request: RenewRequest }
+  /** Whoever else writes the key; undefined deletes it, as the end of a lease does. */
+  | { readonly type: 'overwrite'; readonly owner: string | undefined; readonly ttlMs?: number };
+
+/** Leases differ by more than a slow machine could blur. */
+const TTLS_MS = [20_000, 40_000, 60_000];
+const BLOCKS = [1, 1, 3, 64];
+const TOKENS_A_PROCESS = 3;
+/** `<22 characters>:<digits>` is ours, these are not. */
+const FOREIGN = ['x', 'somebody:1', `${'p'.repeat(23)}:1`, `${'p'.repeat(22)}:one`];
+
+/** Commands of one key, several at a time where they leave together. */
+export type Sequence = readonly (readonly Command[])[];
+
+/** What two or three processes might send, and their networks repeat, in any order. */
+export function sequenceOf(random: Random, key: string, processes: readonly string[]): Sequence {
+  const few = processes.toSorted(() => random.next() - 0.5).slice(0, random.int(2, 3));
+  return Array.from({ length: random.int(4, 10) }, () => {
+    const together = Array.from({ length: random.chance(0.75) ? 1 : random.int(2, 3) }, () =>
+      commandOf(random, key, few),
+    );
+    // Somebody else's command comes over another connection: it leaves alone, or the order would not be known.
+    const alone = together.find(({ type }) => type === 'overwrite');
+    return alone === undefined ? together : [alone];
+  });
+}
+
+function commandOf(random: Random, key: string, processes: readonly string[]): Command {
+  const process = random.pick(processes);
+  const token = (): string => `${process}:${random.int(1, TOKENS_A_PROCESS)}`;
+  const ttlMs = random.pick(TTLS_MS);
+  const block = random.pick(BLOCKS);
+  const ownerToken = token();
+  const dice = random.next();
+  if (dice < 0.5) return { type: 'acquire', request: { key, ownerToken, ttlMs, wait: random.chance(0.75), block } };
+  if (dice < 0.62) return { type: 'release', request: { key, ownerToken } };
+  if (dice < 0.76)
+    return { type: 'release', request: { key, ownerToken, next: { ownerToken: token(), ttlMs, block } } };
+  if (dice < 0.84) return { type: 'release', request: { key, ownerToken, grantOwn: { ttlMs, block } } };
+  if (dice < 0.92) return { type: 'renew', request: { key, ownerToken, ttlMs } };
+  if (dice < 0.97) return { type: 'overwrite', owner: undefined };
+  return { type: 'overwrite', owner: random.pick(FOREIGN), ...(random.chance(0.5) ? { ttlMs } : {}) };
+}

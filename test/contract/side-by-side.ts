@@ -1,0 +1,155 @@
+import type { Redis } from 'ioredis';
+
+import type { LockMessage, LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
+import { LockTable, type TableWorld } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
+import { QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
+import type { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
+import type { Command, Sequence } from './command-sequence.js';
+
+/** Times that differ by less are the same: the commands are applied one after the other. */
+const TOLERANCE_MS = 1_000;
+/** A sequence that took longer proves nothing: an offer may have ended on one side only. */
+const MOST_MS = TOLERANCE_MS - 300;
+
+/** The Redis side, and who listens there. */
+export interface RedisSide {
+  readonly store: LockStore;
+  readonly client: Redis;
+  readonly keys: RedisKeys;
+  readonly listening: ReadonlySet<string>;
+}
+
+/** What became of a sequence. */
+export interface Comparison {
+  /** False when the machine was too slow to tell. */
+  readonly counts: boolean;
+  readonly difference?: string;
+  /** Messages that the model sent, to be compared when those of Redis have arrived. */
+  readonly messages: readonly LockMessage[];
+}
+
+/** Whatever a command answers. */
+interface Answer {
+  readonly outcome?: string;
+  readonly fencingToken?: number;
+  readonly remainingMs?: number;
+  readonly waiting?: number;
+  readonly renewed?: unknown;
+}
+
+/** Sends the commands of one key to a lock table and to Redis, and compares after every step. */
+export class SideBySide {
+  private readonly messages: LockMessage[] = [];
+  private readonly table: LockTable;
+  /** The first number that each side has not issued yet. */
+  private readonly unused = { table: 0, redis: 0 };
+
+  constructor(
+    private readonly redis: RedisSide,
+    private readonly key: string,
+    makeTable: (world: TableWorld) => LockTable = (world) => new LockTable(world),
+  ) {
+    this.table = makeTable({
+      now: () => performance.timeOrigin + performance.now(),
+      publish: (processId, message) => {
+        if (!redis.listening.has(processId)) return 0;
+        this.messages.push(message);
+        return 1;
+      },
+    });
+  }
+
+  async run(sequence: Sequence): Promise<Comparison> {
+    const startedAt = performance.now();
+    let difference: string | undefined;
+    for (const [i, commands] of sequence.entries()) {
+      difference = await this.step(commands);
+      if (difference === undefined) continue;
+      difference = `${difference} after step ${i} of ${JSON.stringify(sequence, null, 1)}`;
+      break;
+    }
+    const counts = performance.now() - startedAt < MOST_MS;
+    return { counts, messages: this.messages, ...(counts && difference !== undefined ? { difference } : {}) };
+  }
+
+  private async step(commands: readonly Command[]): Promise<string | undefined> {
+    const answers = commands.map((command) => this.toRedis(command));
+    const expected = commands.map((command) => this.toTable(command));
+    for (const [i, answer] of (await Promise.all(answers)).entries()) {
+      const difference = this.compareAnswers(commands[i], expected[i], answer);
+      if (difference !== undefined) return difference;
+    }
+    return this.compareKeys();
+  }
+
+  private toTable(command: Command): Answer {
+    if (command.type === 'acquire') return this.table.acquire(command.request);
+    if (command.type === 'release') return this.table.release(command.request);
+    if (command.type === 'renew') return { renewed: this.table.renew(command.request) };
+    this.table.overwrite(this.key, command.owner, command.ttlMs);
+    return {};
+  }
+
+  private async toRedis(command: Command): Promise<Answer> {
+    const { store, client, keys } = this.redis;
+    if (command.type === 'acquire') return store.acquire(command.request);
+    if (command.type === 'release') return store.release(command.request);
+    if (command.type === 'renew') return { renewed: (await store.renew([command.request]))[0] };
+    const { owner, ttlMs } = command;
+    const name = keys.lock(this.key);
+    if (owner === undefined) await client.del(name);
+    else if (ttlMs === undefined) await client.set(name, owner);
+    else await client.set(name, owner, 'PX', ttlMs);
+    return {};
+  }
+
+  private compareAnswers(command: Command, expected: Answer, actual: Answer): string | undefined {
+    const told = `${JSON.stringify(command)}: the table answers ${JSON.stringify(expected)}, Redis ${JSON.stringify(actual)}`;
+    if (command.type === 'overwrite') return undefined;
+    const { fencingToken: tableNumber, remainingMs: tableLeft, waiting, ...rest } = expected;
+    const { fencingToken: redisNumber, remainingMs: redisLeft, waiting: redisWaiting, ...redisRest } = actual;
+    if (JSON.stringify(sorted(rest)) !== JSON.stringify(sorted(redisRest))) return told;
+    if (command.type === 'acquire' && waiting !== redisWaiting) return told;
+    if (!sameTime(tableLeft ?? 0, redisLeft ?? 0)) return told;
+    if (tableNumber === undefined || redisNumber === undefined) return tableNumber === redisNumber ? undefined : told;
+    return this.compareNumbers(command, tableNumber, redisNumber) ? undefined : `${told}, a number that is not new`;
+  }
+
+  /** Which numbers they are is each side's own business; they are new on both. */
+  private compareNumbers(command: Command, table: number, redis: number): boolean {
+    const { unused } = this;
+    const fresh = table >= unused.table && redis >= unused.redis && Number.isSafeInteger(redis);
+    const block = blockOf(command);
+    unused.table = table + block;
+    unused.redis = redis + block;
+    return fresh;
+  }
+
+  private async compareKeys(): Promise<string | undefined> {
+    const { client, keys } = this.redis;
+    const lock = keys.lock(this.key);
+    const queue = keys.queue(lock);
+    const replies = await client.pipeline().get(lock).pttl(lock).zrange(queue, '0', '-1').pttl(queue).exec();
+    const [owner, leftMs, queued, queueLeftMs] = (replies ?? []).map(([, reply]) => reply);
+    const expected = { owner: this.table.owner(this.key) ?? null, queued: this.table.queued(this.key) };
+    if (JSON.stringify({ owner, queued }) !== JSON.stringify(expected)) {
+      return `the table has ${JSON.stringify(expected)}, Redis ${JSON.stringify({ owner, queued })}`;
+    }
+    const expectedMs = expected.owner === null ? -2 : this.table.leftMs(this.key);
+    if (!sameTime(expectedMs, Number(leftMs)))
+      return `the lock ends in ${expectedMs} ms, in Redis in ${String(leftMs)}`;
+    const endless = expected.queued.length > 0 && (Number(queueLeftMs) <= 0 || Number(queueLeftMs) > QUEUE_TTL_MS);
+    return endless ? `the queue ends in ${String(queueLeftMs)} ms` : undefined;
+  }
+}
+
+const sorted = (answer: object): unknown => Object.entries(answer).sort(([a], [b]) => (a < b ? -1 : 1));
+
+/** Negative ones are words, not times. */
+const sameTime = (a: number, b: number): boolean => (a < 0 || b < 0 ? a === b : Math.abs(a - b) < TOLERANCE_MS);
+
+function blockOf(command: Command): number {
+  if (command.type === 'acquire') return command.request.block;
+  if (command.type !== 'release') return 0;
+  return (command.request.next ?? command.request.grantOwn)?.block ?? 0;
+}
