@@ -9,7 +9,7 @@ export interface LuaScript {
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: 'b4246fd33c3d3e459b26cdb7a951e42b0d78b9b7',
+  sha1: '996eadf3b0d46dd10534c87f415ec6a9d550de16',
   lua: `local fence = KEYS[1]
 local unused, saved
 local function fencingTokens(count)
@@ -29,22 +29,26 @@ local function saveFence()
 end
 local function take(lock, queue, token, ttlMs, block)
   if redis.call('EXISTS', queue) == 0 and redis.call('SET', lock, token, 'NX', 'PX', ttlMs) then
-    return 1, fencingTokens(tonumber(block))
+    return fencingTokens(tonumber(block))
   end
 end
 local function free(lock, queue, token)
   if redis.call('EXISTS', queue) == 0 and redis.call('GET', lock) == token then
     redis.call('DEL', lock)
-    return 4, 0
+    return true
   end
 end
+local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$'
 if #KEYS == 3 then
-  local command, code, x = ARGV[1]
-  if command == 'a' then code, x = take(KEYS[2], KEYS[3], ARGV[2], ARGV[4], ARGV[5])
-  elseif command == 'd' then code, x = free(KEYS[2], KEYS[3], ARGV[2]) end
-  if code then
-    saveFence()
-    return {code, x, 0}
+  local command, token, ttlMs, block = string.match(ARGV[1], WORDS)
+  if command == 'd' then
+    if free(KEYS[2], KEYS[3], token) then return 0 end
+  elseif command == 'a' or command == 'w' then
+    local fencingToken = take(KEYS[2], KEYS[3], token, ttlMs, block)
+    if fencingToken then
+      saveFence()
+      return fencingToken
+    end
   end
 end
 local claimMs = 1750
@@ -87,9 +91,9 @@ local function offerToHead(lock, queue, token)
     head = headOf(queue)
   end
 end
-local function acquire(lock, queue, token, wait, ttlMs, block)
-  local taken, fencingToken = take(lock, queue, token, ttlMs, block)
-  if taken then return taken, fencingToken, 0 end
+local function acquire(lock, queue, token, ttlMs, block, _, command)
+  local fencingToken = take(lock, queue, token, ttlMs, block)
+  if fencingToken then return 1, fencingToken, 0 end
   local owner = redis.call('GET', lock)
   if owner == token then
     raiseExpiry(lock, ttlMs)
@@ -103,22 +107,22 @@ local function acquire(lock, queue, token, wait, ttlMs, block)
     return granted(queue, block)
   end
   local foreign = processOf(owner) and 0 or 1
-  if wait == '0' then return 3, redis.call('PTTL', lock), foreign end
+  if command == 'a' then return 3, redis.call('PTTL', lock), foreign end
   append(queue, token)
   redis.call('PEXPIRE', queue, queueMs)
   if foreign == 0 then tell(owner, 'c', lock) end
   return 2, redis.call('PTTL', lock), foreign
 end
 local function release(lock, queue, token, next, ttlMs, block)
-  local freed = not next and free(lock, queue, token)
-  if freed then return freed, 0, 0 end
+  if next == '' and free(lock, queue, token) then return 4, 0, 0 end
+  local requeue = next ~= '' and next ~= '-'
   redis.call('ZREM', queue, token)
   if redis.call('GET', lock) ~= token then return 6, 0, 0 end
-  if next and next ~= '' then
+  if requeue then
     append(queue, next)
     redis.call('PEXPIRE', queue, queueMs)
   end
-  local own = next == '' and processOf(token)
+  local own = next == '-' and processOf(token)
   local head = headOf(queue)
   while head do
     if head == next or (own and processOf(head) == own) then
@@ -127,7 +131,7 @@ local function release(lock, queue, token, next, ttlMs, block)
       return 8, fencingTokens(tonumber(block)), head
     end
     if offer(lock, queue, head) then
-      if next and next ~= '' then return 2, claimMs, 0 end
+      if requeue then return 2, claimMs, 0 end
       return 5, 0, 0
     end
     head = headOf(queue)
@@ -140,23 +144,14 @@ local function renew(lock, queue, token, ttlMs)
   raiseExpiry(lock, ttlMs)
   return 7, redis.call('ZCARD', queue), 0
 end
-local at = 1
-local function words(count)
-  at = at + count
-  return unpack(ARGV, at - count, at - 1)
-end
+local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local replies = {}
-for i = 2, #KEYS, 2 do
-  local command = words(1)
-  local run, count
-  if command == 'a' then run, count = acquire, 4
-  elseif command == 'd' then run, count = release, 1
-  elseif command == 'r' then run, count = release, 4
-  else run, count = renew, 2 end
-  local ok, code, x, y = pcall(run, KEYS[i], KEYS[i + 1], words(count))
+for i = 1, #ARGV do
+  local command, token, x1, x2, x3 = string.match(ARGV[i], WORDS)
+  local ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, command)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
-  local n = #replies
-  replies[n + 1], replies[n + 2], replies[n + 3] = code, x, y
+  local n = 3 * i - 2
+  replies[n], replies[n + 1], replies[n + 2] = code, x, y
 end
 saveFence()
 return replies`,

@@ -7,13 +7,15 @@
   @key  fence: string       first unused fencing token, one for all locks of a prefix; never expires
   @key  lock...: string     owner token of the holder, or whatever a foreign client wrote; expires with the lease
   @key  queue...: zset      waiting owner tokens, in the order of their scores; expires a while after the last question
-  @arg  command...: string  for each pair of lock and queue one of
-          a <ownerToken> <wait: 0|1> <ttlMs> <block>      acquire
-          d <ownerToken>                                  release, nobody waits here (also: leave, undo)
-          r <ownerToken> <next> <ttlMs> <block>           release, `next` of this process wants it again;
-                                                          next = '': any head of this process is granted at once
-          n <ownerToken> <ttlMs>                          renew
-  @returns [code, x, y] for each command, in one flat list
+  @arg  command...: string  one for each pair of lock and queue, its words divided by single spaces:
+          a <ownerToken> <ttlMs> <block>            acquire, or be told that somebody else has it
+          w <ownerToken> <ttlMs> <block>            acquire, or wait in the queue
+          d <ownerToken>                            release, nobody waits here (also: leave, undo)
+          r <ownerToken> <next> <ttlMs> <block>     release; `next` of this process wants it again, `-` stands for any
+                                                    head of the queue that is of this process: it is granted at once
+          n <ownerToken> <ttlMs>                    renew
+  @returns [code, x, y] for each command, in one flat list; a lone command whose case is the common one answers with a number:
+           the fencing token of a lock that was free, 0 for a release that nobody waited for
 
   1, n, w   granted: n is the first of `block` fencing tokens, w processes wait
   2, ms, f  queued: the lease in front ends in ms (-1: unknown); f = 1: its holder is foreign
@@ -29,14 +31,19 @@ local fence = KEYS[1]
 --@include lib/fencing.lua
 --@include lib/common-case.lua
 
+local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$'
+
 -- A command that comes alone is not worth making all the functions below.
 if #KEYS == 3 then
-  local command, code, x = ARGV[1]
-  if command == 'a' then code, x = take(KEYS[2], KEYS[3], ARGV[2], ARGV[4], ARGV[5])
-  elseif command == 'd' then code, x = free(KEYS[2], KEYS[3], ARGV[2]) end
-  if code then
-    saveFence()
-    return {code, x, 0}
+  local command, token, ttlMs, block = string.match(ARGV[1], WORDS)
+  if command == 'd' then
+    if free(KEYS[2], KEYS[3], token) then return 0 end
+  elseif command == 'a' or command == 'w' then
+    local fencingToken = take(KEYS[2], KEYS[3], token, ttlMs, block)
+    if fencingToken then
+      saveFence()
+      return fencingToken
+    end
   end
 end
 
@@ -46,25 +53,15 @@ end
 --@include lib/release.lua
 --@include lib/renew.lua
 
-local at = 1
-local function words(count)
-  at = at + count
-  return unpack(ARGV, at - count, at - 1)
-end
-
+local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local replies = {}
-for i = 2, #KEYS, 2 do
-  local command = words(1)
-  local run, count
-  if command == 'a' then run, count = acquire, 4
-  elseif command == 'd' then run, count = release, 1
-  elseif command == 'r' then run, count = release, 4
-  else run, count = renew, 2 end
+for i = 1, #ARGV do
+  local command, token, x1, x2, x3 = string.match(ARGV[i], WORDS)
   -- One refused command (a key of another type, a full server) must not fail those beside it.
-  local ok, code, x, y = pcall(run, KEYS[i], KEYS[i + 1], words(count))
+  local ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, command)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
-  local n = #replies
-  replies[n + 1], replies[n + 2], replies[n + 3] = code, x, y
+  local n = 3 * i - 2
+  replies[n], replies[n + 1], replies[n + 2] = code, x, y
 end
 saveFence()
 return replies

@@ -21,9 +21,12 @@ export abstract class Command {
   constructor(
     readonly lockKey: string,
     readonly queueKey: string,
-    readonly words: readonly (string | number)[],
+    /** As the script reads it; see `lock.lua`. */
+    readonly text: string,
   ) {}
 
+  /** The script answered with a number alone. */
+  abstract commonCase(x: number): void;
   abstract answered(code: number, x: ReplyWord, y: ReplyWord): void;
   abstract failed(error: Error): void;
 }
@@ -50,6 +53,8 @@ class Call extends Timed {
  */
 export class CommandBatch {
   private commands: Command[] = [];
+  /** Calls without an answer, those that were given up among them. */
+  private inFlight = 0;
   private answeredAt = -Infinity;
   private readonly flush = (): void => this.sendAll();
 
@@ -61,6 +66,8 @@ export class CommandBatch {
   ) {}
 
   add(command: Command): void {
+    // Nothing is on its way, so nobody is likely to be woken together with this caller.
+    if (this.inFlight === 0 && this.commands.length === 0) return this.start([command]);
     // After all promises of this tick, so that callers woken by one answer leave together.
     if (this.commands.push(command) === 1) process.nextTick(this.flush);
   }
@@ -108,29 +115,32 @@ export class CommandBatch {
 
   private send(call: Call, withText = false): void {
     const keys: string[] = [this.fenceKey];
-    const words: (string | number)[] = [];
-    for (const command of call.commands) {
-      keys.push(command.lockKey, command.queueKey);
-      for (const word of command.words) words.push(word);
+    const texts: string[] = [];
+    for (const { lockKey, queueKey, text } of call.commands) {
+      keys.push(lockKey, queueKey);
+      texts.push(text);
     }
-    this.evaluate(keys, words, withText).then(
-      (replies) => this.answered(call, replies as ReplyWord[]),
+    this.inFlight += 1;
+    this.evaluate(keys, texts, withText).then(
+      (replies) => this.answered(call, replies as number | ReplyWord[]),
       (error: unknown) => this.failed(call, error),
     );
   }
 
-  private evaluate(keys: readonly string[], words: readonly ReplyWord[], withText = false): Promise<unknown> {
+  private evaluate(keys: readonly string[], texts: readonly string[], withText = false): Promise<unknown> {
     const { client } = this.connection;
     return withText
-      ? client.eval(lockScript.lua, keys.length, ...keys, ...words)
-      : client.evalsha(lockScript.sha1, keys.length, ...keys, ...words);
+      ? client.eval(lockScript.lua, keys.length, ...keys, ...texts)
+      : client.evalsha(lockScript.sha1, keys.length, ...keys, ...texts);
   }
 
-  private answered(call: Call, replies: readonly ReplyWord[]): void {
+  private answered(call: Call, replies: number | readonly ReplyWord[]): void {
+    this.inFlight -= 1;
     this.answeredAt = this.clock.now();
     if (call.settled) return;
     this.settle(call);
     const { commands } = call;
+    if (typeof replies === 'number') return commands[0].commonCase(replies);
     for (let i = 0, at = 0; i < commands.length; i += 1, at += REPLY_WORDS) {
       const code = replies[at] as number;
       if (code === REFUSED) commands[i].failed(answerError(String(replies[at + 1])));
@@ -139,6 +149,7 @@ export class CommandBatch {
   }
 
   private failed(call: Call, error: unknown): void {
+    this.inFlight -= 1;
     if (call.settled) return;
     if (isUnknownScript(error)) return this.send(call, true);
     // The server checks the rights for all keys of a call at once: one forbidden key must not fail the others.

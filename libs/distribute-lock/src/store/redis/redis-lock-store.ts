@@ -74,19 +74,21 @@ export class RedisLockStore implements LockStore {
 
   acquire({ key, ownerToken, wait, ttlMs, block }: AcquireRequest): Promise<AcquireAnswer> {
     const lockKey = this.keys.lock(key);
-    const words = ['a', ownerToken, wait ? 1 : 0, ttlMs, block];
+    const text = `${wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block}`;
     return new Promise((resolve, reject) =>
-      this.commands.add(new AcquireCommand(lockKey, this.keys.queue(lockKey), words, resolve, reject)),
+      this.commands.add(new AcquireCommand(lockKey, this.keys.queue(lockKey), text, resolve, reject)),
     );
   }
 
   release({ key, ownerToken, next, grantOwn }: ReleaseRequest): Promise<ReleaseAnswer> {
     const lockKey = this.keys.lock(key);
     const again = next ?? grantOwn;
-    const words =
-      again === undefined ? ['d', ownerToken] : ['r', ownerToken, next?.ownerToken ?? '', again.ttlMs, again.block];
+    const text =
+      again === undefined
+        ? `d ${ownerToken}`
+        : `r ${ownerToken} ${next?.ownerToken ?? '-'} ${again.ttlMs} ${again.block}`;
     return new Promise((resolve, reject) =>
-      this.commands.add(new ReleaseCommand(lockKey, this.keys.queue(lockKey), words, resolve, reject, this.connection)),
+      this.commands.add(new ReleaseCommand(lockKey, this.keys.queue(lockKey), text, resolve, reject, this.connection)),
     );
   }
 
@@ -102,9 +104,9 @@ export class RedisLockStore implements LockStore {
 
   private renewOne({ key, ownerToken, ttlMs }: RenewRequest): Promise<RenewAnswer> {
     const lockKey = this.keys.lock(key);
-    const words = ['n', ownerToken, ttlMs];
+    const text = `n ${ownerToken} ${ttlMs}`;
     return new Promise((resolve) =>
-      this.commands.add(new RenewCommand(lockKey, this.keys.queue(lockKey), words, resolve, resolve)),
+      this.commands.add(new RenewCommand(lockKey, this.keys.queue(lockKey), text, resolve, resolve)),
     );
   }
 }

@@ -14,15 +14,19 @@ abstract class Asked<T> extends Command {
   constructor(
     lockKey: string,
     queueKey: string,
-    words: readonly (string | number)[],
+    text: string,
     protected readonly resolve: (answer: T) => void,
     readonly failed: (error: Error) => void,
   ) {
-    super(lockKey, queueKey, words);
+    super(lockKey, queueKey, text);
   }
 }
 
 export class AcquireCommand extends Asked<AcquireAnswer> {
+  commonCase(fencingToken: number): void {
+    this.resolve({ outcome: 'granted', fencingToken, waiting: 0 });
+  }
+
   answered(code: number, x: ReplyWord, y: ReplyWord): void {
     if (code === GRANTED) this.resolve({ outcome: 'granted', fencingToken: x as number, waiting: y as number });
     else this.resolve({ outcome: code === QUEUED ? 'queued' : 'busy', remainingMs: x as number, foreign: y === 1 });
@@ -36,13 +40,17 @@ export class ReleaseCommand extends Asked<ReleaseAnswer> {
   constructor(
     lockKey: string,
     queueKey: string,
-    words: readonly (string | number)[],
+    text: string,
     resolve: (answer: ReleaseAnswer) => void,
     reject: (error: Error) => void,
     private readonly connection: RedisConnection,
   ) {
-    super(lockKey, queueKey, words, resolve, reject);
+    super(lockKey, queueKey, text, resolve, reject);
     this.epoch = connection.epoch;
+  }
+
+  commonCase(): void {
+    this.resolve({ outcome: 'free' });
   }
 
   answered(code: number, x: ReplyWord, y: ReplyWord): void {
@@ -56,6 +64,10 @@ export class ReleaseCommand extends Asked<ReleaseAnswer> {
 }
 
 export class RenewCommand extends Asked<RenewAnswer> {
+  commonCase(): void {
+    throw new Error('A renewal has no short answer.');
+  }
+
   answered(code: number, x: ReplyWord): void {
     this.resolve(code === LOST ? 'lost' : (x as number));
   }

@@ -12,9 +12,9 @@ local function offerToHead(lock, queue, token)
   end
 end
 
-local function acquire(lock, queue, token, wait, ttlMs, block)
-  local taken, fencingToken = take(lock, queue, token, ttlMs, block)
-  if taken then return taken, fencingToken, 0 end
+local function acquire(lock, queue, token, ttlMs, block, _, command)
+  local fencingToken = take(lock, queue, token, ttlMs, block)
+  if fencingToken then return 1, fencingToken, 0 end
   local owner = redis.call('GET', lock)
   if owner == token then
     raiseExpiry(lock, ttlMs)
@@ -28,7 +28,7 @@ local function acquire(lock, queue, token, wait, ttlMs, block)
     return granted(queue, block)
   end
   local foreign = processOf(owner) and 0 or 1
-  if wait == '0' then return 3, redis.call('PTTL', lock), foreign end
+  if command == 'a' then return 3, redis.call('PTTL', lock), foreign end
   append(queue, token)
   redis.call('PEXPIRE', queue, queueMs)
   if foreign == 0 then tell(owner, 'c', lock) end

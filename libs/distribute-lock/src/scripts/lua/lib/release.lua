@@ -1,16 +1,16 @@
 -- Also leaves the queue and undoes an attempt. `next` is the token under which this process wants the lock again;
--- '' grants it to whichever token of this process heads the queue.
+-- '-' grants it to whichever token of this process heads the queue, '' is a process that wants no more.
 local function release(lock, queue, token, next, ttlMs, block)
-  local freed = not next and free(lock, queue, token)
-  if freed then return freed, 0, 0 end
+  if next == '' and free(lock, queue, token) then return 4, 0, 0 end
+  local requeue = next ~= '' and next ~= '-'
   -- The first write: a server that is full does not refuse it, nor what follows.
   redis.call('ZREM', queue, token)
   if redis.call('GET', lock) ~= token then return 6, 0, 0 end
-  if next and next ~= '' then
+  if requeue then
     append(queue, next)
     redis.call('PEXPIRE', queue, queueMs)
   end
-  local own = next == '' and processOf(token)
+  local own = next == '-' and processOf(token)
   local head = headOf(queue)
   while head do
     if head == next or (own and processOf(head) == own) then
@@ -19,7 +19,7 @@ local function release(lock, queue, token, next, ttlMs, block)
       return 8, fencingTokens(tonumber(block)), head
     end
     if offer(lock, queue, head) then
-      if next and next ~= '' then return 2, claimMs, 0 end
+      if requeue then return 2, claimMs, 0 end
       return 5, 0, 0
     end
     head = headOf(queue)
