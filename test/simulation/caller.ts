@@ -1,4 +1,5 @@
 import { isLockError } from '../../libs/distribute-lock/src/errors/is-lock-error.js';
+import { validUntil } from '../../libs/distribute-lock/src/lease/grant.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import type { Hold } from './ledger.js';
 import { isCalm, type CallerPlan } from './plan.js';
@@ -33,7 +34,13 @@ export class Caller {
       (lease) => this.granted(question, lease),
       (error: unknown) => this.refused(question, error, abort?.signal.aborted === true),
     );
-    if (abort !== undefined) process.after(abortAfterMs!, () => abort.abort());
+    if (abort === undefined || abortAfterMs === undefined) return;
+    process.after(abortAfterMs, () => {
+      abort.abort();
+      process.nextTurn(() => {
+        if (world.questions.isOpen(question)) world.fail('an aborted caller was not rejected at once', label);
+      });
+    });
   }
 
   private granted(question: Question, lease: LeaseHandle): void {
@@ -41,7 +48,8 @@ export class Caller {
     world.note(`${question.label} holds ${question.key}, ${lease.grant.ownerToken} #${lease.fencingToken}`, process);
     world.questions.answered(question);
     const hold = world.ledger.started(question, lease);
-    if (plan.extend !== undefined) process.after(plan.extend.afterMs, () => this.extend(hold));
+    const { extend } = plan;
+    if (extend !== undefined) process.after(extend.afterMs, () => this.extend(hold, extend.ttlMs));
     const end = (): void => this.release(hold);
     if (plan.holdMs === 0) process.nextTurn(end);
     else process.after(plan.holdMs, end);
@@ -63,13 +71,18 @@ export class Caller {
     this.goOn();
   }
 
-  private extend(hold: Hold): void {
+  private extend(hold: Hold, ttlMs: number): void {
     const { world, process } = this;
     const { label, key, options } = hold.question;
     if (hold.released) return;
     const question = world.questions.ask(process, `${label} extend`, key, 0, options);
-    hold.lease.extend(this.plan.extend!.ttlMs).then(
-      () => world.questions.answered(question),
+    const askedAt = process.now();
+    hold.lease.extend(ttlMs).then(
+      () => {
+        world.questions.answered(question);
+        const proven = validUntil(askedAt, ttlMs) - process.now();
+        if (hold.lease.remainingMs() < proven - 1e-3) world.fail('an extension did not lengthen the lease', label);
+      },
       (error: unknown) => {
         world.questions.answered(question);
         const shutDown = isLockError(error, 'LOCK_SHUTDOWN') && process.draining;
@@ -85,7 +98,7 @@ export class Caller {
     world.note(`${label} releases ${key}`, process);
     if (options.minHoldMs > 0 && hold.lease.isHeld()) {
       const rest = hold.lease.startedAt + options.minHoldMs - process.now();
-      world.questions.keptUntil(key, world.timeline.now + process.realMs(rest) + 1);
+      world.questions.keptUntil(key, world.timeline.now + process.realMs(rest));
     }
     hold.released = true;
     const question = world.questions.ask(process, `${label} release`, key, RELEASE_MS, options);

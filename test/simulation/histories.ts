@@ -5,7 +5,7 @@ import { PlanArbitrary } from './plan-arbitrary.js';
 import type { Plan } from './plan.js';
 import type { MakeTable } from './simulated-server.js';
 
-/** After so many histories the real event loop has its turn: it tells of rejections that nobody handled. */
+/** After so many histories the real event loop has its turn: a rejection that nobody handled fails the test then. */
 const HISTORIES_A_TURN = 100;
 
 /** What came of many histories. */
@@ -57,12 +57,18 @@ export async function traceOf(plan: Plan): Promise<string[]> {
   return trace;
 }
 
+/** One caller and one fault a line. */
+export function printed({ callers, faults, ...rest }: Plan): string {
+  const lines = [...callers, ...faults].map((item) => JSON.stringify(item));
+  return [JSON.stringify(rest), ...lines].join('\n');
+}
+
 /** Everything that somebody needs who has to find out why. */
 export async function reportOf({ rule, seed, reduced }: NonNullable<Outcome['broken']>): Promise<string> {
   return [
     `Broken: ${rule}`,
     `SIM_SEED=${seed} repeats the whole history. Reduced to what breaks the rule:`,
-    JSON.stringify(reduced, null, 1),
+    printed(reduced),
     ...(await traceOf(reduced)),
   ].join('\n');
 }

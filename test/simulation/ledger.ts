@@ -60,6 +60,9 @@ export class Ledger {
     this.holds.add(hold);
     this.byLabel.set(question.label, hold);
     if (!lease.isHeld()) this.world.fail('a lease was handed out that is not valid', question.label);
+    if (isCalm(this.world.plan) && this.world.questions.isKept(lease.key)) {
+      this.world.fail('a lock was given away before its minHold', question.label);
+    }
     this.checkNumber(hold);
     this.checkOrder(hold);
     this.checkQuantum(hold);
@@ -103,6 +106,8 @@ export class Ledger {
       const end = forgotten + process.realMs(lease.grant.ttlMs) + ROUNDING_MS;
       if (left === undefined && world.timeline.now > end)
         world.fail('a holder was never told of lost data', ownerToken);
+      // Sent again, its question may have brought it the lock once more.
+      if (left !== undefined) held.add(lease.key);
       return;
     }
     if (held.has(lease.key)) world.fail('two valid holds', `${hold.question.label} of ${lease.key}`);

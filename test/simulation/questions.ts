@@ -10,6 +10,8 @@ const DRIFT = 1.01;
 /** Behind a lost message: a heartbeat with its jitter, and a question. */
 const HEARTBEAT_MS = 1_500;
 const CLAIM_MS = 1_750;
+/** A timer may be so late. */
+const KEPT_MS = 1;
 
 /** Something asked of the core that must be answered. */
 export interface Question {
@@ -56,9 +58,17 @@ export class Questions {
     this.open.delete(question);
   }
 
+  isOpen(question: Question): boolean {
+    return this.open.has(question);
+  }
+
   /** The lock stays taken until then, though nobody holds it. */
   keptUntil(key: string, at: number): void {
-    this.minHolds.set(key, Math.max(at, this.minHolds.get(key) ?? 0));
+    this.minHolds.set(key, Math.max(at + KEPT_MS, this.minHolds.get(key) ?? 0));
+  }
+
+  isKept(key: string): boolean {
+    return this.world.timeline.now < (this.minHolds.get(key) ?? 0) - KEPT_MS;
   }
 
   check(): void {

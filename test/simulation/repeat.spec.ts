@@ -1,4 +1,4 @@
-import { traceOf } from './histories.js';
+import { printed, traceOf } from './histories.js';
 import { planOf } from './plan-of-seed.js';
 
 /** `SIM_SEED=n` shows the history of that number. */
@@ -8,7 +8,7 @@ describe('A simulated history', () => {
   it('is the same whenever it is repeated', async () => {
     const plan = planOf(Number(SEED ?? 4_711));
     const trace = await traceOf(plan);
-    if (SEED !== undefined) process.stdout.write(`${JSON.stringify(plan, null, 1)}\n${trace.join('\n')}\n`);
+    if (SEED !== undefined) process.stdout.write(`${printed(plan)}\n${trace.join('\n')}\n`);
 
     expect(trace.length).toBeGreaterThan(1);
     expect(await traceOf(planOf(plan.seed))).toEqual(trace);

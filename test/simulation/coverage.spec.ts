@@ -1,0 +1,41 @@
+import { traceOf } from './histories.js';
+import { planOf } from './plan-of-seed.js';
+
+const HISTORIES = 1_000;
+
+/** What must be seen so often, or the rules would hold for want of anything that could break them. */
+const SIGHTS: readonly (readonly [what: string, sight: RegExp, least: number])[] = [
+  ['leases', / holds /, 5_000],
+  ['losses that were told', / told .* of its loss/, 200],
+  ['offers claimed', / message .*"granted"/, 1_000],
+  ['holders that hear of waiters', / message .*"contended"/, 1_000],
+  ['messages lost', / message lost /, 200],
+  ['releases that queue the next attempt', / release \S+ p\S+ .*"queued"/, 100],
+  ['releases that grant to the same process', / release .*"granted"/, 100],
+  ['releases of a lock that was lost', / release .*"lost"/, 500],
+  ['renewals', / renew /, 1_000],
+  ['renewals of a lost lease', / renew .*"lost"/, 10],
+  ['foreign holders', /"foreign":true/, 100],
+  ['waits that timed out', / refused: LockWaitTimeoutError/, 100],
+  ['waits that were aborted', / refused: LockAbortedError/, 50],
+  ['callers that did not wait', / refused: LockContendedError/, 500],
+  ['stores that were not available', / refused: LockUnavailableError/, 10],
+  ['shutdowns in time', / closed/, 50],
+  ['crashes', / crash for /, 50],
+  ['stops', / stop for /, 100],
+  ['broken connections', / break for /, 100],
+  ['data lost', / (overwrite|delete|flush) for /, 100],
+];
+
+describe('The simulated histories', () => {
+  let lines: string[];
+
+  beforeAll(async () => {
+    lines = [];
+    for (let seed = 1; seed <= HISTORIES; seed += 1) lines.push(...(await traceOf(planOf(seed))));
+  });
+
+  it.each(SIGHTS)('show %s', (_, sight, least) => {
+    expect(lines.filter((line) => sight.test(line)).length).toBeGreaterThanOrEqual(least);
+  });
+});
