@@ -2,16 +2,19 @@
  * `npm run bench [-- --quick] [-- --only <workload>]`: measures this library against the bare commands and against its
  * peers. The full run writes docs/benchmarks.md. Ends with 1 when two held one lock at once, or an update was lost.
  */
+import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
+import { document } from './measuring/document.mjs';
+import { behind, section } from './measuring/report.mjs';
 import { full, quick } from './measuring/settings.mjs';
-import { section } from './measuring/report.mjs';
 import { WORKLOADS } from './workloads/index.mjs';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean' }, only: { type: 'string', multiple: true } } });
 const settings = values.quick ? quick : full;
 
 const startedAt = performance.now();
+const seconds = () => Math.round((performance.now() - startedAt) / 1_000);
 const results = [];
 for (const name of values.only ?? WORKLOADS) {
   const { measure } = await import(`./workloads/${name}.mjs`);
@@ -19,6 +22,12 @@ for (const name of values.only ?? WORKLOADS) {
     results.push(result);
     console.log(`${section(result)}\n`);
   }
+  console.log(`(${name}: ${seconds()} s so far)\n`);
 }
-console.log(`${Math.round((performance.now() - startedAt) / 1_000)} s`);
-process.exitCode = results.some(({ faults }) => faults?.length > 0) ? 1 : 0;
+console.log(`## Where we are not ahead\n\n${behind(results)}\n`);
+
+if (settings === full && values.only === undefined) {
+  const text = await document(results, settings, Math.ceil(seconds() / 60));
+  writeFileSync(new URL('../docs/benchmarks.md', import.meta.url), text);
+}
+process.exitCode = results.some(({ faults = [] }) => faults.length > 0) ? 1 : 0;

@@ -1,18 +1,26 @@
+import { median } from './figures.mjs';
+
 /**
  * A figure that is to be reached.
  *
+ * @param measured - a number, or one of each round, of which the median counts
  * @param bounds - `{ atMost | atLeast | below, aim? }`
  */
-export function goal(text, value, bounds) {
-  return { text, value, bounds };
+export function goal(text, measured, { aim, ...must }) {
+  const values = [measured].flat();
+  const value = median(values);
+  const [kind, limit] = Object.entries(must)[0];
+  return { text, value, values, kind, limit, aim, reached: reaches(kind, value, limit) };
 }
 
 const SIGNS = { atMost: '<=', atLeast: '>=', below: '<' };
 
+export const GOAL_COLUMNS = ['figure', 'measured', 'in rounds', 'must', '', 'aim', ''];
+
 /** How the goal reads in a report. */
-export function judged({ text, value, bounds: { aim, ...must } }) {
-  const [kind, limit] = Object.entries(must)[0];
-  const row = [text, shown(value), `${SIGNS[kind]} ${limit}`, reaches(kind, value, limit) ? 'reached' : 'NOT REACHED'];
+export function goalRow({ text, value, values, kind, limit, aim, reached }) {
+  const range = values.length < 2 ? '' : `${shown(Math.min(...values))} - ${shown(Math.max(...values))}`;
+  const row = [text, shown(value), range, `${SIGNS[kind]} ${limit}`, reached ? 'reached' : 'NOT REACHED'];
   return aim === undefined ? [...row, '', ''] : [...row, `${aim}`, reaches(kind, value, aim) ? 'reached' : 'no'];
 }
 
@@ -25,6 +33,6 @@ function reaches(kind, value, limit) {
 export function shown(value) {
   if (typeof value !== 'number') return String(value ?? '');
   if (Number.isNaN(value)) return '-';
-  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en').replaceAll(',', ' ');
+  if (Math.abs(value) >= 1_000) return Math.round(value).toLocaleString('en').replaceAll(',', ' ');
   return String(Number(value.toPrecision(3)));
 }

@@ -3,7 +3,7 @@ export const full = {
   rounds: 5,
   /** Libraries that poll are slow to measure, and far off. */
   peerRounds: 3,
-  warmUpMs: 1_500,
+  warmUpCycles: 60_000,
   uncontendedMs: 1_500,
   burstMs: { warmUp: 300, fast: 500, peer: 5_000 },
   strictBursts: 4_000,
@@ -15,14 +15,14 @@ export const full = {
 
 /** Enough to see whether something is badly off; single figures may be 20 % from those of the full run. */
 export const quick = {
-  rounds: 3,
+  rounds: 2,
   peerRounds: 1,
-  warmUpMs: 400,
+  warmUpCycles: 20_000,
   uncontendedMs: 300,
-  burstMs: { warmUp: 100, fast: 200, peer: 1_500 },
+  burstMs: { warmUp: 100, fast: 200, peer: 1_000 },
   strictBursts: 1_000,
   loopMs: 1_000,
-  handOffs: 20,
-  parkedMs: { ours: { settleMs: 1_500, forMs: 5_000 }, others: { settleMs: 300, forMs: 700 } },
+  handOffs: 24,
+  parkedMs: { ours: { settleMs: 1_500, forMs: 5_000 }, others: { settleMs: 200, forMs: 500 } },
   heldPeers: false,
 };

@@ -86,6 +86,7 @@ export async function* measure({ heldPeers }) {
     tables: [
       {
         columns: ['', 'bytes in Redis', 'bytes of heap', 'timers', 'bytes left after release'],
+        better: [0, -1, -1, -1, 0],
         rows: Array.from(runs, ([subject, run]) => [subject, run.redis, run.heap, run.timers, run.left]),
       },
     ],
