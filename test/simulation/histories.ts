@@ -52,8 +52,8 @@ export async function runHistories({ count, draw, makeTable, reduce = true }: Hi
 }
 
 /** What happened in a history, line by line. */
-export async function traceOf(plan: Plan): Promise<string[]> {
-  const { trace = [] } = await runHistory(plan, { traced: true });
+export async function traceOf(plan: Plan, makeTable?: MakeTable): Promise<string[]> {
+  const { trace = [] } = await runHistory(plan, { traced: true, ...(makeTable === undefined ? {} : { makeTable }) });
   return trace;
 }
 
@@ -64,12 +64,15 @@ export function printed({ callers, faults, ...rest }: Plan): string {
 }
 
 /** Everything that somebody needs who has to find out why. */
-export async function reportOf({ rule, seed, reduced }: NonNullable<Outcome['broken']>): Promise<string> {
+export async function reportOf(
+  { rule, seed, reduced }: NonNullable<Outcome['broken']>,
+  makeTable?: MakeTable,
+): Promise<string> {
   return [
     `Broken: ${rule}`,
     `SIM_SEED=${seed} repeats the whole history. Reduced to what breaks the rule:`,
     printed(reduced),
-    ...(await traceOf(reduced)),
+    ...(await traceOf(reduced, makeTable)),
   ].join('\n');
 }
 

@@ -81,6 +81,7 @@ export class Ledger {
     if (hold.told) this.world.fail('a loss was told twice', label);
     hold.told = true;
     if (!hold.lease.signal.aborted) this.world.fail('a loss was told, but the signal did not abort', label);
+    if (this.world.server.givenBack.has(hold.ownerToken)) this.world.fail('a release was taken for a loss', label);
     const { renew, maxHoldMs } = hold.question.options;
     if (renew && maxHoldMs === Infinity && isCalm(this.world.plan))
       this.world.fail('a loss was told for nothing', label);

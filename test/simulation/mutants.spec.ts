@@ -1,5 +1,7 @@
 import { CORE_MUTANTS } from './mutants.js';
-import { runHistories } from './histories.js';
+import { runHistories, reportOf } from './histories.js';
+import { runHistory } from './history.js';
+import { planOf } from './plan-of-seed.js';
 import { TABLE_MUTANTS } from './table-mutants.js';
 
 /** A measure whose loss is not noticed by then is not tested. */
@@ -25,5 +27,17 @@ describe('The simulation notices', () => {
 
     noticed(name, histories, broken?.rule ?? 'NO');
     expect(broken).toBeDefined();
+  });
+
+  it('and reduces what it noticed to what is needed for it', async () => {
+    const makeTable = TABLE_MUTANTS['a fencing token that is only the last one and 1'];
+    const { broken } = await runHistories({ count: MOST_HISTORIES, draw: DRAW, makeTable });
+    const whole = planOf(broken!.seed);
+
+    expect(broken!.reduced.faults.length).toBeLessThanOrEqual(1);
+    expect(broken!.reduced.callers.length).toBeLessThanOrEqual(2);
+    expect(whole.callers.length).toBeGreaterThan(2);
+    expect((await runHistory(broken!.reduced, { makeTable })).violation).toBe(broken!.rule);
+    expect(await reportOf(broken!, makeTable)).toContain(`SIM_SEED=${whole.seed}`);
   });
 });

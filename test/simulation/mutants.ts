@@ -8,7 +8,7 @@ import { KeyQueues } from '../../libs/distribute-lock/src/queue/key-queues.js';
 import type { KeyQueue } from '../../libs/distribute-lock/src/queue/key-queue.js';
 import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { OwnerTokens } from '../../libs/distribute-lock/src/runtime/owner-token.js';
-import type { LockMessage } from '../../libs/distribute-lock/src/store/lock-store.js';
+import type { LockMessage, ReleaseAnswer } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import { patch, type Restore } from './patch.js';
@@ -85,6 +85,16 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
         function (this: Inside, attempt: Attempt) {
           this.parts.lanes.remove(attempt);
           attempt.line.queue.end(attempt);
+        },
+    ),
+
+  'a release that was sent twice taken for a loss': () =>
+    patch(
+      GivingBack,
+      'released',
+      (original) =>
+        function (this: GivingBack, release: unknown, answer: ReleaseAnswer) {
+          original.call(this, release, answer.outcome === 'lost' ? { ...answer, resent: false } : answer);
         },
     ),
 

@@ -1,4 +1,8 @@
-import type { LockMessage, LockStoreListener } from '../../libs/distribute-lock/src/store/lock-store.js';
+import {
+  LockStoreError,
+  type LockMessage,
+  type LockStoreListener,
+} from '../../libs/distribute-lock/src/store/lock-store.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
 
@@ -20,9 +24,14 @@ export class SimulatedInbox {
 
   open(listener: LockStoreListener): Promise<boolean> {
     if (this.process.plan.deaf) return Promise.resolve(false);
-    const { timeline } = this.world;
-    return new Promise((resolve) => {
+    const { timeline, random, plan } = this.world;
+    return new Promise((resolve, reject) => {
       timeline.add(timeline.now + this.world.transferMs(), undefined, () => {
+        if (random.chance(plan.refusalShare)) {
+          this.world.trouble();
+          timeline.add(timeline.now, this.process, () => reject(new LockStoreError('the server is loading', true)));
+          return;
+        }
         this.listener = listener;
         if (this.broken === 0) this.world.server.inboxes.set(this.process.id, this);
         timeline.add(timeline.now + this.world.transferMs(), this.process, () => resolve(true));

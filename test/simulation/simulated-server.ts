@@ -25,6 +25,8 @@ export class SimulatedServer {
   readonly inboxes = new Map<string, SimulatedInbox>();
   /** Owner tokens whose lock the server has forgotten, and when: their holders cannot know yet. */
   readonly forgotten = new Map<string, number>();
+  /** Owner tokens that gave their lock back while they had it. */
+  readonly givenBack = new Set<string>();
   /** In which order tokens came to stand at a key. */
   readonly ranks = new Map<string, number>();
   awayUntil = 0;
@@ -50,6 +52,7 @@ export class SimulatedServer {
     const unchanged = this.unchangedBy(request);
     const answer = this.table.release(request);
     unchanged?.();
+    if (answer.outcome !== 'lost') this.givenBack.add(request.ownerToken);
     if (answer.outcome !== 'lost' && request.next !== undefined) this.rank(request.next.ownerToken);
     if (answer.outcome === 'granted') this.numbered(answer.fencingToken, (request.next ?? request.grantOwn)!.block);
     return answer;
