@@ -9,7 +9,7 @@ const SIGHTS: readonly (readonly [what: string, sight: RegExp, least: number])[]
   ['losses that were told', / told .* of its loss/, 200],
   ['offers claimed', / message .*"granted"/, 1_000],
   ['holders that hear of waiters', / message .*"contended"/, 1_000],
-  ['messages lost', / message lost /, 200],
+  ['messages lost', / message lost /, 100],
   ['releases that queue the next attempt', / release \S+ p\S+ .*"queued"/, 100],
   ['releases that grant to the same process', / release .*"granted"/, 100],
   ['releases of a lock that was lost', / release .*"lost"/, 500],

@@ -31,6 +31,9 @@ const WEATHERS: Readonly<Record<string, Weather>> = {
   },
 };
 const NAMES = [...Object.keys(WEATHERS), 'calm', 'storm', 'broken connections'];
+/** Longer than the ttl, if that does not make the history long. */
+const overlong = (ttlMs: number): number => Math.min(ttlMs * 1.3, 7_000);
+
 /** Every so often many callers of one process fight with another process. */
 const CROWD_SHARE = 0.02;
 
@@ -75,7 +78,7 @@ function someCallers(random: Random, processes: number, keys: string[], span: nu
       process: random.int(0, processes - 1),
       key: random.pick(keys),
       options: options(random, ttlMs, fair),
-      holdMs: random.pick([0, random.between(0, 10), random.between(0, 10), random.between(0, 500), ttlMs * 1.3]),
+      holdMs: random.pick([0, random.between(0, 10), random.between(0, 10), random.between(0, 500), overlong(ttlMs)]),
       ...(random.chance(0.12) ? { abortAfterMs: random.between(0, random.pick([5, 500])) } : {}),
       ...(random.chance(0.1)
         ? { extend: { afterMs: random.between(0, 100), ttlMs: Math.ceil(ttlMs * random.between(1, 3)) } }
