@@ -1,5 +1,4 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { readFile } from 'node:fs/promises';
 import { eventually } from './eventually.js';
 import { startProcess } from './second-process.js';
 
@@ -59,9 +58,11 @@ describe('startProcess', () => {
 
 /** Gone or a zombie: in a container nobody may collect the orphans. */
 async function isGone(pid: number): Promise<boolean> {
-  const state = await promisify(execFile)('ps', ['-o', 'stat=', '-p', String(pid)]).then(
-    ({ stdout }) => stdout.trim(),
-    () => '',
-  );
-  return state === '' || state.startsWith('Z');
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return true;
+  }
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return stat.includes(') Z ');
 }
