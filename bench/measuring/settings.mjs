@@ -2,15 +2,15 @@
 export const full = {
   rounds: 5,
   /** Libraries that poll are slow to measure, and far off. */
-  peerRounds: 3,
+  peerRounds: 2,
   warmUpCycles: 60_000,
-  uncontendedMs: 1_500,
-  burstMs: { warmUp: 300, fast: 500, peer: 5_000 },
-  strictBursts: 4_000,
+  uncontendedMs: 1_000,
+  burstMs: { warmUp: 300, fast: 500, peer: 3_000 },
+  strictBursts: 3_000,
   loopMs: 3_000,
-  handOffs: 100,
+  handOffs: 60,
   parkedMs: { ours: { settleMs: 2_000, forMs: 15_000 }, others: { settleMs: 1_000, forMs: 3_000 } },
-  heldPeers: true,
+  peersEverywhere: true,
 };
 
 /** Enough to see whether something is badly off; single figures may be 20 % from those of the full run. */
@@ -24,5 +24,6 @@ export const quick = {
   loopMs: 1_000,
   handOffs: 24,
   parkedMs: { ours: { settleMs: 1_500, forMs: 5_000 }, others: { settleMs: 200, forMs: 500 } },
-  heldPeers: false,
+  /** Otherwise only where a goal speaks of them. */
+  peersEverywhere: false,
 };

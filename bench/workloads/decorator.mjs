@@ -53,7 +53,6 @@ export const calls = {
     for (let done = 0; done < cycles; done += 32) await Promise.all(Array.from({ length: 32 }, each));
   },
   async methods(_, { loops, forMs }) {
-    globalThis.gc();
     let count = 0;
     const cpu = process.cpuUsage();
     const until = performance.now() + forMs;

@@ -6,7 +6,6 @@ import { median, percentile } from '../measuring/figures.mjs';
 import { goal } from '../measuring/goals.mjs';
 import { interleaved } from '../measuring/rounds.mjs';
 
-const SUBJECTS = [RAW_QUEUE, OURS, ...PEERS];
 const KEY = 'hand-off';
 /** Long enough that everybody is idle again. */
 const REST_MS = 15;
@@ -51,13 +50,14 @@ export const calls = {
 };
 
 /** One process holds, another one waits, nothing else happens: from the call of release until the other one has the lock. */
-export async function* measure({ rounds, peerRounds, handOffs, warmUpCycles }) {
+export async function* measure({ rounds, peerRounds, peersEverywhere, handOffs, warmUpCycles }) {
+  const subjects = [RAW_QUEUE, OURS, ...(peersEverywhere ? PEERS : [])];
   const runs = await Arena.run(import.meta.url, async (arena) => {
     const pairs = new Map();
-    for (const subject of SUBJECTS) pairs.set(subject, await arena.clientsOf(subject, 2));
+    for (const subject of subjects) pairs.set(subject, await arena.clientsOf(subject, 2));
     for (const pair of pairs.values())
       await Promise.all(pair.map((client) => client.call('warmUp', { cycles: warmUpCycles / 4 })));
-    return interleaved(rounds, SUBJECTS, async (subject, round) => {
+    return interleaved(rounds, subjects, async (subject, round) => {
       if (PEERS.includes(subject) && round >= peerRounds) return undefined;
       return oneRun(pairs.get(subject), PEERS.includes(subject) ? Math.ceil(handOffs / 4) : handOffs);
     });
@@ -88,7 +88,7 @@ function result(runs) {
   const done = (subject) => runs.get(subject).filter((run) => run !== undefined);
   const of = (subject, figure) => median(done(subject).map(figure));
   const trips = ({ p50, ping }) => p50 / ping;
-  const rows = SUBJECTS.map((subject) => [
+  const rows = [...runs.keys()].map((subject) => [
     subject,
     of(subject, ({ p50 }) => p50),
     of(subject, ({ ping }) => ping),

@@ -74,8 +74,8 @@ async function releaseAll(locks, count) {
 }
 
 /** What a lock that is held costs. */
-export async function* measure({ heldPeers }) {
-  const subjects = [RAW, OURS, ...(heldPeers ? PEERS : [])];
+export async function* measure({ peersEverywhere }) {
+  const subjects = [RAW, OURS, ...(peersEverywhere ? PEERS : [])];
   const runs = new Map();
   // a server that tidies up often, so that tables which have become too large shrink soon
   for (const subject of subjects) runs.set(subject, await Arena.run(import.meta.url, oneRun(subject), { hz: 100 }));

@@ -5,7 +5,6 @@ import { goal } from '../measuring/goals.mjs';
 import { interleaved } from '../measuring/rounds.mjs';
 import { faultsOf } from './support/witness.mjs';
 
-const SUBJECTS = [RAW_QUEUE, OURS, ...PEERS];
 const PROCESSES = 4;
 const CALLERS = 25;
 const KEY = 'loops';
@@ -16,7 +15,6 @@ const nowNs = () => Number(process.hrtime.bigint());
 export const calls = {
   /** Callers take the lock again and again; under it each raises a counter, unprotected but for the lock. */
   async loops({ locks, work }, { startAt, forMs }) {
-    globalThis.gc();
     const holds = [];
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, startAt - Date.now())));
     const until = performance.now() + forMs;
@@ -47,11 +45,12 @@ async function caller({ locks, work }, until, holds) {
 }
 
 /** Several processes, each with callers that take one lock again and again. */
-export async function* measure({ rounds, peerRounds, loopMs }) {
+export async function* measure({ rounds, peerRounds, peersEverywhere, loopMs }) {
+  const subjects = [RAW_QUEUE, OURS, ...(peersEverywhere ? PEERS : [])];
   const faults = [];
   const runs = await Arena.run(import.meta.url, async (arena) => {
     const clients = new Map();
-    return interleaved(rounds, SUBJECTS, async (subject, round) => {
+    return interleaved(rounds, subjects, async (subject, round) => {
       if (PEERS.includes(subject) && round >= peerRounds) return undefined;
       if (!clients.has(subject)) {
         clients.set(subject, await arena.clientsOf(subject, PROCESSES));
@@ -92,7 +91,7 @@ function result(runs, faults) {
   const of = (subject, figure) => median(done(subject).map((run) => run[figure]));
   const toQueue = (subject) => done(subject).map((run, round) => run.rate / runs.get(RAW_QUEUE)[round].rate);
   const columns = ['', 'holds/s', 'of raw-queue', 'commands/hold', 'Jain, processes', 'Jain, callers'];
-  const rows = SUBJECTS.map((subject) => [
+  const rows = [...runs.keys()].map((subject) => [
     subject,
     of(subject, 'rate'),
     median(toQueue(subject)),

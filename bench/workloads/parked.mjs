@@ -4,7 +4,6 @@ import { OURS, PEERS, RAW_QUEUE } from '../adapters/index.mjs';
 import { Arena } from '../measuring/arena.mjs';
 import { goal } from '../measuring/goals.mjs';
 
-const SUBJECTS = [RAW_QUEUE, OURS, ...PEERS];
 const WAITERS = 1_000;
 const KEY = 'parked';
 
@@ -31,10 +30,11 @@ export const calls = {
 };
 
 /** Many callers wait behind a holder that does not end. */
-export async function* measure({ parkedMs }) {
+export async function* measure({ peersEverywhere, parkedMs }) {
+  const subjects = [RAW_QUEUE, OURS, ...(peersEverywhere ? PEERS : [])];
   const rows = [];
   const goals = [];
-  for (const subject of SUBJECTS) {
+  for (const subject of subjects) {
     const times = subject === OURS ? parkedMs.ours : parkedMs.others;
     for (const where of ['same', 'another']) {
       const run = await Arena.run(import.meta.url, (arena) => oneRun(arena, subject, where, times));

@@ -10,7 +10,6 @@ const SETTLE_MS = 100;
 
 export const calls = {
   async bursts({ locks, commands }, { waiters, times }) {
-    globalThis.gc();
     const total = { handOffs: 0, tookMs: 0, commands: 0 };
     for (let i = 0; i < times; i += 1) {
       let before = 0;

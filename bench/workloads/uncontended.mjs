@@ -20,7 +20,6 @@ export const calls = {
   },
   /** Loops with a key of their own each take and give back their lock for a while. */
   async cycles({ locks }, { loops, forMs }) {
-    globalThis.gc();
     const latencies = [];
     const cpu = process.cpuUsage();
     const startedAt = performance.now();

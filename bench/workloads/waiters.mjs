@@ -14,7 +14,6 @@ const SETTLE_MS = 20;
 export const calls = {
   /** Bursts of callers that wait behind one holder, until the time is over. */
   async bursts({ locks }, { waiters, forMs }) {
-    globalThis.gc();
     let handOffs = 0;
     let tookMs = 0;
     while (tookMs < forMs) {
