@@ -101,6 +101,7 @@ function result(runs, faults) {
   ]);
   return {
     title: `One key, ${PROCESSES} processes with ${CALLERS} looping callers each, GET and SET of a counter under the lock`,
+    note: 'GETRANGE and MSET stand for GET and SET, so that the commands of the locks can be counted apart.',
     tables: [{ columns, rows, better: [0, 1, 0, -1, 1, 1] }],
     goals: [
       goal('holds/s, of raw-queue', toQueue(OURS), { atLeast: 2.5, aim: 3.1 }),
