@@ -90,7 +90,7 @@ export function describeStoreContract(makeWorld: () => World): void {
     expect(tokens.every(Number.isSafeInteger)).toBe(true);
     expect(tokens).toEqual([...tokens].sort((a, b) => a - b));
     expect(new Set(tokens.filter((_, i) => i % 2 === 0)).size).toBe(4);
-    expect(tokens[2]).toBeGreaterThan(tokens[1]!);
+    expect(tokens[2]).toBeGreaterThan(tokens[1]);
   });
 
   it('is excluded by a foreign holder, and says that it is foreign', async () => {

@@ -2,6 +2,7 @@ import ms from 'ms';
 
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import type { Duration } from './lock-options.js';
+import { shown } from './shown.js';
 
 /** The longest delay that a Node timer keeps, in milliseconds (about 24.8 days). */
 const LONGEST_MS = 2 ** 31 - 1;
@@ -22,8 +23,4 @@ export function durationMs(option: string, value: Duration, leastMs = 0): number
 function parse(text: string): number | undefined {
   // A bare number in a string is more often a forgotten unit than a wish for milliseconds.
   return /^\d+(\.\d+)?\s*[a-z]+$/i.test(text) ? ms(text as ms.StringValue) : undefined;
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : String(value);
 }

@@ -2,6 +2,7 @@ import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import { LOCK_DEFAULTS, MIN_TTL_MS } from './defaults.js';
 import { durationMs } from './duration.js';
 import type { Duration, LockOptions, ResolvedLockOptions } from './lock-options.js';
+import { shown } from './shown.js';
 
 /**
  * Lays the options of a decorator or call over those beneath it, checks every rule, and freezes the result.
@@ -50,6 +51,6 @@ function choice<T extends string>(option: string, value: T | undefined, beneath:
   if (value === undefined) return beneath;
   if (allowed.includes(value)) return value;
   throw new LockConfigurationError(
-    `Option "${option}" is ${String(value as unknown)}, but it must be ${allowed.map((name) => `"${name}"`).join(' or ')}.`,
+    `Option "${option}" is ${shown(value)}, but it must be ${allowed.map((name) => `"${name}"`).join(' or ')}.`,
   );
 }
