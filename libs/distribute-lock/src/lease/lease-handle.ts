@@ -21,7 +21,6 @@ export interface LeaseKeeper {
 
 /** The lease of one holder on a grant; see {@link Lease} for what it promises. */
 export class LeaseHandle implements Lease, Holder {
-  readonly startedAt: number;
   private released: Promise<void> | undefined;
   private endReason: Error | undefined;
   // Made when somebody asks for it: most holders never do, and a controller costs more than the lease.
@@ -32,9 +31,9 @@ export class LeaseHandle implements Lease, Holder {
     readonly grant: Grant,
     readonly call: LockCall,
     readonly fencingToken: number,
-  ) {
-    this.startedAt = keeper.clock.now();
-  }
+    /** On the monotonic clock. */
+    readonly startedAt: number,
+  ) {}
 
   get key(): string {
     return this.call.key;

@@ -24,11 +24,10 @@ export class Watchdog {
   ) {}
 
   /** Looks after the grant from now on, on the terms of its present holder. */
-  watch(grant: Grant): void {
-    const now = this.clock.now();
+  watch(grant: Grant, now = this.clock.now()): void {
     const end = untilEnd(grant, now);
     const renewal = grant.confirmedAt + grant.ttlMs / 3 - now;
-    this.lanes.add(grant, this.wantsRenewal(grant, now) ? Math.min(end, Math.max(0, renewal)) : end);
+    this.lanes.add(grant, this.wantsRenewal(grant, now) ? Math.min(end, Math.max(0, renewal)) : end, now);
   }
 
   unwatch(grant: Grant): void {

@@ -31,7 +31,7 @@ export interface Granted {
 
 /** What becomes of an attempt. */
 export interface AskingListener {
-  granted(line: Line, granted: Granted, contended: boolean): void;
+  granted(line: Line, granted: Granted, contended: boolean, now: number): void;
   /** The line or the attempt may have become empty. */
   changed(queue: KeyQueue): void;
 }
@@ -86,8 +86,9 @@ export class Asking {
     this.parts.lanes.remove(attempt);
     const { line } = attempt;
     line.queue.end(attempt);
-    if (this.parts.clock.now() < validUntil(granted.sentAt, granted.ttlMs)) {
-      return this.listener.granted(line, granted, attempt.contended);
+    const now = this.parts.clock.now();
+    if (now < validUntil(granted.sentAt, granted.ttlMs)) {
+      return this.listener.granted(line, granted, attempt.contended, now);
     }
     // The answer came so late that the lease cannot be proven: it is given back, and asked for anew.
     this.bury(attempt, false);

@@ -65,8 +65,9 @@ export class GivingBack {
   /** Time may have gone by since it was decided: everything is looked at again. */
   private passOn(queue: KeyQueue, grant: Grant, lease: LeaseHandle): void {
     const next = nextHere(queue);
-    if (next !== undefined && mayPass(grant, next.call.options, this.parts.clock.now())) {
-      start(this.parts, this.keeper, next, grant);
+    const now = this.parts.clock.now();
+    if (next !== undefined && mayPass(grant, next.call.options, now)) {
+      start(this.parts, this.keeper, next, grant, now);
     } else void this.release(queue, grant, lease);
   }
 
@@ -80,9 +81,10 @@ export class GivingBack {
     const attempt = first === undefined ? undefined : this.asking.attempt(queue.line);
     const ttlMs = first?.call.options.ttlMs ?? queue.strictTtlMs;
     const block = Math.min(queue.line.size, MOST_NUMBERS);
+    const sentAt = clock.now();
     return new Promise((resolve) => {
-      const release = new Release(this, queue, grant, lease, clock.now(), attempt, ttlMs, block, resolve);
-      lanes.add(release, PATIENCE_MS);
+      const release = new Release(this, queue, grant, lease, sentAt, attempt, ttlMs, block, resolve);
+      lanes.add(release, PATIENCE_MS, sentAt);
       this.send(release).then(release.answered, release.failed);
     });
   }

@@ -58,7 +58,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
     let queue = this.queues.get(key);
     if (queue === undefined) this.queues.set(key, (queue = new KeyQueue(key)));
     if (!waiter.waits && queue.taken) return refuse(this.parts, waiter, contended(waiter.call, this.leftMs(queue)));
-    if (waiter.waits) this.parts.lanes.add(waiter, options.waitMs);
+    if (waiter.waits) this.parts.lanes.add(waiter, options.waitMs, waiter.since);
     const line = options.fair === 'strict' ? new Line(queue, true) : queue.line;
     line.push(waiter);
     if (line.attempt === undefined && (line.strict || queue.grant === undefined))
@@ -78,7 +78,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
     this.changed(queue);
   }
 
-  granted(line: Line, granted: Granted, isContended: boolean): void {
+  granted(line: Line, granted: Granted, isContended: boolean, now: number): void {
     const { queue } = line;
     const { ownerToken, ttlMs, sentAt, fencingToken, block, waiting } = granted;
     const grant = new Grant(this.parts.watchdog, queue.key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
@@ -87,7 +87,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
     queue.grant = grant;
     // Another token of this process has the lock now, so Redis has lost what the one before it was told.
     if (before !== undefined) this.parts.watchdog.lose(before, 'taken');
-    start(this.parts, this, line.first!, grant);
+    start(this.parts, this, line.first!, grant, now);
   }
 
   changed(queue: KeyQueue): void {

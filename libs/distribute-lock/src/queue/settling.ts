@@ -23,12 +23,12 @@ export function refuse(parts: CoreParts, waiter: Waiter, error: Error): void {
 }
 
 /** Ends the wait with a lease on the grant. */
-export function start(parts: CoreParts, keeper: LeaseKeeper, waiter: Waiter, grant: Grant): void {
+export function start(parts: CoreParts, keeper: LeaseKeeper, waiter: Waiter, grant: Grant, now: number): void {
   dismiss(parts, waiter);
-  const lease = new LeaseHandle(keeper, grant, waiter.call, grant.nextFencingToken());
+  const lease = new LeaseHandle(keeper, grant, waiter.call, grant.nextFencingToken(), now);
   grant.holder = lease;
   grant.passes += 1;
-  parts.watchdog.watch(grant);
+  parts.watchdog.watch(grant, now);
   if (parts.events.observed) {
     parts.events.emit({ type: 'acquired', label: waiter.call.label, waitedMs: lease.startedAt - waiter.since });
   }

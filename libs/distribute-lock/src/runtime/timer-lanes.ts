@@ -29,18 +29,21 @@ export class TimerLanes {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Calls `entry.due()` after `delayMs`, rounded up to whole milliseconds. An entry that stands already is moved. */
-  add(entry: Timed, delayMs: number): void {
+  /**
+   * Calls `entry.due()` after `delayMs`, rounded up to whole milliseconds. An entry that stands already is moved.
+   * @param now - for callers that have just looked at the clock
+   */
+  add(entry: Timed, delayMs: number, now = this.clock.now()): void {
     this.remove(entry);
     const whole = Math.max(0, Math.ceil(delayMs));
     const lane = this.lane(whole);
-    entry.dueAt = this.clock.now() + whole;
+    entry.dueAt = now + whole;
     entry.lane = lane;
     entry.earlier = lane.last;
     if (lane.last === undefined) lane.first = entry;
     else lane.last.later = entry;
     lane.last = entry;
-    if (entry.dueAt < this.armedFor) this.arm(entry.dueAt);
+    if (entry.dueAt < this.armedFor) this.arm(entry.dueAt, now);
   }
 
   /** Harmless when the entry does not stand here. */
@@ -73,10 +76,10 @@ export class TimerLanes {
     return lane;
   }
 
-  private arm(at: number): void {
+  private arm(at: number, now: number): void {
     this.cancel?.();
     this.armedFor = at;
-    this.cancel = this.clock.after(Math.max(0, Math.ceil(at - this.clock.now())), () => this.fire());
+    this.cancel = this.clock.after(Math.max(0, Math.ceil(at - now)), () => this.fire());
   }
 
   private fire(): void {
@@ -92,6 +95,6 @@ export class TimerLanes {
       }
       if (lane.first !== undefined && lane.first.dueAt < next) next = lane.first.dueAt;
     }
-    if (next < this.armedFor) this.arm(next);
+    if (next < this.armedFor) this.arm(next, this.clock.now());
   }
 }

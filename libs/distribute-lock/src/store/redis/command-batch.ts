@@ -55,6 +55,8 @@ export class CommandBatch {
   private commands: Command[] = [];
   /** Calls without an answer, those that were given up among them. */
   private inFlight = 0;
+  /** The last call had one command, and no other was on its way. */
+  private alone = true;
   private answeredAt = -Infinity;
   private readonly flush = (): void => this.sendAll();
 
@@ -66,8 +68,8 @@ export class CommandBatch {
   ) {}
 
   add(command: Command): void {
-    // Nothing is on its way, so nobody is likely to be woken together with this caller.
-    if (this.inFlight === 0 && this.commands.length === 0) return this.start([command]);
+    // Who is alone does not wait for company.
+    if (this.alone && this.inFlight === 0 && this.commands.length === 0) return this.start([command]);
     // After all promises of this tick, so that callers woken by one answer leave together.
     if (this.commands.push(command) === 1) process.nextTick(this.flush);
   }
@@ -101,6 +103,7 @@ export class CommandBatch {
   }
 
   private start(commands: readonly Command[]): void {
+    this.alone = commands.length === 1 && this.inFlight === 0;
     const call = new Call(this, commands);
     this.lanes.add(call, COMMAND_LIMIT_MS);
     if (this.connection.ready) return this.send(call);
