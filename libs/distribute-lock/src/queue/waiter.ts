@@ -1,6 +1,7 @@
 import type { LeaseHandle } from '../lease/lease-handle.js';
 import type { LockCall } from '../lease/lock-call.js';
 import { Timed } from '../runtime/timer-lanes.js';
+import { hearAbort, ignoreAbort, type Hearer } from './abort-bell.js';
 import type { Line } from './line.js';
 
 /** Whom a waiter tells that its wait has ended before it got the lock. */
@@ -9,7 +10,7 @@ export interface WaiterKeeper {
 }
 
 /** One caller that wants the lock and does not have it yet. It is settled once. */
-export class Waiter extends Timed {
+export class Waiter extends Timed implements Hearer {
   line: Line | undefined = undefined;
   before: Waiter | undefined = undefined;
   behind: Waiter | undefined = undefined;
@@ -22,7 +23,7 @@ export class Waiter extends Timed {
     readonly reject: (error: Error) => void,
   ) {
     super();
-    call.signal?.addEventListener('abort', this);
+    if (call.signal !== undefined) hearAbort(call.signal, this);
   }
 
   get waits(): boolean {
@@ -31,11 +32,11 @@ export class Waiter extends Timed {
 
   /** Stops listening; whoever calls it settles the promise. */
   deaf(): void {
-    this.call.signal?.removeEventListener('abort', this);
+    if (this.call.signal !== undefined) ignoreAbort(this.call.signal, this);
   }
 
   /** The caller's signal aborted. */
-  handleEvent(): void {
+  aborted(): void {
     this.keeper.left(this, 'aborted');
   }
 

@@ -1,0 +1,44 @@
+/** Who is told that a signal aborted. */
+export interface Hearer {
+  aborted(): void;
+}
+
+/**
+ * The one listener that this process has on a signal. Callers may share a signal, and from the eleventh listener on
+ * Node warns of a leak.
+ */
+class AbortBell {
+  private readonly hearers = new Set<Hearer>();
+
+  constructor(private readonly signal: AbortSignal) {
+    signal.addEventListener('abort', this);
+  }
+
+  add(hearer: Hearer): void {
+    this.hearers.add(hearer);
+  }
+
+  remove(hearer: Hearer): void {
+    if (!this.hearers.delete(hearer) || this.hearers.size > 0) return;
+    this.signal.removeEventListener('abort', this);
+    bells.delete(this.signal);
+  }
+
+  handleEvent(): void {
+    for (const hearer of [...this.hearers]) hearer.aborted();
+  }
+}
+
+const bells = new WeakMap<AbortSignal, AbortBell>();
+
+/** Calls `hearer.aborted()` when the signal aborts. */
+export function hearAbort(signal: AbortSignal, hearer: Hearer): void {
+  let bell = bells.get(signal);
+  if (bell === undefined) bells.set(signal, (bell = new AbortBell(signal)));
+  bell.add(hearer);
+}
+
+/** Harmless when it does not listen. */
+export function ignoreAbort(signal: AbortSignal, hearer: Hearer): void {
+  bells.get(signal)?.remove(hearer);
+}
