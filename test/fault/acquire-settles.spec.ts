@@ -1,0 +1,184 @@
+import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
+import { eventually } from '../support/eventually.js';
+import { startFaultProxy } from '../support/fault-proxy.js';
+import { startRedisServer } from '../support/redis-server.js';
+import { PREFIX, type Locks } from './support/lock-core.js';
+import { monotonicMs } from './support/monotonic.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+/** How a call of acquire ended, and when. */
+async function outcome(locks: Locks, key: string, options: AcquireOptions = {}) {
+  const startedAt = monotonicMs();
+  const [result] = await Promise.allSettled([locks.acquire(key, options)]);
+  const tookMs = monotonicMs() - startedAt;
+  if (result.status === 'fulfilled') return { tookMs, code: 'granted', message: '' };
+  const { code, message } = result.reason as { code: string; message: string };
+  return { tookMs, code, message };
+}
+
+/** Lasting trouble does not get better by waiting. */
+const AT_ONCE_MS = 500;
+/** Which of them depends on whether a command or the wait runs out first. */
+const NO_LEASE = ['LOCK_UNAVAILABLE', 'LOCK_WAIT_TIMEOUT'];
+const PATIENT = { wait: '20s' } as const;
+
+describe('P5: acquire settles within wait + 1 s', () => {
+  const world = useLockWorld();
+
+  it.each([0, 1_000])('on a mute network, with a wait of %i ms', async (wait) => {
+    const proxy = await world.proxy();
+    const locks = world.locks(proxy.url);
+    await locks.core.connect();
+    proxy.hold();
+    const { tookMs, code } = await outcome(locks, world.newKey(), { wait });
+    expect(NO_LEASE).toContain(code);
+    expect(tookMs).toBeLessThan(wait + 1_000);
+  });
+
+  it('when the server accepts the connection and never says a word', async () => {
+    const proxy = await world.proxy();
+    proxy.hold();
+    const { tookMs, code } = await outcome(world.locks(proxy.url), world.newKey(), { wait: 500 });
+    expect(NO_LEASE).toContain(code);
+    expect(tookMs).toBeLessThan(1_500);
+  });
+
+  it('when nobody listens', async () => {
+    const proxy = await world.proxy();
+    proxy.refuse();
+    const { tookMs, code } = await outcome(world.locks(proxy.url), world.newKey(), { wait: 500 });
+    expect(NO_LEASE).toContain(code);
+    expect(tookMs).toBeLessThan(1_500);
+  });
+
+  it('when every answer is lost', async () => {
+    const proxy = await world.proxy();
+    const locks = world.locks(proxy.url);
+    await locks.core.connect();
+    proxy.hold('toClient');
+    const { tookMs, code } = await outcome(locks, world.newKey(), { wait: 1_500 });
+    expect(NO_LEASE).toContain(code);
+    expect(tookMs).toBeLessThan(2_500);
+  });
+});
+
+describe('P5: passing trouble is retried inside the wait', () => {
+  const world = useLockWorld();
+
+  it('a reconnect', async () => {
+    const proxy = await world.proxy();
+    const locks = world.locks(proxy.url);
+    await locks.core.connect();
+    proxy.refuse();
+    proxy.cut();
+    const acquired = outcome(locks, world.newKey(), { wait: 5_000 });
+    setTimeout(() => void proxy.resume(), 1_000);
+    expect(await acquired).toMatchObject({ code: 'granted' });
+  });
+
+  it('a server that is still LOADING its data', async () => {
+    const slow = await startRedisServer({
+      config: { 'key-load-delay': '4000', 'loading-process-events-interval-bytes': '1024' },
+    });
+    await slow.run((redis) =>
+      redis.mset(Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`other-${i}`, 'x'.repeat(100)]))),
+    );
+    const proxy = await startFaultProxy(slow.port);
+    const locks = world.locks(proxy.url);
+    await locks.core.connect();
+    const key = world.newKey();
+    const restarted = slow.restart({ empty: false });
+    await eventually(() => expect(proxy.open).toBe(0), 10_000);
+    expect(await outcome(locks, key, { wait: 10_000 })).toMatchObject({ code: 'granted' });
+    await restarted;
+  });
+
+  it('READONLY, from a primary that was demoted for a while', async () => {
+    const locks = world.locks();
+    await locks.core.connect();
+    await world.client.replicaof('127.0.0.1', 1);
+    expect(await outcome(locks, world.newKey())).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    const acquired = outcome(locks, world.newKey(), { wait: 5_000 });
+    setTimeout(() => void world.client.replicaof('NO', 'ONE'), 500);
+    const { code, tookMs } = await acquired;
+    expect(code).toBe('granted');
+    expect(tookMs).toBeLessThan(2_000);
+  });
+
+  it('BUSY, while somebody else runs a long script', async () => {
+    const locks = world.locks();
+    await locks.core.connect();
+    await world.client.config('SET', 'lua-time-limit', '50');
+    const other = world.client.duplicate();
+    const busy = other.eval('while true do end', 0).catch((error: Error) => error.message);
+    setTimeout(() => void world.client.script('KILL'), 400);
+    expect(await outcome(locks, world.newKey(), { wait: 5_000 })).toMatchObject({ code: 'granted' });
+    expect(await busy).toContain('killed');
+    other.disconnect();
+  });
+});
+
+describe('P5: lasting trouble rejects at once, and says why', () => {
+  const world = useLockWorld();
+
+  async function refused(locks: Locks, key: string, why: RegExp): Promise<void> {
+    const { tookMs, code, message } = await outcome(locks, key, PATIENT);
+    expect(code).toBe('LOCK_UNAVAILABLE');
+    expect(message).toMatch(why);
+    expect(tookMs).toBeLessThan(AT_ONCE_MS);
+  }
+  const as = (username: string, password: string) =>
+    world.locks({ host: '127.0.0.1', port: world.server.port, username, password });
+
+  it('a command that the ACL denies', async () => {
+    await world.client.call('ACL', 'SETUSER', 'noscripts', 'on', '>secret-1', '~*', '&*', '+@all', '-evalsha', '-eval');
+    await refused(as('noscripts', 'secret-1'), world.newKey(), /NOPERM/);
+  });
+
+  it('a command that the ACL denies inside of scripts', async () => {
+    await world.client.call('ACL', 'SETUSER', 'noset', 'on', '>secret-2', '~*', '&*', '+@all', '-set');
+    const locks = as('noset', 'secret-2');
+    await locks.core.connect();
+    await refused(locks, world.newKey(), /can't run this command|NOPERM/);
+  });
+
+  it('a key that the ACL denies, and only for that key', async () => {
+    await world.client.call(
+      'ACL',
+      'SETUSER',
+      'fewkeys',
+      'on',
+      '>secret-3',
+      `~f:*`,
+      `~${PREFIX}mine*`,
+      `~q:{${PREFIX}mine*`,
+      '&*',
+      '+@all',
+    );
+    const locks = as('fewkeys', 'secret-3');
+    await locks.core.connect();
+    const mine = outcome(locks, 'mine', PATIENT);
+    await refused(locks, 'theirs', /NOPERM/);
+    expect(await mine).toMatchObject({ code: 'granted' });
+  });
+
+  it('a wrong password, which appears nowhere', async () => {
+    const locks = as('default', 'not-the-secret');
+    await world.client.call('ACL', 'SETUSER', 'default', '>the-secret');
+    await world.client.call('ACL', 'SETUSER', 'default', 'resetpass', '>the-secret');
+    await refused(locks, world.newKey(), /WRONGPASS/);
+    expect((await outcome(locks, world.newKey())).message).not.toContain('not-the-secret');
+    await world.client.call('ACL', 'SETUSER', 'default', 'nopass');
+  });
+
+  it('a value of another type at the key, or at its queue', async () => {
+    const locks = world.locks();
+    const [key, queued] = [world.newKey(), world.newKey()];
+    await world.client.hset(PREFIX + key, 'a', 'b');
+    await world.client.set(`q:{${PREFIX}${queued}}`, 'no queue');
+    await locks.core.connect();
+    await refused(locks, key, /WRONGTYPE/);
+    await refused(locks, queued, /WRONGTYPE/);
+    expect(await outcome(locks, world.newKey())).toMatchObject({ code: 'granted' });
+  });
+});

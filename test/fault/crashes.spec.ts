@@ -1,0 +1,98 @@
+import { eventually } from '../support/eventually.js';
+import { PREFIX } from './support/lock-core.js';
+import type { LockProcess } from './support/lock-process.js';
+import { monotonicMs } from './support/monotonic.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+const wait = '20s';
+
+describe('P8: a crashed holder blocks the others no longer than its ttl', () => {
+  const world = useLockWorld();
+
+  it('and everybody behind it is served: 50 waiters in two other processes', async () => {
+    const ttl = 2_000;
+    const [crashing, ...others] = await Promise.all([world.process(), world.process(), world.process()]);
+    const key = world.newKey();
+    await crashing.do('acquire', { key, ttl });
+    const served: number[] = [];
+    const waits = others.flatMap((process) =>
+      Array.from({ length: 25 }, async () => {
+        const granted = await process.do('acquire', { key, ttl, wait });
+        served.push(granted.at);
+        await process.do('release', granted);
+      }),
+    );
+    await eventually(async () => expect(await world.waiting(key)).toBe(2));
+    const killedAt = monotonicMs();
+    await crashing.kill('SIGKILL');
+    await Promise.all(waits);
+    expect(served).toHaveLength(50);
+    expect(Math.min(...served) - killedAt).toBeLessThan(ttl + 1_000);
+    expect(await world.keysOf(key)).toEqual([]);
+  });
+});
+
+describe('P9: a crashed or aborted waiter blocks nobody', () => {
+  const world = useLockWorld();
+
+  /** A holder, a first waiter who goes in some way, and a second one; answers how long after the release that one came in. */
+  async function secondComesIn(
+    goes: (first: LockProcess, key: string) => Promise<unknown>,
+    until: number,
+  ): Promise<number> {
+    const holder = world.locks();
+    const [first, second] = await Promise.all([world.process(), world.process()]);
+    const key = world.newKey();
+    const lease = await holder.acquire(key, { ttl: '30s' });
+    void first.do('acquire', { key, wait, abort: 'first' }).catch(() => {});
+    await eventually(async () => expect(await world.waiting(key)).toBe(1));
+    const granted = second.do('acquire', { key, wait });
+    await eventually(async () => expect(await world.waiting(key)).toBe(2));
+    await goes(first, key);
+    await eventually(async () => expect(await world.waiting(key)).toBe(until));
+    const releasedAt = monotonicMs();
+    await lease.release();
+    const { at } = await granted;
+    await second.do('release', await granted);
+    return at - releasedAt;
+  }
+
+  it('after SIGKILL while it stood first in the queue', async () => {
+    const tookMs = await secondComesIn(async (first) => {
+      await first.kill('SIGKILL');
+      await eventually(async () => expect(await subscribers()).toBeLessThanOrEqual(2));
+    }, 2);
+    expect(tookMs).toBeLessThan(300);
+  });
+
+  it('after it gave up', async () => {
+    const tookMs = await secondComesIn((first) => first.do('abort', { abort: 'first' }), 1);
+    expect(tookMs).toBeLessThan(300);
+  });
+
+  it('at worst for 2 s, when it was stopped with its connections open', async () => {
+    const tookMs = await secondComesIn(async (first) => first.pause(), 2);
+    expect(tookMs).toBeLessThan(2_000);
+  });
+
+  it('at worst for 2 s, when it was offered the lock and crashed before it took it', async () => {
+    const holder = world.locks();
+    const [first, second] = await Promise.all([world.process(), world.process()]);
+    const key = world.newKey();
+    const lease = await holder.acquire(key, { ttl: '30s' });
+    void first.do('acquire', { key, wait });
+    await eventually(async () => expect(await world.waiting(key)).toBe(1));
+    const granted = second.do('acquire', { key, wait });
+    await eventually(async () => expect(await world.waiting(key)).toBe(2));
+    first.pause();
+    const releasedAt = monotonicMs();
+    await lease.release();
+    expect(await world.client.pttl(PREFIX + key)).toBeGreaterThan(0); // offered to the stopped one
+    await first.kill('SIGKILL');
+    expect((await granted).at - releasedAt).toBeLessThan(2_000);
+  });
+
+  async function subscribers(): Promise<number> {
+    return ((await world.client.pubsub('CHANNELS', 'nestjs-lock:*')) as string[]).length;
+  }
+});

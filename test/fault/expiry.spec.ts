@@ -1,0 +1,56 @@
+import { eventually } from '../support/eventually.js';
+import { PREFIX } from './support/lock-core.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+const FENCE = `f:${PREFIX}`;
+
+describe('P15: every key that the library writes has a TTL, the counter of fencing tokens excepted', () => {
+  const world = useLockWorld();
+
+  /** Longer than any of them lives without being asked for. */
+  const LONGEST_MS = 60_000;
+
+  async function expectEnds(atLeast: number): Promise<void> {
+    const keys = await world.client.keys('*');
+    const ends = await Promise.all(keys.map(async (key) => [key, await world.client.pttl(key)] as const));
+    const wrong = ends.filter(([key, ms]) => key !== FENCE && (ms === -1 || ms > LONGEST_MS));
+    expect(wrong).toEqual([]);
+    expect(keys.length).toBeGreaterThanOrEqual(atLeast);
+  }
+
+  it('while it is held, waited for, renewed, offered, claimed, handed on and released', async () => {
+    const holder = world.locks();
+    const waiter = await world.process();
+    const options = { ttl: 1_500, wait: '20s' } as const;
+    const keys = Array.from({ length: 20 }, () => world.newKey());
+    const leases = await Promise.all(keys.map((key) => holder.acquire(key, options)));
+    await expectEnds(20);
+    const granted = keys.map((key) => waiter.do('acquire', { key, ...options }));
+    await eventually(async () => expect(await world.waiting(keys[19])).toBe(1));
+    await expectEnds(40);
+    await leases[0].extend('5s');
+    await eventually(async () => {
+      // renewed once: the end lies further ahead than at the start of the lease it was taken with
+      await expectEnds(40);
+      expect(leases[1].grant.confirmedAt).toBeGreaterThan(leases[1].startedAt);
+    });
+    waiter.pause();
+    await Promise.all(leases.map((lease) => lease.release())); // offered to somebody who does not move
+    await expectEnds(20);
+    waiter.resume();
+    await Promise.all(granted);
+    await expectEnds(20);
+  });
+
+  it('also when the process that held and waited is killed: nothing is left once they have passed', async () => {
+    const process = await world.process();
+    const [held, foreign] = [world.newKey(), world.newKey()];
+    await process.do('acquire', { key: held, ttl: 500 });
+    await world.client.set(PREFIX + foreign, 'somebody', 'PX', 500);
+    void process.do('acquire', { key: foreign, wait: '20s', ttl: 500 });
+    await eventually(async () => expect(await world.waiting(foreign)).toBe(1));
+    await process.kill('SIGKILL');
+    await expectEnds(2);
+    await eventually(async () => expect(await world.keysOf(held)).toEqual([]));
+  });
+});

@@ -1,0 +1,73 @@
+import { eventually } from '../support/eventually.js';
+import type { Hold } from './support/loops.js';
+import { monotonicMs } from './support/monotonic.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+/** Pairs that were inside at the same time, by the system's monotonic clock and not by what Redis says. */
+function overlaps(holds: readonly Hold[]): [Hold, Hold][] {
+  const inOrder = [...holds].sort((a, b) => a.entered - b.entered);
+  return inOrder.slice(1).flatMap((hold, i) => (hold.entered < inOrder[i].left ? [[inOrder[i], hold]] : []));
+}
+
+/** Every number once, in the order of the holds. */
+function fencingTokensRise(holds: readonly Hold[]): boolean {
+  const tokens = [...holds].sort((a, b) => a.entered - b.entered).map(({ fencingToken }) => fencingToken);
+  return tokens.every((token, i) => i === 0 || token > tokens[i - 1]);
+}
+
+describe('P1: two holders never run at once', () => {
+  const world = useLockWorld();
+
+  it('while three processes fight for one key, waits are aborted, and connections break and stall', async () => {
+    const key = world.newKey();
+    const proxy = await world.proxy();
+    proxy.delay(3, 3);
+    const [steady, ...troubled] = await Promise.all([
+      world.process(),
+      world.process(proxy.url),
+      world.process(proxy.url),
+    ]);
+    const plan = { key, callers: 5, forMs: 6_000, holdMs: 10, ttl: 500, wait: 2_000, aborts: 0.3 };
+    const faults = setInterval(() => (Math.random() < 0.7 ? proxy.cut() : stall(proxy)), 500);
+    const fights = await Promise.all([steady, ...troubled].map((process) => process.do('fight', plan)));
+    clearInterval(faults);
+    await proxy.resume();
+    const holds = fights.flatMap((fight) => fight.holds);
+    expect(overlaps(holds)).toEqual([]);
+    expect(fencingTokensRise(holds)).toBe(true);
+    // It was a fight: every process was inside many times.
+    for (const fight of fights) expect(fight.holds.length).toBeGreaterThan(10);
+  });
+
+  it('when a grant or a renewal is answered later than the ttl', async () => {
+    const key = world.newKey();
+    const proxy = await world.proxy();
+    const [near, far] = await Promise.all([world.process(), world.process(proxy.url)]);
+    proxy.delay(350);
+    const plan = { key, callers: 2, forMs: 5_000, holdMs: 80, ttl: 500, wait: 2_000 };
+    const fights = await Promise.all([near, far].map((process) => process.do('fight', plan)));
+    const holds = fights.flatMap((fight) => fight.holds);
+    expect(overlaps(holds)).toEqual([]);
+    expect(fights[0].holds.length).toBeGreaterThan(10);
+  });
+
+  it('when a hand-over in memory comes after the end of the lease', async () => {
+    const key = world.newKey();
+    const [sleeper, other] = await Promise.all([world.process(), world.process()]);
+    const inside = await sleeper.do('acquire', { key, ttl: 500 });
+    const behind = sleeper.do('acquire', { key, ttl: 500, wait: 20_000 });
+    const outside = other.do('acquire', { key, ttl: 500, wait: 20_000 });
+    await eventually(async () => expect(await world.waiting(key)).toBe(1));
+    // The loop stands still until the lease has ended in Redis; then the release comes before any timer.
+    await sleeper.do('blockAndRelease', { lease: inside.lease, ms: 1_000 });
+    const elsewhere = await outside;
+    const leavingAt = monotonicMs();
+    await other.do('release', elsewhere);
+    expect((await behind).at).toBeGreaterThan(leavingAt);
+  });
+});
+
+function stall(proxy: { hold(): void; resume(): Promise<void> }): void {
+  proxy.hold();
+  setTimeout(() => void proxy.resume(), 150 + Math.random() * 600);
+}

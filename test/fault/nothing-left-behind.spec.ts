@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { eventually } from '../support/eventually.js';
+import { PREFIX } from './support/lock-core.js';
+import { monotonicMs } from './support/monotonic.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+const NETWORK_BACK_MS = 2_000;
+const ttl = '30s';
+
+describe('P6: an acquire that was not granted leaves nothing behind', () => {
+  const world = useLockWorld();
+
+  /** Gone within the bound, and it stays gone. */
+  async function gone(key: string, backAt: number): Promise<void> {
+    await eventually(
+      async () => expect(await world.keysOf(key)).toEqual([]),
+      NETWORK_BACK_MS - (monotonicMs() - backAt),
+    );
+  }
+
+  /** As the server received it. */
+  async function firstCommandAbout(key: string): Promise<string[]> {
+    const log = (await world.client.slowlog('GET', 128)) as [number, number, number, string[]][];
+    const found = log.map((entry) => entry[3]).findLast((words) => words.includes(PREFIX + key));
+    if (found === undefined) throw new Error(`Nobody asked for ${key}`);
+    return found;
+  }
+
+  it.each(['toClient', 'toServer'] as const)(
+    'when the network went mute %s, and its command is applied all the same',
+    async (direction) => {
+      const proxy = await world.proxy();
+      const locks = world.locks(proxy.url);
+      await locks.core.connect();
+      const keys = [world.newKey(), world.newKey()];
+      proxy.hold(direction);
+      await Promise.all([
+        expect(locks.acquire(keys[0], { ttl })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' }),
+        expect(locks.acquire(keys[1], { ttl, wait: 300 })).rejects.toThrow('lock'),
+      ]);
+      // the first one is applied already, or will be in a moment
+      if (direction === 'toClient') expect(await world.keysOf(keys[0])).not.toEqual([]);
+      const backAt = monotonicMs();
+      await proxy.resume();
+      await Promise.all(keys.map((key) => gone(key, backAt)));
+    },
+  );
+
+  it('when the caller went while its question was under way', async () => {
+    const proxy = await world.proxy();
+    const locks = world.locks(proxy.url);
+    await locks.core.connect();
+    const key = world.newKey();
+    proxy.hold('toClient');
+    const abort = new AbortController();
+    const acquired = expect(locks.acquire(key, { ttl, signal: abort.signal })).rejects.toMatchObject({
+      code: 'LOCK_ABORTED',
+    });
+    await eventually(async () => expect(await world.keysOf(key)).not.toEqual([]));
+    abort.abort();
+    await acquired;
+    const backAt = monotonicMs();
+    await proxy.resume();
+    await gone(key, backAt);
+  });
+
+  it('when the connection broke, and the bytes of the old one arrive after the undo', async () => {
+    const proxy = await world.proxy();
+    const locks = world.locks(proxy.url);
+    await locks.core.connect();
+    const key = world.newKey();
+    await world.client.config('SET', 'slowlog-log-slower-than', '0');
+    proxy.hold('toClient');
+    await expect(locks.acquire(key, { ttl })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    const [command, ...args] = await firstCommandAbout(key);
+    const backAt = monotonicMs();
+    await proxy.resume();
+    await gone(key, backAt);
+    await world.client.call(command, ...args);
+    expect(await world.keysOf(key)).not.toEqual([]);
+    await gone(key, backAt);
+  });
+
+  it('when a whole crowd gave up', async () => {
+    const holder = world.locks();
+    const waiter = world.locks();
+    const key = world.newKey();
+    const lease = await holder.acquire(key, { ttl });
+    const waits = Array.from({ length: 100 }, (_, i) => waiter.acquire(key, { ttl, wait: 100 + i }));
+    await Promise.all(waits.map((wait) => expect(wait).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' })));
+    await eventually(async () => expect(await world.waiting(key)).toBe(0), NETWORK_BACK_MS);
+    await lease.release();
+    expect(await world.keysOf(key)).toEqual([]);
+  });
+});
+
+describe('P7: an acquire that is sent again recognises its own token', () => {
+  const world = useLockWorld();
+
+  it.each([0, 5_000])('so a lone caller whose answer was lost gets in, with a wait of %i ms', async (wait) => {
+    const proxy = await world.proxy();
+    const locks = world.locks(proxy.url);
+    await locks.core.connect();
+    // the subscription stands, so that only the answer is lost
+    await (await locks.acquire(world.newKey(), { wait: 1_000 })).release();
+    const swallowed = proxy.swallowNextReply(/evalsha/i);
+    const startedAt = monotonicMs();
+    const lease = await locks.acquire(world.newKey(), { ttl, wait });
+    expect(monotonicMs() - startedAt).toBeLessThan(1_000);
+    await swallowed;
+    expect(lease.isHeld()).toBe(true);
+    await lease.release();
+    expect(await world.keysOf(lease.key)).toEqual([]);
+  });
+
+  it('so a release whose answer was lost is no loss', async () => {
+    const proxy = await world.proxy();
+    const locks = world.locks(proxy.url);
+    const lease = await locks.acquire(world.newKey(), { ttl });
+    const swallowed = proxy.swallowNextReply(/evalsha/i);
+    await lease.release();
+    await swallowed;
+    await eventually(async () => expect(await world.keysOf(lease.key)).toEqual([]));
+    await sleep(100); // what would be told wrongly comes after the answer to the second sending
+    expect(locks.events.map(({ type }) => type)).not.toContain('lost');
+  });
+
+  it('so a renewal whose answer was lost is sent again, and the lease goes on', async () => {
+    const proxy = await world.proxy();
+    const locks = world.locks(proxy.url);
+    const ttlMs = 1_500;
+    const lease = await locks.acquire(world.newKey(), { ttl: ttlMs });
+    await proxy.swallowNextReply(/evalsha/i);
+    await sleep(2 * ttlMs);
+    expect(lease.isHeld()).toBe(true);
+    await lease.release();
+  });
+});

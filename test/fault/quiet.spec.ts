@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { eventually } from '../support/eventually.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+const wait = '20s';
+
+// That nobody threw or warned outside a promise is checked after each test, for every process of every spec: see useLockWorld().
+describe('P14: nothing is thrown or warned of outside the promises of the callers', () => {
+  const world = useLockWorld();
+
+  it('when 500 callers share one signal, and it aborts', async () => {
+    const process = await world.process();
+    const key = world.newKey();
+    const holder = await process.do('acquire', { key });
+    const crowd = process.do('crowd', { key, callers: 500, wait, abort: 'shared' });
+    await process.do('abort', { abort: 'shared' });
+    const { codes, slowestMs } = await crowd;
+    expect(codes).toEqual({ LOCK_ABORTED: 500 });
+    expect(slowestMs).toBeLessThan(100);
+    await process.do('release', holder);
+    expect(await world.keysOf(key)).toEqual([]);
+  });
+
+  it('when the network comes and goes, the server restarts empty, and at the end all is closed', async () => {
+    const proxy = await world.proxy();
+    const [process, other] = await Promise.all([world.process(proxy.url), world.process(proxy.url)]);
+    const plan = { key: world.newKey(), callers: 20, forMs: 5_000, holdMs: 5, ttl: 300, wait: 500, aborts: 0.5 };
+    const fights = Promise.all([process, other].map((one) => one.do('fight', plan)));
+    const faults: (() => unknown)[] = [
+      () => proxy.cut(),
+      () => proxy.hold('toServer'),
+      () => proxy.hold('toClient'),
+      () => world.client.flushall(),
+      () => world.server.restart(),
+      () => proxy.refuse(),
+    ];
+    for (const fault of faults) {
+      await fault();
+      await sleep(400);
+      await proxy.resume();
+    }
+    await fights;
+    proxy.hold(); // what is under way at the end is never answered
+    await process.do('resources', undefined);
+    void process.do('shutDownOnSigterm', { drainTimeoutMs: 500 });
+    await process.do('resources', undefined);
+    globalThis.process.kill(process.pid, 'SIGTERM');
+    expect(await process.exited).toEqual({ code: 0, signal: null });
+    expect(process.output).toBe('');
+  });
+});
+
+describe('500 waiters aborted at random', () => {
+  const world = useLockWorld();
+
+  it('are rejected within 100 ms, and leave nothing in Redis, no listener and no timer', async () => {
+    const [holding, process] = await Promise.all([world.process(), world.process()]);
+    const [key, warmUp] = [world.newKey(), world.newKey()];
+    // subscribed and connected, as it stays
+    await process.do('release', await process.do('acquire', { key: warmUp, wait }));
+    const before = await process.do('resources', undefined);
+    const holder = await holding.do('acquire', { key, ttl: '30s' });
+    const { codes, slowestMs, listeners } = await process.do('crowd', {
+      key,
+      callers: 500,
+      wait,
+      abortEachWithinMs: 1_000,
+    });
+    expect(codes).toEqual({ LOCK_ABORTED: 500 });
+    expect(slowestMs).toBeLessThan(100);
+    expect(listeners).toBe(0);
+    await eventually(async () => expect(await world.waiting(key)).toBe(0));
+    await eventually(async () => expect(await process.do('resources', undefined)).toEqual(before));
+    await holding.do('release', holder);
+    expect(await world.keysOf(key)).toEqual([]);
+  });
+});

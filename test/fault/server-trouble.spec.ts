@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
+import { eventually } from '../support/eventually.js';
+import { PREFIX } from './support/lock-core.js';
+import { monotonicMs } from './support/monotonic.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+describe('a server that is full (maxmemory, noeviction)', () => {
+  const world = useLockWorld({ config: { 'maxmemory-policy': 'noeviction' } });
+
+  it('refuses new locks at once, while release and renewal go on', async () => {
+    const ttlMs = 1_500;
+    const [alice, bob] = [world.locks(), world.locks()];
+    const [kept, free] = [world.newKey(), world.newKey()];
+    const lease = await alice.acquire(kept, { ttl: ttlMs });
+    await world.client.config('SET', 'maxmemory', '1mb');
+
+    const askedAt = monotonicMs();
+    await expect(bob.acquire(free, { wait: '10s' })).rejects.toMatchObject({
+      code: 'LOCK_UNAVAILABLE',
+      message: expect.stringContaining('OOM') as string,
+    });
+    expect(monotonicMs() - askedAt).toBeLessThan(500);
+    expect(await world.keysOf(free)).toEqual([]);
+
+    await sleep(2 * ttlMs); // it would have ended by now
+    expect(lease.isHeld()).toBe(true);
+    expect(await world.client.pttl(PREFIX + kept)).toBeGreaterThan(ttlMs / 3);
+    await lease.release();
+    expect(await world.keysOf(kept)).toEqual([]);
+    await world.client.config('SET', 'maxmemory', '0');
+    await (await bob.acquire(free)).release();
+  });
+});
+
+describe('a server that forgets the scripts again and again', () => {
+  const world = useLockWorld();
+
+  it('serves everybody all the same', async () => {
+    const [alice, bob] = [world.locks(), world.locks()];
+    const key = world.newKey();
+    let flushing = true;
+    const flushes = (async () => {
+      while (flushing) {
+        await world.client.script('FLUSH');
+        await sleep(1);
+      }
+    })();
+    const loop = async (locks: typeof alice): Promise<void> => {
+      for (let i = 0; i < 50; i += 1) await (await locks.acquire(key, { wait: '10s' })).release();
+    };
+    await Promise.all([loop(alice), loop(alice), loop(bob), loop(bob)]);
+    flushing = false;
+    await flushes;
+    expect(await world.keysOf(key)).toEqual([]);
+  });
+});
+
+describe('a server that is stopped for 3 s and resumed', () => {
+  const world = useLockWorld();
+
+  it('keeps the holder whose ttl is longer, tells the one whose ttl is shorter, and serves the waiters', async () => {
+    const [alice, bob] = [world.locks(), world.locks()];
+    const [long, short, fresh] = [world.newKey(), world.newKey(), world.newKey()];
+    const patient = await alice.acquire(long, { ttl: '10s' });
+    const hasty = await alice.acquire(short, { ttl: 1_500 });
+    const waiting = bob.acquire(long, { wait: '20s' });
+    await eventually(async () => expect(await world.waiting(long)).toBe(1));
+
+    world.server.pause();
+    const pausedAt = monotonicMs();
+    await expect(bob.acquire(fresh)).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    expect(monotonicMs() - pausedAt).toBeLessThan(1_000);
+    await eventually(() => expect(hasty.signal.aborted).toBe(true));
+    expect(monotonicMs() - pausedAt).toBeLessThan(1_500);
+    await sleep(3_000 - (monotonicMs() - pausedAt));
+    world.server.resume();
+
+    expect(patient.isHeld()).toBe(true);
+    await patient.release();
+    await (await waiting).release();
+    await eventually(async () => expect(await world.keysOf(fresh)).toEqual([]), 2_000);
+    await eventually(async () => (await bob.acquire(fresh)).release(), 2_000);
+  });
+});
+
+describe('10 000 keys', () => {
+  const world = useLockWorld();
+
+  it('are waited for over one subscription a process, and all are served', async () => {
+    const [alice, bob] = [world.locks(), world.locks()];
+    const keys = Array.from({ length: 10_000 }, () => world.newKey());
+    const leases: Lease[] = [];
+    for (let i = 0; i < keys.length; i += 500) {
+      leases.push(...(await Promise.all(keys.slice(i, i + 500).map((key) => alice.acquire(key, { ttl: '60s' })))));
+    }
+    const waits = keys.map((key) => bob.acquire(key, { ttl: '60s', wait: '60s' }));
+    await eventually(async () => expect(await world.waiting(keys.at(-1)!)).toBe(1), 10_000);
+    const channels = await world.client.pubsub('CHANNELS', 'nestjs-lock:*');
+    expect(channels).toHaveLength(1); // Alice waits for nothing, so she listens to nothing
+    await Promise.all(leases.map((lease) => lease.release()));
+    const granted = await Promise.all(waits);
+    await Promise.all(granted.map((lease) => lease.release()));
+    expect(await world.client.dbsize()).toBe(1);
+  });
+});

@@ -1,0 +1,96 @@
+import { Redis } from 'ioredis';
+
+import { LockEvents } from '../../libs/distribute-lock/src/events/lock-events.js';
+import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.js';
+import { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js';
+import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { eventually } from '../support/eventually.js';
+import { PREFIX } from './support/lock-core.js';
+import type { LockProcess } from './support/lock-process.js';
+import { monotonicMs } from './support/monotonic.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+const wait = '20s';
+const drainTimeoutMs = 1_000;
+
+describe('P13: a process that is told to end', () => {
+  const world = useLockWorld();
+
+  async function terminate(process: LockProcess): Promise<{ at: number; ended: Promise<number> }> {
+    void process.do('shutDownOnSigterm', { drainTimeoutMs });
+    await process.do('resources', undefined); // by now it listens for the signal
+    const at = monotonicMs();
+    globalThis.process.kill(process.pid, 'SIGTERM');
+    const ended = process.exited.then(({ code, signal }) => {
+      expect({ code, signal }).toEqual({ code: 0, signal: null });
+      return monotonicMs() - at;
+    });
+    return { at, ended };
+  }
+
+  it('rejects its waiters at once, aborts and releases its leases, and ends by itself', async () => {
+    const [ending, other] = await Promise.all([world.process(), world.process()]);
+    const [held, wanted] = [world.newKey(), world.newKey()];
+    const mine = await ending.do('acquire', { key: held });
+    const theirs = await other.do('acquire', { key: wanted });
+    const told = ending.do('told', mine);
+    const waits = Array.from({ length: 20 }, () => ending.do('acquire', { key: wanted, wait }));
+    const refusals = Promise.all(waits.map((waiting) => waiting.catch((error: unknown) => error)));
+    const next = other.do('acquire', { key: held, wait });
+    await eventually(async () => expect(await world.waiting(held)).toBe(1));
+    await eventually(async () => expect(await world.waiting(wanted)).toBe(1));
+
+    const { at, ended } = await terminate(ending);
+
+    for (const refusal of await refusals) {
+      expect(refusal).toMatchObject({ code: 'LOCK_SHUTDOWN' });
+      expect((refusal as { at: number }).at - at).toBeLessThan(250);
+    }
+    expect(await told).toMatchObject({ held: false, reason: 'LOCK_SHUTDOWN' });
+    expect((await told).at - at).toBeGreaterThanOrEqual(drainTimeoutMs - 1);
+    expect((await next).at).toBeGreaterThan((await told).at - 5);
+    expect(await ended).toBeLessThan(drainTimeoutMs + 1_000);
+    await other.do('release', theirs);
+    expect(await world.keysOf(wanted)).toEqual([]);
+  });
+
+  it('ends at once when it has nothing', async () => {
+    const { ended } = await terminate(await world.process());
+    expect(await ended).toBeLessThan(1_000);
+  });
+
+  it('ends on a mute network too', async () => {
+    const proxy = await world.proxy();
+    const ending = await world.process(proxy.url);
+    const mine = await ending.do('acquire', { key: world.newKey() });
+    const told = ending.do('told', mine);
+    proxy.hold();
+    const { ended } = await terminate(ending);
+    expect(await told).toMatchObject({ held: false, reason: 'LOCK_SHUTDOWN' });
+    expect(await ended).toBeLessThan(drainTimeoutMs + 1_000);
+  });
+
+  it('closes what it opened and nothing else', async () => {
+    const client = new Redis(world.server.url, { connectionName: 'given' });
+    const store = RedisLockStore.over(client, { prefix: PREFIX });
+    const limits = { maxWaitersPerKey: 10, maxWaiters: 10 };
+    const core = new LockCore(store, { defaults: LOCK_DEFAULTS, ...limits, events: new LockEvents() });
+    await client.ping();
+    const call = { key: world.newKey(), label: 'fault', options: { ...LOCK_DEFAULTS, waitMs: 1_000 }, scoped: false };
+    await (await core.acquire(call)).release();
+    expect(await connections()).toBe(2); // the second one is the subscription
+    await core.drain(drainTimeoutMs);
+    await core.close();
+    await core.close();
+    await expect(core.acquire(call)).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
+    await eventually(async () => expect(await connections()).toBe(1));
+    expect(await client.ping()).toBe('PONG');
+    client.disconnect();
+  });
+
+  /** The client's own, and those of its duplicates. */
+  async function connections(): Promise<number> {
+    const list = String(await world.client.client('LIST'));
+    return list.split('\n').filter((line) => line.includes(' name=given ')).length;
+  }
+});

@@ -1,0 +1,46 @@
+import { getEventListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { isLockError } from '../../../libs/distribute-lock/src/errors/is-lock-error.js';
+import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
+import type { Locks } from './lock-core.js';
+import { monotonicMs } from './monotonic.js';
+
+export interface CrowdPlan extends Pick<AcquireOptions, 'wait' | 'ttl'> {
+  readonly key: string;
+  readonly callers: number;
+  /** Each caller has a signal of its own, which aborts at some time within. Without it all have the one that is shared. */
+  readonly abortEachWithinMs?: number;
+}
+
+const abortedAt = new WeakMap<AbortSignal, number>();
+
+/** Not by a listener on the signal: the library's own are counted there. */
+export function abort(controller: AbortController): void {
+  abortedAt.set(controller.signal, monotonicMs());
+  controller.abort();
+}
+
+/** How the waits ended, the longest time from an abort to its rejection, and how many listeners are left. */
+export async function crowd(
+  { acquire }: Locks,
+  { key, callers, abortEachWithinMs, ...options }: CrowdPlan,
+  shared: AbortController,
+) {
+  const codes: Record<string, number> = {};
+  let slowestMs = 0;
+  let listeners = 0;
+  const caller = async (): Promise<void> => {
+    const own = abortEachWithinMs === undefined ? shared : new AbortController();
+    if (abortEachWithinMs !== undefined) void sleep(Math.random() * abortEachWithinMs).then(() => abort(own));
+    const code = await acquire(key, { ...options, signal: own.signal }).then(
+      () => 'granted',
+      (error: unknown) => (isLockError(error) ? error.code : String(error)),
+    );
+    slowestMs = Math.max(slowestMs, monotonicMs() - (abortedAt.get(own.signal) ?? NaN));
+    codes[code] = (codes[code] ?? 0) + 1;
+    listeners += getEventListeners(own.signal, 'abort').length;
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+  return { codes, slowestMs, listeners };
+}

@@ -1,0 +1,41 @@
+import type { RedisOptions } from 'ioredis';
+
+import { LockEvents, type LockEvent } from '../../../libs/distribute-lock/src/events/lock-events.js';
+import type { LeaseHandle } from '../../../libs/distribute-lock/src/lease/lease-handle.js';
+import { LOCK_DEFAULTS } from '../../../libs/distribute-lock/src/options/defaults.js';
+import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
+import { resolveLockOptions } from '../../../libs/distribute-lock/src/options/resolve-lock-options.js';
+import { LockCore } from '../../../libs/distribute-lock/src/queue/lock-core.js';
+import type { LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
+import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+
+/** Prefix of the locks in these specs: each has a Redis of its own. */
+export const PREFIX = 'lock:';
+
+/** A lock core as an application has one, put together by hand, with its own connection and its own process id. */
+export interface Locks {
+  readonly core: LockCore;
+  readonly store: LockStore;
+  readonly events: LockEvent[];
+  acquire(key: string, options?: AcquireOptions): Promise<LeaseHandle>;
+}
+
+export function openLocks(connection: string | RedisOptions): Locks {
+  const store = RedisLockStore.open(connection, { prefix: PREFIX });
+  const observer = new LockEvents();
+  const events: LockEvent[] = [];
+  observer.listen((event) => events.push(event));
+  const core = new LockCore(store, {
+    defaults: LOCK_DEFAULTS,
+    maxWaitersPerKey: 10_000,
+    maxWaiters: 100_000,
+    events: observer,
+  });
+  return {
+    core,
+    store,
+    events,
+    acquire: (key, { signal, ...options } = {}) =>
+      core.acquire({ key, label: 'fault', options: resolveLockOptions(options), scoped: false, signal }),
+  };
+}

@@ -1,0 +1,116 @@
+import { isLockError } from '../../../libs/distribute-lock/src/errors/is-lock-error.js';
+import type { LeaseHandle } from '../../../libs/distribute-lock/src/lease/lease-handle.js';
+import { parentProcess } from '../../support/parent-process.js';
+import { openLocks } from './lock-core.js';
+import { abort as abortNow, crowd } from './crowd.js';
+import { fight, flood } from './loops.js';
+import { monotonicMs } from './monotonic.js';
+import type { Commands, LeaseNumber } from './lock-process.js';
+
+/** A process that does with locks what it is told, and reports when things happened. It ends by itself once it was shut down. */
+const parent = parentProcess<{ call: { id: number; name: keyof Commands; args: unknown } }>();
+
+// Nothing may be thrown, or warned of, outside a promise that somebody holds.
+const trouble = (what: string) => (error: unknown) =>
+  parent.send('trouble', `${what}: ${error instanceof Error ? error.stack : String(error)}`);
+process.on('warning', trouble('warning'));
+process.on('unhandledRejection', trouble('unhandled rejection'));
+process.on('uncaughtException', trouble('uncaught exception'));
+
+const locks = openLocks(process.env['REDIS_URL'] ?? '');
+const awake = setInterval(() => {}, 60_000);
+const leases: LeaseHandle[] = [];
+const aborts = new Map<string, AbortController>();
+
+const heldAt = (lease: LeaseHandle) => ({ held: lease.isHeld(), at: monotonicMs() });
+
+/** Keeps the thread, so that no timer and no socket is served. */
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+/** Resolves when the loop turns again after it stood still for longer than `ms`. */
+function afterStandstill(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    let last = monotonicMs();
+    const ticking = setInterval(() => {
+      const now = monotonicMs();
+      if (now - last > ms) {
+        clearInterval(ticking);
+        resolve();
+      }
+      last = now;
+    }, 5);
+  });
+}
+
+async function shutDown(drainTimeoutMs: number): Promise<{ at: number }> {
+  clearInterval(awake);
+  process.channel?.unref();
+  locks.core.refuse();
+  await locks.core.drain(drainTimeoutMs);
+  await locks.core.close();
+  return { at: monotonicMs() };
+}
+
+const commands: Commands = {
+  async acquire({ key, abort, ...options }) {
+    const controller = new AbortController();
+    if (abort !== undefined) aborts.set(abort, controller);
+    const lease = await locks.acquire(key, { ...options, signal: controller.signal });
+    const number = (leases.push(lease) - 1) as LeaseNumber;
+    const { fencingToken } = lease;
+    return { lease: number, ownerToken: lease.grant.ownerToken, fencingToken, at: monotonicMs() };
+  },
+  crowd({ abort, ...plan }) {
+    const shared = new AbortController();
+    if (abort !== undefined) aborts.set(abort, shared);
+    return crowd(locks, plan, shared);
+  },
+  async abort({ abort }) {
+    const controller = aborts.get(abort);
+    if (controller !== undefined) abortNow(controller);
+  },
+  async release({ lease }) {
+    await leases[lease].release();
+    return { at: monotonicMs() };
+  },
+  async told({ lease }) {
+    const { signal } = leases[lease];
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    const { reason } = signal;
+    return { ...heldAt(leases[lease]), reason: isLockError(reason) ? reason.code : String(reason) };
+  },
+  isHeld: async ({ lease }) => heldAt(leases[lease]),
+  async block({ ms, lease }) {
+    block(ms);
+    return heldAt(leases[lease]);
+  },
+  async blockAndRelease({ ms, lease }) {
+    block(ms);
+    void leases[lease].release();
+  },
+  async afterStandstill({ ms, lease }) {
+    await afterStandstill(ms);
+    return heldAt(leases[lease]);
+  },
+  fight: (plan) => fight(locks, plan),
+  flood: (plan) => flood(locks, plan),
+  shutDownOnSigterm: ({ drainTimeoutMs }) =>
+    new Promise((resolve) => process.once('SIGTERM', () => void shutDown(drainTimeoutMs).then(resolve))),
+  resources: async () => process.getActiveResourcesInfo(),
+};
+
+parent.on('call', ({ id, name, args }) => {
+  (commands[name] as (given: unknown) => Promise<unknown>)(args).then(
+    (result) => parent.send('answer', { id, result, at: monotonicMs() }),
+    (error: unknown) => parent.send('answer', { id, error: describe(error), at: monotonicMs() }),
+  );
+});
+
+function describe(error: unknown): { code: string; message: string } {
+  return { code: isLockError(error) ? error.code : 'none', message: String(error) };
+}
+
+await locks.core.connect();
+parent.send('ready', undefined);

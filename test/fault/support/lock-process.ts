@@ -1,0 +1,90 @@
+import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
+import { SecondProcess } from '../../support/second-process.js';
+import type { crowd, CrowdPlan } from './crowd.js';
+import type { fight, FightPlan, flood, FloodPlan } from './loops.js';
+
+export type LeaseNumber = number & { readonly lease: unique symbol };
+
+export interface Granted {
+  readonly lease: LeaseNumber;
+  readonly ownerToken: string;
+  readonly fencingToken: number;
+  /** Monotonic, as every `at` here. */
+  readonly at: number;
+}
+
+interface HeldAt {
+  readonly held: boolean;
+  readonly at: number;
+}
+
+/** What a lock process does when it is told; the answer comes when it is done. */
+export interface Commands {
+  acquire(asked: Omit<AcquireOptions, 'signal'> & { key: string; abort?: string }): Promise<Granted>;
+  /** Many callers who all give up, with one signal or each with its own. */
+  crowd(plan: CrowdPlan & { abort?: string }): ReturnType<typeof crowd>;
+  /** Aborts the acquire that was given this name. */
+  abort(asked: { abort: string }): Promise<void>;
+  release(asked: { lease: LeaseNumber }): Promise<{ at: number }>;
+  /** Answers when the signal of the lease has aborted. */
+  told(asked: { lease: LeaseNumber }): Promise<HeldAt & { reason: string }>;
+  isHeld(asked: { lease: LeaseNumber }): Promise<HeldAt>;
+  /** Blocks the event loop, and looks at the lease before it turns again. */
+  block(asked: { ms: number; lease: LeaseNumber }): Promise<HeldAt>;
+  /** Blocks the event loop, and releases before it turns again. */
+  blockAndRelease(asked: { ms: number; lease: LeaseNumber }): Promise<void>;
+  /** Looks at the lease in the first turn after the process stood still for longer than `ms`. */
+  afterStandstill(asked: { ms: number; lease: LeaseNumber }): Promise<HeldAt>;
+  fight(plan: FightPlan): ReturnType<typeof fight>;
+  flood(plan: FloodPlan): ReturnType<typeof flood>;
+  /** Answers when the core is closed; then the process has nothing to do any more. */
+  shutDownOnSigterm(asked: { drainTimeoutMs: number }): Promise<{ at: number }>;
+  resources(asked: undefined): Promise<string[]>;
+}
+
+/** What an answer carries beside its result. */
+export interface Refusal extends Error {
+  readonly code: string;
+  /** When it happened there. */
+  readonly at: number;
+}
+
+interface Answer {
+  readonly id: number;
+  readonly at: number;
+  readonly result?: unknown;
+  readonly error?: { code: string; message: string };
+}
+
+const SCRIPT = new URL('./lock-process.child.ts', import.meta.url);
+type Heard = { ready: undefined; answer: Answer; trouble: string };
+type Told = { call: { id: number; name: keyof Commands; args: unknown } };
+
+/** Another process with locks of its own on the same Redis. */
+export class LockProcess extends SecondProcess<Heard, Told> {
+  /** What it threw or warned of outside its promises. */
+  readonly trouble: string[] = [];
+  private readonly open = new Map<number, (answer: Answer) => void>();
+  private calls = 0;
+
+  static async start(url: string): Promise<LockProcess> {
+    const started = new LockProcess(SCRIPT, { REDIS_URL: url });
+    started.on('trouble', (trouble) => started.trouble.push(trouble));
+    started.on('answer', (answer) => started.open.get(answer.id)?.(answer));
+    await started.once('ready');
+    return started;
+  }
+
+  /** Rejects with a {@link Refusal}; never settles when the process ends before it has answered. */
+  do<Name extends keyof Commands>(name: Name, ...[args]: Parameters<Commands[Name]>): ReturnType<Commands[Name]> {
+    const id = (this.calls += 1);
+    this.send('call', { id, name, args });
+    return new Promise((resolve, reject) => {
+      this.open.set(id, ({ result, error, at }) => {
+        this.open.delete(id);
+        if (error === undefined) resolve(result as never);
+        else reject(Object.assign(new Error(error.message), { code: error.code, at }));
+      });
+    }) as ReturnType<Commands[Name]>;
+  }
+}

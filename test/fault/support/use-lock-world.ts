@@ -1,0 +1,73 @@
+import { Redis, type RedisOptions } from 'ioredis';
+
+import { onCleanup } from '../../support/cleanup.js';
+import { startFaultProxy, type FaultProxy } from '../../support/fault-proxy.js';
+import { startRedisServer, type RedisServer, type RedisServerOptions } from '../../support/redis-server.js';
+import { openLocks, PREFIX, type Locks } from './lock-core.js';
+import { LockProcess } from './lock-process.js';
+
+/** One Redis of its own, and whoever wants locks there. */
+export interface LockWorld {
+  readonly server: RedisServer;
+  /** For looking behind the scenes. */
+  readonly client: Redis;
+  /** A way to the server whose faults are at the push of a button. */
+  proxy(): Promise<FaultProxy>;
+  /** A lock core of this process, with its own connection and owner tokens: for the others as good as another process. */
+  locks(connection?: string | RedisOptions): Locks;
+  /** A real process. */
+  process(url?: string): Promise<LockProcess>;
+  /** A key that no other test uses. */
+  newKey(): string;
+  /** The owner token in Redis. */
+  owner(key: string): Promise<string | null>;
+  /** How many processes stand in the queue of the key. */
+  waiting(key: string): Promise<number>;
+  /** All keys of a lock in Redis, its queue included; nothing when nobody has it or wants it. */
+  keysOf(key: string): Promise<string[]>;
+}
+
+/** Starts a private Redis before the specs of the file; all that is opened ends behind them, and none of it may have had trouble. */
+export function useLockWorld(options: RedisServerOptions = {}): LockWorld {
+  const processes: LockProcess[] = [];
+  let server: RedisServer;
+  let client: Redis;
+  let keys = 0;
+  beforeAll(async () => {
+    server = await startRedisServer(options);
+    client = new Redis(server.url, { maxRetriesPerRequest: 5 });
+    client.on('error', () => {}); // some specs kill the server
+    onCleanup(() => client.disconnect());
+  });
+  // P14, whatever else a spec is about
+  afterEach(() => expect(processes.flatMap(({ trouble }) => trouble.splice(0))).toEqual([]));
+  return {
+    get server() {
+      return server;
+    },
+    get client() {
+      return client;
+    },
+    proxy: () => startFaultProxy(server.port),
+    locks(connection = server.url) {
+      const locks = openLocks(connection);
+      onCleanup(() => locks.core.close());
+      return locks;
+    },
+    async process(url = server.url) {
+      const started = await LockProcess.start(url);
+      processes.push(started);
+      return started;
+    },
+    newKey: () => `key-${(keys += 1)}`,
+    owner: (key) => client.get(PREFIX + key),
+    waiting: (key) => client.zcard(queueOf(key)),
+    keysOf: async (key) => {
+      const names = [PREFIX + key, queueOf(key)];
+      const found = await Promise.all(names.map((name) => client.exists(name)));
+      return names.filter((_, i) => found[i] === 1);
+    },
+  };
+}
+
+const queueOf = (key: string): string => `q:{${PREFIX}${key}}`;

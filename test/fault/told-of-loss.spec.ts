@@ -1,0 +1,128 @@
+import { eventually } from '../support/eventually.js';
+import { PREFIX } from './support/lock-core.js';
+import type { Granted, LockProcess } from './support/lock-process.js';
+import { monotonicMs } from './support/monotonic.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+/** A turn of the event loop and a message on a busy machine. */
+const SLACK_MS = 250;
+
+describe('P2: a holder that cannot renew is told before its lease can end in Redis', () => {
+  const world = useLockWorld();
+  // 1 % of it is what a timer may be late on a busy machine before the promise breaks.
+  const ttl = 6_000;
+
+  async function holder(fault: 'hold' | 'cut'): Promise<{ endsAt: number; told: { at: number; held: boolean } }> {
+    const proxy = await world.proxy();
+    // An answer that comes late must not lengthen the lease: it counts from when its question was sent.
+    proxy.delay(100);
+    const process = await world.process(proxy.url);
+    const key = world.newKey();
+    const { lease } = await process.do('acquire', { key, ttl });
+    const told = process.do('told', { lease });
+    await renewed(key, ttl);
+    if (fault === 'hold') proxy.hold('toServer');
+    else {
+      proxy.refuse();
+      proxy.cut();
+    }
+    const endsAt = monotonicMs() + (await world.client.pttl(PREFIX + key));
+    return { endsAt, told: await told };
+  }
+
+  /** Waits until the watchdog has lengthened the lease once. */
+  async function renewed(key: string, ttlMs: number): Promise<void> {
+    let left = await world.client.pttl(PREFIX + key);
+    await eventually(async () => {
+      const now = await world.client.pttl(PREFIX + key);
+      const rose = now > left;
+      left = now;
+      expect(rose).toBe(true);
+    }, ttlMs);
+  }
+
+  it('when nothing passes and nothing closes, and when connections break and none is accepted', async () => {
+    const [mute, broken] = await Promise.all([holder('hold'), holder('cut')]);
+    for (const { endsAt, told } of [mute, broken]) {
+      expect(told).toMatchObject({ held: false, reason: 'LEASE_LOST' });
+      expect(told.at).toBeLessThan(endsAt);
+    }
+  });
+});
+
+describe('P3: a holder that stood still is told as soon as its loop turns', () => {
+  const world = useLockWorld();
+  const ttl = 1_000;
+  const stoodStillMs = 1_500;
+
+  it('after SIGSTOP and SIGCONT, on a network that went mute meanwhile', async () => {
+    const proxy = await world.proxy();
+    const process = await world.process(proxy.url);
+    const { lease } = await process.do('acquire', { key: world.newKey(), ttl });
+    const told = process.do('told', { lease });
+    const firstLook = process.do('afterStandstill', { lease, ms: ttl });
+    await process.do('isHeld', { lease }); // by now it has taken up the two above
+    process.pause();
+    proxy.hold();
+    await new Promise((resolve) => setTimeout(resolve, stoodStillMs));
+    const resumedAt = monotonicMs();
+    process.resume();
+    expect(await firstLook).toMatchObject({ held: false });
+    expect((await told).at - resumedAt).toBeLessThan(SLACK_MS);
+  });
+
+  it('after a blocked event loop, and isHeld() is right before it turns', async () => {
+    const process = await world.process();
+    const { lease } = await process.do('acquire', { key: world.newKey(), ttl });
+    const told = process.do('told', { lease });
+    const blocked = await process.do('block', { lease, ms: stoodStillMs });
+    expect(blocked.held).toBe(false);
+    expect((await told).at - blocked.at).toBeLessThan(SLACK_MS);
+  });
+
+  it('keeps a lease that outlives the standstill', async () => {
+    const process = await world.process();
+    const { lease } = await process.do('acquire', { key: world.newKey(), ttl: 10_000 });
+    expect((await process.do('block', { lease, ms: stoodStillMs })).held).toBe(true);
+    expect((await process.do('isHeld', { lease })).held).toBe(true);
+  });
+});
+
+describe('P4: after data loss the old holder is told with its next renewal', () => {
+  const ttl = 3_000;
+  const world = useLockWorld();
+  let process: LockProcess;
+  beforeAll(async () => {
+    process = await world.process();
+  });
+  const take = (): Promise<Granted> => process.do('acquire', { key: world.newKey(), ttl });
+
+  const losses: Record<string, (granted: Granted, key: string) => Promise<unknown>> = {
+    'the key was deleted by hand': (_, key) => world.client.del(PREFIX + key),
+    FLUSHALL: () => world.client.flushall(),
+    'somebody else wrote the key': (_, key) => world.client.set(PREFIX + key, 'somebody', 'PX', 60_000),
+    'Redis was restarted empty': () => world.server.restart(),
+  };
+  it.each(Object.entries(losses))('when %s', async (_, lose) => {
+    const key = world.newKey();
+    const granted = await process.do('acquire', { key, ttl });
+    await lose(granted, key);
+    const lostAt = monotonicMs();
+    const told = await process.do('told', granted);
+    expect(told).toMatchObject({ held: false, reason: 'LEASE_LOST' });
+    expect(told.at - lostAt).toBeLessThan(ttl / 3 + SLACK_MS);
+  });
+
+  it('keeps its lease when Redis comes back with its data', async () => {
+    const granted = await take();
+    await world.server.restart({ empty: false });
+    await eventually(async () => expect((await process.do('isHeld', granted)).held).toBe(true));
+    const renewedLater = await eventually(async () => {
+      const { at, held } = await process.do('isHeld', granted);
+      expect(at - granted.at).toBeGreaterThan(ttl);
+      return held;
+    });
+    expect(renewedLater).toBe(true);
+    await process.do('release', granted);
+  });
+});

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { eventually } from '../support/eventually.js';
+import { PREFIX, type Locks } from './support/lock-core.js';
+import { startMessageEater } from './support/message-eater.js';
+import { monotonicMs } from './support/monotonic.js';
+import { median } from './support/median.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+const wait = '20s';
+const SAFETY_NET_MS = 2_500;
+
+describe('P12: a waiter wakes', () => {
+  const world = useLockWorld();
+
+  /** How long after the release by one side the waiter on the other side comes in. */
+  async function handOver(holder: Locks, waiter: Locks, between: (key: string) => unknown = () => {}): Promise<number> {
+    const key = world.newKey();
+    const lease = await holder.acquire(key, { ttl: '30s' });
+    const acquired = waiter.acquire(key, { wait }).then((next) => ({ next, at: monotonicMs() }));
+    await eventually(async () => expect(await world.waiting(key)).toBe(1));
+    await between(key);
+    const releasedAt = monotonicMs();
+    await lease.release();
+    const { next, at } = await acquired;
+    await next.release();
+    return at - releasedAt;
+  }
+
+  it('by message within 50 ms, in the median of 25', async () => {
+    const [holder, waiter] = [world.locks(), world.locks()];
+    const took: number[] = [];
+    for (let i = 0; i < 25; i += 1) took.push(await handOver(holder, waiter));
+    expect(median(took)).toBeLessThan(50);
+  });
+
+  it('by its safety net when the message is lost', async () => {
+    const eater = await startMessageEater(world.server.port);
+    const tookMs = await handOver(world.locks(), world.locks(eater.url));
+    expect(eater.eaten).toBeGreaterThan(0);
+    expect(tookMs).toBeLessThan(SAFETY_NET_MS);
+  });
+
+  it('by its safety net when the connection of its subscription is killed with the release', async () => {
+    const proxy = await world.proxy();
+    const waiter = world.locks(proxy.url);
+    await waiter.core.connect();
+    const tookMs = await handOver(world.locks(), waiter, () => proxy.cut());
+    expect(tookMs).toBeLessThan(SAFETY_NET_MS);
+  });
+
+  it('by its safety net when the server forbids the holder to send messages', async () => {
+    await world.client.call('ACL', 'SETUSER', 'mute', 'on', '>secret', '~*', 'resetchannels', '+@all', '-publish');
+    const holder = world.locks({ host: '127.0.0.1', port: world.server.port, username: 'mute', password: 'secret' });
+    expect(await handOver(holder, world.locks())).toBeLessThan(SAFETY_NET_MS);
+  });
+
+  it('soon after a foreign holder has gone, who tells nobody', async () => {
+    const waiter = world.locks();
+    const key = world.newKey();
+    await world.client.set(PREFIX + key, 'somebody else');
+    const acquired = waiter.acquire(key, { wait });
+    await eventually(async () => expect(await world.waiting(key)).toBe(1));
+    await world.client.del(PREFIX + key);
+    const goneAt = monotonicMs();
+    const lease = await acquired;
+    expect(monotonicMs() - goneAt).toBeLessThan(SAFETY_NET_MS);
+    await lease.release();
+  });
+
+  it('without asking all the time: two commands a second at most while it waits', async () => {
+    const [holder, waiter] = [world.locks(), world.locks()];
+    const key = world.newKey();
+    const lease = await holder.acquire(key, { ttl: '60s' });
+    const waits = Array.from({ length: 100 }, () => waiter.acquire(key, { wait }).then((next) => next.release()));
+    await eventually(async () => expect(await world.waiting(key)).toBe(1));
+    const before = await scriptsRun();
+    await sleep(3_000);
+    expect((await scriptsRun()) - before).toBeLessThanOrEqual(6);
+    await lease.release();
+    await Promise.all(waits);
+  });
+
+  async function scriptsRun(): Promise<number> {
+    return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await world.client.info('commandstats'))?.[1]);
+  }
+});
