@@ -9,7 +9,7 @@ export interface LuaScript {
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: '996eadf3b0d46dd10534c87f415ec6a9d550de16',
+  sha1: '86365d4b646fbaad49d26402615ae53bab9cb2a2',
   lua: `local fence = KEYS[1]
 local unused, saved
 local function fencingTokens(count)
@@ -61,9 +61,9 @@ local function headOf(queue)
   return redis.call('ZRANGE', queue, 0, 0)[1]
 end
 local function append(queue, token)
-  if redis.call('ZSCORE', queue, token) then return end
   local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
-  redis.call('ZADD', queue, (tonumber(last) or 0) + 1, token)
+  redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
+  redis.call('PEXPIRE', queue, queueMs)
 end
 local function tell(token, what, lock)
   local process = processOf(token)
@@ -109,18 +109,19 @@ local function acquire(lock, queue, token, ttlMs, block, _, command)
   local foreign = processOf(owner) and 0 or 1
   if command == 'a' then return 3, redis.call('PTTL', lock), foreign end
   append(queue, token)
-  redis.call('PEXPIRE', queue, queueMs)
   if foreign == 0 then tell(owner, 'c', lock) end
   return 2, redis.call('PTTL', lock), foreign
 end
 local function release(lock, queue, token, next, ttlMs, block)
   if next == '' and free(lock, queue, token) then return 4, 0, 0 end
+  if redis.call('GET', lock) ~= token then
+    redis.call('ZREM', queue, token)
+    return 6, 0, 0
+  end
   local requeue = next ~= '' and next ~= '-'
-  redis.call('ZREM', queue, token)
-  if redis.call('GET', lock) ~= token then return 6, 0, 0 end
   if requeue then
+    redis.call('ZREM', queue, token)
     append(queue, next)
-    redis.call('PEXPIRE', queue, queueMs)
   end
   local own = next == '-' and processOf(token)
   local head = headOf(queue)

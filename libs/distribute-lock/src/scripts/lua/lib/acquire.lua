@@ -30,7 +30,6 @@ local function acquire(lock, queue, token, ttlMs, block, _, command)
   local foreign = processOf(owner) and 0 or 1
   if command == 'a' then return 3, redis.call('PTTL', lock), foreign end
   append(queue, token)
-  redis.call('PEXPIRE', queue, queueMs)
   if foreign == 0 then tell(owner, 'c', lock) end
   return 2, redis.call('PTTL', lock), foreign
 end

@@ -8,10 +8,11 @@ local function headOf(queue)
   return redis.call('ZRANGE', queue, 0, 0)[1]
 end
 
+-- A token that stands there keeps its place.
 local function append(queue, token)
-  if redis.call('ZSCORE', queue, token) then return end
   local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
-  redis.call('ZADD', queue, (tonumber(last) or 0) + 1, token)
+  redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
+  redis.call('PEXPIRE', queue, queueMs)
 end
 
 -- Answers how many received it, -1 if that is not known. PUBLISH goes by pcall: a refused one would end the script

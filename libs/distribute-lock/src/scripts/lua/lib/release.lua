@@ -2,13 +2,15 @@
 -- '-' grants it to whichever token of this process heads the queue, '' is a process that wants no more.
 local function release(lock, queue, token, next, ttlMs, block)
   if next == '' and free(lock, queue, token) then return 4, 0, 0 end
+  if redis.call('GET', lock) ~= token then
+    redis.call('ZREM', queue, token)
+    return 6, 0, 0
+  end
   local requeue = next ~= '' and next ~= '-'
-  -- The first write: a server that is full does not refuse it, nor what follows.
-  redis.call('ZREM', queue, token)
-  if redis.call('GET', lock) ~= token then return 6, 0, 0 end
   if requeue then
+    -- The first write: a server that is full does not refuse it, nor what follows. (A holder stands in no queue.)
+    redis.call('ZREM', queue, token)
     append(queue, next)
-    redis.call('PEXPIRE', queue, queueMs)
   end
   local own = next == '-' and processOf(token)
   local head = headOf(queue)
