@@ -26,6 +26,7 @@ export { LockError, type LockErrorCode, type LockErrorDetails } from './errors/l
 
 export { type LockEvent, type LockEventListener, LockEvents } from './events/lock-events.js';
 
+export type { LockErrorMapper, LockErrorMappers } from './interception/error-mapping.js';
 export type { ContentionAnswer, DistributeLockOptions, LockContentionInfo } from './interception/lock-spec.js';
 export { LockInterceptor } from './interception/lock.interceptor.js';
 

@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import { jest } from '@jest/globals';
 import { Controller, Get, Inject, Injectable, Logger, Module, Scope } from '@nestjs/common';
@@ -17,6 +18,7 @@ import {
   lockServiceToken,
 } from 'nestjs-distribute-lock';
 
+import { eventually } from '../../support/eventually.js';
 import { RecordingStore } from './recording-store.js';
 
 @Injectable()
@@ -301,6 +303,46 @@ describe('the life of the connections', () => {
     await module.close();
     expect(store.closed).toBe(1);
     expect(isLockError(await failure(module.get(Reports).write()), 'LOCK_SHUTDOWN')).toBe(true);
+  });
+
+  it('lets work that runs at shutdown finish, and starts no more', async () => {
+    let finish = (): void => undefined;
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    @Injectable()
+    class Slow {
+      @DistributeLock({ key: 'slow' })
+      async work(): Promise<void> {
+        await finished;
+      }
+
+      @DistributeLock({ key: 'slow', wait: '10s' })
+      async later(): Promise<void> {}
+    }
+    const store = new RecordingStore();
+    const module = await start({ connection: store }, [Slow]);
+    const running = module.get(Slow).work();
+    await eventually(() => expect(store.held.has('slow')).toBe(true));
+    const waiting = failure(module.get(Slow).later());
+    const closing = module.close();
+    expect(isLockError(await waiting, 'LOCK_SHUTDOWN')).toBe(true);
+    expect(isLockError(await failure(module.get(Slow).work()), 'LOCK_SHUTDOWN')).toBe(true);
+    await delay(50);
+    expect([store.held.has('slow'), store.closed]).toEqual([true, 0]);
+    finish();
+    await Promise.all([running, closing]);
+    expect([store.held.has('slow'), store.closed]).toEqual([false, 1]);
+  });
+
+  it('closes what it had opened when another connection keeps it from starting', async () => {
+    class Unreachable extends RecordingStore {
+      override async connect(): Promise<void> {
+        throw new Error('unreachable');
+      }
+    }
+    const [main, reports] = [new RecordingStore(), new Unreachable()];
+    const error = await failure(start({ connection: main, connections: { reports } }));
+    expect(error.message).toMatch(/"connections\.reports" of LockModule cannot be used: unreachable/);
+    expect([main.connected, main.closed, reports.closed]).toEqual([1, 1, 1]);
   });
 
   it('does not start without its connection, and shows no password', async () => {

@@ -36,6 +36,9 @@ const CODES: Readonly<Record<LockErrorCode, true>> = {
   LEASE_LOST: true,
 };
 
+/** Every code there is. */
+export const LOCK_ERROR_CODES = Object.keys(CODES) as readonly LockErrorCode[];
+
 /**
  * Tells whether an error came from this package and, if codes are given, whether it is one of them.
  *

@@ -6,6 +6,8 @@ export interface LockKeyErrorDetails extends LockErrorDetails {
   readonly method: string;
   /** Where the unusable value came from: `request` answers 400 over HTTP, `code` 500. */
   readonly source: 'request' | 'code';
+  /** The path that has no usable value, such as `body.channel`, where one hole of the template is to blame. */
+  readonly path?: string;
 }
 
 /** The key is not usable, or cannot be made from the method's arguments. @public */
@@ -13,10 +15,13 @@ export class LockKeyError extends LockError {
   readonly code = 'LOCK_KEY';
   readonly method: string;
   readonly source: 'request' | 'code';
+  /** The path in the template that has no usable value, such as `body.channel`. */
+  readonly path: string | undefined;
 
   constructor(message: string, details: LockKeyErrorDetails) {
     super(message, details);
     this.method = details.method;
     this.source = details.source;
+    this.path = details.path;
   }
 }

@@ -1,6 +1,6 @@
 import { isLockError } from '../errors/is-lock-error.js';
+import { answerWith } from './error-payload.js';
 import type { LockedCall } from './locked-method.js';
-import { answerWith } from './transport-errors.js';
 
 /**
  * What a call whose lock could not be had ends with, as `onContended` says.

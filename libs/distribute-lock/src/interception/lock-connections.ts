@@ -4,6 +4,7 @@ import { LOCK_DEFAULTS } from '../options/defaults.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
 import type { LockCall, LockClient } from '../service/lock-client.js';
+import type { LockErrorMappers } from './error-mapping.js';
 import { type LockSpec, namingMethod } from './lock-spec.js';
 
 /** The name of the module's `connection`, which is used where none is chosen. */
@@ -23,6 +24,8 @@ export class LockConnections {
     private readonly clients: ReadonlyMap<string, LockClient>,
     /** HTTP status that says that a lock is taken. */
     readonly contendedStatus: number,
+    /** Exceptions of the user's own. */
+    readonly errors: LockErrorMappers = {},
   ) {}
 
   /** @throws LockConfigurationError when there is no connection of that name */

@@ -5,6 +5,8 @@ import { CurrentLease } from '../decorators/current-lease.decorator.js';
 import { DistributeLock } from '../decorators/distribute-lock.decorator.js';
 import { LeaseLostError } from '../errors/lease-lost.error.js';
 import { LockContendedError } from '../errors/lock-contended.error.js';
+import { LockShutdownError } from '../errors/lock-shutdown.error.js';
+import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
 import { currentLease } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
 import { LOCK_DEFAULTS } from '../options/defaults.js';
@@ -166,6 +168,24 @@ describe('around()', () => {
     expect(await orders.pages().next()).toEqual({ done: true, value: undefined });
     expect(await firstValueFrom(orders.observable())).toBe('busy');
     expect(orders.ran).toBe(0);
+  });
+
+  it('lets no answer hide that nobody knows who has the lock', async () => {
+    const { client, give } = setUp();
+    class Orders {
+      @DistributeLock({ key: 'a', onContended: 'skip' })
+      async skipped(): Promise<void> {}
+
+      @DistributeLock({ key: 'a', onContended: () => 'busy' })
+      async answered(): Promise<string> {
+        return 'ran';
+      }
+    }
+    for (const refusal of [new LockUnavailableError('mute'), new LockShutdownError('stopping'), new TypeError('bug')]) {
+      client.refusal = refusal;
+      await expect(give(new Orders()).skipped()).rejects.toBe(refusal);
+      await expect(give(new Orders()).answered()).rejects.toBe(refusal);
+    }
   });
 
   it('tells of a lost lease after the work has ended, where that was asked for', async () => {

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { type ExecutionContext, HttpException, Logger } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
@@ -11,13 +12,21 @@ import { LockShutdownError } from '../errors/lock-shutdown.error.js';
 import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
 import { LockWaitTimeoutError } from '../errors/lock-wait-timeout.error.js';
 import { findRoot, type RequestRoot } from '../keys/key-roots.js';
+import type { LockErrorMappers } from './error-mapping.js';
+import { answerWith } from './error-payload.js';
 import { LockConnections } from './lock-connections.js';
-import { answerWith, TransportErrors } from './transport-errors.js';
+import { TransportErrors } from './transport-errors.js';
 
 const contended = () =>
   new LockContendedError('The lock "a:#{arg0}" is held.', { key: 'a:secret', retryAfterMs: 1234 });
 
-function setUp({ sent = false, type = 'http' } = {}) {
+interface Circumstances {
+  readonly sent?: boolean;
+  readonly type?: string;
+  readonly own?: LockErrorMappers;
+}
+
+function setUp({ sent = false, type = 'http', own = {} }: Circumstances = {}) {
   const headers = new Map<string, string>();
   const httpAdapter = {
     isHeadersSent: () => sent,
@@ -25,7 +34,7 @@ function setUp({ sent = false, type = 'http' } = {}) {
   };
   const host = { httpAdapter } as unknown as HttpAdapterHost;
   const context = { getType: () => type, switchToHttp: () => ({ getResponse: () => ({}) }) };
-  const errors = new TransportErrors(new LockConnections(new Map(), 409), host);
+  const errors = new TransportErrors(new LockConnections(new Map(), 409, own), host);
   return { headers, map: (error: unknown) => errors.map(error, context as unknown as ExecutionContext) };
 }
 
@@ -41,7 +50,7 @@ describe('TransportErrors over HTTP', () => {
     [new LockShutdownError('m'), 503, '1'],
     [new LockKeyError('m', { method: 'A.b', source: 'request' }), 400, undefined],
     [new LockKeyError('m', { method: 'A.b', source: 'code' }), 500, undefined],
-    [new LockAbortedError('m'), 500, undefined],
+    [new LockAbortedError('m'), 499, undefined],
     [new LeaseLostError('m', { fencingToken: 1 }), 500, undefined],
   ])('answers %p with %p', (error, status, retryAfter) => {
     const { map, headers } = setUp();
@@ -53,15 +62,54 @@ describe('TransportErrors over HTTP', () => {
     expect(headers.get('Retry-After')).toBe(retryAfter);
   });
 
-  it('never shows the key', () => {
+  it('never shows the key, the method, or advice for developers', () => {
     const mapped = setUp().map(contended()) as HttpException;
     expect(JSON.stringify(mapped.getResponse())).not.toContain('secret');
     expect(mapped.getResponse()).toEqual({
       statusCode: 409,
       code: 'LOCK_CONTENDED',
-      message: 'The lock "a:#{arg0}" is held.',
+      message: 'Somebody else is working on this; try again later.',
       retryAfterMs: 1234,
     });
+  });
+
+  it('names the value of the request that is missing, and no value of the code', () => {
+    const details = { method: 'Orders.open', path: 'body.channel' };
+    const text = 'Orders.open has no channel';
+    const ofRequest = setUp().map(new LockKeyError(text, { ...details, source: 'request' })) as HttpException;
+    expect(ofRequest.getResponse()).toEqual({
+      statusCode: 400,
+      code: 'LOCK_KEY',
+      message: 'A value of the request is missing or cannot be used: body.channel',
+    });
+    const ofCode = setUp().map(new LockKeyError(text, { ...details, source: 'code' })) as HttpException;
+    expect(ofCode.getResponse()).toEqual({ statusCode: 500, code: 'LOCK_KEY', message: 'Internal server error' });
+  });
+
+  it('writes no error into the log for a client that left', () => {
+    const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    setUp().map(new LockAbortedError('left'));
+    expect(logged).not.toHaveBeenCalled();
+    setUp().map(new LeaseLostError('lost', { fencingToken: 1 }));
+    expect(logged).toHaveBeenCalledTimes(1);
+    logged.mockRestore();
+  });
+
+  it.each(['http', 'graphql', 'rpc', 'ws', 'telegram'])('gives way to an exception of the user over %s', (type) => {
+    const mine = new Error('mine');
+    const { map } = setUp({ type, own: { LOCK_CONTENDED: (error) => Object.assign(mine, { cause: error }) } });
+    const error = contended();
+    expect(map(error)).toBe(mine);
+    expect(mine.cause).toBe(error);
+  });
+
+  it('takes an exception that is thrown for one that is returned', () => {
+    const mine = new Error('mine');
+    const throwing = (): never => {
+      throw mine;
+    };
+    expect(setUp({ own: { LOCK_CONTENDED: throwing } }).map(contended())).toBe(mine);
+    expect(setUp({ own: { LOCK_SHUTDOWN: throwing } }).map(contended())).toBeInstanceOf(HttpException);
   });
 
   it('sets no header when they are on their way already', () => {
@@ -94,11 +142,6 @@ describe('TransportErrors elsewhere', () => {
       retryAfterMs: 1234,
     });
     expect(headers.size).toBe(0);
-  });
-
-  it.each(['rpc', 'ws'])('leaves the error as it is where the package of %s is not installed', async (type) => {
-    const error = contended();
-    expect(await setUp({ type }).map(error)).toBe(error);
   });
 
   it('leaves the error as it is on transports that it does not know', () => {

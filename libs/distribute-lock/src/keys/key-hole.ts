@@ -83,6 +83,11 @@ export class KeyHole {
 
   private refusal(what: string, source = this.source): LockKeyError {
     const { method, template } = this.place;
-    return new LockKeyError(`${this.shown} in the lock key "${template}" of ${method} ${what}.`, { method, source });
+    const path = this.shown.slice(2, -1);
+    return new LockKeyError(`${this.shown} in the lock key "${template}" of ${method} ${what}.`, {
+      method,
+      source,
+      path,
+    });
   }
 }

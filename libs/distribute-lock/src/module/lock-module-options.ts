@@ -1,6 +1,7 @@
 import type { InjectionToken, ModuleMetadata, OptionalFactoryDependency, Type } from '@nestjs/common';
 import type { RedisOptions } from 'ioredis';
 
+import type { LockErrorMappers } from '../interception/error-mapping.js';
 import type { Duration, LockOptions } from '../options/lock-options.js';
 import type { LockStore } from '../store/lock-store.js';
 import type { RedisClient } from '../store/redis/redis-client.js';
@@ -60,6 +61,17 @@ export interface LockModuleOptions {
    * @defaultValue `409`
    */
   readonly contendedStatus?: number;
+  /**
+   * Exceptions of your own for lock errors that leave a handler, by code, on every transport. What the function returns
+   * is thrown as it is; `Retry-After` is set all the same. Plain providers, cron jobs and listeners reject with the
+   * `LockError` itself.
+   * @defaultValue none: the exception of each transport, with `code`, `message` and `retryAfterMs`
+   * @example
+   * ```ts
+   * errors: { LOCK_CONTENDED: (error) => new OrderIsBusyException(error.retryAfterMs) }
+   * ```
+   */
+  readonly errors?: LockErrorMappers;
   /**
    * Options of every lock that says nothing else.
    * @defaultValue those of {@link LockOptions}

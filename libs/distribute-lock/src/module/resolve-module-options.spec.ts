@@ -13,6 +13,7 @@ describe('resolveModuleOptions', () => {
       maxWaitersPerKey: 10_000,
       maxWaiters: 100_000,
       contendedStatus: 409,
+      errors: {},
       defaults: expect.objectContaining({ ttlMs: 30_000, waitMs: 0, renew: true }) as object,
     });
   });
@@ -25,6 +26,7 @@ describe('resolveModuleOptions', () => {
       drainTimeout: '5s',
       maxWaiters: { perKey: 5, total: 7 },
       contendedStatus: 423,
+      errors: { LOCK_CONTENDED: Error },
       defaults: { ttl: '1m', onLost: 'throw' },
     };
     expect(resolve(options)).toMatchObject({
@@ -38,6 +40,7 @@ describe('resolveModuleOptions', () => {
       maxWaitersPerKey: 5,
       maxWaiters: 7,
       contendedStatus: 423,
+      errors: { LOCK_CONTENDED: Error },
       defaults: { ttlMs: 60_000, onLost: 'throw' },
     });
     expect(resolve({ maxWaiters: 3 })).toMatchObject({ maxWaitersPerKey: 3, maxWaiters: 100_000 });
@@ -67,6 +70,9 @@ describe('resolveModuleOptions', () => {
     [{ maxWaiters: { all: 1 } }, '"maxWaiters.all" is not known'],
     [{ contendedStatus: 200 }, '"contendedStatus"'],
     [{ contendedStatus: '409' }, '"contendedStatus"'],
+    [{ errors: [] }, '"errors" must be an object'],
+    [{ errors: { LOCK_CONTENTED: Error } }, '"errors.LOCK_CONTENTED" is not known'],
+    [{ errors: { LOCK_CONTENDED: 409 } }, '"errors.LOCK_CONTENDED" is 409'],
     [{ connections: [] }, '"connections" must be an object'],
     [{ connections: { default: 'memory' } }, '"connections" cannot use the name "default"'],
     [{ connections: { '': 'memory' } }, '"connections" cannot use the name ""'],

@@ -1,4 +1,5 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import { checkErrorMappers, type LockErrorMappers } from '../interception/error-mapping.js';
 import { DEFAULT_CONNECTION } from '../interception/lock-connections.js';
 import { checkContendedStatus, checkNames, LOCK_OPTION_NAMES } from '../interception/option-checks.js';
 import {
@@ -24,6 +25,7 @@ export interface LockSettings {
   readonly maxWaitersPerKey: number;
   readonly maxWaiters: number;
   readonly contendedStatus: number;
+  readonly errors: LockErrorMappers;
   readonly defaults: ResolvedLockOptions;
 }
 
@@ -35,6 +37,7 @@ const MODULE_OPTIONS: Readonly<Record<keyof LockModuleOptions, true>> = {
   drainTimeout: true,
   maxWaiters: true,
   contendedStatus: true,
+  errors: true,
   defaults: true,
 };
 
@@ -46,7 +49,9 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
   checkObject('options of LockModule', given);
   checkNames(given, MODULE_OPTIONS);
   checkContendedStatus(given.contendedStatus);
-  const { drainTimeout, contendedStatus = DEFAULT_CONTENDED_STATUS, defaults = {} } = given;
+  const { drainTimeout, contendedStatus = DEFAULT_CONTENDED_STATUS, errors = {}, defaults = {} } = given;
+  checkObject('Option "errors"', errors);
+  checkErrorMappers(errors);
   checkObject('Option "defaults"', defaults);
   checkNames(defaults, LOCK_OPTION_NAMES, 'defaults.');
   return {
@@ -56,6 +61,7 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
     drainTimeoutMs: drainTimeout === undefined ? DEFAULT_DRAIN_TIMEOUT_MS : durationMs('drainTimeout', drainTimeout),
     ...maxWaitersOf(given),
     contendedStatus,
+    errors,
     defaults: resolveLockOptions(defaults),
   };
 }
