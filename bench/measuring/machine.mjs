@@ -12,7 +12,7 @@ export async function machine() {
   const [cpu] = cpus();
   const load = loadavg().map((value) => value.toFixed(1));
   return [
-    `- ${cpu.model.trim()}, ${cpus().length} cores; ${Math.round(totalmem() / 2 ** 30)} GiB; ${type()} ${release()}; load when it began ${load.join(', ')}`,
+    `- ${cpu.model.trim()}, ${cpus().length} cores; ${Math.round(totalmem() / 2 ** 30)} GiB; ${type()} ${release()}; load when it ended ${load.join(', ')}`,
     `- Node ${process.version}, Redis ${redis} on loopback, nothing kept on disk`,
     cores.client === undefined
       ? '- not pinned: the figures of two runs cannot be compared'
