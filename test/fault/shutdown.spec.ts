@@ -5,6 +5,7 @@ import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.j
 import { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { eventually } from '../support/eventually.js';
+import { expectBelow } from './support/bound.js';
 import { PREFIX } from './support/lock-core.js';
 import type { LockProcess } from './support/lock-process.js';
 import { monotonicMs } from './support/monotonic.js';
@@ -44,19 +45,19 @@ describe('P13: a process that is told to end', () => {
 
     for (const refusal of await refusals) {
       expect(refusal).toMatchObject({ code: 'LOCK_SHUTDOWN' });
-      expect((refusal as { at: number }).at - at).toBeLessThan(250);
+      expectBelow((refusal as { at: number }).at - at, 250);
     }
     expect(await told).toMatchObject({ held: false, reason: 'LOCK_SHUTDOWN' });
     expect((await told).at - at).toBeGreaterThanOrEqual(drainTimeoutMs - 1);
     expect((await next).at).toBeGreaterThan((await told).at - 5);
-    expect(await ended).toBeLessThan(drainTimeoutMs + 1_000);
+    expectBelow(await ended, drainTimeoutMs + 1_000);
     await other.do('release', theirs);
     expect(await world.keysOf(wanted)).toEqual([]);
   });
 
   it('ends at once when it has nothing', async () => {
     const { ended } = await terminate(await world.process());
-    expect(await ended).toBeLessThan(1_000);
+    expectBelow(await ended, 1_000);
   });
 
   it('ends on a mute network too', async () => {
@@ -67,7 +68,7 @@ describe('P13: a process that is told to end', () => {
     proxy.hold();
     const { ended } = await terminate(ending);
     expect(await told).toMatchObject({ held: false, reason: 'LOCK_SHUTDOWN' });
-    expect(await ended).toBeLessThan(drainTimeoutMs + 1_000);
+    expectBelow(await ended, drainTimeoutMs + 1_000);
   });
 
   it('closes what it opened and nothing else', async () => {

@@ -79,12 +79,13 @@ export class LockProcess extends SecondProcess<Heard, Told> {
   do<Name extends keyof Commands>(name: Name, ...[args]: Parameters<Commands[Name]>): ReturnType<Commands[Name]> {
     const id = (this.calls += 1);
     this.send('call', { id, name, args });
-    return new Promise((resolve, reject) => {
+    const answered = new Promise<unknown>((resolve, reject) => {
       this.open.set(id, ({ result, error, at }) => {
         this.open.delete(id);
-        if (error === undefined) resolve(result as never);
+        if (error === undefined) resolve(result);
         else reject(Object.assign(new Error(error.message), { code: error.code, at }));
       });
-    }) as ReturnType<Commands[Name]>;
+    });
+    return answered as ReturnType<Commands[Name]>;
   }
 }

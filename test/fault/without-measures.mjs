@@ -1,0 +1,67 @@
+#!/usr/bin/env node
+/**
+ * Takes one measure after the other out of a copy of the library, and looks whether its test fails then: a promise whose test
+ * passes without the measure is not tested.
+ *   usage: without-measures.mjs [P6 ...]
+ */
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+import { measures } from './measures.mjs';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const COPIED = ['libs/distribute-lock/src', 'libs/distribute-lock/package.json', 'test', 'tools', 'package.json'];
+
+async function copyWithout({ file, measure, without }) {
+  const copy = await mkdtemp(join(tmpdir(), 'without-measure-'));
+  for (const path of [...COPIED, 'jest.config.mjs']) await cp(join(root, path), join(copy, path), { recursive: true });
+  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
+  const target = join(copy, 'libs/distribute-lock/src', file);
+  const text = await readFile(target, 'utf8');
+  if (text.split(measure).length !== 2) throw new Error(`"${measure}" does not stand exactly once in ${file}`);
+  await writeFile(
+    target,
+    text.replace(measure, () => without),
+  );
+  if (file.endsWith('.lua')) await run(process.execPath, ['tools/compile-lua.mjs'], { cwd: copy });
+  return copy;
+}
+
+/** Whether the test fails; throws when no test has that title. */
+async function fails(copy, [spec, title]) {
+  const pattern = title.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  const jest = ['node_modules/jest/bin/jest.js', `fault/${spec}`, '-t', pattern, '--forceExit', '--json'];
+  const args = [
+    '--experimental-vm-modules',
+    '--disable-warning=ExperimentalWarning',
+    ...jest,
+    '--selectProjects',
+    'fault',
+  ];
+  const { stdout } = await run(process.execPath, args, { cwd: copy, timeout: 120_000, maxBuffer: 1e8 }).catch((e) => e);
+  const { numFailedTests, numPassedTests } = JSON.parse(stdout);
+  if (numFailedTests + numPassedTests === 0) throw new Error(`No test "${title}" in ${spec}`);
+  return numFailedTests > 0;
+}
+
+const asked = process.argv.slice(2);
+let missed = 0;
+for (const measure of measures.filter(({ promise }) => asked.length === 0 || asked.includes(promise))) {
+  let outcome;
+  let copy;
+  try {
+    copy = await copyWithout(measure);
+    outcome = (await fails(copy, measure.test)) ? 'noticed' : 'NOT NOTICED';
+  } catch (error) {
+    outcome = `NOT RUN: ${error.message}`;
+  }
+  if (copy !== undefined) await rm(copy, { recursive: true, force: true });
+  if (outcome !== 'noticed') missed += 1;
+  console.log(`${measure.promise.padEnd(4)} ${outcome.padEnd(11)} ${measure.what}`);
+}
+process.exitCode = missed === 0 ? 0 : 1;
