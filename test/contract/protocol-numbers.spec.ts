@@ -4,8 +4,8 @@ import { CLAIM_WINDOW_MS, QUEUE_TTL_MS } from '../../libs/distribute-lock/src/st
 
 describe('the numbers of the protocol', () => {
   it('are the same in the scripts', () => {
-    expect(lockScript.lua).toContain(`local claimMs = ${CLAIM_WINDOW_MS}\n`);
-    expect(lockScript.lua).toContain(`local queueMs = ${QUEUE_TTL_MS}\n`);
+    expect(lockScript.lua).toContain(`local claimMs = '${CLAIM_WINDOW_MS}'\n`);
+    expect(lockScript.lua).toContain(`local queueMs = '${QUEUE_TTL_MS}'\n`);
   });
 
   it('leave a live waiter its place when one message is lost', () => {

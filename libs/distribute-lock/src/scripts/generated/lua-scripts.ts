@@ -9,56 +9,54 @@ export interface LuaScript {
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: '86365d4b646fbaad49d26402615ae53bab9cb2a2',
-  lua: `local fence = KEYS[1]
-local unused, saved
-local function fencingTokens(count)
-  if not unused then
-    local clock = redis.call('TIME')
-    unused = clock[1] * 1000000 + clock[2]
-    saved = unused + count
-    local stored = redis.call('SET', fence, saved, 'GET')
-    if stored and tonumber(stored) > unused then unused = tonumber(stored) end
+  sha1: 'e3bbf0f723116f4a9e9f4e0c5b9d8cbcfa36b085',
+  lua: `if #KEYS == 3 and string.sub(ARGV[1], 1, 1) == 'd' then
+  if redis.call('EXISTS', KEYS[3]) == 0 and redis.call('GET', KEYS[2]) == string.sub(ARGV[1], 3) then
+    redis.call('DEL', KEYS[2])
+    return 0
   end
-  local first = unused
-  unused = first + count
+end
+local fence = KEYS[1]
+local last, saved
+local function fencingTokens(count)
+  if not last then
+    local clock = redis.call('TIME')
+    local micros = clock[2]
+    if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
+    saved = clock[1] .. micros
+    last = tonumber(redis.call('SET', fence, saved, 'GET') or 0)
+    saved = tonumber(saved)
+    if last <= saved - count then
+      last = saved
+      return saved - count + 1
+    end
+  end
+  local first = last + 1
+  last = last + count
   return first
 end
 local function saveFence()
-  if unused ~= saved then redis.call('SET', fence, unused) end
+  if last ~= saved then redis.call('SET', fence, last) end
 end
 local function take(lock, queue, token, ttlMs, block)
   if redis.call('EXISTS', queue) == 0 and redis.call('SET', lock, token, 'NX', 'PX', ttlMs) then
-    return fencingTokens(tonumber(block))
-  end
-end
-local function free(lock, queue, token)
-  if redis.call('EXISTS', queue) == 0 and redis.call('GET', lock) == token then
-    redis.call('DEL', lock)
-    return true
+    return fencingTokens(block)
   end
 end
 local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$'
-if #KEYS == 3 then
-  local command, token, ttlMs, block = string.match(ARGV[1], WORDS)
-  if command == 'd' then
-    if free(KEYS[2], KEYS[3], token) then return 0 end
-  elseif command == 'a' or command == 'w' then
-    local fencingToken = take(KEYS[2], KEYS[3], token, ttlMs, block)
-    if fencingToken then
-      saveFence()
-      return fencingToken
-    end
+local command, token, x1, x2, x3 = string.match(ARGV[1] or '', WORDS)
+if #KEYS == 3 and (command == 'a' or command == 'w') then
+  local fencingToken = take(KEYS[2], KEYS[3], token, x1, x2)
+  if fencingToken then
+    saveFence()
+    return fencingToken
   end
 end
-local claimMs = 1750
-local queueMs = 15000
+local claimMs = '1750'
+local queueMs = '15000'
 local function processOf(token)
-  local process = string.match(token, '^([%w_-]+):%d+$')
+  local process = string.match(token, '^([%w_-]+):%w+$')
   return process and #process == 22 and process or nil
-end
-local function headOf(queue)
-  return redis.call('ZRANGE', queue, 0, 0)[1]
 end
 local function append(queue, token)
   local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
@@ -71,8 +69,7 @@ local function tell(token, what, lock)
   local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
   return type(receivers) == 'number' and receivers or -1
 end
-local function offer(lock, queue, head)
-  redis.call('ZREM', queue, head)
+local function offer(lock, head)
   redis.call('SET', lock, head, 'PX', claimMs)
   if tell(head, 'g', lock) ~= 0 then return true end
   redis.call('DEL', lock)
@@ -82,13 +79,14 @@ local function raiseExpiry(lock, ttlMs)
   if redis.call('PTTL', lock) < tonumber(ttlMs) then redis.call('PEXPIRE', lock, ttlMs) end
 end
 local function granted(queue, block)
-  return 1, fencingTokens(tonumber(block)), redis.call('ZCARD', queue)
+  return 1, fencingTokens(block), redis.call('ZCARD', queue)
 end
 local function offerToHead(lock, queue, token)
-  local head = headOf(queue)
+  local head = redis.call('ZRANGE', queue, 0, 0)[1]
   while head and head ~= token do
-    if offer(lock, queue, head) then return head end
-    head = headOf(queue)
+    redis.call('ZREM', queue, head)
+    if offer(lock, head) then return head end
+    head = redis.call('ZRANGE', queue, 0, 0)[1]
   end
 end
 local function acquire(lock, queue, token, ttlMs, block, _, command)
@@ -113,32 +111,29 @@ local function acquire(lock, queue, token, ttlMs, block, _, command)
   return 2, redis.call('PTTL', lock), foreign
 end
 local function release(lock, queue, token, next, ttlMs, block)
-  if next == '' and free(lock, queue, token) then return 4, 0, 0 end
   if redis.call('GET', lock) ~= token then
     redis.call('ZREM', queue, token)
     return 6, 0, 0
   end
-  local requeue = next ~= '' and next ~= '-'
-  if requeue then
-    redis.call('ZREM', queue, token)
-    append(queue, next)
-  end
-  local own = next == '-' and processOf(token)
-  local head = headOf(queue)
+  local wanted = next ~= '' and next ~= '-'
+  local own = next == '-' and string.sub(token, 1, 23)
+  local head = redis.call('ZPOPMIN', queue)[1]
   while head do
-    if head == next or (own and processOf(head) == own) then
-      redis.call('ZREM', queue, head)
-      redis.call('SET', lock, head, 'PX', ttlMs)
-      return 8, fencingTokens(tonumber(block)), head
+    if head == next or (own and string.sub(head, 1, 23) == own) then break end
+    if offer(lock, head) then
+      if not wanted then return 5, 0, 0 end
+      append(queue, next)
+      return 2, tonumber(claimMs), 0
     end
-    if offer(lock, queue, head) then
-      if requeue then return 2, claimMs, 0 end
-      return 5, 0, 0
-    end
-    head = headOf(queue)
+    head = redis.call('ZPOPMIN', queue)[1]
   end
-  redis.call('DEL', lock)
-  return 4, 0, 0
+  head = head or (wanted and next)
+  if not head then
+    redis.call('DEL', lock)
+    return 4, 0, 0
+  end
+  redis.call('SET', lock, head, 'PX', ttlMs)
+  return 8, fencingTokens(block), head
 end
 local function renew(lock, queue, token, ttlMs)
   if redis.call('GET', lock) ~= token then return 6, 0, 0 end
@@ -146,9 +141,14 @@ local function renew(lock, queue, token, ttlMs)
   return 7, redis.call('ZCARD', queue), 0
 end
 local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
+if #KEYS == 3 then
+  local code, x, y = run[command](KEYS[2], KEYS[3], token, x1, x2, x3, command)
+  saveFence()
+  return { code, x, y }
+end
 local replies = {}
 for i = 1, #ARGV do
-  local command, token, x1, x2, x3 = string.match(ARGV[i], WORDS)
+  command, token, x1, x2, x3 = string.match(ARGV[i], WORDS)
   local ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, command)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
   local n = 3 * i - 2

@@ -4,7 +4,7 @@
   Every command is idempotent by owner token, so it may be sent again. Time is the server's; a part depends on TIME
   only for fencing tokens, which rise with it even when the counter is lost.
 
-  @key  fence: string       first unused fencing token, one for all locks of a prefix; never expires
+  @key  fence: string       last fencing token that was issued, one for all locks of a prefix; never expires
   @key  lock...: string     owner token of the holder, or whatever a foreign client wrote; expires with the lease
   @key  queue...: zset      waiting owner tokens, in the order of their scores; expires a while after the last question
   @arg  command...: string  one for each pair of lock and queue, its words divided by single spaces:
@@ -15,7 +15,7 @@
                                                     head of the queue that is of this process: it is granted at once
           n <ownerToken> <ttlMs>                    renew
   @returns [code, x, y] for each command, in one flat list; a lone command whose case is the common one answers with a number:
-           the fencing token of a lock that was free, 0 for a release that nobody waited for
+           the first fencing token of a lock that was free, 0 for a release that nobody waited for
 
   1, n, w   granted: n is the first of `block` fencing tokens, w processes wait
   2, ms, f  queued: the lease in front ends in ms (-1: unknown); f = 1: its holder is foreign
@@ -27,23 +27,26 @@
   8, n, t   released and granted to owner token t of the same process; n is its first fencing token
   9, e, 0   refused; e is the error of the server
 ]]
+-- The release of a lock that nobody waits for, alone: so common that it does without any function.
+if #KEYS == 3 and string.sub(ARGV[1], 1, 1) == 'd' then
+  if redis.call('EXISTS', KEYS[3]) == 0 and redis.call('GET', KEYS[2]) == string.sub(ARGV[1], 3) then
+    redis.call('DEL', KEYS[2])
+    return 0
+  end
+end
+
 local fence = KEYS[1]
 --@include lib/fencing.lua
 --@include lib/common-case.lua
-
 local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$'
+local command, token, x1, x2, x3 = string.match(ARGV[1] or '', WORDS)
 
--- A command that comes alone is not worth making all the functions below.
-if #KEYS == 3 then
-  local command, token, ttlMs, block = string.match(ARGV[1], WORDS)
-  if command == 'd' then
-    if free(KEYS[2], KEYS[3], token) then return 0 end
-  elseif command == 'a' or command == 'w' then
-    local fencingToken = take(KEYS[2], KEYS[3], token, ttlMs, block)
-    if fencingToken then
-      saveFence()
-      return fencingToken
-    end
+-- The acquire of a lock that is free, alone.
+if #KEYS == 3 and (command == 'a' or command == 'w') then
+  local fencingToken = take(KEYS[2], KEYS[3], token, x1, x2)
+  if fencingToken then
+    saveFence()
+    return fencingToken
   end
 end
 
@@ -54,9 +57,15 @@ end
 --@include lib/renew.lua
 
 local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
+if #KEYS == 3 then
+  local code, x, y = run[command](KEYS[2], KEYS[3], token, x1, x2, x3, command)
+  saveFence()
+  return { code, x, y }
+end
+
 local replies = {}
 for i = 1, #ARGV do
-  local command, token, x1, x2, x3 = string.match(ARGV[i], WORDS)
+  command, token, x1, x2, x3 = string.match(ARGV[i], WORDS)
   -- One refused command (a key of another type, a full server) must not fail those beside it.
   local ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, command)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end

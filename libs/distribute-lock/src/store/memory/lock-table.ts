@@ -8,7 +8,7 @@ import type {
 } from '../lock-store.js';
 import { CLAIM_WINDOW_MS, QUEUE_TTL_MS } from '../protocol.js';
 
-const TOKEN = /^([\w-]{22}):\d+$/;
+const TOKEN = /^([\w-]{22}):[0-9A-Za-z]+$/;
 
 interface Lock {
   readonly owner: string;

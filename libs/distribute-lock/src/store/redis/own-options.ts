@@ -10,6 +10,8 @@ export function ownOptions(options: RedisOptions): RedisOptions {
     maxRetriesPerRequest: MAX_RETRIES,
     retryStrategy: (times: number) => Math.min(25 * 2 ** times, LONGEST_PAUSE_MS) * (0.8 + 0.4 * Math.random()),
     connectTimeout: 2_000,
+    // A connection that is being closed while it is being opened would keep the process alive for longer.
+    disconnectTimeout: 500,
     ...options,
     lazyConnect: true,
   };

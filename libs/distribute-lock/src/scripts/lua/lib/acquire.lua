@@ -1,14 +1,15 @@
 local function granted(queue, block)
-  return 1, fencingTokens(tonumber(block)), redis.call('ZCARD', queue)
+  return 1, fencingTokens(block), redis.call('ZCARD', queue)
 end
 
 -- A free lock goes to the first live process in the queue; whoever asks helps with that.
 -- Answers the new owner when it is another process.
 local function offerToHead(lock, queue, token)
-  local head = headOf(queue)
+  local head = redis.call('ZRANGE', queue, 0, 0)[1]
   while head and head ~= token do
-    if offer(lock, queue, head) then return head end
-    head = headOf(queue)
+    redis.call('ZREM', queue, head)
+    if offer(lock, head) then return head end
+    head = redis.call('ZRANGE', queue, 0, 0)[1]
   end
 end
 

@@ -1,20 +1,26 @@
--- Fencing tokens: the larger of the first unused number and the server's clock in microseconds. They rise while the
--- counter lives, and also when it is lost, because numbers are issued more slowly than the clock runs.
-local unused, saved
+-- Fencing tokens: `count` numbers that end at the server's clock in microseconds, or begin behind the last number that was
+-- issued, whichever is larger. They rise while the counter lives, and also when it is lost, because numbers are issued
+-- more slowly than the clock runs. Answers the first of them.
+local last, saved
 local function fencingTokens(count)
-  if not unused then
+  if not last then
     local clock = redis.call('TIME')
-    unused = clock[1] * 1000000 + clock[2]
-    -- Written and read in one call: the counter hardly ever runs ahead of the clock.
-    saved = unused + count
-    local stored = redis.call('SET', fence, saved, 'GET')
-    if stored and tonumber(stored) > unused then unused = tonumber(stored) end
+    local micros = clock[2]
+    if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
+    -- Written and read in one call, and as text: the counter hardly ever runs ahead of the clock.
+    saved = clock[1] .. micros
+    last = tonumber(redis.call('SET', fence, saved, 'GET') or 0)
+    saved = tonumber(saved)
+    if last <= saved - count then
+      last = saved
+      return saved - count + 1
+    end
   end
-  local first = unused
-  unused = first + count
+  local first = last + 1
+  last = last + count
   return first
 end
 
 local function saveFence()
-  if unused ~= saved then redis.call('SET', fence, unused) end
+  if last ~= saved then redis.call('SET', fence, last) end
 end

@@ -1,11 +1,7 @@
 -- An owner token is <process id>:<sequence>; a value of another form belongs to a foreign client.
 local function processOf(token)
-  local process = string.match(token, '^([%w_-]+):%d+$')
+  local process = string.match(token, '^([%w_-]+):%w+$')
   return process and #process == 22 and process or nil
-end
-
-local function headOf(queue)
-  return redis.call('ZRANGE', queue, 0, 0)[1]
 end
 
 -- A token that stands there keeps its place.
@@ -24,10 +20,9 @@ local function tell(token, what, lock)
   return type(receivers) == 'number' and receivers or -1
 end
 
--- An offer is the lock already carrying the waiter's token, for the claim window: the waiter claims it by acquire.
--- Answers false when the waiter's process is gone.
-local function offer(lock, queue, head)
-  redis.call('ZREM', queue, head)
+-- An offer is the lock already carrying the waiter's token, for the claim window: the waiter, who has left the queue, claims
+-- it by acquire. Answers false when the waiter's process is gone.
+local function offer(lock, head)
   redis.call('SET', lock, head, 'PX', claimMs)
   if tell(head, 'g', lock) ~= 0 then return true end
   redis.call('DEL', lock)
