@@ -5,9 +5,11 @@ export type {
   Fitting,
   FittingAnswer,
   FittingKey,
+  FittingTemplate,
   LockableMethod,
   LockableResult,
   LockedMethodDecorator,
+  LockFault,
   NoOther,
   ObservableLike,
 } from './decorators/method-types.js';
@@ -31,6 +33,22 @@ export type { ContentionAnswer, DistributeLockOptions, LockContentionInfo } from
 export { LockInterceptor } from './interception/lock.interceptor.js';
 
 export type { KeyFunction } from './keys/compile-key.js';
+export type {
+  KeyArgumentFault,
+  KeyBodyEnd,
+  KeyBorderFault,
+  KeyEndSeen,
+  KeyHoleFault,
+  KeyHolesFault,
+  KeyPathEnd,
+  KeyPathFault,
+  KeyPathStep,
+  KeyRootFault,
+  KeyScalar,
+  KeyTemplateFault,
+  NoKeyBody,
+  NoKeyPath,
+} from './keys/key-types.js';
 
 export type { Lease } from './lease/lease.js';
 

@@ -1,4 +1,5 @@
 import type { DistributeLockOptions } from '../interception/lock-spec.js';
+import type { KeyTemplateFault } from '../keys/key-types.js';
 
 /** What a locked method may return: a lock is waited for, so its result comes later. @public */
 export type LockableResult = PromiseLike<unknown> | AsyncIterableIterator<unknown> | ObservableLike;
@@ -13,12 +14,24 @@ export interface ObservableLike {
 // oxlint-disable-next-line typescript/no-explicit-any
 export type LockableMethod = (...args: any[]) => LockableResult;
 
-/** Fails to compile on methods that are not async, and where functions in the options do not fit the method. @public */
+/**
+ * Fails to compile on methods that are not async, and where the holes of the key or the functions in the options do not
+ * fit the method.
+ * @public
+ */
 export type LockedMethodDecorator<Options extends DistributeLockOptions> = <Method extends LockableMethod>(
   target: object,
   name: string | symbol,
-  descriptor: TypedPropertyDescriptor<Method> & FittingKey<Options, Method> & FittingAnswer<Options, Method>,
+  descriptor: TypedPropertyDescriptor<Method> &
+    FittingTemplate<Options, Method> &
+    FittingKey<Options, Method> &
+    FittingAnswer<Options, Method>,
 ) => void;
+
+/** @public */
+export type FittingTemplate<Options extends DistributeLockOptions, Method extends LockableMethod> = LockFault<
+  KeyTemplateFault<Extract<Options['key'], string>, Parameters<Method>>
+>;
 
 /** @public */
 export type FittingKey<Options, Method extends LockableMethod> = Options extends {
@@ -35,11 +48,20 @@ export type FittingAnswer<Options, Method extends LockableMethod> = Options exte
   : unknown;
 
 /** A function that takes `Wanted` can be called with `Given`. @public */
-export type Fitting<Wanted extends readonly unknown[], Given extends readonly unknown[], Complaint> = ((
-  ...args: Wanted
-) => void) extends (...args: Given) => void
-  ? unknown
-  : { readonly 'lock error': Complaint };
+export type Fitting<Wanted extends readonly unknown[], Given extends readonly unknown[], Complaint> = LockFault<
+  ((...args: Wanted) => void) extends (...args: Given) => void ? never : Complaint
+>;
+
+/**
+ * Demands what no method has, so that the compiler shows `Complaint`.
+ *
+ * Asked this way round, it also lets a method of a generic class pass: what depends on the class's type parameter is not
+ * known where the decorator stands, and TypeScript then compares only with the branch that it cannot rule out.
+ * @public
+ */
+export type LockFault<Complaint> = ([Complaint] extends [never] ? 'fits' : 'does not fit') extends 'does not fit'
+  ? { readonly 'lock error': Complaint }
+  : unknown;
 
 /** Options that are not known are refused here, too, where they are most often mistyped. @public */
 export type NoOther<Options> = Record<Exclude<keyof Options, keyof DistributeLockOptions>, never>;

@@ -1,0 +1,221 @@
+import { CurrentLease, DistributeLock, type DistributeLockOptions, type Lease } from 'nestjs-distribute-lock';
+
+class Line {
+  sku!: string;
+  amount!: number;
+}
+
+class Order {
+  id!: string;
+  when!: Date;
+  customer?: { id: number; name: string };
+  readonly lines!: readonly Line[];
+  readonly range!: readonly [number, number];
+  labels!: Record<string, Date>;
+  mixed!: string | string[];
+  mark!: symbol;
+  private secret!: string;
+
+  total(): number {
+    return this.secret.length;
+  }
+}
+
+const shared = { key: 'order:#{body.idd}', ttl: '10s' } as const satisfies DistributeLockOptions;
+
+/** Never called: most of these would be refused at import, too. */
+export const paths = () => {
+  class Paths {
+    // @ts-expect-error a slip in the name
+    @DistributeLock({ key: 'post_test_#{body.idd}' })
+    async slip(_order: Order): Promise<void> {}
+
+    // @ts-expect-error the second hole is wrong
+    @DistributeLock({ key: '#{body.id}:#{body.idd}:#{ip}' })
+    async secondHole(_order: Order): Promise<void> {}
+
+    // @ts-expect-error no parameter has it
+    @DistributeLock({ key: '#{body.iban}' })
+    async noneOfSeveral(_order: Order, _line: Line): Promise<void> {}
+
+    // @ts-expect-error optional or not, the parameter does not have it
+    @DistributeLock({ key: '#{body.iban}' })
+    async optional(_order?: Order | null): Promise<void> {}
+
+    // @ts-expect-error the lease is not the body, the order is
+    @DistributeLock({ key: '#{body.fencingToken}' })
+    async lease(_order: Order, @CurrentLease() _lease?: Lease): Promise<void> {}
+
+    // @ts-expect-error the payload does not have it
+    @DistributeLock({ key: '#{data.idd}' })
+    async payload(_order: Order): Promise<void> {}
+
+    // @ts-expect-error the whole body is an object
+    @DistributeLock({ key: '#{body}' })
+    async wholeBody(_order: Order): Promise<void> {}
+
+    // @ts-expect-error a slip deep in the path
+    @DistributeLock({ key: '#{arg0.customer.nam}' })
+    async deepSlip(_order: Order): Promise<void> {}
+
+    // @ts-expect-error a text has no properties
+    @DistributeLock({ key: '#{arg0.customer.name.length}' })
+    async throughScalar(_order: Order): Promise<void> {}
+
+    // @ts-expect-error an object is no text
+    @DistributeLock({ key: '#{body.customer}' })
+    async object(_order: Order): Promise<void> {}
+
+    // @ts-expect-error a Date has many texts
+    @DistributeLock({ key: '#{arg0.when}' })
+    async date(_order: Order): Promise<void> {}
+
+    // @ts-expect-error an array is no text
+    @DistributeLock({ key: '#{arg0.lines}' })
+    async array(_order: Order): Promise<void> {}
+
+    // @ts-expect-error an element is an object
+    @DistributeLock({ key: '#{arg0.lines.0}' })
+    async element(_order: Order): Promise<void> {}
+
+    // @ts-expect-error an array has no property of that name
+    @DistributeLock({ key: '#{arg0.lines.sku}' })
+    async indexForgotten(_order: Order): Promise<void> {}
+
+    // @ts-expect-error the tuple ends before
+    @DistributeLock({ key: '#{arg0.range.2}' })
+    async beyondTheTuple(_order: Order): Promise<void> {}
+
+    // @ts-expect-error the values of the record are dates
+    @DistributeLock({ key: '#{arg0.labels.first}' })
+    async recordOfDates(_order: Order): Promise<void> {}
+
+    // @ts-expect-error sometimes a list is no text
+    @DistributeLock({ key: '#{arg0.mixed}' })
+    async sometimesAList(_order: Order): Promise<void> {}
+
+    // @ts-expect-error a symbol is no text
+    @DistributeLock({ key: '#{arg0.mark}' })
+    async symbol(_order: Order): Promise<void> {}
+
+    // @ts-expect-error methods are not called
+    @DistributeLock({ key: '#{arg0.total}' })
+    async method(_order: Order): Promise<void> {}
+
+    // @ts-expect-error private is private
+    @DistributeLock({ key: '#{arg0.secret}' })
+    async hidden(_order: Order): Promise<void> {}
+
+    // @ts-expect-error no member of the union has it
+    @DistributeLock({ key: '#{arg0.iban}' })
+    async union(_payment: Order | Line): Promise<void> {}
+
+    // @ts-expect-error the bound of the parameter does not have it
+    @DistributeLock({ key: '#{arg0.sku}' })
+    async generic<T extends { id: string }>(item: T): Promise<T> {
+      return item;
+    }
+  }
+  return Paths;
+};
+
+/** Never called, as above. */
+export const templates = () => {
+  class Templates {
+    // @ts-expect-error not closed
+    @DistributeLock({ key: 'post_test_#{body.id' })
+    async open(_order: Order): Promise<void> {}
+
+    // @ts-expect-error the second is not closed
+    @DistributeLock({ key: '#{body.id}:#{body.id' })
+    async secondOpen(_order: Order): Promise<void> {}
+
+    // @ts-expect-error empty hole
+    @DistributeLock({ key: 'a#{}' })
+    async emptyHole(_order: Order): Promise<void> {}
+
+    // @ts-expect-error no spaces in a hole
+    @DistributeLock({ key: '#{ body.id }' })
+    async spaces(_order: Order): Promise<void> {}
+
+    // @ts-expect-error indexes are names, too
+    @DistributeLock({ key: '#{body.lines[0].sku}' })
+    async brackets(_order: Order): Promise<void> {}
+
+    // @ts-expect-error a dot too many
+    @DistributeLock({ key: '#{params.}' })
+    async dotAtTheEnd(_order: Order): Promise<void> {}
+
+    // @ts-expect-error empty key
+    @DistributeLock({ key: '' })
+    async emptyKey(_order: Order): Promise<void> {}
+
+    // @ts-expect-error holes are written with #
+    @DistributeLock({ key: 'a:${body.id}' })
+    async dollar(_order: Order): Promise<void> {}
+
+    // @ts-expect-error nothing between two holes
+    @DistributeLock({ key: '#{arg0}#{arg1}' })
+    async nothingBetween(_one: string, _other: string): Promise<void> {}
+
+    // @ts-expect-error % between two holes
+    @DistributeLock({ key: '#{arg0}%#{arg1}' })
+    async percentBetween(_one: string, _other: string): Promise<void> {}
+
+    // @ts-expect-error names of parameters do not survive compilation
+    @DistributeLock({ key: '#{order.id}' })
+    async parameterName(order: Order): Promise<Order> {
+      return order;
+    }
+
+    // @ts-expect-error bdy is no root
+    @DistributeLock({ key: '#{bdy.id}' })
+    async unknownRoot(_order: Order): Promise<void> {}
+
+    // @ts-expect-error arguments are counted from 0, without zeros in front
+    @DistributeLock({ key: '#{arg00.id}' })
+    async oddNumber(_order: Order): Promise<void> {}
+
+    // @ts-expect-error one parameter only
+    @DistributeLock({ key: '#{arg1}' })
+    async noSuchArgument(_order: Order): Promise<void> {}
+
+    // @ts-expect-error the headers have many values
+    @DistributeLock({ key: '#{headers}' })
+    async wholeHeaders(_order: Order): Promise<void> {}
+
+    // @ts-expect-error an address has no properties
+    @DistributeLock({ key: '#{ip.v4}' })
+    async intoTheAddress(_order: Order): Promise<void> {}
+
+    // @ts-expect-error the options were declared elsewhere, but are known
+    @DistributeLock(shared)
+    async elsewhere(_order: Order): Promise<void> {}
+
+    // @ts-expect-error one of both keys does not fit
+    @DistributeLock({ key: process.pid % 2 === 0 ? 'a:#{arg0.id}' : 'b:#{arg0.idd}' })
+    async oneOfBoth(_order: Order): Promise<void> {}
+
+    @DistributeLock({ key: 'outer:#{arg0.id}' })
+    // @ts-expect-error the inner lock is checked as well
+    @DistributeLock({ key: 'inner:#{arg0.idd}' })
+    async stacked(_order: Order): Promise<void> {}
+
+    // @ts-expect-error a lock is waited for, so the method must be async
+    @DistributeLock({ key: '#{arg0.id}' })
+    sync(_order: Order): number {
+      return 1;
+    }
+
+    // @ts-expect-error the key function wants an order
+    @DistributeLock({ key: (order: Order) => order.id })
+    async wrongFunction(_id: string): Promise<void> {}
+
+    // @ts-expect-error the answer wants an order
+    @DistributeLock({ key: 'a', onContended: (_info, order: Order) => order.id })
+    async wrongAnswer(_id: string): Promise<string> {
+      return '';
+    }
+  }
+  return Templates;
+};
