@@ -1,0 +1,143 @@
+import { Controller, type INestApplication } from '@nestjs/common';
+import {
+  ClientProxyFactory,
+  EventPattern,
+  MessagePattern,
+  type MicroserviceOptions,
+  Payload,
+  RpcException,
+  Transport,
+} from '@nestjs/microservices';
+import { Test } from '@nestjs/testing';
+import { CurrentLease, DistributeLock, type Lease, LockEvents, LockModule, LockService } from 'nestjs-distribute-lock';
+import { lastValueFrom, Observable } from 'rxjs';
+
+import { eventually } from '../support/eventually.js';
+import { freePort } from '../support/free-port.js';
+import { startRedisServer } from '../support/redis-server.js';
+import { useRedis } from '../support/use-redis.js';
+import { REFUSED, showLocked } from './support/show-locked.js';
+import { stage } from './support/stage.js';
+
+interface Order {
+  readonly id: string;
+}
+
+@Controller()
+class Orders {
+  constructor(private readonly locks: LockService) {}
+
+  @MessagePattern('settle')
+  @DistributeLock({ key: 'settle:#{data.id}' })
+  async settle(@Payload() _order: Order, @CurrentLease() lease?: Lease): Promise<string> {
+    return stage.play(lease, this.locks.current());
+  }
+
+  @MessagePattern('watch')
+  @DistributeLock({ key: 'watch:#{data.id}' })
+  watch(@Payload() _order: Order, @CurrentLease() lease?: Lease): Observable<string> {
+    return new Observable((subscriber) => {
+      stage.play(lease, this.locks.current()).then(
+        (value) => {
+          subscriber.next(value);
+          subscriber.complete();
+        },
+        (error: unknown) => subscriber.error(error),
+      );
+    });
+  }
+
+  @EventPattern<string>('opened') // without <string> Nest's own types allow no further parameters
+  @DistributeLock({ key: 'opened:#{arg0.id}', onContended: 'skip' })
+  async opened(@Payload() _order: Order, @CurrentLease() lease?: Lease): Promise<void> {
+    await stage.play(lease, this.locks.current());
+  }
+
+  @MessagePattern('patient')
+  @DistributeLock({ key: 'settle:7', wait: 1 })
+  async patient(): Promise<string> {
+    return 'free';
+  }
+}
+
+type Connection = Parameters<typeof ClientProxyFactory.create>[0] & MicroserviceOptions;
+
+const TRANSPORTS: readonly (readonly [string, () => Promise<Connection>])[] = [
+  [
+    'TCP',
+    async () => ({ transport: Transport.TCP, options: { host: '127.0.0.1', port: await freePort() } }) as Connection,
+  ],
+  [
+    'Redis',
+    async () => {
+      const { port } = await startRedisServer();
+      return { transport: Transport.REDIS, options: { host: '127.0.0.1', port } } as Connection;
+    },
+  ],
+];
+
+describe.each(TRANSPORTS)('over the %s transport', (_name, connection) => {
+  const redis = useRedis();
+  let app: INestApplication;
+  let client: ReturnType<typeof ClientProxyFactory.create>;
+  const send = (pattern: string) => lastValueFrom(client.send<unknown>(pattern, { id: '7' }));
+
+  beforeAll(async () => {
+    const module = await Test.createTestingModule({
+      imports: [
+        LockModule.forRoot({
+          connection: redis.url,
+          prefix: redis.prefix,
+          errors: { LOCK_WAIT_TIMEOUT: () => new RpcException('short and stout') },
+        }),
+      ],
+      controllers: [Orders],
+    }).compile();
+    app = module.createNestApplication({ logger: false });
+    const options = await connection();
+    // A hybrid application: enhancers of the application are not inherited, so the decorator brings its own.
+    app.connectMicroservice<MicroserviceOptions>(options);
+    await app.startAllMicroservices();
+    await app.init();
+    client = ClientProxyFactory.create(options);
+    await client.connect();
+  });
+
+  afterAll(async () => {
+    await client.close();
+    await app.close();
+  });
+
+  it.each([
+    ['@MessagePattern', 'settle'],
+    ['@MessagePattern that answers with an Observable', 'watch'],
+  ])('locks a handler of %s', async (_what, pattern) => {
+    await showLocked(redis, {
+      key: `${pattern}:7`,
+      call: () => send(pattern),
+      refused: async () => expect(await send(pattern).catch((error: unknown) => error)).toEqual(REFUSED),
+      answer: 'done',
+    });
+  });
+
+  it('locks a handler of @EventPattern, which skips while somebody else is at it', async () => {
+    const contended: string[] = [];
+    const stop = app.get(LockEvents).listen(({ type, label }) => void (type === 'contended' && contended.push(label)));
+    const emit = () => lastValueFrom(client.emit('opened', { id: '7' }), { defaultValue: undefined });
+    await showLocked(redis, {
+      key: 'opened:7',
+      call: emit,
+      refused: async () => {
+        await emit();
+        await eventually(() => expect(contended).toEqual(['opened:#{arg0.id}']));
+      },
+    });
+    stop();
+  });
+
+  it('answers with an exception of the user where the module has one', async () => {
+    const held = await app.get(LockService).acquire('settle:7');
+    expect(await send('patient').catch((error: unknown) => error)).toMatchObject({ message: 'short and stout' });
+    await held.release();
+  });
+});
