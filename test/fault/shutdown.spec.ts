@@ -7,7 +7,7 @@ import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX } from './support/lock-core.js';
-import type { LockProcess } from './support/lock-process.js';
+import type { LockProcess, Refusal } from './support/lock-process.js';
 import { monotonicMs } from './support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
@@ -45,7 +45,7 @@ describe('P13: a process that is told to end', () => {
 
     for (const refusal of await refusals) {
       expect(refusal).toMatchObject({ code: 'LOCK_SHUTDOWN' });
-      expectBelow((refusal as { at: number }).at - at, 250);
+      expectBelow((refusal as Refusal).at - at, 250);
     }
     expect(await told).toMatchObject({ held: false, reason: 'LOCK_SHUTDOWN' });
     expect((await told).at - at).toBeGreaterThanOrEqual(drainTimeoutMs - 1);
