@@ -9,8 +9,11 @@ import type { Watchdog } from './watchdog.js';
 const DRIFT_SHARE = 0.01;
 const DRIFT_MS = 2;
 
-/** When a lease of `ttlMs`, asked for at `sentAt`, can no longer be proven. */
-export const validUntil = (sentAt: number, ttlMs: number): number => sentAt + ttlMs * (1 - DRIFT_SHARE) - DRIFT_MS;
+/** How long after sending its last confirmed command a lease of `ttlMs` can be proven. */
+const proofMs = (ttlMs: number): number => ttlMs * (1 - DRIFT_SHARE) - DRIFT_MS;
+
+/** When a lease of `ttlMs`, asked for at `sentAt`, can no longer be proven. In whole milliseconds, which cost no memory of their own. */
+export const validUntil = (sentAt: number, ttlMs: number): number => Math.floor(sentAt + proofMs(ttlMs));
 
 /**
  * What Redis gave to this process: one owner token that may serve several local holders, one after the other.
@@ -25,10 +28,8 @@ export class Grant extends Timed {
   holder: Holder | undefined = undefined;
   /** Released, lost, or given over: never valid again. */
   ended = false;
-  /** When the command was sent that last confirmed it. */
-  confirmedAt: number;
   failedRenewals = 0;
-  /** When the command was sent that brought it. */
+  /** When the command was sent that brought it, in whole milliseconds. */
   readonly startedAt: number;
 
   constructor(
@@ -39,24 +40,27 @@ export class Grant extends Timed {
     sentAt: number,
     /** The next number of the reserved block of fencing tokens. */
     private nextFence: number,
-    block: number,
+    /** How many are left of it. */
+    private numbers: number,
     waiting: number,
   ) {
     super();
-    this.startedAt = sentAt;
-    this.confirmedAt = sentAt;
+    this.startedAt = Math.floor(sentAt);
     this.validUntil = validUntil(sentAt, ttlMs);
-    this.lastFence = nextFence + block - 1;
     this.contended = waiting > 0;
   }
 
-  private readonly lastFence: number;
-
   get numbersLeft(): boolean {
-    return this.nextFence <= this.lastFence;
+    return this.numbers > 0;
+  }
+
+  /** When it wants to be renewed: a third of its ttl after its last confirmed command was sent. */
+  get renewalAt(): number {
+    return this.validUntil - proofMs(this.ttlMs) + this.ttlMs / 3;
   }
 
   nextFencingToken(): number {
+    this.numbers -= 1;
     this.nextFence += 1;
     return this.nextFence - 1;
   }
@@ -64,7 +68,6 @@ export class Grant extends Timed {
   /** A command sent at `sentAt` found the lock held; its answer must have come before the old end. */
   confirm(sentAt: number, ttlMs: number): void {
     this.ttlMs = Math.max(this.ttlMs, ttlMs);
-    this.confirmedAt = Math.max(this.confirmedAt, sentAt);
     this.validUntil = Math.max(this.validUntil, validUntil(sentAt, ttlMs));
     this.failedRenewals = 0;
   }

@@ -31,7 +31,7 @@ export class LeaseHandle implements Lease, Holder {
     readonly grant: Grant,
     readonly call: LockCall,
     readonly fencingToken: number,
-    /** On the monotonic clock. */
+    /** On the monotonic clock, in whole milliseconds. */
     readonly startedAt: number,
   ) {}
 

@@ -26,7 +26,7 @@ export class Watchdog {
   /** Looks after the grant from now on, on the terms of its present holder. */
   watch(grant: Grant, now = this.clock.now()): void {
     const end = untilEnd(grant, now);
-    const renewal = grant.confirmedAt + grant.ttlMs / 3 - now;
+    const renewal = grant.renewalAt - now;
     this.lanes.add(grant, this.wantsRenewal(grant, now) ? Math.min(end, Math.max(0, renewal)) : end, now);
   }
 
@@ -39,7 +39,7 @@ export class Watchdog {
     if (grant.ended) return;
     const now = this.clock.now();
     if (now >= grant.validUntil - EARLY_MS) return this.lose(grant, 'expired');
-    if (!this.wantsRenewal(grant, now) || now < grant.confirmedAt + grant.ttlMs / 3) return this.watch(grant);
+    if (!this.wantsRenewal(grant, now) || now < Math.floor(grant.renewalAt)) return this.watch(grant);
     this.batch.push(grant);
     if (this.batch.length === 1) queueMicrotask(() => this.renewBatch());
   }

@@ -23,7 +23,31 @@ export function resolveLockOptions(
     onLost: choice('onLost', options.onLost, beneath.onLost, ['signal', 'throw']),
   };
   checkTogether(resolved);
-  return Object.freeze(resolved);
+  return shared(resolved);
+}
+
+/** Calls ask for the same few things again and again; a held lock keeps its options, so it should not have a copy of its own. */
+const recent: ResolvedLockOptions[] = [];
+const MOST_RECENT = 8;
+
+function shared(resolved: ResolvedLockOptions): ResolvedLockOptions {
+  const same = recent.find((known) => isSame(known, resolved));
+  if (same !== undefined) return same;
+  if (recent.length === MOST_RECENT) recent.shift();
+  recent.push(Object.freeze(resolved));
+  return resolved;
+}
+
+function isSame(one: ResolvedLockOptions, other: ResolvedLockOptions): boolean {
+  return (
+    one.ttlMs === other.ttlMs &&
+    one.waitMs === other.waitMs &&
+    one.renew === other.renew &&
+    one.maxHoldMs === other.maxHoldMs &&
+    one.minHoldMs === other.minHoldMs &&
+    one.fair === other.fair &&
+    one.onLost === other.onLost
+  );
 }
 
 function checkTogether({ ttlMs, renew, maxHoldMs, minHoldMs }: ResolvedLockOptions): void {

@@ -27,7 +27,9 @@ export class Draining {
 
   /** Keeps the grant of an ended lease until its `minHold`; `over` gives it back then. */
   keeps(lease: LeaseHandle, over: () => void): boolean {
-    const until = lease.startedAt + lease.call.options.minHoldMs;
+    const { minHoldMs } = lease.call.options;
+    if (minHoldMs === 0) return false;
+    const until = lease.startedAt + minHoldMs;
     const restMs = until - this.parts.clock.now();
     if (restMs <= 0) return false;
     const held = new MinHold(lease, until, () => {

@@ -8,7 +8,6 @@ import type { CoreParts } from './core-parts.js';
 import type { KeyQueue } from './key-queue.js';
 import { MOST_NUMBERS, mayPass } from './local-passing.js';
 import { start } from './settling.js';
-import type { Waiter } from './waiter.js';
 
 /** A holder's result does not wait longer than this for a release that is not answered; it goes on behind. */
 const PATIENCE_MS = 100;
@@ -35,11 +34,6 @@ class Release extends Timed {
   }
 }
 
-/** Who is next in this process. Callers whose attempt stands in the queue of Redis already keep their place there. */
-function nextHere({ line }: KeyQueue): Waiter | undefined {
-  return line.attempt === undefined ? line.first : undefined;
-}
-
 /** Gives grants on: to the next caller of this process in memory, to another process, or back to the store. */
 export class GivingBack {
   constructor(
@@ -52,7 +46,7 @@ export class GivingBack {
   /** The holder has ended; resolves when the lock is another's or free, or when the store is too slow to tell. */
   giveOn(queue: KeyQueue, lease: LeaseHandle): Promise<void> | undefined {
     const { grant } = lease;
-    const next = nextHere(queue);
+    const next = queue.next;
     if (next === undefined || !mayPass(grant, next.call.options, this.parts.clock.now())) {
       return this.release(queue, grant, lease);
     }
@@ -64,7 +58,7 @@ export class GivingBack {
 
   /** Time may have gone by since it was decided: everything is looked at again. */
   private passOn(queue: KeyQueue, grant: Grant, lease: LeaseHandle): void {
-    const next = nextHere(queue);
+    const next = queue.next;
     const now = this.parts.clock.now();
     if (next !== undefined && mayPass(grant, next.call.options, now)) {
       start(this.parts, this.keeper, next, grant, now);
@@ -77,10 +71,10 @@ export class GivingBack {
     grant.ended = true;
     queue.grant = undefined;
     queue.releasing = grant.ownerToken;
-    const first = nextHere(queue);
+    const first = queue.next;
     const attempt = first === undefined ? undefined : this.asking.attempt(queue.line);
     const ttlMs = first?.call.options.ttlMs ?? queue.strictTtlMs;
-    const block = Math.min(queue.line.size, MOST_NUMBERS);
+    const block = Math.min(queue.waiting, MOST_NUMBERS);
     const sentAt = clock.now();
     return new Promise((resolve) => {
       const release = new Release(this, queue, grant, lease, sentAt, attempt, ttlMs, block, resolve);

@@ -88,6 +88,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
     // Another token of this process has the lock now, so Redis has lost what the one before it was told.
     if (before !== undefined) this.parts.watchdog.lose(before, 'taken');
     start(this.parts, this, line.first!, grant, now);
+    queue.tidy();
   }
 
   changed(queue: KeyQueue): void {
@@ -165,12 +166,14 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
     if (queue?.grant !== grant) return;
     queue.grant = undefined;
     // Beside callers of strict fairness the line may be asking already.
-    const { line } = queue;
-    if (line.first !== undefined && line.attempt === undefined) this.asking.ask(this.asking.attempt(line));
+    if (queue.next !== undefined) this.asking.ask(this.asking.attempt(queue.line));
     this.changed(queue);
   }
 
-  private leftMs({ grant, line }: KeyQueue): number {
-    return grant === undefined ? (line.attempt?.holderLeftMs ?? -1) : Math.max(0, grant.validUntil - this.clock.now());
+  private leftMs(queue: KeyQueue): number {
+    const { grant } = queue;
+    return grant === undefined
+      ? (queue.line.attempt?.holderLeftMs ?? -1)
+      : Math.max(0, grant.validUntil - this.clock.now());
   }
 }

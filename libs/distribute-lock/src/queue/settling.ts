@@ -25,7 +25,7 @@ export function refuse(parts: CoreParts, waiter: Waiter, error: Error): void {
 /** Ends the wait with a lease on the grant. */
 export function start(parts: CoreParts, keeper: LeaseKeeper, waiter: Waiter, grant: Grant, now: number): void {
   dismiss(parts, waiter);
-  const lease = new LeaseHandle(keeper, grant, waiter.call, grant.nextFencingToken(), now);
+  const lease = new LeaseHandle(keeper, grant, waiter.call, grant.nextFencingToken(), Math.ceil(now));
   grant.holder = lease;
   grant.passes += 1;
   parts.watchdog.watch(grant, now);

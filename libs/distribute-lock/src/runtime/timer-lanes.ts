@@ -37,7 +37,8 @@ export class TimerLanes {
     this.remove(entry);
     const whole = Math.max(0, Math.ceil(delayMs));
     const lane = this.lane(whole);
-    entry.dueAt = now + whole;
+    // A whole number: the runtime keeps it in place, where a fraction would cost an object for each entry.
+    entry.dueAt = Math.ceil(now) + whole;
     entry.lane = lane;
     entry.earlier = lane.last;
     if (lane.last === undefined) lane.first = entry;
