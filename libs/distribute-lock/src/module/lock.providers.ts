@@ -56,6 +56,9 @@ function newCores({ connections, prefix, ...settings }: LockSettings, events: Lo
   return new Map(stores.map(([name, store]) => [name, new LockCore(store, { ...settings, events })]));
 }
 
-function newConnections(cores: ReadonlyMap<string, LockCore>, { contendedStatus, errors }: LockSettings): LockConnections {
+function newConnections(
+  cores: ReadonlyMap<string, LockCore>,
+  { contendedStatus, errors }: LockSettings,
+): LockConnections {
   return new LockConnections(cores, contendedStatus, errors);
 }
