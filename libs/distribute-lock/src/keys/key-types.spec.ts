@@ -1,0 +1,138 @@
+import path from 'node:path';
+
+import ts from 'typescript';
+
+/** What never changes is parsed once. */
+const parsed = new Map<string, ts.SourceFile | undefined>();
+
+/** What cannot be compiled is kept as text here; what the compiler accepts and refuses is in test/types. */
+const PRELUDE = `
+import { DistributeLock } from '../decorators/distribute-lock.decorator.js';
+interface Order {
+  readonly id: string;
+  readonly when: Date;
+  readonly customer?: { readonly name: string };
+  readonly lines: readonly { readonly sku: string; readonly amount: number }[];
+}
+`;
+
+const METHODS: readonly (readonly [key: string, parameters: string, words: string])[] = [
+  [`'post_test_#{body.idd}'`, 'order: Order', '#{body.idd} is not in the parameters of the method'],
+  [`'#{body.id}:#{arg0.customer.nam}'`, 'order: Order', '#{arg0.customer.nam} is not in the parameters of the method'],
+  [`'#{arg0.lines.0.skew}'`, 'order: Order', '#{arg0.lines.0.skew} is not in the parameters'],
+  [`'#{body.when}'`, 'order: Order', '#{body.when} is no string, number, bigint or boolean'],
+  [`'#{arg0.customer}'`, 'order: Order', '#{arg0.customer} is no string'],
+  [`'#{arg1.id}'`, 'order: Order', '#{arg1.id} is not there: the method has no arg1'],
+  [`'#{order.id}'`, 'order: Order', '#{order.id} begins with \\"order\\", which is not known'],
+  [`'#{order.id}'`, 'order: Order', 'write \\"body.\\" or \\"arg0.\\"'],
+  [`'a#{body.id'`, 'order: Order', '#{body.id is not closed'],
+  [`'a#{}'`, 'order: Order', '#{} is not a path'],
+  [`'#{body.lines[0].sku}'`, 'order: Order', '#{body.lines[0].sku} is not a path'],
+  [`'#{headers}'`, 'order: Order', '#{headers} can never be a value'],
+  [`'#{arg0}#{arg1}'`, 'a: string, b: string', '#{arg0} needs a character between it and the next hole'],
+  [`'#{arg0}%#{arg1}'`, 'a: string, b: string', '\\"%\\" cannot stand between #{arg0} and'],
+  [`'a:\${body.id}'`, 'order: Order', 'holes are written #{path}'],
+  [`''`, 'order: Order', 'the key is empty'],
+  [`(order: Order) => order.id`, 'id: number', 'the key function takes other arguments than the method'],
+  // What is shown of the parameters is cut off when it is long; the hole must not be.
+  [
+    `'#{body.idd}'`,
+    `order: Order & { ${'abcdefghij'.replaceAll(/./g, (name) => `${name.repeat(20)}: '${name.repeat(40)}'; `)} }`,
+    '#{body.idd} is not in the parameters of the method',
+  ],
+  // Both are named, so that they can be mended at once.
+  [`'#{body.idd}:#{arg7}'`, 'order: Order', '#{body.idd} is not in'],
+  [`'#{body.idd}:#{arg7}'`, 'order: Order', '#{arg7} is not there'],
+];
+
+const SOURCE = METHODS.reduce(
+  (source, [key, parameters], index) =>
+    `${source}class C${index} {\n@DistributeLock({ key: ${key} })\nasync run(${parameters}): Promise<void> {} }\n`,
+  PRELUDE,
+);
+
+describe('the compile error', () => {
+  const messages = compile(SOURCE);
+
+  it.each(METHODS.map(([key, parameters, words], index) => ({ key, parameters, words, index })))(
+    'of $key says: $words',
+    ({ words, index }) => {
+      expect(messages.get(index)).toContain(words);
+      // The last line is what editors show first.
+      expect(messages.get(index)?.split('\n').at(-1)).toContain(words);
+    },
+  );
+
+  it('stands on the decorator, and nowhere else', () => {
+    expect([...messages.keys()]).toEqual(METHODS.map((_, index) => index));
+  });
+});
+
+describe('the time of the compiler', () => {
+  const METHODS_OF_A_LARGE_FILE = 200;
+  const MOST_MS = 3000;
+
+  const controllers = (key: (n: number) => string) =>
+    Array.from(
+      { length: METHODS_OF_A_LARGE_FILE },
+      (_, n) => `
+        interface Order${n} {
+          readonly id: string;
+          readonly part${n}?: { readonly list: readonly { readonly sku${n}: string }[]; readonly when: Date } | null;
+          readonly labels: Record<string, string>;
+        }
+        class C${n} {
+          @DistributeLock({ key: ${key(n)}, ttl: '10s' })
+          async run(id: string, order: Order${n}, request?: IncomingMessage): Promise<void> {}
+        }`,
+    ).join('\n');
+  const large = (key: (n: number) => string) =>
+    `${PRELUDE} import type { IncomingMessage } from 'node:http'; declare const key: string; ${controllers(key)}`;
+
+  it(`is less than ${MOST_MS} ms more for ${METHODS_OF_A_LARGE_FILE} methods with checked templates`, () => {
+    const hole = (n: number) => `'order${n}:#{body.id}:#{arg1.part${n}.list.0.sku${n}}:#{arg1.labels.x}:#{params.id}'`;
+    // The checked ones come first and so warm up what the others then find warm.
+    const checked = check(large(hole));
+    const unchecked = check(large(() => 'key'));
+    expect([checked.diagnostics, unchecked.diagnostics]).toEqual([[], []]);
+    expect(checked.cpuMs - unchecked.cpuMs).toBeLessThan(MOST_MS);
+  });
+
+  it('is spent on that: a slip in the last of the methods is found', () => {
+    const { diagnostics } = check(large((n) => `'#{body.labels.x}:#{body.part${n === 199 ? 0 : n}.list.length}'`));
+    expect(diagnostics).toHaveLength(1);
+  });
+});
+
+/** The messages by the number of the class. */
+function compile(source: string): Map<number, string> {
+  return new Map(
+    check(source).diagnostics.map(({ start = 0, messageText }) => [
+      source.slice(0, start).split('class C').length - 2,
+      ts.flattenDiagnosticMessageText(messageText, '\n'),
+    ]),
+  );
+}
+
+/** Checks a file that stands in this folder, in memory, with the options of the repository. */
+function check(source: string): { diagnostics: readonly ts.Diagnostic[]; cpuMs: number } {
+  const root = path.resolve(import.meta.dirname, '../../../..');
+  const config = ts.readConfigFile(path.join(root, 'tsconfig.json'), (name) => ts.sys.readFile(name));
+  const { options } = ts.parseJsonConfigFileContent({ ...(config.config as object), include: [] }, ts.sys, root);
+  const host = ts.createCompilerHost(options);
+  const sample = path.join(import.meta.dirname, 'sample.ts');
+  const { getSourceFile, fileExists } = host;
+  host.fileExists = (name) => name === sample || fileExists.call(host, name);
+  host.getSourceFile = (name, language) => {
+    if (name === sample) return ts.createSourceFile(name, source, language, true);
+    const file = parsed.get(name) ?? getSourceFile.call(host, name, language);
+    parsed.set(name, file);
+    return file;
+  };
+  const program = ts.createProgram([sample], { ...options, noEmit: true }, host);
+  // Processor time, since others may be at work on the same machine.
+  const before = process.cpuUsage();
+  const diagnostics = program.getSemanticDiagnostics(program.getSourceFile(sample));
+  const { user, system } = process.cpuUsage(before);
+  return { diagnostics, cpuMs: (user + system) / 1000 };
+}
