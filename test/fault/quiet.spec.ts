@@ -26,7 +26,7 @@ describe('P14: nothing is thrown or warned of outside the promises of the caller
   it('when the network comes and goes, the server restarts empty, and at the end all is closed', async () => {
     const proxy = await world.proxy();
     const [process, other] = await Promise.all([world.process(proxy.url), world.process(proxy.url)]);
-    const plan = { key: world.newKey(), callers: 20, forMs: 5_000, holdMs: 5, ttl: 300, wait: 500, aborts: 0.5 };
+    const plan = { key: world.newKey(), callers: 20, forMs: 6_000, holdMs: 5, ttl: 300, wait: 500, aborts: 0.5 };
     const fights = Promise.all([process, other].map((one) => one.do('fight', plan)));
     const faults: (() => unknown)[] = [
       () => proxy.cut(),
@@ -38,7 +38,7 @@ describe('P14: nothing is thrown or warned of outside the promises of the caller
     ];
     for (const fault of faults) {
       await fault();
-      await sleep(400);
+      await sleep(1_000); // longer than a command may take
       await proxy.resume();
     }
     await fights;

@@ -16,12 +16,25 @@ import { measuresP8toP17 } from './measures-p8-to-p17.mjs';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const COPIED = ['libs/distribute-lock/src', 'libs/distribute-lock/package.json', 'test', 'tools', 'package.json'];
+const COPIED = [
+  'libs/distribute-lock/src',
+  'libs/distribute-lock/package.json',
+  'test',
+  'tools',
+  'package.json',
+  'jest.config.mjs',
+];
 
-async function copyWithout({ file, measure, without }) {
+async function copyWithout(measure) {
   const copy = await mkdtemp(join(tmpdir(), 'without-measure-'));
-  for (const path of [...COPIED, 'jest.config.mjs']) await cp(join(root, path), join(copy, path), { recursive: true });
+  for (const path of COPIED) await cp(join(root, path), join(copy, path), { recursive: true });
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'));
+  await takeOut(copy, measure);
+  if (measure.also !== undefined) await takeOut(copy, measure.also);
+  return copy;
+}
+
+async function takeOut(copy, { file, measure, without }) {
   const target = join(copy, 'libs/distribute-lock/src', file);
   const text = await readFile(target, 'utf8');
   if (text.split(measure).length !== 2) throw new Error(`"${measure}" does not stand exactly once in ${file}`);
@@ -30,7 +43,6 @@ async function copyWithout({ file, measure, without }) {
     text.replace(measure, () => without),
   );
   if (file.endsWith('.lua')) await run(process.execPath, ['tools/compile-lua.mjs'], { cwd: copy });
-  return copy;
 }
 
 /** Whether the test fails; throws when no test has that title. */
