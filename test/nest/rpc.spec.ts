@@ -23,6 +23,9 @@ interface Order {
   readonly id: string;
 }
 
+/** Where the pattern is a plain text, the types of Nest allow no parameter behind the payload. */
+const OPENED = { event: 'opened' };
+
 @Controller()
 class Orders {
   constructor(private readonly locks: LockService) {}
@@ -47,7 +50,7 @@ class Orders {
     });
   }
 
-  @EventPattern<string>('opened') // without <string> Nest's own types allow no further parameters
+  @EventPattern(OPENED)
   @DistributeLock({ key: 'opened:#{arg0.id}', onContended: 'skip' })
   async opened(@Payload() _order: Order, @CurrentLease() lease?: Lease): Promise<void> {
     await stage.play(lease, this.locks.current());
@@ -123,7 +126,7 @@ describe.each(TRANSPORTS)('over the %s transport', (_name, connection) => {
   it('locks a handler of @EventPattern, which skips while somebody else is at it', async () => {
     const contended: string[] = [];
     const stop = app.get(LockEvents).listen(({ type, label }) => void (type === 'contended' && contended.push(label)));
-    const emit = () => lastValueFrom(client.emit('opened', { id: '7' }), { defaultValue: undefined });
+    const emit = () => lastValueFrom(client.emit(OPENED, { id: '7' }), { defaultValue: undefined });
     await showLocked(redis, {
       key: 'opened:7',
       call: emit,

@@ -20,6 +20,7 @@ import { lastValueFrom, Observable, timeout } from 'rxjs';
 import request from 'supertest';
 
 import { eventually } from '../../support/eventually.js';
+import { ADAPTERS } from '../../nest/support/adapters.js';
 import { RecordingStore } from './recording-store.js';
 
 const KEY = 'k';
@@ -144,7 +145,7 @@ class Results {
   }
 }
 
-describe('a lock is kept until the result is complete', () => {
+describe.each(ADAPTERS)('on %s a lock is kept until the result is complete', (_name, adapter) => {
   let app: INestApplication;
   let url: string;
 
@@ -155,7 +156,7 @@ describe('a lock is kept until the result is complete', () => {
       controllers: [Results],
       providers: [Impatient],
     }).compile();
-    app = module.createNestApplication({ logger: false });
+    app = module.createNestApplication(adapter(), { logger: false });
     await app.listen(0, '127.0.0.1');
     url = await app.getUrl();
   });

@@ -5,5 +5,5 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 /** The HTTP servers that Nest runs on. */
 export const ADAPTERS: readonly (readonly [string, () => AbstractHttpAdapter])[] = [
   ['Express', () => new ExpressAdapter()],
-  ['Fastify', () => new FastifyAdapter()],
+  ['Fastify', () => new FastifyAdapter({ forceCloseConnections: true })],
 ];

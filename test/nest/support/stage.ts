@@ -11,7 +11,7 @@ interface Visit {
 }
 
 /** The work of every locked method in these specs: a test keeps it running, lets it end, or has it fail. */
-export class Stage {
+class Stage {
   readonly visits: Visit[] = [];
   failing = false;
   private opened: Promise<void> = Promise.resolve();
