@@ -9,7 +9,7 @@ export interface LuaScript {
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: 'e3bbf0f723116f4a9e9f4e0c5b9d8cbcfa36b085',
+  sha1: 'a684bddecc965e0668eda2b00aa9ba61e1314356',
   lua: `if #KEYS == 3 and string.sub(ARGV[1], 1, 1) == 'd' then
   if redis.call('EXISTS', KEYS[3]) == 0 and redis.call('GET', KEYS[2]) == string.sub(ARGV[1], 3) then
     redis.call('DEL', KEYS[2])
@@ -43,13 +43,24 @@ local function take(lock, queue, token, ttlMs, block)
     return fencingTokens(block)
   end
 end
+local function raiseExpiry(lock, ttlMs)
+  if redis.call('PTTL', lock) < tonumber(ttlMs) then redis.call('PEXPIRE', lock, ttlMs) end
+end
+local function claim(lock, queue, token, ttlMs, block)
+  local owner = redis.call('GET', lock)
+  if owner ~= token then return nil, nil, owner end
+  raiseExpiry(lock, ttlMs)
+  redis.call('ZREM', queue, token)
+  return fencingTokens(block), redis.call('ZCARD', queue)
+end
 local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$'
 local command, token, x1, x2, x3 = string.match(ARGV[1] or '', WORDS)
 if #KEYS == 3 and (command == 'a' or command == 'w') then
-  local fencingToken = take(KEYS[2], KEYS[3], token, x1, x2)
+  local fencingToken, waiting = take(KEYS[2], KEYS[3], token, x1, x2)
+  if not fencingToken then fencingToken, waiting = claim(KEYS[2], KEYS[3], token, x1, x2) end
   if fencingToken then
     saveFence()
-    return fencingToken
+    return waiting and { 1, fencingToken, waiting } or fencingToken
   end
 end
 local claimMs = '1750'
@@ -75,12 +86,6 @@ local function offer(lock, head)
   redis.call('DEL', lock)
   return false
 end
-local function raiseExpiry(lock, ttlMs)
-  if redis.call('PTTL', lock) < tonumber(ttlMs) then redis.call('PEXPIRE', lock, ttlMs) end
-end
-local function granted(queue, block)
-  return 1, fencingTokens(block), redis.call('ZCARD', queue)
-end
 local function offerToHead(lock, queue, token)
   local head = redis.call('ZRANGE', queue, 0, 0)[1]
   while head and head ~= token do
@@ -90,19 +95,15 @@ local function offerToHead(lock, queue, token)
   end
 end
 local function acquire(lock, queue, token, ttlMs, block, _, command)
-  local fencingToken = take(lock, queue, token, ttlMs, block)
-  if fencingToken then return 1, fencingToken, 0 end
-  local owner = redis.call('GET', lock)
-  if owner == token then
-    raiseExpiry(lock, ttlMs)
-    redis.call('ZREM', queue, token)
-    return granted(queue, block)
-  end
+  local taken = take(lock, queue, token, ttlMs, block)
+  if taken then return 1, taken, 0 end
+  local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
+  if claimed then return 1, claimed, waiting end
   owner = owner or offerToHead(lock, queue, token)
   if not owner then
     redis.call('SET', lock, token, 'PX', ttlMs)
     redis.call('ZREM', queue, token)
-    return granted(queue, block)
+    return 1, fencingTokens(block), redis.call('ZCARD', queue)
   end
   local foreign = processOf(owner) and 0 or 1
   if command == 'a' then return 3, redis.call('PTTL', lock), foreign end

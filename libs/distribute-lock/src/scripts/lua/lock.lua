@@ -41,12 +41,13 @@ local fence = KEYS[1]
 local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$'
 local command, token, x1, x2, x3 = string.match(ARGV[1] or '', WORDS)
 
--- The acquire of a lock that is free, alone.
+-- The acquire of a lock that is free or was offered, alone.
 if #KEYS == 3 and (command == 'a' or command == 'w') then
-  local fencingToken = take(KEYS[2], KEYS[3], token, x1, x2)
+  local fencingToken, waiting = take(KEYS[2], KEYS[3], token, x1, x2)
+  if not fencingToken then fencingToken, waiting = claim(KEYS[2], KEYS[3], token, x1, x2) end
   if fencingToken then
     saveFence()
-    return fencingToken
+    return waiting and { 1, fencingToken, waiting } or fencingToken
   end
 end
 

@@ -1,7 +1,3 @@
-local function granted(queue, block)
-  return 1, fencingTokens(block), redis.call('ZCARD', queue)
-end
-
 -- A free lock goes to the first live process in the queue; whoever asks helps with that.
 -- Answers the new owner when it is another process.
 local function offerToHead(lock, queue, token)
@@ -14,19 +10,15 @@ local function offerToHead(lock, queue, token)
 end
 
 local function acquire(lock, queue, token, ttlMs, block, _, command)
-  local fencingToken = take(lock, queue, token, ttlMs, block)
-  if fencingToken then return 1, fencingToken, 0 end
-  local owner = redis.call('GET', lock)
-  if owner == token then
-    raiseExpiry(lock, ttlMs)
-    redis.call('ZREM', queue, token)
-    return granted(queue, block)
-  end
+  local taken = take(lock, queue, token, ttlMs, block)
+  if taken then return 1, taken, 0 end
+  local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
+  if claimed then return 1, claimed, waiting end
   owner = owner or offerToHead(lock, queue, token)
   if not owner then
     redis.call('SET', lock, token, 'PX', ttlMs)
     redis.call('ZREM', queue, token)
-    return granted(queue, block)
+    return 1, fencingTokens(block), redis.call('ZCARD', queue)
   end
   local foreign = processOf(owner) and 0 or 1
   if command == 'a' then return 3, redis.call('PTTL', lock), foreign end

@@ -5,3 +5,17 @@ local function take(lock, queue, token, ttlMs, block)
     return fencingTokens(block)
   end
 end
+
+local function raiseExpiry(lock, ttlMs)
+  if redis.call('PTTL', lock) < tonumber(ttlMs) then redis.call('PEXPIRE', lock, ttlMs) end
+end
+
+-- The lock carries the token already: it was offered, or the question is asked again. Answers the first fencing token and how
+-- many processes wait; or else, third, the owner.
+local function claim(lock, queue, token, ttlMs, block)
+  local owner = redis.call('GET', lock)
+  if owner ~= token then return nil, nil, owner end
+  raiseExpiry(lock, ttlMs)
+  redis.call('ZREM', queue, token)
+  return fencingTokens(block), redis.call('ZCARD', queue)
+end

@@ -28,7 +28,3 @@ local function offer(lock, head)
   redis.call('DEL', lock)
   return false
 end
-
-local function raiseExpiry(lock, ttlMs)
-  if redis.call('PTTL', lock) < tonumber(ttlMs) then redis.call('PEXPIRE', lock, ttlMs) end
-end
