@@ -1,6 +1,5 @@
 import { Timed } from '../runtime/timer-lanes.js';
 import type { Holder } from './holder.js';
-import type { Watchdog } from './watchdog.js';
 
 /**
  * What is taken off a lease on this side for clocks that run at different speeds and for the granularity of timers,
@@ -14,6 +13,11 @@ const proofMs = (ttlMs: number): number => ttlMs * (1 - DRIFT_SHARE) - DRIFT_MS;
 
 /** When a lease of `ttlMs`, asked for at `sentAt`, can no longer be proven. In whole milliseconds, which cost no memory of their own. */
 export const validUntil = (sentAt: number, ttlMs: number): number => Math.floor(sentAt + proofMs(ttlMs));
+
+/** Who looks after a grant when its time has come. */
+export interface GrantKeeper {
+  check(grant: Grant): void;
+}
 
 /**
  * What Redis gave to this process: one owner token that may serve several local holders, one after the other.
@@ -33,7 +37,7 @@ export class Grant extends Timed {
   readonly startedAt: number;
 
   constructor(
-    private readonly watchdog: Watchdog,
+    private readonly keeper: GrantKeeper,
     readonly key: string,
     readonly ownerToken: string,
     public ttlMs: number,
@@ -73,6 +77,6 @@ export class Grant extends Timed {
   }
 
   due(): void {
-    this.watchdog.check(this);
+    this.keeper.check(this);
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../runtime/clock.js';
 import type { TimerLanes } from '../runtime/timer-lanes.js';
 import type { LockStore, RenewAnswer } from '../store/lock-store.js';
-import type { Grant } from './grant.js';
+import type { Grant, GrantKeeper } from './grant.js';
 
 /** The end is told this much early, because a timer of the runtime may be late by as much. */
 const EARLY_MS = 1;
@@ -13,7 +13,7 @@ const RETRY_MS = [50, 100, 200];
  * Renews every grant of the process at a third of its ttl, those of one tick in one call, and tells the holder
  * when a grant is lost. A failed renewal is tried again for as long as the grant can still be proven.
  */
-export class Watchdog {
+export class Watchdog implements GrantKeeper {
   private batch: Grant[] = [];
 
   constructor(

@@ -7,8 +7,16 @@ import { TimerLanes } from '../runtime/timer-lanes.js';
 import { Turn } from '../runtime/turn.js';
 import type { LockStore, LockStoreListener } from '../store/lock-store.js';
 import { DeadTokens } from './dead-tokens.js';
-import type { KeyQueuesSettings } from './key-queues.js';
 import { Mailbox } from './mailbox.js';
+
+/** What the lock core is made of. */
+export interface CoreSettings {
+  readonly store: LockStore;
+  readonly clock: Clock;
+  readonly events: LockEvents;
+  readonly random: () => number;
+  readonly processId: string;
+}
 
 /** What the rooms of the lock core share. */
 export interface CoreParts {
@@ -35,7 +43,7 @@ export interface CoreListeners {
   readonly listener: LockStoreListener;
 }
 
-export function coreParts(settings: KeyQueuesSettings, { lost, undone, settled, listener }: CoreListeners): CoreParts {
+export function coreParts(settings: CoreSettings, { lost, undone, settled, listener }: CoreListeners): CoreParts {
   const { store, clock, events, random, processId } = settings;
   const lanes = new TimerLanes(clock);
   return {

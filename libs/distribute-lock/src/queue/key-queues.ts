@@ -1,11 +1,10 @@
 import { LeaseLostError } from '../errors/lease-lost.error.js';
-import type { LockEvents } from '../events/lock-events.js';
 import { Grant } from '../lease/grant.js';
 import type { LeaseHandle, LeaseKeeper } from '../lease/lease-handle.js';
 import type { Clock } from '../runtime/clock.js';
-import type { LockMessage, LockStore, LockStoreListener } from '../store/lock-store.js';
+import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
 import { Asking, type AskingListener, type Granted } from './asking.js';
-import { coreParts, type CoreParts } from './core-parts.js';
+import { coreParts, type CoreParts, type CoreSettings } from './core-parts.js';
 import { Draining } from './draining.js';
 import { extendLease } from './extending.js';
 import { GivingBack } from './giving-back.js';
@@ -14,15 +13,6 @@ import { Line } from './line.js';
 import { aborted, contended, shuttingDown, unavailable, waitTimedOut } from './refusals.js';
 import { refuse, start } from './settling.js';
 import type { Waiter, WaiterKeeper } from './waiter.js';
-
-/** What {@link KeyQueues} is made of. */
-export interface KeyQueuesSettings {
-  readonly store: LockStore;
-  readonly clock: Clock;
-  readonly events: LockEvents;
-  readonly random: () => number;
-  readonly processId: string;
-}
 
 /** Every key that this process holds or wants, and the ways between callers, attempts and grants. */
 export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, LockStoreListener {
@@ -35,7 +25,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
   /** Callers without a lease, all keys together. */
   waiting = 0;
 
-  constructor(settings: KeyQueuesSettings) {
+  constructor(settings: CoreSettings) {
     this.clock = settings.clock;
     this.parts = coreParts(settings, {
       lost: (grant) => this.grantLost(grant),
