@@ -1,0 +1,32 @@
+import {
+  type ArgumentsHost,
+  type CanActivate,
+  Catch,
+  type ExceptionFilter,
+  type ExecutionContext,
+} from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+
+export const ROLE = 'role';
+
+/** Lets in who has the role that the handler's metadata asks for. */
+export class Roles implements CanActivate {
+  private readonly reflector = new Reflector();
+
+  canActivate(context: ExecutionContext): boolean {
+    const wanted = this.reflector.get<string | undefined>(ROLE, context.getHandler());
+    const { headers } = context.switchToHttp().getRequest<{ headers: Record<string, string> }>();
+    return wanted !== undefined && headers['x-role'] === wanted;
+  }
+}
+
+/** An error of the application that only its global filter knows. */
+export class DomainError extends Error {}
+
+@Catch(DomainError)
+export class DomainFilter implements ExceptionFilter {
+  catch({ message }: DomainError, host: ArgumentsHost): void {
+    const response = host.switchToHttp().getResponse<{ status(code: number): { json(body: unknown): void } }>();
+    response.status(418).json({ domain: message });
+  }
+}
