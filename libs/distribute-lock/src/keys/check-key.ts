@@ -3,7 +3,7 @@ import { LockKeyError } from '../errors/lock-key.error.js';
 /** Longer keys are refused: a caller must not be able to fill Redis with names. */
 export const MAX_KEY_BYTES = 1024;
 
-/** No UTF-16 code unit takes more than 3 bytes in UTF-8, so shorter texts need no counting. */
+/** No UTF-16 code unit takes more than 3 bytes in UTF-8, so shorter texts need no counting; none takes less than one. */
 const SURELY_SHORT = Math.floor(MAX_KEY_BYTES / 3);
 
 /** Half a surrogate pair has no UTF-8 form: all of them would be written as one character, and so share one lock. */
@@ -16,10 +16,14 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 export function keyFault(key: unknown): string | undefined {
   if (typeof key !== 'string') return `is ${kindOf(key)}, not a string`;
   if (key === '') return 'is empty';
-  if (key.length > SURELY_SHORT && Buffer.byteLength(key) > MAX_KEY_BYTES) {
+  if (key.length > MAX_KEY_BYTES || (key.length > SURELY_SHORT && Buffer.byteLength(key) > MAX_KEY_BYTES)) {
     return `is longer than ${MAX_KEY_BYTES} bytes in UTF-8`;
   }
-  return LONE_SURROGATE.test(key) ? 'contains half a surrogate pair' : undefined;
+  return hasLoneSurrogate(key) ? 'contains half a surrogate pair' : undefined;
+}
+
+export function hasLoneSurrogate(text: string): boolean {
+  return LONE_SURROGATE.test(text);
 }
 
 /**
@@ -41,8 +45,16 @@ export function checkKey(key: unknown, method: string): asserts key is string {
 /** What a value is, in words that can stand in a message. Never the value. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
-  if (Array.isArray(value)) return 'an array';
+  if (isArray(value)) return 'an array';
   if (typeof value === 'undefined') return 'undefined';
   if (typeof value === 'number' && !Number.isFinite(value)) return 'not a finite number';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+function isArray(value: unknown): boolean {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false; // a revoked proxy refuses even this question
+  }
 }

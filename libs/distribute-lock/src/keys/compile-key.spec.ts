@@ -34,6 +34,13 @@ describe('compileKey', () => {
     },
   );
 
+  it('refuses even what cannot be asked what it is', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const { render } = compileKey(() => proxy as string, site);
+    expect(() => render([], undefined, undefined)).toThrow(expect.objectContaining({ code: 'LOCK_KEY' }));
+  });
+
   it('keeps what a key function threw as the cause', () => {
     const cause = new TypeError('secret');
     const { render } = compileKey(() => {

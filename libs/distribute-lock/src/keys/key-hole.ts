@@ -1,6 +1,6 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import { LockKeyError } from '../errors/lock-key.error.js';
-import { kindOf } from './check-key.js';
+import { kindOf, MAX_KEY_BYTES } from './check-key.js';
 import { type BoundParameter, findRoot, type KeyRoot, type RequestData, type RequestRoot } from './key-roots.js';
 
 /** What surrounds a hole, for messages. */
@@ -13,6 +13,9 @@ export interface HolePlace {
 
 /** A name in a path; anything else is more likely a slip than a property. */
 const NAME = /^[^\s.[\]{}#]+$/;
+
+/** A digit takes more than three bits, so a key has no room for numbers with more. */
+const MOST_BITS = MAX_KEY_BYTES * 4;
 
 /** One `#{path}` of a key template, ready to be filled from the arguments of a call. */
 export class KeyHole {
@@ -49,7 +52,21 @@ export class KeyHole {
    * @throws LockKeyError when there is none, or it is no scalar
    */
   read(args: readonly unknown[], request: RequestData | undefined): string {
-    let value = this.first(args, request);
+    return this.text(this.value(args, request));
+  }
+
+  /** A getter or a proxy may throw whatever it likes; the caller is promised a LockKeyError. */
+  private value(args: readonly unknown[], request: RequestData | undefined): unknown {
+    try {
+      return this.follow(this.first(args, request));
+    } catch (cause) {
+      if (cause instanceof LockKeyError) throw cause;
+      throw this.refusal('cannot be read, because reading it threw', this.source, cause);
+    }
+  }
+
+  private follow(first: unknown): unknown {
+    let value = first;
     for (const name of this.from.names) {
       // Own properties only: `constructor` or `__proto__` of a plain body must not pass for data.
       if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) {
@@ -57,15 +74,22 @@ export class KeyHole {
       }
       value = (value as Record<string, unknown>)[name];
     }
-    return this.text(value);
+    return value;
   }
 
   private text(value: unknown): string {
     if (typeof value === 'string' && value !== '') return value;
     if (typeof value === 'number' && Number.isFinite(value)) return String(value);
-    if (typeof value === 'bigint' || typeof value === 'boolean') return String(value);
+    if (typeof value === 'boolean') return String(value);
+    if (typeof value === 'bigint') return this.digits(value);
     const found = value === '' ? 'an empty string' : kindOf(value);
     throw this.refusal(`is ${found}, but it must be a non-empty string, a finite number, a bigint or a boolean`);
+  }
+
+  /** Writing a bigint takes longer than in proportion to its size, so what cannot fit is not written at all. */
+  private digits(value: bigint): string {
+    if (BigInt.asIntN(MOST_BITS, value) === value) return String(value);
+    throw this.refusal(`has too many digits for a key of ${MAX_KEY_BYTES} bytes`);
   }
 
   private first(args: readonly unknown[], request: RequestData | undefined): unknown {
@@ -81,13 +105,9 @@ export class KeyHole {
     throw this.refusal(`cannot be read outside of a request: write arg0. instead of ${root}.`, 'code');
   }
 
-  private refusal(what: string, source = this.source): LockKeyError {
+  private refusal(what: string, source = this.source, cause?: unknown): LockKeyError {
     const { method, template } = this.place;
-    const path = this.shown.slice(2, -1);
-    return new LockKeyError(`${this.shown} in the lock key "${template}" of ${method} ${what}.`, {
-      method,
-      source,
-      path,
-    });
+    const message = `${this.shown} in the lock key "${template}" of ${method} ${what}.`;
+    return new LockKeyError(message, { method, source, path: this.shown.slice(2, -1), cause });
   }
 }

@@ -1,6 +1,6 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import { LockKeyError } from '../errors/lock-key.error.js';
-import { keyFault, MAX_KEY_BYTES } from './check-key.js';
+import { hasLoneSurrogate, keyFault, MAX_KEY_BYTES } from './check-key.js';
 import { KeyHole } from './key-hole.js';
 import type { BoundParameter, RequestData } from './key-roots.js';
 
@@ -49,8 +49,9 @@ export class KeyTemplate {
     let key = this.literals[0] ?? '';
     for (let index = 0; index < this.holes.length; index += 1) {
       const value = this.holes[index]?.read(args, request) ?? '';
-      // Measured before it is encoded, so that a huge value is not copied first.
-      key += (value.length > MAX_KEY_BYTES ? value : this.encode(value)) + this.literals[index + 1];
+      // Measured before it is encoded, and not added to others: a text can be as long as no text may become.
+      if (value.length > MAX_KEY_BYTES) throw this.refusal(keyFault(value) ?? '', value);
+      key += this.encode(value) + this.literals[index + 1];
     }
     const fault = keyFault(key);
     if (fault !== undefined) throw this.refusal(fault, key);
@@ -85,6 +86,8 @@ function split(text: string): { literals: string[]; paths: string[] } {
 function checkLiterals(text: string, literals: readonly string[]): void {
   const fault = literals.length === 1 ? keyFault(text) : keyFault(`-${literals.join('')}`);
   if (fault !== undefined) throw new LockConfigurationError(`it ${fault}`);
+  // Each for itself: the halves that two literals end and begin with are no pair, because a value will stand between.
+  if (literals.some(hasLoneSurrogate)) throw new LockConfigurationError('it contains half a surrogate pair');
   if (text.includes('${')) throw new LockConfigurationError('holes are written #{path}, not ${path}');
   for (const between of literals.slice(1, -1)) {
     if (between === '') {

@@ -1,0 +1,237 @@
+import fc from 'fast-check';
+
+import { isLockError } from '../errors/is-lock-error.js';
+import type { RequestData } from './key-roots.js';
+import { KeyTemplate } from './key-template.js';
+
+const RUNS = 100_000;
+
+/** Any of these would be called by a careless `${value}`, `value == ''` or JSON.stringify. */
+const TRAPS = ['toString', 'valueOf', 'toJSON', 'then', 'constructor', Symbol.toPrimitive, Symbol.iterator] as const;
+
+let touched: PropertyKey[] = [];
+
+function touch(name: PropertyKey): never {
+  touched.push(name);
+  throw new TypeError(`touched ${String(name)}`);
+}
+
+/** An object on whose prototype every name of the fuzz is a getter that must not be called. */
+const trapped = Object.create(null) as object;
+const NAMES = [
+  'id',
+  'x',
+  '0',
+  '1',
+  'length',
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toString',
+  'hasOwnProperty',
+  '💾',
+];
+for (const name of new Set([...NAMES, ...TRAPS])) Object.defineProperty(trapped, name, { get: () => touch(name) });
+
+const throwing = () => {
+  throw new RangeError('a getter threw');
+};
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+const hostile = fc.constantFrom<() => unknown>(
+  () => Object.create(trapped),
+  () => Object.create(trapped, { id: { value: 'own' }, x: { value: { id: 1 } } }),
+  () => Object.defineProperty({}, 'id', { get: throwing, enumerable: true }),
+  () => Object.defineProperty([], '0', { get: throwing }),
+  () => new Proxy({}, { getOwnPropertyDescriptor: throwing }),
+  () => new Proxy({ id: 1 }, { get: throwing }),
+  () => new Proxy({ id: 1, x: 2 }, {}),
+  () => new Proxy([], { has: throwing, ownKeys: throwing, getPrototypeOf: throwing }),
+  revoked,
+  () => JSON.parse('{"__proto__":{"id":1},"constructor":{"prototype":"p"},"id":"","x":[{"id":true}]}') as unknown,
+  () => [, 1, , 'x'], // oxlint-disable-line no-sparse-arrays
+  () => Object('boxed'),
+  () => Object(42),
+  () => Object(42n),
+  () => Object(true),
+  () => Symbol('id'),
+  () => () => 'id',
+  () => class Id {},
+  () => Object.create(null),
+  () => new Map([['id', 1]]),
+  () => new Date(0),
+  () => Buffer.from('id'),
+  () => ({ id: { x: { id: { x: { '0': { '1': 'deep' } } } } } }),
+  () => '\ud800',
+  () => 'a\udfffb',
+  () => '\u0000\r\n',
+  () => -0,
+  () => Number.MIN_VALUE,
+  () => 10n ** 2000n,
+  () => undefined,
+);
+
+/** Made only inside the property: fast-check looks at the values that it makes, and some of these bite. */
+const value: fc.Arbitrary<() => unknown> = fc.oneof(
+  { weight: 3, arbitrary: hostile },
+  fc
+    .anything({ withNullPrototype: true, withBigInt: true, withSparseArray: true, maxDepth: 2 })
+    .map((made) => () => made),
+  fc.string({ unit: 'binary', maxLength: 1200 }).map((made) => () => made),
+  { weight: 3, arbitrary: fc.string({ minLength: 1, maxLength: 9 }).map((made) => () => made) },
+);
+
+/** Hostile values stand at the end of paths as well as at their beginning. */
+const nested = fc.tuple(value, fc.constantFrom([], ['id'], ['x', 'id'], ['0'], ['__proto__'])).map(
+  ([make, names]) =>
+    () =>
+      names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), make()),
+);
+
+const hole = fc
+  .tuple(
+    fc.constantFrom('arg0', 'arg1', 'arg7', 'body', 'user', 'ip', 'headers', 'data', 'nope', '__proto__'),
+    fc.array(fc.constantFrom(...NAMES), { maxLength: 4 }),
+  )
+  .map(([root, names]) => `#{${[root, ...names].join('.')}}`);
+const wild = fc
+  .array(fc.oneof(hole, fc.string({ unit: 'binary', maxLength: 3 }), fc.constantFrom(':', '%', '#{', '}')), {
+    maxLength: 5,
+  })
+  .map((parts) => parts.join(''));
+const known = fc
+  .tuple(
+    fc.constantFrom('arg0', 'arg1', 'body', 'ip'),
+    fc.constantFrom('', '', '.id', '.x.id', '.0', '.__proto__', '.id.id'),
+  )
+  .map(([root, names]) => `#{${root}${names}}`);
+const text = fc.oneof(
+  { weight: 3, arbitrary: fc.array(known, { minLength: 1, maxLength: 2 }).map((holes) => `lock:${holes.join(':')}`) },
+  { weight: 1, arbitrary: wild },
+);
+
+describe('the key resolver', () => {
+  /** Everything that hangs on the prototypes that values have, to be compared by identity. */
+  const prototypes = () =>
+    [Object, Array, Function, String, Number, BigInt, Boolean, Symbol, Date, Map, RegExp, Error, Promise].flatMap(
+      ({ prototype }) =>
+        Reflect.ownKeys(prototype).flatMap((name) => {
+          const { value: held, get, set } = Object.getOwnPropertyDescriptor(prototype, name) ?? {};
+          return [name, held as unknown, get, set];
+        }),
+    );
+
+  it(`ends ${RUNS} times in a key or an error of its own, and touches nothing on the way`, () => {
+    const before = prototypes();
+    const seen = { key: 0, LOCK_KEY: 0, LOCK_CONFIGURATION: 0 };
+    touched = [];
+    const run = fc.property(text, nested, nested, fc.boolean(), (template, makeOne, makeOther, broken) => {
+      const one = makeOne();
+      const other = makeOther();
+      const request: RequestData = {
+        transport: 'http',
+        read: (root) => (broken ? throwing() : root === 'ip' ? other : one),
+      };
+      const bound = broken ? [] : [{ kind: 3, index: 1, property: undefined }];
+      try {
+        const key = KeyTemplate.parse(template, { method: 'A.b', bound, parameters: undefined }).render(
+          [one, other],
+          request,
+        );
+        if (typeof key !== 'string' || Buffer.from(key).toString() !== key || Buffer.byteLength(key) > 1024)
+          return false;
+        seen.key += 1;
+      } catch (error) {
+        if (!isLockError(error, 'LOCK_KEY', 'LOCK_CONFIGURATION')) throw error;
+        seen[error.code] += 1;
+      }
+      return touched.length === 0;
+    });
+    fc.assert(run, { numRuns: RUNS });
+
+    expect(touched).toEqual([]);
+    const after = prototypes();
+    expect(after).toHaveLength(before.length);
+    expect(after.findIndex((it, index) => !Object.is(it, before[index]))).toBe(-1);
+    // Otherwise it would have been a fuzz of one branch.
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(RUNS / 20);
+  });
+
+  // Few characters, and mostly those that mean something: hexadecimal digits are what an escape is made of.
+  const unit = fc.constantFrom(
+    'a',
+    '_',
+    '2',
+    '5',
+    'C',
+    'F',
+    '}',
+    '{',
+    ':',
+    '.',
+    'é',
+    '好',
+    '💾',
+    '-',
+    ']',
+    '^',
+    '\\',
+    '\0',
+  );
+  const literal = fc.string({ unit, maxLength: 3 });
+  const between = fc.string({ unit, minLength: 1, maxLength: 3 });
+  const scalar = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.string({
+        unit: fc.oneof({ weight: 4, arbitrary: unit }, fc.constant('%')),
+        minLength: 1,
+        maxLength: 6,
+      }),
+    },
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 6 }),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.bigInt(),
+    fc.boolean(),
+  );
+  const filled = fc.record({
+    first: literal,
+    borders: fc.array(between, { maxLength: 3 }),
+    last: literal,
+    values: fc.tuple(scalar, scalar, scalar, scalar),
+  });
+
+  it(`makes ${RUNS} keys from which the values can be read back, so that no two inputs have one key`, () => {
+    const run = fc.property(filled, ({ first, borders, last, values }) => {
+      const holes = ['#{arg0}', ...borders.map((border, index) => `${border}#{arg${index + 1}}`)];
+      const template = KeyTemplate.parse(first + holes.join('') + last, {
+        method: 'A.b',
+        bound: [],
+        parameters: undefined,
+      });
+      const texts = values.slice(0, holes.length).map(String);
+      return (
+        JSON.stringify(readBack(template.render(values, undefined), first, borders, last)) === JSON.stringify(texts)
+      );
+    });
+    fc.assert(run, { numRuns: RUNS });
+  });
+});
+
+/** What a key was made of, found by nothing but the rule in docs: `%XX` is one character, and a border never is in a value. */
+function readBack(key: string, first: string, borders: readonly string[], last: string): string[] {
+  const values: string[] = [];
+  let rest = key.slice(first.length, key.length - last.length);
+  for (const border of borders) {
+    let at = 0;
+    while (!rest.startsWith(border, at)) at += rest[at] === '%' ? 3 : 1;
+    values.push(rest.slice(0, at));
+    rest = rest.slice(at + border.length);
+  }
+  return [...values, rest].map(decodeURIComponent);
+}

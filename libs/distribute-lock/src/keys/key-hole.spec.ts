@@ -1,0 +1,75 @@
+import { isLockError } from '../errors/is-lock-error.js';
+import type { LockKeyError } from '../errors/lock-key.error.js';
+import { KeyHole } from './key-hole.js';
+import type { RequestData } from './key-roots.js';
+
+const place = { method: 'Invoices.settle', template: 'invoice:#{...}' };
+
+function read(path: string, value: unknown): string {
+  return new KeyHole(path, place, []).read([value], undefined);
+}
+
+function refused(work: () => unknown): LockKeyError {
+  try {
+    work();
+  } catch (error) {
+    if (isLockError(error, 'LOCK_KEY')) return error;
+    throw error;
+  }
+  throw new Error('not refused');
+}
+
+describe('KeyHole', () => {
+  const cause = new RangeError('secret');
+  const throwing = () => {
+    throw cause;
+  };
+
+  it.each([
+    ['a getter', Object.defineProperty({}, 'id', { get: throwing })],
+    ['a proxy that is asked', new Proxy({}, { getOwnPropertyDescriptor: throwing })],
+    ['a proxy that is read', new Proxy({ id: 1 }, { get: throwing })],
+  ])('answers with its own error when %s throws, and keeps the cause', (_, value) => {
+    const error = refused(() => read('arg0.id', value));
+    expect(error).toMatchObject({ source: 'code', method: 'Invoices.settle', path: 'arg0.id' });
+    expect(error.cause).toBe(cause);
+    expect(error.message).toContain('#{arg0.id}');
+    expect(error.message).not.toContain('secret');
+  });
+
+  it('blames the request when reading the request throws', () => {
+    const request: RequestData = { transport: 'http', read: throwing };
+    const error = refused(() => new KeyHole('query.page', place, []).read([], request));
+    expect(error.source).toBe('request');
+    expect(error.cause).toBe(cause);
+  });
+
+  it('refuses a revoked proxy, at the end of the path and on the way', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    expect(refused(() => read('arg0', proxy)).message).toContain('is an object');
+    expect(refused(() => read('arg0.id', proxy)).message).toContain('reading it threw');
+  });
+
+  it('writes a bigint only where it can fit', () => {
+    expect(read('arg0', 10n ** 1023n)).toHaveLength(1024);
+    expect(read('arg0', -(10n ** 100n))).toBe(`-1${'0'.repeat(100)}`);
+    expect(refused(() => read('arg0', 1n << 1_000_000n)).message).toContain('too many digits');
+    expect(refused(() => read('arg0', -(1n << 1_000_000n))).message).toContain('too many digits');
+  });
+
+  it('reads own properties of arrays and boxed texts, and never what they inherit', () => {
+    expect(read('arg0.length', ['a', 'b'])).toBe('2');
+    expect(read('arg0.0', Object('web'))).toBe('w');
+    // oxlint-disable-next-line no-sparse-arrays
+    for (const path of ['arg0.0', 'arg0.map', 'arg0.-1']) refused(() => read(path, [, 1]));
+    for (const path of ['arg0.length', 'arg0.0', 'arg0.name']) refused(() => read(path, 'web'));
+    refused(() => read('arg0.name', function named() {}));
+  });
+
+  it('follows a path as deep as it is written', () => {
+    const names = Array.from({ length: 2000 }, (_, index) => `n${index}`);
+    const deep = names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), 'end');
+    expect(read(`arg0.${names.join('.')}`, deep)).toBe('end');
+  });
+});
