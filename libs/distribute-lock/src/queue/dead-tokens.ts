@@ -31,6 +31,7 @@ class DeadToken extends Timed {
  */
 export class DeadTokens {
   private readonly tokens = new Map<string, DeadToken>();
+  private closed = false;
 
   constructor(
     private readonly store: LockStore,
@@ -45,6 +46,7 @@ export class DeadTokens {
 
   /** @param troubled - a command of the token went unanswered, so it may still be applied later */
   bury(key: string, ownerToken: string, ttlMs: number, troubled = false): void {
+    if (this.closed) return;
     const known = this.tokens.get(ownerToken);
     if (known !== undefined) {
       known.troubled ||= troubled;
@@ -57,8 +59,9 @@ export class DeadTokens {
     this.undo(token);
   }
 
-  /** Forgets all; what is left in the store ends with its ttl. */
-  clear(): void {
+  /** Forgets all, and undoes nothing any more; what is left in the store ends with its ttl. */
+  close(): void {
+    this.closed = true;
     this.tokens.clear();
   }
 
@@ -76,6 +79,7 @@ export class DeadTokens {
   }
 
   private failed(token: DeadToken): void {
+    if (this.closed) return;
     token.troubled = true;
     if (this.clock.now() >= token.until) this.forget(token);
     else this.lanes.add(token, RETRY_MS);

@@ -146,8 +146,8 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
   }
 
   stop(): void {
-    this.parts.lanes.clear();
-    this.parts.dead.clear();
+    this.parts.lanes.close();
+    this.parts.dead.close();
   }
 
   private grantLost(grant: Grant): void {

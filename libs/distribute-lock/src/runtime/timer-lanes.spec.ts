@@ -73,7 +73,7 @@ describe('TimerLanes', () => {
   it('calls nobody after it was cleared', async () => {
     const { clock, log, lanes, entry } = make();
     for (let i = 0; i < 40; i += 1) lanes.add(entry(String(i)), i);
-    lanes.clear();
+    lanes.close();
     await clock.pass(100);
     expect(log).toEqual([]);
     expect(clock.pending).toBe(0);

@@ -26,6 +26,7 @@ export class TimerLanes {
   private readonly lanes = new Map<number, Lane>();
   private armedFor = Infinity;
   private cancel: CancelTimer | undefined;
+  private closed = false;
 
   constructor(private readonly clock: Clock) {}
 
@@ -35,6 +36,7 @@ export class TimerLanes {
    */
   add(entry: Timed, delayMs: number, now = this.clock.now()): void {
     this.remove(entry);
+    if (this.closed) return;
     const whole = Math.max(0, Math.ceil(delayMs));
     const lane = this.lane(whole);
     // A whole number: the runtime keeps it in place, where a fraction would cost an object for each entry.
@@ -59,8 +61,9 @@ export class TimerLanes {
     if (lane.first === undefined && this.lanes.size > 16) this.lanes.delete(lane.delayMs);
   }
 
-  /** Forgets everything; nothing is called any more. */
-  clear(): void {
+  /** Forgets everything; nothing is called any more, nor what is added from now on. */
+  close(): void {
+    this.closed = true;
     for (const lane of this.lanes.values()) while (lane.first !== undefined) this.remove(lane.first);
     this.lanes.clear();
     this.cancel?.();

@@ -97,7 +97,7 @@ export class RedisLockStore implements LockStore {
   }
 
   async close(): Promise<void> {
-    this.lanes.clear();
+    this.lanes.close();
     this.inbox.close();
     this.connection.close();
   }
