@@ -1,0 +1,40 @@
+/** An application that has nothing but Nest's core and the built package, which is loaded by its name as users do. */
+import { createRequire, register } from 'node:module';
+import { setImmediate } from 'node:timers/promises';
+import { MessageChannel } from 'node:worker_threads';
+
+const { port1, port2 } = new MessageChannel();
+const asked = [];
+port1.on('message', (message) => asked.push(message)).unref();
+register('./hidden.mjs', import.meta.url, { data: { port: port2 }, transferList: [port2] });
+
+const { Module, Injectable } = await import('@nestjs/common');
+const { NestFactory } = await import('@nestjs/core');
+const { DistributeLock, LockModule, LockService } = await import('nestjs-distribute-lock');
+
+class Job {
+  async run() {
+    return context.get(LockService).current()?.key;
+  }
+}
+const descriptor = Object.getOwnPropertyDescriptor(Job.prototype, 'run');
+DistributeLock({ key: 'job' })(Job.prototype, 'run', descriptor);
+Object.defineProperty(Job.prototype, 'run', descriptor);
+Injectable()(Job);
+
+class App {}
+Module({ imports: [LockModule.forRoot({ connection: 'memory' })], providers: [Job] })(App);
+
+const context = await NestFactory.createApplicationContext(App, { logger: false });
+const job = context.get(Job);
+const ran = await job.run();
+const refused = await context.get(LockService).withLock('job', () => job.run().catch(({ code }) => code));
+await context.close();
+await setImmediate(); // messages of the hooks come between two turns
+
+const files = Object.keys(createRequire(import.meta.url).cache);
+process.send({
+  name: 'seen',
+  data: { entry: import.meta.resolve('nestjs-distribute-lock'), asked, ran, refused, files },
+});
+process.disconnect();
