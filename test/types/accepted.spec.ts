@@ -121,6 +121,22 @@ export class ScalarsOfEveryKind {
 }
 
 export class TheRequest {
+  @DistributeLock({ key: '#{body.channel}:#{body.deep.er}:#{arg0.channel}' })
+  // oxlint-disable-next-line typescript/no-explicit-any
+  async anyBody(_body: any): Promise<void> {}
+
+  @DistributeLock({ key: '#{body.channel}:#{arg0.channel}:#{arg0}' })
+  async unknownBody(_body: unknown): Promise<void> {}
+
+  @DistributeLock({ key: '#{body.channel}:#{arg0.channel}' })
+  async record(_body: Record<string, string | undefined>): Promise<void> {}
+
+  @DistributeLock({ key: '#{body.id}:#{body.sku}:#{arg0.extra}' })
+  async mapped(_body: Partial<Omit<Order, 'when'>> & Pick<Line, 'sku'> & { extra: 1 | 2n | true }): Promise<void> {}
+
+  @DistributeLock({ key: '#{body.text}' })
+  async bodyWithABody(_mail: { readonly text: string; readonly body: string }): Promise<void> {}
+
   @DistributeLock({ key: 'post_test_#{body.channel}', ttl: '10s' })
   async body(_order: Order): Promise<void> {}
 

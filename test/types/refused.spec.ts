@@ -54,6 +54,10 @@ export const paths = () => {
     @DistributeLock({ key: '#{body}' })
     async wholeBody(_order: Order): Promise<void> {}
 
+    // @ts-expect-error what a mapped type leaves out is not there
+    @DistributeLock({ key: '#{body.id}' })
+    async mapped(_order: Omit<Order, 'id'>): Promise<void> {}
+
     // @ts-expect-error a slip deep in the path
     @DistributeLock({ key: '#{arg0.customer.nam}' })
     async deepSlip(_order: Order): Promise<void> {}
