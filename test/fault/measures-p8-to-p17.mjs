@@ -110,6 +110,15 @@ export const measuresP8toP17 = [
     test: ['shutdown', 'closes what it opened'],
   },
   {
+    promise: 'P13',
+    what: 'a closed core starts no timer and undoes nothing any more',
+    file: 'queue/dead-tokens.ts',
+    measure: 'private failed(token: DeadToken): void {\n    if (this.closed) return;',
+    without: 'private failed(token: DeadToken): void {',
+    also: { file: 'runtime/timer-lanes.ts', measure: '    if (this.closed) return;\n', without: '' },
+    test: ['shutdown', 'leaves a closed core in peace'],
+  },
+  {
     promise: 'P14',
     what: 'one listener for a signal that many callers share',
     file: 'queue/waiter.ts',

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { Redis } from 'ioredis';
 
 import { LockEvents } from '../../libs/distribute-lock/src/events/lock-events.js';
@@ -87,6 +89,26 @@ describe('P13: a process that is told to end', () => {
     await eventually(async () => expect(await connections()).toBe(1));
     expect(await client.ping()).toBe('PONG');
     client.disconnect();
+  });
+
+  it('leaves a closed core in peace, whatever was under way', async () => {
+    const proxy = await world.proxy();
+    const locks = world.locks(proxy.url);
+    const leases = await Promise.all(Array.from({ length: 50 }, () => locks.acquire(world.newKey())));
+    proxy.hold();
+    const released = Promise.all(leases.map((lease) => lease.release()));
+    await expect(locks.acquire(world.newKey())).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    await locks.core.close();
+    await released;
+    let asked = 0;
+    const { store } = locks;
+    const release = store.release.bind(store);
+    store.release = (request) => {
+      asked += 1;
+      return release(request);
+    };
+    await sleep(1_000);
+    expect(asked).toBe(0);
   });
 
   /** The client's own, and those of its duplicates. */
