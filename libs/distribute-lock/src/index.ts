@@ -26,7 +26,7 @@ export { LockUsageError } from './errors/lock-usage.error.js';
 export { LockWaitTimeoutError, type LockWaitTimeoutErrorDetails } from './errors/lock-wait-timeout.error.js';
 export { LockError, type LockErrorCode, type LockErrorDetails } from './errors/lock.error.js';
 
-export { type LockEvent, type LockEventListener, LockEvents } from './events/lock-events.js';
+export { type LockEvent, type LockEventListener, LockEvents, type LockEventType } from './events/lock-events.js';
 
 export type { LockErrorMapper, LockErrorMappers } from './interception/error-mapping.js';
 export type { ContentionAnswer, DistributeLockOptions, LockContentionInfo } from './interception/lock-spec.js';

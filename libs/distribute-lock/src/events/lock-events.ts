@@ -17,30 +17,59 @@ export interface LockEvent {
 }
 
 /** @public */
+export type LockEventType = LockEvent['type'];
+
+/** @public */
 export type LockEventListener = (event: LockEvent) => void;
 
-/** Tells observers what happened; a listener's throw never reaches a caller. @internal */
+const TYPES: readonly LockEventType[] = ['acquired', 'contended', 'refused', 'released', 'lost', 'release-failed'];
+
+/**
+ * Tells observers what happened to locks; a listener's throw never reaches a caller.
+ *
+ * @example
+ * ```ts
+ * constructor(events: LockEvents) {
+ *   events.listen(({ label, heldMs }) => this.histogram.observe({ lock: label }, heldMs ?? 0), 'released');
+ * }
+ * ```
+ * @public
+ */
 export class LockEvents {
-  private readonly listeners = new Set<LockEventListener>();
+  private readonly listeners = new Map<LockEventType, Set<LockEventListener>>();
 
-  /** Whether anybody listens, so that hot paths can skip making the event. */
-  get observed(): boolean {
-    return this.listeners.size > 0;
+  /** Whether anybody listens to it, so that hot paths can skip making the event. @internal */
+  observes(type: LockEventType): boolean {
+    return this.listeners.has(type);
   }
 
-  /** @returns ends the subscription */
-  listen(listener: LockEventListener): () => void {
-    this.listeners.add(listener);
-    return () => void this.listeners.delete(listener);
+  /**
+   * Calls `listener` at every event of these types, of all types when none is given.
+   * @returns ends the subscription
+   */
+  listen(listener: LockEventListener, ...types: readonly LockEventType[]): () => void {
+    const wanted = types.length === 0 ? TYPES : types;
+    for (const type of wanted) {
+      const listeners = this.listeners.get(type) ?? new Set();
+      this.listeners.set(type, listeners.add(listener));
+    }
+    return () => wanted.forEach((type) => this.forget(type, listener));
   }
 
+  /** @internal */
   emit(event: LockEvent): void {
-    for (const listener of this.listeners) {
+    for (const listener of this.listeners.get(event.type) ?? []) {
       try {
         listener(event);
       } catch {
         // An observer must not change what it observes.
       }
     }
+  }
+
+  private forget(type: LockEventType, listener: LockEventListener): void {
+    const listeners = this.listeners.get(type);
+    listeners?.delete(listener);
+    if (listeners?.size === 0) this.listeners.delete(type);
   }
 }

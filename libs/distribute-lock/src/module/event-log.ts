@@ -6,20 +6,14 @@ const logger = new Logger('DistributeLock');
 
 /** Writes down what an operator should know. Contention is normal, so it is only for debugging. */
 export function logEvents(events: LockEvents): void {
-  events.listen(({ type, label, error }: LockEvent) => {
-    switch (type) {
-      case 'lost':
-      case 'release-failed': {
-        const text = error?.message ?? type;
-        // Messages of our own errors name the lock already.
-        logger.warn(text.includes(label) ? text : `${label}: ${text}`);
-        break;
-      }
-      case 'contended':
-        logger.debug(`${label}: somebody else holds the lock`);
-        break;
-      default:
-        break;
-    }
-  });
+  events.listen(
+    ({ type, label, error }: LockEvent) => {
+      const text = error?.message ?? type;
+      // Messages of our own errors name the lock already.
+      logger.warn(text.includes(label) ? text : `${label}: ${text}`);
+    },
+    'lost',
+    'release-failed',
+  );
+  events.listen(({ label }) => logger.debug(`${label}: somebody else holds the lock`), 'contended');
 }

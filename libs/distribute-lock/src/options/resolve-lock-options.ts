@@ -13,6 +13,34 @@ export function resolveLockOptions(
   options: LockOptions,
   beneath: ResolvedLockOptions = LOCK_DEFAULTS,
 ): ResolvedLockOptions {
+  const known = recent.find((each) => each.beneath === beneath && asks(each.options, options));
+  if (known !== undefined) return known.resolved;
+  const resolved = Object.freeze(resolve(options, beneath));
+  if (recent.length === MOST_RECENT) recent.shift();
+  const { ttl, wait, renew, maxHold, minHold, fair, onLost } = options;
+  recent.push({ options: { ttl, wait, renew, maxHold, minHold, fair, onLost }, beneath, resolved });
+  return resolved;
+}
+
+/**
+ * Calls ask for the same few things again and again: nothing is read twice, and a lock that is held keeps no copy of its own.
+ */
+const recent: { options: LockOptions; beneath: ResolvedLockOptions; resolved: ResolvedLockOptions }[] = [];
+const MOST_RECENT = 8;
+
+function asks(one: LockOptions, other: LockOptions): boolean {
+  return (
+    one.ttl === other.ttl &&
+    one.wait === other.wait &&
+    one.renew === other.renew &&
+    one.maxHold === other.maxHold &&
+    one.minHold === other.minHold &&
+    one.fair === other.fair &&
+    one.onLost === other.onLost
+  );
+}
+
+function resolve(options: LockOptions, beneath: ResolvedLockOptions): ResolvedLockOptions {
   const resolved: ResolvedLockOptions = {
     ttlMs: duration('ttl', options.ttl, beneath.ttlMs, MIN_TTL_MS),
     waitMs: duration('wait', options.wait, beneath.waitMs),
@@ -23,31 +51,7 @@ export function resolveLockOptions(
     onLost: choice('onLost', options.onLost, beneath.onLost, ['signal', 'throw']),
   };
   checkTogether(resolved);
-  return shared(resolved);
-}
-
-/** Calls ask for the same few things again and again; a held lock keeps its options, so it should not have a copy of its own. */
-const recent: ResolvedLockOptions[] = [];
-const MOST_RECENT = 8;
-
-function shared(resolved: ResolvedLockOptions): ResolvedLockOptions {
-  const same = recent.find((known) => isSame(known, resolved));
-  if (same !== undefined) return same;
-  if (recent.length === MOST_RECENT) recent.shift();
-  recent.push(Object.freeze(resolved));
   return resolved;
-}
-
-function isSame(one: ResolvedLockOptions, other: ResolvedLockOptions): boolean {
-  return (
-    one.ttlMs === other.ttlMs &&
-    one.waitMs === other.waitMs &&
-    one.renew === other.renew &&
-    one.maxHoldMs === other.maxHoldMs &&
-    one.minHoldMs === other.minHoldMs &&
-    one.fair === other.fair &&
-    one.onLost === other.onLost
-  );
 }
 
 function checkTogether({ ttlMs, renew, maxHoldMs, minHoldMs }: ResolvedLockOptions): void {

@@ -109,7 +109,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
   giveBack(lease: LeaseHandle): Promise<void> {
     const queue = this.queues.get(lease.key);
     if (queue === undefined || queue.grant !== lease.grant) return Promise.resolve();
-    if (this.parts.events.observed) {
+    if (this.parts.events.observes('released')) {
       const heldMs = this.clock.now() - lease.startedAt;
       this.parts.events.emit({ type: 'released', label: lease.call.label, heldMs });
     }

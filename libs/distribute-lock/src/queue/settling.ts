@@ -15,8 +15,8 @@ function dismiss({ lanes, settled }: CoreParts, waiter: Waiter): void {
 /** Ends the wait with an error. */
 export function refuse(parts: CoreParts, waiter: Waiter, error: Error): void {
   dismiss(parts, waiter);
-  if (parts.events.observed) {
-    const type = isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT') ? 'contended' : 'refused';
+  const type = isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT') ? 'contended' : 'refused';
+  if (parts.events.observes(type)) {
     parts.events.emit({ type, label: waiter.call.label, waitedMs: parts.clock.now() - waiter.since, error });
   }
   waiter.reject(error);
@@ -29,7 +29,7 @@ export function start(parts: CoreParts, keeper: LeaseKeeper, waiter: Waiter, gra
   grant.holder = lease;
   grant.passes += 1;
   parts.watchdog.watch(grant, now);
-  if (parts.events.observed) {
+  if (parts.events.observes('acquired')) {
     parts.events.emit({ type: 'acquired', label: waiter.call.label, waitedMs: lease.startedAt - waiter.since });
   }
   waiter.resolve(lease);

@@ -8,7 +8,7 @@ import { answerError, messageOf, storeError } from './redis-errors.js';
 /** How long an answer may take. Neither an option of the client nor the system's time-outs bound it well. */
 export const COMMAND_LIMIT_MS = 800;
 /** Commands of one call of the script: it must not keep the server from others for long. */
-const MOST_COMMANDS = 128;
+const MOST_COMMANDS = 64;
 /** Words of the script's answer for each command. */
 const REPLY_WORDS = 3;
 const REFUSED = 9;
