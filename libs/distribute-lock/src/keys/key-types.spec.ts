@@ -63,6 +63,10 @@ describe('the compile error', () => {
     },
   );
 
+  it('is the same in a project that is not strict', () => {
+    expect(compile(SOURCE, { strict: false })).toEqual(messages);
+  });
+
   it('stands on the decorator, and nowhere else', () => {
     expect([...messages.keys()]).toEqual(METHODS.map((_, index) => index));
   });
@@ -105,9 +109,9 @@ describe('the time of the compiler', () => {
 });
 
 /** The messages by the number of the class. */
-function compile(source: string): Map<number, string> {
+function compile(source: string, more?: ts.CompilerOptions): Map<number, string> {
   return new Map(
-    check(source).diagnostics.map(({ start = 0, messageText }) => [
+    check(source, more).diagnostics.map(({ start = 0, messageText }) => [
       source.slice(0, start).split('class C').length - 2,
       ts.flattenDiagnosticMessageText(messageText, '\n'),
     ]),
@@ -115,7 +119,7 @@ function compile(source: string): Map<number, string> {
 }
 
 /** Checks a file that stands in this folder, in memory, with the options of the repository. */
-function check(source: string): { diagnostics: readonly ts.Diagnostic[]; cpuMs: number } {
+function check(source: string, more?: ts.CompilerOptions): { diagnostics: readonly ts.Diagnostic[]; cpuMs: number } {
   const root = path.resolve(import.meta.dirname, '../../../..');
   const config = ts.readConfigFile(path.join(root, 'tsconfig.json'), (name) => ts.sys.readFile(name));
   const { options } = ts.parseJsonConfigFileContent({ ...(config.config as object), include: [] }, ts.sys, root);
@@ -129,7 +133,7 @@ function check(source: string): { diagnostics: readonly ts.Diagnostic[]; cpuMs: 
     parsed.set(name, file);
     return file;
   };
-  const program = ts.createProgram([sample], { ...options, noEmit: true }, host);
+  const program = ts.createProgram([sample], { ...options, noEmit: true, ...more }, host);
   // Processor time, since others may be at work on the same machine.
   const before = process.cpuUsage();
   const diagnostics = program.getSemanticDiagnostics(program.getSourceFile(sample));

@@ -91,8 +91,10 @@ export type KeyBodyEnd<Given, Root extends string, Names extends string | null> 
       ? KeyEndSeen<KeyPathEnd<Given, Names> | KeyPathEnd<Given[Root], Names>>
       : [Given] extends [NoKeyBody]
         ? never
-        : [Names, Given] extends [string, KeyScalar]
-          ? never
+        : [Given] extends [KeyScalar]
+          ? Names extends null
+            ? 'found'
+            : never
           : KeyEndSeen<KeyPathEnd<Given, Names>>;
 
 /** One word for all members of a union. @public */
@@ -105,7 +107,11 @@ export type NoKeyBody =
   | { getArgs(...args: never[]): unknown }
   | { release(...args: never[]): unknown };
 
-/** Where a path leads, with a word for each member of every union on the way; `null` is the end of the path. @public */
+/**
+ * Where a path leads, with a word for each member of every union on the way. `null` is the end of the path, and is asked
+ * for first, because without `strictNullChecks` it is a string, too.
+ * @public
+ */
 export type KeyPathEnd<From, Names extends string | null> = 0 extends 1 & From
   ? 'found'
   : unknown extends From
@@ -116,13 +122,13 @@ export type KeyPathEnd<From, Names extends string | null> = 0 extends 1 & From
         ? Names extends null
           ? 'found'
           : 'missing'
-        : Names extends string
-          ? [keyof From] extends [never]
+        : Names extends null
+          ? 'no scalar'
+          : [keyof From] extends [never]
             ? 'found'
             : Names extends `${infer Name}.${infer Rest}`
               ? KeyPathEnd<KeyPathStep<From, Name>, Rest>
-              : KeyPathEnd<KeyPathStep<From, Names>, null>
-          : 'no scalar';
+              : KeyPathEnd<KeyPathStep<From, Names & string>, null>;
 
 /** The property of that name, or the element at that index. @public */
 export type KeyPathStep<From, Name extends string> = Name extends keyof From
