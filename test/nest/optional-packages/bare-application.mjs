@@ -30,11 +30,12 @@ const job = context.get(Job);
 const ran = await job.run();
 const refused = await context.get(LockService).withLock('job', () => job.run().catch(({ code }) => code));
 await context.close();
+const trapped = await import('@nestjs/websockets').catch(({ code }) => code);
 await setImmediate(); // messages of the hooks come between two turns
 
 const files = Object.keys(createRequire(import.meta.url).cache);
 process.send({
   name: 'seen',
-  data: { entry: import.meta.resolve('nestjs-distribute-lock'), asked, ran, refused, files },
+  data: { entry: import.meta.resolve('nestjs-distribute-lock'), asked, ran, refused, trapped, files },
 });
 process.disconnect();

@@ -1,0 +1,37 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+const DOCUMENT = new URL('../../docs/compatibility.md', import.meta.url);
+const SHOWN_BY = /\[[\w-]+\]\((?<path>[^)]+\.spec\.ts)\): (?<title>.+?) \|$/;
+
+const rows = readFileSync(DOCUMENT, 'utf8')
+  .split('\n')
+  .filter((line) => line.startsWith('|') && !/^\| (---|method|what|result|with) /.test(line));
+
+/** Texts in quotes: titles of tests, and what tables of tests put into them. */
+function textsOf(source: string): string[] {
+  return Array.from(source.matchAll(/'((?:[^'\\\n]|\\.)*)'/g), ([, text = '']) => text);
+}
+
+/** Whether a test of that title stands there, be it written out or made by `it.each`. */
+function hasTest(texts: readonly string[], title: string): boolean {
+  if (texts.includes(title)) return true;
+  return texts.some((text) => {
+    const [before = '', after, ...more] = text.split('%s');
+    if (after === undefined || more.length > 0 || !title.startsWith(before) || !title.endsWith(after)) return false;
+    return texts.includes(title.slice(before.length, title.length - after.length));
+  });
+}
+
+describe('docs/compatibility.md', () => {
+  it.each(rows)('names a test that exists: %s', (row) => {
+    const { path = '', title = '' } = SHOWN_BY.exec(row)?.groups ?? {};
+    const file = new URL(path, DOCUMENT);
+    expect(path === '' ? row : existsSync(file)).toBe(true);
+    expect(hasTest(textsOf(readFileSync(file, 'utf8')), title) ? title : `no test "${title}" in ${path}`).toBe(title);
+  });
+
+  it('has a row for each kind of method', () => {
+    expect(rows.length).toBeGreaterThan(55);
+    expect(hasTest(['locks %s', 'this'], 'locks that')).toBe(false);
+  });
+});
