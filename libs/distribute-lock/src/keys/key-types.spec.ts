@@ -95,7 +95,7 @@ describe('the time of the compiler', () => {
 
   it(`is less than ${MOST_MS} ms more for ${METHODS_OF_A_LARGE_FILE} methods with checked templates`, () => {
     const hole = (n: number) => `'order${n}:#{body.id}:#{arg1.part${n}.list.0.sku${n}}:#{arg1.labels.x}:#{params.id}'`;
-    // The checked ones come first and so warm up what the others then find warm.
+    check(large(hole)); // so that both find a compiler that is warm
     const checked = check(large(hole));
     const unchecked = check(large(() => 'key'));
     expect([checked.diagnostics, unchecked.diagnostics]).toEqual([[], []]);
