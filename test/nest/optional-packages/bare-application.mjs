@@ -1,11 +1,15 @@
 /** An application that has nothing but Nest's core and the built package, which is loaded by its name as users do. */
 import { createRequire, register } from 'node:module';
-import { setImmediate } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';
 
 const { port1, port2 } = new MessageChannel();
 const asked = [];
-port1.on('message', (message) => asked.push(message)).unref();
+const told = new Promise((resolve) => {
+  port1.on('message', (message) => {
+    asked.push(message);
+    if (message.by === import.meta.url) resolve();
+  });
+});
 register('./hidden.mjs', import.meta.url, { data: { port: port2 }, transferList: [port2] });
 
 const { Module, Injectable } = await import('@nestjs/common');
@@ -31,11 +35,12 @@ const ran = await job.run();
 const refused = await context.get(LockService).withLock('job', () => job.run().catch(({ code }) => code));
 await context.close();
 const trapped = await import('@nestjs/websockets').catch(({ code }) => code);
-await setImmediate(); // messages of the hooks come between two turns
+await told; // the last message of the hooks, so all before it are here, too
 
 const files = Object.keys(createRequire(import.meta.url).cache);
 process.send({
   name: 'seen',
   data: { entry: import.meta.resolve('nestjs-distribute-lock'), asked, ran, refused, trapped, files },
 });
+port1.close();
 process.disconnect();
