@@ -25,8 +25,8 @@ export class ProxiedConnection {
   /** Breaks it off as a crash or a firewall does. */
   reset(): void {
     for (const lane of Object.values(this.lanes)) lane.stop();
-    this.client.resetAndDestroy();
-    this.server.resetAndDestroy();
+    resetOrDestroy(this.client);
+    resetOrDestroy(this.server);
     this.closed();
   }
 
@@ -58,4 +58,10 @@ export class ProxiedConnection {
       if (this.client.destroyed && this.server.destroyed) this.closed();
     });
   }
+}
+
+/** Node never lets go of a socket that is reset while its own end is under way, and spins when the process should exit. */
+function resetOrDestroy(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
