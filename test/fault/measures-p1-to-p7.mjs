@@ -41,8 +41,8 @@ export const measuresP1toP7 = [
     promise: 'P2',
     what: 'the holder is told when that end comes, without an answer of Redis',
     file: 'lease/grant.ts',
-    measure: 'sentAt + ttlMs * (1 - DRIFT_SHARE) - DRIFT_MS',
-    without: 'sentAt + ttlMs + 1000',
+    measure: 'ttlMs * (1 - DRIFT_SHARE) - DRIFT_MS',
+    without: 'ttlMs + 1000',
     test: ['told-of-loss', 'when nothing passes'],
   },
   {
@@ -112,9 +112,9 @@ export const measuresP1toP7 = [
   {
     promise: 'P7',
     what: 'scripts recognise the token that asks',
-    file: lua('acquire'),
-    measure: 'if owner == token then',
-    without: 'if false then',
+    file: lua('common-case'),
+    measure: 'if owner ~= token then',
+    without: 'if true then',
     test: ['nothing-left-behind', 'a lone caller whose answer was lost'],
   },
   {

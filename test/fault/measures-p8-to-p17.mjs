@@ -40,9 +40,9 @@ export const measuresP8toP17 = [
   {
     promise: 'P10',
     what: 'release compares the owner token before it deletes',
-    file: lua('common-case'),
-    measure: " and redis.call('GET', lock) == token then",
-    without: ' then',
+    file: lua('release'),
+    measure: "if redis.call('GET', lock) ~= token then",
+    without: 'if false then',
     test: ['strangers', 'by the release of a lease that has been lost'],
   },
   {
@@ -57,16 +57,16 @@ export const measuresP8toP17 = [
     promise: 'P11',
     what: 'fencing tokens start from the clock of the server, not from 0',
     file: lua('fencing'),
-    measure: 'unused = clock[1] * 1000000 + clock[2]',
-    without: 'unused = 1',
+    measure: 'saved = clock[1] .. micros',
+    without: "saved = '0'",
     test: ['fencing-tokens', 'after FLUSHALL'],
   },
   {
     promise: 'P11',
     what: '... or from the counter, where that is ahead',
     file: lua('fencing'),
-    measure: 'if stored and tonumber(stored) > unused then unused = tonumber(stored) end',
-    without: '',
+    measure: 'if last <= saved - count then',
+    without: 'if true then',
     test: ['fencing-tokens', 'clock of the server was set back'],
   },
   {

@@ -2,6 +2,7 @@ import type { RedisOptions } from 'ioredis';
 
 import { LockEvents, type LockEvent } from '../../../libs/distribute-lock/src/events/lock-events.js';
 import type { LeaseHandle } from '../../../libs/distribute-lock/src/lease/lease-handle.js';
+import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
 import { LOCK_DEFAULTS } from '../../../libs/distribute-lock/src/options/defaults.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import { resolveLockOptions } from '../../../libs/distribute-lock/src/options/resolve-lock-options.js';
@@ -35,7 +36,10 @@ export function openLocks(connection: string | RedisOptions): Locks {
     core,
     store,
     events,
-    acquire: (key, { signal, ...options } = {}) =>
-      core.acquire({ key, label: 'fault', options: resolveLockOptions(options), scoped: false, signal }),
+    async acquire(key, { signal, ...options } = {}) {
+      const call = { key, label: 'fault', options: resolveLockOptions(options), scoped: false, signal };
+      const lease: Lease = await core.acquire(call);
+      return lease as LeaseHandle;
+    },
   };
 }
