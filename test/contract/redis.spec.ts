@@ -2,6 +2,7 @@ import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { testPrefix, useRedis } from '../support/use-redis.js';
 import { describeCoreContract } from './core-contract.js';
+import { describeNestingContract } from './nesting-contract.js';
 import { describeStoreContract } from './store-contract.js';
 import type { World } from './world.js';
 
@@ -26,3 +27,4 @@ function redisWorld(): World {
 
 describe('RedisLockStore', () => describeStoreContract(redisWorld));
 describe('LockCore on Redis', () => describeCoreContract(redisWorld));
+describe('A nested call on Redis', () => describeNestingContract(redisWorld));

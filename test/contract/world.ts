@@ -43,6 +43,12 @@ export function startProcess(world: World, limits: { perKey?: number; total?: nu
     core,
     events,
     acquire: (key, { signal, scoped = false, ...options } = {}) =>
-      core.acquire({ key, label: 'contract', options: resolveLockOptions(options), scoped, signal }),
+      core.acquire({
+        key,
+        label: 'contract',
+        options: resolveLockOptions(options),
+        scoped,
+        signal,
+      }) as Promise<LeaseHandle>,
   };
 }

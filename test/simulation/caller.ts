@@ -31,7 +31,7 @@ export class Caller {
     const abort = abortAfterMs === undefined ? undefined : new AbortController();
     world.note(`${label} asks for ${key}, waits ${options.waitMs}, ttl ${options.ttlMs}`, process);
     process.core.acquire({ key, label, options, scoped, signal: abort?.signal }).then(
-      (lease) => this.granted(question, lease),
+      (lease) => this.granted(question, lease as LeaseHandle),
       (error: unknown) => this.refused(question, error, abort?.signal.aborted === true),
     );
     if (abort === undefined || abortAfterMs === undefined) return;

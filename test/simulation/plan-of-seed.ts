@@ -100,12 +100,20 @@ function options(random: Random, ttlMs: number, fair: 'process' | 'strict'): Res
     maxHoldMs: random.chance(0.08) ? minHoldMs + random.int(50, 2_000) : Infinity,
     minHoldMs,
     fair,
+    reentrant: false,
     onLost: 'signal',
   };
 }
 
 function crowd(random: Random, processes: number): CallerPlan[] {
-  const usual = { ttlMs: 1_000, waitMs: PATIENT_MS, renew: true, maxHoldMs: Infinity, minHoldMs: 0 } as const;
+  const usual = {
+    ttlMs: 1_000,
+    waitMs: PATIENT_MS,
+    renew: true,
+    maxHoldMs: Infinity,
+    minHoldMs: 0,
+    reentrant: false,
+  } as const;
   return Array.from({ length: random.int(20, 30) }, (_, i) => ({
     at: random.between(0, 3),
     process: i % 8 === 0 ? processes - 1 : 0,

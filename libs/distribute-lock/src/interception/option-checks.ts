@@ -11,6 +11,7 @@ export const LOCK_OPTION_NAMES: Readonly<Record<keyof LockOptions, true>> = {
   maxHold: true,
   minHold: true,
   fair: true,
+  reentrant: true,
   onLost: true,
 };
 

@@ -17,7 +17,12 @@ export function runHolding<T>(lease: Lease, work: () => T): T {
 
 /** The innermost lease of this call chain, or the innermost of `key`. */
 export function currentLease(key?: string): Lease | undefined {
+  return findHeld((lease) => key === undefined || lease.key === key);
+}
+
+/** The innermost lease of this call chain that is wanted. */
+export function findHeld(wanted: (lease: Lease) => boolean): Lease | undefined {
   let held = chain.getStore();
-  while (held !== undefined && key !== undefined && held.lease.key !== key) held = held.outer;
+  while (held !== undefined && !wanted(held.lease)) held = held.outer;
   return held?.lease;
 }

@@ -52,6 +52,11 @@ export class LeaseHandle implements Lease, Holder {
     return this.released !== undefined || this.endReason !== undefined;
   }
 
+  /** Whether it was given by `keeper`, and neither given back nor lost. */
+  isStillOf(keeper: LeaseKeeper): boolean {
+    return this.keeper === keeper && !this.ended;
+  }
+
   get signal(): AbortSignal {
     if (this.controller === undefined) {
       this.controller = new AbortController();

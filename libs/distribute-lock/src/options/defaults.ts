@@ -8,6 +8,7 @@ export const LOCK_DEFAULTS: ResolvedLockOptions = Object.freeze({
   maxHoldMs: Infinity,
   minHoldMs: 0,
   fair: 'process',
+  reentrant: false,
   onLost: 'signal',
 });
 

@@ -38,6 +38,12 @@ export interface LockOptions {
    */
   readonly fair?: 'process' | 'strict';
   /**
+   * Whether a call chain that holds the lock may enter it again (through `withLock` or a decorated method), without a command
+   * and inside the outer lease. Without it such a call, which would wait for itself, fails at once with `LockUsageError`.
+   * @defaultValue `false`
+   */
+  readonly reentrant?: boolean;
+  /**
    * What a lost lease does to `withLock` and decorated methods: `'signal'` only aborts `lease.signal`,
    * `'throw'` also makes the call end with `LeaseLostError` once the work has ended.
    * @defaultValue `'signal'`
@@ -60,5 +66,6 @@ export interface ResolvedLockOptions {
   readonly maxHoldMs: number;
   readonly minHoldMs: number;
   readonly fair: 'process' | 'strict';
+  readonly reentrant: boolean;
   readonly onLost: 'signal' | 'throw';
 }

@@ -17,8 +17,8 @@ export function resolveLockOptions(
   if (known !== undefined) return known.resolved;
   const resolved = Object.freeze(resolve(options, beneath));
   if (recent.length === MOST_RECENT) recent.shift();
-  const { ttl, wait, renew, maxHold, minHold, fair, onLost } = options;
-  recent.push({ options: { ttl, wait, renew, maxHold, minHold, fair, onLost }, beneath, resolved });
+  const { ttl, wait, renew, maxHold, minHold, fair, reentrant, onLost } = options;
+  recent.push({ options: { ttl, wait, renew, maxHold, minHold, fair, reentrant, onLost }, beneath, resolved });
   return resolved;
 }
 
@@ -36,6 +36,7 @@ function asks(one: LockOptions, other: LockOptions): boolean {
     one.maxHold === other.maxHold &&
     one.minHold === other.minHold &&
     one.fair === other.fair &&
+    one.reentrant === other.reentrant &&
     one.onLost === other.onLost
   );
 }
@@ -48,6 +49,7 @@ function resolve(options: LockOptions, beneath: ResolvedLockOptions): ResolvedLo
     maxHoldMs: duration('maxHold', options.maxHold, beneath.maxHoldMs, 1),
     minHoldMs: duration('minHold', options.minHold, beneath.minHoldMs),
     fair: choice('fair', options.fair, beneath.fair, ['process', 'strict']),
+    reentrant: flag('reentrant', options.reentrant, beneath.reentrant),
     onLost: choice('onLost', options.onLost, beneath.onLost, ['signal', 'throw']),
   };
   checkTogether(resolved);

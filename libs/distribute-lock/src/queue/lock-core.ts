@@ -1,12 +1,15 @@
 import type { LockEvents } from '../events/lock-events.js';
-import type { LeaseHandle } from '../lease/lease-handle.js';
+import { findHeld } from '../lease/held-leases.js';
+import { LeaseHandle } from '../lease/lease-handle.js';
+import type { Lease } from '../lease/lease.js';
 import type { LockCall } from '../lease/lock-call.js';
+import { NestedLease } from '../lease/nested-lease.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import { processClock, type Clock } from '../runtime/clock.js';
 import { newProcessId } from '../runtime/owner-token.js';
 import type { LockStore } from '../store/lock-store.js';
 import { KeyQueues } from './key-queues.js';
-import { aborted, shuttingDown, tooManyWaiters } from './refusals.js';
+import { aborted, nested, shuttingDown, tooManyWaiters } from './refusals.js';
 import { Waiter } from './waiter.js';
 
 /** How a {@link LockCore} behaves. */
@@ -53,7 +56,9 @@ export class LockCore {
   }
 
   /** Resolves with a lease, or rejects with a `LockError`. */
-  acquire(call: LockCall): Promise<LeaseHandle> {
+  acquire(call: LockCall): Promise<Lease> {
+    const outer = this.outerOf(call.key);
+    if (outer !== undefined) return this.enterAgain(call, outer);
     const refusal = this.refusal(call);
     if (refusal !== undefined) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
@@ -80,6 +85,18 @@ export class LockCore {
     await this.store.close();
   }
 
+  /** The lease under which this very call chain holds the key. A promise that outlived its method is no holder. */
+  private outerOf(key: string): LeaseHandle | undefined {
+    const held = findHeld((lease) => lease.key === key && handleOf(lease)?.isStillOf(this.queues) === true);
+    return held && handleOf(held);
+  }
+
+  private enterAgain(call: LockCall, outer: LeaseHandle): Promise<Lease> {
+    return call.options.reentrant
+      ? Promise.resolve(new NestedLease(outer))
+      : Promise.reject(nested(call, outer.call.label));
+  }
+
   private refusal(call: LockCall): Error | undefined {
     if (this.refusing) return shuttingDown(call);
     if (call.signal?.aborted === true) return aborted(call);
@@ -89,4 +106,9 @@ export class LockCore {
       return tooManyWaiters(call, maxWaitersPerKey, 'for one key');
     return undefined;
   }
+}
+
+function handleOf(lease: Lease): LeaseHandle | undefined {
+  if (lease instanceof NestedLease) return lease.outer;
+  return lease instanceof LeaseHandle ? lease : undefined;
 }

@@ -3,6 +3,7 @@ import { LockContendedError } from '../errors/lock-contended.error.js';
 import { LockShutdownError } from '../errors/lock-shutdown.error.js';
 import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
 import { LockWaitTimeoutError } from '../errors/lock-wait-timeout.error.js';
+import { LockUsageError } from '../errors/lock-usage.error.js';
 import type { LockCall } from '../lease/lock-call.js';
 
 /** What to tell a caller of whom nothing better is known. */
@@ -35,6 +36,14 @@ export function aborted({ label, key, signal }: LockCall): LockAbortedError {
   });
 }
 
+export function nested({ label, key }: LockCall, outer: string): LockUsageError {
+  return new LockUsageError(
+    `The lock "${label}" is held by the call that asks for it (as "${outer}"), so it would wait for itself. ` +
+      'Take it once, or set "reentrant: true".',
+    { key },
+  );
+}
+
 export function shuttingDown({ label, key }: LockCall): LockShutdownError {
   return new LockShutdownError(`The lock "${label}" is not given out any more: the application is shutting down.`, {
     key,
@@ -47,6 +56,10 @@ export function unavailable({ label, key }: LockCall, cause: Error): LockUnavail
     cause,
   });
 }
+
+/** Nothing was heard while the caller waited: nobody is known to hold the lock. */
+export const mute = ({ options }: LockCall): Error =>
+  new Error(`it did not answer within "wait" (${options.waitMs} ms).`);
 
 export function tooManyWaiters({ label, key }: LockCall, limit: number, scope: string): LockUnavailableError {
   return new LockUnavailableError(

@@ -1,0 +1,44 @@
+import type { Duration } from '../options/lock-options.js';
+import type { LeaseHandle } from './lease-handle.js';
+import type { Lease } from './lease.js';
+
+/** A lock that the call chain which holds it has entered again: it lives inside the lease of the outer call. */
+export class NestedLease implements Lease {
+  private left = false;
+
+  constructor(readonly outer: LeaseHandle) {}
+
+  get key(): string {
+    return this.outer.key;
+  }
+
+  get fencingToken(): number {
+    return this.outer.fencingToken;
+  }
+
+  get signal(): AbortSignal {
+    return this.outer.signal;
+  }
+
+  isHeld(): boolean {
+    return !this.left && this.outer.isHeld();
+  }
+
+  remainingMs(): number {
+    return this.left ? 0 : this.outer.remainingMs();
+  }
+
+  async extend(ttl?: Duration): Promise<void> {
+    if (this.left) throw this.outer.lostError('the inner call released it before extend() was called');
+    await this.outer.extend(ttl);
+  }
+
+  /** The outer call still holds the lock. */
+  async release(): Promise<void> {
+    this.left = true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+}

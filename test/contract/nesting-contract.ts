@@ -1,0 +1,74 @@
+import { LockService } from '../../libs/distribute-lock/src/service/lock.service.js';
+import { onCleanup } from '../support/cleanup.js';
+import { startProcess, type World } from './world.js';
+
+/** The rules of a call chain that asks for a lock which it holds. */
+export function describeNestingContract(makeWorld: () => World): void {
+  const world = makeWorld();
+  const service = (): LockService => {
+    const { core } = startProcess(world);
+    onCleanup(() => core.close());
+    return new LockService(core);
+  };
+  const locks = service();
+  const there = service();
+  let count = 0;
+  const newKey = (): string => `nested-${(count += 1)}`;
+
+  it('fails at once where it would wait for itself, and says so', async () => {
+    const key = newKey();
+    const through = (): Promise<string> => locks.withLock(key, { wait: '20s' }, () => 'never');
+    await locks.withLock(key, async () => {
+      await expect(through()).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+      await expect(locks.acquire(key)).rejects.toThrow(/reentrant: true/);
+      await expect(Promise.all([through(), through()])).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+      // Another lock is another matter, and so is another caller.
+      await locks.withLock(`${key}-other`, () => expect(through()).rejects.toMatchObject({ code: 'LOCK_USAGE' }));
+      await expect(there.withLock(key, () => 'never')).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    });
+    expect(await world.owner(key)).toBeUndefined();
+    await expect(locks.withLock(key, () => 'free again')).resolves.toBe('free again');
+  });
+
+  it('enters again where that was asked for, inside the lease of the outer call', async () => {
+    const key = newKey();
+    await locks.withLock(key, async (outer) => {
+      const owner = await world.owner(key);
+      await locks.withLock(key, { reentrant: true }, async (inner) => {
+        expect([inner.key, inner.fencingToken, inner.signal]).toEqual([key, outer.fencingToken, outer.signal]);
+        expect(locks.current()).toBe(inner);
+        await locks.withLock(key, { reentrant: true }, (innermost) => expect(innermost.isHeld()).toBe(true));
+        await inner.extend('60s');
+        expect(outer.remainingMs()).toBeGreaterThan(50_000);
+      });
+      const again = await locks.acquire(key, { reentrant: true });
+      await again.release();
+      expect(again.isHeld()).toBe(false);
+      expect(again.remainingMs()).toBe(0);
+      await expect(again.extend()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+      // The outer call has held it all the time.
+      expect(outer.isHeld()).toBe(true);
+      expect(await world.owner(key)).toBe(owner);
+      await expect(there.withLock(key, () => 'never')).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    });
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('does not take a promise that outlived its method for a holder', async () => {
+    const key = newKey();
+    let goOn: () => void = () => undefined;
+    const outlived = new Promise<void>((resolve) => (goOn = resolve));
+    let detached: Promise<number> | undefined;
+    const first = await locks.withLock(key, ({ fencingToken }) => {
+      detached = outlived.then(() => locks.withLock(key, { reentrant: true }, (lease) => lease.fencingToken));
+      return fencingToken;
+    });
+    goOn();
+    expect(await detached).toBeGreaterThan(first);
+  });
+
+  it('does not take the same key of another connection for the same lock', async () => {
+    const key = newKey();
+    await locks.withLock(key, () => expect(there.acquire(key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' }));
+  });
+}
