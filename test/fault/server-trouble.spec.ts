@@ -33,6 +33,20 @@ describe('a server that is full (maxmemory, noeviction)', () => {
     await world.client.config('SET', 'maxmemory', '0');
     await (await bob.acquire(free)).release();
   });
+
+  it('lets a waiter claim the lock that is handed to it', async () => {
+    const [alice, bob] = [world.locks(), world.locks()];
+    const key = world.newKey();
+    const lease = await alice.acquire(key);
+    const waiting = bob.acquire(key, { wait: '10s' });
+    await eventually(async () => expect(await world.waiting(key)).toBe(1));
+    await world.client.config('SET', 'maxmemory', '1mb');
+    await lease.release();
+    const next = await waiting;
+    expect(next.fencingToken).toBeGreaterThan(lease.fencingToken);
+    await next.release();
+    await world.client.config('SET', 'maxmemory', '0');
+  });
 });
 
 describe('a server that forgets the scripts again and again', () => {

@@ -75,6 +75,7 @@ export class Asking {
 
   /** The store said that the attempt is queued: sleep until a message, or until the safety net. */
   queued(attempt: Attempt, leftMs: number, foreign: boolean): void {
+    attempt.answered = true;
     if (attempt.offered) return this.ask(attempt);
     attempt.holderLeftMs = leftMs;
     this.parts.lanes.add(attempt, this.patience(attempt, leftMs, foreign));
@@ -141,6 +142,7 @@ export class Asking {
       return;
     }
     attempt.failures = 0;
+    attempt.answered = true;
     attempt.lastError = undefined;
     if (answer.outcome === 'queued') return this.queued(attempt, answer.remainingMs, answer.foreign);
     const { line } = attempt;

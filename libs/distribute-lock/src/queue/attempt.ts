@@ -13,6 +13,8 @@ export class Attempt extends Timed {
   contended = false;
   over = false;
   failures = 0;
+  /** The store has answered it at least once, so it is known who has the lock. */
+  answered = false;
   /** For how long a lock is asked at present. */
   ttlMs = 0;
   lastError: Error | undefined = undefined;

@@ -88,6 +88,7 @@ export class GivingBack {
     const { ownerToken } = grant;
     if (attempt !== undefined) {
       attempt.inFlight = true;
+      attempt.answered = true; // until now the lock was here
       attempt.ttlMs = ttlMs;
       return this.parts.store.release({ key, ownerToken, next: { ownerToken: attempt.ownerToken, ttlMs, block } });
     }

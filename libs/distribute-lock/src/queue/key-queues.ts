@@ -1,6 +1,7 @@
 import { LeaseLostError } from '../errors/lease-lost.error.js';
 import { Grant } from '../lease/grant.js';
 import type { LeaseHandle, LeaseKeeper } from '../lease/lease-handle.js';
+import type { LockCall } from '../lease/lock-call.js';
 import type { Clock } from '../runtime/clock.js';
 import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
 import { Asking, type AskingListener, type Granted } from './asking.js';
@@ -10,9 +11,12 @@ import { extendLease } from './extending.js';
 import { GivingBack } from './giving-back.js';
 import { KeyQueue } from './key-queue.js';
 import { Line } from './line.js';
-import { aborted, contended, shuttingDown, unavailable, waitTimedOut } from './refusals.js';
+import { aborted, contended, mute, shuttingDown, unavailable, waitTimedOut } from './refusals.js';
 import { refuse, start } from './settling.js';
 import type { Waiter, WaiterKeeper } from './waiter.js';
+
+/** A store that has said nothing for so long is in trouble; a shorter wait may have been shorter than a round trip. */
+const MUTE_MS = 250;
 
 /** Every key that this process holds or wants, and the ways between callers, attempts and grants. */
 export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, LockStoreListener {
@@ -61,9 +65,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
     const { call, line, since } = waiter;
     if (line === undefined) return;
     const { attempt, queue } = line;
-    if (why === 'aborted') refuse(this.parts, waiter, aborted(call));
-    else if (attempt?.lastError !== undefined) refuse(this.parts, waiter, unavailable(call, attempt.lastError));
-    else refuse(this.parts, waiter, waitTimedOut(call, this.clock.now() - since, this.leftMs(queue)));
+    refuse(this.parts, waiter, why === 'aborted' ? aborted(call) : this.timeUp(call, line, this.clock.now() - since));
     if (line.first === undefined && attempt !== undefined) this.asking.abandon(attempt);
     this.changed(queue);
   }
@@ -158,6 +160,13 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
     // Beside callers of strict fairness the line may be asking already.
     if (queue.next !== undefined) this.asking.ask(this.asking.attempt(queue.line));
     this.changed(queue);
+  }
+
+  /** Somebody else has the lock, or nobody knows. */
+  private timeUp(call: LockCall, { attempt, queue }: Line, waitedMs: number): Error {
+    const isMute = attempt?.answered === false && waitedMs >= MUTE_MS;
+    const trouble = attempt?.lastError ?? (isMute ? mute(call) : undefined);
+    return trouble === undefined ? waitTimedOut(call, waitedMs, this.leftMs(queue)) : unavailable(call, trouble);
   }
 
   private leftMs(queue: KeyQueue): number {

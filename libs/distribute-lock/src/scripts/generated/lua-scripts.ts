@@ -9,7 +9,7 @@ export interface LuaScript {
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: 'a684bddecc965e0668eda2b00aa9ba61e1314356',
+  sha1: '3a9eec2768878e7cd97a02218206cc69bbdf15a8',
   lua: `if #KEYS == 3 and string.sub(ARGV[1], 1, 1) == 'd' then
   if redis.call('EXISTS', KEYS[3]) == 0 and redis.call('GET', KEYS[2]) == string.sub(ARGV[1], 3) then
     redis.call('DEL', KEYS[2])
@@ -39,9 +39,11 @@ local function saveFence()
   if last ~= saved then redis.call('SET', fence, last) end
 end
 local function take(lock, queue, token, ttlMs, block)
-  if redis.call('EXISTS', queue) == 0 and redis.call('SET', lock, token, 'NX', 'PX', ttlMs) then
-    return fencingTokens(block)
-  end
+  if redis.call('EXISTS', queue) == 1 then return end
+  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
+  if not set then return end
+  if set.err then return nil, set end
+  return fencingTokens(block)
 end
 local function raiseExpiry(lock, ttlMs)
   if redis.call('PTTL', lock) < tonumber(ttlMs) then redis.call('PEXPIRE', lock, ttlMs) end
@@ -56,12 +58,14 @@ end
 local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$'
 local command, token, x1, x2, x3 = string.match(ARGV[1] or '', WORDS)
 if #KEYS == 3 and (command == 'a' or command == 'w') then
-  local fencingToken, waiting = take(KEYS[2], KEYS[3], token, x1, x2)
+  local fencingToken, full = take(KEYS[2], KEYS[3], token, x1, x2)
+  local waiting
   if not fencingToken then fencingToken, waiting = claim(KEYS[2], KEYS[3], token, x1, x2) end
   if fencingToken then
     saveFence()
     return waiting and { 1, fencingToken, waiting } or fencingToken
   end
+  if full then return full end
 end
 local claimMs = '1750'
 local queueMs = '15000'
@@ -95,10 +99,11 @@ local function offerToHead(lock, queue, token)
   end
 end
 local function acquire(lock, queue, token, ttlMs, block, _, command)
-  local taken = take(lock, queue, token, ttlMs, block)
+  local taken, full = take(lock, queue, token, ttlMs, block)
   if taken then return 1, taken, 0 end
   local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
   if claimed then return 1, claimed, waiting end
+  if full then error(full) end
   owner = owner or offerToHead(lock, queue, token)
   if not owner then
     redis.call('SET', lock, token, 'PX', ttlMs)

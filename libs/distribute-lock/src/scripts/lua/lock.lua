@@ -43,12 +43,14 @@ local command, token, x1, x2, x3 = string.match(ARGV[1] or '', WORDS)
 
 -- The acquire of a lock that is free or was offered, alone.
 if #KEYS == 3 and (command == 'a' or command == 'w') then
-  local fencingToken, waiting = take(KEYS[2], KEYS[3], token, x1, x2)
+  local fencingToken, full = take(KEYS[2], KEYS[3], token, x1, x2)
+  local waiting
   if not fencingToken then fencingToken, waiting = claim(KEYS[2], KEYS[3], token, x1, x2) end
   if fencingToken then
     saveFence()
     return waiting and { 1, fencingToken, waiting } or fencingToken
   end
+  if full then return full end
 end
 
 --@include lib/numbers.lua

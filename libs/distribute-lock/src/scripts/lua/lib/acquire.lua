@@ -10,10 +10,11 @@ local function offerToHead(lock, queue, token)
 end
 
 local function acquire(lock, queue, token, ttlMs, block, _, command)
-  local taken = take(lock, queue, token, ttlMs, block)
+  local taken, full = take(lock, queue, token, ttlMs, block)
   if taken then return 1, taken, 0 end
   local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
   if claimed then return 1, claimed, waiting end
+  if full then error(full) end
   owner = owner or offerToHead(lock, queue, token)
   if not owner then
     redis.call('SET', lock, token, 'PX', ttlMs)
