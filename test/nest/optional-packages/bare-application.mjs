@@ -32,7 +32,9 @@ Module({ imports: [LockModule.forRoot({ connection: 'memory' })], providers: [Jo
 const context = await NestFactory.createApplicationContext(App, { logger: false });
 const job = context.get(Job);
 const ran = await job.run();
-const refused = await context.get(LockService).withLock('job', () => job.run().catch(({ code }) => code));
+const lease = await context.get(LockService).acquire('job');
+const refused = await job.run().catch(({ code }) => code);
+await lease.release();
 await context.close();
 const trapped = await import('@nestjs/websockets').catch(({ code }) => code);
 await told; // the last message of the hooks, so all before it are here, too
