@@ -94,6 +94,22 @@ export const measuresP1toP7 = [
     test: ['acquire-settles', 'a command that the ACL denies'],
   },
   {
+    promise: 'P5',
+    what: 'a store that has said nothing is unavailable, not contended',
+    file: 'queue/key-queues.ts',
+    measure: 'waitedMs >= MUTE_MS',
+    without: 'waitedMs < 0',
+    test: ['acquire-settles', 'never says a word'],
+  },
+  {
+    promise: 'P5',
+    what: 'a full server refuses new locks only: a lock that was handed over can be claimed',
+    file: lua('common-case'),
+    measure: "redis.pcall('SET', lock, token",
+    without: "redis.call('SET', lock, token",
+    test: ['server-trouble', 'lets a waiter claim'],
+  },
+  {
     promise: 'P6',
     what: 'attempts that end without a grant are undone until that is confirmed',
     file: 'queue/asking.ts',
