@@ -1,3 +1,4 @@
+import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.js';
 import type { ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { PATIENT_MS, type CallerPlan, type FaultKind, type FaultPlan, type Plan, type ProcessPlan } from './plan.js';
 import { Random } from './random.js';
@@ -94,31 +95,23 @@ function options(random: Random, ttlMs: number, fair: 'process' | 'strict'): Res
   const renew = random.chance(0.8);
   const minHoldMs = random.chance(0.08) ? random.int(20, renew ? 1_500 : ttlMs) : 0;
   return {
+    ...LOCK_DEFAULTS,
     ttlMs,
     waitMs: random.pick([0, random.int(1, 2_000), PATIENT_MS, PATIENT_MS, PATIENT_MS]),
     renew,
     maxHoldMs: random.chance(0.08) ? minHoldMs + random.int(50, 2_000) : Infinity,
     minHoldMs,
     fair,
-    reentrant: false,
-    onLost: 'signal',
   };
 }
 
 function crowd(random: Random, processes: number): CallerPlan[] {
-  const usual = {
-    ttlMs: 1_000,
-    waitMs: PATIENT_MS,
-    renew: true,
-    maxHoldMs: Infinity,
-    minHoldMs: 0,
-    reentrant: false,
-  } as const;
+  const usual = { ...LOCK_DEFAULTS, ttlMs: 1_000, waitMs: PATIENT_MS };
   return Array.from({ length: random.int(20, 30) }, (_, i) => ({
     at: random.between(0, 3),
     process: i % 8 === 0 ? processes - 1 : 0,
     key: 'a',
-    options: { ...usual, fair: 'process', onLost: 'signal' },
+    options: usual,
     holdMs: random.pick([0, 0.2]),
     rounds: random.int(1, 2),
     gapMs: 0,

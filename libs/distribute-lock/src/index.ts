@@ -68,7 +68,10 @@ export { type LockedWork, LockService } from './service/lock.service.js';
 export {
   type AcquireAnswer,
   type AcquireRequest,
+  type DowngradeRequest,
+  type LockKind,
   type LockMessage,
+  type LockName,
   type LockStore,
   LockStoreError,
   type LockStoreListener,

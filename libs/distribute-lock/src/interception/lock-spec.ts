@@ -3,7 +3,7 @@ import type { LockErrorCode } from '../errors/lock.error.js';
 import { checkContendedStatus, checkNames, LOCK_OPTION_NAMES } from './option-checks.js';
 import { compileKey, type KeyFunction, type RenderKey } from '../keys/compile-key.js';
 import type { KeySite } from '../keys/key-template.js';
-import { LOCK_DEFAULTS } from '../options/defaults.js';
+import { LOCK_DEFAULTS, MOST_PERMITS } from '../options/defaults.js';
 import type { LockOptions, ResolvedLockOptions } from '../options/lock-options.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
 
@@ -84,7 +84,7 @@ const DECORATOR_OPTIONS: Readonly<Record<Exclude<keyof DistributeLockOptions, ke
 };
 
 /** The module's defaults are not known before boot, and then all is checked once more. */
-const ANY_DEFAULTS: ResolvedLockOptions = { ...LOCK_DEFAULTS, ttlMs: Infinity };
+const ANY_DEFAULTS: ResolvedLockOptions = { ...LOCK_DEFAULTS, ttlMs: Infinity, permits: MOST_PERMITS };
 
 /** @throws LockConfigurationError naming the method and the option that is wrong */
 export function lockSpec(given: DistributeLockOptions, place: LockPlace): LockSpec {

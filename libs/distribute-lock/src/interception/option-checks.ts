@@ -12,6 +12,10 @@ export const LOCK_OPTION_NAMES: Readonly<Record<keyof LockOptions, true>> = {
   minHold: true,
   fair: true,
   reentrant: true,
+  kind: true,
+  permits: true,
+  weight: true,
+  release: true,
   onLost: true,
 };
 

@@ -9,11 +9,18 @@ export const LOCK_DEFAULTS: ResolvedLockOptions = Object.freeze({
   minHoldMs: 0,
   fair: 'process',
   reentrant: false,
+  kind: 'exclusive',
+  permits: 0,
+  weight: 1,
+  release: 'end',
   onLost: 'signal',
 });
 
 /** A shorter lease would be lost to an ordinary hiccup of the event loop. */
 export const MIN_TTL_MS = 50;
+
+/** A semaphore's permits are looked through one by one. */
+export const MOST_PERMITS = 1_024;
 
 export const DEFAULT_PREFIX = 'lock:';
 export const DEFAULT_DRAIN_TIMEOUT_MS = 2_000;

@@ -33,7 +33,8 @@ export interface LockOptions {
   readonly minHold?: Duration;
   /**
    * Who comes next among waiters: `'process'` serves processes in turn and each process its own callers in order,
-   * `'strict'` serves all callers of all processes in one order, at the price of one command a hand-over.
+   * `'strict'` serves all callers of all processes in one order, at the price of one command a hand-over. Readers and semaphores
+   * have one order of their own, whatever is said here.
    * @defaultValue `'process'`
    */
   readonly fair?: 'process' | 'strict';
@@ -43,6 +44,29 @@ export interface LockOptions {
    * @defaultValue `false`
    */
   readonly reentrant?: boolean;
+  /**
+   * What the key is. `'exclusive'` and `'write'` (the same thing) let one holder in, `'read'` any number of readers while
+   * nobody writes, `'semaphore'` as many as `permits` allow. All callers of a key must agree on it.
+   * @defaultValue `'exclusive'`
+   */
+  readonly kind?: 'exclusive' | 'write' | 'read' | 'semaphore';
+  /**
+   * Of a semaphore: how many permits there are in all, 1 to 1024. All callers of a key must name the same number.
+   * @defaultValue none; a semaphore must name it
+   */
+  readonly permits?: number;
+  /**
+   * Of a semaphore: how many permits this caller takes, 1 to `permits`.
+   * @defaultValue `1`
+   */
+  readonly weight?: number;
+  /**
+   * When the key becomes free again: `'end'` when the work has ended, `'expire'` when the ttl has passed, counted from when
+   * the lock was taken, whether the work ends or fails (debounce, "please do not click twice"). While the work runs longer
+   * than its ttl the lease is renewed, and is free at the end of the last renewal.
+   * @defaultValue `'end'`
+   */
+  readonly release?: 'end' | 'expire';
   /**
    * What a lost lease does to `withLock` and decorated methods: `'signal'` only aborts `lease.signal`,
    * `'throw'` also makes the call end with `LeaseLostError` once the work has ended.
@@ -67,5 +91,10 @@ export interface ResolvedLockOptions {
   readonly minHoldMs: number;
   readonly fair: 'process' | 'strict';
   readonly reentrant: boolean;
+  readonly kind: 'exclusive' | 'write' | 'read' | 'semaphore';
+  /** 0 where the lock is no semaphore. */
+  readonly permits: number;
+  readonly weight: number;
+  readonly release: 'end' | 'expire';
   readonly onLost: 'signal' | 'throw';
 }

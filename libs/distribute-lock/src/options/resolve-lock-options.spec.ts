@@ -31,8 +31,29 @@ describe('resolveLockOptions', () => {
     }
   });
 
-  it.each([{ renew: 'yes' }, { fair: 'fifo' }, { onLost: 'ignore' }])('refuses %p', (options) => {
-    expect(() => resolveLockOptions(options as unknown as LockOptions)).toThrow(LockConfigurationError);
+  it.each([{ renew: 'yes' }, { fair: 'fifo' }, { onLost: 'ignore' }, { kind: 'mutex' }, { release: 'never' }])(
+    'refuses %p',
+    (options) => {
+      expect(() => resolveLockOptions(options as unknown as LockOptions)).toThrow(LockConfigurationError);
+    },
+  );
+
+  it('reads what a semaphore needs, and takes it only for a semaphore', () => {
+    const semaphore = resolveLockOptions({ kind: 'semaphore', permits: 5, weight: 2 });
+    expect(semaphore).toMatchObject({ kind: 'semaphore', permits: 5, weight: 2 });
+    expect(resolveLockOptions({ kind: 'read' }, semaphore)).toMatchObject({ kind: 'read', permits: 0, weight: 1 });
+    expect(() => resolveLockOptions({ kind: 'semaphore' })).toThrow(/"permits" is missing/);
+    expect(() => resolveLockOptions({ permits: 5 })).toThrow(/"permits" and "weight" belong to/);
+    expect(() => resolveLockOptions({ kind: 'semaphore', permits: 2, weight: 3 })).toThrow(
+      /"weight" \(3\).*"permits" \(2\)/,
+    );
+  });
+
+  it.each([0, -1, 1.5, 1_025, NaN, Infinity, '5', null])('refuses %p as permits and weight', (value) => {
+    for (const option of ['permits', 'weight']) {
+      const options = { kind: 'semaphore', permits: 5, [option]: value } as unknown as LockOptions;
+      expect(() => resolveLockOptions(options)).toThrow(new RegExp(`"${option}"`));
+    }
   });
 
   it('refuses options that contradict each other', () => {

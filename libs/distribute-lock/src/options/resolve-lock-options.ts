@@ -1,8 +1,11 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
-import { LOCK_DEFAULTS, MIN_TTL_MS } from './defaults.js';
+import { checkTogether } from './check-together.js';
+import { LOCK_DEFAULTS, MIN_TTL_MS, MOST_PERMITS } from './defaults.js';
 import { durationMs } from './duration.js';
 import type { Duration, LockOptions, ResolvedLockOptions } from './lock-options.js';
 import { shown } from './shown.js';
+
+const KINDS = ['exclusive', 'write', 'read', 'semaphore'] as const;
 
 /**
  * Lays the options of a decorator or call over those beneath it, checks every rule, and freezes the result.
@@ -16,9 +19,9 @@ export function resolveLockOptions(
   const known = recent.find((each) => each.beneath === beneath && asks(each.options, options));
   if (known !== undefined) return known.resolved;
   const resolved = Object.freeze(resolve(options, beneath));
+  checkTogether(resolved);
   if (recent.length === MOST_RECENT) recent.shift();
-  const { ttl, wait, renew, maxHold, minHold, fair, reentrant, onLost } = options;
-  recent.push({ options: { ttl, wait, renew, maxHold, minHold, fair, reentrant, onLost }, beneath, resolved });
+  recent.push({ options: copy(options), beneath, resolved });
   return resolved;
 }
 
@@ -27,6 +30,11 @@ export function resolveLockOptions(
  */
 const recent: { options: LockOptions; beneath: ResolvedLockOptions; resolved: ResolvedLockOptions }[] = [];
 const MOST_RECENT = 8;
+
+function copy(options: LockOptions): LockOptions {
+  const { ttl, wait, renew, maxHold, minHold, fair, reentrant, kind, permits, weight, release, onLost } = options;
+  return { ttl, wait, renew, maxHold, minHold, fair, reentrant, kind, permits, weight, release, onLost };
+}
 
 function asks(one: LockOptions, other: LockOptions): boolean {
   return (
@@ -37,12 +45,18 @@ function asks(one: LockOptions, other: LockOptions): boolean {
     one.minHold === other.minHold &&
     one.fair === other.fair &&
     one.reentrant === other.reentrant &&
+    one.kind === other.kind &&
+    one.permits === other.permits &&
+    one.weight === other.weight &&
+    one.release === other.release &&
     one.onLost === other.onLost
   );
 }
 
 function resolve(options: LockOptions, beneath: ResolvedLockOptions): ResolvedLockOptions {
-  const resolved: ResolvedLockOptions = {
+  const kind = choice('kind', options.kind, beneath.kind, KINDS);
+  const isSemaphore = kind === 'semaphore';
+  return {
     ttlMs: duration('ttl', options.ttl, beneath.ttlMs, MIN_TTL_MS),
     waitMs: duration('wait', options.wait, beneath.waitMs),
     renew: flag('renew', options.renew, beneath.renew),
@@ -50,21 +64,12 @@ function resolve(options: LockOptions, beneath: ResolvedLockOptions): ResolvedLo
     minHoldMs: duration('minHold', options.minHold, beneath.minHoldMs),
     fair: choice('fair', options.fair, beneath.fair, ['process', 'strict']),
     reentrant: flag('reentrant', options.reentrant, beneath.reentrant),
+    kind,
+    permits: count('permits', options.permits, isSemaphore ? beneath.permits : LOCK_DEFAULTS.permits),
+    weight: count('weight', options.weight, isSemaphore ? beneath.weight : LOCK_DEFAULTS.weight),
+    release: choice('release', options.release, beneath.release, ['end', 'expire']),
     onLost: choice('onLost', options.onLost, beneath.onLost, ['signal', 'throw']),
   };
-  checkTogether(resolved);
-  return resolved;
-}
-
-function checkTogether({ ttlMs, renew, maxHoldMs, minHoldMs }: ResolvedLockOptions): void {
-  if (minHoldMs > maxHoldMs) {
-    throw new LockConfigurationError(`Option "minHold" (${minHoldMs} ms) is above "maxHold" (${maxHoldMs} ms).`);
-  }
-  if (!renew && minHoldMs > ttlMs) {
-    throw new LockConfigurationError(
-      `Option "minHold" (${minHoldMs} ms) is above "ttl" (${ttlMs} ms), which is the hard end with "renew: false".`,
-    );
-  }
 }
 
 function duration(option: string, value: Duration | undefined, beneath: number, leastMs = 0): number {
@@ -82,5 +87,13 @@ function choice<T extends string>(option: string, value: T | undefined, beneath:
   if (allowed.includes(value)) return value;
   throw new LockConfigurationError(
     `Option "${option}" is ${shown(value)}, but it must be ${allowed.map((name) => `"${name}"`).join(' or ')}.`,
+  );
+}
+
+function count(option: string, value: number | undefined, beneath: number): number {
+  if (value === undefined) return beneath;
+  if (Number.isInteger(value) && value >= 1 && value <= MOST_PERMITS) return value;
+  throw new LockConfigurationError(
+    `Option "${option}" is ${shown(value)}, but it must be a whole number from 1 to ${MOST_PERMITS}.`,
   );
 }

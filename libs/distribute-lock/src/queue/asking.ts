@@ -5,7 +5,7 @@ import type { CoreParts } from './core-parts.js';
 import type { KeyQueue } from './key-queue.js';
 import type { Line } from './line.js';
 import { MOST_NUMBERS } from './local-passing.js';
-import { contended, unavailable } from './refusals.js';
+import { contended, mismatch, unavailable } from './refusals.js';
 import { refuse } from './settling.js';
 
 /**
@@ -146,7 +146,11 @@ export class Asking {
     attempt.lastError = undefined;
     if (answer.outcome === 'queued') return this.queued(attempt, answer.remainingMs, answer.foreign);
     const { line } = attempt;
-    if (line.first?.waits === false) refuse(this.parts, line.first, contended(line.first.call, answer.remainingMs));
+    if (answer.outcome === 'mismatch') {
+      if (line.first !== undefined) refuse(this.parts, line.first, mismatch(line.first.call, answer.permits));
+    } else if (line.first?.waits === false) {
+      refuse(this.parts, line.first, contended(line.first.call, answer.remainingMs));
+    }
     if (line.first !== undefined) return this.ask(attempt);
     line.queue.end(attempt);
   }

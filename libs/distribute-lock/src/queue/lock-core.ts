@@ -7,10 +7,12 @@ import { NestedLease } from '../lease/nested-lease.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import { processClock, type Clock } from '../runtime/clock.js';
 import { newProcessId } from '../runtime/owner-token.js';
-import type { LockStore } from '../store/lock-store.js';
+import type { LockKind, LockStore } from '../store/lock-store.js';
 import { KeyQueues } from './key-queues.js';
-import { aborted, nested, shuttingDown, tooManyWaiters } from './refusals.js';
+import { aborted, nested, notOffered, shuttingDown, tooManyWaiters } from './refusals.js';
 import { Waiter } from './waiter.js';
+
+const EXCLUSIVE_ONLY: ReadonlySet<LockKind> = new Set(['exclusive']);
 
 /** How a {@link LockCore} behaves. */
 export interface LockCoreSettings {
@@ -100,6 +102,8 @@ export class LockCore {
   private refusal(call: LockCall): Error | undefined {
     if (this.refusing) return shuttingDown(call);
     if (call.signal?.aborted === true) return aborted(call);
+    const kinds = this.store.kinds ?? EXCLUSIVE_ONLY;
+    if (!kinds.has(call.options.kind)) return notOffered(call, kinds);
     const { maxWaitersPerKey, maxWaiters } = this.settings;
     if (this.queues.waiting >= maxWaiters) return tooManyWaiters(call, maxWaiters, 'in this process');
     if (this.queues.waitingFor(call.key) >= maxWaitersPerKey)

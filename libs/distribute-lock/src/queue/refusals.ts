@@ -44,6 +44,23 @@ export function nested({ label, key }: LockCall, outer: string): LockUsageError 
   );
 }
 
+/** The key is in use as something else. `found`: the permits of the semaphore that it is, if it is one. */
+export function mismatch({ label, key, options }: LockCall, found: number | undefined): LockUsageError {
+  const wanted = options.kind === 'semaphore' ? `a semaphore of ${options.permits} permits` : `kind "${options.kind}"`;
+  const is = found === undefined ? 'a lock of another kind' : `a semaphore of ${found} permits`;
+  return new LockUsageError(
+    `The lock "${label}" asks for ${wanted}, but its key is ${is} at present. Use one kind, and one number of permits, for a key.`,
+    { key },
+  );
+}
+
+export function notOffered({ label, key, options }: LockCall, offered: ReadonlySet<string>): LockUsageError {
+  return new LockUsageError(
+    `The lock "${label}" asks for kind "${options.kind}", but its connection offers only ${[...offered].join(', ')}.`,
+    { key },
+  );
+}
+
 export function shuttingDown({ label, key }: LockCall): LockShutdownError {
   return new LockShutdownError(`The lock "${label}" is not given out any more: the application is shutting down.`, {
     key,

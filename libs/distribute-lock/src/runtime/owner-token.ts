@@ -7,16 +7,17 @@ export const newProcessId = (): ProcessId => randomBytes(16).toString('base64url
 
 /**
  * Mints owner tokens `<process id>:<sequence>`, the sequence in base 36, one per attempt and never used again,
- * so that a late command of one attempt cannot touch the next.
+ * so that a late command of one attempt cannot touch the next. The token of a reader ends in `:r`, and that of a semaphore in
+ * `:<weight>`.
  */
 export class OwnerTokens {
   private sequence = 0;
 
   constructor(readonly processId: ProcessId = newProcessId()) {}
 
-  next(): string {
+  next(suffix = ''): string {
     this.sequence += 1;
     // Base 36 keeps the value within the smaller of two sizes in which Redis allocates it, for 60 million attempts.
-    return `${this.processId}:${this.sequence.toString(36)}`;
+    return `${this.processId}:${this.sequence.toString(36)}${suffix}`;
   }
 }

@@ -1,13 +1,32 @@
-/** Asks for the lock `key` in the name of `ownerToken`. @public */
-export interface AcquireRequest {
+/**
+ * Which rules a lock follows. `exclusive` and `write` exclude everybody and are one thing; `read` shares with other readers;
+ * a `semaphore` has permits. All kinds of one key exclude each other as their names say.
+ * @public
+ */
+export type LockKind = 'exclusive' | 'write' | 'read' | 'semaphore';
+
+/**
+ * Names a lock and who speaks. The owner token is `<process id>:<sequence>`; that of a reader ends in `:r`, and that of a
+ * semaphore in `:<weight>`, the permits it takes.
+ * @public
+ */
+export interface LockName {
   readonly key: string;
   readonly ownerToken: string;
+  /** @defaultValue `'exclusive'` */
+  readonly kind?: LockKind;
+}
+
+/** Asks for the lock `key` in the name of `ownerToken`. @public */
+export interface AcquireRequest extends LockName {
   /** How long the lease lives without renewal, whole milliseconds. */
   readonly ttlMs: number;
   /** Whether to be queued, and woken by a message, when somebody else has the lock. */
   readonly wait: boolean;
   /** How many consecutive fencing tokens a grant brings. */
   readonly block: number;
+  /** Of a semaphore: how many permits it has in all. */
+  readonly permits?: number;
 }
 
 /** @public */
@@ -25,12 +44,16 @@ export type AcquireAnswer =
       readonly remainingMs: number;
       /** The holder is not one of ours, so it will not send a message when it releases. */
       readonly foreign: boolean;
+    }
+  | {
+      /** The key is in use as something else; the token stands in no queue. */
+      readonly outcome: 'mismatch';
+      /** The permits of the semaphore that the key is at present; absent when it is a lock of another kind. */
+      readonly permits?: number;
     };
 
 /** Gives the lock back, leaves its queue, or undoes an attempt: all three are one. @public */
-export interface ReleaseRequest {
-  readonly key: string;
-  readonly ownerToken: string;
+export interface ReleaseRequest extends LockName {
   /** The next attempt of this process, queued behind those that wait already. */
   readonly next?: { readonly ownerToken: string; readonly ttlMs: number; readonly block: number };
   /** Grant at once when the head of the queue belongs to the releasing process (strict fairness). */
@@ -54,9 +77,14 @@ export type ReleaseAnswer =
     };
 
 /** @public */
-export interface RenewRequest {
-  readonly key: string;
-  readonly ownerToken: string;
+export interface RenewRequest extends LockName {
+  readonly ttlMs: number;
+}
+
+/** Turns a write lock into a read lock, without a moment in which somebody else may write. @public */
+export interface DowngradeRequest extends LockName {
+  /** The reader's token, under which the lease goes on. */
+  readonly readToken: string;
   readonly ttlMs: number;
 }
 
@@ -65,8 +93,11 @@ export type RenewAnswer = number | 'lost' | Error;
 
 /** What other processes tell this one. @public */
 export interface LockMessage {
-  /** `granted`: the lock was given to `ownerToken`, which must claim it by acquire. `contended`: somebody waits behind it. */
-  readonly type: 'granted' | 'contended';
+  /**
+   * `granted`: the lock was given to `ownerToken`, which must claim it by acquire. `contended`: somebody waits behind it.
+   * `revoked`: the lock was taken away from it by force.
+   */
+  readonly type: 'granted' | 'contended' | 'revoked';
   readonly key: string;
   readonly ownerToken: string;
 }
@@ -103,6 +134,11 @@ export class LockStoreError extends Error {
  * @public
  */
 export interface LockStore {
+  /**
+   * Kinds of lock that it offers.
+   * @defaultValue `exclusive` alone
+   */
+  readonly kinds?: ReadonlySet<LockKind>;
   /** Opens connections and proves that the store answers. */
   connect(): Promise<void>;
   /**
@@ -114,6 +150,8 @@ export interface LockStore {
   release(request: ReleaseRequest): Promise<ReleaseAnswer>;
   /** Lengthens leases, never shortens one; answers in the order of the requests. */
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]>;
+  /** Only where `kinds` has `read`; idempotent by `readToken`. */
+  downgrade?(request: DowngradeRequest): Promise<RenewAnswer>;
   /** Closes what the store opened, and nothing else. */
   close(): Promise<void>;
 }
