@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -12,6 +12,8 @@ import { redisServerBinary } from './redis-binary.js';
 export interface RedisServerOptions {
   /** Settings as in redis.conf, for example `{ maxmemory: '2mb', appendonly: 'yes' }`; by default nothing is kept on disk. */
   readonly config?: Readonly<Record<string, string>>;
+  /** Runs it as a Sentinel that watches nothing yet. */
+  readonly sentinel?: boolean;
 }
 
 const STARTS_WITHIN_MS = 10_000;
@@ -20,7 +22,7 @@ const STARTS_WITHIN_MS = 10_000;
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), 'redis-server-'));
   for (let attempt = 1; ; attempt += 1) {
-    const server = new RedisServer(await freePort(), folder, options.config ?? {});
+    const server = new RedisServer(await freePort(), folder, options);
     try {
       await server.start();
       return server;
@@ -40,11 +42,11 @@ export class RedisServer {
   constructor(
     readonly port: number,
     private readonly folder: string,
-    private readonly config: Readonly<Record<string, string>>,
+    private readonly options: RedisServerOptions,
   ) {}
 
   get url(): string {
-    const password = this.config['requirepass'];
+    const password = this.options.config?.['requirepass'];
     return `redis://${password === undefined ? '' : `:${encodeURIComponent(password)}@`}127.0.0.1:${this.port}`;
   }
 
@@ -55,11 +57,14 @@ export class RedisServer {
   /** Starts it with whatever its folder holds. */
   async start(): Promise<void> {
     await mkdir(this.folder, { recursive: true });
-    const settings = { bind: '127.0.0.1', port: String(this.port), dir: this.folder, save: '', ...this.config };
+    const { config, sentinel = false } = this.options;
+    const settings = { bind: '127.0.0.1', port: String(this.port), dir: this.folder, save: '', ...config };
     const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+    if (sentinel) args.unshift(await this.sentinelFile(), '--sentinel');
     const child = new Child(spawn(redisServerBinary(), args, { stdio: ['ignore', 'pipe', 'pipe'] }));
     this.child = child;
-    await within(STARTS_WITHIN_MS, 'the start of redis-server', child.printed('Ready to accept connections'));
+    const ready = sentinel ? 'Sentinel ID is' : 'Ready to accept connections';
+    await within(STARTS_WITHIN_MS, 'the start of redis-server', child.printed(ready));
     const info = await this.run((redis) => redis.info('server'));
     if (!info.includes(`process_id:${child.pid}\r\n`)) throw new Error(`Another Redis answers on port ${this.port}`);
   }
@@ -103,6 +108,13 @@ export class RedisServer {
     } finally {
       redis.disconnect();
     }
+  }
+
+  /** A Sentinel keeps what it knows in a file, and does not start without one. */
+  private async sentinelFile(): Promise<string> {
+    const file = join(this.folder, 'sentinel.conf');
+    await writeFile(file, '', { flag: 'a' });
+    return file;
   }
 
   private started(): Child {

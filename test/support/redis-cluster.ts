@@ -1,0 +1,147 @@
+import type { ClusterNode, Redis } from 'ioredis';
+import { eventually } from './eventually.js';
+import { freePort } from './free-port.js';
+import { startRedisServer, type RedisServer } from './redis-server.js';
+
+const SLOTS = 16_384;
+const MASTERS = 3;
+const FORMS_WITHIN_MS = 20_000;
+const SETTINGS = {
+  'cluster-enabled': 'yes',
+  'cluster-node-timeout': '1500',
+  'cluster-replica-validity-factor': '0',
+  'repl-diskless-sync-delay': '0',
+};
+
+/** Starts a Cluster of three masters with a replica each; all end with the spec file. */
+export async function startRedisCluster(config: Readonly<Record<string, string>> = {}): Promise<RedisCluster> {
+  const nodes = await Promise.all(Array.from({ length: 2 * MASTERS }, () => startNode(config)));
+  const cluster = new RedisCluster(nodes);
+  await cluster.form();
+  return cluster;
+}
+
+/** A server of a Cluster, and where the others of it speak to it. */
+export interface RedisClusterNode {
+  readonly server: RedisServer;
+  readonly busPort: string;
+  readonly id: string;
+}
+
+async function startNode(config: Readonly<Record<string, string>>): Promise<RedisClusterNode> {
+  // The default, 10 000 above the port, may not exist.
+  const busPort = String(await freePort());
+  const server = await startRedisServer({ config: { ...SETTINGS, 'cluster-port': busPort, ...config } });
+  return { server, busPort, id: await server.run((redis) => redis.cluster('MYID')) };
+}
+
+/** Three masters that share all slots, and a replica of each. */
+export class RedisCluster {
+  constructor(readonly nodes: readonly RedisClusterNode[]) {}
+
+  /** Those that began as masters; the node `i + 3` began as the replica of the master `i`. */
+  get masters(): readonly RedisClusterNode[] {
+    return this.nodes.slice(0, MASTERS);
+  }
+
+  get replicas(): readonly RedisClusterNode[] {
+    return this.nodes.slice(MASTERS);
+  }
+
+  /** Where a client may begin to ask. */
+  get startNodes(): ClusterNode[] {
+    return this.nodes.map(({ server }) => ({ host: '127.0.0.1', port: server.port }));
+  }
+
+  /** @internal */
+  async form(): Promise<void> {
+    await Promise.all(
+      this.masters.map(({ server }, i) => {
+        const [from, to] = [i, i + 1].map((at) => Math.floor((at * SLOTS) / MASTERS));
+        return server.run(async (redis) => {
+          await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', String(i + 1));
+          await redis.call('CLUSTER', 'ADDSLOTSRANGE', String(from), String(to - 1));
+          for (const { server: other, busPort } of this.nodes) {
+            await redis.call('CLUSTER', 'MEET', '127.0.0.1', String(other.port), busPort);
+          }
+        });
+      }),
+    );
+    await this.everybodyKnows('cluster_known_nodes:6');
+    await Promise.all(
+      this.replicas.map(({ server }, i) => server.run((redis) => redis.cluster('REPLICATE', this.masters[i].id))),
+    );
+    await this.healthy();
+  }
+
+  /** Resolves when every node serves, and knows of all slots and all replicas. */
+  async healthy(): Promise<void> {
+    await this.everybodyKnows('cluster_state:ok', 'cluster_slots_ok:16384');
+    await eventually(async () => {
+      for (const { server } of this.nodes) {
+        const nodes = (await server.run((redis) => redis.cluster('NODES'))) as string;
+        const connected = nodes.split('\n').filter((line) => /(master|slave) .* connected/.test(line));
+        const replicas = connected.filter((line) => line.includes('slave'));
+        if (connected.length < this.nodes.length || replicas.length < MASTERS) throw new Error(nodes);
+        const role = await server.run((redis) => redis.role());
+        if (role[0] !== 'master' && role[3] !== 'connected') throw new Error('A replica is not in step');
+      }
+    }, FORMS_WITHIN_MS);
+  }
+
+  /** The master that serves the slot now, as the first node that can be asked says. */
+  async masterOf(slot: number): Promise<RedisClusterNode> {
+    const ranges = (await this.anyNode((redis) => redis.cluster('SLOTS'))) as [number, number, [string, number]][];
+    const range = ranges.find(([first, last]) => first <= slot && slot <= last);
+    const node = this.nodes.find(({ server }) => server.port === range?.[2][1]);
+    if (node === undefined) throw new Error(`Nobody serves slot ${slot}`);
+    return node;
+  }
+
+  /** Moves one slot with its keys to another master, as `redis-cli --cluster reshard` does. */
+  async migrateSlot(slot: number, to: RedisClusterNode): Promise<void> {
+    const from = await this.masterOf(slot);
+    if (from === to) return;
+    const setSlot = (node: RedisClusterNode, ...words: string[]) =>
+      node.server.run((redis) => redis.call('CLUSTER', 'SETSLOT', String(slot), ...words));
+    await setSlot(to, 'IMPORTING', from.id);
+    await setSlot(from, 'MIGRATING', to.id);
+    await from.server.run((redis) => moveKeys(redis, slot, to.server.port));
+    // First those who are concerned, or a redirection would go in circles.
+    for (const node of [to, from, ...this.nodes.filter((other) => other !== to && other !== from)]) {
+      const [role] = await node.server.run((redis) => redis.role());
+      if (role === 'master') await setSlot(node, 'NODE', to.id);
+    }
+  }
+
+  private async everybodyKnows(...facts: string[]): Promise<void> {
+    await Promise.all(
+      this.nodes.map(({ server }) =>
+        eventually(async () => {
+          const info = await server.run((redis) => redis.cluster('INFO'));
+          for (const fact of facts) if (!info.includes(fact)) throw new Error(`Not yet ${fact}`);
+        }, FORMS_WITHIN_MS),
+      ),
+    );
+  }
+
+  private async anyNode<T>(ask: (redis: Redis) => Promise<T>): Promise<T> {
+    let last: unknown;
+    for (const { server } of this.nodes) {
+      try {
+        return await server.run(ask);
+      } catch (error) {
+        last = error;
+      }
+    }
+    throw last;
+  }
+}
+
+async function moveKeys(redis: Redis, slot: number, port: number): Promise<void> {
+  for (;;) {
+    const keys = await redis.cluster('GETKEYSINSLOT', slot, 100);
+    if (keys.length === 0) return;
+    await redis.call('MIGRATE', '127.0.0.1', String(port), '', '0', '5000', 'REPLACE', 'KEYS', ...keys);
+  }
+}

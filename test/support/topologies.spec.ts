@@ -1,0 +1,58 @@
+import { Cluster, Redis } from 'ioredis';
+import { onCleanup } from './cleanup.js';
+import { eventually } from './eventually.js';
+import { startRedisCluster } from './redis-cluster.js';
+import { startPrimaries } from './redis-primaries.js';
+import { startSentinelTopology } from './redis-sentinels.js';
+
+describe('startPrimaries', () => {
+  it('starts primaries that do not know each other', async () => {
+    const primaries = await startPrimaries(5);
+
+    await primaries[0].run((redis) => redis.set('key', 'value'));
+
+    const sizes = await Promise.all(primaries.map((primary) => primary.run((redis) => redis.dbsize())));
+    expect(sizes).toEqual([1, 0, 0, 0, 0]);
+  });
+});
+
+describe('startSentinelTopology', () => {
+  it('puts a replica that has the data into the place of a dead primary, and takes the old one back', async () => {
+    const topology = await startSentinelTopology();
+    const client = new Redis({ ...topology.connection, retryStrategy: () => 50 });
+    client.on('error', () => {}); // it asks Sentinel again and again
+    onCleanup(() => client.disconnect());
+    const [acknowledged] = (await client.pipeline().set('key', 'value').wait(2, 5_000).exec())!.slice(1);
+    expect(acknowledged).toEqual([null, 2]);
+
+    const old = topology.primary;
+    const promoted = await topology.failover();
+
+    expect(await eventually(() => client.get('key'))).toBe('value');
+    expect(await promoted.run((redis) => redis.get('key'))).toBe('value');
+    await topology.heal(old);
+    expect(await old.run((redis) => redis.get('key'))).toBe('value');
+  });
+});
+
+describe('startRedisCluster', () => {
+  it('serves all slots, moves one with its keys, and outlives the death of a master', async () => {
+    const cluster = await startRedisCluster();
+    const client = new Cluster(cluster.startNodes);
+    client.on('error', () => {}); // a node dies
+    onCleanup(() => client.disconnect());
+    for (const key of ['a', 'b', 'c', 'd', 'e']) await client.set(key, key);
+    const slot = await client.cluster('KEYSLOT', 'a');
+    const home = await cluster.masterOf(slot);
+    const other = cluster.masters.find((master) => master !== home)!;
+
+    await cluster.migrateSlot(slot, other);
+    expect(await cluster.masterOf(slot)).toBe(other);
+    expect(await client.get('a')).toBe('a');
+    await cluster.migrateSlot(slot, home);
+
+    await home.server.kill();
+    expect(await eventually(() => client.get('a'), 15_000)).toBe('a');
+    expect(await cluster.masterOf(slot)).toBe(cluster.replicas[cluster.masters.indexOf(home)]);
+  });
+});
