@@ -13,8 +13,8 @@ export type Command =
 const TTLS_MS = [20_000, 40_000, 60_000];
 const BLOCKS = [1, 1, 3, 64];
 const TOKENS_A_PROCESS = 3;
-/** `<22 characters>:<digits>` is ours, these are not. */
-const FOREIGN = ['x', 'somebody:1', `${'p'.repeat(23)}:1`, `${'p'.repeat(22)}:one`];
+/** `<22 characters>:<letters and digits>` is ours, these are not. */
+const FOREIGN = ['x', 'somebody:1', 'semaphore:3', `${'p'.repeat(23)}:1`, `${'p'.repeat(22)}:one`];
 
 /** Commands of one key, several at a time where they leave together. */
 export type Sequence = readonly (readonly Command[])[];

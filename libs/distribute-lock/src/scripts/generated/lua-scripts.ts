@@ -9,7 +9,7 @@ export interface LuaScript {
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: '3a9eec2768878e7cd97a02218206cc69bbdf15a8',
+  sha1: '926e63db7eaaf05a2f2e4f87ef35f075829f3093',
   lua: `if #KEYS == 3 and string.sub(ARGV[1], 1, 1) == 'd' then
   if redis.call('EXISTS', KEYS[3]) == 0 and redis.call('GET', KEYS[2]) == string.sub(ARGV[1], 3) then
     redis.call('DEL', KEYS[2])
@@ -70,7 +70,7 @@ end
 local claimMs = '1750'
 local queueMs = '15000'
 local function processOf(token)
-  local process = string.match(token, '^([%w_-]+):%w+$')
+  local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
   return process and #process == 22 and process or nil
 end
 local function append(queue, token)
@@ -104,6 +104,11 @@ local function acquire(lock, queue, token, ttlMs, block, _, command)
   local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
   if claimed then return 1, claimed, waiting end
   if full then error(full) end
+  local permits = owner and string.match(owner, '^semaphore:(%d+)$')
+  if permits then
+    redis.call('ZREM', queue, token)
+    return 10, tonumber(permits), 0
+  end
   owner = owner or offerToHead(lock, queue, token)
   if not owner then
     redis.call('SET', lock, token, 'PX', ttlMs)

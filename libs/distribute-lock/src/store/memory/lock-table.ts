@@ -8,7 +8,9 @@ import type {
 } from '../lock-store.js';
 import { CLAIM_WINDOW_MS, QUEUE_TTL_MS } from '../protocol.js';
 
-const TOKEN = /^([\w-]{22}):[0-9A-Za-z]+$/;
+const TOKEN = /^([\w-]{22}):[0-9A-Za-z]+(?::[0-9A-Za-z]+)?$/;
+/** What stands at the key of a semaphore. */
+const SEMAPHORE = /^semaphore:(\d+)$/;
 
 interface Lock {
   readonly owner: string;
@@ -46,6 +48,11 @@ export class LockTable {
       this.raise(key, ttlMs);
       this.unqueue(key, ownerToken);
       return this.granted(key, block);
+    }
+    const permits = SEMAPHORE.exec(owner ?? '')?.[1];
+    if (permits !== undefined) {
+      this.unqueue(key, ownerToken);
+      return { outcome: 'mismatch', permits: Number(permits) };
     }
     owner ??= this.offerToHead(key, ownerToken);
     if (owner === undefined) {

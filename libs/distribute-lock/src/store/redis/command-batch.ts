@@ -1,4 +1,4 @@
-import { lockScript } from '../../scripts/generated/lua-scripts.js';
+import type { LuaScript } from '../../scripts/generated/lua-scripts.js';
 import type { Clock } from '../../runtime/clock.js';
 import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
 import { LockStoreError } from '../lock-store.js';
@@ -13,7 +13,7 @@ const MOST_COMMANDS = 64;
 const REPLY_WORDS = 3;
 const REFUSED = 9;
 
-/** A word of the script's answer; see `lock.lua` for what the codes mean. */
+/** A word of the script's answer; the script's header says what the codes mean. */
 export type ReplyWord = number | string;
 
 /** One command of the script, and who waits for its answer. */
@@ -21,9 +21,14 @@ export abstract class Command {
   constructor(
     readonly lockKey: string,
     readonly queueKey: string,
-    /** As the script reads it; see `lock.lua`. */
+    /** As the script reads it; see its header. */
     readonly text: string,
   ) {}
+
+  /** The keys that the script wants for each command. */
+  addKeys(keys: string[]): void {
+    keys.push(this.lockKey, this.queueKey);
+  }
 
   /** The script answered with a number alone. */
   abstract commonCase(x: number): void;
@@ -61,6 +66,7 @@ export class CommandBatch {
   private readonly flush = (): void => this.sendAll();
 
   constructor(
+    private readonly script: LuaScript,
     private readonly connection: RedisConnection,
     private readonly fenceKey: string,
     private readonly clock: Clock,
@@ -119,9 +125,9 @@ export class CommandBatch {
   private send(call: Call, withText = false): void {
     const keys: string[] = [this.fenceKey];
     const texts: string[] = [];
-    for (const { lockKey, queueKey, text } of call.commands) {
-      keys.push(lockKey, queueKey);
-      texts.push(text);
+    for (const command of call.commands) {
+      command.addKeys(keys);
+      texts.push(command.text);
     }
     this.inFlight += 1;
     this.evaluate(keys, texts, withText).then(
@@ -132,9 +138,10 @@ export class CommandBatch {
 
   private evaluate(keys: readonly string[], texts: readonly string[], withText = false): Promise<unknown> {
     const { client } = this.connection;
+    const { lua, sha1 } = this.script;
     return withText
-      ? client.eval(lockScript.lua, keys.length, ...keys, ...texts)
-      : client.evalsha(lockScript.sha1, keys.length, ...keys, ...texts);
+      ? client.eval(lua, keys.length, ...keys, ...texts)
+      : client.evalsha(sha1, keys.length, ...keys, ...texts);
   }
 
   private answered(call: Call, replies: number | readonly ReplyWord[]): void {

@@ -2,6 +2,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 
 import { processClock, type Clock } from '../../runtime/clock.js';
 import { TimerLanes } from '../../runtime/timer-lanes.js';
+import { lockScript } from '../../scripts/generated/lua-scripts.js';
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -47,7 +48,7 @@ export class RedisLockStore implements LockStore {
   ) {
     this.keys = new RedisKeys(prefix);
     this.lanes = new TimerLanes(clock);
-    this.commands = new CommandBatch(connection, this.keys.fence, clock, this.lanes);
+    this.commands = new CommandBatch(lockScript, connection, this.keys.fence, clock, this.lanes);
     this.inbox = new Inbox(connection, prefix, clock);
   }
 

@@ -8,6 +8,7 @@ const QUEUED = 2;
 const FREE = 4;
 const LOST = 6;
 const GRANTED_OWN = 8;
+const MISMATCH = 10;
 
 /** A command whose answer settles a promise. */
 abstract class Asked<T> extends Command {
@@ -29,6 +30,7 @@ export class AcquireCommand extends Asked<AcquireAnswer> {
 
   answered(code: number, x: ReplyWord, y: ReplyWord): void {
     if (code === GRANTED) this.resolve({ outcome: 'granted', fencingToken: x as number, waiting: y as number });
+    else if (code === MISMATCH) this.resolve({ outcome: 'mismatch', permits: x as number });
     else this.resolve({ outcome: code === QUEUED ? 'queued' : 'busy', remainingMs: x as number, foreign: y === 1 });
   }
 }

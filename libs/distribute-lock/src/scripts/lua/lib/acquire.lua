@@ -15,6 +15,11 @@ local function acquire(lock, queue, token, ttlMs, block, _, command)
   local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
   if claimed then return 1, claimed, waiting end
   if full then error(full) end
+  local permits = owner and string.match(owner, '^semaphore:(%d+)$')
+  if permits then
+    redis.call('ZREM', queue, token)
+    return 10, tonumber(permits), 0
+  end
   owner = owner or offerToHead(lock, queue, token)
   if not owner then
     redis.call('SET', lock, token, 'PX', ttlMs)

@@ -1,6 +1,6 @@
--- An owner token is <process id>:<sequence>; a value of another form belongs to a foreign client.
+-- An owner token is <process id>:<sequence>, or that with a third part; a value of another form belongs to a foreign client.
 local function processOf(token)
-  local process = string.match(token, '^([%w_-]+):%w+$')
+  local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
   return process and #process == 22 and process or nil
 end
 
