@@ -91,9 +91,9 @@ export class RedisCluster {
 
   /** The master that serves the slot now, as the first node that can be asked says. */
   async masterOf(slot: number): Promise<RedisClusterNode> {
-    const ranges = (await this.anyNode((redis) => redis.cluster('SLOTS'))) as [number, number, [string, number]][];
+    const ranges = await this.anyNode((redis) => redis.cluster('SLOTS'));
     const range = ranges.find(([first, last]) => first <= slot && slot <= last);
-    const node = this.nodes.find(({ server }) => server.port === range?.[2][1]);
+    const node = this.nodes.find(({ server }) => server.port === Number(range?.[2]?.[1]));
     if (node === undefined) throw new Error(`Nobody serves slot ${slot}`);
     return node;
   }
