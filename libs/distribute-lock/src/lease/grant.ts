@@ -17,6 +17,7 @@ export const validUntil = (sentAt: number, ttlMs: number): number => Math.floor(
 /** Who looks after a grant when its time has come. */
 export interface GrantKeeper {
   check(grant: Grant): void;
+  lose(grant: Grant, reason: 'expired' | 'taken'): void;
 }
 
 /**
@@ -78,5 +79,10 @@ export class Grant extends Timed {
 
   due(): void {
     this.keeper.check(this);
+  }
+
+  /** It is known to be another's, without asking the store. */
+  lose(): void {
+    this.keeper.lose(this, 'taken');
   }
 }

@@ -9,9 +9,9 @@ import { ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
-import { DEFAULT_CONNECTION } from '../interception/lock-connections.js';
 import { LockExplorer } from '../interception/lock.explorer.js';
 import type { LockCore } from '../queue/lock-core.js';
+import { connectionOption } from './lock-runtime.js';
 import { LOCK_CORES, LOCK_MODULE_OPTIONS, LOCK_SETTINGS } from './lock.tokens.js';
 import type { LockSettings } from './resolve-module-options.js';
 
@@ -75,10 +75,9 @@ async function connect(name: string, core: LockCore): Promise<void> {
   try {
     await core.connect();
   } catch (cause) {
-    const option = name === DEFAULT_CONNECTION ? 'connection' : `connections.${name}`;
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new LockUnavailableError(
-      `The "${option}" of LockModule cannot be used: ${reason} To start without it, set "connectOnBoot" to false.`,
+      `The "${connectionOption(name)}" of LockModule cannot be used: ${reason} To start without it, set "connectOnBoot" to false.`,
       { cause },
     );
   }

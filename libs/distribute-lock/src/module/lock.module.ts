@@ -48,10 +48,12 @@ export class LockModule {
   }
 }
 
-function lockModule(
+/** The parts of the module; the testing kit adds providers that take the place of others. @internal */
+export function lockModule(
   options: readonly Provider[],
   connectionNames: readonly string[],
   imports: DynamicModule['imports'] = [],
+  instead: readonly Provider[] = [],
 ): DynamicModule {
   // Nest reads this when it scans the application. By then every class has said which connection it injects, while the
   // options of `forRootAsync` are still to be made.
@@ -61,7 +63,7 @@ function lockModule(
     global: true,
     imports: [DiscoveryModule, ...imports],
     get providers() {
-      return [...options, ...lockProviders, ...names().map(serviceProvider)];
+      return [...options, ...lockProviders, ...names().map(serviceProvider), ...instead];
     },
     get exports() {
       return [...lockExports, ...names().map(lockServiceToken)];

@@ -8,19 +8,20 @@ import { LOCK_CONNECTIONS } from '../interception/lock-metadata.js';
 import { LockExplorer } from '../interception/lock.explorer.js';
 import { LockInterceptor } from '../interception/lock.interceptor.js';
 import { TransportErrors } from '../interception/transport-errors.js';
-import { LockCore } from '../queue/lock-core.js';
+import type { LockCore } from '../queue/lock-core.js';
 import { LockService } from '../service/lock.service.js';
-import { connectStore } from './connect-store.js';
 import { logEvents } from './event-log.js';
 import { LockLifecycle } from './lock-lifecycle.js';
-import { LOCK_CORES, LOCK_MODULE_OPTIONS, LOCK_SETTINGS } from './lock.tokens.js';
+import { type LockRuntime, processRuntime } from './lock-runtime.js';
+import { LOCK_CORES, LOCK_MODULE_OPTIONS, LOCK_RUNTIME, LOCK_SETTINGS } from './lock.tokens.js';
 import { type LockSettings, resolveModuleOptions } from './resolve-module-options.js';
 
 /** Everything that the module is made of, except where its options come from. */
 export const lockProviders: readonly Provider[] = [
   { provide: LOCK_SETTINGS, useFactory: resolveModuleOptions, inject: [LOCK_MODULE_OPTIONS] },
   { provide: LockEvents, useFactory: newEvents },
-  { provide: LOCK_CORES, useFactory: newCores, inject: [LOCK_SETTINGS, LockEvents] },
+  { provide: LOCK_RUNTIME, useValue: processRuntime },
+  { provide: LOCK_CORES, useFactory: newCores, inject: [LOCK_RUNTIME, LOCK_SETTINGS, LockEvents] },
   { provide: LOCK_CONNECTIONS, useFactory: newConnections, inject: [LOCK_CORES, LOCK_SETTINGS] },
   serviceProvider(DEFAULT_CONNECTION),
   TransportErrors,
@@ -48,12 +49,15 @@ function newEvents(): LockEvents {
   return events;
 }
 
-function newCores({ connections, prefix, ...settings }: LockSettings, events: LockEvents): Map<string, LockCore> {
-  const stores = Array.from(connections, ([name, connection]) => {
-    const option = name === DEFAULT_CONNECTION ? 'connection' : `connections.${name}`;
-    return [name, connectStore(option, connection, prefix)] as const;
+function newCores(
+  runtime: LockRuntime,
+  { connections, ...settings }: LockSettings,
+  events: LockEvents,
+): Map<string, LockCore> {
+  const cores = Array.from(connections, ([name, connection]) => {
+    return [name, runtime.newCore(name, connection, { ...settings, events })] as const;
   });
-  return new Map(stores.map(([name, store]) => [name, new LockCore(store, { ...settings, events })]));
+  return new Map(cores);
 }
 
 function newConnections(

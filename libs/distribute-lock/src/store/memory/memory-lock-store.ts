@@ -56,7 +56,7 @@ export class MemoryLockStore implements LockStore {
   private publish(processId: string, message: LockMessage): number {
     const listener = this.listeners.get(processId);
     if (listener === undefined) return 0;
-    queueMicrotask(() => listener.message(message));
+    void Promise.resolve().then(() => listener.message(message));
     return 1;
   }
 }

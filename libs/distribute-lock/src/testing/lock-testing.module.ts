@@ -1,0 +1,35 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+
+import type { LockModuleOptions } from '../module/lock-module-options.js';
+import { lockModule } from '../module/lock.module.js';
+import { LOCK_MODULE_OPTIONS, LOCK_RUNTIME } from '../module/lock.tokens.js';
+import { TestLocks } from './test-locks.js';
+
+/**
+ * Stands in the place of `LockModule` in a test: `@DistributeLock` and `LockService` on {@link TestLocks}.
+ *
+ * @example
+ * ```ts
+ * const module = await Test.createTestingModule({
+ *   imports: [LockTestingModule.forRoot()],
+ *   providers: [StockService],
+ * }).compile();
+ * const locks = module.get(TestLocks);
+ * ```
+ * @public
+ */
+@Module({})
+export class LockTestingModule {
+  /**
+   * @param options - those of the application, as far as a test depends on them; of `connection` and `connections` only the names count
+   * @param locks - to share them with another application
+   */
+  static forRoot(options: Partial<LockModuleOptions> = {}, locks: TestLocks = new TestLocks()): DynamicModule {
+    const given = [{ provide: LOCK_MODULE_OPTIONS, useValue: { connection: 'memory', ...options } }];
+    const instead = [
+      { provide: TestLocks, useValue: locks },
+      { provide: LOCK_RUNTIME, useValue: locks },
+    ];
+    return lockModule(given, Object.keys(options.connections ?? {}), [], instead);
+  }
+}

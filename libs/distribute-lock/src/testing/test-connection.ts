@@ -1,0 +1,94 @@
+import { isLockError } from '../errors/is-lock-error.js';
+import { LockUsageError } from '../errors/lock-usage.error.js';
+import { LockEvents } from '../events/lock-events.js';
+import { checkKey } from '../keys/check-key.js';
+import { LeaseHandle } from '../lease/lease-handle.js';
+import type { Lease } from '../lease/lease.js';
+import { LOCK_DEFAULTS } from '../options/defaults.js';
+import type { LockOptions } from '../options/lock-options.js';
+import type { LockCoreSettings } from '../queue/lock-core.js';
+import { LockService } from '../service/lock.service.js';
+import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
+import { ObservedCore } from './observed-core.js';
+import type { TestClock } from './test-clock.js';
+
+/** A lock that the application holds. @public */
+export interface HeldLock {
+  readonly key: string;
+  /** The key template, or the method of `LockService`. */
+  readonly label: string;
+}
+
+/** The locks of one connection in a test. @public */
+export class TestConnection {
+  private readonly store: MemoryLockStore;
+  private readonly cores: ObservedCore[] = [];
+  private elsewhere: LockService | undefined;
+
+  /** @internal */
+  constructor(private readonly clock: TestClock) {
+    this.store = new MemoryLockStore(clock);
+  }
+
+  /** Every lock that the application holds at this moment, oldest first. */
+  get held(): readonly HeldLock[] {
+    return this.given().map(({ call: { key, label } }) => ({ key, label }));
+  }
+
+  /**
+   * Takes the lock as another instance of the application would: callers find it taken, or wait, until the lease that this
+   * resolves with is released.
+   * @param options - `{ ttl: '10s', renew: false }` behaves like an instance that crashed: the lock becomes free after 10 s
+   * @throws LockUsageError when the application itself holds the lock
+   */
+  async contend(key: string, options: LockOptions = {}): Promise<Lease> {
+    this.elsewhere ??= new LockService(this.newCore(OTHER_INSTANCE, false));
+    try {
+      return await this.elsewhere.acquire(key, { ...options, wait: 0 });
+    } catch (error) {
+      if (!isLockError(error, 'LOCK_CONTENDED')) throw error;
+      throw new LockUsageError(`contend(${JSON.stringify(key)}) comes too late: ${this.holderOf(key)} holds the lock.`);
+    }
+  }
+
+  /**
+   * Has the holder lose the lock: its `signal` aborts with a `LeaseLostError`, `isHeld()` is false, and the lock is free.
+   * @throws LockUsageError when the application does not hold it
+   */
+  lose(key: string): void {
+    checkKey(key, 'lose()');
+    const lost = this.given().filter(({ call }) => call.key === key);
+    if (lost.length === 0) {
+      throw new LockUsageError(`lose(${JSON.stringify(key)}) finds no holder. Held now: ${this.shown()}.`);
+    }
+    this.store.table.overwrite(key, undefined);
+    for (const { lease } of lost) if (lease instanceof LeaseHandle) lease.grant.lose();
+  }
+
+  /** @internal */
+  newCore(settings: LockCoreSettings, observed = true): ObservedCore {
+    const core = new ObservedCore(this.store, { ...settings, clock: this.clock });
+    if (observed) this.cores.push(core);
+    return core;
+  }
+
+  private given(): ReturnType<ObservedCore['held']> {
+    return this.cores.flatMap((core) => core.held());
+  }
+
+  private holderOf(key: string): string {
+    const holder = this.given().find(({ call }) => call.key === key);
+    return holder === undefined ? 'an earlier contend()' : `"${holder.call.label}" of the application`;
+  }
+
+  private shown(): string {
+    return this.held.map(({ key }) => JSON.stringify(key)).join(', ') || 'nothing';
+  }
+}
+
+const OTHER_INSTANCE: LockCoreSettings = {
+  defaults: LOCK_DEFAULTS,
+  maxWaitersPerKey: 1,
+  maxWaiters: 1,
+  events: new LockEvents(),
+};

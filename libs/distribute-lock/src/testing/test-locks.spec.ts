@@ -1,0 +1,257 @@
+import { type INestApplicationContext, Injectable, Module } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { jest } from '@jest/globals';
+
+import { CurrentLease } from '../decorators/current-lease.decorator.js';
+import { DistributeLock } from '../decorators/distribute-lock.decorator.js';
+import { InjectLockService } from '../decorators/inject-lock-service.decorator.js';
+import { isLockError } from '../errors/is-lock-error.js';
+import type { Lease } from '../lease/lease.js';
+import { LockModule } from '../module/lock.module.js';
+import { LockService } from '../service/lock.service.js';
+import { LOCK_RUNTIME, LockTestingModule, TestLocks } from './index.js';
+
+/** Work that goes on until it is told to end. */
+class Work {
+  lease: Lease | undefined;
+  end: () => void = () => undefined;
+
+  run(lease: Lease | undefined): Promise<string> {
+    this.lease = lease;
+    return new Promise((resolve) => (this.end = () => resolve('shipped')));
+  }
+}
+
+@Injectable()
+class Orders {
+  readonly work = new Work();
+
+  constructor(@InjectLockService('reports') readonly reports: LockService) {}
+
+  @DistributeLock({ key: 'order:#{arg0}', ttl: '30s' })
+  async ship(_id: string, @CurrentLease() lease?: Lease): Promise<string> {
+    return this.work.run(lease);
+  }
+
+  @DistributeLock({ key: 'order:#{arg0}', ttl: '30s', wait: '5s' })
+  async shipLater(_id: string, @CurrentLease() lease?: Lease): Promise<string> {
+    return this.work.run(lease);
+  }
+}
+
+/** Written as an application is, for a Redis that does not exist here. */
+@Module({
+  imports: [LockModule.forRoot({ connection: undefined, connections: { reports: 'redis://127.0.0.1:1' } })],
+  providers: [Orders],
+})
+class AppModule {}
+
+const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => 'granted',
+    (error: unknown) => (isLockError(error) ? error.code : error),
+  );
+
+describe('TestLocks in the place of the real ones', () => {
+  let locks: TestLocks;
+  let app: INestApplicationContext;
+  let orders: Orders;
+
+  beforeEach(async () => {
+    locks = new TestLocks();
+    app = await start(locks);
+    orders = app.get(Orders);
+  });
+
+  afterEach(async () => {
+    orders.work.end();
+    await app.close();
+  });
+
+  const held = async (key: string): Promise<void> => {
+    for (let turn = 0; turn < 10 && !locks.held.some((lock) => lock.key === key); turn += 1) await locks.advance(0);
+  };
+
+  it('shows what is held, until it is given back', async () => {
+    const shipped = orders.ship('42');
+    await held('order:42');
+    expect(locks.held).toEqual([{ key: 'order:42', label: 'order:#{arg0}' }]);
+    expect(await codeOf(orders.ship('42'))).toBe('LOCK_CONTENDED');
+    orders.work.end();
+    expect(await shipped).toBe('shipped');
+    expect(locks.held).toEqual([]);
+  });
+
+  it('has callers find a lock taken, until that is ended', async () => {
+    const elsewhere = await locks.contend('order:42');
+    expect(locks.held).toEqual([]);
+    expect(await codeOf(orders.ship('42'))).toBe('LOCK_CONTENDED');
+    await locks.advance('1h');
+    expect(await codeOf(orders.ship('42'))).toBe('LOCK_CONTENDED');
+    expect(elsewhere.isHeld()).toBe(true);
+
+    const waiting = orders.shipLater('42');
+    await locks.advance('1s');
+    await elsewhere.release();
+    await held('order:42');
+    orders.work.end();
+    expect(await waiting).toBe('shipped');
+  });
+
+  it('lets the lock of an instance that crashed end with its ttl', async () => {
+    await locks.contend('order:42', { ttl: '4s', renew: false });
+    const waiting = orders.shipLater('42');
+    await locks.advance('3.9s');
+    expect(locks.held).toEqual([]);
+    await locks.advance('150ms');
+    expect(locks.held).toEqual([{ key: 'order:42', label: 'order:#{arg0}' }]);
+    orders.work.end();
+    expect(await waiting).toBe('shipped');
+  });
+
+  it('lets waits run out without waiting', async () => {
+    await locks.contend('order:42');
+    const since = performance.now();
+    const waiting = codeOf(orders.shipLater('42'));
+    await locks.advance('5s');
+    expect(await waiting).toBe('LOCK_WAIT_TIMEOUT');
+    expect(performance.now() - since).toBeLessThan(2_000);
+  });
+
+  it('renews what is held, however much time passes', async () => {
+    const shipped = orders.ship('42');
+    await locks.advance('1h');
+    expect(orders.work.lease!.isHeld()).toBe(true);
+    expect(orders.work.lease!.signal.aborted).toBe(false);
+    orders.work.end();
+    expect(await shipped).toBe('shipped');
+  });
+
+  it('has the holder lose the lock, which is free then', async () => {
+    const shipped = orders.ship('42');
+    await held('order:42');
+    const { lease } = orders.work;
+    const told = jest.fn();
+    lease!.signal.addEventListener('abort', told);
+
+    locks.lose('order:42');
+    expect(told).toHaveBeenCalledTimes(1);
+    expect(isLockError(lease!.signal.reason, 'LEASE_LOST')).toBe(true);
+    expect(lease!.isHeld()).toBe(false);
+    expect(locks.held).toEqual([]);
+
+    await using elsewhere = await locks.contend('order:42');
+    expect(elsewhere.fencingToken).toBeGreaterThan(lease!.fencingToken);
+    orders.work.end();
+    expect(await shipped).toBe('shipped');
+    expect(elsewhere.isHeld()).toBe(true);
+  });
+
+  it('gives a lock that was lost to the caller behind', async () => {
+    void orders.ship('42');
+    await held('order:42');
+    const { lease, end } = orders.work;
+    const behind = orders.shipLater('42');
+    await locks.advance(0);
+    expect(orders.work.lease).toBe(lease);
+    locks.lose('order:42');
+    await locks.advance(0);
+    expect(orders.work.lease!.fencingToken).toBeGreaterThan(lease!.fencingToken);
+    end();
+    orders.work.end();
+    expect(await behind).toBe('shipped');
+  });
+
+  it('keeps connections apart', async () => {
+    await orders.reports.acquire('order:42');
+    expect(locks.held).toEqual([]);
+    expect(locks.connection('reports').held).toEqual([{ key: 'order:42', label: 'LockService.acquire' }]);
+    await locks.contend('order:42');
+    locks.connection('reports').lose('order:42');
+    expect(locks.connection('reports').held).toEqual([]);
+  });
+
+  it('says what is wrong when the key is held, or is not', async () => {
+    void orders.ship('42');
+    await held('order:42');
+    await expect(locks.contend('order:42')).rejects.toThrow(
+      'contend("order:42") comes too late: "order:#{arg0}" of the application holds the lock.',
+    );
+    await locks.contend('order:7');
+    await expect(locks.contend('order:7')).rejects.toThrow('an earlier contend()');
+    expect(() => locks.lose('order:7')).toThrow('lose("order:7") finds no holder. Held now: "order:42".');
+    expect(() => locks.lose('')).toThrow('The key given to lose() is empty.');
+    await expect(locks.contend('')).rejects.toThrow('is empty');
+    await expect(locks.advance('soon')).rejects.toThrow('"by"');
+  });
+
+  it('makes two applications instances of one cluster', async () => {
+    const other = await start(locks);
+    const shipped = orders.ship('42');
+    await held('order:42');
+    expect(await codeOf(other.get(Orders).ship('42'))).toBe('LOCK_CONTENDED');
+    orders.work.end();
+    await shipped;
+    await other.close();
+  });
+});
+
+describe('the ways to bring TestLocks in', () => {
+  it('is a module of its own, with options', async () => {
+    const module = await Test.createTestingModule({
+      imports: [LockTestingModule.forRoot({ defaults: { wait: '1s' }, connections: { reports: undefined } })],
+      providers: [Orders],
+    }).compile();
+    await module.init();
+    const locks = module.get(TestLocks);
+    await locks.contend('stock:1');
+    const waiting = codeOf(module.get(LockService).acquire('stock:1'));
+    await locks.advance('1s');
+    expect(await waiting).toBe('LOCK_WAIT_TIMEOUT');
+    await module.close();
+  });
+
+  it('takes the place of a module that imports LockModule', async () => {
+    @Module({ imports: [LockModule.forRoot({ connection: undefined })] })
+    class LocksModule {}
+
+    @Module({ imports: [LocksModule] })
+    class WholeModule {}
+
+    const module = await Test.createTestingModule({ imports: [WholeModule] })
+      .overrideModule(LocksModule)
+      .useModule(LockTestingModule.forRoot())
+      .compile();
+    await module.init();
+    const lease = await module.get(LockService).acquire('stock:1');
+    expect(module.get(TestLocks).held).toEqual([{ key: 'stock:1', label: 'LockService.acquire' }]);
+    await lease.release();
+    await module.close();
+  });
+
+  it('works beside fake timers of the runner', async () => {
+    jest.useFakeTimers();
+    try {
+      const locks = new TestLocks();
+      const app = await start(locks);
+      const lease = await app.get(LockService).acquire('stock:1');
+      jest.advanceTimersByTime(120_000);
+      await locks.advance('1h');
+      expect(lease.isHeld()).toBe(true);
+      const closing = app.close();
+      await lease.release();
+      await closing;
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+});
+
+async function start(locks: TestLocks): Promise<INestApplicationContext> {
+  const module = await Test.createTestingModule({ imports: [AppModule] })
+    .overrideProvider(LOCK_RUNTIME)
+    .useValue(locks)
+    .compile();
+  module.useLogger(false);
+  return module.init();
+}

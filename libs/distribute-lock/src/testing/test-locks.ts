@@ -1,0 +1,63 @@
+import { DEFAULT_CONNECTION } from '../interception/lock-connections.js';
+import type { Lease } from '../lease/lease.js';
+import type { LockRuntime, RuntimeSettings } from '../module/lock-runtime.js';
+import type { Duration, LockOptions } from '../options/lock-options.js';
+import type { LockCore } from '../queue/lock-core.js';
+import { TestClock } from './test-clock.js';
+import { type HeldLock, TestConnection } from './test-connection.js';
+
+/**
+ * The locks of an application under test: in memory, visible, and with a time that can be pushed forward. They exclude by the
+ * protocol of the real ones.
+ *
+ * Given to several applications, it makes them instances of one cluster.
+ *
+ * @example
+ * ```ts
+ * const locks = new TestLocks();
+ * const module = await Test.createTestingModule({ imports: [AppModule] })
+ *   .overrideProvider(LOCK_RUNTIME)
+ *   .useValue(locks)
+ *   .compile();
+ * ```
+ * @public
+ */
+export class TestLocks implements LockRuntime {
+  private readonly clock = new TestClock();
+  private readonly connections = new Map<string, TestConnection>();
+
+  /** {@inheritDoc TestConnection.held} */
+  get held(): readonly HeldLock[] {
+    return this.connection().held;
+  }
+
+  /** {@inheritDoc TestConnection.contend} */
+  contend(key: string, options?: LockOptions): Promise<Lease> {
+    return this.connection().contend(key, options);
+  }
+
+  /** {@inheritDoc TestConnection.lose} */
+  lose(key: string): void {
+    this.connection().lose(key);
+  }
+
+  /**
+   * Lets time pass for locks, without waiting for it: leases are renewed or end, and waits run out, in their order. Timers
+   * of your own code are not touched.
+   */
+  advance(by: Duration): Promise<void> {
+    return this.clock.advance(by);
+  }
+
+  /** The locks of one of the module's `connections`; of its `connection` when no name is given. */
+  connection(name: string = DEFAULT_CONNECTION): TestConnection {
+    let connection = this.connections.get(name);
+    if (connection === undefined) this.connections.set(name, (connection = new TestConnection(this.clock)));
+    return connection;
+  }
+
+  /** @internal */
+  newCore(name: string, _connection: unknown, settings: RuntimeSettings): LockCore {
+    return this.connection(name).newCore(settings);
+  }
+}
