@@ -6,6 +6,7 @@ import { DeadTokens } from '../../libs/distribute-lock/src/queue/dead-tokens.js'
 import { GivingBack } from '../../libs/distribute-lock/src/queue/giving-back.js';
 import { KeyQueues } from '../../libs/distribute-lock/src/queue/key-queues.js';
 import type { KeyQueue } from '../../libs/distribute-lock/src/queue/key-queue.js';
+import type { Registry } from '../../libs/distribute-lock/src/queue/registry.js';
 import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { OwnerTokens } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { LockMessage, ReleaseAnswer } from '../../libs/distribute-lock/src/store/lock-store.js';
@@ -38,8 +39,8 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
       Grant,
       'confirm',
       (original) =>
-        function (this: { watchdog: { clock: Clock } }, _: number, ttlMs: number) {
-          original.call(this, this.watchdog.clock.now(), ttlMs);
+        function (this: { keeper: { clock: Clock } }, _: number, ttlMs: number) {
+          original.call(this, this.keeper.clock.now(), ttlMs);
         },
     );
     return () => [won, confirm].forEach((restore) => restore());
@@ -104,7 +105,7 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
       'message',
       (original) =>
         function (this: QueuesInside, message: LockMessage) {
-          const attempt = this.queues.get(message.key)?.attemptOf(message.ownerToken);
+          const attempt = this.queues.ofToken(message.key, message.ownerToken)?.attemptOf(message.ownerToken);
           if (message.type !== 'granted' || attempt?.inFlight !== true) original.call(this, message);
         },
     ),
@@ -117,7 +118,7 @@ interface Inside {
 
 interface QueuesInside {
   readonly clock: Clock;
-  readonly queues: ReadonlyMap<string, KeyQueue>;
+  readonly queues: Registry;
   readonly asking: Asking;
 }
 
@@ -139,7 +140,7 @@ function startedOnMessage(): Restore {
     'message',
     (original) =>
       function (this: QueuesInside, { type, key, ownerToken }: LockMessage) {
-        const attempt = this.queues.get(key)?.attemptOf(ownerToken);
+        const attempt = this.queues.ofToken(key, ownerToken)?.attemptOf(ownerToken);
         if (attempt === undefined || type !== 'granted') return original.call(this, { type, key, ownerToken });
         const fencingToken = numbers.get(ownerToken) ?? 0;
         const granted = {

@@ -4,6 +4,7 @@ import { MIN_TTL_MS } from '../options/defaults.js';
 import { durationMs } from '../options/duration.js';
 import type { Duration } from '../options/lock-options.js';
 import type { Clock } from '../runtime/clock.js';
+import { type LaneName, laneOf } from '../runtime/owner-token.js';
 import type { Grant } from './grant.js';
 import type { Holder } from './holder.js';
 import type { Lease } from './lease.js';
@@ -37,6 +38,10 @@ export class LeaseHandle implements Lease, Holder {
 
   get key(): string {
     return this.call.key;
+  }
+
+  get lane(): LaneName {
+    return laneOf(this.grant.ownerToken);
   }
 
   get renew(): boolean {

@@ -1,4 +1,5 @@
 import type { Clock } from '../runtime/clock.js';
+import { laneOf } from '../runtime/owner-token.js';
 import type { TimerLanes } from '../runtime/timer-lanes.js';
 import type { LockStore, RenewAnswer } from '../store/lock-store.js';
 import type { Grant, GrantKeeper } from './grant.js';
@@ -54,7 +55,7 @@ export class Watchdog implements GrantKeeper {
     this.batch = [];
     if (grants.length === 0) return;
     const sentAt = this.clock.now();
-    const asked = grants.map(({ key, ownerToken, ttlMs }) => ({ key, ownerToken, ttlMs }));
+    const asked = grants.map(({ key, ownerToken, ttlMs }) => ({ key, ownerToken, kind: laneOf(ownerToken), ttlMs }));
     for (const grant of grants) this.lanes.add(grant, untilEnd(grant, sentAt));
     this.store.renew(asked).then(
       (answers) => grants.forEach((grant, i) => this.answered(grant, sentAt, asked[i].ttlMs, answers[i])),

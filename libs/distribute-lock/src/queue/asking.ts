@@ -6,7 +6,7 @@ import type { KeyQueue } from './key-queue.js';
 import type { Line } from './line.js';
 import { MOST_NUMBERS } from './local-passing.js';
 import { contended, mismatch, unavailable } from './refusals.js';
-import { refuse } from './settling.js';
+import { refuse, refuseImpatient } from './settling.js';
 
 /**
  * Every waiting process asks again after this long, in case a message was lost. It is shorter than the claim window,
@@ -49,9 +49,10 @@ export class Asking {
 
   /** A new attempt of the line, with a token of its own; not sent yet. */
   attempt(line: Line): Attempt {
-    const attempt = new Attempt(line, this.parts.tokens.next(), this.again);
+    const { queue } = line;
+    const attempt = new Attempt(line, this.parts.tokens.next(queue.suffix(line.first)), this.again);
     line.attempt = attempt;
-    if (line.strict) line.queue.addStrict(line, attempt);
+    if (line.single) queue.addSingle(line, attempt);
     return attempt;
   }
 
@@ -78,6 +79,7 @@ export class Asking {
     attempt.answered = true;
     if (attempt.offered) return this.ask(attempt);
     attempt.holderLeftMs = leftMs;
+    refuseImpatient(this.parts, attempt.line, ({ call }) => contended(call, leftMs));
     this.parts.lanes.add(attempt, this.patience(attempt, leftMs, foreign));
   }
 
@@ -94,7 +96,7 @@ export class Asking {
     // The answer came so late that the lease cannot be proven: it is given back, and asked for anew.
     this.bury(attempt, false);
     // Nobody who does not want to wait is made to wait for another answer.
-    while (line.first?.waits === false) refuse(this.parts, line.first, unavailable(line.first.call, tooLate()));
+    refuseImpatient(this.parts, line, ({ call }) => unavailable(call, tooLate()));
     if (line.first !== undefined) this.ask(this.attempt(line));
   }
 
@@ -105,8 +107,8 @@ export class Asking {
     attempt.lastError = error;
     const { line } = attempt;
     const passing = error instanceof LockStoreError && error.passing;
-    while (line.first !== undefined && (!passing || !line.first.waits))
-      refuse(this.parts, line.first, unavailable(line.first.call, error));
+    if (passing) refuseImpatient(this.parts, line, ({ call }) => unavailable(call, error));
+    else while (line.first !== undefined) refuse(this.parts, line.first, unavailable(line.first.call, error));
     if (line.first === undefined) this.abandon(attempt);
     else this.parts.lanes.add(attempt, RETRY_MS[Math.min(attempt.failures++, RETRY_MS.length - 1)]);
     this.listener.changed(line.queue);
@@ -117,13 +119,13 @@ export class Asking {
     if (attempt.over || first === undefined) return;
     attempt.offered = false;
     this.parts.lanes.remove(attempt);
-    const { key } = line.queue;
-    const { ttlMs } = first.call.options;
+    const { kind, permits } = first.call.options;
     const { ownerToken } = attempt;
+    const ttlMs = line.queue.ttlMsOf(line);
     attempt.ttlMs = ttlMs;
     const block = Math.min(line.size, MOST_NUMBERS);
     const sentAt = this.parts.clock.now();
-    this.parts.store.acquire({ key, ownerToken, ttlMs, wait: line.waits, block }).then(
+    this.parts.store.acquire({ key: line.queue.key, ownerToken, kind, ttlMs, wait: line.waits, block, permits }).then(
       (answer) => {
         attempt.inFlight = false;
         if (answer.outcome === 'granted') {
@@ -148,9 +150,7 @@ export class Asking {
     const { line } = attempt;
     if (answer.outcome === 'mismatch') {
       if (line.first !== undefined) refuse(this.parts, line.first, mismatch(line.first.call, answer.permits));
-    } else if (line.first?.waits === false) {
-      refuse(this.parts, line.first, contended(line.first.call, answer.remainingMs));
-    }
+    } else refuseImpatient(this.parts, line, ({ call }) => contended(call, answer.remainingMs));
     if (line.first !== undefined) return this.ask(attempt);
     line.queue.end(attempt);
   }
@@ -159,15 +159,14 @@ export class Asking {
     const { random, mailbox } = this.parts;
     if (foreign || !mailbox.open) return POLL_MS * (0.4 + 0.6 * random());
     // Strict callers of one process stay in step, so that their questions share a command.
-    const jitter = attempt.line.strict ? 1 : 1 - HEARTBEAT_JITTER + 2 * HEARTBEAT_JITTER * random();
+    const jitter = attempt.line.single ? 1 : 1 - HEARTBEAT_JITTER + 2 * HEARTBEAT_JITTER * random();
     const heartbeat = HEARTBEAT_MS * jitter;
     return leftMs < 0 ? heartbeat : Math.min(heartbeat, leftMs + 1);
   }
 
   private bury({ line, ownerToken, ttlMs }: Attempt, troubled: boolean): void {
-    const { key, grant } = line.queue;
     // A second answer for a token that has won meanwhile says nothing new.
-    if (grant?.ownerToken === ownerToken) return;
-    this.parts.dead.bury(key, ownerToken, ttlMs, troubled);
+    if (line.queue.grantOf(ownerToken) !== undefined) return;
+    this.parts.dead.bury(line.queue.key, ownerToken, ttlMs, troubled);
   }
 }

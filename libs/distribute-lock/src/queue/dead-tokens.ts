@@ -1,4 +1,5 @@
 import type { Clock } from '../runtime/clock.js';
+import { laneOf } from '../runtime/owner-token.js';
 import { Timed, type TimerLanes } from '../runtime/timer-lanes.js';
 import type { LockStore } from '../store/lock-store.js';
 
@@ -66,7 +67,8 @@ export class DeadTokens {
   }
 
   private undo(token: DeadToken): void {
-    this.store.release({ key: token.key, ownerToken: token.ownerToken }).then(
+    const { key, ownerToken } = token;
+    this.store.release({ key, ownerToken, kind: laneOf(ownerToken) }).then(
       () => this.undone(token),
       () => this.failed(token),
     );

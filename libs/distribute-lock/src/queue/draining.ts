@@ -3,6 +3,7 @@ import { Timed } from '../runtime/timer-lanes.js';
 import type { CoreParts } from './core-parts.js';
 import type { KeyQueue } from './key-queue.js';
 import { MinHold } from './min-hold.js';
+import type { Registry } from './registry.js';
 
 /** How long releases that are under way at the end may still take. */
 const LAST_WORDS_MS = 500;
@@ -21,12 +22,12 @@ export class Draining {
 
   constructor(
     private readonly parts: CoreParts,
-    private readonly queues: ReadonlyMap<string, KeyQueue>,
+    private readonly queues: Registry,
     private readonly changed: (queue: KeyQueue) => void,
   ) {}
 
   /** Keeps the grant of an ended lease until its `minHold`; `over` gives it back then. */
-  keeps(lease: LeaseHandle, over: () => void): boolean {
+  keeps(queue: KeyQueue, lease: LeaseHandle, over: () => void): boolean {
     const { minHoldMs } = lease.call.options;
     if (minHoldMs === 0) return false;
     const until = lease.startedAt + minHoldMs;
@@ -34,9 +35,10 @@ export class Draining {
     if (restMs <= 0) return false;
     const held = new MinHold(lease, until, () => {
       this.held.delete(held);
+      queue.replace(lease.grant, held, undefined);
       if (!lease.grant.ended) over();
     });
-    lease.grant.holder = held;
+    queue.replace(lease.grant, lease, held);
     this.held.add(held);
     if (this.started) this.leave(held);
     else {
@@ -51,7 +53,7 @@ export class Draining {
     this.started = true;
     for (const held of this.held) this.leave(held);
     await this.quiet(timeoutMs);
-    for (const { grant } of [...this.queues.values()]) grant?.holder?.shutDown();
+    for (const queue of this.queues.all()) for (const { holder } of queue.grants()) holder?.shutDown();
     await this.quiet(LAST_WORDS_MS);
   }
 
@@ -61,7 +63,7 @@ export class Draining {
   }
 
   private isQuiet(): boolean {
-    return this.queues.size === 0 && this.parts.dead.size === 0;
+    return this.queues.empty && this.parts.dead.size === 0;
   }
 
   private quiet(timeoutMs: number): Promise<void> {
@@ -80,14 +82,19 @@ export class Draining {
   /** The process will not be there at the end of `minHold`: the rest is left to the ttl. */
   private leave(held: MinHold): void {
     this.held.delete(held);
+    const { store, clock, lanes, watchdog } = this.parts;
     const { grant } = held.lease;
-    const ttlMs = Math.max(1, Math.ceil(held.renewUntil - this.parts.clock.now()));
-    this.parts.lanes.remove(held);
-    this.parts.watchdog.unwatch(grant);
-    grant.ended = true;
-    const queue = this.queues.get(grant.key);
-    if (queue?.grant === grant) queue.grant = undefined;
+    const { key, ownerToken } = grant;
+    const ttlMs = Math.max(1, Math.ceil(held.renewUntil - clock.now()));
+    lanes.remove(held);
+    const queue = this.queues.ofToken(key, ownerToken);
+    queue?.replace(grant, held, undefined);
+    if (queue?.isHeld(grant) !== true) {
+      watchdog.unwatch(grant);
+      grant.ended = true;
+      queue?.drop(grant);
+    }
     if (queue !== undefined) this.changed(queue);
-    void this.parts.store.renew([{ key: grant.key, ownerToken: grant.ownerToken, ttlMs }]).catch(() => undefined);
+    void store.renew([{ key, ownerToken, kind: queue?.lane, ttlMs }]).catch(() => undefined);
   }
 }

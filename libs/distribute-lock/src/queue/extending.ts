@@ -1,5 +1,6 @@
 import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
 import type { LeaseHandle } from '../lease/lease-handle.js';
+import { laneOf } from '../runtime/owner-token.js';
 import type { CoreParts } from './core-parts.js';
 
 /** Lengthens a held lease on the holder's wish; see `Lease.extend`. */
@@ -10,7 +11,8 @@ export async function extendLease(
 ): Promise<void> {
   const { grant, key, call } = lease;
   const sentAt = clock.now();
-  const [answer] = await store.renew([{ key, ownerToken: grant.ownerToken, ttlMs }]);
+  const { ownerToken } = grant;
+  const [answer] = await store.renew([{ key, ownerToken, kind: laneOf(ownerToken), ttlMs }]);
   if (typeof answer === 'number' && lease.isHeld()) {
     grant.confirm(sentAt, ttlMs);
     watchdog.watch(grant);

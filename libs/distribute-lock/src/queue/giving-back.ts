@@ -6,11 +6,19 @@ import type { Asking } from './asking.js';
 import type { Attempt } from './attempt.js';
 import type { CoreParts } from './core-parts.js';
 import type { KeyQueue } from './key-queue.js';
+import type { Line } from './line.js';
 import { MOST_NUMBERS, mayPass } from './local-passing.js';
 import { start } from './settling.js';
 
 /** A holder's result does not wait longer than this for a release that is not answered; it goes on behind. */
 const PATIENCE_MS = 100;
+
+/** What becomes of a grant that was given on. */
+export interface GivingListener {
+  /** The first caller of the line has got a grant in memory. */
+  passed(line: Line): void;
+  changed(queue: KeyQueue): void;
+}
 
 /** A release under way: what is needed when its answer comes. */
 class Release extends Timed {
@@ -40,13 +48,13 @@ export class GivingBack {
     private readonly parts: CoreParts,
     private readonly asking: Asking,
     private readonly keeper: LeaseKeeper,
-    private readonly changed: (queue: KeyQueue) => void,
+    private readonly listener: GivingListener,
   ) {}
 
   /** The holder has ended; resolves when the lock is another's or free, or when the store is too slow to tell. */
   giveOn(queue: KeyQueue, lease: LeaseHandle): Promise<void> | undefined {
     const { grant } = lease;
-    const next = queue.next;
+    const next = queue.heir(lease);
     if (next === undefined || !mayPass(grant, next.call.options, this.parts.clock.now())) {
       return this.release(queue, grant, lease);
     }
@@ -58,22 +66,25 @@ export class GivingBack {
 
   /** Time may have gone by since it was decided: everything is looked at again. */
   private passOn(queue: KeyQueue, grant: Grant, lease: LeaseHandle): void {
-    const next = queue.next;
+    const next = queue.heir(lease);
     const now = this.parts.clock.now();
     if (next !== undefined && mayPass(grant, next.call.options, now)) {
+      const line = next.line!;
       start(this.parts, this.keeper, next, grant, now);
+      this.listener.passed(line);
     } else void this.release(queue, grant, lease);
   }
 
-  private release(queue: KeyQueue, grant: Grant, lease: LeaseHandle): Promise<void> {
+  /** Gives the grant back to the store, and asks for the next caller of this process in the same command. */
+  release(queue: KeyQueue, grant: Grant, lease: LeaseHandle): Promise<void> {
     const { watchdog, lanes, clock } = this.parts;
     watchdog.unwatch(grant);
     grant.ended = true;
-    queue.grant = undefined;
-    queue.releasing = grant.ownerToken;
+    queue.drop(grant);
+    queue.releaseStarts(grant.ownerToken);
     const first = queue.next;
     const attempt = first === undefined ? undefined : this.asking.attempt(queue.line);
-    const ttlMs = first?.call.options.ttlMs ?? queue.strictTtlMs;
+    const ttlMs = first === undefined ? queue.singleTtlMs : queue.ttlMsOf(queue.line);
     const block = Math.min(queue.waiting, MOST_NUMBERS);
     const sentAt = clock.now();
     return new Promise((resolve) => {
@@ -83,19 +94,23 @@ export class GivingBack {
     });
   }
 
-  private send({ queue, grant, attempt, ttlMs, block }: Release): Promise<ReleaseAnswer> {
+  private send({ queue, grant, lease, attempt, ttlMs, block }: Release): Promise<ReleaseAnswer> {
     const { key } = queue;
     const { ownerToken } = grant;
+    const { kind } = lease.call.options;
     if (attempt !== undefined) {
       attempt.inFlight = true;
       attempt.answered = true; // until now the lock was here
       attempt.ttlMs = ttlMs;
-      return this.parts.store.release({ key, ownerToken, next: { ownerToken: attempt.ownerToken, ttlMs, block } });
+      return this.parts.store.release({
+        key,
+        ownerToken,
+        kind,
+        next: { ownerToken: attempt.ownerToken, ttlMs, block },
+      });
     }
-    if (queue.strict !== undefined && queue.strict.size > 0) {
-      return this.parts.store.release({ key, ownerToken, grantOwn: { ttlMs, block: 1 } });
-    }
-    return this.parts.store.release({ key, ownerToken });
+    if (queue.grantsOwn) return this.parts.store.release({ key, ownerToken, kind, grantOwn: { ttlMs, block: 1 } });
+    return this.parts.store.release({ key, ownerToken, kind });
   }
 
   /** @internal */
@@ -120,8 +135,8 @@ export class GivingBack {
   private settle(release: Release): void {
     const { queue, grant } = release;
     this.parts.lanes.remove(release);
-    if (queue.releasing === grant.ownerToken) queue.releasing = undefined;
-    this.changed(queue);
+    queue.releaseEnds(grant.ownerToken);
+    this.listener.changed(queue);
     release.due();
   }
 

@@ -1,23 +1,56 @@
 import type { Grant } from '../lease/grant.js';
+import type { Holder } from '../lease/holder.js';
+import type { LeaseHandle } from '../lease/lease-handle.js';
+import type { LaneName } from '../runtime/owner-token.js';
 import type { Attempt } from './attempt.js';
 import { Line } from './line.js';
 import type { Waiter } from './waiter.js';
 
 /**
- * What this process knows of one key: who waits here, what is asked in Redis, and the grant it has.
+ * What this process knows of one key in one lane: who waits here, what is asked in Redis, and the grants it has.
  * It exists only while one of them does.
  */
-export class KeyQueue {
-  private sharedLine: Line | undefined = undefined;
-  /** Lines of strict fairness, by owner token; made when the first one comes. */
-  strict: Map<string, Line> | undefined = undefined;
+export abstract class KeyQueue {
+  protected sharedLine: Line | undefined = undefined;
+  /** Lines of one caller each, by owner token; made when the first one comes. */
+  singles: Map<string, Line> | undefined = undefined;
   /** The longest ttl among them: whoever of them is next gets at least what it asked for. */
-  strictTtlMs = 0;
-  grant: Grant | undefined = undefined;
+  singleTtlMs = 0;
   /** Token of the release under way: messages about it are of the past. */
-  releasing: string | undefined = undefined;
+  protected releasing: string | undefined = undefined;
 
   constructor(readonly key: string) {}
+
+  abstract readonly lane: LaneName;
+
+  abstract grants(): readonly Grant[];
+  /** This process has the grant of this token. */
+  abstract grantOf(ownerToken: string): Grant | undefined;
+  /** The grant is over, or belongs to somebody else. */
+  abstract drop(grant: Grant): void;
+  /** Put behind owner tokens to say what kind they are. */
+  abstract suffix(first: Waiter | undefined): string;
+  /** Who gets the grant when `lease` ends, if it may be passed on in memory. */
+  abstract heir(lease: LeaseHandle): Waiter | undefined;
+
+  /** `by` holds the grant in the place of `from`; nobody does when it is undefined. */
+  replace(grant: Grant, _from: Holder, by: Holder | undefined): void {
+    grant.holder = by;
+  }
+
+  isHeld(grant: Grant): boolean {
+    return grant.holder !== undefined;
+  }
+
+  /** A release grants at once whichever of the single callers here heads the queue. */
+  get grantsOwn(): boolean {
+    return false;
+  }
+
+  /** For how long the line asks for the lock. */
+  ttlMsOf(line: Line): number {
+    return line.first!.call.options.ttlMs;
+  }
 
   /** Callers that share one attempt. Made when it is needed: most locks are held without anybody waiting. */
   get line(): Line {
@@ -29,35 +62,42 @@ export class KeyQueue {
     return this.sharedLine?.attempt === undefined ? this.sharedLine?.first : undefined;
   }
 
-  /** This process holds the lock or is trying to get it. */
-  get taken(): boolean {
-    return this.grant !== undefined || this.sharedLine?.attempt !== undefined || (this.strict?.size ?? 0) > 0;
+  /** Somebody here asks in Redis. */
+  get asks(): boolean {
+    return this.sharedLine?.attempt !== undefined || (this.singles?.size ?? 0) > 0;
   }
 
   get idle(): boolean {
-    return !this.taken && this.releasing === undefined && (this.sharedLine?.size ?? 0) === 0;
+    return (
+      !this.asks && this.grants().length === 0 && this.releasing === undefined && (this.sharedLine?.size ?? 0) === 0
+    );
   }
 
   get waiting(): number {
-    return (this.sharedLine?.size ?? 0) + (this.strict?.size ?? 0);
+    return (this.sharedLine?.size ?? 0) + (this.singles?.size ?? 0);
   }
 
-  /** The line of a caller of strict fairness has its attempt. */
-  addStrict(line: Line, attempt: Attempt): void {
-    (this.strict ??= new Map()).set(attempt.ownerToken, line);
-    this.strictTtlMs = Math.max(this.strictTtlMs, line.first?.call.options.ttlMs ?? 0);
+  /** What is known of the lease in front of those who wait; -1 when nothing is. */
+  get holderLeftMs(): number {
+    return this.sharedLine?.attempt?.holderLeftMs ?? -1;
+  }
+
+  /** The line of a single caller has its attempt. */
+  addSingle(line: Line, attempt: Attempt): void {
+    (this.singles ??= new Map()).set(attempt.ownerToken, line);
+    this.singleTtlMs = Math.max(this.singleTtlMs, line.first?.call.options.ttlMs ?? 0);
   }
 
   attemptOf(ownerToken: string): Attempt | undefined {
     const shared = this.sharedLine?.attempt;
-    return shared?.ownerToken === ownerToken ? shared : this.strict?.get(ownerToken)?.attempt;
+    return shared?.ownerToken === ownerToken ? shared : this.singles?.get(ownerToken)?.attempt;
   }
 
   /** The attempt ends, with a grant or without. */
   end(attempt: Attempt): void {
     attempt.over = true;
     attempt.line.attempt = undefined;
-    if (this.strict?.delete(attempt.ownerToken) && this.strict.size === 0) this.strictTtlMs = 0;
+    if (this.singles?.delete(attempt.ownerToken) && this.singles.size === 0) this.singleTtlMs = 0;
   }
 
   /** The holder has come in: nobody may be left behind it. */
@@ -67,6 +107,18 @@ export class KeyQueue {
   }
 
   lines(): Line[] {
-    return [...(this.sharedLine === undefined ? [] : [this.sharedLine]), ...(this.strict?.values() ?? [])];
+    return [...(this.sharedLine === undefined ? [] : [this.sharedLine]), ...(this.singles?.values() ?? [])];
+  }
+
+  releaseStarts(ownerToken: string): void {
+    this.releasing = ownerToken;
+  }
+
+  releaseEnds(ownerToken: string): void {
+    if (this.releasing === ownerToken) this.releasing = undefined;
+  }
+
+  isReleasing(ownerToken: string): boolean {
+    return this.releasing === ownerToken;
   }
 }

@@ -1,31 +1,36 @@
-import { LeaseLostError } from '../errors/lease-lost.error.js';
+import type { LeaseLostError } from '../errors/lease-lost.error.js';
 import { Grant } from '../lease/grant.js';
 import type { LeaseHandle, LeaseKeeper } from '../lease/lease-handle.js';
 import type { LockCall } from '../lease/lock-call.js';
 import type { Clock } from '../runtime/clock.js';
-import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
+import type { LaneName } from '../runtime/owner-token.js';
+import type { LockKind, LockMessage, LockStoreListener } from '../store/lock-store.js';
 import { Asking, type AskingListener, type Granted } from './asking.js';
 import { coreParts, type CoreParts, type CoreSettings } from './core-parts.js';
 import { Draining } from './draining.js';
 import { extendLease } from './extending.js';
-import { GivingBack } from './giving-back.js';
-import { KeyQueue } from './key-queue.js';
-import { Line } from './line.js';
+import { GivingBack, type GivingListener } from './giving-back.js';
+import type { KeyQueue } from './key-queue.js';
+import type { Lane } from './lanes/lane.js';
+import { makeLanes } from './lanes/make-lanes.js';
+import type { Line } from './line.js';
 import { aborted, contended, mute, shuttingDown, unavailable, waitTimedOut } from './refusals.js';
-import { refuse, start } from './settling.js';
+import { Registry } from './registry.js';
+import { refuse } from './settling.js';
 import type { Waiter, WaiterKeeper } from './waiter.js';
 
 /** A store that has said nothing for so long is in trouble; a shorter wait may have been shorter than a round trip. */
 const MUTE_MS = 250;
 
 /** Every key that this process holds or wants, and the ways between callers, attempts and grants. */
-export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, LockStoreListener {
+export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, GivingListener, LockStoreListener {
   readonly clock: Clock;
-  private readonly queues = new Map<string, KeyQueue>();
+  private readonly queues = new Registry();
   private readonly parts: CoreParts;
   private readonly asking: Asking;
   private readonly giving: GivingBack;
   private readonly draining: Draining;
+  private readonly lanes: Readonly<Record<LaneName, Lane>>;
   /** Callers without a lease, all keys together. */
   waiting = 0;
 
@@ -38,36 +43,37 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
       settled: () => (this.waiting -= 1),
     });
     this.asking = new Asking(this.parts, this);
-    this.giving = new GivingBack(this.parts, this.asking, this, (queue) => this.changed(queue));
+    this.giving = new GivingBack(this.parts, this.asking, this, this);
     this.draining = new Draining(this.parts, this.queues, (queue) => this.changed(queue));
+    this.lanes = makeLanes({
+      core: this.parts,
+      asking: this.asking,
+      giving: this.giving,
+      keeper: this,
+      turnAway: (queue, waiter) => refuse(this.parts, waiter, contended(waiter.call, leftMs(queue, this.clock.now()))),
+    });
   }
 
-  waitingFor(key: string): number {
-    return this.queues.get(key)?.waiting ?? 0;
+  waitingFor({ key, options }: LockCall): number {
+    return this.queues.find(laneOfKind(options.kind), key)?.waiting ?? 0;
   }
 
   enter(waiter: Waiter): void {
     this.waiting += 1;
     const { key, options } = waiter.call;
-    let queue = this.queues.get(key);
-    if (queue === undefined) this.queues.set(key, (queue = new KeyQueue(key)));
-    if (!waiter.waits && queue.taken) return refuse(this.parts, waiter, contended(waiter.call, this.leftMs(queue)));
+    const lane = laneOfKind(options.kind);
+    let queue = this.queues.find(lane, key);
+    if (queue === undefined) this.queues.add((queue = this.lanes[lane].newQueue(key)));
     if (waiter.waits) this.parts.lanes.add(waiter, options.waitMs, waiter.since);
-    const line = options.fair === 'strict' ? new Line(queue, true) : queue.line;
-    line.push(waiter);
-    if (line.attempt === undefined && (line.strict || queue.grant === undefined))
-      this.asking.ask(this.asking.attempt(line));
-    // Whoever waits behind a holder of this process must hear when another process comes.
-    else if (line.waits) void this.parts.mailbox.ready();
+    this.lanes[lane].enter(queue, waiter);
   }
 
   left(waiter: Waiter, why: 'aborted' | 'timed out'): void {
     const { call, line, since } = waiter;
     if (line === undefined) return;
-    const { attempt, queue } = line;
     refuse(this.parts, waiter, why === 'aborted' ? aborted(call) : this.timeUp(call, line, this.clock.now() - since));
-    if (line.first === undefined && attempt !== undefined) this.asking.abandon(attempt);
-    this.changed(queue);
+    this.lanes[line.queue.lane].moved(line);
+    this.changed(line.queue);
   }
 
   granted(line: Line, granted: Granted, isContended: boolean, now: number): void {
@@ -75,49 +81,52 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
     const { ownerToken, ttlMs, sentAt, fencingToken, block, waiting } = granted;
     const grant = new Grant(this.parts.watchdog, queue.key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
     grant.contended ||= isContended;
-    const before = queue.grant;
-    queue.grant = grant;
-    // Another token of this process has the lock now, so Redis has lost what the one before it was told.
-    if (before !== undefined) this.parts.watchdog.lose(before, 'taken');
-    start(this.parts, this, line.first!, grant, now);
+    this.lanes[queue.lane].granted(line, grant, now);
     queue.tidy();
   }
 
+  passed(line: Line): void {
+    this.lanes[line.queue.lane].moved(line);
+  }
+
   changed(queue: KeyQueue): void {
-    if (queue.idle && this.queues.get(queue.key) === queue) this.queues.delete(queue.key);
+    if (queue.idle) this.queues.remove(queue);
     this.draining.look();
   }
 
   message({ type, key, ownerToken }: LockMessage): void {
-    const queue = this.queues.get(key);
+    const queue = this.queues.ofToken(key, ownerToken);
     const attempt = queue?.attemptOf(ownerToken);
+    const grant = queue?.grantOf(ownerToken);
     if (attempt !== undefined) {
-      if (type === 'contended') attempt.contended = true;
-      else {
+      if (type === 'granted') {
         attempt.offered = true;
         this.asking.ask(attempt);
-      }
-    } else if (queue?.grant?.ownerToken === ownerToken) {
-      if (type === 'contended') queue.grant.contended = true;
-    } else if (queue?.releasing !== ownerToken) this.parts.dead.bury(key, ownerToken, 0);
+      } else if (type === 'contended') attempt.contended = true;
+    } else if (queue !== undefined && grant !== undefined) {
+      if (type === 'contended') this.lanes[queue.lane].contended(queue, grant);
+      else if (type === 'revoked') this.parts.watchdog.lose(grant, 'taken');
+    } else if (queue?.isReleasing(ownerToken) !== true) this.parts.dead.bury(key, ownerToken, 0);
   }
 
   resubscribed(): void {
-    for (const queue of this.queues.values()) {
+    for (const queue of this.queues.all()) {
       for (const { attempt } of queue.lines()) if (attempt !== undefined) this.asking.ask(attempt);
     }
   }
 
   giveBack(lease: LeaseHandle): Promise<void> {
-    const queue = this.queues.get(lease.key);
-    if (queue === undefined || queue.grant !== lease.grant) return Promise.resolve();
+    const { key, grant } = lease;
+    const queue = this.queues.ofToken(key, grant.ownerToken);
+    if (queue?.grantOf(grant.ownerToken) !== grant) return Promise.resolve();
     if (this.parts.events.observes('released')) {
       const heldMs = this.clock.now() - lease.startedAt;
       this.parts.events.emit({ type: 'released', label: lease.call.label, heldMs });
     }
-    if (this.draining.keeps(lease, () => void this.giving.giveOn(queue, lease))) return Promise.resolve();
-    lease.grant.holder = undefined;
-    return this.giving.giveOn(queue, lease) ?? Promise.resolve();
+    const lane = this.lanes[queue.lane];
+    if (this.draining.keeps(queue, lease, () => void lane.ended(queue, lease))) return Promise.resolve();
+    queue.replace(grant, lease, undefined);
+    return lane.ended(queue, lease) ?? Promise.resolve();
   }
 
   extend(lease: LeaseHandle, ttlMs: number): Promise<void> {
@@ -125,16 +134,12 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
   }
 
   lost(lease: LeaseHandle, error: LeaseLostError): void {
-    this.parts.events.emit({
-      type: 'lost',
-      label: lease.call.label,
-      heldMs: this.clock.now() - lease.startedAt,
-      error,
-    });
+    const heldMs = this.clock.now() - lease.startedAt;
+    this.parts.events.emit({ type: 'lost', label: lease.call.label, heldMs, error });
   }
 
   refuseAll(): void {
-    for (const queue of [...this.queues.values()]) {
+    for (const queue of this.queues.all()) {
       for (const line of queue.lines()) {
         while (line.first !== undefined) refuse(this.parts, line.first, shuttingDown(line.first.call));
         if (line.attempt !== undefined) this.asking.abandon(line.attempt);
@@ -153,12 +158,12 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
   }
 
   private grantLost(grant: Grant): void {
-    const queue = this.queues.get(grant.key);
-    this.parts.dead.bury(grant.key, grant.ownerToken, grant.ttlMs);
-    if (queue?.grant !== grant) return;
-    queue.grant = undefined;
-    // Beside callers of strict fairness the line may be asking already.
-    if (queue.next !== undefined) this.asking.ask(this.asking.attempt(queue.line));
+    const { key, ownerToken } = grant;
+    this.parts.dead.bury(key, ownerToken, grant.ttlMs);
+    const queue = this.queues.ofToken(key, ownerToken);
+    if (queue?.grantOf(ownerToken) !== grant) return;
+    queue.drop(grant);
+    this.lanes[queue.lane].bereft(queue);
     this.changed(queue);
   }
 
@@ -166,13 +171,15 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Loc
   private timeUp(call: LockCall, { attempt, queue }: Line, waitedMs: number): Error {
     const isMute = attempt?.answered === false && waitedMs >= MUTE_MS;
     const trouble = attempt?.lastError ?? (isMute ? mute(call) : undefined);
-    return trouble === undefined ? waitTimedOut(call, waitedMs, this.leftMs(queue)) : unavailable(call, trouble);
+    if (trouble !== undefined) return unavailable(call, trouble);
+    return waitTimedOut(call, waitedMs, leftMs(queue, this.clock.now()));
   }
+}
 
-  private leftMs(queue: KeyQueue): number {
-    const { grant } = queue;
-    return grant === undefined
-      ? (queue.line.attempt?.holderLeftMs ?? -1)
-      : Math.max(0, grant.validUntil - this.clock.now());
-  }
+const laneOfKind = (kind: LockKind): LaneName => (kind === 'write' ? 'exclusive' : kind);
+
+/** When it may be worth asking again; -1 when nothing is known. */
+function leftMs(queue: KeyQueue, now: number): number {
+  const ends = queue.grants().map(({ validUntil }) => Math.max(0, validUntil - now));
+  return ends.length === 0 ? queue.holderLeftMs : Math.min(...ends);
 }

@@ -3,24 +3,26 @@ import type { KeyQueue } from './key-queue.js';
 import type { Waiter } from './waiter.js';
 
 /**
- * Callers of this process that share one attempt in Redis, first come first served. In strict fairness every caller
- * has a line of its own.
+ * Callers of this process that share one attempt in Redis, first come first served. A single line is that of one caller,
+ * with an attempt of its own (strict fairness).
  */
 export class Line {
   first: Waiter | undefined = undefined;
   last: Waiter | undefined = undefined;
   size = 0;
+  /** How many of them would wait. */
+  patient = 0;
   /** At most one attempt at a time is known to Redis; it is inherited when the first caller leaves. */
   attempt: Attempt | undefined = undefined;
 
   constructor(
     readonly queue: KeyQueue,
-    readonly strict: boolean,
+    readonly single: boolean,
   ) {}
 
-  /** Whether anybody here would wait; a caller that would not stands alone. */
+  /** Whether anybody here would wait. */
   get waits(): boolean {
-    return this.size > 1 || this.first?.waits === true;
+    return this.patient > 0;
   }
 
   push(waiter: Waiter): void {
@@ -30,6 +32,7 @@ export class Line {
     else this.last.behind = waiter;
     this.last = waiter;
     this.size += 1;
+    if (waiter.waits) this.patient += 1;
   }
 
   /** @returns whether the waiter stood here */
@@ -41,6 +44,7 @@ export class Line {
     else waiter.behind.before = waiter.before;
     waiter.line = waiter.before = waiter.behind = undefined;
     this.size -= 1;
+    if (waiter.waits) this.patient -= 1;
     return true;
   }
 }

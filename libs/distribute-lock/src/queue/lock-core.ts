@@ -9,7 +9,7 @@ import { processClock, type Clock } from '../runtime/clock.js';
 import { newProcessId } from '../runtime/owner-token.js';
 import type { LockKind, LockStore } from '../store/lock-store.js';
 import { KeyQueues } from './key-queues.js';
-import { aborted, nested, notOffered, shuttingDown, tooManyWaiters } from './refusals.js';
+import { aborted, nested, notOffered, shuttingDown, tooManyWaiters, upgrade } from './refusals.js';
 import { Waiter } from './waiter.js';
 
 const EXCLUSIVE_ONLY: ReadonlySet<LockKind> = new Set(['exclusive']);
@@ -93,8 +93,14 @@ export class LockCore {
     return held && handleOf(held);
   }
 
+  /** Readers may always enter again: behind a closed gate they would wait for themselves. */
   private enterAgain(call: LockCall, outer: LeaseHandle): Promise<Lease> {
-    return call.options.reentrant
+    const { kind, reentrant } = call.options;
+    if (outer.lane === 'read' && (kind === 'write' || kind === 'exclusive')) {
+      return Promise.reject(upgrade(call, outer.call.label));
+    }
+    const fits = kind === 'read' ? outer.lane !== 'semaphore' : kind !== 'semaphore' && outer.lane === 'exclusive';
+    return fits && (reentrant || outer.lane === 'read')
       ? Promise.resolve(new NestedLease(outer))
       : Promise.reject(nested(call, outer.call.label));
   }
@@ -106,8 +112,7 @@ export class LockCore {
     if (!kinds.has(call.options.kind)) return notOffered(call, kinds);
     const { maxWaitersPerKey, maxWaiters } = this.settings;
     if (this.queues.waiting >= maxWaiters) return tooManyWaiters(call, maxWaiters, 'in this process');
-    if (this.queues.waitingFor(call.key) >= maxWaitersPerKey)
-      return tooManyWaiters(call, maxWaitersPerKey, 'for one key');
+    if (this.queues.waitingFor(call) >= maxWaitersPerKey) return tooManyWaiters(call, maxWaitersPerKey, 'for one key');
     return undefined;
   }
 }

@@ -44,6 +44,14 @@ export function nested({ label, key }: LockCall, outer: string): LockUsageError 
   );
 }
 
+export function upgrade({ label, key }: LockCall, outer: string): LockUsageError {
+  return new LockUsageError(
+    `The lock "${label}" is held for reading by the call that asks to write (as "${outer}"), so it would wait for itself. ` +
+      'Give the read lock back first, or take the write lock from the start and downgrade() it.',
+    { key },
+  );
+}
+
 /** The key is in use as something else. `found`: the permits of the semaphore that it is, if it is one. */
 export function mismatch({ label, key, options }: LockCall, found: number | undefined): LockUsageError {
   const wanted = options.kind === 'semaphore' ? `a semaphore of ${options.permits} permits` : `kind "${options.kind}"`;

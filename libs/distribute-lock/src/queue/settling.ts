@@ -2,6 +2,7 @@ import { isLockError } from '../errors/is-lock-error.js';
 import { LeaseHandle, type LeaseKeeper } from '../lease/lease-handle.js';
 import type { Grant } from '../lease/grant.js';
 import type { CoreParts } from './core-parts.js';
+import type { Line } from './line.js';
 import type { Waiter } from './waiter.js';
 
 /** The waiter stands nowhere any more, and nothing calls it. */
@@ -22,13 +23,28 @@ export function refuse(parts: CoreParts, waiter: Waiter, error: Error): void {
   waiter.reject(error);
 }
 
+/** Ends the wait of those in the line who would not wait. */
+export function refuseImpatient(parts: CoreParts, line: Line, why: (waiter: Waiter) => Error): void {
+  let waiter = line.patient < line.size ? line.first : undefined;
+  while (waiter !== undefined) {
+    const { behind } = waiter;
+    if (!waiter.waits) refuse(parts, waiter, why(waiter));
+    waiter = behind;
+  }
+}
+
 /** Ends the wait with a lease on the grant. */
 export function start(parts: CoreParts, keeper: LeaseKeeper, waiter: Waiter, grant: Grant, now: number): void {
-  dismiss(parts, waiter);
   const lease = new LeaseHandle(keeper, grant, waiter.call, grant.nextFencingToken(), Math.ceil(now));
   grant.holder = lease;
   grant.passes += 1;
   parts.watchdog.watch(grant, now);
+  hand(parts, waiter, lease);
+}
+
+/** Ends the wait with this lease. */
+export function hand(parts: CoreParts, waiter: Waiter, lease: LeaseHandle): void {
+  dismiss(parts, waiter);
   if (parts.events.observes('acquired')) {
     parts.events.emit({ type: 'acquired', label: waiter.call.label, waitedMs: lease.startedAt - waiter.since });
   }

@@ -21,3 +21,15 @@ export class OwnerTokens {
     return `${this.processId}:${this.sequence.toString(36)}${suffix}`;
   }
 }
+
+/** Exclusive and write locks of a key go one way in the process, readers another, permits a third. */
+export type LaneName = 'exclusive' | 'read' | 'semaphore';
+
+const PROCESS_ID_LENGTH = 22;
+
+/** What kind of attempt the token belongs to. */
+export function laneOf(ownerToken: string): LaneName {
+  const suffix = ownerToken.indexOf(':', PROCESS_ID_LENGTH + 1);
+  if (suffix < 0) return 'exclusive';
+  return ownerToken.charAt(suffix + 1) === 'r' ? 'read' : 'semaphore';
+}

@@ -1,0 +1,52 @@
+import type { Grant } from '../../lease/grant.js';
+import type { LeaseHandle } from '../../lease/lease-handle.js';
+import { Line } from '../line.js';
+import { start } from '../settling.js';
+import type { Waiter } from '../waiter.js';
+import { ExclusiveQueue } from './exclusive-queue.js';
+import { askAnew, type Lane, type LaneParts } from './lane.js';
+
+/** The exclusive lock, which is also the write lock. */
+export class ExclusiveLane implements Lane {
+  constructor(private readonly parts: LaneParts) {}
+
+  newQueue(key: string): ExclusiveQueue {
+    return new ExclusiveQueue(key);
+  }
+
+  enter(queue: ExclusiveQueue, waiter: Waiter): void {
+    const { core, asking } = this.parts;
+    if (!waiter.waits && queue.taken) return this.parts.turnAway(queue, waiter);
+    const line = waiter.call.options.fair === 'strict' ? new Line(queue, true) : queue.line;
+    line.push(waiter);
+    if (line.attempt === undefined && (line.single || queue.grant === undefined)) asking.ask(asking.attempt(line));
+    // Whoever waits behind a holder of this process must hear when another process comes.
+    else if (line.waits) void core.mailbox.ready();
+  }
+
+  granted(line: Line, grant: Grant, now: number): void {
+    const queue = line.queue as ExclusiveQueue;
+    const { core, keeper } = this.parts;
+    const before = queue.grant;
+    queue.grant = grant;
+    // Another token of this process has the lock now, so Redis has lost what the one before it was told.
+    if (before !== undefined) core.watchdog.lose(before, 'taken');
+    start(core, keeper, line.first!, grant, now);
+  }
+
+  ended(queue: ExclusiveQueue, lease: LeaseHandle): Promise<void> | undefined {
+    return this.parts.giving.giveOn(queue, lease);
+  }
+
+  moved(line: Line): void {
+    if (line.first === undefined && line.attempt !== undefined) this.parts.asking.abandon(line.attempt);
+  }
+
+  contended(_: ExclusiveQueue, grant: Grant): void {
+    grant.contended = true;
+  }
+
+  bereft(queue: ExclusiveQueue): void {
+    askAnew(this.parts, queue);
+  }
+}

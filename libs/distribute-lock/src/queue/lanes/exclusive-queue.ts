@@ -1,0 +1,41 @@
+import type { Grant } from '../../lease/grant.js';
+import { KeyQueue } from '../key-queue.js';
+import type { Waiter } from '../waiter.js';
+
+/** One holder at a time. */
+export class ExclusiveQueue extends KeyQueue {
+  grant: Grant | undefined = undefined;
+
+  get lane(): 'exclusive' {
+    return 'exclusive';
+  }
+
+  /** This process holds the lock or is trying to get it. */
+  get taken(): boolean {
+    return this.grant !== undefined || this.asks;
+  }
+
+  override get grantsOwn(): boolean {
+    return this.singles !== undefined && this.singles.size > 0;
+  }
+
+  grants(): readonly Grant[] {
+    return this.grant === undefined ? [] : [this.grant];
+  }
+
+  grantOf(ownerToken: string): Grant | undefined {
+    return this.grant?.ownerToken === ownerToken ? this.grant : undefined;
+  }
+
+  drop(grant: Grant): void {
+    if (this.grant === grant) this.grant = undefined;
+  }
+
+  suffix(): string {
+    return '';
+  }
+
+  heir(): Waiter | undefined {
+    return this.next;
+  }
+}

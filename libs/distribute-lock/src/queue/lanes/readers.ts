@@ -1,0 +1,40 @@
+import type { Holder } from '../../lease/holder.js';
+
+/**
+ * The readers of one process, who share one lease. It is renewed while one of them wants that, so that a reader with
+ * `renew: false` or past its `maxHold` lives on beside others, until a writer waits and they have ended.
+ */
+export class Readers implements Holder {
+  private readonly all = new Set<Holder>();
+
+  get size(): number {
+    return this.all.size;
+  }
+
+  get renew(): boolean {
+    for (const { renew } of this.all) if (renew) return true;
+    return false;
+  }
+
+  get renewUntil(): number {
+    let until = -Infinity;
+    for (const { renew, renewUntil } of this.all) if (renew && renewUntil > until) until = renewUntil;
+    return until;
+  }
+
+  add(reader: Holder): void {
+    this.all.add(reader);
+  }
+
+  remove(reader: Holder): void {
+    this.all.delete(reader);
+  }
+
+  lose(reason: 'expired' | 'taken'): void {
+    for (const reader of this.all) reader.lose(reason);
+  }
+
+  shutDown(): void {
+    for (const reader of [...this.all]) reader.shutDown();
+  }
+}

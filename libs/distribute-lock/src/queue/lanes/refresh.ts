@@ -1,0 +1,73 @@
+import type { Grant } from '../../lease/grant.js';
+import { Timed } from '../../runtime/timer-lanes.js';
+import type { RenewAnswer } from '../../store/lock-store.js';
+import { HEARTBEAT_MS } from '../asking.js';
+import { unavailable } from '../refusals.js';
+import { refuseImpatient } from '../settling.js';
+import type { LaneParts } from './lane.js';
+import type { ReadQueue } from './read-queue.js';
+
+/** Who lets readers in. */
+export interface Gatekeeper {
+  admit(queue: ReadQueue, grant: Grant, sentAt: number): void;
+  turnAway(queue: ReadQueue): void;
+}
+
+/**
+ * Renews the lease of a process's readers for those who wait at its gate: because what is left of it is too short for them,
+ * or, every heartbeat, to learn whether the writer in front of them has gone.
+ */
+export class Refresh extends Timed {
+  private inFlight = false;
+
+  constructor(
+    private readonly parts: LaneParts,
+    private readonly gatekeeper: Gatekeeper,
+    private readonly queue: ReadQueue,
+  ) {
+    super();
+  }
+
+  within(ms: number): void {
+    const { lanes } = this.parts.core;
+    if (this.inFlight) return;
+    if (ms === 0) {
+      lanes.remove(this);
+      this.due();
+    } else if (this.lane === undefined) lanes.add(this, ms);
+  }
+
+  due(): void {
+    const { grant, line, warnings } = this.queue;
+    if (grant === undefined || line.first === undefined) return this.queue.tidy();
+    const { clock, store } = this.parts.core;
+    const { key, ownerToken } = grant;
+    const ttlMs = Math.max(grant.ttlMs, this.queue.ttlMsOf(line));
+    const sentAt = clock.now();
+    this.inFlight = true;
+    store.renew([{ key, ownerToken, kind: 'read', ttlMs }]).then(
+      ([answer]) => this.answered(grant, answer, sentAt, ttlMs, warnings),
+      (error: Error) => this.answered(grant, error, sentAt, ttlMs, warnings),
+    );
+  }
+
+  private answered(grant: Grant, answer: RenewAnswer, sentAt: number, ttlMs: number, warnings: number): void {
+    const { queue } = this;
+    const { core } = this.parts;
+    this.inFlight = false;
+    if (grant.ended || queue.grant !== grant) return;
+    if (core.clock.now() >= grant.validUntil) return core.watchdog.lose(grant, 'expired');
+    if (answer === 'lost') return core.watchdog.lose(grant, 'taken');
+    if (answer instanceof Error) {
+      refuseImpatient(core, queue.line, ({ call }) => unavailable(call, answer));
+      return this.within(HEARTBEAT_MS);
+    }
+    grant.confirm(sentAt, ttlMs);
+    core.watchdog.watch(grant);
+    // A warning that came after the question is newer than its answer.
+    grant.contended = answer > 0 || queue.warnings > warnings;
+    if (!grant.contended) return this.gatekeeper.admit(queue, grant, sentAt);
+    this.gatekeeper.turnAway(queue);
+    this.within(HEARTBEAT_MS);
+  }
+}

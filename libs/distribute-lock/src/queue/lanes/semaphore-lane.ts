@@ -1,0 +1,62 @@
+import type { Grant } from '../../lease/grant.js';
+import type { LeaseHandle } from '../../lease/lease-handle.js';
+import { Line } from '../line.js';
+import { start } from '../settling.js';
+import type { Waiter } from '../waiter.js';
+import { askAnew, type Lane, type LaneParts } from './lane.js';
+import { SemaphoreQueue } from './semaphore-queue.js';
+
+/**
+ * The semaphore: one attempt of the process at a time, and as many grants as it got. A process keeps no permit that none of
+ * its holders uses: who asks for many collects them in the queue of Redis.
+ */
+export class SemaphoreLane implements Lane {
+  constructor(private readonly parts: LaneParts) {}
+
+  newQueue(key: string): SemaphoreQueue {
+    return new SemaphoreQueue(key);
+  }
+
+  enter(queue: SemaphoreQueue, waiter: Waiter): void {
+    if (!waiter.waits) return this.enterInPassing(queue, waiter);
+    queue.line.push(waiter);
+    askAnew(this.parts, queue);
+  }
+
+  /** That this process has permits says nothing about others; that somebody waits here does. */
+  private enterInPassing(queue: SemaphoreQueue, waiter: Waiter): void {
+    const { asking } = this.parts;
+    const { size, attempt } = queue.line;
+    if (size > 1 || attempt?.answered === true) return this.parts.turnAway(queue, waiter);
+    const line = new Line(queue, true);
+    line.push(waiter);
+    asking.ask(asking.attempt(line));
+  }
+
+  granted(line: Line, grant: Grant, now: number): void {
+    const queue = line.queue as SemaphoreQueue;
+    queue.add(grant);
+    start(this.parts.core, this.parts.keeper, line.first!, grant, now);
+    askAnew(this.parts, queue);
+  }
+
+  ended(queue: SemaphoreQueue, lease: LeaseHandle): Promise<void> | undefined {
+    return this.parts.giving.giveOn(queue, lease);
+  }
+
+  /** An attempt is inherited only by a caller that wants as many permits. */
+  moved(line: Line): void {
+    const queue = line.queue as SemaphoreQueue;
+    const { asking } = this.parts;
+    if (line.attempt !== undefined && (line.first === undefined || !queue.fits(line))) asking.abandon(line.attempt);
+    if (!line.single) askAnew(this.parts, queue);
+  }
+
+  contended(queue: SemaphoreQueue): void {
+    for (const grant of queue.grants()) grant.contended = true;
+  }
+
+  bereft(queue: SemaphoreQueue): void {
+    askAnew(this.parts, queue);
+  }
+}

@@ -1,0 +1,41 @@
+import type { LaneName } from '../runtime/owner-token.js';
+import { laneOf } from '../runtime/owner-token.js';
+import type { KeyQueue } from './key-queue.js';
+
+/** The queues of this process, by lane and key. */
+export class Registry {
+  private readonly lanes: Readonly<Record<LaneName, Map<string, KeyQueue>>> = {
+    exclusive: new Map(),
+    read: new Map(),
+    semaphore: new Map(),
+  };
+
+  get empty(): boolean {
+    const { exclusive, read, semaphore } = this.lanes;
+    return exclusive.size + read.size + semaphore.size === 0;
+  }
+
+  find(lane: LaneName, key: string): KeyQueue | undefined {
+    return this.lanes[lane].get(key);
+  }
+
+  /** Where the token belongs. */
+  ofToken(key: string, ownerToken: string): KeyQueue | undefined {
+    return this.lanes[laneOf(ownerToken)].get(key);
+  }
+
+  add(queue: KeyQueue): void {
+    this.lanes[queue.lane].set(queue.key, queue);
+  }
+
+  /** @returns whether it stood here */
+  remove(queue: KeyQueue): boolean {
+    const lane = this.lanes[queue.lane];
+    return lane.get(queue.key) === queue && lane.delete(queue.key);
+  }
+
+  all(): KeyQueue[] {
+    const { exclusive, read, semaphore } = this.lanes;
+    return [...exclusive.values(), ...read.values(), ...semaphore.values()];
+  }
+}
