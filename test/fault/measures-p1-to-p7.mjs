@@ -96,7 +96,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P5',
     what: 'a store that has said nothing is unavailable, not contended',
-    file: 'queue/key-queues.ts',
+    file: 'queue/time-up.ts',
     measure: 'waitedMs >= MUTE_MS',
     without: 'waitedMs < 0',
     test: ['acquire-settles', 'never says a word'],

@@ -9,6 +9,7 @@ import type { Grant } from './grant.js';
 import type { Holder } from './holder.js';
 import type { Lease } from './lease.js';
 import type { LockCall } from './lock-call.js';
+import { notDowngraded } from './not-downgraded.js';
 
 /** What a lease needs from whoever gave it. */
 export interface LeaseKeeper {
@@ -16,6 +17,8 @@ export interface LeaseKeeper {
   /** Takes the lease back; never rejects. */
   giveBack(lease: LeaseHandle): Promise<void>;
   extend(lease: LeaseHandle, ttlMs: number): Promise<void>;
+  /** Puts the lease on the grant of a reader. */
+  downgrade(lease: LeaseHandle): Promise<void>;
   /** The holder has been told of the loss. */
   lost(lease: LeaseHandle, error: LeaseLostError): void;
 }
@@ -23,13 +26,14 @@ export interface LeaseKeeper {
 /** The lease of one holder on a grant; see {@link Lease} for what it promises. */
 export class LeaseHandle implements Lease, Holder {
   private released: Promise<void> | undefined;
+  private downgrading: Promise<void> | undefined;
   private endReason: Error | undefined;
   // Made when somebody asks for it: most holders never do, and a controller costs more than the lease.
   private controller: AbortController | undefined;
 
   constructor(
     private readonly keeper: LeaseKeeper,
-    readonly grant: Grant,
+    public grant: Grant,
     readonly call: LockCall,
     readonly fencingToken: number,
     /** On the monotonic clock, in whole milliseconds. */
@@ -45,7 +49,7 @@ export class LeaseHandle implements Lease, Holder {
   }
 
   get renew(): boolean {
-    return this.call.options.renew;
+    return this.call.options.renew && this.downgrading === undefined;
   }
 
   get renewUntil(): number {
@@ -80,13 +84,30 @@ export class LeaseHandle implements Lease, Holder {
 
   async extend(ttl: Duration = this.grant.ttlMs): Promise<void> {
     const ttlMs = durationMs('ttl', ttl, MIN_TTL_MS);
+    await this.downgrading;
     if (!this.isHeld()) throw this.lostError('it was released or lost before extend() was called');
     await this.keeper.extend(this, ttlMs);
   }
 
+  async downgrade(): Promise<void> {
+    if (this.lane === 'semaphore') throw notDowngraded(this.call, 'a semaphore has no readers');
+    if (!this.isHeld()) throw this.lostError('it was released or lost before downgrade() was called');
+    if (this.lane === 'read') return;
+    this.downgrading ??= this.keeper.downgrade(this).finally(() => (this.downgrading = undefined));
+    await this.downgrading;
+  }
+
   release(): Promise<void> {
-    this.released ??= this.endReason === undefined ? this.keeper.giveBack(this) : Promise.resolve();
+    this.released ??= this.endReason === undefined ? this.giveBack() : Promise.resolve();
     return this.released;
+  }
+
+  /** Under which token it is held is not known before a downgrade has ended. */
+  private giveBack(): Promise<void> {
+    const { downgrading } = this;
+    if (downgrading === undefined) return this.keeper.giveBack(this);
+    const giveBack = (): Promise<void> => this.keeper.giveBack(this);
+    return downgrading.then(giveBack, giveBack);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -114,7 +135,7 @@ export class LeaseHandle implements Lease, Holder {
     if (this.call.scoped || this.ended) return;
     const reason = `The lease of "${this.call.label}" is taken back: the application is shutting down.`;
     this.end(new LockShutdownError(reason, { key: this.key }));
-    this.released = this.keeper.giveBack(this);
+    this.released = this.giveBack();
   }
 
   /** @internal */

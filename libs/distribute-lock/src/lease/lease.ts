@@ -24,6 +24,14 @@ export interface Lease extends AsyncDisposable {
    * @throws LockUnavailableError when Redis did not confirm it; the lease is as it was
    */
   extend(ttl?: Duration): Promise<void>;
+  /**
+   * Turns a write lock (or an exclusive one) into a read lock, without a moment in which somebody else may write: from the
+   * call on, write no more. The number stays; readers that wait come in too. Harmless on a read lock.
+   * @throws LeaseLostError when the lease is no longer held, or was lost meanwhile
+   * @throws LockUnavailableError when Redis refused it; the lease is as it was
+   * @throws LockUsageError on a semaphore, and where read locks are not offered
+   */
+  downgrade(): Promise<void>;
   /** Gives the lock back. Harmless when it was given back or lost before; never rejects. */
   release(): Promise<void>;
 }

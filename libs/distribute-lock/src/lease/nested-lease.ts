@@ -1,6 +1,7 @@
 import type { Duration } from '../options/lock-options.js';
 import type { LeaseHandle } from './lease-handle.js';
 import type { Lease } from './lease.js';
+import { notDowngraded } from './not-downgraded.js';
 
 /** A lock that the call chain which holds it has entered again: it lives inside the lease of the outer call. */
 export class NestedLease implements Lease {
@@ -31,6 +32,11 @@ export class NestedLease implements Lease {
   async extend(ttl?: Duration): Promise<void> {
     if (this.left) throw this.outer.lostError('the inner call released it before extend() was called');
     await this.outer.extend(ttl);
+  }
+
+  /** What the outer call may still write to is not the inner one's to say. */
+  async downgrade(): Promise<void> {
+    throw notDowngraded(this.outer.call, 'the call around it holds the lock; downgrade the lease of that one');
   }
 
   /** The outer call still holds the lock. */

@@ -67,7 +67,8 @@ export class Watchdog implements GrantKeeper {
     if (grant.ended) return;
     const now = this.clock.now();
     if (now >= grant.validUntil) return this.lose(grant, 'expired');
-    if (answer === 'lost') return this.lose(grant, 'taken');
+    // A holder that wants no renewal any more is on its way to another lock, under another token.
+    if (answer === 'lost') return grant.holder?.renew === false ? undefined : this.lose(grant, 'taken');
     if (answer instanceof Error) return this.retry(grant, now);
     if (answer > 0) grant.contended = true;
     grant.confirm(sentAt, ttlMs);

@@ -17,7 +17,7 @@ export const HEARTBEAT_JITTER = 0.1;
 /** A foreign holder cannot tell us when it releases. */
 const POLL_MS = 250;
 /** After a failure that may pass. */
-const RETRY_MS = [50, 100, 200];
+export const RETRY_MS = [50, 100, 200];
 
 /** What a command that was sent at `sentAt` brought. */
 export interface Granted {

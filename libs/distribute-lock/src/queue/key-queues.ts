@@ -7,20 +7,21 @@ import type { LaneName } from '../runtime/owner-token.js';
 import type { LockKind, LockMessage, LockStoreListener } from '../store/lock-store.js';
 import { Asking, type AskingListener, type Granted } from './asking.js';
 import { coreParts, type CoreParts, type CoreSettings } from './core-parts.js';
+import { Downgrade } from './downgrading.js';
 import { Draining } from './draining.js';
 import { extendLease } from './extending.js';
 import { GivingBack, type GivingListener } from './giving-back.js';
 import type { KeyQueue } from './key-queue.js';
-import type { Lane } from './lanes/lane.js';
-import { makeLanes } from './lanes/make-lanes.js';
+import type { ExclusiveQueue } from './lanes/exclusive-queue.js';
+import type { Lane, LaneParts } from './lanes/lane.js';
+import { type Lanes, makeLanes } from './lanes/make-lanes.js';
+import type { ReadQueue } from './lanes/read-queue.js';
 import type { Line } from './line.js';
-import { aborted, contended, mute, shuttingDown, unavailable, waitTimedOut } from './refusals.js';
+import { aborted, contended, noReaders, shuttingDown } from './refusals.js';
 import { Registry } from './registry.js';
 import { refuse } from './settling.js';
+import { leftMs, timeUp } from './time-up.js';
 import type { Waiter, WaiterKeeper } from './waiter.js';
-
-/** A store that has said nothing for so long is in trouble; a shorter wait may have been shorter than a round trip. */
-const MUTE_MS = 250;
 
 /** Every key that this process holds or wants, and the ways between callers, attempts and grants. */
 export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, GivingListener, LockStoreListener {
@@ -30,7 +31,8 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   private readonly asking: Asking;
   private readonly giving: GivingBack;
   private readonly draining: Draining;
-  private readonly lanes: Readonly<Record<LaneName, Lane>>;
+  private readonly laneParts: LaneParts;
+  private readonly lanes: Lanes;
   /** Callers without a lease, all keys together. */
   waiting = 0;
 
@@ -45,13 +47,14 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     this.asking = new Asking(this.parts, this);
     this.giving = new GivingBack(this.parts, this.asking, this, this);
     this.draining = new Draining(this.parts, this.queues, (queue) => this.changed(queue));
-    this.lanes = makeLanes({
+    this.laneParts = {
       core: this.parts,
       asking: this.asking,
       giving: this.giving,
       keeper: this,
       turnAway: (queue, waiter) => refuse(this.parts, waiter, contended(waiter.call, leftMs(queue, this.clock.now()))),
-    });
+    };
+    this.lanes = makeLanes(this.laneParts);
   }
 
   waitingFor({ key, options }: LockCall): number {
@@ -62,17 +65,16 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     this.waiting += 1;
     const { key, options } = waiter.call;
     const lane = laneOfKind(options.kind);
-    let queue = this.queues.find(lane, key);
-    if (queue === undefined) this.queues.add((queue = this.lanes[lane].newQueue(key)));
+    const queue = this.queueOf(lane, key);
     if (waiter.waits) this.parts.lanes.add(waiter, options.waitMs, waiter.since);
-    this.lanes[lane].enter(queue, waiter);
+    this.laneOf(queue).enter(queue, waiter);
   }
 
   left(waiter: Waiter, why: 'aborted' | 'timed out'): void {
     const { call, line, since } = waiter;
     if (line === undefined) return;
-    refuse(this.parts, waiter, why === 'aborted' ? aborted(call) : this.timeUp(call, line, this.clock.now() - since));
-    this.lanes[line.queue.lane].moved(line);
+    refuse(this.parts, waiter, why === 'aborted' ? aborted(call) : timeUp(call, line, since, this.clock.now()));
+    this.laneOf(line.queue).moved(line);
     this.changed(line.queue);
   }
 
@@ -81,12 +83,12 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     const { ownerToken, ttlMs, sentAt, fencingToken, block, waiting } = granted;
     const grant = new Grant(this.parts.watchdog, queue.key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
     grant.contended ||= isContended;
-    this.lanes[queue.lane].granted(line, grant, now);
+    this.laneOf(queue).granted(line, grant, now);
     queue.tidy();
   }
 
   passed(line: Line): void {
-    this.lanes[line.queue.lane].moved(line);
+    this.laneOf(line.queue).moved(line);
   }
 
   changed(queue: KeyQueue): void {
@@ -104,7 +106,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
         this.asking.ask(attempt);
       } else if (type === 'contended') attempt.contended = true;
     } else if (queue !== undefined && grant !== undefined) {
-      if (type === 'contended') this.lanes[queue.lane].contended(queue, grant);
+      if (type === 'contended') this.laneOf(queue).contended(queue, grant);
       else if (type === 'revoked') this.parts.watchdog.lose(grant, 'taken');
     } else if (queue?.isReleasing(ownerToken) !== true) this.parts.dead.bury(key, ownerToken, 0);
   }
@@ -123,7 +125,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
       const heldMs = this.clock.now() - lease.startedAt;
       this.parts.events.emit({ type: 'released', label: lease.call.label, heldMs });
     }
-    const lane = this.lanes[queue.lane];
+    const lane = this.laneOf(queue);
     if (this.draining.keeps(queue, lease, () => void lane.ended(queue, lease))) return Promise.resolve();
     queue.replace(grant, lease, undefined);
     return lane.ended(queue, lease) ?? Promise.resolve();
@@ -131,6 +133,19 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
 
   extend(lease: LeaseHandle, ttlMs: number): Promise<void> {
     return extendLease(this.parts, lease, ttlMs);
+  }
+
+  downgrade(lease: LeaseHandle): Promise<void> {
+    if (this.parts.store.downgrade === undefined) return Promise.reject(noReaders(lease.call));
+    const { key, grant } = lease;
+    const writing = this.queues.ofToken(key, grant.ownerToken)!;
+    const reading = this.queueOf('read', key) as ReadQueue;
+    const writeEnded = (): void => {
+      this.lanes.exclusive.bereft(writing as ExclusiveQueue);
+      this.changed(writing);
+    };
+    const world = { lane: this.lanes.read, writing, reading, writeEnded, readEnded: () => this.changed(reading) };
+    return new Downgrade(this.laneParts, world, lease).run();
   }
 
   lost(lease: LeaseHandle, error: LeaseLostError): void {
@@ -157,29 +172,27 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     this.parts.dead.close();
   }
 
+  private queueOf(lane: LaneName, key: string): KeyQueue {
+    const known = this.queues.find(lane, key);
+    if (known !== undefined) return known;
+    const made = this.lanes[lane].newQueue(key);
+    this.queues.add(made);
+    return made;
+  }
+
   private grantLost(grant: Grant): void {
     const { key, ownerToken } = grant;
     this.parts.dead.bury(key, ownerToken, grant.ttlMs);
     const queue = this.queues.ofToken(key, ownerToken);
     if (queue?.grantOf(ownerToken) !== grant) return;
     queue.drop(grant);
-    this.lanes[queue.lane].bereft(queue);
+    this.laneOf(queue).bereft(queue);
     this.changed(queue);
   }
 
-  /** Somebody else has the lock, or nobody knows. */
-  private timeUp(call: LockCall, { attempt, queue }: Line, waitedMs: number): Error {
-    const isMute = attempt?.answered === false && waitedMs >= MUTE_MS;
-    const trouble = attempt?.lastError ?? (isMute ? mute(call) : undefined);
-    if (trouble !== undefined) return unavailable(call, trouble);
-    return waitTimedOut(call, waitedMs, leftMs(queue, this.clock.now()));
+  private laneOf(queue: KeyQueue): Lane {
+    return this.lanes[queue.lane];
   }
 }
 
 const laneOfKind = (kind: LockKind): LaneName => (kind === 'write' ? 'exclusive' : kind);
-
-/** When it may be worth asking again; -1 when nothing is known. */
-function leftMs(queue: KeyQueue, now: number): number {
-  const ends = queue.grants().map(({ validUntil }) => Math.max(0, validUntil - now));
-  return ends.length === 0 ? queue.holderLeftMs : Math.min(...ends);
-}

@@ -69,6 +69,10 @@ export function notOffered({ label, key, options }: LockCall, offered: ReadonlyS
   );
 }
 
+export function noReaders({ label, key }: LockCall): LockUsageError {
+  return new LockUsageError(`The lock "${label}" cannot be downgraded: its connection offers no read locks.`, { key });
+}
+
 export function shuttingDown({ label, key }: LockCall): LockShutdownError {
   return new LockShutdownError(`The lock "${label}" is not given out any more: the application is shutting down.`, {
     key,

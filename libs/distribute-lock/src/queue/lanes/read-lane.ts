@@ -51,6 +51,20 @@ export class ReadLane implements Lane, Gatekeeper {
     grant.holder = new Readers();
   }
 
+  /** A writer has become a reader, and those who waited behind it come along. */
+  join(queue: ReadQueue, lease: LeaseHandle): void {
+    const { core } = this.parts;
+    const grant = queue.grant!;
+    const now = core.clock.now();
+    lease.grant = grant;
+    (grant.holder as Readers).add(lease);
+    core.watchdog.watch(grant, now);
+    const { line } = queue;
+    while (line.first !== undefined) this.letIn(queue, grant, line.first, now);
+    this.moved(line);
+    queue.tidy();
+  }
+
   ended(queue: ReadQueue, lease: LeaseHandle): Promise<void> | undefined {
     if (queue.isHeld(lease.grant)) return undefined;
     return this.parts.giving.release(queue, lease.grant, lease);

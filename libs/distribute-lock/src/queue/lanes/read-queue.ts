@@ -14,6 +14,9 @@ export class ReadQueue extends KeyQueue {
   warnings = 0;
   refresh: Refresh | undefined = undefined;
 
+  /** Tokens that are being given back, or that a downgrade is about to bring: messages about them come too late or too early. */
+  private readonly unsettled = new Set<string>();
+
   get lane(): 'read' {
     return 'read';
   }
@@ -56,5 +59,21 @@ export class ReadQueue extends KeyQueue {
   /** Readers do not pass a lease on: they enter it. */
   heir(): undefined {
     return undefined;
+  }
+
+  override get idle(): boolean {
+    return super.idle && this.unsettled.size === 0;
+  }
+
+  override releaseStarts(ownerToken: string): void {
+    this.unsettled.add(ownerToken);
+  }
+
+  override releaseEnds(ownerToken: string): void {
+    this.unsettled.delete(ownerToken);
+  }
+
+  override isReleasing(ownerToken: string): boolean {
+    return this.unsettled.has(ownerToken);
   }
 }

@@ -1,0 +1,117 @@
+import { Grant } from '../lease/grant.js';
+import type { LeaseHandle } from '../lease/lease-handle.js';
+import { Timed } from '../runtime/timer-lanes.js';
+import { LockStoreError, type RenewAnswer } from '../store/lock-store.js';
+import { RETRY_MS } from './asking.js';
+import type { KeyQueue } from './key-queue.js';
+import type { LaneParts } from './lanes/lane.js';
+import type { ReadLane } from './lanes/read-lane.js';
+import type { ReadQueue } from './lanes/read-queue.js';
+import { unavailable } from './refusals.js';
+
+/** Where the two halves of a downgrade live. */
+export interface DowngradeWorld {
+  readonly lane: ReadLane;
+  readonly writing: KeyQueue;
+  readonly reading: ReadQueue;
+  /** The write lock is free in this process. */
+  writeEnded(): void;
+  /** It came to nothing. */
+  readEnded(): void;
+}
+
+/**
+ * Turns the grant of a writer into that of a reader, in one command that may be sent again. Until its answer comes nothing is
+ * renewed and nothing released; the end of the writer's lease still counts.
+ */
+export class Downgrade extends Timed {
+  private readonly grant: Grant;
+  private readonly readToken: string;
+  private failures = 0;
+  private settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;
+
+  constructor(
+    private readonly parts: LaneParts,
+    private readonly world: DowngradeWorld,
+    private readonly lease: LeaseHandle,
+  ) {
+    super();
+    this.grant = lease.grant;
+    this.readToken = parts.core.tokens.next(world.reading.suffix());
+  }
+
+  run(): Promise<void> {
+    // Messages about the token come before the answer that makes it ours.
+    this.world.reading.releaseStarts(this.readToken);
+    return new Promise((resolve, reject) => {
+      this.settle = { resolve, reject };
+      this.due();
+    });
+  }
+
+  due(): void {
+    const { store, clock } = this.parts.core;
+    const { key, ownerToken, ttlMs } = this.grant;
+    if (this.grant.ended) return this.lost(true);
+    const sentAt = clock.now();
+    store.downgrade!({ key, ownerToken, kind: 'write', readToken: this.readToken, ttlMs }).then(
+      (answer) => this.answered(answer, sentAt),
+      (error: Error) => this.answered(error, sentAt),
+    );
+  }
+
+  private answered(answer: RenewAnswer, sentAt: number): void {
+    const { clock, watchdog, lanes } = this.parts.core;
+    if (answer instanceof Error) {
+      if (!(answer instanceof LockStoreError) || !answer.passing) return this.refused(answer);
+      const delay = RETRY_MS[Math.min(this.failures++, RETRY_MS.length - 1)];
+      return lanes.add(this, Math.min(delay, Math.max(0, this.grant.validUntil - clock.now())));
+    }
+    if (answer === 'lost') watchdog.lose(this.grant, 'taken');
+    else if (clock.now() >= this.grant.validUntil) watchdog.lose(this.grant, 'expired');
+    if (this.grant.ended || answer === 'lost') return this.lost(false);
+    this.reads(answer, sentAt);
+  }
+
+  /** The server will not do it; the lease is as it was. */
+  private refused(error: Error): void {
+    this.undo(true);
+    this.settle?.reject(unavailable(this.lease.call, error));
+  }
+
+  private lost(troubled: boolean): void {
+    this.undo(troubled);
+    this.settle?.reject(this.lease.signal.reason ?? this.lease.lostError('it was lost before it became a read lock'));
+  }
+
+  private undo(troubled: boolean): void {
+    this.world.reading.releaseEnds(this.readToken);
+    this.parts.core.dead.bury(this.grant.key, this.readToken, this.grant.ttlMs, troubled);
+    this.world.readEnded();
+  }
+
+  private reads(waiting: number, sentAt: number): void {
+    const { lane, reading, writing } = this.world;
+    const { watchdog, dead } = this.parts.core;
+    const { grant, lease, readToken } = this;
+    watchdog.unwatch(grant);
+    grant.ended = true;
+    writing.drop(grant);
+    reading.releaseEnds(readToken);
+    if (reading.grant === undefined) lane.open(reading, this.readGrant(waiting, sentAt), lease.fencingToken);
+    // Readers that waited here have been let in before this answer came: one lease is enough for all.
+    else dead.bury(grant.key, readToken, grant.ttlMs);
+    lane.join(reading, lease);
+    this.world.writeEnded();
+    this.settle?.resolve();
+  }
+
+  /** It is not shorter than the writer's was; the number stays that of the writer. */
+  private readGrant(waiting: number, sentAt: number): Grant {
+    const { key, ttlMs, validUntil } = this.grant;
+    const { watchdog } = this.parts.core;
+    const made = new Grant(watchdog, key, this.readToken, ttlMs, sentAt, this.lease.fencingToken, 1, waiting);
+    made.validUntil = Math.max(made.validUntil, validUntil);
+    return made;
+  }
+}
