@@ -12,7 +12,7 @@ import {
 import { durationMs } from '../options/duration.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
-import { FENCE_PREFIX, QUEUE_PREFIX } from '../store/redis/redis-keys.js';
+import { HELPER_PREFIXES } from '../store/redis/redis-keys.js';
 import type { LockModuleOptions } from './lock-module-options.js';
 
 /** Module options with every default filled in. */
@@ -40,9 +40,6 @@ const MODULE_OPTIONS: Readonly<Record<keyof LockModuleOptions, true>> = {
   errors: true,
   defaults: true,
 };
-
-/** How the keys begin that stand beside locks; a lock's own key must not. */
-const HELPERS = [QUEUE_PREFIX, FENCE_PREFIX];
 
 /** @throws LockConfigurationError naming the option that is wrong */
 export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
@@ -78,10 +75,10 @@ function connectionsOf({ connection, connections = {} }: LockModuleOptions): Rea
 }
 
 function prefixOf({ prefix = DEFAULT_PREFIX }: LockModuleOptions): string {
-  if (typeof prefix === 'string' && prefix !== '' && !HELPERS.some((helper) => prefix.startsWith(helper)))
+  if (typeof prefix === 'string' && prefix !== '' && !HELPER_PREFIXES.some((helper) => prefix.startsWith(helper)))
     return prefix;
   throw new LockConfigurationError(
-    `Option "prefix" is ${JSON.stringify(prefix)}, but it must be a non-empty string that does not begin with ${HELPERS.join(' or ')}`,
+    `Option "prefix" is ${JSON.stringify(prefix)}, but it must be a non-empty string that does not begin with ${HELPER_PREFIXES.join(' or ')}`,
   );
 }
 

@@ -33,3 +33,10 @@ export function laneOf(ownerToken: string): LaneName {
   if (suffix < 0) return 'exclusive';
   return ownerToken.charAt(suffix + 1) === 'r' ? 'read' : 'semaphore';
 }
+
+const TOKEN = /^([\w-]{22}):[0-9A-Za-z]+(?::[0-9A-Za-z]+)?$/;
+
+/** The process that minted an owner token; `undefined` when it is none of ours. */
+export function processOf(token: string): ProcessId | undefined {
+  return TOKEN.exec(token)?.[1];
+}

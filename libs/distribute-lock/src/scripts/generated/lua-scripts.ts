@@ -168,3 +168,262 @@ end
 saveFence()
 return replies`,
 };
+
+export const semaphoreScript: LuaScript = {
+  name: 'semaphore',
+  sha1: 'ed619c46ef0ecbe34e325c9a438a285fc68bc986',
+  lua: `local fence = KEYS[1]
+local last, saved
+local function fencingTokens(count)
+  if not last then
+    local clock = redis.call('TIME')
+    local micros = clock[2]
+    if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
+    saved = clock[1] .. micros
+    last = tonumber(redis.call('SET', fence, saved, 'GET') or 0)
+    saved = tonumber(saved)
+    if last <= saved - count then
+      last = saved
+      return saved - count + 1
+    end
+  end
+  local first = last + 1
+  last = last + count
+  return first
+end
+local function saveFence()
+  if last ~= saved then redis.call('SET', fence, last) end
+end
+local claimMs = '1750'
+local queueMs = '15000'
+local function processOf(token)
+  local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
+  return process and #process == 22 and process or nil
+end
+local function append(queue, token)
+  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
+  redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
+  redis.call('PEXPIRE', queue, queueMs)
+end
+local function tell(token, what, lock)
+  local process = processOf(token)
+  if not process then return 0 end
+  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
+  return type(receivers) == 'number' and receivers or -1
+end
+local function offer(lock, head)
+  redis.call('SET', lock, head, 'PX', claimMs)
+  if tell(head, 'g', lock) ~= 0 then return true end
+  redis.call('DEL', lock)
+  return false
+end
+local lock, held, queue, asked
+local stored, limit
+local ends, used, changed
+local function readClock()
+  local clock = redis.call('TIME')
+  return clock[1] * 1000 + math.floor(clock[2] / 1000)
+end
+local now = readClock()
+local function look(i)
+  lock, held, queue, asked = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
+  stored = redis.call('GET', lock)
+  limit = stored and tonumber(string.match(stored, '^semaphore:(%d+)$'))
+end
+local function weightOf(token)
+  return tonumber(string.match(token, '%d+$'))
+end
+local function readLeases()
+  ends, used, changed = {}, 0, false
+  local leases = limit and redis.call('ZRANGE', held, 0, -1, 'WITHSCORES') or {}
+  for i = 1, #leases, 2 do
+    local endsAt = tonumber(leases[i + 1])
+    if endsAt > now then
+      ends[leases[i]], used = endsAt, used + weightOf(leases[i])
+    else
+      changed = true
+    end
+  end
+end
+local function lastEnd()
+  local last = 0
+  for _, endsAt in pairs(ends) do last = math.max(last, endsAt) end
+  return last
+end
+local function expireAt(last)
+  redis.call('PEXPIREAT', lock, last)
+  redis.call('PEXPIREAT', held, last)
+end
+local function leaveQueue(token)
+  redis.call('ZREM', queue, token)
+  redis.call('ZREM', asked, token)
+end
+local function give(token, endsAt, permits)
+  ends[token], used, changed = endsAt, used + weightOf(token), true
+  redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd())
+  if not stored then redis.call('DEL', held) end
+  stored, limit = true, permits
+  leaveQueue(token)
+  redis.call('ZADD', held, endsAt, token)
+end
+local function takeBack(token)
+  if not ends[token] then return end
+  ends[token], used, changed = nil, used - weightOf(token), true
+  redis.call('ZREM', held, token)
+end
+local function raise(token, ttlMs)
+  local endsAt = now + ttlMs
+  if endsAt <= ends[token] then return end
+  ends[token] = endsAt
+  expireAt(lastEnd())
+  redis.call('ZADD', held, endsAt, token)
+end
+local function settle()
+  local last = lastEnd()
+  if not limit or (last > 0 and not changed) then return end
+  if last == 0 then return redis.call('DEL', lock, held) end
+  redis.call('ZREMRANGEBYSCORE', held, '-inf', now)
+  expireAt(last)
+end
+local function ask(token)
+  redis.call('ZADD', asked, now + claimMs, token)
+  redis.call('PEXPIRE', asked, queueMs)
+end
+local function enqueue(token)
+  append(queue, token)
+  ask(token)
+end
+local function stillAsks(token)
+  local untilMs = redis.call('ZSCORE', asked, token)
+  return untilMs and tonumber(untilMs) > now
+end
+local MOST_OFFERS = 32
+local function serve(permits, self, ttlMs)
+  local served, offers = false, 0
+  while offers < MOST_OFFERS do
+    local head = redis.call('ZRANGE', queue, 0, 0)[1]
+    local free = permits - used
+    if not head then
+      if not self or served or weightOf(self) > free then return served end
+      head = self
+    end
+    if weightOf(head) > free then
+      if weightOf(head) <= permits and (head == self or stillAsks(head)) then return served end
+      leaveQueue(head)
+    elseif head == self then
+      give(head, now + ttlMs, permits)
+      served = true
+    else
+      give(head, now + claimMs, permits)
+      if tell(head, 'g', lock) == 0 then takeBack(head) else offers = offers + 1 end
+    end
+  end
+  return served
+end
+local function others(token)
+  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, 1)) do
+    if processOf(waiting) ~= processOf(token) then return 1 end
+  end
+  return 0
+end
+local function left(token)
+  local first
+  for _, endsAt in pairs(ends) do first = math.min(first or endsAt, endsAt) end
+  local head = redis.call('ZRANGE', queue, 0, 0)[1]
+  if head and head ~= token then
+    local untilMs = tonumber(redis.call('ZSCORE', asked, head) or now)
+    first = math.min(first or untilMs, untilMs)
+  end
+  return first and math.max(first - now, 0) or -1
+end
+local MOST_TOLD = 32
+local function tellHolders(token)
+  local told, count = { [processOf(token) or ''] = true }, 0
+  for holder in pairs(ends) do
+    local process = processOf(holder)
+    if process and not told[process] and count < MOST_TOLD then
+      told[process], count = true, count + 1
+      tell(holder, 'c', lock)
+    end
+  end
+end
+local function mismatch(permits)
+  return 10, permits, 0
+end
+local function acquire(token, ttlMs, block, permits, command)
+  permits = tonumber(permits)
+  if stored and not limit then
+    leaveQueue(token)
+    return mismatch(0)
+  end
+  readLeases()
+  if limit and limit ~= permits then
+    leaveQueue(token)
+    takeBack(token)
+    serve(limit)
+    settle()
+    return mismatch(limit)
+  end
+  if ends[token] then
+    leaveQueue(token)
+    raise(token, ttlMs)
+    serve(limit)
+    settle()
+    return 1, fencingTokens(block), others(token)
+  end
+  if redis.call('ZSCORE', queue, token) then ask(token) end
+  if serve(permits, token, ttlMs) then
+    settle()
+    return 1, fencingTokens(block), others(token)
+  end
+  if command == 'w' then
+    enqueue(token)
+    tellHolders(token)
+  end
+  settle()
+  return command == 'w' and 2 or 3, left(token), 0
+end
+local function release(token, next, ttlMs, block)
+  leaveQueue(token)
+  if not limit then return 6, 0, 0 end
+  readLeases()
+  local found = ends[token]
+  takeBack(token)
+  if not found or next == '' then
+    serve(limit)
+    settle()
+    return found and 4 or 6, 0, 0
+  end
+  local again = ends[next]
+  if not again then enqueue(next) end
+  local served = serve(limit, not again and next, ttlMs)
+  if served then
+    settle()
+    return 8, fencingTokens(block), others(next)
+  end
+  tellHolders(next)
+  settle()
+  return 2, left(next), 0
+end
+local function renew(token, ttlMs)
+  readLeases()
+  if not ends[token] then return 6, 0, 0 end
+  raise(token, ttlMs)
+  return 7, others(token), 0
+end
+local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
+local function runCommand(i)
+  local command, token, x1, x2, x3 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$')
+  look(i)
+  return run[command](token, x1, x2, x3, command)
+end
+local replies = {}
+for i = 1, #ARGV do
+  local ok, code, x, y = pcall(runCommand, i)
+  if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
+  local n = 3 * i - 2
+  replies[n], replies[n + 1], replies[n + 2] = code, x, y
+end
+saveFence()
+return replies`,
+};

@@ -6,20 +6,16 @@ import type {
   ReleaseRequest,
   RenewRequest,
 } from '../lock-store.js';
-import { CLAIM_WINDOW_MS, QUEUE_TTL_MS } from '../protocol.js';
+import { processOf } from '../../runtime/owner-token.js';
+import { CLAIM_WINDOW_MS } from '../protocol.js';
+import { TokenQueues } from './token-queues.js';
 
-const TOKEN = /^([\w-]{22}):[0-9A-Za-z]+(?::[0-9A-Za-z]+)?$/;
 /** What stands at the key of a semaphore. */
-const SEMAPHORE = /^semaphore:(\d+)$/;
+export const SEMAPHORE = /^semaphore:(\d+)$/;
 
 interface Lock {
   readonly owner: string;
   /** `Infinity` for a foreign lock without an end. */
-  endsAt: number;
-}
-
-interface Queue {
-  readonly tokens: string[];
   endsAt: number;
 }
 
@@ -37,10 +33,12 @@ export interface TableWorld {
  */
 export class LockTable {
   private readonly locks = new Map<string, Lock>();
-  private readonly queues = new Map<string, Queue>();
+  private readonly queues: TokenQueues;
   private unusedFence = 0;
 
-  constructor(private readonly world: TableWorld) {}
+  constructor(private readonly world: TableWorld) {
+    this.queues = new TokenQueues(world);
+  }
 
   acquire({ key, ownerToken, ttlMs, wait, block }: AcquireRequest): AcquireAnswer {
     let owner = this.owner(key);
@@ -60,7 +58,7 @@ export class LockTable {
       this.unqueue(key, ownerToken);
       return this.granted(key, block);
     }
-    const foreign = !TOKEN.test(owner);
+    const foreign = processOf(owner) === undefined;
     if (!wait) return { outcome: 'busy', remainingMs: this.leftMs(key), foreign };
     this.append(key, ownerToken);
     if (!foreign) this.tell(owner, 'contended', key);
@@ -93,6 +91,13 @@ export class LockTable {
     return this.waiting(key);
   }
 
+  /** The first of so many. */
+  fencingTokens(block: number): number {
+    const first = Math.max(this.unusedFence, Math.floor(this.world.now() * 1000));
+    this.unusedFence = first + block;
+    return first;
+  }
+
   /** Who has the lock; it may be a foreign client. */
   owner(key: string): string | undefined {
     const lock = this.locks.get(key);
@@ -109,16 +114,18 @@ export class LockTable {
 
   /** Waiting owner tokens in order. */
   queued(key: string): readonly string[] {
-    const queue = this.queues.get(key);
-    if (queue === undefined || queue.endsAt > this.world.now()) return queue?.tokens ?? [];
-    this.queues.delete(key);
-    return [];
+    return this.queues.of(key);
   }
 
   /** Puts any value at the key, as a foreign client or a hand would; deletes it when `owner` is undefined. */
   overwrite(key: string, owner: string | undefined, ttlMs = Infinity): void {
     if (owner === undefined) this.locks.delete(key);
     else this.set(key, owner, ttlMs);
+  }
+
+  /** Puts a value at the key that ends at this moment. */
+  put(key: string, owner: string, endsAt: number): void {
+    this.locks.set(key, { owner, endsAt });
   }
 
   /** Forgets everything, fencing tokens too, as a flushed server would. */
@@ -130,9 +137,8 @@ export class LockTable {
 
   /** Keys that still exist. */
   keys(): string[] {
-    return [...new Set([...this.locks.keys(), ...this.queues.keys()])].filter(
-      (key) => this.owner(key) !== undefined || this.queued(key).length > 0,
-    );
+    const held = [...this.locks.keys()].filter((key) => this.owner(key) !== undefined);
+    return [...new Set([...held, ...this.queues.keys()])];
   }
 
   private offerToHead(key: string, ownerToken: string): string | undefined {
@@ -157,13 +163,11 @@ export class LockTable {
   }
 
   private granted(key: string, block: number): { outcome: 'granted'; fencingToken: number; waiting: number } {
-    const first = Math.max(this.unusedFence, Math.floor(this.world.now() * 1000));
-    this.unusedFence = first + block;
-    return { outcome: 'granted', fencingToken: first, waiting: this.waiting(key) };
+    return { outcome: 'granted', fencingToken: this.fencingTokens(block), waiting: this.waiting(key) };
   }
 
   private set(key: string, owner: string, ttlMs: number): void {
-    this.locks.set(key, { owner, endsAt: this.world.now() + ttlMs });
+    this.put(key, owner, this.world.now() + ttlMs);
   }
 
   private raise(key: string, ttlMs: number): void {
@@ -180,19 +184,10 @@ export class LockTable {
   }
 
   private append(key: string, ownerToken: string): void {
-    const tokens = this.queued(key).includes(ownerToken) ? [...this.queued(key)] : [...this.queued(key), ownerToken];
-    this.queues.set(key, { tokens, endsAt: this.world.now() + QUEUE_TTL_MS });
+    this.queues.append(key, ownerToken);
   }
 
   private unqueue(key: string, ownerToken: string): void {
-    const queue = this.queues.get(key);
-    const at = queue?.tokens.indexOf(ownerToken) ?? -1;
-    if (queue === undefined || at < 0) return;
-    queue.tokens.splice(at, 1);
-    if (queue.tokens.length === 0) this.queues.delete(key);
+    this.queues.remove(key, ownerToken);
   }
-}
-
-function processOf(token: string): string | undefined {
-  return TOKEN.exec(token)?.[1];
 }

@@ -2,7 +2,9 @@ import { processClock, type Clock } from '../../runtime/clock.js';
 import type {
   AcquireAnswer,
   AcquireRequest,
+  LockKind,
   LockMessage,
+  LockName,
   LockStore,
   LockStoreListener,
   ReleaseAnswer,
@@ -10,7 +12,8 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import { LockTable } from './lock-table.js';
+import { LockTable, type TableWorld } from './lock-table.js';
+import { SemaphoreTable } from './semaphore-table.js';
 
 /**
  * Locks in the memory of one process, by the protocol of the Redis store.
@@ -19,17 +22,22 @@ import { LockTable } from './lock-table.js';
  * @public
  */
 export class MemoryLockStore implements LockStore {
+  readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'semaphore']);
   /** @internal */
   readonly table: LockTable;
+  /** @internal */
+  readonly semaphores: SemaphoreTable;
   private readonly listeners = new Map<string, LockStoreListener>();
 
   /** @internal */
   constructor(private readonly clock: Clock = processClock) {
     // Fencing tokens start from the time of day, as on a server, so that they rise across processes too.
-    this.table = new LockTable({
+    const world: TableWorld = {
       now: () => performance.timeOrigin + this.clock.now(),
       publish: (processId, message) => this.publish(processId, message),
-    });
+    };
+    this.table = new LockTable(world);
+    this.semaphores = new SemaphoreTable(world, this.table);
   }
 
   async connect(): Promise<void> {}
@@ -40,18 +48,22 @@ export class MemoryLockStore implements LockStore {
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireAnswer> {
-    return this.table.acquire(request);
+    return this.tableOf(request).acquire(request);
   }
 
   async release(request: ReleaseRequest): Promise<ReleaseAnswer> {
-    return this.table.release(request);
+    return this.tableOf(request).release(request);
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
-    return requests.map((request) => this.table.renew(request));
+    return requests.map((request) => this.tableOf(request).renew(request));
   }
 
   async close(): Promise<void> {}
+
+  private tableOf({ kind }: LockName): LockTable | SemaphoreTable {
+    return kind === 'semaphore' ? this.semaphores : this.table;
+  }
 
   private publish(processId: string, message: LockMessage): number {
     const listener = this.listeners.get(processId);

@@ -1,6 +1,9 @@
 /** How the names of helper keys begin; a prefix for locks must not begin so. */
-export const QUEUE_PREFIX = 'q:';
-export const FENCE_PREFIX = 'f:';
+const QUEUE_PREFIX = 'q:';
+const FENCE_PREFIX = 'f:';
+const PERMITS_PREFIX = 's:';
+const PERMITS_QUEUE_PREFIX = 'sq:';
+const PERMITS_ASKED_PREFIX = 'sa:';
 
 /** A `{tag}` that Redis Cluster would hash instead of the whole key. */
 const TAG = /^[^{]*\{[^}]+\}/;
@@ -19,6 +22,29 @@ export class RedisKeys {
   }
 
   queue(lockKey: string): string {
-    return lockKey.includes('{') && TAG.test(lockKey) ? `${QUEUE_PREFIX}${lockKey}` : `${QUEUE_PREFIX}{${lockKey}}`;
+    return beside(lockKey, QUEUE_PREFIX);
+  }
+
+  /** Of a semaphore: its leases, its queue, and how long the places in it count. */
+  semaphore(lockKey: string): readonly [held: string, queue: string, asked: string] {
+    return [
+      beside(lockKey, PERMITS_PREFIX),
+      beside(lockKey, PERMITS_QUEUE_PREFIX),
+      beside(lockKey, PERMITS_ASKED_PREFIX),
+    ];
   }
 }
+
+/** A helper's name that hashes to the lock's slot. */
+function beside(lockKey: string, prefix: string): string {
+  return lockKey.includes('{') && TAG.test(lockKey) ? `${prefix}${lockKey}` : `${prefix}{${lockKey}}`;
+}
+
+/** All of them. */
+export const HELPER_PREFIXES = [
+  QUEUE_PREFIX,
+  FENCE_PREFIX,
+  PERMITS_PREFIX,
+  PERMITS_QUEUE_PREFIX,
+  PERMITS_ASKED_PREFIX,
+] as const;

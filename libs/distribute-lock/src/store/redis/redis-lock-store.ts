@@ -2,10 +2,11 @@ import { Redis, type RedisOptions } from 'ioredis';
 
 import { processClock, type Clock } from '../../runtime/clock.js';
 import { TimerLanes } from '../../runtime/timer-lanes.js';
-import { lockScript } from '../../scripts/generated/lua-scripts.js';
+import { lockScript, semaphoreScript } from '../../scripts/generated/lua-scripts.js';
 import type {
   AcquireAnswer,
   AcquireRequest,
+  LockKind,
   LockStore,
   LockStoreListener,
   ReleaseAnswer,
@@ -19,6 +20,7 @@ import { ownOptions } from './own-options.js';
 import type { RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisKeys } from './redis-keys.js';
+import { RedisSemaphores } from './redis-semaphores.js';
 import { AcquireCommand, ReleaseCommand, RenewCommand } from './replies.js';
 
 /** How long the first connection may take. */
@@ -37,8 +39,10 @@ export interface RedisLockStoreSettings {
  * another owner's lock.
  */
 export class RedisLockStore implements LockStore {
+  readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'semaphore']);
   private readonly keys: RedisKeys;
   private readonly commands: CommandBatch;
+  private readonly semaphores: RedisSemaphores;
   private readonly inbox: Inbox;
   private readonly lanes: TimerLanes;
 
@@ -49,6 +53,8 @@ export class RedisLockStore implements LockStore {
     this.keys = new RedisKeys(prefix);
     this.lanes = new TimerLanes(clock);
     this.commands = new CommandBatch(lockScript, connection, this.keys.fence, clock, this.lanes);
+    const semaphoreCommands = new CommandBatch(semaphoreScript, connection, this.keys.fence, clock, this.lanes);
+    this.semaphores = new RedisSemaphores(semaphoreCommands, this.keys, connection);
     this.inbox = new Inbox(connection, prefix, clock);
   }
 
@@ -73,7 +79,9 @@ export class RedisLockStore implements LockStore {
     return true;
   }
 
-  acquire({ key, ownerToken, wait, ttlMs, block }: AcquireRequest): Promise<AcquireAnswer> {
+  acquire(request: AcquireRequest): Promise<AcquireAnswer> {
+    if (request.kind === 'semaphore') return this.semaphores.acquire(request);
+    const { key, ownerToken, wait, ttlMs, block } = request;
     const lockKey = this.keys.lock(key);
     const text = `${wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block}`;
     return new Promise((resolve, reject) =>
@@ -81,7 +89,9 @@ export class RedisLockStore implements LockStore {
     );
   }
 
-  release({ key, ownerToken, next, grantOwn }: ReleaseRequest): Promise<ReleaseAnswer> {
+  release(request: ReleaseRequest): Promise<ReleaseAnswer> {
+    if (request.kind === 'semaphore') return this.semaphores.release(request);
+    const { key, ownerToken, next, grantOwn } = request;
     const lockKey = this.keys.lock(key);
     const again = next ?? grantOwn;
     const text =
@@ -103,7 +113,9 @@ export class RedisLockStore implements LockStore {
     this.connection.close();
   }
 
-  private renewOne({ key, ownerToken, ttlMs }: RenewRequest): Promise<RenewAnswer> {
+  private renewOne(request: RenewRequest): Promise<RenewAnswer> {
+    if (request.kind === 'semaphore') return this.semaphores.renew(request);
+    const { key, ownerToken, ttlMs } = request;
     const lockKey = this.keys.lock(key);
     const text = `n ${ownerToken} ${ttlMs}`;
     return new Promise((resolve) =>

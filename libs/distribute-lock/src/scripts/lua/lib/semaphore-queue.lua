@@ -1,0 +1,78 @@
+-- A place counts until its process has been silent for a claim window.
+local function ask(token)
+  redis.call('ZADD', asked, now + claimMs, token)
+  redis.call('PEXPIRE', asked, queueMs)
+end
+
+local function enqueue(token)
+  append(queue, token)
+  ask(token)
+end
+
+local function stillAsks(token)
+  local untilMs = redis.call('ZSCORE', asked, token)
+  return untilMs and tonumber(untilMs) > now
+end
+
+-- Offers of one call; whoever claims one goes on.
+local MOST_OFFERS = 32
+
+-- The only place where permits are given: to the heads of the queue while they fit, and to `self`, who stands behind the queue
+-- if it is not in it. Nobody behind a head that does not fit is looked at. Answers whether `self` was served.
+local function serve(permits, self, ttlMs)
+  local served, offers = false, 0
+  while offers < MOST_OFFERS do
+    local head = redis.call('ZRANGE', queue, 0, 0)[1]
+    local free = permits - used
+    if not head then
+      if not self or served or weightOf(self) > free then return served end
+      head = self
+    end
+    if weightOf(head) > free then
+      -- Heavier than all permits (it asked under another limit), or dead: it would stop the queue.
+      if weightOf(head) <= permits and (head == self or stillAsks(head)) then return served end
+      leaveQueue(head)
+    elseif head == self then
+      give(head, now + ttlMs, permits)
+      served = true
+    else
+      give(head, now + claimMs, permits)
+      if tell(head, 'g', lock) == 0 then takeBack(head) else offers = offers + 1 end
+    end
+  end
+  return served
+end
+
+-- 1: somebody of another process waits. A process has one place at most, and its own is no contention.
+local function others(token)
+  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, 1)) do
+    if processOf(waiting) ~= processOf(token) then return 1 end
+  end
+  return 0
+end
+
+-- Milliseconds until permits may come free without a message: the first lease ends, or the place of the head.
+local function left(token)
+  local first
+  for _, endsAt in pairs(ends) do first = math.min(first or endsAt, endsAt) end
+  local head = redis.call('ZRANGE', queue, 0, 0)[1]
+  if head and head ~= token then
+    local untilMs = tonumber(redis.call('ZSCORE', asked, head) or now)
+    first = math.min(first or untilMs, untilMs)
+  end
+  return first and math.max(first - now, 0) or -1
+end
+
+local MOST_TOLD = 32
+
+-- Once to each other process that holds.
+local function tellHolders(token)
+  local told, count = { [processOf(token) or ''] = true }, 0
+  for holder in pairs(ends) do
+    local process = processOf(holder)
+    if process and not told[process] and count < MOST_TOLD then
+      told[process], count = true, count + 1
+      tell(holder, 'c', lock)
+    end
+  end
+end

@@ -1,0 +1,76 @@
+import { SEMAPHORE, type LockTable } from './lock-table.js';
+
+/** The weight is the last part of an owner token, so it never changes. */
+export const weightOf = (ownerToken: string): number => Number(/\d+$/.exec(ownerToken)?.[0]);
+
+/**
+ * Who has permits of the semaphores, and until when; offers among them. What stands at the lock's key says how many permits
+ * there are, and excludes everybody else; without it nobody holds.
+ */
+export class SemaphoreLeases {
+  private readonly leases = new Map<string, Map<string, number>>();
+
+  constructor(
+    private readonly locks: LockTable,
+    /** Whole milliseconds. */
+    private readonly now: () => number,
+  ) {}
+
+  /** How many permits there are in all; `undefined` when the key is free or something else. */
+  limit(key: string): number | undefined {
+    const permits = SEMAPHORE.exec(this.locks.owner(key) ?? '')?.[1];
+    return permits === undefined ? undefined : Number(permits);
+  }
+
+  isOther(key: string): boolean {
+    return this.locks.owner(key) !== undefined && this.limit(key) === undefined;
+  }
+
+  /** Ends of leases by owner token, those that are over left out. */
+  live(key: string): ReadonlyMap<string, number> {
+    if (this.limit(key) === undefined) return new Map();
+    return new Map([...(this.leases.get(key) ?? [])].filter(([, endsAt]) => endsAt > this.now()));
+  }
+
+  /** Permits in use: the sum of the weights. There is no counter that could drift. */
+  used(key: string): number {
+    return [...this.live(key).keys()].reduce((sum, ownerToken) => sum + weightOf(ownerToken), 0);
+  }
+
+  give(key: string, ownerToken: string, endsAt: number, permits: number): void {
+    const leases = new Map(this.live(key)).set(ownerToken, endsAt);
+    this.leases.set(key, leases);
+    this.locks.put(key, `semaphore:${permits}`, Math.max(...leases.values()));
+  }
+
+  takeBack(key: string, ownerToken: string): void {
+    this.leases.get(key)?.delete(ownerToken);
+  }
+
+  /** Never lowers an end. */
+  raise(key: string, ownerToken: string, endsAt: number): void {
+    const leases = this.leases.get(key);
+    const present = leases?.get(ownerToken);
+    if (leases === undefined || present === undefined || present >= endsAt) return;
+    leases.set(ownerToken, endsAt);
+    this.locks.put(key, this.locks.owner(key)!, Math.max(...this.live(key).values()));
+  }
+
+  /** What is over goes; the key ends with the last lease. */
+  settle(key: string): void {
+    const limit = this.limit(key);
+    if (limit === undefined) return;
+    const live = new Map(this.live(key));
+    if (live.size === 0) {
+      this.leases.delete(key);
+      this.locks.overwrite(key, undefined);
+    } else {
+      this.leases.set(key, live);
+      this.locks.put(key, `semaphore:${limit}`, Math.max(...live.values()));
+    }
+  }
+
+  clear(): void {
+    this.leases.clear();
+  }
+}

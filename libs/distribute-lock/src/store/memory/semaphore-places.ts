@@ -1,0 +1,54 @@
+import { processOf } from '../../runtime/owner-token.js';
+import { CLAIM_WINDOW_MS } from '../protocol.js';
+import { TokenQueues } from './token-queues.js';
+
+/** Who waits for permits, in order. A place counts until its process has been silent for a claim window. */
+export class SemaphorePlaces {
+  private readonly queues: TokenQueues;
+  private readonly countUntil = new Map<string, number>();
+
+  /** The clock answers in whole milliseconds. */
+  constructor(private readonly now: () => number) {
+    this.queues = new TokenQueues({ now });
+  }
+
+  of(key: string): readonly string[] {
+    return this.queues.of(key);
+  }
+
+  keys(): string[] {
+    return this.queues.keys();
+  }
+
+  enqueue(key: string, ownerToken: string): void {
+    this.queues.append(key, ownerToken);
+    this.ask(ownerToken);
+  }
+
+  /** It has a place and is heard of again. */
+  ask(ownerToken: string): void {
+    this.countUntil.set(ownerToken, this.now() + CLAIM_WINDOW_MS);
+  }
+
+  leave(key: string, ownerToken: string): void {
+    this.queues.remove(key, ownerToken);
+    this.countUntil.delete(ownerToken);
+  }
+
+  /** When its place ends. */
+  endOf(ownerToken: string): number {
+    return this.countUntil.get(ownerToken) ?? this.now();
+  }
+
+  /** 1 when somebody of another process waits. A process has one place at most, and its own is no contention. */
+  others(key: string, ownerToken: string): number {
+    const own = processOf(ownerToken);
+    const first = this.of(key).slice(0, 2);
+    return first.some((waiting) => processOf(waiting) !== own) ? 1 : 0;
+  }
+
+  clear(): void {
+    this.queues.clear();
+    this.countUntil.clear();
+  }
+}

@@ -1,0 +1,189 @@
+import { processOf } from '../../runtime/owner-token.js';
+import type {
+  AcquireAnswer,
+  AcquireRequest,
+  LockMessage,
+  ReleaseAnswer,
+  ReleaseRequest,
+  RenewRequest,
+} from '../lock-store.js';
+import { CLAIM_WINDOW_MS } from '../protocol.js';
+import type { LockTable, TableWorld } from './lock-table.js';
+import { SemaphoreLeases, weightOf } from './semaphore-leases.js';
+import { SemaphorePlaces } from './semaphore-places.js';
+
+/** Offers of one command; whoever claims one goes on. */
+const MOST_OFFERS = 32;
+/** Other processes that one question tells of contention. */
+const MOST_TOLD = 32;
+
+/** Who asks, and how long a lease should live. */
+type Asking = Pick<RenewRequest, 'ownerToken' | 'ttlMs'>;
+
+/** The semaphores in memory: the same steps, in the same order, as `semaphore.lua`. Shares the keys with the lock table. */
+export class SemaphoreTable {
+  private readonly leases: SemaphoreLeases;
+  private readonly places: SemaphorePlaces;
+
+  constructor(
+    private readonly world: TableWorld,
+    private readonly locks: LockTable,
+  ) {
+    this.leases = new SemaphoreLeases(locks, () => this.now());
+    this.places = new SemaphorePlaces(() => this.now());
+  }
+
+  acquire({ key, ownerToken, ttlMs, wait, block, permits = 1 }: AcquireRequest): AcquireAnswer {
+    const limit = this.leases.limit(key);
+    if (this.leases.isOther(key)) {
+      this.places.leave(key, ownerToken);
+      return { outcome: 'mismatch' };
+    }
+    if (limit !== undefined && limit !== permits) return this.otherLimit(key, ownerToken, limit);
+    if (this.leases.live(key).has(ownerToken)) {
+      this.places.leave(key, ownerToken);
+      this.leases.raise(key, ownerToken, this.now() + ttlMs);
+      this.serve(key, permits);
+      return this.granted(key, ownerToken, block);
+    }
+    if (this.queued(key).includes(ownerToken)) this.places.ask(ownerToken);
+    if (this.serve(key, permits, { ownerToken, ttlMs })) return this.granted(key, ownerToken, block);
+    if (wait) {
+      this.places.enqueue(key, ownerToken);
+      this.tellHolders(key, ownerToken);
+    }
+    this.leases.settle(key);
+    return { outcome: wait ? 'queued' : 'busy', remainingMs: this.leftMs(key, ownerToken), foreign: false };
+  }
+
+  release({ key, ownerToken, next }: ReleaseRequest): ReleaseAnswer {
+    this.places.leave(key, ownerToken);
+    const limit = this.leases.limit(key);
+    if (limit === undefined) return { outcome: 'lost', resent: false };
+    const found = this.leases.live(key).has(ownerToken);
+    this.leases.takeBack(key, ownerToken);
+    if (!found || next === undefined) {
+      this.serve(key, limit);
+      this.leases.settle(key);
+      return found ? { outcome: 'free' } : { outcome: 'lost', resent: false };
+    }
+    // A question that is asked again: never given twice.
+    const again = this.leases.live(key).has(next.ownerToken);
+    if (!again) this.places.enqueue(key, next.ownerToken);
+    if (this.serve(key, limit, again ? undefined : next)) {
+      return { ...this.granted(key, next.ownerToken, next.block), ownerToken: next.ownerToken };
+    }
+    this.tellHolders(key, next.ownerToken);
+    this.leases.settle(key);
+    return { outcome: 'queued', remainingMs: this.leftMs(key, next.ownerToken) };
+  }
+
+  renew({ key, ownerToken, ttlMs }: RenewRequest): number | 'lost' {
+    if (!this.leases.live(key).has(ownerToken)) return 'lost';
+    this.leases.raise(key, ownerToken, this.now() + ttlMs);
+    return this.places.others(key, ownerToken);
+  }
+
+  /** Waiting owner tokens in order. */
+  queued(key: string): readonly string[] {
+    return this.places.of(key);
+  }
+
+  /** Ends by owner token, on the clock of the world. */
+  live(key: string): ReadonlyMap<string, number> {
+    return this.leases.live(key);
+  }
+
+  /** Forgets everything, as a flushed server would. */
+  flush(): void {
+    this.leases.clear();
+    this.places.clear();
+  }
+
+  /** Keys where somebody waits. */
+  keys(): string[] {
+    return this.places.keys();
+  }
+
+  /** The server reckons in whole milliseconds. */
+  private now(): number {
+    return Math.floor(this.world.now());
+  }
+
+  private otherLimit(key: string, ownerToken: string, limit: number): AcquireAnswer {
+    // It may have been offered under the limit that is there.
+    this.places.leave(key, ownerToken);
+    this.leases.takeBack(key, ownerToken);
+    this.serve(key, limit);
+    this.leases.settle(key);
+    return { outcome: 'mismatch', permits: limit };
+  }
+
+  /**
+   * The only place where permits are given: to the heads of the queue while they fit, and to `self`, who stands behind the
+   * queue if it is not in it. Nobody behind a head that does not fit is looked at. Answers whether `self` was served.
+   */
+  private serve(key: string, permits: number, self?: Asking): boolean {
+    let served = false;
+    for (let offers = 0; offers < MOST_OFFERS;) {
+      const waiting = this.queued(key)[0];
+      const free = permits - this.leases.used(key);
+      if (waiting === undefined && (self === undefined || served || weightOf(self.ownerToken) > free)) return served;
+      const head = waiting ?? self!.ownerToken;
+      if (weightOf(head) > free) {
+        if (this.stops(head, permits, self)) return served;
+        this.places.leave(key, head);
+      } else if (head === self?.ownerToken) {
+        this.give(key, head, self.ttlMs, permits);
+        served = true;
+      } else if (this.offer(key, head, permits)) offers += 1;
+    }
+    return served;
+  }
+
+  /** Heavier than all permits (it asked under another limit), or dead: it would stop the queue. */
+  private stops(head: string, permits: number, self: Asking | undefined): boolean {
+    return weightOf(head) <= permits && (head === self?.ownerToken || this.places.endOf(head) > this.now());
+  }
+
+  /** A lease under the claim window; false when the waiter's process is gone. */
+  private offer(key: string, head: string, permits: number): boolean {
+    this.give(key, head, CLAIM_WINDOW_MS, permits);
+    if (this.tell(head, 'granted', key) > 0) return true;
+    this.leases.takeBack(key, head);
+    return false;
+  }
+
+  private give(key: string, ownerToken: string, ttlMs: number, permits: number): void {
+    this.leases.give(key, ownerToken, this.now() + ttlMs, permits);
+    this.places.leave(key, ownerToken);
+  }
+
+  private granted(key: string, ownerToken: string, block: number) {
+    this.leases.settle(key);
+    const fencingToken = this.locks.fencingTokens(block);
+    return { outcome: 'granted', fencingToken, waiting: this.places.others(key, ownerToken) } as const;
+  }
+
+  /** Until permits may come free without a message: the first lease ends, or the place of the head. */
+  private leftMs(key: string, ownerToken: string): number {
+    const ends = [...this.leases.live(key).values()];
+    const head = this.queued(key)[0];
+    if (head !== undefined && head !== ownerToken) ends.push(this.places.endOf(head));
+    return ends.length === 0 ? -1 : Math.max(Math.min(...ends) - this.now(), 0);
+  }
+
+  private tellHolders(key: string, ownerToken: string): void {
+    const told = new Set([processOf(ownerToken)]);
+    for (const holder of this.leases.live(key).keys()) {
+      if (told.size > MOST_TOLD || told.has(processOf(holder))) continue;
+      told.add(processOf(holder));
+      this.tell(holder, 'contended', key);
+    }
+  }
+
+  private tell(ownerToken: string, type: LockMessage['type'], key: string): number {
+    const processId = processOf(ownerToken);
+    return processId === undefined ? 0 : this.world.publish(processId, { type, key, ownerToken });
+  }
+}

@@ -1,0 +1,85 @@
+import type {
+  AcquireAnswer,
+  AcquireRequest,
+  ReleaseAnswer,
+  ReleaseRequest,
+  RenewAnswer,
+  RenewRequest,
+} from '../lock-store.js';
+import { Command, type CommandBatch, type ReplyWord } from './command-batch.js';
+import type { RedisConnection } from './redis-connection.js';
+import type { RedisKeys } from './redis-keys.js';
+
+/** Codes of the script's replies; its header says what they mean. */
+const GRANTED = 1;
+const QUEUED = 2;
+const FREE = 4;
+const LOST = 6;
+const GRANTED_NEXT = 8;
+const MISMATCH = 10;
+
+/** A command of `semaphore.lua`, and what its answer means. */
+class SemaphoreCommand extends Command {
+  constructor(
+    lockKey: string,
+    private readonly helperKeys: readonly string[],
+    text: string,
+    readonly answered: (code: number, x: ReplyWord, y: ReplyWord) => void,
+    readonly failed: (error: Error) => void,
+  ) {
+    super(lockKey, '', text);
+  }
+
+  override addKeys(keys: string[]): void {
+    keys.push(this.lockKey, ...this.helperKeys);
+  }
+
+  commonCase(): void {
+    throw new Error('A command of a semaphore has no short answer.');
+  }
+}
+
+/** Semaphores on one Redis primary. */
+export class RedisSemaphores {
+  constructor(
+    private readonly commands: CommandBatch,
+    private readonly keys: RedisKeys,
+    private readonly connection: RedisConnection,
+  ) {}
+
+  acquire({ key, ownerToken, ttlMs, wait, block, permits = 1 }: AcquireRequest): Promise<AcquireAnswer> {
+    const text = `${wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block} ${permits}`;
+    return this.ask(key, text, (code, x, y) => {
+      if (code === GRANTED) return { outcome: 'granted', fencingToken: x, waiting: y };
+      if (code === MISMATCH) return x === 0 ? { outcome: 'mismatch' } : { outcome: 'mismatch', permits: x };
+      return { outcome: code === QUEUED ? 'queued' : 'busy', remainingMs: x, foreign: false };
+    });
+  }
+
+  release({ key, ownerToken, next }: ReleaseRequest): Promise<ReleaseAnswer> {
+    const text =
+      next === undefined ? `d ${ownerToken}` : `r ${ownerToken} ${next.ownerToken} ${next.ttlMs} ${next.block}`;
+    // An answer on another connection may be that of a second sending.
+    const { epoch } = this.connection;
+    return this.ask(key, text, (code, x, y) => {
+      if (code === LOST) return { outcome: 'lost', resent: this.connection.epoch !== epoch };
+      if (code === FREE || next === undefined) return { outcome: 'free' };
+      if (code !== GRANTED_NEXT) return { outcome: 'queued', remainingMs: x };
+      return { outcome: 'granted', ownerToken: next.ownerToken, fencingToken: x, waiting: y };
+    });
+  }
+
+  renew({ key, ownerToken, ttlMs }: RenewRequest): Promise<RenewAnswer> {
+    const answer = this.ask<RenewAnswer>(key, `n ${ownerToken} ${ttlMs}`, (code, x) => (code === LOST ? 'lost' : x));
+    return answer.catch((error: Error) => error);
+  }
+
+  private ask<T>(key: string, text: string, meaning: (code: number, x: number, y: number) => T): Promise<T> {
+    const lockKey = this.keys.lock(key);
+    return new Promise((resolve, reject) => {
+      const answered = (code: number, x: ReplyWord, y: ReplyWord): void =>
+        resolve(meaning(code, x as number, y as number));
+      this.commands.add(new SemaphoreCommand(lockKey, this.keys.semaphore(lockKey), text, answered, reject));
+    });
+  }
+}
