@@ -8,6 +8,8 @@ export type {
   FittingTemplate,
   LockableMethod,
   LockableResult,
+  LockedClassDecorator,
+  LockedDecorator,
   LockedMethodDecorator,
   LockFault,
   NoOther,

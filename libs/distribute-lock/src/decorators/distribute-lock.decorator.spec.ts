@@ -1,6 +1,7 @@
 import { Injectable, SetMetadata } from '@nestjs/common';
 import { Observable, of } from 'rxjs';
 
+import { locksOf } from '../interception/lock-metadata.js';
 import type { Lease } from '../lease/lease.js';
 import { CurrentLease } from './current-lease.decorator.js';
 import { DistributeLock } from './distribute-lock.decorator.js';
@@ -40,10 +41,10 @@ describe('@DistributeLock at import', () => {
     expect(() => decorate({ key: 'a', renew: false, minHold: '1m' })).not.toThrow();
   });
 
-  it('refuses classes, static methods and accessors', () => {
+  it('refuses classes without handlers, static methods and accessors', () => {
     const lock = DistributeLock({ key: 'a' }) as (...given: unknown[]) => void;
     class Invoices {}
-    expect(() => lock(Invoices)).toThrow('belongs to the methods of Invoices');
+    expect(() => lock(Invoices)).toThrow('class Invoices finds no handler');
     expect(() => lock(Invoices, 'settle', { value: async () => undefined })).toThrow('static method: Invoices.settle');
     expect(() => lock(Invoices.prototype, 'total', { get: () => 1 })).toThrow('Invoices.total is none');
     expect(() => lock(Invoices.prototype, 'total', undefined)).toThrow('Invoices.total is none');
@@ -66,6 +67,109 @@ describe('@DistributeLock at import', () => {
       }
     }
     expect(Right).toBeDefined();
+  });
+});
+
+describe('@DistributeLock on a class', () => {
+  const Route = (path: string) => SetMetadata('path', path);
+  const labels = (type: { prototype: object }, name: string) =>
+    locksOf(type.prototype)
+      .get(name)
+      ?.map(({ label }) => label);
+
+  class Base {
+    @Route('base')
+    async inherited(): Promise<string> {
+      return 'inherited';
+    }
+
+    @Route('base')
+    async overridden(): Promise<void> {}
+  }
+
+  @DistributeLock({ key: 'outer' })
+  @DistributeLock({ key: 'inner' })
+  class Invoices extends Base {
+    @DistributeLock({ key: 'own' })
+    @Route('own')
+    async own(): Promise<void> {}
+
+    @Route('late')
+    @DistributeLock({ key: 'own' })
+    async late(): Promise<void> {}
+
+    @Route('sync')
+    sync(): number {
+      return 1;
+    }
+
+    override async overridden(): Promise<void> {}
+
+    async helper(): Promise<void> {}
+
+    get total(): number {
+      return 1;
+    }
+  }
+
+  it('covers handlers, also inherited ones, outside of their own locks', () => {
+    expect(labels(Invoices, 'inherited')).toEqual(['inner', 'outer']);
+    expect(labels(Invoices, 'own')).toEqual(['own', 'inner', 'outer']);
+    expect(labels(Invoices, 'late')).toEqual(['own', 'inner', 'outer']);
+    expect(labels(Invoices, 'sync')).toEqual(['inner', 'outer']);
+    expect([...locksOf(Invoices.prototype).keys()]).toHaveLength(4);
+  });
+
+  it('leaves the base class, methods that are no handlers, and metadata as they are', async () => {
+    expect(await new Base().inherited()).toBe('inherited');
+    expect(new Invoices().total).toBe(1);
+    const inherited = Reflect.get(Invoices.prototype, 'inherited') as () => unknown;
+    expect(Reflect.getMetadata('path', inherited)).toBe('base');
+    expect(Reflect.getMetadata('__interceptors__', inherited)).toHaveLength(1);
+    expect(Reflect.getMetadata('__interceptors__', Reflect.get(Base.prototype, 'inherited') as object)).toBeUndefined();
+    await expect(new Invoices().inherited()).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
+  });
+
+  it('names the handler on which the key can never be made', () => {
+    const lock = DistributeLock({ key: '#{arg1}' }) as (target: object) => void;
+    expect(() => {
+      class Wrong {
+        @Route('own')
+        async settle(_invoice: Invoice): Promise<void> {}
+      }
+      lock(Wrong);
+    }).toThrow(/Wrong\.settle.*asks for arg1/);
+  });
+
+  it('is checked by the compiler as far as it can be', () => {
+    const declare = () => {
+      // @ts-expect-error the root is not known
+      @DistributeLock({ key: '#{invoice.id}' })
+      class Wrong {}
+
+      // @ts-expect-error the hole is not closed
+      @DistributeLock({ key: '#{body.id' })
+      class Open {}
+
+      class Right {
+        // @ts-expect-error a property is no method
+        @DistributeLock({ key: 'a' })
+        readonly property = 1;
+      }
+      return [Wrong, Open, Right];
+    };
+    expect(declare).toThrow();
+
+    @DistributeLock({ key: 'order:#{body.id}:#{arg3}:#{params.id}', ttl: '10s' })
+    abstract class Generic<T> {
+      abstract one(value: T): Promise<void>;
+
+      @Route('b')
+      async two(...values: T[]): Promise<T[]> {
+        return values;
+      }
+    }
+    expect(labels(Generic as unknown as { prototype: object }, 'two')).toHaveLength(1);
   });
 });
 

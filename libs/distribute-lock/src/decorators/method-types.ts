@@ -28,6 +28,21 @@ export type LockedMethodDecorator<Options extends DistributeLockOptions> = <Meth
     FittingAnswer<Options, Method>,
 ) => void;
 
+/**
+ * On a class less can be said: which of its methods are handlers is seen at import only. There the key is checked again,
+ * with each of them.
+ * @public
+ */
+export type LockedClassDecorator<Options extends DistributeLockOptions> = <
+  Class extends abstract new (...args: never[]) => object,
+>(
+  target: Class & FittingTemplate<Options, LockableMethod>,
+) => void;
+
+/** Stands on methods and on classes. @public */
+export type LockedDecorator<Options extends DistributeLockOptions> = LockedMethodDecorator<Options> &
+  LockedClassDecorator<Options>;
+
 /** @public */
 export type FittingTemplate<Options extends DistributeLockOptions, Method extends LockableMethod> = LockFault<
   KeyTemplateFault<Extract<Options['key'], string>, Parameters<Method>>

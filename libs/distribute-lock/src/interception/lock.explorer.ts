@@ -29,7 +29,8 @@ export class LockExplorer {
       const chain = [...prototypeChain(prototype)];
       if (!this.seen.has(prototype)) {
         this.seen.add(prototype);
-        for (const link of chain) this.check(link);
+        for (const link of chain) this.prepare(link);
+        checkLeaseParameters(chain);
         for (const name of injectedInto(prototype.constructor)) this.connections.client(name);
         warnOfOverrides(chain);
       }
@@ -37,15 +38,8 @@ export class LockExplorer {
     }
   }
 
-  private check(prototype: object): void {
-    const locks = locksOf(prototype);
-    for (const spec of [...locks.values()].flat()) this.connections.prepare(spec);
-    for (const name of leaseParametersOf(prototype).keys()) {
-      if (locks.has(name)) continue;
-      throw new LockConfigurationError(
-        `@CurrentLease() stands in ${prototype.constructor.name}.${String(name)}, which has no @DistributeLock.`,
-      );
-    }
+  private prepare(prototype: object): void {
+    for (const spec of [...locksOf(prototype).values()].flat()) this.connections.prepare(spec);
   }
 
   /** Nest injects properties of classes that it constructs itself; what a factory or a value brought is reached here. */
@@ -71,6 +65,18 @@ function* prototypeChain(start: object): Generator<object> {
     yield link;
     link = Object.getPrototypeOf(link) as object | null;
   }
+}
+
+/** What a subclass overrides, or locks by a decorator of its own, is no matter of the base class any more. */
+function checkLeaseParameters(chain: readonly object[]): void {
+  chain.forEach((link, depth) => {
+    for (const name of leaseParametersOf(link).keys()) {
+      if (locksOf(link).has(name) || chain.slice(0, depth).some((below) => Object.hasOwn(below, name))) continue;
+      throw new LockConfigurationError(
+        `@CurrentLease() stands in ${link.constructor.name}.${String(name)}, which has no @DistributeLock.`,
+      );
+    }
+  });
 }
 
 /** Decorators do not reach the method that a subclass puts in the place of a locked one. */

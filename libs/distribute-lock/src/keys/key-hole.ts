@@ -1,7 +1,14 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import { LockKeyError } from '../errors/lock-key.error.js';
 import { kindOf, MAX_KEY_BYTES } from './check-key.js';
-import { type BoundParameter, findRoot, type KeyRoot, type RequestData, type RequestRoot } from './key-roots.js';
+import {
+  type BoundParameter,
+  findRoot,
+  type HandlerFacts,
+  type KeyRoot,
+  type RequestData,
+  type RequestRoot,
+} from './key-roots.js';
 
 /** What surrounds a hole, for messages. */
 export interface HolePlace {
@@ -45,6 +52,21 @@ export class KeyHole {
   /** Position of the argument that it reads, if it reads one. */
   get argument(): number | undefined {
     return this.from.argument;
+  }
+
+  /** @throws LockConfigurationError when calls of this handler can never have its root */
+  checkReadable(handler: HandlerFacts | undefined): void {
+    const { transports, root, argument } = this.from;
+    if (handler === undefined || transports === undefined) return;
+    const without = handler.transports.find((transport) => !transports.includes(transport));
+    if (without !== undefined) {
+      throw new LockConfigurationError(
+        `${this.shown} cannot be read, because a call by ${without} has no "${root}"; put the decorator on the methods, with keys of their own`,
+      );
+    }
+    if (root === 'body' && argument === undefined && !handler.hasBody) {
+      throw new LockConfigurationError(`${this.shown} cannot be read, because a GET request has no body`);
+    }
   }
 
   /**

@@ -9,6 +9,13 @@ export interface BoundParameter {
   readonly property: string | undefined;
 }
 
+/** How requests reach a method. */
+export interface HandlerFacts {
+  readonly transports: readonly string[];
+  /** False for routes whose requests carry none. */
+  readonly hasBody: boolean;
+}
+
 /** The request during which a locked method was called. */
 export interface RequestData {
   /** How it came: `http`, `rpc`, `ws`, `graphql`. */

@@ -2,7 +2,7 @@ import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import { LockKeyError } from '../errors/lock-key.error.js';
 import { hasLoneSurrogate, keyFault, MAX_KEY_BYTES } from './check-key.js';
 import { KeyHole } from './key-hole.js';
-import type { BoundParameter, RequestData } from './key-roots.js';
+import type { BoundParameter, HandlerFacts, RequestData } from './key-roots.js';
 
 /** The method that a key belongs to. */
 export interface KeySite {
@@ -12,6 +12,8 @@ export interface KeySite {
   readonly bound: readonly BoundParameter[];
   /** How many parameters the method declares, where that is known for certain. */
   readonly parameters: number | undefined;
+  /** How the method is called, where that is known. */
+  readonly handler?: HandlerFacts | undefined;
 }
 
 /**
@@ -37,6 +39,7 @@ export class KeyTemplate {
       checkLiterals(text, literals);
       const holes = paths.map((path) => new KeyHole(path, { method: site.method, template: text }, site.bound));
       checkArguments(holes, site);
+      for (const hole of holes) hole.checkReadable(site.handler);
       return new KeyTemplate(text, site, literals, holes, reservedCharacters(literals));
     } catch (error) {
       if (!(error instanceof LockConfigurationError)) throw error;
