@@ -65,6 +65,22 @@ export const canaries = [
     says: ['is not what the scripts compile to'],
   },
   {
+    gate: 'documents',
+    wrong: 'a snippet that is not what its file says, and a link that leads nowhere',
+    script: ['check:docs'],
+    files: {
+      'docs/canary.md': [
+        '[there](nowhere.md) [here](../README.md#nowhere)',
+        '<!-- cut from test/docs/readme/posts.controller.ts#post-test -->',
+        '```ts',
+        'canary();',
+        '```',
+        '',
+      ].join('\n'),
+    },
+    says: ['docs/canary.md:1: nowhere.md', '#nowhere', 'docs/canary.md:3: is not what stands in'],
+  },
+  {
     gate: 'dependency-cruiser',
     wrong: 'a wrong import in the library itself',
     script: ['check:boundaries'],

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-
 import { BullModule, getQueueToken } from '@nestjs/bullmq';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
@@ -72,14 +70,5 @@ describe('with BullMQ', () => {
     expect(await first.waitUntilFinished(events)).toBe('done');
     expect(await second.waitUntilFinished(events)).toBe('done');
     expect((await queue.getJob(second.id!))?.attemptsMade).toBe(1);
-  });
-
-  it('is what the recipe shows', async () => {
-    const file = (path: string) => readFile(new URL(path, import.meta.url), 'utf8');
-    const [recipe, processor] = await Promise.all([
-      file('../../docs/recipes/bullmq.md'),
-      file('./recipes/invoices.processor.ts'),
-    ]);
-    expect(/```ts\n([\s\S]*?)```/.exec(recipe)?.[1]).toBe(processor);
   });
 });

@@ -1,0 +1,26 @@
+#!/usr/bin/env node
+/**
+ * Fills the code of all documents in from the files that it is cut from.
+ *   usage: documents.mjs [--check]
+ * With --check nothing is written; the exit code is 1 when a snippet is not what stands in its file, or a link leads nowhere.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isHistory, readDocuments } from './documents/documents.mjs';
+import { documentFaults } from './documents/faults.mjs';
+import { filled } from './documents/snippets.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+if (!process.argv.includes('--check')) {
+  for (const { name, text } of readDocuments(root)) {
+    const now = isHistory(name) ? text : filled(root, text);
+    if (now === text) continue;
+    writeFileSync(join(root, name), now);
+    console.log(`docs: wrote ${name}`);
+  }
+}
+const faults = documentFaults(root);
+for (const fault of faults) console.error(`docs: ${fault}`);
+if (faults.length > 0) process.exitCode = 1;

@@ -1,0 +1,134 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { compilerFaults } from './documents/compiled.mjs';
+import { documentFaults } from './documents/faults.mjs';
+import { anchorsOf, fencesOf, linksOf } from './documents/markdown.mjs';
+import { filled } from './documents/snippets.mjs';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const CONFIG = join(ROOT, 'tsconfig.json');
+
+describe('the documents of this repository', () => {
+  it('show code as it stands in files, and have links that lead somewhere', () => {
+    expect(documentFaults(ROOT)).toEqual([]);
+  });
+
+  it('show code that compiles', () => {
+    expect(compilerFaults(ROOT)).toEqual([]);
+  });
+});
+
+describe('a document', () => {
+  let root;
+  const write = (name, text) => {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), text);
+  };
+  const snippet = (from, code) => `<!-- cut from ${from} -->\n\n\`\`\`ts\n${code}\`\`\`\n`;
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'documents-'));
+    write(
+      'a.ts',
+      'class A {\n  // #region one\n  b = 1;\n\n  // #region two\n  c = 2;\n  // #endregion\n  // #endregion\n}\n',
+    );
+  });
+
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  it('may show a whole file, a region without its markers, or the inner one', () => {
+    write('README.md', snippet('a.ts#one', 'b = 1;\n\nc = 2;\n') + snippet('a.ts#two', 'c = 2;\n'));
+    write('docs/deep/a.md', snippet('a.ts', 'class A {\n  b = 1;\n\n  c = 2;\n}\n'));
+    expect(documentFaults(root)).toEqual([]);
+  });
+
+  it.each([
+    [
+      'is not what the file says',
+      snippet('a.ts#two', 'c = 3;\n'),
+      'README.md:3: is not what stands in a.ts#two: run `npm run docs`',
+    ],
+    ['lost its last line', snippet('a.ts#one', 'b = 1;\n'), 'is not what stands in a.ts#one'],
+    ['comes from nowhere', '```ts\nc = 2;\n```\n', 'README.md:1: code without a line'],
+    ['comes from nowhere, in JavaScript', '- a\n\n  ```js\n  c = 2;\n  ```\n', 'README.md:3: code without a line'],
+    ['comes from a file that is gone', snippet('b.ts', 'c = 2;\n'), 'b.ts does not exist'],
+    ['comes from a region that is gone', snippet('a.ts#three', 'c = 2;\n'), 'a.ts has no "// #region three"'],
+    [
+      'has a line between it and its origin',
+      `${snippet('a.ts#two', '').slice(0, 30)}\nText.\n\`\`\`ts\nc = 2;\n\`\`\`\n`,
+      'code without',
+    ],
+  ])('is refused when its code %s', (_what, text, fault) => {
+    write('README.md', text);
+    expect(documentFaults(root)).toEqual([expect.stringContaining(fault)]);
+  });
+
+  it('is refused when a region does not end', () => {
+    write('a.ts', '// #region one\n// #region two\n// #endregion\n');
+    write('README.md', snippet('a.ts#one', ''));
+    expect(documentFaults(root)).toEqual([expect.stringContaining('a.ts does not end its "// #region one"')]);
+  });
+
+  it('is filled in from its files', () => {
+    const text = `# A\n\n- item\n\n${snippet('a.ts#one', 'old\n').replace(/^(?=.)/gm, '  ')}\n${snippet('a.ts#two', '')}`;
+    write('README.md', filled(root, text));
+    expect(documentFaults(root)).toEqual([]);
+    expect(filled(root, text)).toContain('  b = 1;\n\n  c = 2;\n');
+  });
+
+  it.each([
+    ['[a](docs/b.md)', 'README.md:3: docs/b.md leads nowhere'],
+    ['[a](docs/a.md#no-such-heading)', 'docs/a.md#no-such-heading leads to no heading'],
+    ['[a](#b)', '#b leads to no heading'],
+    ['[a]: docs/b.md', 'docs/b.md leads nowhere'],
+    ['[`code`](docs/b.md "title")', 'docs/b.md leads nowhere'],
+    ['[![badge](b.svg)](docs/a.md)', 'b.svg leads nowhere'],
+    ['[a](../x.md)', 'leaves the repository'],
+    ['[a](/docs/a.md)', 'another place for every reader'],
+    ['<a href="docs/b.md">a</a>', 'docs/b.md leads nowhere'],
+  ])('is refused with the link %s', (link, fault) => {
+    write('docs/a.md', '# A\n');
+    write('README.md', `# Top\n\n${link}\n`);
+    expect(documentFaults(root)).toEqual([expect.stringContaining(fault)]);
+  });
+
+  it('may link to files, folders, headings and other places', () => {
+    write('docs/a.md', '# `A`: what it *is*, [really](../README.md)\n\n## A\n\n## A\n');
+    write(
+      'README.md',
+      '# Top\n\n[a](docs/a.md#a-what-it-is-really) [b](docs/a.md#a-1) [c](docs) [d](#top) [e](https://x.test/y.md) ' +
+        '`[f](nowhere.md)`\n\n```text\n[g](nowhere.md)\n# not a heading\n```\n',
+    );
+    expect(documentFaults(root)).toEqual([]);
+  });
+
+  it('is refused when the compiler refuses its code', () => {
+    write('a.ts', 'export const a: string = 1;\n');
+    write('README.md', snippet('a.ts', 'export const a: string = 1;\n'));
+    expect(documentFaults(root)).toEqual([]);
+    expect(compilerFaults(root, CONFIG)).toEqual([expect.stringContaining("a.ts:1: Type 'number' is not assignable")]);
+  });
+});
+
+describe('the reader of Markdown', () => {
+  it('finds fences of any length and mark, also in lists', () => {
+    const text = '````md\n```ts\nx\n```\n````\n\n- a\n\n  ~~~js title="b"\n  y\n  ~~~\n';
+    const fences = fencesOf(text).map(({ language, code }) => [language, code]);
+    expect(fences).toEqual([
+      ['md', '```ts\nx\n```\n'],
+      ['js', '  y\n'],
+    ]);
+  });
+
+  it('finds links with their lines, and none in code', () => {
+    expect(linksOf('a\n[b](c) `[d](e)` [f [g]](<h i>)\n')).toEqual([{ target: 'c', line: 2 }]);
+    expect(linksOf('x `a\nb` [c](d)')).toEqual([{ target: 'd', line: 2 }]);
+  });
+
+  it('makes anchors as GitHub does', () => {
+    const text = '# What is *it*?\n## `@Lock`: a_b c-d\n### Ä & ö\n## What is it\n<a id="own"></a>\n';
+    expect([...anchorsOf(text)]).toEqual(['own', 'what-is-it', 'lock-a_b-c-d', 'ä--ö', 'what-is-it-1']);
+  });
+});

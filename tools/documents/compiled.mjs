@@ -1,0 +1,29 @@
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import ts from 'typescript';
+import { readDocuments } from './documents.mjs';
+import { sourcesOf } from './snippets.mjs';
+
+/** What the compiler says to the files that snippets are cut from, by the rules of the repository. */
+export function compilerFaults(root, config = join(root, 'tsconfig.json')) {
+  const sources = readDocuments(root).flatMap(({ text }) => sourcesOf(text));
+  const files = [...new Set(sources)].filter((file) => /\.tsx?$/.test(file)).map((file) => join(root, file));
+  const { options } = ts.parseJsonConfigFileContent(
+    ts.readConfigFile(config, (file) => ts.sys.readFile(file)).config,
+    ts.sys,
+    root,
+  );
+  const there = files.filter((file) => existsSync(file));
+  const program = ts.createProgram(there, { ...options, noEmit: true });
+  return there.flatMap((file) => {
+    const source = program.getSourceFile(file);
+    const found = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];
+    return found.map((diagnostic) => shown(root, source, diagnostic));
+  });
+}
+
+function shown(root, source, { start = 0, messageText }) {
+  const { line } = source.getLineAndCharacterOfPosition(start);
+  const path = relative(root, source.fileName);
+  return `${path}:${line + 1}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
+}

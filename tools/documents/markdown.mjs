@@ -1,0 +1,72 @@
+/** What the gates want to know of a Markdown text; no more of the language than that. */
+
+const FENCE = /^( *)(`{3,}|~{3,})([\w-]*)[^\n]*\n([\s\S]*?)^\1\2 *$/gm;
+const HEADING = /^#{1,6} +(.+?) *#*$/gm;
+const LINK = /\]\(<?([^\s)>]+)>?(?: +"[^"]*")?\)|^\[[^\]]+\]: *<?(\S+?)>?$|<(?:a|img) [^>]*(?:href|src)="([^"]+)"/gm;
+
+/** Fenced blocks: their language, code, place in the text, and the HTML comment that stands before them. */
+export function fencesOf(text) {
+  return [...text.matchAll(FENCE)].map((match) => {
+    const [whole, indent, marks, language, code] = match;
+    const before = text.slice(0, match.index);
+    const codeAt = match.index + whole.indexOf('\n') + 1;
+    const comment = /<!--((?:(?!-->)[\s\S])*)-->\s*$/.exec(before)?.[1]?.trim();
+    return {
+      language,
+      code,
+      codeAt,
+      codeEnd: codeAt + code.length,
+      indent,
+      marks,
+      comment,
+      line: lineAt(text, match.index),
+    };
+  });
+}
+
+/** Targets of links outside of code, with their lines. */
+export function linksOf(text) {
+  const prose = withoutCode(text);
+  return [...prose.matchAll(LINK)].map((match) => ({
+    target: match[1] ?? match[2] ?? match[3],
+    line: lineAt(text, match.index),
+  }));
+}
+
+/** The `#anchors` of a text, as GitHub and npm make them from its headings. */
+export function anchorsOf(text) {
+  const seen = new Map();
+  const anchors = new Set([...text.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, id]) => id));
+  for (const [, heading] of withoutFences(text).matchAll(HEADING)) {
+    const slug = slugOf(heading);
+    const times = seen.get(slug) ?? 0;
+    seen.set(slug, times + 1);
+    anchors.add(times === 0 ? slug : `${slug}-${times}`);
+  }
+  return anchors;
+}
+
+function slugOf(heading) {
+  const shown = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+  return shown
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\p{M}_\- ]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+/** Every character of it becomes a blank, so that places in the text stay what they are. */
+const blanked = (code) => code.replace(/[^\n]/g, ' ');
+
+function withoutFences(text) {
+  return text.replace(FENCE, blanked);
+}
+
+function withoutCode(text) {
+  return withoutFences(text).replace(/(`+)(?!`)[\s\S]*?[^`]\1(?!`)/g, (code) =>
+    code.includes('\n\n') ? code : blanked(code),
+  );
+}
+
+function lineAt(text, index) {
+  return text.slice(0, index).split('\n').length;
+}
