@@ -1,4 +1,9 @@
-import type { AcquireRequest, ReleaseRequest, RenewRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
+import type {
+  AcquireRequest,
+  DowngradeRequest,
+  ReleaseRequest,
+  RenewRequest,
+} from '../../libs/distribute-lock/src/store/lock-store.js';
 import type { Random } from '../simulation/random.js';
 
 /** One thing that happens to a key. */
@@ -6,28 +11,34 @@ export type Command =
   | { readonly type: 'acquire'; readonly request: AcquireRequest }
   | { readonly type: 'release'; readonly request: ReleaseRequest }
   | { readonly type: 'renew'; readonly request: RenewRequest }
+  | { readonly type: 'downgrade'; readonly request: DowngradeRequest }
   /** Whoever else writes the key; undefined deletes it, as the end of a lease does. */
   | { readonly type: 'overwrite'; readonly owner: string | undefined; readonly ttlMs?: number };
 
 /** Leases differ by more than a slow machine could blur. */
-const TTLS_MS = [20_000, 40_000, 60_000];
-const BLOCKS = [1, 1, 3, 64];
-const TOKENS_A_PROCESS = 3;
+export const TTLS_MS = [20_000, 40_000, 60_000];
+export const BLOCKS = [1, 1, 3, 64];
+export const TOKENS_A_PROCESS = 3;
 /** `<22 characters>:<letters and digits>` is ours, these are not. */
-const FOREIGN = ['x', 'somebody:1', 'semaphore:3', `${'p'.repeat(23)}:1`, `${'p'.repeat(22)}:one`];
+export const FOREIGN = ['x', 'somebody:1', 'semaphore:3', `${'p'.repeat(23)}:1`, `${'p'.repeat(22)}:one`];
 
 /** Commands of one key, several at a time where they leave together. */
 export type Sequence = readonly (readonly Command[])[];
 
+/** Draws a command of one of these processes. */
+export type DrawCommand = (random: Random, key: string, processes: readonly string[]) => Command;
+
 /** What two or three processes might send, and their networks repeat, in any order. */
-export function sequenceOf(random: Random, key: string, processes: readonly string[]): Sequence {
+export function sequenceOf(
+  random: Random,
+  key: string,
+  processes: readonly string[],
+  draw: DrawCommand = commandOf,
+): Sequence {
   const few = processes.toSorted(() => random.next() - 0.5).slice(0, random.int(2, 3));
   return Array.from({ length: random.int(4, 10) }, () => {
-    const together = Array.from({ length: random.chance(0.75) ? 1 : random.int(2, 3) }, () =>
-      commandOf(random, key, few),
-    );
-    // Somebody else's command comes over another connection: it leaves alone, or the order would not be known.
-    const alone = together.find(({ type }) => type === 'overwrite');
+    const together = Array.from({ length: random.chance(0.75) ? 1 : random.int(2, 3) }, () => draw(random, key, few));
+    const alone = together.find(goesAnotherWay);
     return alone === undefined ? together : [alone];
   });
 }
@@ -48,3 +59,7 @@ function commandOf(random: Random, key: string, processes: readonly string[]): C
   if (dice < 0.97) return { type: 'overwrite', owner: undefined };
   return { type: 'overwrite', owner: random.pick(FOREIGN), ...(random.chance(0.5) ? { ttlMs } : {}) };
 }
+
+/** Over another connection, or by another script: such a command leaves alone, or the order would not be known. */
+const goesAnotherWay = (command: Command): boolean =>
+  command.type === 'overwrite' || (command.type !== 'downgrade' && command.request.kind === 'exclusive');

@@ -1,8 +1,10 @@
 import type { Redis } from 'ioredis';
 
 import type { LockMessage, LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
-import { LockTable, type TableWorld } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
+import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
+import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
 import { QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
+import { READERS } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import type { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import type { Command, Sequence } from './command-sequence.js';
 
@@ -86,6 +88,7 @@ export class SideBySide {
     if (command.type === 'acquire') return this.table.acquire(command.request);
     if (command.type === 'release') return this.table.release(command.request);
     if (command.type === 'renew') return { renewed: this.table.renew(command.request) };
+    if (command.type === 'downgrade') return { renewed: this.table.downgrade(command.request) };
     this.table.overwrite(this.key, command.owner, command.ttlMs);
     return {};
   }
@@ -95,6 +98,7 @@ export class SideBySide {
     if (command.type === 'acquire') return store.acquire(command.request);
     if (command.type === 'release') return store.release(command.request);
     if (command.type === 'renew') return { renewed: (await store.renew([command.request]))[0] };
+    if (command.type === 'downgrade') return { renewed: await store.downgrade!(command.request) };
     const { owner, ttlMs } = command;
     const name = keys.lock(this.key);
     if (owner === undefined) await client.del(name);
@@ -139,9 +143,44 @@ export class SideBySide {
     if (!sameTime(expectedMs, Number(leftMs)))
       return `the lock ends in ${expectedMs} ms, in Redis in ${String(leftMs)}`;
     const endless = expected.queued.length > 0 && (Number(queueLeftMs) <= 0 || Number(queueLeftMs) > QUEUE_TTL_MS);
-    return endless ? `the queue ends in ${String(queueLeftMs)} ms` : undefined;
+    if (endless) return `the queue ends in ${String(queueLeftMs)} ms`;
+    return owner === READERS ? this.compareReaders() : undefined;
+  }
+
+  /** The same leases on both sides; in Redis the lock and the leases end with the last of them, to the millisecond. */
+  private async compareReaders(): Promise<string | undefined> {
+    const { client, keys } = this.redis;
+    const lock = keys.lock(this.key);
+    const readers = keys.readers(lock);
+    const replies = await client
+      .pipeline()
+      .zrange(readers, '0', '-1', 'WITHSCORES')
+      .pexpiretime(lock)
+      .pexpiretime(readers)
+      .pttl(keys.gate(lock))
+      .exec();
+    const [scores, lockEnds, readersEnd, gateLeftMs] = (replies ?? []).map(([, reply]) => reply);
+    const actual = pairs(scores as string[]);
+    const expected = new Map(this.table.readers(this.key).map(({ ownerToken, endsAt }) => [ownerToken, endsAt]));
+    const told = `the table has leases ${show(expected)}, Redis ${show(actual)}`;
+    if (expected.size !== actual.size) return told;
+    for (const [token, endsAt] of expected) {
+      if (!sameTime(endsAt, actual.get(token) ?? -1)) return told;
+    }
+    const last = Math.max(...actual.values());
+    if (lockEnds !== last || readersEnd !== last)
+      return `${told}, which end at ${String(lockEnds)}, ${String(readersEnd)}`;
+    const gateMs = Math.max(Number(gateLeftMs), 0);
+    const expectedMs = this.table.gateLeftMs(this.key);
+    const sameGate = gateMs > 0 === expectedMs > 0 && sameTime(expectedMs, gateMs);
+    return sameGate ? undefined : `the gate opens in ${expectedMs} ms, in Redis in ${String(gateLeftMs)}`;
   }
 }
+
+const pairs = (flat: readonly string[]): Map<string, number> =>
+  new Map(flat.flatMap((token, i) => (i % 2 === 0 ? [[token, Number(flat[i + 1])] as const] : [])));
+
+const show = (leases: ReadonlyMap<string, number>): string => JSON.stringify([...leases]);
 
 const sorted = (answer: object): unknown => Object.entries(answer).sort(([a], [b]) => (a < b ? -1 : 1));
 

@@ -6,7 +6,8 @@ import type {
   ReleaseRequest,
   RenewRequest,
 } from '../../libs/distribute-lock/src/store/lock-store.js';
-import { LockTable, type TableWorld } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
+import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
+import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
 import type { SimulatedInbox } from './simulated-inbox.js';
 import type { World } from './world.js';
 

@@ -9,7 +9,7 @@ export interface LuaScript {
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: '926e63db7eaaf05a2f2e4f87ef35f075829f3093',
+  sha1: '431a64dc1566b5edd4dc0969d4c6146e4fe515db',
   lua: `if #KEYS == 3 and string.sub(ARGV[1], 1, 1) == 'd' then
   if redis.call('EXISTS', KEYS[3]) == 0 and redis.call('GET', KEYS[2]) == string.sub(ARGV[1], 3) then
     redis.call('DEL', KEYS[2])
@@ -73,6 +73,9 @@ local function processOf(token)
   local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
   return process and #process == 22 and process or nil
 end
+local function isReader(token)
+  return string.find(token, ':%w+:r$') ~= nil
+end
 local function append(queue, token)
   local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
   redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
@@ -93,6 +96,7 @@ end
 local function offerToHead(lock, queue, token)
   local head = redis.call('ZRANGE', queue, 0, 0)[1]
   while head and head ~= token do
+    if isReader(head) then return nil, true end
     redis.call('ZREM', queue, head)
     if offer(lock, head) then return head end
     head = redis.call('ZRANGE', queue, 0, 0)[1]
@@ -104,31 +108,50 @@ local function acquire(lock, queue, token, ttlMs, block, _, command)
   local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
   if claimed then return 1, claimed, waiting end
   if full then error(full) end
-  local permits = owner and string.match(owner, '^semaphore:(%d+)$')
-  if permits then
-    redis.call('ZREM', queue, token)
-    return 10, tonumber(permits), 0
+  if not owner then
+    local readerIsNext
+    owner, readerIsNext = offerToHead(lock, queue, token)
+    if readerIsNext then return 11, 0, 0 end
   end
-  owner = owner or offerToHead(lock, queue, token)
   if not owner then
     redis.call('SET', lock, token, 'PX', ttlMs)
     redis.call('ZREM', queue, token)
     return 1, fencingTokens(block), redis.call('ZCARD', queue)
   end
-  local foreign = processOf(owner) and 0 or 1
+  local permits = string.match(owner, '^semaphore:(%d+)$')
+  if permits then
+    redis.call('ZREM', queue, token)
+    return 10, tonumber(permits), 0
+  end
+  local foreign = (processOf(owner) or owner == 'readers') and 0 or 1
   if command == 'a' then return 3, redis.call('PTTL', lock), foreign end
+  if owner == 'readers' then return 11, 0, 0 end
   append(queue, token)
   if foreign == 0 then tell(owner, 'c', lock) end
   return 2, redis.call('PTTL', lock), foreign
 end
+local function readerWaits(queue, head)
+  if isReader(head) then return true end
+  for _, token in ipairs(redis.call('ZRANGE', queue, 0, -1)) do
+    if isReader(token) then return true end
+  end
+end
 local function release(lock, queue, token, next, ttlMs, block)
-  if redis.call('GET', lock) ~= token then
+  local owner = redis.call('GET', lock)
+  if owner ~= token then
+    if owner == 'readers' then return 11, 0, 0 end
     redis.call('ZREM', queue, token)
     return 6, 0, 0
   end
   local wanted = next ~= '' and next ~= '-'
   local own = next == '-' and string.sub(token, 1, 23)
-  local head = redis.call('ZPOPMIN', queue)[1]
+  local first = redis.call('ZPOPMIN', queue)
+  local head = first[1]
+  if head and readerWaits(queue, head) then
+    redis.call('ZADD', queue, first[2], head)
+    redis.call('PEXPIRE', queue, queueMs)
+    return 11, 0, 0
+  end
   while head do
     if head == next or (own and string.sub(head, 1, 23) == own) then break end
     if offer(lock, head) then
@@ -169,9 +192,308 @@ saveFence()
 return replies`,
 };
 
+export const readwriteScript: LuaScript = {
+  name: 'readwrite',
+  sha1: 'e1e7a43cd5fdafdf91392f3013e889ea3bdc2f4f',
+  lua: `local fence = KEYS[1]
+local lock, queue, readers, gate
+local last, saved
+local function fencingTokens(count)
+  if not last then
+    local clock = redis.call('TIME')
+    local micros = clock[2]
+    if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
+    saved = clock[1] .. micros
+    last = tonumber(redis.call('SET', fence, saved, 'GET') or 0)
+    saved = tonumber(saved)
+    if last <= saved - count then
+      last = saved
+      return saved - count + 1
+    end
+  end
+  local first = last + 1
+  last = last + count
+  return first
+end
+local function saveFence()
+  if last ~= saved then redis.call('SET', fence, last) end
+end
+local function take(lock, queue, token, ttlMs, block)
+  if redis.call('EXISTS', queue) == 1 then return end
+  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
+  if not set then return end
+  if set.err then return nil, set end
+  return fencingTokens(block)
+end
+local function raiseExpiry(lock, ttlMs)
+  if redis.call('PTTL', lock) < tonumber(ttlMs) then redis.call('PEXPIRE', lock, ttlMs) end
+end
+local function claim(lock, queue, token, ttlMs, block)
+  local owner = redis.call('GET', lock)
+  if owner ~= token then return nil, nil, owner end
+  raiseExpiry(lock, ttlMs)
+  redis.call('ZREM', queue, token)
+  return fencingTokens(block), redis.call('ZCARD', queue)
+end
+local claimMs = '1750'
+local queueMs = '15000'
+local function processOf(token)
+  local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
+  return process and #process == 22 and process or nil
+end
+local function isReader(token)
+  return string.find(token, ':%w+:r$') ~= nil
+end
+local function append(queue, token)
+  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
+  redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
+  redis.call('PEXPIRE', queue, queueMs)
+end
+local function tell(token, what, lock)
+  local process = processOf(token)
+  if not process then return 0 end
+  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
+  return type(receivers) == 'number' and receivers or -1
+end
+local function offer(lock, head)
+  redis.call('SET', lock, head, 'PX', claimMs)
+  if tell(head, 'g', lock) ~= 0 then return true end
+  redis.call('DEL', lock)
+  return false
+end
+local READERS = 'readers'
+local moment
+local function now()
+  if not moment then
+    local clock = redis.call('TIME')
+    moment = clock[1] * 1000 + math.floor(clock[2] / 1000)
+  end
+  return moment
+end
+local function reads(token)
+  if redis.call('GET', lock) ~= READERS then return false end
+  local ends = redis.call('ZSCORE', readers, token)
+  return ends and tonumber(ends) > now()
+end
+local function anyoneReads()
+  local ends = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
+  return ends and tonumber(ends) > now()
+end
+local function lend(token, ms)
+  redis.call('ZADD', readers, 'GT', now() + ms, token)
+end
+local function settle()
+  redis.call('ZREMRANGEBYSCORE', readers, '-inf', now())
+  local ends = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
+  if not ends then
+    redis.call('DEL', lock, gate)
+    return false
+  end
+  redis.call('PEXPIREAT', lock, ends)
+  redis.call('PEXPIREAT', readers, ends)
+  return true
+end
+local function writerWaits()
+  return redis.call('EXISTS', gate)
+end
+local function untilOpen()
+  local ms, gateMs = redis.call('PTTL', lock), redis.call('PTTL', gate)
+  return gateMs >= 0 and math.min(ms, gateMs) or ms
+end
+local function closeGate()
+  redis.call('SET', gate, 1, 'PX', claimMs)
+end
+local function inQueue()
+  local waiting = redis.call('ZRANGE', queue, 0, -1)
+  local reading, writing = {}, {}
+  for _, token in ipairs(waiting) do
+    local line = isReader(token) and reading or writing
+    line[#line + 1] = token
+  end
+  return reading, writing, waiting[1]
+end
+local function letIn(waiting, own)
+  for _, token in ipairs(waiting) do
+    redis.call('ZREM', queue, token)
+    if token ~= own then
+      lend(token, claimMs)
+      if tell(token, 'g', lock) == 0 then redis.call('ZREM', readers, token) end
+    end
+  end
+  return settle()
+end
+local function beginReading(own, ttlMs)
+  local reading, writing = inQueue()
+  redis.call('SET', lock, READERS, 'PX', claimMs)
+  redis.call('DEL', readers, gate)
+  if #writing > 0 then closeGate() end
+  if own then lend(own, ttlMs) end
+  return letIn(reading, own)
+end
+local function find(waiting, own, process)
+  for _, token in ipairs(waiting) do
+    if token == own or (process and string.sub(token, 1, 23) == process) then return token end
+  end
+end
+local function hand(after, kind, own, process, ttlMs)
+  while true do
+    local reading, writing, head = inQueue()
+    if not head then
+      redis.call('DEL', lock, readers, gate)
+      return
+    end
+    local readersAreNext = #writing == 0
+    if #reading > 0 and #writing > 0 then readersAreNext = after == 'w' or (after == '' and isReader(head)) end
+    if readersAreNext then
+      local mine = kind == 'r' and (own or find(reading, own, process))
+      if beginReading(mine, ttlMs) then return mine or READERS, mine end
+    else
+      local first = writing[1]
+      redis.call('ZREM', queue, first)
+      if kind == 'w' and find({ first }, own, process) then
+        redis.call('SET', lock, first, 'PX', ttlMs)
+        redis.call('DEL', readers, gate)
+        return first, true
+      end
+      if offer(lock, first) then
+        redis.call('DEL', readers, gate)
+        return first
+      end
+    end
+  end
+end
+local function enterFree(token, kind, ttlMs)
+  if redis.call('EXISTS', queue) == 1 then
+    local owner, mine = hand('', kind, token, nil, ttlMs)
+    if owner then return mine end
+  end
+  if kind == 'r' then return beginReading(token, ttlMs) end
+  redis.call('SET', lock, token, 'PX', ttlMs)
+  redis.call('DEL', readers, gate)
+  return true
+end
+local function join(token, ttlMs)
+  if reads(token) then
+    redis.call('ZREM', queue, token)
+    lend(token, ttlMs)
+    settle()
+    return true
+  end
+  if redis.call('GET', lock) ~= READERS or writerWaits() == 1 or not anyoneReads() then return false end
+  lend(token, ttlMs)
+  settle()
+  redis.call('ZREM', queue, token)
+  return true
+end
+local function tellReaders()
+  for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. now(), '+inf', 'LIMIT', 0, 128)) do
+    tell(token, 'c', lock)
+  end
+end
+local function enter(token, ttlMs, block, _, command)
+  local kind = isReader(token) and 'r' or 'w'
+  local owner = redis.call('GET', lock)
+  if owner == token then
+    local first, waiting = claim(lock, queue, token, ttlMs, block)
+    return 1, first, waiting
+  end
+  if (kind == 'r' and join(token, ttlMs)) or (not owner and enterFree(token, kind, ttlMs)) then
+    return 1, fencingTokens(block), kind == 'r' and writerWaits() or redis.call('ZCARD', queue)
+  end
+  owner = owner or redis.call('GET', lock)
+  local permits = string.match(owner, '^semaphore:(%d+)$')
+  if permits then
+    redis.call('ZREM', queue, token)
+    return 10, tonumber(permits), 0
+  end
+  local foreign = (processOf(owner) or owner == READERS) and 0 or 1
+  if command == 'a' then return 3, redis.call('PTTL', lock), foreign end
+  append(queue, token)
+  if owner ~= READERS then
+    if foreign == 0 then tell(owner, 'c', lock) end
+  elseif kind == 'w' then
+    closeGate()
+    tellReaders()
+  else
+    return 2, untilOpen(), 0
+  end
+  return 2, redis.call('PTTL', lock), foreign
+end
+local function openGate()
+  local reading, writing = inQueue()
+  if #writing > 0 then return end
+  redis.call('DEL', gate)
+  if anyoneReads() then letIn(reading) end
+end
+local function leaveOthers(next, ttlMs, block)
+  settle()
+  if not next then return 5, 0, 0 end
+  if join(next, ttlMs) then return 8, fencingTokens(block), next end
+  append(queue, next)
+  return 2, untilOpen(), 0
+end
+local function leave(token, next, ttlMs, block)
+  local kind = isReader(token) and 'r' or 'w'
+  local waited = redis.call('ZREM', queue, token) == 1
+  local owner = redis.call('GET', lock)
+  if kind == 'w' and owner ~= token then
+    if waited and owner == READERS then openGate() end
+    return 6, 0, 0
+  end
+  local process = next == '-' and string.sub(token, 1, 23) or nil
+  local wanted = next ~= '' and next ~= '-' and next or nil
+  if kind == 'r' then
+    if not reads(token) then return 6, 0, 0 end
+    redis.call('ZREM', readers, token)
+    if anyoneReads() then return leaveOthers(wanted, ttlMs, block) end
+  end
+  if wanted then append(queue, wanted) end
+  local taker, mine = hand(kind, kind, wanted, process, ttlMs)
+  if mine then return 8, fencingTokens(block), taker end
+  if not taker then return 4, 0, 0 end
+  if wanted then return 2, tonumber(claimMs), 0 end
+  return 5, 0, 0
+end
+local function renew(lock, queue, token, ttlMs)
+  if redis.call('GET', lock) ~= token then return 6, 0, 0 end
+  raiseExpiry(lock, ttlMs)
+  return 7, redis.call('ZCARD', queue), 0
+end
+local function keepReading(token, ttlMs)
+  redis.call('ZREM', queue, token)
+  lend(token, ttlMs)
+  settle()
+  return 7, writerWaits(), 0
+end
+local function keep(token, ttlMs)
+  if not isReader(token) then return renew(lock, queue, token, ttlMs) end
+  if not reads(token) then return 6, 0, 0 end
+  return keepReading(token, ttlMs)
+end
+local function downgrade(token, ttlMs, readToken)
+  if reads(readToken) then return keepReading(readToken, ttlMs) end
+  redis.call('ZREM', queue, readToken)
+  if redis.call('GET', lock) ~= token then return 6, 0, 0 end
+  beginReading(readToken, math.max(tonumber(ttlMs), redis.call('PTTL', lock)))
+  return 7, writerWaits(), 0
+end
+local run = { a = enter, w = enter, d = leave, r = leave, n = keep, g = downgrade }
+local replies = {}
+for i = 1, #ARGV do
+  local command, token, x1, x2, x3 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$')
+  lock, queue, readers, gate = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
+  local ok, code, x, y = pcall(run[command], token, x1, x2, x3, command)
+  if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
+  local n = 3 * i - 2
+  replies[n], replies[n + 1], replies[n + 2] = code, x, y
+end
+saveFence()
+return replies`,
+};
+
 export const semaphoreScript: LuaScript = {
   name: 'semaphore',
-  sha1: 'ed619c46ef0ecbe34e325c9a438a285fc68bc986',
+  sha1: 'f0e85bd870e39380dc3af6928cee1fe1601cdc5d',
   lua: `local fence = KEYS[1]
 local last, saved
 local function fencingTokens(count)
@@ -199,6 +521,9 @@ local queueMs = '15000'
 local function processOf(token)
   local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
   return process and #process == 22 and process or nil
+end
+local function isReader(token)
+  return string.find(token, ':%w+:r$') ~= nil
 end
 local function append(queue, token)
   local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]

@@ -27,6 +27,7 @@
   8, n, t   released and granted to owner token t of the same process; n is its first fencing token
   9, e, 0   refused; e is the error of the server
   10, p, 0  the key is a semaphore of p permits at present; the token stands in no queue
+  11, 0, 0  readers have the lock or wait for it; nothing was done: readwrite.lua has to run the command
 ]]
 -- The release of a lock that nobody waits for, alone: so common that it does without any function.
 if #KEYS == 3 and string.sub(ARGV[1], 1, 1) == 'd' then

@@ -1,47 +1,27 @@
 import type {
   AcquireAnswer,
   AcquireRequest,
-  LockMessage,
+  DowngradeRequest,
   ReleaseAnswer,
   ReleaseRequest,
   RenewRequest,
 } from '../lock-store.js';
-import { processOf } from '../../runtime/owner-token.js';
 import { CLAIM_WINDOW_MS } from '../protocol.js';
-import { TokenQueues } from './token-queues.js';
+import { processOf } from '../../runtime/owner-token.js';
+import { isReader, READERS, ReadWriteSteps } from './read-write-steps.js';
+import { SEMAPHORE } from './table-state.js';
 
-/** What stands at the key of a semaphore. */
-export const SEMAPHORE = /^semaphore:(\d+)$/;
-
-interface Lock {
-  readonly owner: string;
-  /** `Infinity` for a foreign lock without an end. */
-  endsAt: number;
-}
-
-/** What a table needs of the world around it. */
-export interface TableWorld {
-  /** Milliseconds. */
-  now(): number;
-  /** Answers how many received the message. */
-  publish(processId: string, message: LockMessage): number;
-}
+/** So many readers hear of a writer by a message, the others by their renewals. */
+const MOST_TOLD = 128;
 
 /**
  * The protocol in memory: the same steps, in the same order, as the scripts of the Redis store, so that what holds for one
  * holds for the other. It is the back end of the memory store and the model that the simulation runs against.
  */
-export class LockTable {
-  private readonly locks = new Map<string, Lock>();
-  private readonly queues: TokenQueues;
-  private unusedFence = 0;
-
-  constructor(private readonly world: TableWorld) {
-    this.queues = new TokenQueues(world);
-  }
-
-  acquire({ key, ownerToken, ttlMs, wait, block }: AcquireRequest): AcquireAnswer {
-    let owner = this.owner(key);
+export class LockTable extends ReadWriteSteps {
+  acquire(request: AcquireRequest): AcquireAnswer {
+    const { key, ownerToken, ttlMs, block } = request;
+    const owner = this.owner(key);
     if (owner === ownerToken) {
       this.raise(key, ttlMs);
       this.unqueue(key, ownerToken);
@@ -52,142 +32,124 @@ export class LockTable {
       this.unqueue(key, ownerToken);
       return { outcome: 'mismatch', permits: Number(permits) };
     }
-    owner ??= this.offerToHead(key, ownerToken);
-    if (owner === undefined) {
-      this.set(key, ownerToken, ttlMs);
-      this.unqueue(key, ownerToken);
-      return this.granted(key, block);
-    }
-    const foreign = processOf(owner) === undefined;
-    if (!wait) return { outcome: 'busy', remainingMs: this.leftMs(key), foreign };
-    this.append(key, ownerToken);
-    if (!foreign) this.tell(owner, 'contended', key);
-    return { outcome: 'queued', remainingMs: this.leftMs(key), foreign };
+    const reads = isReader(ownerToken);
+    const entered = reads && this.join(key, ownerToken, ttlMs);
+    if (entered || (owner === undefined && this.enterFree(request, reads))) return this.granted(key, block, reads);
+    return this.waits(request, reads);
   }
 
-  release({ key, ownerToken, next, grantOwn }: ReleaseRequest): ReleaseAnswer {
-    this.unqueue(key, ownerToken);
-    if (this.owner(key) !== ownerToken) return { outcome: 'lost', resent: false };
-    if (next !== undefined) this.append(key, next.ownerToken);
-    const own = grantOwn === undefined ? undefined : processOf(ownerToken);
-    for (let head = this.head(key); head !== undefined; head = this.head(key)) {
-      if (head === next?.ownerToken || (own !== undefined && processOf(head) === own)) {
-        this.unqueue(key, head);
-        const { ttlMs, block } = (next ?? grantOwn)!;
-        this.set(key, head, ttlMs);
-        return { ...this.granted(key, block), ownerToken: head };
-      }
-      if (this.offer(key, head)) {
-        return next === undefined ? { outcome: 'passed' } : { outcome: 'queued', remainingMs: CLAIM_WINDOW_MS };
-      }
+  /** Also leaves the queue and undoes an attempt. */
+  release(request: ReleaseRequest): ReleaseAnswer {
+    const { key, ownerToken, next, grantOwn } = request;
+    const reads = isReader(ownerToken);
+    const waited = this.unqueue(key, ownerToken);
+    if (!(reads ? this.reads(key, ownerToken) : this.owner(key) === ownerToken)) {
+      if (waited && !reads && this.owner(key) === READERS) this.writerLeft(key);
+      return { outcome: 'lost', resent: false };
     }
-    this.locks.delete(key);
-    return { outcome: 'free' };
+    if (reads) {
+      this.leases.end(key, ownerToken);
+      if (this.readers(key).length > 0) return this.leaveOthers(request);
+    }
+    if (next !== undefined) this.append(key, next.ownerToken);
+    const taker = this.hand(key, reads ? 'readers' : 'writer', {
+      reads,
+      token: next?.ownerToken,
+      process: grantOwn === undefined || next !== undefined ? undefined : processOf(ownerToken),
+      ttlMs: (next ?? grantOwn)?.ttlMs ?? 0,
+    });
+    if (taker?.mine !== undefined) return this.grantedNext(request, taker.mine);
+    if (taker === undefined) return { outcome: 'free' };
+    return next === undefined ? { outcome: 'passed' } : { outcome: 'queued', remainingMs: CLAIM_WINDOW_MS };
   }
 
   renew({ key, ownerToken, ttlMs }: RenewRequest): number | 'lost' {
+    if (isReader(ownerToken)) return this.reads(key, ownerToken) ? this.keepReading(key, ownerToken, ttlMs) : 'lost';
     if (this.owner(key) !== ownerToken) return 'lost';
     this.raise(key, ttlMs);
     return this.waiting(key);
   }
 
-  /** The first of so many. */
-  fencingTokens(block: number): number {
-    const first = Math.max(this.unusedFence, Math.floor(this.world.now() * 1000));
-    this.unusedFence = first + block;
-    return first;
+  /** The readers that wait come along; the lease may become longer, never shorter. */
+  downgrade({ key, ownerToken, readToken, ttlMs }: DowngradeRequest): number | 'lost' {
+    if (this.reads(key, readToken)) return this.keepReading(key, readToken, ttlMs);
+    this.unqueue(key, readToken);
+    if (this.owner(key) !== ownerToken) return 'lost';
+    this.beginReading(key, readToken, Math.max(ttlMs, this.leftMs(key)));
+    return this.writerWaits(key);
   }
 
-  /** Who has the lock; it may be a foreign client. */
-  owner(key: string): string | undefined {
-    const lock = this.locks.get(key);
-    if (lock === undefined || lock.endsAt > this.world.now()) return lock?.owner;
-    this.locks.delete(key);
-    return undefined;
+  /** How long this token keeps the lock; undefined when it has not. */
+  leaseLeftMs(key: string, ownerToken: string): number | undefined {
+    const now = this.world.now();
+    const lease = this.readers(key).find((reader) => reader.ownerToken === ownerToken);
+    if (lease !== undefined) return lease.endsAt - now;
+    return this.owner(key) === ownerToken ? this.locks.get(key)!.endsAt - now : undefined;
   }
 
-  /** -1 without an end, as Redis says it; whole milliseconds. */
-  leftMs(key: string): number {
-    const lock = this.locks.get(key);
-    return lock === undefined || lock.endsAt === Infinity ? -1 : Math.ceil(lock.endsAt - this.world.now());
+  protected granted(key: string, block: number, reads = false) {
+    const waiting = reads ? this.writerWaits(key) : this.waiting(key);
+    return { outcome: 'granted', fencingToken: this.fencingTokens(block), waiting } as const;
   }
 
-  /** Waiting owner tokens in order. */
-  queued(key: string): readonly string[] {
-    return this.queues.of(key);
+  /** A lock that nobody holds: for those who wait, or for who asks. Answers true when it is the latter. */
+  private enterFree({ key, ownerToken, ttlMs }: AcquireRequest, reads: boolean): boolean {
+    const taker = this.hand(key, 'unknown', { reads, token: ownerToken, ttlMs });
+    if (taker !== undefined) return taker.mine !== undefined;
+    if (reads) return this.beginReading(key, ownerToken, ttlMs);
+    this.set(key, ownerToken, ttlMs);
+    this.leases.clear(key);
+    return true;
   }
 
-  /** Puts any value at the key, as a foreign client or a hand would; deletes it when `owner` is undefined. */
-  overwrite(key: string, owner: string | undefined, ttlMs = Infinity): void {
-    if (owner === undefined) this.locks.delete(key);
-    else this.set(key, owner, ttlMs);
-  }
-
-  /** Puts a value at the key that ends at this moment. */
-  put(key: string, owner: string, endsAt: number): void {
-    this.locks.set(key, { owner, endsAt });
-  }
-
-  /** Forgets everything, fencing tokens too, as a flushed server would. */
-  flush(): void {
-    this.locks.clear();
-    this.queues.clear();
-    this.unusedFence = 0;
-  }
-
-  /** Keys that still exist. */
-  keys(): string[] {
-    const held = [...this.locks.keys()].filter((key) => this.owner(key) !== undefined);
-    return [...new Set([...held, ...this.queues.keys()])];
-  }
-
-  private offerToHead(key: string, ownerToken: string): string | undefined {
-    for (let head = this.head(key); head !== undefined && head !== ownerToken; head = this.head(key)) {
-      if (this.offer(key, head)) return head;
+  private waits({ key, ownerToken, wait }: AcquireRequest, reads: boolean): AcquireAnswer {
+    const owner = this.owner(key)!;
+    const ours = processOf(owner) !== undefined;
+    const foreign = !ours && owner !== READERS;
+    if (!wait) return { outcome: 'busy', remainingMs: this.leftMs(key), foreign };
+    this.append(key, ownerToken);
+    if (ours) this.tell(owner, 'contended', key);
+    if (owner === READERS && !reads) {
+      this.leases.closeGate(key);
+      for (const reader of this.readers(key).slice(0, MOST_TOLD)) this.tell(reader.ownerToken, 'contended', key);
     }
-    return undefined;
+    return { outcome: 'queued', remainingMs: reads ? this.untilOpenMs(key) : this.leftMs(key), foreign };
   }
 
-  /** The lock carries the waiter's token for the claim window; false when the waiter's process is gone. */
-  private offer(key: string, head: string): boolean {
-    this.unqueue(key, head);
-    this.set(key, head, CLAIM_WINDOW_MS);
-    if (this.tell(head, 'granted', key) > 0) return true;
-    this.locks.delete(key);
-    return false;
+  /** A reader goes while others read on; its next attempt joins them, unless a writer waits. */
+  private leaveOthers(request: ReleaseRequest): ReleaseAnswer {
+    const { key, next } = request;
+    this.settle(key);
+    if (next === undefined) return { outcome: 'passed' };
+    if (this.join(key, next.ownerToken, next.ttlMs)) return this.grantedNext(request, next.ownerToken);
+    this.append(key, next.ownerToken);
+    return { outcome: 'queued', remainingMs: this.untilOpenMs(key) };
   }
 
-  private tell(ownerToken: string, type: LockMessage['type'], key: string): number {
-    const processId = processOf(ownerToken);
-    return processId === undefined ? 0 : this.world.publish(processId, { type, key, ownerToken });
+  private grantedNext({ key, next, grantOwn }: ReleaseRequest, ownerToken: string): ReleaseAnswer {
+    return { ...this.granted(key, (next ?? grantOwn)!.block, isReader(ownerToken)), ownerToken };
   }
 
-  private granted(key: string, block: number): { outcome: 'granted'; fencingToken: number; waiting: number } {
-    return { outcome: 'granted', fencingToken: this.fencingTokens(block), waiting: this.waiting(key) };
+  /** Those whom the last waiting writer kept out need not wait for the gate to open by itself. */
+  private writerLeft(key: string): void {
+    if (this.queued(key).some((token) => !isReader(token))) return;
+    this.leases.openGate(key);
+    if (this.readers(key).length > 0) this.letIn(key);
   }
 
-  private set(key: string, owner: string, ttlMs: number): void {
-    this.put(key, owner, this.world.now() + ttlMs);
+  private keepReading(key: string, ownerToken: string, ttlMs: number): number {
+    this.join(key, ownerToken, ttlMs);
+    return this.writerWaits(key);
   }
 
-  private raise(key: string, ttlMs: number): void {
-    const lock = this.locks.get(key);
-    if (lock !== undefined) lock.endsAt = Math.max(lock.endsAt, this.world.now() + ttlMs);
+  /** For a reader, whether a writer waits. */
+  private writerWaits(key: string): number {
+    return this.gateLeftMs(key) > 0 ? 1 : 0;
   }
 
-  private head(key: string): string | undefined {
-    return this.queued(key)[0];
-  }
-
-  private waiting(key: string): number {
-    return this.queued(key).length;
-  }
-
-  private append(key: string, ownerToken: string): void {
-    this.queues.append(key, ownerToken);
-  }
-
-  private unqueue(key: string, ownerToken: string): void {
-    this.queues.remove(key, ownerToken);
+  /** Until the leases or the gate end. */
+  private untilOpenMs(key: string): number {
+    const gateMs = this.gateLeftMs(key);
+    return gateMs > 0 ? Math.min(this.leftMs(key), gateMs) : this.leftMs(key);
   }
 }

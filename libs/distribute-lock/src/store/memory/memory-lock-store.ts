@@ -2,6 +2,7 @@ import { processClock, type Clock } from '../../runtime/clock.js';
 import type {
   AcquireAnswer,
   AcquireRequest,
+  DowngradeRequest,
   LockKind,
   LockMessage,
   LockName,
@@ -12,7 +13,8 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import { LockTable, type TableWorld } from './lock-table.js';
+import { LockTable } from './lock-table.js';
+import type { TableWorld } from './table-state.js';
 import { SemaphoreTable } from './semaphore-table.js';
 
 /**
@@ -22,7 +24,7 @@ import { SemaphoreTable } from './semaphore-table.js';
  * @public
  */
 export class MemoryLockStore implements LockStore {
-  readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'semaphore']);
+  readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'read', 'semaphore']);
   /** @internal */
   readonly table: LockTable;
   /** @internal */
@@ -57,6 +59,10 @@ export class MemoryLockStore implements LockStore {
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
     return requests.map((request) => this.tableOf(request).renew(request));
+  }
+
+  async downgrade(request: DowngradeRequest): Promise<RenewAnswer> {
+    return this.table.downgrade(request);
   }
 
   async close(): Promise<void> {}

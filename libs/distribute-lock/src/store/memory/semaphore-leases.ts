@@ -1,4 +1,5 @@
-import { SEMAPHORE, type LockTable } from './lock-table.js';
+import type { LockTable } from './lock-table.js';
+import { SEMAPHORE } from './table-state.js';
 
 /** The weight is the last part of an owner token, so it never changes. */
 export const weightOf = (ownerToken: string): number => Number(/\d+$/.exec(ownerToken)?.[0]);

@@ -8,7 +8,8 @@ import type {
   RenewRequest,
 } from '../lock-store.js';
 import { CLAIM_WINDOW_MS } from '../protocol.js';
-import type { LockTable, TableWorld } from './lock-table.js';
+import type { LockTable } from './lock-table.js';
+import type { TableWorld } from './table-state.js';
 import { SemaphoreLeases, weightOf } from './semaphore-leases.js';
 import { SemaphorePlaces } from './semaphore-places.js';
 

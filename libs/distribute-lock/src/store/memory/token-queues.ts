@@ -1,5 +1,5 @@
 import { QUEUE_TTL_MS } from '../protocol.js';
-import type { TableWorld } from './lock-table.js';
+import type { TableWorld } from './table-state.js';
 
 interface Queue {
   readonly tokens: string[];
@@ -26,12 +26,14 @@ export class TokenQueues {
     this.queues.set(key, { tokens, endsAt: this.world.now() + QUEUE_TTL_MS });
   }
 
-  remove(key: string, ownerToken: string): void {
+  /** Answers whether it was there. */
+  remove(key: string, ownerToken: string): boolean {
     const queue = this.queues.get(key);
     const at = queue?.tokens.indexOf(ownerToken) ?? -1;
-    if (queue === undefined || at < 0) return;
+    if (queue === undefined || at < 0) return false;
     queue.tokens.splice(at, 1);
     if (queue.tokens.length === 0) this.queues.delete(key);
+    return true;
   }
 
   /** Those where somebody waits. */

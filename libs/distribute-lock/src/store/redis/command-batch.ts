@@ -12,6 +12,7 @@ const MOST_COMMANDS = 64;
 /** Words of the script's answer for each command. */
 const REPLY_WORDS = 3;
 const REFUSED = 9;
+const ELSEWHERE = 11;
 
 /** A word of the script's answer; the script's header says what the codes mean. */
 export type ReplyWord = number | string;
@@ -71,6 +72,8 @@ export class CommandBatch {
     private readonly fenceKey: string,
     private readonly clock: Clock,
     private readonly lanes: TimerLanes,
+    /** Takes over the commands that the script leaves to another one. */
+    private readonly elsewhere?: (command: Command) => void,
   ) {}
 
   add(command: Command): void {
@@ -154,6 +157,7 @@ export class CommandBatch {
     for (let i = 0, at = 0; i < commands.length; i += 1, at += REPLY_WORDS) {
       const code = replies[at] as number;
       if (code === REFUSED) commands[i].failed(answerError(String(replies[at + 1])));
+      else if (code === ELSEWHERE) this.elsewhere?.(commands[i]);
       else commands[i].answered(code, replies[at + 1], replies[at + 2]);
     }
   }

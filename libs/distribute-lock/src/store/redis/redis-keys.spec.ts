@@ -13,6 +13,14 @@ describe('RedisKeys', () => {
     expect(queueOf('order:{42}:x')).toBe('q:lock:order:{42}:x');
   });
 
+  it('puts the helpers of a read/write lock there as well', () => {
+    expect([keys.readers('lock:order:42'), keys.gate('lock:order:42')]).toEqual([
+      'r:{lock:order:42}',
+      'g:{lock:order:42}',
+    ]);
+    expect(keys.readers('lock:order:{42}:x')).toBe('r:lock:order:{42}:x');
+  });
+
   it('gives every lock a queue of its own', () => {
     const odd = ['a', '{a}', '{}a', 'a}b', '{a', 'a{b}c', '{{a}}', '}{'];
     expect(new Set(odd.map(queueOf)).size).toBe(odd.length);

@@ -1,6 +1,8 @@
 /** How the names of helper keys begin; a prefix for locks must not begin so. */
 const QUEUE_PREFIX = 'q:';
 const FENCE_PREFIX = 'f:';
+const READERS_PREFIX = 'r:';
+const GATE_PREFIX = 'g:';
 const PERMITS_PREFIX = 's:';
 const PERMITS_QUEUE_PREFIX = 'sq:';
 const PERMITS_ASKED_PREFIX = 'sa:';
@@ -25,6 +27,16 @@ export class RedisKeys {
     return beside(lockKey, QUEUE_PREFIX);
   }
 
+  /** The leases of readers. */
+  readers(lockKey: string): string {
+    return beside(lockKey, READERS_PREFIX);
+  }
+
+  /** Stands while a writer waits for readers. */
+  gate(lockKey: string): string {
+    return beside(lockKey, GATE_PREFIX);
+  }
+
   /** Of a semaphore: its leases, its queue, and how long the places in it count. */
   semaphore(lockKey: string): readonly [held: string, queue: string, asked: string] {
     return [
@@ -44,6 +56,8 @@ function beside(lockKey: string, prefix: string): string {
 export const HELPER_PREFIXES = [
   QUEUE_PREFIX,
   FENCE_PREFIX,
+  READERS_PREFIX,
+  GATE_PREFIX,
   PERMITS_PREFIX,
   PERMITS_QUEUE_PREFIX,
   PERMITS_ASKED_PREFIX,

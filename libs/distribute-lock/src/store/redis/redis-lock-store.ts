@@ -2,10 +2,11 @@ import { Redis, type RedisOptions } from 'ioredis';
 
 import { processClock, type Clock } from '../../runtime/clock.js';
 import { TimerLanes } from '../../runtime/timer-lanes.js';
-import { lockScript, semaphoreScript } from '../../scripts/generated/lua-scripts.js';
+import { lockScript, readwriteScript, semaphoreScript } from '../../scripts/generated/lua-scripts.js';
 import type {
   AcquireAnswer,
   AcquireRequest,
+  DowngradeRequest,
   LockKind,
   LockStore,
   LockStoreListener,
@@ -14,12 +15,13 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import { CommandBatch } from './command-batch.js';
+import { CommandBatch, type Command } from './command-batch.js';
 import { Inbox } from './inbox.js';
 import { ownOptions } from './own-options.js';
 import type { RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisKeys } from './redis-keys.js';
+import { ReadWriteCommand } from './read-write-command.js';
 import { RedisSemaphores } from './redis-semaphores.js';
 import { AcquireCommand, ReleaseCommand, RenewCommand } from './replies.js';
 
@@ -39,9 +41,10 @@ export interface RedisLockStoreSettings {
  * another owner's lock.
  */
 export class RedisLockStore implements LockStore {
-  readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'semaphore']);
+  readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'read', 'semaphore']);
   private readonly keys: RedisKeys;
   private readonly commands: CommandBatch;
+  private readonly readWrite: CommandBatch;
   private readonly semaphores: RedisSemaphores;
   private readonly inbox: Inbox;
   private readonly lanes: TimerLanes;
@@ -52,8 +55,11 @@ export class RedisLockStore implements LockStore {
   ) {
     this.keys = new RedisKeys(prefix);
     this.lanes = new TimerLanes(clock);
-    this.commands = new CommandBatch(lockScript, connection, this.keys.fence, clock, this.lanes);
-    const semaphoreCommands = new CommandBatch(semaphoreScript, connection, this.keys.fence, clock, this.lanes);
+    const { fence } = this.keys;
+    const amongReaders = (command: Command): void => this.addReadWrite(command);
+    this.commands = new CommandBatch(lockScript, connection, fence, clock, this.lanes, amongReaders);
+    this.readWrite = new CommandBatch(readwriteScript, connection, fence, clock, this.lanes);
+    const semaphoreCommands = new CommandBatch(semaphoreScript, connection, fence, clock, this.lanes);
     this.semaphores = new RedisSemaphores(semaphoreCommands, this.keys, connection);
     this.inbox = new Inbox(connection, prefix, clock);
   }
@@ -81,17 +87,17 @@ export class RedisLockStore implements LockStore {
 
   acquire(request: AcquireRequest): Promise<AcquireAnswer> {
     if (request.kind === 'semaphore') return this.semaphores.acquire(request);
-    const { key, ownerToken, wait, ttlMs, block } = request;
+    const { key, ownerToken, kind, wait, ttlMs, block } = request;
     const lockKey = this.keys.lock(key);
     const text = `${wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block}`;
     return new Promise((resolve, reject) =>
-      this.commands.add(new AcquireCommand(lockKey, this.keys.queue(lockKey), text, resolve, reject)),
+      this.add(kind, new AcquireCommand(lockKey, this.keys.queue(lockKey), text, resolve, reject)),
     );
   }
 
   release(request: ReleaseRequest): Promise<ReleaseAnswer> {
     if (request.kind === 'semaphore') return this.semaphores.release(request);
-    const { key, ownerToken, next, grantOwn } = request;
+    const { key, ownerToken, kind, next, grantOwn } = request;
     const lockKey = this.keys.lock(key);
     const again = next ?? grantOwn;
     const text =
@@ -99,12 +105,20 @@ export class RedisLockStore implements LockStore {
         ? `d ${ownerToken}`
         : `r ${ownerToken} ${next?.ownerToken ?? '-'} ${again.ttlMs} ${again.block}`;
     return new Promise((resolve, reject) =>
-      this.commands.add(new ReleaseCommand(lockKey, this.keys.queue(lockKey), text, resolve, reject, this.connection)),
+      this.add(kind, new ReleaseCommand(lockKey, this.keys.queue(lockKey), text, resolve, reject, this.connection)),
     );
   }
 
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
     return Promise.all(requests.map((request) => this.renewOne(request)));
+  }
+
+  downgrade({ key, ownerToken, readToken, ttlMs }: DowngradeRequest): Promise<RenewAnswer> {
+    const lockKey = this.keys.lock(key);
+    const text = `g ${ownerToken} ${ttlMs} ${readToken}`;
+    return new Promise((resolve) =>
+      this.addReadWrite(new RenewCommand(lockKey, this.keys.queue(lockKey), text, resolve, resolve)),
+    );
   }
 
   async close(): Promise<void> {
@@ -115,11 +129,21 @@ export class RedisLockStore implements LockStore {
 
   private renewOne(request: RenewRequest): Promise<RenewAnswer> {
     if (request.kind === 'semaphore') return this.semaphores.renew(request);
-    const { key, ownerToken, ttlMs } = request;
+    const { key, ownerToken, kind, ttlMs } = request;
     const lockKey = this.keys.lock(key);
     const text = `n ${ownerToken} ${ttlMs}`;
     return new Promise((resolve) =>
-      this.commands.add(new RenewCommand(lockKey, this.keys.queue(lockKey), text, resolve, resolve)),
+      this.add(kind, new RenewCommand(lockKey, this.keys.queue(lockKey), text, resolve, resolve)),
     );
+  }
+
+  /** Who excludes everybody goes the fast way, which leaves to the other script what concerns readers. */
+  private add(kind: LockKind | undefined, command: Command): void {
+    if (kind === undefined || kind === 'exclusive') this.commands.add(command);
+    else this.addReadWrite(command);
+  }
+
+  private addReadWrite(command: Command): void {
+    this.readWrite.add(new ReadWriteCommand(command, this.keys));
   }
 }

@@ -4,6 +4,11 @@ local function processOf(token)
   return process and #process == 22 and process or nil
 end
 
+-- A reader's token has `r` for its third part. What ends in `:r` may also be the 27th token of a process.
+local function isReader(token)
+  return string.find(token, ':%w+:r$') ~= nil
+end
+
 -- A token that stands there keeps its place.
 local function append(queue, token)
   local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]

@@ -1,7 +1,17 @@
+local function readerWaits(queue, head)
+  if isReader(head) then return true end
+  for _, token in ipairs(redis.call('ZRANGE', queue, 0, -1)) do
+    if isReader(token) then return true end
+  end
+end
+
 -- Also leaves the queue and undoes an attempt. `next` is the token under which this process wants the lock again;
 -- '-' grants it to whichever token of this process heads the queue, '' is a process that wants no more.
 local function release(lock, queue, token, next, ttlMs, block)
-  if redis.call('GET', lock) ~= token then
+  local owner = redis.call('GET', lock)
+  if owner ~= token then
+    -- Who leaves may be the last writer that readers wait for: for the other script.
+    if owner == 'readers' then return 11, 0, 0 end
     redis.call('ZREM', queue, token)
     return 6, 0, 0
   end
@@ -9,7 +19,13 @@ local function release(lock, queue, token, next, ttlMs, block)
   -- Owner tokens of one process begin alike.
   local own = next == '-' and string.sub(token, 1, 23)
   -- The first write: a server that is full does not refuse it, nor what follows.
-  local head = redis.call('ZPOPMIN', queue)[1]
+  local first = redis.call('ZPOPMIN', queue)
+  local head = first[1]
+  if head and readerWaits(queue, head) then
+    redis.call('ZADD', queue, first[2], head)
+    redis.call('PEXPIRE', queue, queueMs)
+    return 11, 0, 0
+  end
   while head do
     if head == next or (own and string.sub(head, 1, 23) == own) then break end
     if offer(lock, head) then

@@ -1,0 +1,63 @@
+-- A lock that nobody holds: for those who wait, or for who asks. Answers true when it is the latter.
+local function enterFree(token, kind, ttlMs)
+  if redis.call('EXISTS', queue) == 1 then
+    local owner, mine = hand('', kind, token, nil, ttlMs)
+    if owner then return mine end
+  end
+  if kind == 'r' then return beginReading(token, ttlMs) end
+  redis.call('SET', lock, token, 'PX', ttlMs)
+  redis.call('DEL', readers, gate)
+  return true
+end
+
+-- Whether a reader has the lock now: it has it already, or may join those who read.
+local function join(token, ttlMs)
+  if reads(token) then
+    redis.call('ZREM', queue, token)
+    lend(token, ttlMs)
+    settle()
+    return true
+  end
+  if redis.call('GET', lock) ~= READERS or writerWaits() == 1 or not anyoneReads() then return false end
+  lend(token, ttlMs)
+  settle()
+  redis.call('ZREM', queue, token)
+  return true
+end
+
+-- Whoever stands between a writer and the lock hears of it; a crowd of readers learns it from its renewals.
+local function tellReaders()
+  for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. now(), '+inf', 'LIMIT', 0, 128)) do
+    tell(token, 'c', lock)
+  end
+end
+
+local function enter(token, ttlMs, block, _, command)
+  local kind = isReader(token) and 'r' or 'w'
+  local owner = redis.call('GET', lock)
+  if owner == token then
+    local first, waiting = claim(lock, queue, token, ttlMs, block)
+    return 1, first, waiting
+  end
+  if (kind == 'r' and join(token, ttlMs)) or (not owner and enterFree(token, kind, ttlMs)) then
+    return 1, fencingTokens(block), kind == 'r' and writerWaits() or redis.call('ZCARD', queue)
+  end
+  owner = owner or redis.call('GET', lock)
+  local permits = string.match(owner, '^semaphore:(%d+)$')
+  if permits then
+    redis.call('ZREM', queue, token)
+    return 10, tonumber(permits), 0
+  end
+  local foreign = (processOf(owner) or owner == READERS) and 0 or 1
+  if command == 'a' then return 3, redis.call('PTTL', lock), foreign end
+  append(queue, token)
+  if owner ~= READERS then
+    if foreign == 0 then tell(owner, 'c', lock) end
+  elseif kind == 'w' then
+    closeGate()
+    tellReaders()
+  else
+    return 2, untilOpen(), 0
+  end
+  return 2, redis.call('PTTL', lock), foreign
+end

@@ -1,0 +1,22 @@
+-- The first write of both takes a token out of the queue: a server that is full would refuse to raise a lease first.
+local function keepReading(token, ttlMs)
+  redis.call('ZREM', queue, token)
+  lend(token, ttlMs)
+  settle()
+  return 7, writerWaits(), 0
+end
+
+local function keep(token, ttlMs)
+  if not isReader(token) then return renew(lock, queue, token, ttlMs) end
+  if not reads(token) then return 6, 0, 0 end
+  return keepReading(token, ttlMs)
+end
+
+-- The readers that wait come along. What the writer was promised is kept: the lease may become longer, never shorter.
+local function downgrade(token, ttlMs, readToken)
+  if reads(readToken) then return keepReading(readToken, ttlMs) end
+  redis.call('ZREM', queue, readToken)
+  if redis.call('GET', lock) ~= token then return 6, 0, 0 end
+  beginReading(readToken, math.max(tonumber(ttlMs), redis.call('PTTL', lock)))
+  return 7, writerWaits(), 0
+end

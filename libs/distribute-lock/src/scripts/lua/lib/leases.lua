@@ -1,0 +1,84 @@
+-- The leases of readers, and the gate that keeps new ones out while a writer waits.
+local READERS = 'readers'
+
+-- The server's milliseconds, the same for all commands of one call.
+local moment
+local function now()
+  if not moment then
+    local clock = redis.call('TIME')
+    moment = clock[1] * 1000 + math.floor(clock[2] / 1000)
+  end
+  return moment
+end
+
+-- A lease that has ended is never revived, though it may still stand there.
+local function reads(token)
+  if redis.call('GET', lock) ~= READERS then return false end
+  local ends = redis.call('ZSCORE', readers, token)
+  return ends and tonumber(ends) > now()
+end
+
+-- The lock key may say `readers` without one: in its last millisecond, or when a hand deleted the leases. Then it stands for
+-- leases that their holders believe in, and nobody may enter or shorten it.
+local function anyoneReads()
+  local ends = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
+  return ends and tonumber(ends) > now()
+end
+
+-- Never shortens the lease of a token.
+local function lend(token, ms)
+  redis.call('ZADD', readers, 'GT', now() + ms, token)
+end
+
+-- Leases that are over go; the lock ends with the last lease to the millisecond, earlier than before if need be.
+-- Answers false when nobody reads: then the lock is free.
+local function settle()
+  redis.call('ZREMRANGEBYSCORE', readers, '-inf', now())
+  local ends = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
+  if not ends then
+    redis.call('DEL', lock, gate)
+    return false
+  end
+  redis.call('PEXPIREAT', lock, ends)
+  redis.call('PEXPIREAT', readers, ends)
+  return true
+end
+
+-- For a reader, whether a writer waits.
+local function writerWaits()
+  return redis.call('EXISTS', gate)
+end
+
+-- For a reader that waits: until the leases or the gate end.
+local function untilOpen()
+  local ms, gateMs = redis.call('PTTL', lock), redis.call('PTTL', gate)
+  return gateMs >= 0 and math.min(ms, gateMs) or ms
+end
+
+-- Opens by itself when the writer asks no more.
+local function closeGate()
+  redis.call('SET', gate, 1, 'PX', claimMs)
+end
+
+-- Readers and writers that wait, in order, and the first of both.
+local function inQueue()
+  local waiting = redis.call('ZRANGE', queue, 0, -1)
+  local reading, writing = {}, {}
+  for _, token in ipairs(waiting) do
+    local line = isReader(token) and reading or writing
+    line[#line + 1] = token
+  end
+  return reading, writing, waiting[1]
+end
+
+-- Everybody's turn to read: an offer to a reader is a lease for the claim window. `own` needs none, it has its lease.
+local function letIn(waiting, own)
+  for _, token in ipairs(waiting) do
+    redis.call('ZREM', queue, token)
+    if token ~= own then
+      lend(token, claimMs)
+      if tell(token, 'g', lock) == 0 then redis.call('ZREM', readers, token) end
+    end
+  end
+  return settle()
+end

@@ -1,0 +1,41 @@
+-- The last writer that waited has gone: those whom it kept out need not wait for the gate to open by itself.
+local function openGate()
+  local reading, writing = inQueue()
+  if #writing > 0 then return end
+  redis.call('DEL', gate)
+  if anyoneReads() then letIn(reading) end
+end
+
+-- A reader goes while others read on; `next` joins them, unless a writer waits.
+local function leaveOthers(next, ttlMs, block)
+  settle()
+  if not next then return 5, 0, 0 end
+  if join(next, ttlMs) then return 8, fencingTokens(block), next end
+  append(queue, next)
+  return 2, untilOpen(), 0
+end
+
+-- Release, leave and undo, as in lock.lua.
+local function leave(token, next, ttlMs, block)
+  local kind = isReader(token) and 'r' or 'w'
+  -- The first write: a server that is full does not refuse it, nor what follows.
+  local waited = redis.call('ZREM', queue, token) == 1
+  local owner = redis.call('GET', lock)
+  if kind == 'w' and owner ~= token then
+    if waited and owner == READERS then openGate() end
+    return 6, 0, 0
+  end
+  local process = next == '-' and string.sub(token, 1, 23) or nil
+  local wanted = next ~= '' and next ~= '-' and next or nil
+  if kind == 'r' then
+    if not reads(token) then return 6, 0, 0 end
+    redis.call('ZREM', readers, token)
+    if anyoneReads() then return leaveOthers(wanted, ttlMs, block) end
+  end
+  if wanted then append(queue, wanted) end
+  local taker, mine = hand(kind, kind, wanted, process, ttlMs)
+  if mine then return 8, fencingTokens(block), taker end
+  if not taker then return 4, 0, 0 end
+  if wanted then return 2, tonumber(claimMs), 0 end
+  return 5, 0, 0
+end

@@ -1,0 +1,128 @@
+import { laneOf, processOf } from '../../runtime/owner-token.js';
+import { CLAIM_WINDOW_MS } from '../protocol.js';
+import { ReaderLeases, type ReaderLease } from './reader-leases.js';
+import { TableState } from './table-state.js';
+
+/** What stands at the key while readers have the lock. */
+export const READERS = 'readers';
+
+export const isReader = (token: string): boolean => laneOf(token) === 'read';
+
+/** Who had the lock before: a writer, readers, or nobody knows who. */
+export type Before = 'writer' | 'readers' | 'unknown';
+
+/** The tokens of a caller, of one kind, that need no offer: this one, or all of this process. */
+export interface Own {
+  readonly reads: boolean;
+  readonly token?: string;
+  readonly process?: string;
+  readonly ttlMs: number;
+}
+
+/** Who has the lock now, and which token of the caller's is served. */
+export interface Taker {
+  readonly mine?: string;
+}
+
+/** How readers and writers take turns: the steps of `readwrite.lua`. */
+export abstract class ReadWriteSteps extends TableState {
+  protected readonly leases = new ReaderLeases(() => this.world.now());
+
+  /** Leases of those who read, the first to end first. */
+  readers(key: string): readonly ReaderLease[] {
+    return this.owner(key) === READERS ? this.leases.of(key) : [];
+  }
+
+  /** How long readers are kept out. */
+  gateLeftMs(key: string): number {
+    return this.owner(key) === READERS ? this.leases.gateLeftMs(key) : 0;
+  }
+
+  override flush(): void {
+    super.flush();
+    this.leases.flush();
+  }
+
+  protected reads(key: string, ownerToken: string): boolean {
+    return this.owner(key) === READERS && this.leases.lives(key, ownerToken);
+  }
+
+  /** A new reader may join, or one that reads already gets a longer lease. */
+  protected join(key: string, ownerToken: string, ttlMs: number): boolean {
+    const open = this.readers(key).length > 0 && this.gateLeftMs(key) === 0;
+    if (!open && !this.reads(key, ownerToken)) return false;
+    this.leases.lend(key, ownerToken, ttlMs);
+    this.settle(key);
+    this.unqueue(key, ownerToken);
+    return true;
+  }
+
+  /** The lock ends with the last lease; answers false when there is none. */
+  protected settle(key: string): boolean {
+    const endsAt = this.leases.purge(key);
+    if (endsAt === undefined) this.locks.delete(key);
+    else this.put(key, READERS, endsAt);
+    return endsAt !== undefined;
+  }
+
+  /** Readers take the lock: `own` for its whole ttl, and all that wait. */
+  protected beginReading(key: string, own: string | undefined, ttlMs: number): boolean {
+    this.leases.clear(key);
+    if (this.queued(key).some((token) => !isReader(token))) this.leases.closeGate(key);
+    if (own !== undefined) this.leases.lend(key, own, ttlMs);
+    return this.letIn(key, own);
+  }
+
+  /** An offer to a reader is a lease for the claim window. */
+  protected letIn(key: string, own?: string): boolean {
+    for (const token of this.queued(key).filter(isReader)) {
+      this.unqueue(key, token);
+      if (token === own) continue;
+      this.leases.lend(key, token, CLAIM_WINDOW_MS);
+      if (this.tell(token, 'granted', key) === 0) this.leases.end(key, token);
+    }
+    return this.settle(key);
+  }
+
+  /** Gives a lock that nobody holds any more to those who wait. Nothing: nobody could be reached, and the lock is free. */
+  protected hand(key: string, before: Before, own: Own): Taker | undefined {
+    for (let next = this.next(key, before); next !== undefined; next = this.next(key, before)) {
+      const served = next === READERS ? this.handToReaders(key, own) : this.handToWriter(key, next, own);
+      if (served !== undefined) return served;
+    }
+    this.locks.delete(key);
+    this.leases.clear(key);
+    return undefined;
+  }
+
+  /** A writer's token, or all readers that wait. */
+  private next(key: string, before: Before): string | undefined {
+    const queued = this.queued(key);
+    const writer = queued.find((token) => !isReader(token));
+    if (writer === undefined) return queued.length > 0 ? READERS : undefined;
+    if (!queued.some(isReader) || before === 'readers') return writer;
+    return before === 'writer' || isReader(queued[0]) ? READERS : writer;
+  }
+
+  private handToReaders(key: string, own: Own): Taker | undefined {
+    const waiting = this.queued(key).filter(isReader);
+    const mine = own.reads ? (own.token ?? waiting.find((token) => isOwn(token, own))) : undefined;
+    if (!this.beginReading(key, mine, own.ttlMs)) return undefined;
+    return mine === undefined ? {} : { mine };
+  }
+
+  private handToWriter(key: string, writer: string, own: Own): Taker | undefined {
+    if (!own.reads && isOwn(writer, own)) {
+      this.unqueue(key, writer);
+      this.set(key, writer, own.ttlMs);
+      this.leases.clear(key);
+      return { mine: writer };
+    }
+    if (!this.offer(key, writer)) return undefined;
+    this.leases.clear(key);
+    return {};
+  }
+}
+
+const isOwn = (token: string, own: Own): boolean =>
+  token === own.token || (own.process !== undefined && processOf(token) === own.process);

@@ -1,0 +1,14 @@
+import { readWriteCommandOf } from './read-write-sequence.js';
+import { Sides } from './use-sides.js';
+
+const SEQUENCES = 5_000;
+
+describe('The lock table and the scripts, among readers and writers', () => {
+  const sides = new Sides(readWriteCommandOf);
+
+  beforeAll(() => sides.open());
+
+  it(`answer the same and leave the same behind in ${SEQUENCES} sequences of commands`, async () => {
+    await sides.compareAll(SEQUENCES);
+  }, 120_000);
+});

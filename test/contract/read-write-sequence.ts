@@ -1,0 +1,27 @@
+import type { LockKind } from '../../libs/distribute-lock/src/store/lock-store.js';
+import type { Random } from '../simulation/random.js';
+import { BLOCKS, FOREIGN, TOKENS_A_PROCESS, TTLS_MS, type Command } from './command-sequence.js';
+
+/** What readers, writers and exclusive callers of these processes might send. */
+export function readWriteCommandOf(random: Random, key: string, processes: readonly string[]): Command {
+  const process = random.pick(processes);
+  const reader = random.chance(0.6);
+  const tokenOf = (reads: boolean): string => `${process}:${random.int(1, TOKENS_A_PROCESS)}${reads ? ':r' : ''}`;
+  const kind: LockKind = reader ? 'read' : random.pick(['write', 'write', 'exclusive']);
+  const ownerToken = tokenOf(reader);
+  const ttlMs = random.pick(TTLS_MS);
+  const block = random.pick(BLOCKS);
+  const name = { key, ownerToken, kind };
+  const dice = random.next();
+  if (dice < 0.5) return { type: 'acquire', request: { ...name, ttlMs, wait: random.chance(0.8), block } };
+  if (dice < 0.64) return { type: 'release', request: name };
+  if (dice < 0.74)
+    return { type: 'release', request: { ...name, next: { ownerToken: tokenOf(reader), ttlMs, block } } };
+  if (dice < 0.8) return { type: 'release', request: { ...name, grantOwn: { ttlMs, block } } };
+  if (dice < 0.88) return { type: 'renew', request: { ...name, ttlMs } };
+  if (dice < 0.95) {
+    return { type: 'downgrade', request: { key, ownerToken: tokenOf(false), readToken: tokenOf(true), ttlMs } };
+  }
+  if (dice < 0.98) return { type: 'overwrite', owner: undefined };
+  return { type: 'overwrite', owner: random.pick(FOREIGN), ...(random.chance(0.5) ? { ttlMs } : {}) };
+}

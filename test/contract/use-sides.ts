@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+
+import type { LockMessage } from '../../libs/distribute-lock/src/store/lock-store.js';
+import type { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
+import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
+import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
+import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { Random } from '../simulation/random.js';
+import { onCleanup } from '../support/cleanup.js';
+import { eventually } from '../support/eventually.js';
+import { useRedis } from '../support/use-redis.js';
+import { sequenceOf, type DrawCommand } from './command-sequence.js';
+import { SideBySide, type Comparison, type RedisSide } from './side-by-side.js';
+
+/** So many sequences are under way at the same time, each over a connection of its own, so that their commands leave alone. */
+const LANES = 12;
+
+export type MakeTable = (world: TableWorld) => LockTable;
+
+const newProcess = (): string => randomBytes(16).toString('base64url');
+
+/** A Redis and lock tables for the same four processes, two of which listen. */
+export class Sides {
+  private readonly redis = useRedis();
+  private readonly processes = [newProcess(), newProcess(), newProcess(), newProcess()] as const;
+  private readonly listening = new Set(this.processes.slice(0, 2));
+  private readonly heard = new Map<string, LockMessage[]>();
+  private lanes: readonly RedisSide[] = [];
+
+  constructor(private readonly draw?: DrawCommand) {}
+
+  async open(): Promise<void> {
+    const { client, prefix } = this.redis;
+    const message = (text: LockMessage): void => {
+      this.heard.set(text.key, [...(this.heard.get(text.key) ?? []), text]);
+    };
+    for (const process of this.listening) {
+      await this.openStore().subscribe(process, { message, resubscribed: () => undefined });
+    }
+    const keys = new RedisKeys(prefix);
+    const { listening } = this;
+    this.lanes = Array.from({ length: LANES }, () => ({ store: this.openStore(), client, keys, listening }));
+    await Promise.all(this.lanes.map(({ store }) => store.connect()));
+  }
+
+  get lane(): RedisSide {
+    return this.lanes[0];
+  }
+
+  tokenOf(process: number, sequence: number): string {
+    return `${this.processes[process]}:${sequence}`;
+  }
+
+  /** Compares so many sequences and what was heard of them; a slow machine may make some useless, but not all. */
+  async compareAll(count: number): Promise<void> {
+    const startedAt = performance.now();
+    let [tried, counted] = [0, 0];
+    await Promise.all(
+      this.lanes.map(async (lane) => {
+        while (counted < count && tried < 2 * count) {
+          const { counts, difference, messages, key } = await this.compare(lane, (tried += 1));
+          if (!counts) continue;
+          counted += 1;
+          expect(difference).toBeUndefined();
+          await this.compareMessages(key, messages);
+        }
+      }),
+    );
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+    process.stdout.write(`differential: ${counted} sequences of ${tried}, ${seconds} s\n`);
+    expect(counted).toBeGreaterThanOrEqual(count);
+  }
+
+  /** Fails if the table answers like Redis in so many sequences. */
+  async expectDifference(makeTable: MakeTable, most = 1_000): Promise<void> {
+    for (let seed = 1; seed <= most; seed += 1) {
+      const { counts, difference } = await this.compare(this.lanes[seed % LANES], seed, makeTable);
+      if (counts && difference !== undefined) return;
+    }
+    throw new Error('the difference was not seen');
+  }
+
+  /** The sequence of this number; the number repeats it. */
+  private async compare(
+    lane: RedisSide,
+    seed: number,
+    makeTable?: MakeTable,
+  ): Promise<Comparison & { readonly key: string }> {
+    const key = `differential-${seed}`;
+    const sequence = sequenceOf(new Random(seed), key, this.processes, this.draw);
+    const comparison = await new SideBySide(lane, key, makeTable).run(sequence);
+    const { keys } = lane;
+    const lock = keys.lock(key);
+    await lane.client.del(lock, keys.queue(lock), keys.readers(lock), keys.gate(lock));
+    return { ...comparison, key };
+  }
+
+  /** Two processes hear over two connections: only what one of them hears has an order. */
+  private async compareMessages(key: string, messages: readonly LockMessage[]): Promise<void> {
+    const sent = await eventually(() => {
+      expect(this.heard.get(key)?.length ?? 0).toBeGreaterThanOrEqual(messages.length);
+      return this.heard.get(key) ?? [];
+    });
+    expect(this.byProcess(sent)).toEqual(this.byProcess(messages));
+  }
+
+  private byProcess(messages: readonly LockMessage[]): LockMessage[][] {
+    return this.processes.map((process) =>
+      withReadersSorted(messages.filter(({ ownerToken }) => ownerToken.startsWith(process))),
+    );
+  }
+
+  private openStore(): RedisLockStore {
+    const store = RedisLockStore.open(this.redis.url, { prefix: this.redis.prefix });
+    onCleanup(() => store.close());
+    return store;
+  }
+}
+
+/** Readers hear of a writer in the order in which their leases end, which is by chance where they end at the same time. */
+function withReadersSorted(messages: readonly LockMessage[]): LockMessage[] {
+  const sorted = [...messages];
+  for (let from = 0, to = 0; to <= sorted.length; to += 1) {
+    if (sorted[to]?.type === 'contended') continue;
+    const told = sorted.slice(from, to).sort((a, b) => (a.ownerToken < b.ownerToken ? -1 : 1));
+    sorted.splice(from, told.length, ...told);
+    from = to + 1;
+  }
+  return sorted;
+}
