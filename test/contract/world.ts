@@ -5,6 +5,7 @@ import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-op
 import { resolveLockOptions } from '../../libs/distribute-lock/src/options/resolve-lock-options.js';
 import { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js';
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
+import { type Asked, counting } from './counting-store.js';
 
 /** One kind of back end, as the contract sees it from outside. */
 export interface World {
@@ -26,6 +27,7 @@ export interface World {
 export interface Process {
   readonly core: LockCore;
   readonly events: LockEvent[];
+  readonly asked: Asked;
   acquire(key: string, options?: LockOptions & { signal?: AbortSignal; scoped?: boolean }): Promise<LeaseHandle>;
 }
 
@@ -33,7 +35,8 @@ export function startProcess(world: World, limits: { perKey?: number; total?: nu
   const observer = new LockEvents();
   const events: LockEvent[] = [];
   observer.listen((event) => events.push(event));
-  const core = new LockCore(world.store(), {
+  const asked: Asked = { commands: 0, queued: 0 };
+  const core = new LockCore(counting(world.store(), asked), {
     defaults: LOCK_DEFAULTS,
     maxWaitersPerKey: limits.perKey ?? 10_000,
     maxWaiters: limits.total ?? 100_000,
@@ -42,6 +45,7 @@ export function startProcess(world: World, limits: { perKey?: number; total?: nu
   return {
     core,
     events,
+    asked,
     acquire: (key, { signal, scoped = false, ...options } = {}) =>
       core.acquire({
         key,

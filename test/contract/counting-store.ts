@@ -1,0 +1,25 @@
+import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
+
+/** What a process has asked its store. */
+export interface Asked {
+  commands: number;
+  /** Answers that said: you stand in the queue. */
+  queued: number;
+}
+
+/** The store, with its commands counted. */
+export function counting(store: LockStore, asked: Asked): LockStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      if (!['acquire', 'release', 'renew', 'downgrade'].includes(String(name))) return value.bind(target) as unknown;
+      return async (...args: unknown[]) => {
+        asked.commands += 1;
+        const answer: unknown = await Reflect.apply(value, target, args);
+        if ((answer as { outcome?: string }).outcome === 'queued') asked.queued += 1;
+        return answer;
+      };
+    },
+  });
+}

@@ -1,0 +1,165 @@
+import { onCleanup } from '../support/cleanup.js';
+import { eventually } from '../support/eventually.js';
+import { startProcess, type Process, type World } from './world.js';
+
+/** The rules of the semaphore, seen by callers in two processes. */
+export function describeSemaphoreContract(makeWorld: () => World): void {
+  const world = makeWorld();
+  const start = (): Process => {
+    const process = startProcess(world);
+    onCleanup(() => process.core.close());
+    return process;
+  };
+  const here = start();
+  const there = start();
+  let count = 0;
+  const newKey = (): string => `semaphore-${(count += 1)}`;
+  const permits = (all: number, weight = 1) => ({ kind: 'semaphore', permits: all, weight }) as const;
+
+  it('lets as many in as there are permits, in whatever process', async () => {
+    const key = newKey();
+    const leases = [await here.acquire(key, permits(3)), await there.acquire(key, permits(3, 2))];
+    for (const process of [here, there]) {
+      await expect(process.acquire(key, permits(3))).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    }
+    const waiting = here.acquire(key, { ...permits(3), wait: '20s' });
+    await leases[1]?.release();
+    const third = await waiting;
+    for (const lease of [leases[0]!, third]) await lease.release();
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('has a number for every holder, and they rise', async () => {
+    const key = newKey();
+    const leases = [];
+    for (let i = 0; i < 6; i += 1) leases.push(await (i % 2 === 0 ? here : there).acquire(key, permits(6)));
+    const numbers = leases.map(({ fencingToken }) => fencingToken);
+    expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+    for (const lease of leases) await lease.release();
+  });
+
+  it('never lets more in than there are permits while processes fight, and serves both', async () => {
+    const key = newKey();
+    let inside = 0;
+    let most = 0;
+    const loop = async (process: Process, weight: number): Promise<void> => {
+      for (let i = 0; i < 20; i += 1) {
+        const lease = await process.acquire(key, { ...permits(4, weight), wait: '20s' });
+        inside += weight;
+        most = Math.max(most, inside);
+        expect(inside).toBeLessThanOrEqual(4);
+        await new Promise(setImmediate);
+        inside -= weight;
+        await lease.release();
+      }
+    };
+    await Promise.all([here, there].flatMap((process) => [1, 1, 1, 2, 4].map((weight) => loop(process, weight))));
+    expect(most).toBe(4);
+  });
+
+  it('does not let small callers pass a heavy one', async () => {
+    const key = newKey();
+    const holder = await here.acquire(key, permits(3));
+    const heavy = there.acquire(key, { ...permits(3, 3), wait: '20s' });
+    await eventually(() => expect(there.asked.queued).toBeGreaterThan(0));
+    // Two permits are free, and yet:
+    await expect(here.acquire(key, permits(3))).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    const order: string[] = [];
+    const small = here.acquire(key, { ...permits(3), wait: '20s' });
+    const noted = [heavy.then(() => order.push('heavy')), small.then(() => order.push('small'))];
+    await holder.release();
+    await (await heavy).release();
+    await (await small).release();
+    await Promise.all(noted);
+    expect(order).toEqual(['heavy', 'small']);
+  });
+
+  it('serves those behind a heavy caller that leaves, in its process and in another', async () => {
+    const key = newKey();
+    const holder = await here.acquire(key, permits(3, 2));
+    const leaving = new AbortController();
+    const before = there.asked.queued;
+    const heavy = there.acquire(key, { ...permits(3, 3), wait: '20s', signal: leaving.signal });
+    heavy.catch(() => undefined);
+    await eventually(() => expect(there.asked.queued).toBeGreaterThan(before));
+    const behind = [there.acquire(key, { ...permits(3), wait: '20s' })];
+    leaving.abort();
+    await expect(heavy).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
+    for (const lease of await Promise.all(behind)) await lease.release();
+    await holder.release();
+  });
+
+  it('passes permits on inside a process without a command, to callers that want as many', async () => {
+    const key = newKey();
+    const holder = await here.acquire(key, permits(2, 2));
+    const callers = Array.from({ length: 40 }, async () => {
+      const lease = await here.acquire(key, { ...permits(2, 2), wait: '20s' });
+      await lease.release();
+    });
+    await eventually(() => expect(here.asked.queued).toBeGreaterThan(0));
+    const { commands } = here.asked;
+    await holder.release();
+    await Promise.all(callers);
+    expect(here.asked.commands - commands).toBeLessThan(10);
+  });
+
+  it.each([
+    ['another number of permits', { kind: 'semaphore', permits: 5 } as const, /5 permits.*3 permits/],
+    ['an exclusive lock', {}, /a semaphore of 3 permits/],
+    ['a read lock', { kind: 'read' } as const, /a semaphore of 3 permits/],
+    ['a write lock', { kind: 'write' } as const, /a semaphore of 3 permits/],
+  ])('refuses %s on its key', async (_, options, message) => {
+    const key = newKey();
+    const holder = await here.acquire(key, permits(3));
+    for (const wait of [0, '20s'] as const) {
+      const refused = there.acquire(key, { ...options, wait });
+      await expect(refused).rejects.toMatchObject({ code: 'LOCK_USAGE', message: expect.stringMatching(message) });
+    }
+    await holder.release();
+  });
+
+  it.each(['exclusive', 'read'] as const)('is refused where the key is a lock of kind %s', async (kind) => {
+    const key = newKey();
+    const holder = await here.acquire(key, { kind });
+    const refused = there.acquire(key, { ...permits(3), wait: '20s' });
+    await expect(refused).rejects.toMatchObject({ code: 'LOCK_USAGE', message: expect.stringMatching(/another kind/) });
+    await holder.release();
+  });
+
+  it('gives the permits of a lost lease to others, and tells its holder only', async () => {
+    const key = newKey();
+    const lost = await here.acquire(key, { ...permits(2), ttl: 300, renew: false });
+    const kept = await here.acquire(key, { ...permits(2), ttl: 300 });
+    const next = await there.acquire(key, { ...permits(2), wait: '5s' });
+    expect(lost.signal.aborted).toBe(true);
+    expect(kept.isHeld()).toBe(true);
+    for (const lease of [kept, next]) await lease.release();
+  });
+
+  it('tells all holders when the key was deleted by hand', async () => {
+    const key = newKey();
+    const leases = [
+      await here.acquire(key, { ...permits(2), ttl: 300 }),
+      await there.acquire(key, { ...permits(2), ttl: 300 }),
+    ];
+    await world.overwrite(key, undefined);
+    await eventually(() => expect(leases.every(({ signal }) => signal.aborted)).toBe(true));
+  });
+
+  it('extends a lease alone', async () => {
+    const key = newKey();
+    const [long, short] = [
+      await here.acquire(key, { ...permits(2), ttl: '5s' }),
+      await here.acquire(key, { ...permits(2), ttl: '5s' }),
+    ];
+    await long.extend('60s');
+    expect(long.remainingMs()).toBeGreaterThan(50_000);
+    expect(short.remainingMs()).toBeLessThan(5_000);
+    await expect(long.downgrade()).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+    for (const lease of [long, short]) await lease.release();
+  });
+
+  it('leaves nothing behind', async () => {
+    await eventually(async () => expect(await world.leftovers()).toEqual([]));
+  });
+}
