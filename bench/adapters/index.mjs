@@ -7,7 +7,8 @@
  * @property {(options: { url: string, fair?: 'strict' }) => Promise<Locks>} open
  *
  * @typedef {object} Locks
- * @property {(key: string) => Promise<unknown>} acquire - waits for as long as it takes
+ * @property {(key: string | string[], kind?: object) => Promise<unknown>} acquire - waits for as long as it takes; another
+ *   kind than an exclusive lock only where the workload's subjects have it
  * @property {(held: unknown) => Promise<unknown>} release
  */
 

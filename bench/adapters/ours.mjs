@@ -17,7 +17,7 @@ export const adapter = {
   async open({ url, fair = 'process', ttl = '30s' }) {
     const locks = (await openApplication(url)).get(LockService);
     return {
-      acquire: (key) => locks.acquire(key, { ttl, wait: '10m', fair }),
+      acquire: (key, kind = {}) => locks.acquire(key, { ttl, wait: '10m', fair, ...kind }),
       release: (lease) => lease.release(),
     };
   },

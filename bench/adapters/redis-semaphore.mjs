@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { Mutex } from 'redis-semaphore';
+import { Mutex, Semaphore } from 'redis-semaphore';
 
 const TTL_MS = 30_000;
 
@@ -9,8 +9,10 @@ export const adapter = {
   async open({ url }) {
     const redis = new Redis(url);
     return {
-      async acquire(key) {
-        const mutex = new Mutex(redis, key, { lockTimeout: TTL_MS, acquireTimeout: Infinity });
+      async acquire(key, { permits } = {}) {
+        const limits = { lockTimeout: TTL_MS, acquireTimeout: Infinity };
+        const mutex =
+          permits === undefined ? new Mutex(redis, key, limits) : new Semaphore(redis, key, permits, limits);
         await mutex.acquire();
         return mutex;
       },

@@ -4,6 +4,8 @@ export const WORKLOADS = [
   'waiters',
   'strict-waiters',
   'loops',
+  'readers',
+  'permits',
   'hand-off',
   'parked',
   'held',

@@ -1,5 +1,6 @@
 import { LockService } from '../../libs/distribute-lock/src/service/lock.service.js';
 import { onCleanup } from '../support/cleanup.js';
+import { eventually } from '../support/eventually.js';
 import { startProcess, type World } from './world.js';
 
 /** The rules of a call chain that asks for a lock which it holds. */
@@ -50,6 +51,54 @@ export function describeNestingContract(makeWorld: () => World): void {
       expect(outer.isHeld()).toBe(true);
       expect(await world.owner(key)).toBe(owner);
       await expect(there.withLock(key, () => 'never')).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    });
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('lets a reader read again, behind a closed gate too, and refuses to let it write', async () => {
+    const key = newKey();
+    const writing = new AbortController();
+    await locks.withLock(key, { kind: 'read' }, async (outer) => {
+      const writer = there.withLock(key, { kind: 'write', wait: '20s', signal: writing.signal }, () => 'never');
+      await eventually(async () => expect(await world.waiting(key)).toBe(1));
+      await locks.withLock(key, { kind: 'read' }, async (inner) => {
+        expect(inner.fencingToken).toBe(outer.fencingToken);
+        await expect(inner.downgrade()).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+      });
+      for (const kind of ['write', 'exclusive'] as const) {
+        const upgrade = locks.withLock(key, { kind, wait: '20s', reentrant: true }, () => 'never');
+        await expect(upgrade).rejects.toMatchObject({
+          code: 'LOCK_USAGE',
+          message: expect.stringMatching(/downgrade/),
+        });
+      }
+      writing.abort();
+      await expect(writer).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
+    });
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('lets a writer read what it holds where that was asked for, and a downgraded one always', async () => {
+    const key = newKey();
+    await locks.withLock(key, { kind: 'write' }, async (outer) => {
+      await expect(locks.withLock(key, { kind: 'read' }, () => 'never')).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+      await locks.withLock(key, { kind: 'read', reentrant: true }, (inner) => expect(inner.isHeld()).toBe(true));
+      await outer.downgrade();
+      await locks.withLock(key, { kind: 'read' }, (inner) => expect(inner.isHeld()).toBe(true));
+      await expect(locks.withLock(key, { kind: 'write' }, () => 'never')).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+    });
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('refuses a second permit of a semaphore inside the first', async () => {
+    const key = newKey();
+    const semaphore = { kind: 'semaphore', permits: 5 } as const;
+    await locks.withLock(key, semaphore, async () => {
+      for (const reentrant of [false, true]) {
+        const nested = locks.withLock(key, { ...semaphore, reentrant }, () => 'never');
+        await expect(nested).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+      }
+      await there.withLock(key, semaphore, (lease) => expect(lease.isHeld()).toBe(true));
     });
     expect(await world.owner(key)).toBeUndefined();
   });

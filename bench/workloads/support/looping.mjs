@@ -1,0 +1,28 @@
+/** The monotonic clock of the machine, so that holds of several processes can be compared. */
+export const nowNs = () => Number(process.hrtime.bigint());
+
+export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Callers that take a lock again and again until the time is up; answers the holds of each, as `[asked, from, to]` in ns. */
+export async function loops(callers, { startAt, forMs }, once) {
+  await delay(Math.max(0, startAt - Date.now()));
+  const until = performance.now() + forMs;
+  return Promise.all(
+    Array.from({ length: callers }, async (_, i) => {
+      const holds = [];
+      while (performance.now() < until) holds.push(await once(i));
+      return holds;
+    }),
+  );
+}
+
+/** One hold of a lock: how long it was asked for, and from when to when it was held. */
+export async function hold(locks, key, kind, work) {
+  const asked = nowNs();
+  const held = await locks.acquire(key, kind);
+  const from = nowNs();
+  await work();
+  const to = nowNs();
+  await locks.release(held);
+  return [asked, from, to];
+}
