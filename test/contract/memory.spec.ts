@@ -1,6 +1,7 @@
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
 import { describeCoreContract } from './core-contract.js';
 import { describeNestingContract } from './nesting-contract.js';
+import { describeReadWriteContract } from './read-write-contract.js';
 import { describeSemaphoreContract } from './semaphore-contract.js';
 import { describeStoreContract } from './store-contract.js';
 import type { World } from './world.js';
@@ -22,3 +23,4 @@ describe('MemoryLockStore', () => describeStoreContract(memoryWorld));
 describe('LockCore on the memory store', () => describeCoreContract(memoryWorld));
 describe('A nested call on the memory store', () => describeNestingContract(memoryWorld));
 describe('A semaphore on the memory store', () => describeSemaphoreContract(memoryWorld));
+describe('A read/write lock on the memory store', () => describeReadWriteContract(memoryWorld));

@@ -3,6 +3,7 @@ import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys
 import { testPrefix, useRedis } from '../support/use-redis.js';
 import { describeCoreContract } from './core-contract.js';
 import { describeNestingContract } from './nesting-contract.js';
+import { describeReadWriteContract } from './read-write-contract.js';
 import { describeSemaphoreContract } from './semaphore-contract.js';
 import { describeStoreContract } from './store-contract.js';
 import type { World } from './world.js';
@@ -30,3 +31,4 @@ describe('RedisLockStore', () => describeStoreContract(redisWorld));
 describe('LockCore on Redis', () => describeCoreContract(redisWorld));
 describe('A nested call on Redis', () => describeNestingContract(redisWorld));
 describe('A semaphore on Redis', () => describeSemaphoreContract(redisWorld));
+describe('A read/write lock on Redis', () => describeReadWriteContract(redisWorld));

@@ -67,8 +67,8 @@ export class LockProcess extends SecondProcess<Heard, Told> {
   private readonly open = new Map<number, (answer: Answer) => void>();
   private calls = 0;
 
-  static async start(url: string): Promise<LockProcess> {
-    const started = new LockProcess(SCRIPT, { REDIS_URL: url });
+  static async start(url: string, env: NodeJS.ProcessEnv = {}): Promise<LockProcess> {
+    const started = new LockProcess(SCRIPT, { ...env, REDIS_URL: url });
     started.on('trouble', (trouble) => started.trouble.push(trouble));
     started.on('answer', (answer) => started.open.get(answer.id)?.(answer));
     await started.once('ready');

@@ -16,14 +16,14 @@ export interface LockWorld {
   /** A lock core of this process, with its own connection and owner tokens: for the others as good as another process. */
   locks(connection?: string | RedisOptions): Locks;
   /** A real process. */
-  process(url?: string): Promise<LockProcess>;
+  process(url?: string, env?: NodeJS.ProcessEnv): Promise<LockProcess>;
   /** A key that no other test uses. */
   newKey(): string;
   /** The owner token in Redis. */
   owner(key: string): Promise<string | null>;
   /** How many processes stand in the queue of the key. */
   waiting(key: string): Promise<number>;
-  /** All keys of a lock in Redis, its queue included; nothing when nobody has it or wants it. */
+  /** All keys of a lock in Redis, its helpers included; nothing when nobody has it or wants it. */
   keysOf(key: string): Promise<string[]>;
 }
 
@@ -54,8 +54,8 @@ export function useLockWorld(options: RedisServerOptions = {}): LockWorld {
       onCleanup(() => locks.core.close());
       return locks;
     },
-    async process(url = server.url) {
-      const started = await LockProcess.start(url);
+    async process(url = server.url, env = {}) {
+      const started = await LockProcess.start(url, env);
       processes.push(started);
       return started;
     },
@@ -63,9 +63,8 @@ export function useLockWorld(options: RedisServerOptions = {}): LockWorld {
     owner: (key) => client.get(PREFIX + key),
     waiting: (key) => client.zcard(queueOf(key)),
     keysOf: async (key) => {
-      const names = [PREFIX + key, queueOf(key)];
-      const found = await Promise.all(names.map((name) => client.exists(name)));
-      return names.filter((_, i) => found[i] === 1);
+      const names = await client.keys(`*${PREFIX}${key}*`);
+      return names.filter((name) => name === PREFIX + key || name.endsWith(`:{${PREFIX}${key}}`)).sort();
     },
   };
 }
