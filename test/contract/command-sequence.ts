@@ -12,13 +12,15 @@ export type Command =
   | { readonly type: 'release'; readonly request: ReleaseRequest }
   | { readonly type: 'renew'; readonly request: RenewRequest }
   | { readonly type: 'downgrade'; readonly request: DowngradeRequest }
+  /** The lease of a reader ends before its time. */
+  | { readonly type: 'expire'; readonly ownerToken: string }
   /** Whoever else writes the key; undefined deletes it, as the end of a lease does. */
   | { readonly type: 'overwrite'; readonly owner: string | undefined; readonly ttlMs?: number };
 
 /** Leases differ by more than a slow machine could blur. */
 export const TTLS_MS = [20_000, 40_000, 60_000];
 export const BLOCKS = [1, 1, 3, 64];
-export const TOKENS_A_PROCESS = 3;
+const TOKENS_A_PROCESS = 3;
 /** `<22 characters>:<letters and digits>` is ours, these are not. */
 export const FOREIGN = ['x', 'somebody:1', 'semaphore:3', `${'p'.repeat(23)}:1`, `${'p'.repeat(22)}:one`];
 
@@ -62,4 +64,6 @@ function commandOf(random: Random, key: string, processes: readonly string[]): C
 
 /** Over another connection, or by another script: such a command leaves alone, or the order would not be known. */
 const goesAnotherWay = (command: Command): boolean =>
-  command.type === 'overwrite' || (command.type !== 'downgrade' && command.request.kind === 'exclusive');
+  command.type === 'overwrite' ||
+  command.type === 'expire' ||
+  (command.type !== 'downgrade' && command.request.kind === 'exclusive');

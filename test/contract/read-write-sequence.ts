@@ -1,12 +1,15 @@
 import type { LockKind } from '../../libs/distribute-lock/src/store/lock-store.js';
 import type { Random } from '../simulation/random.js';
-import { BLOCKS, FOREIGN, TOKENS_A_PROCESS, TTLS_MS, type Command } from './command-sequence.js';
+import { BLOCKS, FOREIGN, TTLS_MS, type Command } from './command-sequence.js';
+
+/** The 27th of a process looks like the end of a reader's token. */
+const SEQUENCES = ['1', '2', 'r'];
 
 /** What readers, writers and exclusive callers of these processes might send. */
 export function readWriteCommandOf(random: Random, key: string, processes: readonly string[]): Command {
   const process = random.pick(processes);
   const reader = random.chance(0.6);
-  const tokenOf = (reads: boolean): string => `${process}:${random.int(1, TOKENS_A_PROCESS)}${reads ? ':r' : ''}`;
+  const tokenOf = (reads: boolean): string => `${process}:${random.pick(SEQUENCES)}${reads ? ':r' : ''}`;
   const kind: LockKind = reader ? 'read' : random.pick(['write', 'write', 'exclusive']);
   const ownerToken = tokenOf(reader);
   const ttlMs = random.pick(TTLS_MS);
@@ -19,9 +22,10 @@ export function readWriteCommandOf(random: Random, key: string, processes: reado
     return { type: 'release', request: { ...name, next: { ownerToken: tokenOf(reader), ttlMs, block } } };
   if (dice < 0.8) return { type: 'release', request: { ...name, grantOwn: { ttlMs, block } } };
   if (dice < 0.88) return { type: 'renew', request: { ...name, ttlMs } };
-  if (dice < 0.95) {
+  if (dice < 0.93) {
     return { type: 'downgrade', request: { key, ownerToken: tokenOf(false), readToken: tokenOf(true), ttlMs } };
   }
+  if (dice < 0.96) return { type: 'expire', ownerToken: tokenOf(true) };
   if (dice < 0.98) return { type: 'overwrite', owner: undefined };
   return { type: 'overwrite', owner: random.pick(FOREIGN), ...(random.chance(0.5) ? { ttlMs } : {}) };
 }

@@ -1,0 +1,121 @@
+import type { AcquireRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
+import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
+import { isReader, READERS, type Before } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
+import type { ReaderLeases } from '../../libs/distribute-lock/src/store/memory/reader-leases.js';
+import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
+import type { MakeTable } from './simulated-server.js';
+
+/** How far the clocks of two processes are apart. */
+const SKEW_MS = 5_000;
+
+/** What the broken tables need of the inside of the real one. */
+interface Inside {
+  readonly world: TableWorld;
+  readonly leases: ReaderLeases;
+  owner(key: string): string | undefined;
+  leftMs(key: string): number;
+  put(key: string, owner: string, endsAt: number): void;
+  queued(key: string): readonly string[];
+  unqueue(key: string, ownerToken: string): boolean;
+  reads(key: string, ownerToken: string): boolean;
+  settle(key: string): boolean;
+  letIn(key: string, own?: string): boolean;
+  beginReading(key: string, own: string | undefined, ttlMs: number): boolean;
+  next(key: string, before: Before): string | undefined;
+  writerLeft(key: string): void;
+  writerWaits(key: string): number;
+  acquire(request: AcquireRequest): unknown;
+}
+
+/** Replaces a step of a part of the table; a name that has changed makes it throw. */
+function replace<T extends object, K extends keyof T>(part: T, name: K, make: (original: T[K]) => T[K]): void {
+  const original = part[name];
+  if (typeof original !== 'function') throw new Error(`There is no step ${String(name)} any more`);
+  part[name] = make(original.bind(part) as T[K]);
+}
+
+const broken = (breakIt: (inside: Inside, leases: ReaderLeases) => void): MakeTable => {
+  return (world) => {
+    const table = new LockTable(world);
+    const inside = table as unknown as Inside;
+    breakIt(inside, inside.leases);
+    return table;
+  };
+};
+
+/** Each takes one measure out of what keeps readers and writers apart; those that a holder could notice. */
+export const DANGEROUS_READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
+  'a reader ignored by a writer': broken((inside) =>
+    replace(inside, 'acquire', (original) => (request) => {
+      const { key, ownerToken } = request;
+      if (!isReader(ownerToken) && inside.owner(key) === READERS) inside.put(key, ownerToken, inside.world.now() + 1);
+      return original(request);
+    }),
+  ),
+  'one ttl for all readers': broken((inside, leases) =>
+    replace(inside, 'settle', (original) => (key) => {
+      const answer = original(key);
+      const endsAt = leases.of(key)[0]?.endsAt;
+      if (endsAt !== undefined) inside.put(key, READERS, endsAt);
+      return answer;
+    }),
+  ),
+  "a client's clock for the end of a lease": broken((inside, leases) =>
+    replace(leases, 'lend', (original) => (key, ownerToken, ms) => {
+      const late = ownerToken.charCodeAt(5) % 2 === 0;
+      original(key, ownerToken, late ? Math.max(ms - SKEW_MS, 1) : ms);
+    }),
+  ),
+  "one reader's release that ends the phase": broken((inside, leases) =>
+    replace(leases, 'end', (original) => (key, ownerToken) => {
+      if (!leases.lives(key, ownerToken)) return original(key, ownerToken);
+      for (const reader of leases.of(key)) original(key, reader.ownerToken);
+    }),
+  ),
+  'a lease that a late copy shortens': broken((_, leases) =>
+    replace(leases, 'lend', (original) => (key, ownerToken, ms) => {
+      leases.end(key, ownerToken);
+      original(key, ownerToken, ms);
+    }),
+  ),
+  'a downgrade that shortens the lease': broken((inside) =>
+    replace(inside, 'beginReading', (original) => (key, own, ttlMs) => original(key, own, ttlMs / 2)),
+  ),
+};
+
+/** What only costs time, or is seen in what is left behind. */
+export const READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
+  'no gate': broken((_, leases) => replace(leases, 'closeGate', () => () => undefined)),
+  'a new phase without its gate': broken((inside, leases) =>
+    replace(inside, 'beginReading', (original) => (key, own, ttlMs) => {
+      const answer = original(key, own, ttlMs);
+      leases.openGate(key);
+      return answer;
+    }),
+  ),
+  'a phase that keeps old leases': broken((_, leases) => replace(leases, 'clear', () => () => undefined)),
+  'an end that is never lowered': broken((inside) =>
+    replace(inside, 'settle', (original) => (key) => {
+      const endsAt = inside.owner(key) === READERS ? inside.world.now() + inside.leftMs(key) : 0;
+      if (!original(key)) return false;
+      const left = inside.leftMs(key) + inside.world.now();
+      if (endsAt > left) inside.put(key, READERS, endsAt);
+      return true;
+    }),
+  ),
+  'one reader only, when it is the turn of all': broken((inside) =>
+    replace(inside, 'letIn', () => (key, own) => {
+      const [first] = inside.queued(key).filter(isReader);
+      if (first !== undefined) inside.unqueue(key, first);
+      if (first !== undefined && first !== own) inside.leases.lend(key, first, 1_750);
+      return inside.settle(key);
+    }),
+  ),
+  'writers always first': broken((inside) => replace(inside, 'next', (original) => (key) => original(key, 'readers'))),
+  'readers always first': broken((inside) => replace(inside, 'next', (original) => (key) => original(key, 'writer'))),
+  'a leaving writer that leaves its gate': broken((inside) => replace(inside, 'writerLeft', () => () => undefined)),
+  'a renewal that does not tell of the gate': broken((inside) => replace(inside, 'writerWaits', () => () => 0)),
+  'a renewal without a look at the lock': broken((inside, leases) =>
+    replace(inside, 'reads', () => (key, ownerToken) => leases.lives(key, ownerToken)),
+  ),
+};
