@@ -6,6 +6,7 @@ COPY libs/distribute-lock/package.json libs/distribute-lock/
 COPY apps/demo/package.json apps/demo/
 RUN npm ci
 COPY nest-cli.json tsconfig.json ./
+COPY tools tools
 COPY libs libs
 COPY apps apps
 RUN npm run build && npm prune --omit=dev

@@ -1,9 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 const SRC = 'libs/distribute-lock/src';
 const manifest = JSON.parse(readFileSync(new URL('../libs/distribute-lock/package.json', import.meta.url), 'utf8'));
-const { '.': main, ...otherExports } = manifest.exports;
-const brokenManifest = { ...manifest, exports: { '.': { ...main, types: './dist/nowhere.d.ts' }, ...otherExports } };
+const index = readFileSync(new URL(`../${SRC}/index.ts`, import.meta.url), 'utf8');
+
+/** The library with a change of its package.json, or with a line more in its index. */
+const withManifest = (change) => {
+  const changed = { ...structuredClone(manifest), ...change };
+  return { 'libs/distribute-lock/package.json': `${JSON.stringify(changed, undefined, 2)}\n` };
+};
+const withMain = (change) =>
+  withManifest({ exports: { ...manifest.exports, '.': { ...manifest.exports['.'], ...change } } });
+const withIndex = (line) => ({ [`${SRC}/index.ts`]: `${index}\n${line}\n` });
 
 const lua = (body) => `--[[\n  @key  lock: string\n  @returns [held: number]\n]]\n${body}\n`;
 
@@ -97,15 +106,61 @@ export const canaries = [
   {
     gate: 'publint',
     wrong: 'a package.json that points nowhere',
-    script: ['check:package'],
-    files: { 'libs/distribute-lock/package.json': `${JSON.stringify(brokenManifest, undefined, 2)}\n` },
-    says: ['nowhere.d.ts', 'does not exist'],
+    script: ['check:package', 'publint'],
+    files: withMain({ import: { types: './dist/nowhere.d.ts', default: './dist/index.js' } }),
+    says: ['FAILED  publint', 'nowhere.d.ts', 'does not exist'],
   },
   {
-    gate: 'load dist',
-    wrong: 'an entry that throws when it is imported',
-    script: ['check:package'],
-    files: { [`${SRC}/index.ts`]: "throw new Error('canary');\nexport {};\n" },
-    says: ['Error: canary'],
+    gate: 'are the types wrong',
+    wrong: 'types of the ESM build for CommonJS',
+    script: ['check:package', 'types'],
+    files: withMain({ require: { types: './dist/index.d.ts', default: './dist/index.cjs' } }),
+    says: ['FAILED  types', 'FalseESM'],
+  },
+  {
+    gate: 'API report',
+    wrong: 'an export that no report knows, of a type that cannot be imported',
+    script: ['check:package', 'api'],
+    files: withIndex('interface Canary { a: number }\nexport const canary = (): Canary => ({ a: 1 });'),
+    says: ['FAILED  api', 'etc/index.api.md', 'ae-forgotten-export: The symbol "Canary"'],
+  },
+  {
+    gate: 'contents of the tarball',
+    wrong: 'a file that users have no use for, and one dependency too many',
+    script: ['check:package', 'contents'],
+    files: withManifest({ files: ['dist'], dependencies: { ...manifest.dependencies, rollup: '*' } }),
+    says: [
+      'FAILED  contents',
+      'dist/.tsc/index.js does not belong to the package',
+      'depends on ms, rollup: one at most',
+    ],
+  },
+  {
+    gate: 'size of the tarball',
+    wrong: '200 kB that cannot be compressed',
+    script: ['check:package', 'size'],
+    files: withIndex(`export const canary: string = '${randomBytes(150_000).toString('base64')}';`),
+    says: ['FAILED  size', 'must have less than 150000'],
+  },
+  {
+    gate: 'import and require',
+    wrong: 'an entry that throws when it is loaded',
+    script: ['check:package', 'modules'],
+    files: withIndex("throw new Error('canary');"),
+    says: ['FAILED  modules', 'Error: canary'],
+  },
+  {
+    gate: 'load time',
+    wrong: 'an entry that works for 60 ms when it is loaded',
+    script: ['check:package', 'load'],
+    files: withIndex('const end = performance.now() + 60;\nwhile (performance.now() < end);'),
+    says: ['FAILED  load', 'must take less than 30'],
+  },
+  {
+    gate: 'npm audit',
+    wrong: 'a registry that does not answer',
+    script: ['check:package', 'audit'],
+    files: { '.npmrc': 'registry=http://127.0.0.1:9/\nfetch-retries=0\n' },
+    says: ['FAILED  audit', 'npm audit could not tell'],
   },
 ];

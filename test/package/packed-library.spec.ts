@@ -5,32 +5,31 @@ describe('the packed library', () => {
 
   beforeAll(async () => {
     packed = await packLibrary();
-  });
+  }, 60_000);
 
   it('runs in a small ESM application that has nothing but its dependencies and peers', async () => {
-    const printed = JSON.parse(await packed.runConsumer()) as unknown;
+    const printed = await packed.runApplication('main.ts');
 
     expect(printed).toEqual({ answers: ['settled 42', 'LOCK_CONTENDED', 'settled 43'], token: true });
   });
 
-  it('brings its documents, its types and the sources that its source maps name', () => {
-    expect(packed.files).toEqual(
-      expect.arrayContaining([
-        'LICENSE',
-        'README.md',
-        'dist/index.d.ts',
-        'dist/index.js',
-        'dist/index.js.map',
-        'package.json',
-        'src/index.ts',
-      ]),
-    );
-  });
+  it('is one library where an application has it twice, imported and required', async () => {
+    const printed = await packed.runApplication('two-copies.mjs');
 
-  it('brings nothing else', () => {
-    const expected = /^(LICENSE|README\.md|package\.json|dist\/.+\.(js|js\.map|d\.ts)|src\/.+\.(ts|lua))$/;
-
-    expect(packed.files.filter((file) => !expected.test(file))).toEqual([]);
-    expect(packed.files.filter((file) => file.includes('.spec.'))).toEqual([]);
+    const works = {
+      holds: 'order',
+      sameByOther: true,
+      nested: 'LOCK_USAGE',
+      second: [409, true, 'LOCK_CONTENDED'],
+      direct: [true, true],
+      named: 'report',
+      heard: ['contended', 'acquired', 'released'],
+    };
+    expect(printed).toEqual({
+      different: true,
+      required: works,
+      imported: works,
+      twice: expect.stringContaining('LockModule.forRoot() stands 2 times') as unknown,
+    });
   });
 });

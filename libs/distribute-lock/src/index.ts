@@ -16,7 +16,7 @@ export type {
   ObservableLike,
 } from './decorators/method-types.js';
 
-export { type AnyLockError, isLockError } from './errors/is-lock-error.js';
+export { type AnyLockError, isLockError, type LockErrorOfCode } from './errors/is-lock-error.js';
 export { LeaseLostError, type LeaseLostErrorDetails } from './errors/lease-lost.error.js';
 export { LockAbortedError } from './errors/lock-aborted.error.js';
 export { LockConfigurationError } from './errors/lock-configuration.error.js';

@@ -2,10 +2,11 @@ import { Inject } from '@nestjs/common';
 
 import { DEFAULT_CONNECTION } from '../interception/lock-connections.js';
 import { recordInjected } from '../interception/lock-metadata.js';
+import { processWide } from '../runtime/process-wide.js';
 import { LockService } from '../service/lock.service.js';
 
 /** Names that somebody asked for, in any application of this process. */
-const asked = new Set<string>();
+const asked = processWide('asked connections', () => new Set<string>());
 
 /**
  * Token of the `LockService` of a named connection, for `useFactory` and `app.get()`.

@@ -31,7 +31,7 @@ export function lockMethod(
   const locked = lockedMethod(method, spec);
   descriptor.value = locked;
   // Nest fills it on each instance, so that two applications in one process keep apart.
-  if (locksOf(target).size === 0) Inject(LockInterceptor)(target, ASPECT);
+  if (locksOf(target).size === 0) Inject(ASPECT)(target, ASPECT);
   recordLock(target, name, spec);
   const interceptors = (Reflect.getMetadata(INTERCEPTORS_METADATA, locked) ?? []) as readonly unknown[];
   if (!interceptors.includes(LockInterceptor)) UseInterceptors(LockInterceptor)(target, name, descriptor);

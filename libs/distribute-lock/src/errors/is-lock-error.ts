@@ -9,7 +9,8 @@ import type { LockUsageError } from './lock-usage.error.js';
 import type { LockWaitTimeoutError } from './lock-wait-timeout.error.js';
 import type { LockErrorCode } from './lock.error.js';
 
-interface ErrorOfCode {
+/** The class behind each code. @public */
+export interface LockErrorOfCode {
   LOCK_CONFIGURATION: LockConfigurationError;
   LOCK_KEY: LockKeyError;
   LOCK_CONTENDED: LockContendedError;
@@ -22,7 +23,7 @@ interface ErrorOfCode {
 }
 
 /** Any error of this package, told apart by `code`. @public */
-export type AnyLockError = ErrorOfCode[LockErrorCode];
+export type AnyLockError = LockErrorOfCode[LockErrorCode];
 
 const CODES: Readonly<Record<LockErrorCode, true>> = {
   LOCK_CONFIGURATION: true,
@@ -58,7 +59,7 @@ export const LOCK_ERROR_CODES = Object.keys(CODES) as readonly LockErrorCode[];
 export function isLockError<Code extends LockErrorCode = LockErrorCode>(
   error: unknown,
   ...codes: readonly Code[]
-): error is ErrorOfCode[Code] {
+): error is LockErrorOfCode[Code] {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return false;
   return Object.hasOwn(CODES, error.code) && (codes.length === 0 || codes.includes(error.code as Code));
 }

@@ -1,3 +1,5 @@
+import { knownAs } from '../runtime/process-wide.js';
+
 /**
  * What happened to a lock; labelled by the key template, never by the rendered key.
  *
@@ -73,3 +75,5 @@ export class LockEvents {
     if (listeners?.size === 0) this.listeners.delete(type);
   }
 }
+
+knownAs('LockEvents', LockEvents);

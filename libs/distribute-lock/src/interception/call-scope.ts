@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ExecutionContext } from '@nestjs/common';
 
 import type { RequestData, RequestRoot } from '../keys/key-roots.js';
+import { processWide } from '../runtime/process-wide.js';
 
 interface HttpResponse {
   readonly destroyed?: boolean;
@@ -10,7 +11,7 @@ interface HttpResponse {
   once(event: 'close', listener: () => void): unknown;
 }
 
-const scopes = new AsyncLocalStorage<CallScope>();
+const scopes = processWide('call scopes', () => new AsyncLocalStorage<CallScope>());
 
 /** What the calls of one request share: its context, its data, and word of the client's leaving. */
 export class CallScope implements RequestData {

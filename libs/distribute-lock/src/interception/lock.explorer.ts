@@ -5,6 +5,7 @@ import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import { LockConnections } from './lock-connections.js';
 import { ASPECT, injectedInto, leaseParametersOf, LOCK_CONNECTIONS, locksOf } from './lock-metadata.js';
 import { LockInterceptor } from './lock.interceptor.js';
+import type { LockAspect } from './locked-method.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
@@ -47,7 +48,11 @@ export class LockExplorer {
     if (!wrapper.isNotMetatype || !wrapper.isDependencyTreeStatic()) return;
     const instance = wrapper.instance as object;
     if (ASPECT in instance || !Object.isExtensible(instance)) return;
-    Object.defineProperty(instance, ASPECT, { value: this.aspect, configurable: true, writable: true });
+    Object.defineProperty(instance, ASPECT, {
+      value: this.aspect satisfies LockAspect,
+      configurable: true,
+      writable: true,
+    });
   }
 }
 

@@ -9,10 +9,10 @@ import { answerContention } from './contention.js';
 import { startOnNext, startOnSubscribe } from './deferred-results.js';
 import { Hold, lossOf } from './hold.js';
 import { LockConnections, type PreparedLock } from './lock-connections.js';
-import { LOCK_CONNECTIONS } from './lock-metadata.js';
-import type { LockAspect, LockedCall } from './locked-method.js';
+import { LOCK_CONNECTIONS, TRANSPORT_ERRORS } from './lock-metadata.js';
+import type { LockedCall } from './locked-method.js';
 import { goesOn } from './release-after.js';
-import { TransportErrors } from './transport-errors.js';
+import type { TransportErrors } from './transport-errors.js';
 
 /**
  * The aspect behind `@DistributeLock`, with two entrances: Nest calls `intercept()` for every request, and every locked
@@ -23,11 +23,11 @@ import { TransportErrors } from './transport-errors.js';
  * @public
  */
 @Injectable()
-export class LockInterceptor implements NestInterceptor, LockAspect {
+export class LockInterceptor implements NestInterceptor {
   /** @internal */
   constructor(
     @Inject(LOCK_CONNECTIONS) private readonly connections: LockConnections,
-    @Inject(TransportErrors) private readonly errors: TransportErrors,
+    @Inject(TRANSPORT_ERRORS) private readonly errors: TransportErrors,
   ) {}
 
   /**
@@ -54,7 +54,8 @@ export class LockInterceptor implements NestInterceptor, LockAspect {
   }
 
   /**
-   * Makes the key from the arguments, acquires, lets the method proceed, and releases after its result.
+   * As the `LockAspect` of locked methods: makes the key from the arguments, acquires, lets the method proceed, and releases
+   * after its result.
    * @internal
    */
   around(call: LockedCall): unknown {

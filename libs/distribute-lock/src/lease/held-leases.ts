@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
+import { processWide } from '../runtime/process-wide.js';
 import type { Lease } from './lease.js';
 
 /** One lease of a call chain, and those that it runs inside. */
@@ -8,7 +9,7 @@ interface Held {
   readonly outer: Held | undefined;
 }
 
-const chain = new AsyncLocalStorage<Held | undefined>();
+const chain = processWide('held leases', () => new AsyncLocalStorage<Held | undefined>());
 
 /** Runs `work` as the holder of `lease`: {@link currentLease} finds it from anywhere inside. */
 export function runHolding<T>(lease: Lease, work: () => T): T {

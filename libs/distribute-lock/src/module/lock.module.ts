@@ -4,7 +4,7 @@ import { DiscoveryModule } from '@nestjs/core';
 import { askedConnections, lockServiceToken } from '../decorators/inject-lock-service.decorator.js';
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import type { LockModuleAsyncOptions, LockModuleOptions, LockModuleOptionsFactory } from './lock-module-options.js';
-import { lockExports, lockProviders, serviceProvider } from './lock.providers.js';
+import { lockExports, lockProviders, providersForCopies, serviceProvider } from './lock.providers.js';
 import { LOCK_MODULE_OPTIONS } from './lock.tokens.js';
 
 /**
@@ -63,10 +63,10 @@ export function lockModule(
     global: true,
     imports: [DiscoveryModule, ...imports],
     get providers() {
-      return [...options, ...lockProviders, ...names().map(serviceProvider), ...instead];
+      return [...options, ...lockProviders, ...names().map(serviceProvider), ...providersForCopies(), ...instead];
     },
     get exports() {
-      return [...lockExports, ...names().map(lockServiceToken)];
+      return [...lockExports, ...names().map(lockServiceToken), ...providersForCopies().map(({ provide }) => provide)];
     },
   };
 }

@@ -1,14 +1,15 @@
-import type { Provider } from '@nestjs/common';
+import type { InjectionToken, Provider } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 
 import { lockServiceToken } from '../decorators/inject-lock-service.decorator.js';
 import { LockEvents } from '../events/lock-events.js';
 import { DEFAULT_CONNECTION, LockConnections } from '../interception/lock-connections.js';
-import { LOCK_CONNECTIONS } from '../interception/lock-metadata.js';
+import { ASPECT, LOCK_CONNECTIONS, TRANSPORT_ERRORS } from '../interception/lock-metadata.js';
 import { LockExplorer } from '../interception/lock.explorer.js';
 import { LockInterceptor } from '../interception/lock.interceptor.js';
 import { TransportErrors } from '../interception/transport-errors.js';
 import type { LockCore } from '../queue/lock-core.js';
+import { copiesOf } from '../runtime/process-wide.js';
 import { LockService } from '../service/lock.service.js';
 import { logEvents } from './event-log.js';
 import { LockLifecycle } from './lock-lifecycle.js';
@@ -24,15 +25,24 @@ export const lockProviders: readonly Provider[] = [
   { provide: LOCK_CORES, useFactory: newCores, inject: [LOCK_RUNTIME, LOCK_SETTINGS, LockEvents] },
   { provide: LOCK_CONNECTIONS, useFactory: newConnections, inject: [LOCK_CORES, LOCK_SETTINGS] },
   serviceProvider(DEFAULT_CONNECTION),
-  TransportErrors,
+  { provide: TRANSPORT_ERRORS, useClass: TransportErrors },
   LockInterceptor,
+  { provide: ASPECT, useExisting: LockInterceptor },
   { provide: APP_INTERCEPTOR, useExisting: LockInterceptor },
   LockExplorer,
   LockLifecycle,
 ];
 
 /** What modules that use a lock are given: the aspect, what it is made of, and the service. */
-export const lockExports = [LOCK_CONNECTIONS, TransportErrors, LockInterceptor, LockService, LockEvents];
+export const lockExports = [LOCK_CONNECTIONS, TRANSPORT_ERRORS, ASPECT, LockInterceptor, LockService, LockEvents];
+
+/** The same under the classes of other copies of this package, whose decorators and services this module serves as well. */
+export function providersForCopies(): (Provider & { provide: InjectionToken })[] {
+  const own = { LockService, LockEvents };
+  return Object.entries(own).flatMap(([name, ownClass]) =>
+    copiesOf(name).flatMap((copy) => (copy === ownClass ? [] : [{ provide: copy, useExisting: ownClass }])),
+  );
+}
 
 /** The `LockService` of a named connection. */
 export function serviceProvider(name: string): Provider {

@@ -1,5 +1,5 @@
 import { validUntil } from '../lease/grant.js';
-import { LockStoreError, type AcquireAnswer } from '../store/lock-store.js';
+import { type AcquireAnswer, isPassing, LockStoreError } from '../store/lock-store.js';
 import { Attempt } from './attempt.js';
 import type { CoreParts } from './core-parts.js';
 import type { KeyQueue } from './key-queue.js';
@@ -106,7 +106,7 @@ export class Asking {
     if (attempt.over) return this.bury(attempt, true);
     attempt.lastError = error;
     const { line } = attempt;
-    const passing = error instanceof LockStoreError && error.passing;
+    const passing = isPassing(error);
     if (passing) refuseImpatient(this.parts, line, ({ call }) => unavailable(call, error));
     else while (line.first !== undefined) refuse(this.parts, line.first, unavailable(line.first.call, error));
     if (line.first === undefined) this.abandon(attempt);

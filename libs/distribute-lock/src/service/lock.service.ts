@@ -6,6 +6,7 @@ import { currentLease, runHolding } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
 import type { AcquireOptions, ResolvedLockOptions } from '../options/lock-options.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
+import { knownAs } from '../runtime/process-wide.js';
 import type { LockClient } from './lock-client.js';
 
 const NO_OPTIONS: AcquireOptions = Object.freeze({});
@@ -102,3 +103,5 @@ export class LockService {
     return options === NO_OPTIONS ? this.client.defaults : resolveLockOptions(options, this.client.defaults);
   }
 }
+
+knownAs('LockService', LockService);

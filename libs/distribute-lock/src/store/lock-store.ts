@@ -126,6 +126,11 @@ export class LockStoreError extends Error {
   }
 }
 
+/** Whether asking again soon may help. By name, as the store may come from another copy of this package. @internal */
+export function isPassing(error: unknown): boolean {
+  return error instanceof Error && error.name === 'LockStoreError' && 'passing' in error && error.passing === true;
+}
+
 /**
  * The port between the lock core and where locks live.
  *

@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 
 import type { LockModuleOptions } from '../module/lock-module-options.js';
+import type { LockRuntime } from '../module/lock-runtime.js';
 import { lockModule } from '../module/lock.module.js';
 import { LOCK_MODULE_OPTIONS, LOCK_RUNTIME } from '../module/lock.tokens.js';
 import { TestLocks } from './test-locks.js';
@@ -28,7 +29,7 @@ export class LockTestingModule {
     const given = [{ provide: LOCK_MODULE_OPTIONS, useValue: { connection: 'memory', ...options } }];
     const instead = [
       { provide: TestLocks, useValue: locks },
-      { provide: LOCK_RUNTIME, useValue: locks },
+      { provide: LOCK_RUNTIME, useValue: locks satisfies LockRuntime },
     ];
     return lockModule(given, Object.keys(options.connections ?? {}), [], instead);
   }

@@ -1,6 +1,6 @@
 import { DEFAULT_CONNECTION } from '../interception/lock-connections.js';
 import type { Lease } from '../lease/lease.js';
-import type { LockRuntime, RuntimeSettings } from '../module/lock-runtime.js';
+import type { RuntimeSettings } from '../module/lock-runtime.js';
 import type { Duration, LockOptions } from '../options/lock-options.js';
 import type { LockCore } from '../queue/lock-core.js';
 import { TestClock } from './test-clock.js';
@@ -22,7 +22,7 @@ import { type HeldLock, TestConnection } from './test-connection.js';
  * ```
  * @public
  */
-export class TestLocks implements LockRuntime {
+export class TestLocks {
   private readonly clock = new TestClock();
   private readonly connections = new Map<string, TestConnection>();
 
@@ -56,7 +56,7 @@ export class TestLocks implements LockRuntime {
     return connection;
   }
 
-  /** @internal */
+  /** As a `LockRuntime`, which is no business of users. @internal */
   newCore(name: string, _connection: unknown, settings: RuntimeSettings): LockCore {
     return this.connection(name).newCore(settings);
   }

@@ -1,0 +1,44 @@
+#!/usr/bin/env node
+/**
+ * `npm run check:package [-- GATE...]`: builds and packs the library once, and looks at the tarball with every gate, or with
+ * those that are named. Says of each what it found; exits with 1 when one does not hold.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { packLibrary } from './pack-library.mjs';
+import { api } from './package/api.mjs';
+import { audit } from './package/audit.mjs';
+import { contents, size } from './package/contents.mjs';
+import { install } from './package/install.mjs';
+import { lint, types } from './package/lint.mjs';
+import { load } from './package/load.mjs';
+import { modules } from './package/modules.mjs';
+
+const gates = { api, publint: lint, types, contents, size, modules, load, audit };
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !Object.hasOwn(gates, name));
+if (unknown.length > 0)
+  throw new Error(`no gate is called ${unknown.join(', ')}; there are ${Object.keys(gates).join(', ')}`);
+
+await import('./build-library.mjs');
+const folder = mkdtempSync(join(tmpdir(), 'check-package-'));
+try {
+  const packed = packLibrary(folder);
+  const context = { ...packed, installed: install(packed.tarball, join(folder, 'application')) };
+  for (const [name, gate] of Object.entries(gates)) {
+    if (asked.length === 0 || asked.includes(name)) await pass(name, () => gate(context));
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** A gate answers with what it found, or throws with what is wrong. */
+async function pass(name, gate) {
+  try {
+    console.log(`ok      ${name}: ${await gate()}`);
+  } catch (error) {
+    console.error(`FAILED  ${name}: ${error.message}`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env node
+/**
+ * `npm run pack -- FOLDER`: builds the library, makes of it the tarball that is published, and prints as JSON where it is
+ * and what is in it.
+ *
+ * It is packed from a folder of its own: the documents stand at the top of the repository, and the manifest speaks of
+ * sources and tools that users do not get.
+ */
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { LIBRARY, manifest, ROOT } from './package/library.mjs';
+import { SOURCE_CONDITION } from './swc-options.mjs';
+
+const DOCUMENTS = ['README.md', 'LICENSE', 'libs/distribute-lock/CHANGELOG.md'];
+
+/** Packs what was built: `{ tarball, size, files: [{ path, size }] }`, sizes in bytes. */
+export function packLibrary(folder) {
+  const stage = mkdtempSync(join(tmpdir(), 'pack-library-'));
+  try {
+    for (const name of DOCUMENTS) cpSync(join(ROOT, name), join(stage, basename(name)));
+    cpSync(join(LIBRARY, 'dist'), join(stage, 'dist'), { recursive: true });
+    writeFileSync(join(stage, 'package.json'), `${JSON.stringify(publishedManifest(), undefined, 2)}\n`);
+    mkdirSync(folder, { recursive: true });
+    const npm = ['pack', stage, '--json', '--pack-destination', resolve(folder)];
+    const [{ filename, size, files }] = packed(
+      JSON.parse(execFileSync('npm', npm, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })),
+    );
+    return {
+      tarball: join(resolve(folder), filename),
+      size,
+      files: files.map(({ path, size: bytes }) => ({ path, size: bytes })),
+    };
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+/** npm 12 answers with an object by package, older ones with a list. */
+function packed(answer) {
+  return Array.isArray(answer) ? answer : Object.values(answer);
+}
+
+function publishedManifest() {
+  const { scripts: _scripts, devDependencies: _devDependencies, ...published } = structuredClone(manifest);
+  for (const targets of Object.values(published.exports)) delete targets[SOURCE_CONDITION];
+  // A registry accepts provenance only for the repository that the package names: the one whose CI publishes.
+  const { GITHUB_SERVER_URL, GITHUB_REPOSITORY } = process.env;
+  if (GITHUB_REPOSITORY !== undefined) {
+    const url = `git+${GITHUB_SERVER_URL ?? 'https://github.com'}/${GITHUB_REPOSITORY}.git`;
+    published.repository ??= { type: 'git', url, directory: 'libs/distribute-lock' };
+  }
+  return published;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const [folder = '.'] = process.argv.slice(2);
+  await import('./build-library.mjs');
+  console.log(JSON.stringify(packLibrary(folder), undefined, 2));
+}

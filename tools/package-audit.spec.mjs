@@ -1,0 +1,47 @@
+import { createServer } from 'node:http';
+import { audit } from './package/audit.mjs';
+
+/** A registry that answers every audit with `status` and `answer`. */
+async function withRegistry(status, answer, work) {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.setHeader('content-type', 'application/json');
+    response.statusCode = request.method === 'POST' ? status : 200;
+    response.end(JSON.stringify(request.method === 'POST' ? answer : packument(request.url)));
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const registry = `http://127.0.0.1:${server.address().port}/`;
+  return work(audit(undefined, '--registry', registry, '--fetch-retries=0')).finally(() => server.close());
+}
+
+describe('the audit of the library', () => {
+  it('fails when something is known against a dependency', async () => {
+    const advisory = {
+      id: 1,
+      url: 'https://example.com/1',
+      title: 'canary',
+      severity: 'high',
+      vulnerable_versions: '<99',
+    };
+
+    await withRegistry(200, { ms: [advisory] }, (verdict) => expect(verdict).rejects.toThrow('ms (high)'));
+  });
+
+  it('holds when nothing is known', async () => {
+    await withRegistry(200, {}, (verdict) => expect(verdict).resolves.toBe('nothing known against what users install'));
+  });
+
+  it('is skipped, with the reason, where the registry has no endpoint for it', async () => {
+    await withRegistry(405, {}, (verdict) => expect(verdict).resolves.toMatch(/^skipped, as .*405 Method Not Allowed/));
+  });
+
+  it('fails when the registry fails', async () => {
+    await withRegistry(500, {}, (verdict) => expect(verdict).rejects.toThrow('could not tell: 500'));
+  });
+});
+
+/** npm asks for those who depend on what is reported. */
+function packument(url) {
+  const name = decodeURIComponent(url.slice(1));
+  return { name, 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': { name, version: '1.0.0' } } };
+}

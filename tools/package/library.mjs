@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SOURCE_CONDITION } from '../swc-options.mjs';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+export const LIBRARY = join(ROOT, 'libs/distribute-lock');
+export const DIST = join(LIBRARY, 'dist');
+
+/** What tsc makes of the sources, file by file; never published. */
+export const COMPILED = join(DIST, '.tsc');
+
+export const manifest = JSON.parse(readFileSync(join(LIBRARY, 'package.json'), 'utf8'));
+
+/** The entries of `exports` that are code: `{ specifier: 'nestjs-distribute-lock', name: 'index', source: 'index.ts' }`. */
+export const entries = Object.entries(manifest.exports).flatMap(([path, targets]) => {
+  const source = targets[SOURCE_CONDITION]?.replace('./src/', '');
+  if (source === undefined) return [];
+  return [{ specifier: join(manifest.name, path), name: path === '.' ? 'index' : path.slice(2), source }];
+});

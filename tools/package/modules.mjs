@@ -1,0 +1,38 @@
+import { execFileSync } from 'node:child_process';
+import { entries } from './library.mjs';
+
+const WAYS = {
+  import: (specifier) => [
+    '--input-type=module',
+    '-e',
+    `${PRINT}(await import('${specifier}'), import.meta.resolve('${specifier}'))`,
+  ],
+  require: (specifier) => [
+    '--input-type=commonjs',
+    '-e',
+    `${PRINT}(require('${specifier}'), require.resolve('${specifier}'))`,
+  ],
+};
+const PRINT = '((names, file) => console.log(JSON.stringify({ names: Object.keys(names).sort(), file })))';
+const FILES = { import: '.js', require: '.cjs' };
+
+/** Each entry loads by `import` and by `require`, each from its own format, with the same names. */
+export function modules({ installed }) {
+  return entries.map(({ specifier }) => same(specifier, installed)).join(', ');
+}
+
+function same(specifier, cwd) {
+  const [imported, required] = Object.entries(WAYS).map(([way, script]) => {
+    const printed = execFileSync(process.execPath, script(specifier), {
+      cwd,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const { names, file } = JSON.parse(printed);
+    if (!file.endsWith(FILES[way])) throw new Error(`${way} of ${specifier} leads to ${file}`);
+    if (names.length === 0) throw new Error(`${way} of ${specifier} brings nothing`);
+    return names.join(' ');
+  });
+  if (imported !== required) throw new Error(`${specifier} exports ${imported} by import, but ${required} by require`);
+  return `${specifier} brings ${imported.split(' ').length} names either way`;
+}

@@ -1,0 +1,6 @@
+#!/usr/bin/env node
+/** `npm run api`: builds the library and writes what its types are into `libs/distribute-lock/etc`, for review. */
+import { api } from './package/api.mjs';
+
+await import('./build-library.mjs');
+console.log(api(undefined, true));
