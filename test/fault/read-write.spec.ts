@@ -1,6 +1,5 @@
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
-import type { LockProcess } from './support/lock-process.js';
 import type { Hold } from './support/loops.js';
 import { monotonicMs } from './support/monotonic.js';
 import { HOUR_MS, shiftedBy } from './support/shifted-clock.js';
@@ -120,7 +119,7 @@ describe('A read/write lock', () => {
     const granted = await Promise.all(reading);
     // The second process may learn of it by its heartbeat.
     expectBelow(Math.max(...granted.map(({ at }) => at)) - killedAt, ttl + 2_500);
-    await Promise.all(granted.map((lease, i) => (readers[Math.floor(i / 5)] as LockProcess).do('release', lease)));
+    await Promise.all(granted.map((lease, i) => readers[Math.floor(i / 5)].do('release', lease)));
     expect(await world.keysOf(key)).toEqual([]);
   });
 
