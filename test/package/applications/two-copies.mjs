@@ -67,7 +67,7 @@ async function application(one, other, forRoot) {
     second: [second.status, second.headers.get('retry-after') !== null, (await second.json()).code],
     direct: [one, other].map(({ isLockError }) => isLockError(direct, 'LOCK_CONTENDED')),
     named: await orders.reports.withLock('report', async (lease) => lease.key),
-    heard: [...orders.heard],
+    heard: [...orders.heard].sort((a, b) => a.localeCompare(b)),
   };
   await app.close();
   return answer;
