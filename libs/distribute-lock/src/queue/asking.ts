@@ -148,11 +148,18 @@ export class Asking {
     attempt.lastError = undefined;
     if (answer.outcome === 'queued') return this.queued(attempt, answer.remainingMs, answer.foreign);
     const { line } = attempt;
-    if (answer.outcome === 'mismatch') {
-      if (line.first !== undefined) refuse(this.parts, line.first, mismatch(line.first.call, answer.permits));
-    } else refuseImpatient(this.parts, line, ({ call }) => contended(call, answer.remainingMs));
+    if (answer.outcome === 'mismatch') return this.mismatched(attempt, answer.permits);
+    refuseImpatient(this.parts, line, ({ call }) => contended(call, answer.remainingMs));
     if (line.first !== undefined) return this.ask(attempt);
     line.queue.end(attempt);
+  }
+
+  /** The token stands nowhere; whoever is next may want other permits, so it is nobody's. */
+  private mismatched(attempt: Attempt, permits: number | undefined): void {
+    const { line } = attempt;
+    line.queue.end(attempt);
+    if (line.first !== undefined) refuse(this.parts, line.first, mismatch(line.first.call, permits));
+    if (line.first !== undefined) this.ask(this.attempt(line));
   }
 
   private patience(attempt: Attempt, leftMs: number, foreign: boolean): number {
