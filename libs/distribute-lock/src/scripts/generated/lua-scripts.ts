@@ -493,7 +493,7 @@ return replies`,
 
 export const semaphoreScript: LuaScript = {
   name: 'semaphore',
-  sha1: 'f0e85bd870e39380dc3af6928cee1fe1601cdc5d',
+  sha1: '2a081925d868020ffad010ab08c87d58412ed4e4',
   lua: `local fence = KEYS[1]
 local last, saved
 local function fencingTokens(count)
@@ -544,7 +544,7 @@ local function offer(lock, head)
 end
 local lock, held, queue, asked
 local stored, limit
-local ends, used, changed
+local ends, used
 local function readClock()
   local clock = redis.call('TIME')
   return clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -559,15 +559,11 @@ local function weightOf(token)
   return tonumber(string.match(token, '%d+$'))
 end
 local function readLeases()
-  ends, used, changed = {}, 0, false
+  ends, used = {}, 0
   local leases = limit and redis.call('ZRANGE', held, 0, -1, 'WITHSCORES') or {}
   for i = 1, #leases, 2 do
     local endsAt = tonumber(leases[i + 1])
-    if endsAt > now then
-      ends[leases[i]], used = endsAt, used + weightOf(leases[i])
-    else
-      changed = true
-    end
+    if endsAt > now then ends[leases[i]], used = endsAt, used + weightOf(leases[i]) end
   end
 end
 local function lastEnd()
@@ -584,7 +580,7 @@ local function leaveQueue(token)
   redis.call('ZREM', asked, token)
 end
 local function give(token, endsAt, permits)
-  ends[token], used, changed = endsAt, used + weightOf(token), true
+  ends[token], used = endsAt, used + weightOf(token)
   redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd())
   if not stored then redis.call('DEL', held) end
   stored, limit = true, permits
@@ -593,7 +589,7 @@ local function give(token, endsAt, permits)
 end
 local function takeBack(token)
   if not ends[token] then return end
-  ends[token], used, changed = nil, used - weightOf(token), true
+  ends[token], used = nil, used - weightOf(token)
   redis.call('ZREM', held, token)
 end
 local function raise(token, ttlMs)
@@ -604,8 +600,8 @@ local function raise(token, ttlMs)
   redis.call('ZADD', held, endsAt, token)
 end
 local function settle()
+  if not limit then return end
   local last = lastEnd()
-  if not limit or (last > 0 and not changed) then return end
   if last == 0 then return redis.call('DEL', lock, held) end
   redis.call('ZREMRANGEBYSCORE', held, '-inf', now)
   expireAt(last)

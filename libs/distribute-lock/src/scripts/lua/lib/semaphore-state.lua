@@ -3,7 +3,7 @@ local lock, held, queue, asked
 -- What stands at the key (false: nothing), and the permits that it names, unless it is something else.
 local stored, limit
 -- Ends of the leases that are not over, offers among them, and the sum of their weights: there is no counter to drift.
-local ends, used, changed
+local ends, used
 
 local function readClock()
   local clock = redis.call('TIME')
@@ -25,15 +25,11 @@ end
 
 -- Without the lock key nobody holds: what stands beside it then is void.
 local function readLeases()
-  ends, used, changed = {}, 0, false
+  ends, used = {}, 0
   local leases = limit and redis.call('ZRANGE', held, 0, -1, 'WITHSCORES') or {}
   for i = 1, #leases, 2 do
     local endsAt = tonumber(leases[i + 1])
-    if endsAt > now then
-      ends[leases[i]], used = endsAt, used + weightOf(leases[i])
-    else
-      changed = true
-    end
+    if endsAt > now then ends[leases[i]], used = endsAt, used + weightOf(leases[i]) end
   end
 end
 
@@ -55,7 +51,7 @@ end
 
 -- The first write of a plain acquire is SET, which a full server refuses. The key has its end from the first moment on.
 local function give(token, endsAt, permits)
-  ends[token], used, changed = endsAt, used + weightOf(token), true
+  ends[token], used = endsAt, used + weightOf(token)
   redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd())
   if not stored then redis.call('DEL', held) end
   stored, limit = true, permits
@@ -65,7 +61,7 @@ end
 
 local function takeBack(token)
   if not ends[token] then return end
-  ends[token], used, changed = nil, used - weightOf(token), true
+  ends[token], used = nil, used - weightOf(token)
   redis.call('ZREM', held, token)
 end
 
@@ -80,8 +76,8 @@ end
 
 -- What is over goes; the key and the leases end with the last lease, to the millisecond.
 local function settle()
+  if not limit then return end
   local last = lastEnd()
-  if not limit or (last > 0 and not changed) then return end
   if last == 0 then return redis.call('DEL', lock, held) end
   redis.call('ZREMRANGEBYSCORE', held, '-inf', now)
   expireAt(last)
