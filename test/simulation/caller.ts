@@ -66,9 +66,18 @@ export class Caller {
       (isLockError(error, 'LOCK_WAIT_TIMEOUT') && waitMs > 0 && waited) ||
       (isLockError(error, 'LOCK_UNAVAILABLE') && waited && !isCalm(world.plan)) ||
       (isLockError(error, 'LOCK_ABORTED') && aborted) ||
-      (isLockError(error, 'LOCK_SHUTDOWN') && process.draining);
+      (isLockError(error, 'LOCK_SHUTDOWN') && process.draining) ||
+      (isLockError(error, 'LOCK_USAGE') && this.mayMismatch());
     if (!right) world.fail('a caller was refused for no good reason', `${question.label}: ${String(error)}`);
     this.goOn();
+  }
+
+  /** A foreign value at its key is a lock of another kind to a semaphore. */
+  private mayMismatch(): boolean {
+    const { faults } = this.world.plan;
+    return (
+      this.plan.options.kind === 'semaphore' && faults.some(({ kind }) => kind === 'foreign' || kind === 'overwrite')
+    );
   }
 
   private extend(hold: Hold, ttlMs: number): void {

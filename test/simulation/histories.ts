@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { runHistory } from './history.js';
 import { PlanArbitrary } from './plan-arbitrary.js';
 import type { Plan } from './plan.js';
-import type { MakeTable } from './simulated-server.js';
+import type { Tables } from './simulated-server.js';
 
 /** After so many histories the real event loop has its turn: a rejection that nobody handled fails the test then. */
 const HISTORIES_A_TURN = 100;
@@ -22,20 +22,21 @@ export interface HistoriesSettings {
   readonly count: number;
   /** Which histories: the same number draws the same ones. */
   readonly draw: number;
-  readonly makeTable?: MakeTable;
+  /** Broken ones. */
+  readonly tables?: Partial<Tables>;
   /** Whether to reduce a history that breaks a rule. */
   readonly reduce?: boolean;
 }
 
 /** Runs histories until one breaks a rule. */
-export async function runHistories({ count, draw, makeTable, reduce = true }: HistoriesSettings): Promise<Outcome> {
+export async function runHistories({ count, draw, tables, reduce = true }: HistoriesSettings): Promise<Outcome> {
   const startedAt = performance.now();
   let histories = 0;
   let holds = 0;
   const outcome = await withoutStacks(() =>
     fc.check(
       fc.asyncProperty(new PlanArbitrary(), async (plan) => {
-        const world = await runHistory(plan, makeTable === undefined ? {} : { makeTable });
+        const world = await runHistory(plan, tables);
         histories += 1;
         holds += world.ledger.count;
         if (histories % HISTORIES_A_TURN === 0) await new Promise(setImmediate);
@@ -52,8 +53,8 @@ export async function runHistories({ count, draw, makeTable, reduce = true }: Hi
 }
 
 /** What happened in a history, line by line. */
-export async function traceOf(plan: Plan, makeTable?: MakeTable): Promise<string[]> {
-  const { trace = [] } = await runHistory(plan, { traced: true, ...(makeTable === undefined ? {} : { makeTable }) });
+export async function traceOf(plan: Plan, tables?: Partial<Tables>): Promise<string[]> {
+  const { trace = [] } = await runHistory(plan, { traced: true, ...tables });
   return trace;
 }
 
@@ -66,13 +67,13 @@ export function printed({ callers, faults, ...rest }: Plan): string {
 /** Everything that somebody needs who has to find out why. */
 export async function reportOf(
   { rule, seed, reduced }: NonNullable<Outcome['broken']>,
-  makeTable?: MakeTable,
+  tables?: Partial<Tables>,
 ): Promise<string> {
   return [
     `Broken: ${rule}`,
     `SIM_SEED=${seed} repeats the whole history. Reduced to what breaks the rule:`,
     printed(reduced),
-    ...(await traceOf(reduced, makeTable)),
+    ...(await traceOf(reduced, tables)),
   ].join('\n');
 }
 

@@ -1,10 +1,15 @@
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
+import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import type { Plan } from './plan.js';
 import { World, type WorldSettings } from './world.js';
 
 /** Runs one history; the world afterwards tells what happened. */
 export async function runHistory(plan: Plan, settings: Partial<WorldSettings> = {}): Promise<World> {
-  const world = new World(plan, { makeTable: (tableWorld) => new LockTable(tableWorld), ...settings });
+  const world = new World(plan, {
+    makeTable: (tableWorld) => new LockTable(tableWorld),
+    makeSemaphores: (tableWorld, locks) => new SemaphoreTable(tableWorld, locks),
+    ...settings,
+  });
   await world.run();
   return world;
 }

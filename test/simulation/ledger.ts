@@ -1,5 +1,6 @@
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import { QUANTUM_HOLDS, QUANTUM_MS } from '../../libs/distribute-lock/src/queue/local-passing.js';
+import type { ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { isCalm } from './plan.js';
 import type { Question } from './questions.js';
 import type { SimulatedProcess } from './simulated-process.js';
@@ -33,8 +34,8 @@ export class Hold {
 
 /** Watches every lease, from the moment it is handed out: who may believe what, and when. */
 export class Ledger {
-  /** Keys that somebody validly holds at this moment. */
-  readonly held = new Set<string>();
+  /** How much of each key is validly held at this moment. */
+  private readonly used = new Map<string, number>();
   /** Leases that were handed out. */
   count = 0;
   private readonly holds = new Set<Hold>();
@@ -60,12 +61,13 @@ export class Ledger {
     this.holds.add(hold);
     this.byLabel.set(question.label, hold);
     if (!lease.isHeld()) this.world.fail('a lease was handed out that is not valid', question.label);
-    if (isCalm(this.world.plan) && this.world.questions.isKept(lease.key)) {
+    if (!shares(question.options) && isCalm(this.world.plan) && this.world.questions.isKept(lease.key)) {
       this.world.fail('a lock was given away before its minHold', question.label);
     }
     this.checkNumber(hold);
     this.checkOrder(hold);
     this.checkQuantum(hold);
+    this.world.questions.progressed(lease.key);
     return hold;
   }
 
@@ -87,9 +89,14 @@ export class Ledger {
       this.world.fail('a loss was told for nothing', label);
   }
 
-  /** At every moment: what holders believe is true in the server, and at most one of them believes. */
+  /** Whether nobody who holds validly keeps this caller out. */
+  fits({ key, options }: Question): boolean {
+    return (this.used.get(key) ?? 0) + weightOf(options) <= capacityOf(options);
+  }
+
+  /** At every moment: what holders believe is true in the server, and no more of them believe than may hold together. */
   check(): void {
-    this.held.clear();
+    this.used.clear();
     for (const hold of this.holds) {
       if (hold.process.gone) this.holds.delete(hold);
       else if (hold.lease.isHeld()) this.checkHeld(hold);
@@ -98,7 +105,7 @@ export class Ledger {
   }
 
   private checkHeld(hold: Hold): void {
-    const { world, held } = this;
+    const { world } = this;
     const { lease, ownerToken, process } = hold;
     if (hold.over) world.fail('a lost lease is valid again', hold.question.label);
     const left = world.server.leftMs(lease.key, ownerToken);
@@ -108,14 +115,19 @@ export class Ledger {
       if (left === undefined && world.timeline.now > end)
         world.fail('a holder was never told of lost data', ownerToken);
       // Sent again, its question may have brought it the lock once more.
-      if (left !== undefined) held.add(lease.key);
+      if (left !== undefined) this.use(hold);
       return;
     }
-    if (held.has(lease.key)) world.fail('two valid holds', `${hold.question.label} of ${lease.key}`);
-    held.add(lease.key);
+    this.use(hold);
     if (left === undefined || left < process.realMs(lease.remainingMs()) - ROUNDING_MS) {
       world.fail('a lease is believed longer than the server keeps it', hold.question.label);
     }
+  }
+
+  private use({ question }: Hold): void {
+    const { key, options, label } = question;
+    if (!this.fits(question)) this.world.fail('two valid holds', `${label} of ${key}`);
+    this.used.set(key, (this.used.get(key) ?? 0) + weightOf(options));
   }
 
   private checkOver(hold: Hold): void {
@@ -135,11 +147,12 @@ export class Ledger {
   }
 
   /** Numbers are never used twice, and rise from grant to grant unless the server lost its data under one of them. */
-  private checkNumber({ lease, ownerToken }: Hold): void {
+  private checkNumber({ lease, ownerToken, question }: Hold): void {
     const { fencingToken, key } = lease;
     if (this.numbers.has(fencingToken)) this.world.fail('a fencing token was used twice', String(fencingToken));
     this.numbers.add(fencingToken);
-    if (this.world.server.forgotten.has(ownerToken)) return;
+    // Those who hold together learn of their numbers in any order.
+    if (this.world.server.forgotten.has(ownerToken) || shares(question.options)) return;
     if (fencingToken <= (this.lastNumber.get(key) ?? -1)) this.world.fail('fencing tokens do not rise', key);
     this.lastNumber.set(key, fencingToken);
   }
@@ -148,9 +161,11 @@ export class Ledger {
   private checkOrder({ lease, ownerToken, question }: Hold): void {
     const { world } = this;
     const rank = world.server.ranks.get(ownerToken) ?? -1;
-    if (this.inTurn && rank < (this.lastRank.get(lease.key) ?? -1)) world.fail('a waiting process was overtaken');
+    const together = question.options.kind === 'semaphore';
+    if (this.inTurn && !shares(question.options) && rank < (this.lastRank.get(lease.key) ?? -1))
+      world.fail('a waiting process was overtaken');
     this.lastRank.set(lease.key, rank);
-    if (question.options.fair === 'strict') return;
+    if (question.options.fair === 'strict' || (together && !question.waits)) return;
     const line = `${question.process.index} ${lease.key}`;
     if (question.order < (this.lastArrival.get(line) ?? -1)) world.fail('a caller of the same process was overtaken');
     this.lastArrival.set(line, question.order);
@@ -166,3 +181,8 @@ export class Ledger {
     }
   }
 }
+
+/** Permits that a caller takes, of how many. An exclusive lock has one. */
+const weightOf = ({ kind, weight }: ResolvedLockOptions): number => (kind === 'semaphore' ? weight : 1);
+const capacityOf = ({ kind, permits }: ResolvedLockOptions): number => (kind === 'semaphore' ? permits : 1);
+const shares = (options: ResolvedLockOptions): boolean => capacityOf(options) > 1;

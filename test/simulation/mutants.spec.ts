@@ -2,6 +2,7 @@ import { CORE_MUTANTS } from './mutants.js';
 import { runHistories, reportOf } from './histories.js';
 import { runHistory } from './history.js';
 import { planOf } from './plan-of-seed.js';
+import { SEMAPHORE_CORE_MUTANTS, SEMAPHORE_MUTANTS } from './semaphore-mutants.js';
 import { TABLE_MUTANTS } from './table-mutants.js';
 
 /** A measure whose loss is not noticed by then is not tested. */
@@ -13,13 +14,26 @@ const noticed = (name: string, histories: number, rule: string): void =>
 
 describe('The simulation notices', () => {
   it.each(Object.entries(TABLE_MUTANTS))('%s', async (name, makeTable) => {
-    const { histories, broken } = await runHistories({ count: MOST_HISTORIES, draw: DRAW, makeTable, reduce: false });
+    const { histories, broken } = await runHistories({
+      count: MOST_HISTORIES,
+      draw: DRAW,
+      tables: { makeTable },
+      reduce: false,
+    });
 
     noticed(name, histories, broken?.rule ?? 'NO');
     expect(broken).toBeDefined();
   });
 
-  it.each(Object.entries(CORE_MUTANTS))('%s', async (name, mutate) => {
+  it.each(Object.entries(SEMAPHORE_MUTANTS))('%s', async (name, makeSemaphores) => {
+    const tables = { makeSemaphores };
+    const { histories, broken } = await runHistories({ count: MOST_HISTORIES, draw: DRAW, tables, reduce: false });
+
+    noticed(name, histories, broken?.rule ?? 'NO');
+    expect(broken).toBeDefined();
+  });
+
+  it.each(Object.entries({ ...CORE_MUTANTS, ...SEMAPHORE_CORE_MUTANTS }))('%s', async (name, mutate) => {
     const restore = mutate();
     const { histories, broken } = await runHistories({ count: MOST_HISTORIES, draw: DRAW, reduce: false }).finally(
       restore,
@@ -30,14 +44,14 @@ describe('The simulation notices', () => {
   });
 
   it('and reduces what it noticed to what is needed for it', async () => {
-    const makeTable = TABLE_MUTANTS['a fencing token that is only the last one and 1'];
-    const { broken } = await runHistories({ count: MOST_HISTORIES, draw: DRAW, makeTable });
+    const tables = { makeTable: TABLE_MUTANTS['a fencing token that is only the last one and 1'] };
+    const { broken } = await runHistories({ count: MOST_HISTORIES, draw: DRAW, tables });
     const whole = planOf(broken!.seed);
 
     expect(broken!.reduced.faults.length).toBeLessThanOrEqual(1);
     expect(broken!.reduced.callers.length).toBeLessThanOrEqual(2);
     expect(whole.callers.length).toBeGreaterThan(2);
-    expect((await runHistory(broken!.reduced, { makeTable })).violation).toBe(broken!.rule);
-    expect(await reportOf(broken!, makeTable)).toContain(`SIM_SEED=${whole.seed}`);
+    expect((await runHistory(broken!.reduced, tables)).violation).toBe(broken!.rule);
+    expect(await reportOf(broken!, tables)).toContain(`SIM_SEED=${whole.seed}`);
   });
 });

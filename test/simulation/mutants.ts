@@ -141,8 +141,10 @@ function startedOnMessage(): Restore {
     (original) =>
       function (this: QueuesInside, { type, key, ownerToken }: LockMessage) {
         const attempt = this.queues.ofToken(key, ownerToken)?.attemptOf(ownerToken);
-        if (attempt === undefined || type !== 'granted') return original.call(this, { type, key, ownerToken });
-        const fencingToken = numbers.get(ownerToken) ?? 0;
+        const fencingToken = numbers.get(ownerToken);
+        if (attempt === undefined || type !== 'granted' || fencingToken === undefined) {
+          return original.call(this, { type, key, ownerToken });
+        }
         const granted = {
           ownerToken,
           ttlMs: CLAIM_WINDOW_MS,

@@ -1,6 +1,7 @@
 import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.js';
 import type { ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { PATIENT_MS, type CallerPlan, type FaultKind, type FaultPlan, type Plan, type ProcessPlan } from './plan.js';
+import { perhapsWithPermits } from './semaphore-plan.js';
 import { Random } from './random.js';
 
 interface Weather {
@@ -49,7 +50,7 @@ export function planOf(seed: number): Plan {
   const callers = random.chance(CROWD_SHARE)
     ? crowd(random, processes.length)
     : someCallers(random, processes.length, keys, span);
-  return {
+  return perhapsWithPermits({
     seed,
     weather: name,
     processes,
@@ -61,7 +62,7 @@ export function planOf(seed: number): Plan {
     lateShare: weather.lateShare ?? 0,
     refusalShare: weather.refusalShare ?? 0,
     counted: random.chance(0.85),
-  };
+  });
 }
 
 function processPlan(random: Random): ProcessPlan {

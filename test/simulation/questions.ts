@@ -58,6 +58,11 @@ export class Questions {
     this.open.delete(question);
   }
 
+  /** Somebody came in: where many may, they come one after the other. */
+  progressed(key: string): void {
+    this.starving.delete(key);
+  }
+
   isOpen(question: Question): boolean {
     return this.open.has(question);
   }
@@ -80,7 +85,7 @@ export class Questions {
       else if (!process.turning) continue;
       else if (now > askedAt + limitMs * DRIFT + SETTLES_MS && now > process.turningSince + SETTLES_MS) {
         this.world.fail('a question was not answered in time', question.label);
-      } else if (question.waits && !this.world.ledger.held.has(question.key)) {
+      } else if (question.waits && this.world.ledger.fits(question)) {
         starving = true;
         if (!this.starving.has(question.key)) this.starving.set(question.key, now);
       }
@@ -97,7 +102,7 @@ export class Questions {
 
   private checkStarving(any: boolean, now: number): void {
     for (const [key, since] of this.starving) {
-      const free = any && this.isWanted(key) && !this.world.ledger.held.has(key) && !this.world.server.isForeign(key);
+      const free = any && this.isWantedAndFits(key) && !this.world.server.isForeign(key);
       if (!free || now < (this.minHolds.get(key) ?? 0)) this.starving.delete(key);
       else if (now > Math.max(since, this.world.troubledAt) + this.patienceMs) {
         this.world.fail('nobody holds a lock that is waited for', `${key} since ${since.toFixed(1)}`);
@@ -105,11 +110,15 @@ export class Questions {
     }
   }
 
-  private isWanted(key: string): boolean {
+  /** Somebody waits, and whoever it is would fit beside those who hold: also the one that everybody else stands behind. */
+  private isWantedAndFits(key: string): boolean {
+    let wanted = false;
     for (const question of this.open) {
-      if (question.waits && question.key === key && question.process.turning) return true;
+      if (!question.waits || question.key !== key) continue;
+      if (!this.world.ledger.fits(question)) return false;
+      wanted ||= question.process.turning;
     }
-    return false;
+    return wanted;
   }
 }
 

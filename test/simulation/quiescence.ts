@@ -6,7 +6,7 @@ import type { World } from './world.js';
 interface Insides {
   readonly queues: {
     readonly waiting: number;
-    readonly queues: ReadonlyMap<string, unknown>;
+    readonly queues: { readonly empty: boolean };
     readonly parts: {
       readonly dead: { readonly size: number };
       readonly lanes: { readonly lanes: ReadonlyMap<number, { readonly first: unknown }> };
@@ -23,8 +23,8 @@ export function checkNothingLeft(world: World): void {
     if (!process.gone) checkIdle(world, process.core, process.index);
   }
   const ghosts = world.plan.faults.some(({ kind }) => GHOSTS.includes(kind));
-  const { table } = world.server;
-  for (const key of table.keys()) {
+  const { table, semaphores } = world.server;
+  for (const key of new Set([...table.keys(), ...semaphores.keys()])) {
     if (table.owner(key) !== undefined && table.leftMs(key) < 0) world.fail('a lock has no end', key);
     if (!ghosts && !world.server.isForeign(key)) world.fail('a key is left that nobody wants', key);
   }
@@ -34,7 +34,7 @@ function checkIdle(world: World, core: LockCore, index: number): void {
   const { queues } = core as unknown as Insides;
   const timers = [...queues.parts.lanes.lanes.values()].filter(({ first }) => first !== undefined).length;
   if (queues.waiting > 0) world.fail('a waiter is left', `p${index}`);
-  if (queues.queues.size > 0) world.fail('a queue is left', `p${index}`);
+  if (!queues.queues.empty) world.fail('a queue is left', `p${index}`);
   if (queues.parts.dead.size > 0) world.fail('a dead token is left', `p${index}`);
   if (timers > 0) world.fail('a timer is left', `p${index}`);
 }

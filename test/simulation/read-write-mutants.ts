@@ -105,7 +105,7 @@ export const READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   ),
   'one reader only, when it is the turn of all': broken((inside) =>
     replace(inside, 'letIn', () => (key, own) => {
-      const [first] = inside.queued(key).filter(isReader);
+      const first = inside.queued(key).find(isReader);
       if (first !== undefined) inside.unqueue(key, first);
       if (first !== undefined && first !== own) inside.leases.lend(key, first, 1_750);
       return inside.settle(key);

@@ -2,12 +2,15 @@ import type {
   AcquireAnswer,
   AcquireRequest,
   LockMessage,
+  LockName,
   ReleaseAnswer,
   ReleaseRequest,
   RenewRequest,
 } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
+import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
+import { SemaphoreWatch } from './semaphore-watch.js';
 import type { SimulatedInbox } from './simulated-inbox.js';
 import type { World } from './world.js';
 
@@ -19,10 +22,24 @@ const AWAY_AFTER_FLUSH_MS = 1.5;
 
 /** Whatever takes the part of the lock table; broken ones are made in `mutants.ts`. */
 export type MakeTable = (world: TableWorld) => LockTable;
+export type MakeSemaphores = (world: SimulatedTableWorld, locks: LockTable) => SemaphoreTable;
+
+/** A server knows what its clients' clocks say as little as any; broken tables do. */
+export interface SimulatedTableWorld extends TableWorld {
+  /** The clock of the process whose command is applied. */
+  clientNow(): number;
+}
+
+/** The tables of a server. */
+export interface Tables {
+  readonly makeTable: MakeTable;
+  readonly makeSemaphores: MakeSemaphores;
+}
 
 /** The one server: the table, who listens, and what a command may never do. */
 export class SimulatedServer {
   readonly table: LockTable;
+  readonly semaphores: SemaphoreTable;
   readonly inboxes = new Map<string, SimulatedInbox>();
   /** Owner tokens whose lock the server has forgotten, and when: their holders cannot know yet. */
   readonly forgotten = new Map<string, number>();
@@ -31,28 +48,37 @@ export class SimulatedServer {
   /** In which order tokens came to stand at a key. */
   readonly ranks = new Map<string, number>();
   awayUntil = 0;
+  private readonly watch: SemaphoreWatch;
+  /** Whose command is applied. */
+  private speaking = '';
 
   constructor(
     private readonly world: World,
-    makeTable: MakeTable,
+    { makeTable, makeSemaphores }: Tables,
   ) {
-    this.table = makeTable({
+    const tableWorld: SimulatedTableWorld = {
       now: () => EPOCH_MS + world.timeline.now,
+      clientNow: () => EPOCH_MS + (world.processes.find(({ id }) => this.speaking.startsWith(id))?.now() ?? 0),
       publish: (processId, message) => this.publish(processId, message),
-    });
+    };
+    this.table = makeTable(tableWorld);
+    this.semaphores = makeSemaphores(tableWorld, this.table);
+    this.watch = new SemaphoreWatch(world, this.semaphores);
   }
 
   acquire(request: AcquireRequest): AcquireAnswer {
-    const answer = this.table.acquire(request);
+    const answer = this.isSemaphore(request)
+      ? this.watch.during(request, () => this.semaphores.acquire(request))
+      : this.table.acquire(request);
     if (answer.outcome !== 'busy') this.rank(request.ownerToken);
     if (answer.outcome === 'granted') this.numbered(answer.fencingToken, request.block);
     return answer;
   }
 
   release(request: ReleaseRequest): ReleaseAnswer {
-    const unchanged = this.unchangedBy(request);
-    const answer = this.table.release(request);
-    unchanged?.();
+    const answer = this.isSemaphore(request)
+      ? this.watch.during(request, () => this.semaphores.release(request))
+      : this.guarded(request, () => this.table.release(request));
     if (answer.outcome !== 'lost') this.givenBack.add(request.ownerToken);
     if (answer.outcome !== 'lost' && request.next !== undefined) this.rank(request.next.ownerToken);
     if (answer.outcome === 'granted') this.numbered(answer.fencingToken, (request.next ?? request.grantOwn)!.block);
@@ -60,14 +86,15 @@ export class SimulatedServer {
   }
 
   renew(request: RenewRequest): number | 'lost' {
-    const unchanged = this.unchangedBy(request);
-    const answer = this.table.renew(request);
-    unchanged?.();
-    return answer;
+    return this.isSemaphore(request)
+      ? this.watch.during(request, () => this.semaphores.renew(request))
+      : this.guarded(request, () => this.table.renew(request));
   }
 
   /** In how many milliseconds the lock of this token ends; undefined when somebody else has it. */
   leftMs(key: string, ownerToken: string): number | undefined {
+    const permitted = this.semaphores.live(key).get(ownerToken);
+    if (permitted !== undefined) return permitted - EPOCH_MS - this.world.timeline.now;
     if (this.table.owner(key) !== ownerToken) return undefined;
     const left = this.table.leftMs(key);
     return left < 0 ? Infinity : left;
@@ -76,7 +103,7 @@ export class SimulatedServer {
   /** Somebody has the lock who is not one of ours. */
   isForeign(key: string): boolean {
     const owner = this.table.owner(key);
-    return owner !== undefined && !owner.startsWith('p');
+    return owner !== undefined && !owner.startsWith('p') && !owner.startsWith('semaphore:');
   }
 
   /** A foreign client or a hand writes the key, no matter who holds it. */
@@ -89,12 +116,16 @@ export class SimulatedServer {
   flush(): void {
     for (const key of this.table.keys()) this.forget(key);
     this.table.flush();
+    this.semaphores.flush();
     this.awayUntil = this.world.timeline.now + AWAY_AFTER_FLUSH_MS;
   }
 
   private forget(key: string): void {
     const owner = this.table.owner(key);
-    if (owner !== undefined) this.forgotten.set(owner, this.world.timeline.now);
+    if (owner === undefined) return;
+    for (const ownerToken of [owner, ...this.semaphores.live(key).keys()]) {
+      this.forgotten.set(ownerToken, this.world.timeline.now);
+    }
   }
 
   private rank(ownerToken: string): void {
@@ -108,15 +139,19 @@ export class SimulatedServer {
     }
   }
 
+  private isSemaphore({ kind, ownerToken }: LockName): boolean {
+    this.speaking = ownerToken;
+    return kind === 'semaphore';
+  }
+
   /** A release or renewal by anybody but the holder leaves the lock as it is. */
-  private unchangedBy({ key, ownerToken }: { key: string; ownerToken: string }): (() => void) | undefined {
+  private guarded<T>({ key, ownerToken }: LockName, command: () => T): T {
     const owner = this.table.owner(key);
-    if (owner === ownerToken) return undefined;
     const left = this.table.leftMs(key);
-    return () => {
-      if (this.table.owner(key) === owner && this.table.leftMs(key) === left) return;
-      this.world.fail('a command of somebody who is not the holder changed the lock', `${ownerToken} of ${owner}`);
-    };
+    const answer = command();
+    if (owner === ownerToken || (this.table.owner(key) === owner && this.table.leftMs(key) === left)) return answer;
+    this.world.fail('a command of somebody who is not the holder changed the lock', `${ownerToken} of ${owner}`);
+    return answer;
   }
 
   private publish(processId: string, message: LockMessage): number {

@@ -1,6 +1,7 @@
 import type {
   AcquireAnswer,
   AcquireRequest,
+  LockKind,
   LockStore,
   LockStoreListener,
   ReleaseAnswer,
@@ -15,6 +16,7 @@ import type { World } from './world.js';
 
 /** The port, from one process to the one server. */
 export class SimulatedStore implements LockStore {
+  readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'semaphore']);
   readonly connection: SimulatedConnection;
   readonly inbox: SimulatedInbox;
 
@@ -44,7 +46,7 @@ export class SimulatedStore implements LockStore {
       .then((answer) => {
         if (answer.outcome === 'lost') return { outcome: 'lost', resent: this.connection.epoch !== epoch };
         // As in the Redis store, whose answer has no room for it.
-        return answer.outcome === 'granted' ? { ...answer, waiting: 0 } : answer;
+        return answer.outcome === 'granted' && request.kind !== 'semaphore' ? { ...answer, waiting: 0 } : answer;
       });
   }
 

@@ -6,7 +6,7 @@ import { Questions } from './questions.js';
 import { checkNothingLeft } from './quiescence.js';
 import { Random } from './random.js';
 import { SimulatedProcess } from './simulated-process.js';
-import { SimulatedServer, type MakeTable } from './simulated-server.js';
+import { SimulatedServer, type Tables } from './simulated-server.js';
 import { Timeline, type Happening } from './timeline.js';
 
 /** A history that is longer goes in circles. */
@@ -22,8 +22,7 @@ function whenPromisesSettled(callback: () => void): void {
 }
 
 /** How a history is run. */
-export interface WorldSettings {
-  readonly makeTable: MakeTable;
+export interface WorldSettings extends Tables {
   readonly traced?: boolean;
 }
 
@@ -44,11 +43,11 @@ export class World {
 
   constructor(
     readonly plan: Plan,
-    { makeTable, traced = false }: WorldSettings,
+    { traced = false, ...tables }: WorldSettings,
   ) {
     this.random = new Random(plan.seed ^ 0x5bd1e995);
     this.trace = traced ? [] : undefined;
-    this.server = new SimulatedServer(this, makeTable);
+    this.server = new SimulatedServer(this, tables);
     this.ledger = new Ledger(this);
     this.questions = new Questions(this);
     this.processes = plan.processes.map((process, index) => new SimulatedProcess(this, index, process));

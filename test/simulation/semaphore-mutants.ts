@@ -1,0 +1,140 @@
+import { SemaphoreQueue } from '../../libs/distribute-lock/src/queue/lanes/semaphore-queue.js';
+import type { Waiter } from '../../libs/distribute-lock/src/queue/waiter.js';
+import type { AcquireRequest, ReleaseRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
+import { weightOf, type SemaphoreLeases } from '../../libs/distribute-lock/src/store/memory/semaphore-leases.js';
+import type { SemaphorePlaces } from '../../libs/distribute-lock/src/store/memory/semaphore-places.js';
+import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
+import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
+import { patch, type Restore } from './patch.js';
+import type { MakeSemaphores } from './simulated-server.js';
+
+/** What the broken tables need of the inside of the real one. */
+interface Inside {
+  readonly leases: SemaphoreLeases;
+  readonly places: SemaphorePlaces;
+  now(): number;
+  serve(key: string, permits: number, self?: unknown): boolean;
+  stops(head: string, permits: number, self?: unknown): boolean;
+  offer(key: string, head: string, permits: number): boolean;
+}
+
+type Leases = Pick<SemaphoreLeases, 'live' | 'used' | 'give' | 'takeBack' | 'raise'>;
+
+/** Replaces a step of the table; a name that has changed makes it throw. */
+function withStep<T, K extends keyof T>(
+  part: (inside: Inside) => T,
+  name: K,
+  step: (original: T[K], owner: T, inside: Inside) => T[K],
+): MakeSemaphores {
+  return (world, locks) => {
+    const table = new SemaphoreTable(world, locks);
+    const inside = table as unknown as Inside;
+    const owner = part(inside);
+    const original = owner[name];
+    if (typeof original !== 'function') throw new Error(`There is no step ${String(name)} any more`);
+    owner[name] = step(original.bind(owner) as T[K], owner, inside);
+    return table;
+  };
+}
+
+const leases = (inside: Inside): Leases => inside.leases;
+const steps = (inside: Inside): Inside => inside;
+
+/** Every release makes room, also one that is sent again. */
+class PermitCountedTwice extends SemaphoreTable {
+  private readonly free = new Map<string, number>();
+
+  override release(request: ReleaseRequest) {
+    const answer = super.release(request);
+    const { key, ownerToken } = request;
+    if (answer.outcome === 'lost') this.free.set(key, (this.free.get(key) ?? 0) + weightOf(ownerToken));
+    const inside = this as unknown as Inside & { leases: Leases };
+    const { used } = Object.getPrototypeOf(inside.leases) as Leases;
+    inside.leases.used = (name) => used.call(inside.leases, name) - (this.free.get(name) ?? 0);
+    return answer;
+  }
+}
+
+class TokenNotRecognised extends SemaphoreTable {
+  override acquire(request: AcquireRequest) {
+    if (!this.live(request.key).has(request.ownerToken)) return super.acquire(request);
+    const outcome = request.wait ? 'queued' : 'busy';
+    return { outcome, remainingMs: 1, foreign: false } as const;
+  }
+}
+
+class LeaveThatServesNobody extends SemaphoreTable {
+  override release(request: ReleaseRequest) {
+    const { key, ownerToken } = request;
+    if (this.live(key).has(ownerToken)) return super.release(request);
+    (this as unknown as Inside).places.leave(key, ownerToken);
+    return { outcome: 'lost', resent: false } as const;
+  }
+}
+
+/** Permits are counted when they are given and given back; nobody counts those of a lease that ends by itself. */
+const counter = (): MakeSemaphores => (world, locks) => {
+  const table = new SemaphoreTable(world, locks);
+  const { leases: inner } = table as unknown as { leases: Leases };
+  const counts = new Map<string, number>();
+  const count = (key: string, permits: number): void => void counts.set(key, (counts.get(key) ?? 0) + permits);
+  const { give, takeBack } = inner;
+  inner.used = (key) => counts.get(key) ?? 0;
+  inner.give = (key, ownerToken, ...more) => {
+    if (!inner.live(key).has(ownerToken)) count(key, weightOf(ownerToken));
+    give.call(inner, key, ownerToken, ...more);
+  };
+  inner.takeBack = (key, ownerToken) => {
+    if (inner.live(key).has(ownerToken)) count(key, -weightOf(ownerToken));
+    takeBack.call(inner, key, ownerToken);
+  };
+  return table;
+};
+
+/** Each takes one measure out of what runs in the server. */
+export const SEMAPHORE_MUTANTS: Readonly<Record<string, MakeSemaphores>> = {
+  'a permit counted twice': (world, locks) => new PermitCountedTwice(world, locks),
+  'a counter beside the leases': counter(),
+  'the own token of a semaphore not recognised': (world, locks) => new TokenNotRecognised(world, locks),
+  'a waiter that leaves and serves nobody': (world, locks) => new LeaveThatServesNobody(world, locks),
+  'offers that take no permits': withStep(leases, 'used', (original, owner, inside) => (key) => {
+    const offered = [...owner.live(key)].filter(([, endsAt]) => endsAt - inside.now() <= CLAIM_WINDOW_MS);
+    return original(key) - offered.reduce((sum, [ownerToken]) => sum + weightOf(ownerToken), 0);
+  }),
+  'one ttl for all holders': withStep(leases, 'raise', (original, owner) => (key, _, endsAt) => {
+    for (const ownerToken of owner.live(key).keys()) original(key, ownerToken, endsAt);
+  }),
+  "the client's time instead of the server's": (world, locks) =>
+    new SemaphoreTable({ ...world, now: () => world.clientNow() }, locks),
+  'a heavy head passed by': withStep(steps, 'serve', (original, inside) => (key, permits, self) => {
+    const free = (): number => permits - inside.leases.used(key);
+    for (const waiting of [...inside.places.of(key)]) {
+      if (weightOf(waiting) <= free()) inside.offer(key, waiting, permits);
+    }
+    return original(key, permits, self);
+  }),
+  'a newcomer that passes the queue': withStep(steps, 'serve', (original, inside) => (key, permits, self) => {
+    const asking = self as { ownerToken: string; ttlMs: number } | undefined;
+    if (asking === undefined || weightOf(asking.ownerToken) > permits - inside.leases.used(key)) {
+      return original(key, permits, self);
+    }
+    inside.leases.give(key, asking.ownerToken, inside.now() + asking.ttlMs, permits);
+    inside.places.leave(key, asking.ownerToken);
+    return true;
+  }),
+  'a dead head that keeps its place': withStep(steps, 'stops', () => (head, permits) => weightOf(head) <= permits),
+};
+
+/** Each takes one measure out of the lock core. */
+export const SEMAPHORE_CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
+  'a lease passed to another weight': () =>
+    patch(
+      SemaphoreQueue,
+      'heir',
+      () =>
+        function (this: { sharedLine?: { first?: Waiter } }) {
+          return this.sharedLine?.first;
+        },
+    ),
+  'an attempt inherited by another weight': () => patch(SemaphoreQueue, 'fits', () => () => true),
+};

@@ -1,0 +1,43 @@
+import type { LockName } from '../../libs/distribute-lock/src/store/lock-store.js';
+import type { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
+import type { World } from './world.js';
+
+/** What no command of a semaphore may do, whoever sends it. */
+export class SemaphoreWatch {
+  constructor(
+    private readonly world: World,
+    private readonly semaphores: SemaphoreTable,
+  ) {}
+
+  /** Looks at the semaphore before and after the command. */
+  during<T>(request: LockName, command: () => T): T {
+    const { key } = request;
+    const leases = new Map(this.semaphores.live(key));
+    const queue = [...this.semaphores.queued(key)];
+    const answer = command();
+    this.checkOthers(request, leases);
+    this.checkTurns(key, leases, queue);
+    return answer;
+  }
+
+  /** The leases of others stay as they are. */
+  private checkOthers({ key, ownerToken }: LockName, before: ReadonlyMap<string, number>): void {
+    const after = this.semaphores.live(key);
+    for (const [other, endsAt] of before) {
+      if (other === ownerToken || after.get(other) === endsAt) continue;
+      this.world.fail('a command changed the lease of somebody else', `${ownerToken} that of ${other}`);
+    }
+  }
+
+  /** Whoever was served stood before everybody who still waits. */
+  private checkTurns(key: string, before: ReadonlyMap<string, number>, queue: readonly string[]): void {
+    const waiting = this.semaphores.queued(key);
+    const first = queue.findIndex((ownerToken) => waiting.includes(ownerToken));
+    if (first < 0) return;
+    for (const served of this.semaphores.live(key).keys()) {
+      const place = queue.indexOf(served);
+      if (before.has(served) || (place >= 0 && place < first)) continue;
+      this.world.fail('somebody passed the head of the queue', `${served} passed ${queue[first]}`);
+    }
+  }
+}
