@@ -2,6 +2,7 @@ import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/mem
 import { describeCoreContract } from './core-contract.js';
 import { describeNestingContract } from './nesting-contract.js';
 import { describeReadWriteContract } from './read-write-contract.js';
+import { describeReadWriteStoreContract } from './read-write-store-contract.js';
 import { describeSemaphoreContract } from './semaphore-contract.js';
 import { describeStoreContract } from './store-contract.js';
 import type { World } from './world.js';
@@ -20,6 +21,7 @@ function memoryWorld(): World {
 }
 
 describe('MemoryLockStore', () => describeStoreContract(memoryWorld));
+describe('MemoryLockStore, readers and writers', () => describeReadWriteStoreContract(memoryWorld));
 describe('LockCore on the memory store', () => describeCoreContract(memoryWorld));
 describe('A nested call on the memory store', () => describeNestingContract(memoryWorld));
 describe('A semaphore on the memory store', () => describeSemaphoreContract(memoryWorld));

@@ -4,6 +4,7 @@ import { testPrefix, useRedis } from '../support/use-redis.js';
 import { describeCoreContract } from './core-contract.js';
 import { describeNestingContract } from './nesting-contract.js';
 import { describeReadWriteContract } from './read-write-contract.js';
+import { describeReadWriteStoreContract } from './read-write-store-contract.js';
 import { describeSemaphoreContract } from './semaphore-contract.js';
 import { describeStoreContract } from './store-contract.js';
 import type { World } from './world.js';
@@ -28,6 +29,7 @@ function redisWorld(): World {
 }
 
 describe('RedisLockStore', () => describeStoreContract(redisWorld));
+describe('RedisLockStore, readers and writers', () => describeReadWriteStoreContract(redisWorld));
 describe('LockCore on Redis', () => describeCoreContract(redisWorld));
 describe('A nested call on Redis', () => describeNestingContract(redisWorld));
 describe('A semaphore on Redis', () => describeSemaphoreContract(redisWorld));
