@@ -51,6 +51,19 @@ describe('compileFolder', () => {
     expect(compiled).toContain('lua: `local two = \\`\\${2}\\\\n\\`\nlocal one = two\nreturn KEYS[1]`,');
   });
 
+  it('makes a second text for Redis Cluster where a script knows how many servers there are', () => {
+    const compiled = compile({
+      'lib/one-primary.lua': 'local counted = true\n',
+      'lib/cluster.lua': 'local counted = false\n',
+      'both.lua': script('', '--@include lib/one-primary.lua\nreturn counted'),
+      'one.lua': script('', 'return 1'),
+    });
+
+    expect(compiled).toContain("  lua: `local counted = true\nreturn counted`,\n  cluster: {\n    sha1: '");
+    expect(compiled).toContain('    lua: `local counted = false\nreturn counted`,\n  },\n};');
+    expect(compiled.match(/cluster: \{/g)).toHaveLength(1);
+  });
+
   it('lets the indices of a repeated group be variable', () => {
     const header = '  @key  first: string\n  @key  lock...: string  one per command\n  @arg  ttlMs...: number';
 

@@ -217,7 +217,12 @@ export function describeCoreContract(makeWorld: () => World): void {
 
   it('keeps strange keys apart', async () => {
     const names = ['a\0b', 'a\r\nb', 'é', 'é', '{}', 'a}b', '*', '__proto__', 'constructor', ' ', '{t}x', '{t}y'];
-    const leases = await Promise.all(names.map((name) => here.acquire(`${newKey()}${name}`.slice(-name.length - 20))));
+    const store = world.store();
+    onCleanup(() => store.close());
+    const [usable, unusable] = [true, false].map((good) => names.filter((name) => good === !store.keyFault?.(name)));
+    for (const key of unusable) await expect(here.acquire(key)).rejects.toMatchObject({ code: 'LOCK_KEY', key });
+    const leases = await Promise.all(usable.map((name) => here.acquire(`${newKey()}${name}`.slice(-name.length - 20))));
+    expect(new Set(leases.map((lease) => lease.key)).size).toBe(usable.length);
     for (const lease of leases)
       await expect(there.acquire(lease.key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     await Promise.all(leases.map((lease) => lease.release()));

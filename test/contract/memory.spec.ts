@@ -12,6 +12,7 @@ function memoryWorld(): World {
   const { table } = store;
   return {
     store: () => store,
+    counted: true,
     owner: async (key) => table.owner(key),
     leftMs: async (key) => (table.owner(key) === undefined ? -2 : table.leftMs(key)),
     overwrite: async (key, owner, ttlMs) => table.overwrite(key, owner, ttlMs),

@@ -75,7 +75,7 @@ export function describeNestingContract(makeWorld: () => World): void {
       writing.abort();
       await expect(writer).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
     });
-    expect(await world.owner(key)).toBeUndefined();
+    await eventually(async () => expect(await world.owner(key)).toBeUndefined());
   });
 
   it('lets a writer read what it holds where that was asked for, and a downgraded one always', async () => {

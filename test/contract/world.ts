@@ -11,6 +11,8 @@ import { type Asked, counting } from './counting-store.js';
 export interface World {
   /** A store as a process of its own would open it, on the same back end. */
   store(): LockStore;
+  /** Whether a process that is gone is known to be gone, so that it is passed over. */
+  readonly counted: boolean;
   /** The value of the lock's key, whoever wrote it. */
   owner(key: string): Promise<string | undefined>;
   /** Milliseconds until the key ends; -1 without an end, -2 when there is none. */

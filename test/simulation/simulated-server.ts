@@ -60,6 +60,7 @@ export class SimulatedServer {
       now: () => EPOCH_MS + world.timeline.now,
       clientNow: () => EPOCH_MS + (world.processes.find(({ id }) => this.speaking.startsWith(id))?.now() ?? 0),
       publish: (processId, message) => this.publish(processId, message),
+      counted: world.plan.counted,
     };
     this.table = makeTable(tableWorld);
     this.semaphores = makeSemaphores(tableWorld, this.table);
@@ -155,7 +156,6 @@ export class SimulatedServer {
   }
 
   private publish(processId: string, message: LockMessage): number {
-    const receivers = this.inboxes.get(processId)?.deliver(message) ?? 0;
-    return this.world.plan.counted ? receivers : 1;
+    return this.inboxes.get(processId)?.deliver(message) ?? 0;
   }
 }

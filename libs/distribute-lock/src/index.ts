@@ -55,6 +55,7 @@ export type {
 export type { Lease } from './lease/lease.js';
 
 export type {
+  ClusterConnectionOptions,
   LockConnection,
   LockModuleAsyncOptions,
   LockModuleOptions,

@@ -17,6 +17,8 @@ describe('connectStore', () => {
     [{ path: '/run/redis.sock' }],
     [{ sentinels: [{ host: '127.0.0.1', port: 26_379 }], name: 'main' }],
     [{ port: 6390 }],
+    [{ cluster: [{ host: '127.0.0.1', port: 7_000 }, 'redis://127.0.0.1:7001', 7_002] }],
+    [{ cluster: [{ host: 'a' }], options: { redisOptions: { password: 'hunter2' } } }],
   ])('opens a connection of its own for %j, later', async (connection) => {
     const store = connect(connection);
     expect(store).toBeInstanceOf(RedisLockStore);
@@ -35,6 +37,19 @@ describe('connectStore', () => {
     // Another copy of ioredis has another class.
     const foreign = Object.setPrototypeOf(client, Object.create(Redis.prototype)) as Redis;
     expect(connect(foreign)).toBeInstanceOf(RedisLockStore);
+    client.disconnect();
+  });
+
+  it('uses a client of a Cluster likewise, and takes its listeners back', async () => {
+    const client = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
+    const events = client.eventNames();
+    const disconnect = jest.spyOn(client, 'disconnect');
+    const store = connect(client);
+    expect(store.keyFault?.('a}b')).toContain('Redis Cluster');
+    expect(store.keyFault?.('{a}b')).toBeUndefined();
+    await store.close();
+    expect(disconnect).not.toHaveBeenCalled();
+    expect(client.eventNames()).toEqual(events);
     client.disconnect();
   });
 
@@ -58,8 +73,22 @@ describe('connectStore', () => {
     [{ host: '' }, '"connection.host" is empty'],
     [new Map(), 'is a Map'],
     [['redis://a', 'redis://b'], 'quorum is not supported yet'],
-    [{ cluster: [{ host: 'a' }] }, 'Cluster, which is not supported yet'],
-    [new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true }), 'Cluster, which is not supported yet'],
+    [{ cluster: 'redis://a:1' }, '"connection.cluster" must be a list'],
+    [{ cluster: [] }, '"connection.cluster" must be a list'],
+    [
+      {
+        cluster: [
+          { host: 'a', port: 1 },
+          { host: '', port: 1 },
+        ],
+      },
+      'has a node that is neither',
+    ],
+    [{ cluster: [undefined] }, 'has a node that is neither'],
+    [{ cluster: ['a'] }, 'has a node that is neither'],
+    [{ cluster: [0] }, 'has a node that is neither'],
+    [{ cluster: [{ host: 'a' }], options: null }, '"connection.options" must be an object'],
+    [{ cluster: [{ host: 'a' }], password: 'hunter2' }, '"connection.password" is not known'],
   ])('refuses %p', (connection, message) => {
     const error = failure(() => connect(connection));
     expect(isLockError(error, 'LOCK_CONFIGURATION')).toBe(true);

@@ -1,14 +1,16 @@
 import { Logger } from '@nestjs/common';
-import type { RedisOptions } from 'ioredis';
+import type { ClusterNode, RedisOptions } from 'ioredis';
 
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import type { LockStore } from '../store/lock-store.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
 import type { RedisClient } from '../store/redis/redis-client.js';
 import { RedisLockStore } from '../store/redis/redis-lock-store.js';
+import type { ClusterConnectionOptions } from './lock-module-options.js';
 
 const STORE_METHODS = ['connect', 'subscribe', 'acquire', 'release', 'renew', 'close'];
-const WAYS = 'a Redis URL, options of ioredis, a client of ioredis, a LockStore, or "memory"';
+const WAYS =
+  'a Redis URL, options of ioredis, { cluster: [nodes], options }, a client of ioredis, a LockStore, or "memory"';
 
 /**
  * Makes the store of a connection, without connecting yet. Clients and stores are recognised by their methods: an
@@ -25,7 +27,9 @@ export function connectStore(option: string, connection: unknown, prefix: string
   if (typeof connection !== 'object') throw wrong(option, `is a ${typeof connection}, but it must be ${WAYS}`);
   if (Array.isArray(connection)) throw wrong(option, 'is a list, and a quorum is not supported yet');
   if (has(connection, ['acquire', 'release', 'renew'])) return completeStore(option, connection);
-  if (has(connection, ['evalsha', 'duplicate', 'on'])) return overClient(option, connection as RedisClient, prefix);
+  if (has(connection, ['evalsha', 'duplicate', 'on'])) {
+    return RedisLockStore.over(connection as RedisClient, { prefix });
+  }
   return fromOptions(option, connection, prefix);
 }
 
@@ -38,17 +42,12 @@ function fromText(option: string, text: string, prefix: string): LockStore {
   throw wrong(option, 'is not a Redis URL: write redis://host:port or rediss://host:port, or "memory"');
 }
 
-function overClient(option: string, client: RedisClient, prefix: string): LockStore {
-  if ('isCluster' in client && client.isCluster) throw wrong(option, 'is a Redis Cluster, which is not supported yet');
-  return RedisLockStore.over(client, { prefix });
-}
-
 function fromOptions(option: string, options: object, prefix: string): LockStore {
   const prototype: unknown = Object.getPrototypeOf(options);
   if (prototype !== null && prototype !== Object.prototype) {
     throw wrong(option, `is a ${options.constructor.name}, which is not known here; it must be ${WAYS}`);
   }
-  if ('cluster' in options) throw wrong(option, 'asks for a Redis Cluster, which is not supported yet');
+  if ('cluster' in options) return fromCluster(option, options as Partial<ClusterConnectionOptions>, prefix);
   const { host, port, path, sentinels } = options as RedisOptions;
   // ioredis would go to 127.0.0.1, which is hardly what a forgotten environment variable meant.
   if ('host' in options && (host === undefined || host === '')) throw wrong(`${option}.host`, 'is empty');
@@ -56,6 +55,25 @@ function fromOptions(option: string, options: object, prefix: string): LockStore
     throw wrong(option, 'has neither host, port, path nor sentinels');
   }
   return RedisLockStore.open(options, { prefix });
+}
+
+function fromCluster(option: string, given: Partial<ClusterConnectionOptions>, prefix: string): LockStore {
+  const { cluster: nodes, options = {}, ...unknown } = given;
+  const [other] = Object.keys(unknown);
+  if (other !== undefined) throw wrong(`${option}.${other}`, 'is not known: options of ioredis stand in "options"');
+  if (!Array.isArray(nodes) || nodes.length === 0) throw wrong(`${option}.cluster`, 'must be a list of nodes');
+  if (!nodes.every(isNode)) throw wrong(`${option}.cluster`, 'has a node that is neither { host, port }, URL nor port');
+  if (typeof options !== 'object' || options === null) throw wrong(`${option}.options`, 'must be an object');
+  return RedisLockStore.openCluster(nodes, options, { prefix });
+}
+
+/** As with a single server, an empty host is hardly what was meant. */
+function isNode(node: unknown): node is ClusterNode {
+  if (typeof node === 'number') return Number.isInteger(node) && node > 0 && node < 65_536;
+  if (typeof node === 'string') return /^(rediss?:\/\/)?[^/\s]+:\d+/.test(node);
+  return typeof node === 'object' && node !== null && typeof (node as { host?: unknown }).host === 'string'
+    ? (node as { host: string }).host !== ''
+    : false;
 }
 
 function completeStore(option: string, store: object): LockStore {

@@ -1,5 +1,5 @@
 import type { InjectionToken, ModuleMetadata, OptionalFactoryDependency, Type } from '@nestjs/common';
-import type { RedisOptions } from 'ioredis';
+import type { ClusterNode, ClusterOptions, RedisOptions } from 'ioredis';
 
 import type { LockErrorMappers } from '../interception/error-mapping.js';
 import type { Duration, LockOptions } from '../options/lock-options.js';
@@ -7,11 +7,33 @@ import type { LockStore } from '../store/lock-store.js';
 import type { RedisClient } from '../store/redis/redis-client.js';
 
 /**
- * Where locks live: a Redis URL, options of ioredis, a client of ioredis that the application opened and closes itself,
- * any {@link LockStore}, or `'memory'` (one process only).
+ * A Redis Cluster: some of its nodes, of which the others are learnt, and options for the `Cluster` client of ioredis.
+ *
+ * A lock and its queue stand in one slot. A key with a `}` but no `{tag}` before it cannot be kept there, and is refused.
+ * @example
+ * ```ts
+ * connection: {
+ *   cluster: [{ host: 'redis-1', port: 6379 }, { host: 'redis-2', port: 6379 }],
+ *   options: { redisOptions: { username: 'locks', password, tls: {} } },
+ * }
+ * ```
  * @public
  */
-export type LockConnection = string | RedisOptions | RedisClient | LockStore;
+export interface ClusterConnectionOptions {
+  readonly cluster: readonly ClusterNode[];
+  /**
+   * Handed to ioredis.
+   * @defaultValue those of ioredis
+   */
+  readonly options?: ClusterOptions;
+}
+
+/**
+ * Where locks live: a Redis URL, options of ioredis (with `sentinels` too), a Redis Cluster, a client of ioredis (`Redis` or
+ * `Cluster`) that the application opened and closes itself, any {@link LockStore}, or `'memory'` (one process only).
+ * @public
+ */
+export type LockConnection = string | RedisOptions | ClusterConnectionOptions | RedisClient | LockStore;
 
 /** How many callers may wait in this process. @public */
 export interface MaxWaiters {

@@ -9,7 +9,7 @@ import { processClock, type Clock } from '../runtime/clock.js';
 import { newProcessId } from '../runtime/owner-token.js';
 import type { LockKind, LockStore } from '../store/lock-store.js';
 import { KeyQueues } from './key-queues.js';
-import { aborted, nested, notOffered, shuttingDown, tooManyWaiters, upgrade } from './refusals.js';
+import { aborted, nested, notOffered, shuttingDown, tooManyWaiters, unusableKey, upgrade } from './refusals.js';
 import { Waiter } from './waiter.js';
 
 const EXCLUSIVE_ONLY: ReadonlySet<LockKind> = new Set(['exclusive']);
@@ -110,6 +110,8 @@ export class LockCore {
     if (call.signal?.aborted === true) return aborted(call);
     const kinds = this.store.kinds ?? EXCLUSIVE_ONLY;
     if (!kinds.has(call.options.kind)) return notOffered(call, kinds);
+    const fault = this.store.keyFault?.(call.key);
+    if (fault !== undefined) return unusableKey(call, fault);
     const { maxWaitersPerKey, maxWaiters } = this.settings;
     if (this.queues.waiting >= maxWaiters) return tooManyWaiters(call, maxWaiters, 'in this process');
     if (this.queues.waitingFor(call) >= maxWaitersPerKey) return tooManyWaiters(call, maxWaitersPerKey, 'for one key');

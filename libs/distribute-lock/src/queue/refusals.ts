@@ -1,5 +1,6 @@
 import { LockAbortedError } from '../errors/lock-aborted.error.js';
 import { LockContendedError } from '../errors/lock-contended.error.js';
+import { LockKeyError } from '../errors/lock-key.error.js';
 import { LockShutdownError } from '../errors/lock-shutdown.error.js';
 import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
 import { LockWaitTimeoutError } from '../errors/lock-wait-timeout.error.js';
@@ -95,4 +96,9 @@ export function tooManyWaiters({ label, key }: LockCall, limit: number, scope: s
     `The lock "${label}" has ${limit} callers waiting ${scope} already. Try again later, or raise "maxWaiters".`,
     { key },
   );
+}
+
+/** @param fault - what the store has against the key */
+export function unusableKey({ label, key }: LockCall, fault: string): LockKeyError {
+  return new LockKeyError(`The key of the lock "${label}" ${fault}.`, { key, method: label, source: 'code' });
 }

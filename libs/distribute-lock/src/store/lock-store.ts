@@ -151,6 +151,8 @@ export interface LockStore {
    * (the caller then asks again now and then).
    */
   subscribe(processId: string, listener: LockStoreListener): Promise<boolean>;
+  /** Why the store cannot hold a lock of this key, as the end of a sentence about the key; absent where all keys are good. */
+  keyFault?(key: string): string | undefined;
   acquire(request: AcquireRequest): Promise<AcquireAnswer>;
   release(request: ReleaseRequest): Promise<ReleaseAnswer>;
   /** Lengthens leases, never shortens one; answers in the order of the requests. */

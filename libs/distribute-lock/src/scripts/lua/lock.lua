@@ -4,7 +4,8 @@
   Every command is idempotent by owner token, so it may be sent again. Time is the server's; a part depends on TIME
   only for fencing tokens, which rise with it even when the counter is lost.
 
-  @key  fence: string       last fencing token that was issued, one for all locks of a prefix; never expires
+  @key  fence: string       last fencing token that was issued, one for all locks of a prefix; never expires. In Cluster
+                            one for each lock, which expires; a call then has commands of one lock only
   @key  lock...: string     owner token of the holder, or whatever a foreign client wrote; expires with the lease
   @key  queue...: zset      waiting owner tokens, in the order of their scores; expires a while after the last question
   @arg  command...: string  one for each pair of lock and queue, its words divided by single spaces:

@@ -185,6 +185,8 @@ export class SemaphoreTable {
 
   private tell(ownerToken: string, type: LockMessage['type'], key: string): number {
     const processId = processOf(ownerToken);
-    return processId === undefined ? 0 : this.world.publish(processId, { type, key, ownerToken });
+    if (processId === undefined) return 0;
+    const receivers = this.world.publish(processId, { type, key, ownerToken });
+    return this.world.counted === false ? 1 : receivers;
   }
 }

@@ -18,6 +18,8 @@ export interface TableWorld {
   now(): number;
   /** Answers how many received the message. */
   publish(processId: string, message: LockMessage): number;
+  /** False where that number says nothing, as in Redis Cluster: whoever was told is then taken for alive. */
+  readonly counted?: boolean;
 }
 
 /** Locks and their queues as a server keeps them, and the smallest steps of the commands. */
@@ -91,7 +93,9 @@ export abstract class TableState {
 
   protected tell(ownerToken: string, type: LockMessage['type'], key: string): number {
     const processId = processOf(ownerToken);
-    return processId === undefined ? 0 : this.world.publish(processId, { type, key, ownerToken });
+    if (processId === undefined) return 0;
+    const receivers = this.world.publish(processId, { type, key, ownerToken });
+    return this.world.counted === false ? 1 : receivers;
   }
 
   protected set(key: string, owner: string, ttlMs: number): void {

@@ -1,9 +1,11 @@
-import type { LuaScript } from '../../scripts/generated/lua-scripts.js';
+import type { LuaScript, LuaText } from '../../scripts/generated/lua-scripts.js';
 import type { Clock } from '../../runtime/clock.js';
 import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
 import { LockStoreError } from '../lock-store.js';
+import type { Command, ReplyWord } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
-import { answerError, messageOf, storeError } from './redis-errors.js';
+import { answerError, isDemotion, messageOf, storeError } from './redis-errors.js';
+import { fenceBeside } from './redis-keys.js';
 
 /** How long an answer may take. Neither an option of the client nor the system's time-outs bound it well. */
 export const COMMAND_LIMIT_MS = 800;
@@ -13,29 +15,6 @@ const MOST_COMMANDS = 64;
 const REPLY_WORDS = 3;
 const REFUSED = 9;
 const ELSEWHERE = 11;
-
-/** A word of the script's answer; the script's header says what the codes mean. */
-export type ReplyWord = number | string;
-
-/** One command of the script, and who waits for its answer. */
-export abstract class Command {
-  constructor(
-    readonly lockKey: string,
-    readonly queueKey: string,
-    /** As the script reads it; see its header. */
-    readonly text: string,
-  ) {}
-
-  /** The keys that the script wants for each command. */
-  addKeys(keys: string[]): void {
-    keys.push(this.lockKey, this.queueKey);
-  }
-
-  /** The script answered with a number alone. */
-  abstract commonCase(x: number): void;
-  abstract answered(code: number, x: ReplyWord, y: ReplyWord): void;
-  abstract failed(error: Error): void;
-}
 
 /** Commands that are sent together and wait for the same answer. */
 class Call extends Timed {
@@ -65,16 +44,19 @@ export class CommandBatch {
   private alone = true;
   private answeredAt = -Infinity;
   private readonly flush = (): void => this.sendAll();
+  private readonly script: LuaText;
 
   constructor(
-    private readonly script: LuaScript,
+    script: LuaScript,
     private readonly connection: RedisConnection,
     private readonly fenceKey: string,
     private readonly clock: Clock,
     private readonly lanes: TimerLanes,
     /** Takes over the commands that the script leaves to another one. */
     private readonly elsewhere?: (command: Command) => void,
-  ) {}
+  ) {
+    this.script = (connection.clustered ? script.cluster : undefined) ?? script;
+  }
 
   add(command: Command): void {
     // Who is alone does not wait for company.
@@ -107,6 +89,22 @@ export class CommandBatch {
   private sendAll(): void {
     const { commands } = this;
     this.commands = [];
+    if (this.connection.clustered) this.connection.together(() => this.sendByLock(commands));
+    else this.startAll(commands);
+  }
+
+  /** In Cluster a call has keys of one slot, and a lock has a counter of its own. */
+  private sendByLock(commands: readonly Command[]): void {
+    const locks = new Map<string, Command[]>();
+    for (const command of commands) {
+      const others = locks.get(command.lockKey);
+      if (others === undefined) locks.set(command.lockKey, [command]);
+      else others.push(command);
+    }
+    for (const same of locks.values()) this.startAll(same);
+  }
+
+  private startAll(commands: readonly Command[]): void {
     if (commands.length <= MOST_COMMANDS) return this.start(commands);
     for (let i = 0; i < commands.length; i += MOST_COMMANDS) this.start(commands.slice(i, i + MOST_COMMANDS));
   }
@@ -126,7 +124,7 @@ export class CommandBatch {
   }
 
   private send(call: Call, withText = false): void {
-    const keys: string[] = [this.fenceKey];
+    const keys = [this.connection.clustered ? fenceBeside(call.commands[0].lockKey) : this.fenceKey];
     const texts: string[] = [];
     for (const command of call.commands) {
       command.addKeys(keys);
@@ -156,7 +154,7 @@ export class CommandBatch {
     if (typeof replies === 'number') return commands[0].commonCase(replies);
     for (let i = 0, at = 0; i < commands.length; i += 1, at += REPLY_WORDS) {
       const code = replies[at] as number;
-      if (code === REFUSED) commands[i].failed(answerError(String(replies[at + 1])));
+      if (code === REFUSED) commands[i].failed(this.refused(String(replies[at + 1])));
       else if (code === ELSEWHERE) this.elsewhere?.(commands[i]);
       else commands[i].answered(code, replies[at + 1], replies[at + 2]);
     }
@@ -170,7 +168,15 @@ export class CommandBatch {
     if (call.commands.length > 1 && messageOf(error).startsWith('NOPERM')) {
       this.settle(call);
       for (const command of call.commands) this.start([command]);
-    } else this.reject(call, storeError(error));
+    } else {
+      if (isDemotion(messageOf(error))) this.connection.demoted();
+      this.reject(call, storeError(error));
+    }
+  }
+
+  private refused(text: string): Error {
+    if (isDemotion(text)) this.connection.demoted();
+    return answerError(text);
   }
 
   private reject(call: Call, error: Error): void {

@@ -1,20 +1,18 @@
 import type { LockMessage, LockStoreListener } from '../lock-store.js';
 import type { Clock } from '../../runtime/clock.js';
-import { keyPrefixOf, speaksResp3, type RedisClient } from './redis-client.js';
-import { RedisConnection } from './redis-connection.js';
+import { ClusterSubscription } from './cluster-subscription.js';
 import { COMMAND_LIMIT_MS } from './command-batch.js';
+import { isCluster, keyPrefixOf } from './redis-client.js';
+import type { RedisConnection } from './redis-connection.js';
+import { PrimarySubscription, type Subscriber, type Subscription } from './subscription.js';
 
 /** Scripts publish to this and the process id. */
 const CHANNEL_PREFIX = 'nestjs-lock:';
 const TYPES: Readonly<Record<string, LockMessage['type']>> = { g: 'granted', c: 'contended' };
 
-/**
- * The one subscription of a process. It shares our own connection where the server speaks RESP3; a client that was given is
- * never subscribed, a duplicate of it is.
- */
+/** The subscription of a process, and what its messages mean. */
 export class Inbox {
-  private connection: RedisConnection | undefined;
-  private readonly ends: (() => void)[] = [];
+  private readonly subscriptions = new Map<string, Subscription>();
 
   constructor(
     private readonly commands: RedisConnection,
@@ -24,38 +22,29 @@ export class Inbox {
 
   /** Resolves when messages arrive; they are handed to the listener from then on, across reconnects. */
   async open(processId: string, listener: LockStoreListener): Promise<void> {
-    const channel = CHANNEL_PREFIX + processId;
     await this.commands.whenReady(COMMAND_LIMIT_MS);
-    this.connection ??= this.choose();
-    const { client } = this.connection;
-    await this.connection.whenReady(COMMAND_LIMIT_MS);
-    await client.subscribe(channel);
-    if (this.ends.length > 0) return;
-    const lockPrefix = keyPrefixOf(this.commands.client) + this.prefix;
-    const onMessage = (_: string, text: string): void => {
-      const message = parse(text, lockPrefix);
-      if (message !== undefined) listener.message(message);
-    };
-    // Messages sent while the connection was away are gone: whoever waits asks again once the subscription stands.
-    const onReady = (): void => {
-      client.subscribe(channel).then(
-        () => listener.resubscribed(),
-        () => undefined,
-      );
-    };
-    client.on('message', onMessage).on('ready', onReady);
-    this.ends.push(() => void client.off('message', onMessage).off('ready', onReady));
+    const subscription = this.subscriptions.get(processId) ?? this.choose(CHANNEL_PREFIX + processId, listener);
+    this.subscriptions.set(processId, subscription);
+    await subscription.open();
   }
 
   close(): void {
-    for (const end of this.ends.splice(0)) end();
-    if (this.connection !== this.commands) this.connection?.close();
+    for (const subscription of this.subscriptions.values()) subscription.close();
   }
 
-  private choose(): RedisConnection {
-    const { client, owned } = this.commands;
-    if (owned && speaksResp3(client)) return this.commands;
-    return new RedisConnection((client.duplicate as () => RedisClient).call(client), true, this.clock);
+  private choose(channel: string, listener: LockStoreListener): Subscription {
+    const { client } = this.commands;
+    const lockPrefix = keyPrefixOf(client) + this.prefix;
+    const subscriber: Subscriber = {
+      message: (text) => {
+        const message = parse(text, lockPrefix);
+        if (message !== undefined) listener.message(message);
+      },
+      resubscribed: () => listener.resubscribed(),
+    };
+    return isCluster(client)
+      ? new ClusterSubscription(client, channel, subscriber, this.clock)
+      : new PrimarySubscription(this.commands, channel, subscriber, this.clock);
   }
 }
 

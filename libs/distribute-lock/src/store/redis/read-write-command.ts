@@ -1,4 +1,4 @@
-import { Command, type ReplyWord } from './command-batch.js';
+import { Command, type ReplyWord } from './command.js';
 import type { RedisKeys } from './redis-keys.js';
 
 /** The same command, for the script that knows of readers and wants more keys. */

@@ -19,3 +19,6 @@ export function speaksResp3(client: RedisClient): boolean {
 export function keyPrefixOf(client: RedisClient): string {
   return client.options.keyPrefix ?? '';
 }
+
+/** Whether it is a client of a whole Redis Cluster. */
+export const isCluster = (client: RedisClient): client is Cluster => 'isCluster' in client && client.isCluster;

@@ -6,7 +6,7 @@ import { isEnded, isReady, type RedisClient } from './redis-client.js';
 import { messageOf, redacted, storeError } from './redis-errors.js';
 
 /** How long a connection may be mute. */
-const SILENCE_MS = 2_500;
+export const SILENCE_MS = 2_500;
 
 interface Waiting {
   readonly resolve: () => void;
@@ -18,6 +18,8 @@ interface Waiting {
 export class RedisConnection {
   /** Rises whenever the connection was lost: an answer is certain only if it came on the connection of its command. */
   epoch = 0;
+  /** Whether it is to a whole Cluster: a call of a script may then have keys of one slot only. */
+  readonly clustered: boolean = false;
   private lastError: string | undefined;
   private readonly waiting = new Set<Waiting>();
   private readonly handlers: readonly (readonly [string, (error: Error) => void])[];
@@ -26,7 +28,7 @@ export class RedisConnection {
     readonly client: RedisClient,
     /** Opened by us, so closed by us. */
     readonly owned: boolean,
-    private readonly clock: Clock,
+    protected readonly clock: Clock,
   ) {
     this.handlers = [
       ['ready', () => this.becameReady()],
@@ -74,6 +76,16 @@ export class RedisConnection {
     (this.client as Redis).disconnect(true);
   }
 
+  /** The server takes no writes any more, as after a failover: whoever asks for the primary anew finds another one. */
+  demoted(): void {
+    if (this.owned && this.ready) (this.client as Redis).disconnect(true);
+  }
+
+  /** What `send` sends leaves together. */
+  together(send: () => void): void {
+    send();
+  }
+
   /** Stops listening; closes the client if it is ours. */
   close(): void {
     for (const [event, handler] of this.handlers) {
@@ -98,7 +110,7 @@ export class RedisConnection {
     }
   }
 
-  private failed(error: unknown): void {
+  protected failed(error: unknown): void {
     this.lastError = redacted(messageOf(error));
     const { passing } = storeError(error);
     if (passing) return;

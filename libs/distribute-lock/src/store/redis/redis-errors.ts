@@ -16,16 +16,25 @@ export function answerError(text: string): LockStoreError {
  */
 export function storeError(error: unknown): LockStoreError {
   if (error instanceof LockStoreError) return error;
+  if (hasNodeError(error)) return storeError(error.lastNodeError);
   const text = messageOf(error);
   if (ANSWER.test(text) && error instanceof Error && error.name === 'ReplyError') return answerError(text);
   return new LockStoreError(`Redis could not be asked: ${redacted(text)}.`, true);
 }
+
+/** Whether the server has become a replica. */
+export const isDemotion = (text: string): boolean => text.startsWith('READONLY');
 
 /** The text of an error of a client or socket; `AggregateError` has its text inside. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
   if (!(error instanceof Error)) return String(error);
   return error.message === '' ? error.name : error.message;
+}
+
+/** The client of a Cluster says no more than that all nodes failed; this is what the last of them said. */
+function hasNodeError(error: unknown): error is { lastNodeError: Error } {
+  return error instanceof Error && 'lastNodeError' in error && error.lastNodeError instanceof Error;
 }
 
 /** Without the credentials of URLs. */

@@ -8,7 +8,7 @@ const PERMITS_QUEUE_PREFIX = 'sq:';
 const PERMITS_ASKED_PREFIX = 'sa:';
 
 /** A `{tag}` that Redis Cluster would hash instead of the whole key. */
-const TAG = /^[^{]*\{[^}]+\}/;
+const TAG = /^[^{]*\{([^}]+)\}/;
 
 /** Names in Redis: the lock's own key, and its helpers in the same hash slot. */
 export class RedisKeys {
@@ -45,11 +45,37 @@ export class RedisKeys {
       beside(lockKey, PERMITS_ASKED_PREFIX),
     ];
   }
+
+  /** The counter of one lock, where locks cannot share one. */
+  fenceOf(lockKey: string): string {
+    return fenceBeside(lockKey);
+  }
+
+  /**
+   * What is wrong with a key in Redis Cluster, where a lock and its helpers must be in one slot.
+   * @param outer - what a prefixing client puts before every key
+   */
+  clusterFault(key: string, outer: string): string | undefined {
+    const lockKey = this.lock(key);
+    const helper = outer + this.queue(lockKey);
+    if (hashed(outer + lockKey) === hashed(helper)) return undefined;
+    return 'has a "}" but no "{tag}" before it, so Redis Cluster cannot keep its lock and its queue in one slot';
+  }
+}
+
+/** The counter of one lock, in its slot. */
+export function fenceBeside(lockKey: string): string {
+  return beside(lockKey, FENCE_PREFIX);
 }
 
 /** A helper's name that hashes to the lock's slot. */
 function beside(lockKey: string, prefix: string): string {
   return lockKey.includes('{') && TAG.test(lockKey) ? `${prefix}${lockKey}` : `${prefix}{${lockKey}}`;
+}
+
+/** The part of a name from which Redis Cluster computes its slot. */
+function hashed(name: string): string {
+  return name.includes('{') ? (TAG.exec(name)?.[1] ?? name) : name;
 }
 
 /** All of them. */

@@ -1,4 +1,4 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import { Cluster, Redis, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 
 import { processClock, type Clock } from '../../runtime/clock.js';
 import { TimerLanes } from '../../runtime/timer-lanes.js';
@@ -15,10 +15,12 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import { CommandBatch, type Command } from './command-batch.js';
+import { ClusterConnection } from './cluster-connection.js';
+import type { Command } from './command.js';
+import { CommandBatch } from './command-batch.js';
 import { Inbox } from './inbox.js';
-import { ownOptions } from './own-options.js';
-import type { RedisClient } from './redis-client.js';
+import { ownClusterOptions, ownOptions } from './own-options.js';
+import { isCluster, keyPrefixOf, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisKeys } from './redis-keys.js';
 import { ReadWriteCommand } from './read-write-command.js';
@@ -67,12 +69,34 @@ export class RedisLockStore implements LockStore {
   /** Opens a connection of its own, on the first command or `connect()`. */
   static open(options: RedisOptions | string, settings: RedisLockStoreSettings): RedisLockStore {
     const client = typeof options === 'string' ? new Redis(options, ownOptions({})) : new Redis(ownOptions(options));
-    return new RedisLockStore(new RedisConnection(client, true, settings.clock ?? processClock), settings);
+    return RedisLockStore.on(client, true, settings);
+  }
+
+  /** The same for a Redis Cluster. */
+  static openCluster(
+    nodes: readonly ClusterNode[],
+    options: ClusterOptions,
+    settings: RedisLockStoreSettings,
+  ): RedisLockStore {
+    return RedisLockStore.on(new Cluster([...nodes], ownClusterOptions(options)), true, settings);
   }
 
   /** Uses a client that somebody else opened and closes. */
   static over(client: RedisClient, settings: RedisLockStoreSettings): RedisLockStore {
-    return new RedisLockStore(new RedisConnection(client, false, settings.clock ?? processClock), settings);
+    return RedisLockStore.on(client, false, settings);
+  }
+
+  private static on(client: RedisClient, owned: boolean, settings: RedisLockStoreSettings): RedisLockStore {
+    const { clock = processClock } = settings;
+    const connection = isCluster(client)
+      ? new ClusterConnection(client, owned, clock)
+      : new RedisConnection(client, owned, clock);
+    return new RedisLockStore(connection, settings);
+  }
+
+  keyFault(key: string): string | undefined {
+    const { client, clustered } = this.connection;
+    return clustered ? this.keys.clusterFault(key, keyPrefixOf(client)) : undefined;
   }
 
   async connect(): Promise<void> {

@@ -6,7 +6,8 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import { Command, type CommandBatch, type ReplyWord } from './command-batch.js';
+import { Command, type ReplyWord } from './command.js';
+import type { CommandBatch } from './command-batch.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 

@@ -1,5 +1,5 @@
 import type { AcquireAnswer, ReleaseAnswer, RenewAnswer } from '../lock-store.js';
-import { Command, type ReplyWord } from './command-batch.js';
+import { Command, type ReplyWord } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
 
 /** Codes of the script's replies; its header says what they mean. */

@@ -1,7 +1,15 @@
+--@include lib/one-primary.lua
+local last, saved
+
+-- Writes the counter, and answers what it held.
+local function swapFence(number)
+  if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
+  return redis.call('SET', fence, number, 'GET')
+end
+
 -- Fencing tokens: `count` numbers that end at the server's clock in microseconds, or begin behind the last number that was
 -- issued, whichever is larger. They rise while the counter lives, and also when it is lost, because numbers are issued
 -- more slowly than the clock runs. Answers the first of them.
-local last, saved
 local function fencingTokens(count)
   if not last then
     local clock = redis.call('TIME')
@@ -9,7 +17,7 @@ local function fencingTokens(count)
     if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
     -- Written and read in one call, and as text: the counter hardly ever runs ahead of the clock.
     saved = clock[1] .. micros
-    last = tonumber(redis.call('SET', fence, saved, 'GET') or 0)
+    last = tonumber(swapFence(saved) or 0)
     saved = tonumber(saved)
     if last <= saved - count then
       last = saved
@@ -22,5 +30,5 @@ local function fencingTokens(count)
 end
 
 local function saveFence()
-  if last ~= saved then redis.call('SET', fence, last) end
+  if last ~= saved then swapFence(last) end
 end

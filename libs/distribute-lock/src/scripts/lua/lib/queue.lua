@@ -1,3 +1,4 @@
+--@include lib/one-primary.lua
 -- An owner token is <process id>:<sequence>, or that with a third part; a value of another form belongs to a foreign client.
 local function processOf(token)
   local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
@@ -16,13 +17,13 @@ local function append(queue, token)
   redis.call('PEXPIRE', queue, queueMs)
 end
 
--- Answers how many received it, -1 if that is not known. PUBLISH goes by pcall: a refused one would end the script
+-- Answers how many received it, -1 if that is not known, as in Cluster. PUBLISH goes by pcall: a refused one would end the script
 -- half-way, with the lock handed over already.
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
   local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
-  return type(receivers) == 'number' and receivers or -1
+  return counted and type(receivers) == 'number' and receivers or -1
 end
 
 -- An offer is the lock already carrying the waiter's token, for the claim window: the waiter, who has left the queue, claims

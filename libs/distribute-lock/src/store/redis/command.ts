@@ -1,0 +1,22 @@
+/** A word of the script's answer; the script's header says what the codes mean. */
+export type ReplyWord = number | string;
+
+/** One command of the script, and who waits for its answer. */
+export abstract class Command {
+  constructor(
+    readonly lockKey: string,
+    readonly queueKey: string,
+    /** As the script reads it; see its header. */
+    readonly text: string,
+  ) {}
+
+  /** The keys that the script wants for each command. */
+  addKeys(keys: string[]): void {
+    keys.push(this.lockKey, this.queueKey);
+  }
+
+  /** The script answered with a number alone. */
+  abstract commonCase(x: number): void;
+  abstract answered(code: number, x: ReplyWord, y: ReplyWord): void;
+  abstract failed(error: Error): void;
+}

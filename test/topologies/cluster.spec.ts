@@ -1,0 +1,68 @@
+import { Cluster } from 'ioredis';
+
+import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { describeCoreContract } from '../contract/core-contract.js';
+import { describeNestingContract } from '../contract/nesting-contract.js';
+import { describeReadWriteContract } from '../contract/read-write-contract.js';
+import { worldOf } from '../contract/redis-world.js';
+import { describeSemaphoreContract } from '../contract/semaphore-contract.js';
+import { describeStoreContract } from '../contract/store-contract.js';
+import type { World } from '../contract/world.js';
+import { onCleanup } from '../support/cleanup.js';
+import { startRedisCluster } from '../support/redis-cluster.js';
+import { testPrefix } from '../support/use-redis.js';
+
+const cluster = await startRedisCluster();
+const client = new Cluster(cluster.startNodes);
+onCleanup(() => client.disconnect());
+
+/** All keys that begin so, on all masters. */
+async function keysUnder(prefix: string): Promise<string[]> {
+  const all = await Promise.all(client.nodes('master').map((node) => node.keys(`${prefix}*`)));
+  return all.flat();
+}
+
+function worldWith(open: (prefix: string) => RedisLockStore): () => World {
+  return () => {
+    const prefix = testPrefix();
+    return worldOf(client, prefix, { store: () => open(prefix), counted: false, keys: () => keysUnder(prefix) });
+  };
+}
+
+const byNodes = worldWith((prefix) => RedisLockStore.openCluster(cluster.startNodes.slice(0, 1), {}, { prefix }));
+const byClient = worldWith((prefix) => RedisLockStore.over(client, { prefix }));
+
+describe('RedisLockStore on a Cluster', () => describeStoreContract(byNodes));
+describe('RedisLockStore over a Cluster client', () => describeStoreContract(byClient));
+describe('LockCore on a Cluster', () => describeCoreContract(byNodes));
+describe('LockCore over a Cluster client', () => describeCoreContract(byClient));
+describe('A nested call on a Cluster', () => describeNestingContract(byNodes));
+describe('A semaphore on a Cluster', () => describeSemaphoreContract(byNodes));
+describe('A read/write lock on a Cluster', () => describeReadWriteContract(byNodes));
+
+describe('Keys in a Cluster', () => {
+  const prefix = testPrefix();
+  const store = RedisLockStore.openCluster(cluster.startNodes, {}, { prefix });
+  onCleanup(() => store.close());
+  const ownerToken = `${'a'.repeat(22)}:1`;
+
+  it.each(['plain', '{tag}:a', 'a:{tag}', '{', '}{a}', '{a', 'a{b}c{d}', 'a b'])('of the form %p work', async (key) => {
+    expect(store.keyFault(key)).toBeUndefined();
+    const request = { key, ownerToken, ttlMs: 5_000, wait: true, block: 1 };
+    expect(await store.acquire(request)).toMatchObject({ outcome: 'granted' });
+    expect(await store.acquire({ ...request, ownerToken: `${'b'.repeat(22)}:1` })).toMatchObject({
+      outcome: 'queued',
+    });
+    const helpers = await Promise.all(
+      client.nodes('master').map((node) => node.keys(`[fq]:*${key.replace(/[{}]/g, '?')}*`)),
+    );
+    const ends = await Promise.all(helpers.flat().map((name) => client.pttl(name)));
+    expect(ends.length).toBeGreaterThanOrEqual(2);
+    for (const left of ends) expect(left).toBeGreaterThan(0);
+    await store.release({ key, ownerToken });
+  });
+
+  it.each(['}', 'a}b', '{}', '{}a'])('of the form %p are refused', (key) => {
+    expect(store.keyFault(key)).toContain('one slot');
+  });
+});
