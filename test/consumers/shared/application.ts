@@ -1,0 +1,68 @@
+/** The application that every consumer builds, each in its own way. */
+import 'reflect-metadata';
+import { Controller, Injectable, Module, Param, Post } from '@nestjs/common';
+import { MessagePattern, Payload } from '@nestjs/microservices';
+import { CurrentLease, DistributeLock, type Lease, LockModule, LockService } from 'nestjs-distribute-lock';
+
+/** Keeps a call inside its method until it is let go. */
+@Injectable()
+export class Gate {
+  private enter!: () => void;
+  private open!: () => void;
+  entered!: Promise<void>;
+  opened!: Promise<void>;
+
+  constructor() {
+    this.close();
+  }
+
+  close(): void {
+    this.entered = new Promise((resolve) => (this.enter = resolve));
+    this.opened = new Promise((resolve) => (this.open = resolve));
+  }
+
+  pass(): Promise<void> {
+    this.enter();
+    return this.opened;
+  }
+
+  letGo(): void {
+    this.open();
+  }
+}
+
+@Injectable()
+export class Invoices {
+  constructor(
+    private readonly gate: Gate,
+    private readonly locks: LockService,
+  ) {}
+
+  @DistributeLock({ key: 'invoice:#{arg0}', ttl: '5s' })
+  async settle(id: string, @CurrentLease() lease?: Lease): Promise<{ id: string; held: boolean }> {
+    await this.gate.pass();
+    return { id, held: lease!.fencingToken > 0 && this.locks.current() === lease };
+  }
+}
+
+@Controller('invoices')
+export class InvoicesController {
+  constructor(private readonly invoices: Invoices) {}
+
+  @Post(':id')
+  settle(@Param('id') id: string): Promise<{ id: string; held: boolean }> {
+    return this.invoices.settle(id);
+  }
+
+  @MessagePattern('settle')
+  settleMessage(@Payload() id: string): Promise<{ id: string; held: boolean }> {
+    return this.invoices.settle(id);
+  }
+}
+
+@Module({
+  imports: [LockModule.forRootAsync({ useFactory: () => ({ connection: process.env['REDIS_URL'] }) })],
+  controllers: [InvoicesController],
+  providers: [Gate, Invoices],
+})
+export class AppModule {}

@@ -1,0 +1,85 @@
+/** Starts the application as its users do, takes a lock, and tells what those get who come while it is held. */
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { INestApplication } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ClientProxyFactory, Transport } from '@nestjs/microservices';
+import { Redis } from 'ioredis';
+import { LockService } from 'nestjs-distribute-lock';
+import { lastValueFrom } from 'rxjs';
+import { AppModule, Gate } from './application.js';
+
+const KEY = 'lock:invoice:42';
+
+export async function scenario(): Promise<unknown> {
+  const port = await freePort();
+  const app = await NestFactory.create(AppModule, { logger: ['error', 'warn'] });
+  app.connectMicroservice(
+    { transport: Transport.TCP, options: { host: '127.0.0.1', port } },
+    { inheritAppConfig: true },
+  );
+  app.enableShutdownHooks();
+  await app.startAllMicroservices();
+  await app.listen(0, '127.0.0.1');
+  const redis = new Redis(process.env['REDIS_URL']!);
+  try {
+    return { ...(await whileHeld(app, redis, port)), ...versions() };
+  } finally {
+    redis.disconnect();
+    await app.close();
+  }
+}
+
+async function whileHeld(app: INestApplication, redis: Redis, port: number): Promise<object> {
+  const gate = app.get(Gate);
+  const post = async (): Promise<Response> => fetch(`${await app.getUrl()}/invoices/42`, { method: 'POST' });
+  const first = post();
+  await gate.entered;
+  const held = await redis.exists(KEY);
+  const second = await post();
+  const { code } = (await second.json()) as { code: string };
+  const message = await sent(port);
+  gate.letGo();
+  const answer = await first;
+  const report = await app.get(LockService).withLock('report', (lease) => lease.isHeld());
+  return {
+    first: [answer.status, await answer.json()],
+    second: [second.status, code, second.headers.get('retry-after') !== null],
+    message,
+    redis: [held, await redis.exists(KEY)],
+    report,
+  };
+}
+
+/** What a caller over TCP gets: the package of the transport is optional, so the library loads it itself. */
+async function sent(port: number): Promise<unknown> {
+  const client = ClientProxyFactory.create({ transport: Transport.TCP, options: { host: '127.0.0.1', port } });
+  try {
+    return await lastValueFrom(client.send('settle', '42'));
+  } catch (error) {
+    return (error as { code?: string }).code;
+  } finally {
+    await client.close();
+  }
+}
+
+/** Of what was really loaded, and in which format the library was. */
+function versions(): object {
+  const require = createRequire(join(process.cwd(), 'package.json'));
+  const versionOf = (name: string): string => (require(`${name}/package.json`) as { version: string }).version;
+  const required = Object.keys(require.cache).some((file) =>
+    /nestjs-distribute-lock[\\/]dist[\\/]index\.cjs$/.test(file),
+  );
+  return { nest: versionOf('@nestjs/core'), ioredis: versionOf('ioredis'), library: required ? 'CommonJS' : 'ESM' };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' ? address!.port : 0));
+    });
+  });
+}
