@@ -12,8 +12,10 @@ export type Command =
   | { readonly type: 'release'; readonly request: ReleaseRequest }
   | { readonly type: 'renew'; readonly request: RenewRequest }
   | { readonly type: 'downgrade'; readonly request: DowngradeRequest }
-  /** The lease of a reader ends before its time. */
+  /** The lease of a reader or of permits ends before its time. */
   | { readonly type: 'expire'; readonly ownerToken: string }
+  /** Nothing has been heard of a waiter for permits for a while. */
+  | { readonly type: 'silence'; readonly ownerToken: string }
   /** Whoever else writes the key; undefined deletes it, as the end of a lease does. */
   | { readonly type: 'overwrite'; readonly owner: string | undefined; readonly ttlMs?: number };
 
@@ -66,4 +68,5 @@ function commandOf(random: Random, key: string, processes: readonly string[]): C
 const goesAnotherWay = (command: Command): boolean =>
   command.type === 'overwrite' ||
   command.type === 'expire' ||
+  command.type === 'silence' ||
   (command.type !== 'downgrade' && command.request.kind === 'exclusive');

@@ -1,16 +1,17 @@
 import type { Redis } from 'ioredis';
 
-import type { LockMessage, LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
+import type { LockMessage, LockName, LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
+import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
-import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
 import { QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import type { ReaderLeases } from '../../libs/distribute-lock/src/store/memory/reader-leases.js';
 import { READERS } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import type { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
+import type { Tables } from '../simulation/simulated-server.js';
+import { living, sameTime, show, TOLERANCE_MS } from './comparing.js';
+import { SemaphoreSides } from './semaphore-sides.js';
 import type { Command, Sequence } from './command-sequence.js';
 
-/** Times that differ by less are the same: the commands are applied one after the other. */
-const TOLERANCE_MS = 1_000;
 /** A sequence that took longer proves nothing: an offer may have ended on one side only. */
 const MOST_MS = TOLERANCE_MS - 300;
 
@@ -44,6 +45,7 @@ interface Answer {
 export class SideBySide {
   private readonly messages: LockMessage[] = [];
   private readonly table: LockTable;
+  private readonly semaphores: SemaphoreSides;
   /** The lease of a reader was ended by hand. */
   private expired = false;
   /** The first number that each side has not issued yet. */
@@ -52,16 +54,25 @@ export class SideBySide {
   constructor(
     private readonly redis: RedisSide,
     private readonly key: string,
-    makeTable: (world: TableWorld) => LockTable = (world) => new LockTable(world),
+    { makeTable = (world) => new LockTable(world), makeSemaphores }: Partial<Tables> = {},
   ) {
-    this.table = makeTable({
-      now: () => performance.timeOrigin + performance.now(),
-      publish: (processId, message) => {
+    const now = (): number => performance.timeOrigin + performance.now();
+    const world = {
+      now,
+      // Of a client whose clock is wrong.
+      clientNow: () => now() + 3_600_000,
+      publish: (processId: string, message: LockMessage) => {
         if (!redis.listening.has(processId)) return 0;
         this.messages.push(message);
         return 1;
       },
-    });
+    };
+    this.table = makeTable(world);
+    this.semaphores = new SemaphoreSides(
+      redis,
+      key,
+      makeSemaphores?.(world, this.table) ?? new SemaphoreTable(world, this.table),
+    );
   }
 
   async run(sequence: Sequence): Promise<Comparison> {
@@ -84,21 +95,33 @@ export class SideBySide {
       const difference = this.compareAnswers(commands[i], expected[i], answer);
       if (difference !== undefined) return difference;
     }
-    return this.compareKeys();
+    const differences = await Promise.all([this.compareKeys(), this.semaphores.compare()]);
+    return differences.find((difference) => difference !== undefined);
   }
 
   private toTable(command: Command): Answer {
-    if (command.type === 'acquire') return this.table.acquire(command.request);
-    if (command.type === 'release') return this.table.release(command.request);
-    if (command.type === 'renew') return { renewed: this.table.renew(command.request) };
+    if (command.type === 'acquire') return this.tableOf(command.request).acquire(command.request);
+    if (command.type === 'release') return this.tableOf(command.request).release(command.request);
+    if (command.type === 'renew') return { renewed: this.tableOf(command.request).renew(command.request) };
     if (command.type === 'downgrade') return { renewed: this.table.downgrade(command.request) };
     // In the table a lease that is over and one that is not there are the same.
-    if (command.type === 'expire') this.expire(command.ownerToken);
-    else this.table.overwrite(this.key, command.owner, command.ttlMs);
+    if (command.type === 'silence') this.semaphores.silenceTable(command.ownerToken);
+    else if (command.type === 'expire') this.expire(command.ownerToken);
+    else {
+      this.semaphores.touched = true;
+      this.table.overwrite(this.key, command.owner, command.ttlMs);
+    }
     return {};
   }
 
+  private tableOf({ kind }: LockName): LockTable | SemaphoreTable {
+    if (kind !== 'semaphore') return this.table;
+    this.semaphores.used = true;
+    return this.semaphores.table;
+  }
+
   private expire(ownerToken: string): void {
+    this.semaphores.expireTable(ownerToken);
     (this.table as unknown as { readonly leases: ReaderLeases }).leases.end(this.key, ownerToken);
     this.expired = true;
   }
@@ -110,7 +133,9 @@ export class SideBySide {
     if (command.type === 'renew') return { renewed: (await store.renew([command.request]))[0] };
     if (command.type === 'downgrade') return { renewed: await store.downgrade!(command.request) };
     const name = keys.lock(this.key);
+    if (command.type === 'silence') return this.semaphores.silenceRedis(command.ownerToken);
     if (command.type === 'expire') {
+      await this.semaphores.expireRedis(command.ownerToken);
       await client.zadd(keys.readers(name), 'XX', Date.now() - 1, command.ownerToken);
       return {};
     }
@@ -123,7 +148,7 @@ export class SideBySide {
 
   private compareAnswers(command: Command, expected: Answer, actual: Answer): string | undefined {
     const told = `${JSON.stringify(command)}: the table answers ${JSON.stringify(expected)}, Redis ${JSON.stringify(actual)}`;
-    if (command.type === 'overwrite' || command.type === 'expire') return undefined;
+    if (!('request' in command)) return undefined;
     const { fencingToken: tableNumber, remainingMs: tableLeft, waiting, ...rest } = expected;
     const { fencingToken: redisNumber, remainingMs: redisLeft, waiting: redisWaiting, ...redisRest } = actual;
     if (JSON.stringify(sorted(rest)) !== JSON.stringify(sorted(redisRest))) return told;
@@ -191,18 +216,7 @@ export class SideBySide {
   }
 }
 
-/** Owner tokens and ends of the leases that are not over. */
-function living(flat: readonly string[]): Map<string, number> {
-  const pairs = flat.flatMap((token, i) => (i % 2 === 0 ? [[token, Number(flat[i + 1])] as const] : []));
-  return new Map(pairs.filter(([, endsAt]) => endsAt > Date.now()));
-}
-
-const show = (leases: ReadonlyMap<string, number>): string => JSON.stringify([...leases]);
-
 const sorted = (answer: object): unknown => Object.entries(answer).sort(([a], [b]) => (a < b ? -1 : 1));
-
-/** Negative ones are words, not times. */
-const sameTime = (a: number, b: number): boolean => (a < 0 || b < 0 ? a === b : Math.abs(a - b) < TOLERANCE_MS);
 
 function blockOf(command: Command): number {
   if (command.type === 'acquire') return command.request.block;

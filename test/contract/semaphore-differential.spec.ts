@@ -1,0 +1,19 @@
+import { SEMAPHORE_MUTANTS } from '../simulation/semaphore-mutants.js';
+import { semaphoreCommandOf } from './semaphore-sequence.js';
+import { Sides } from './use-sides.js';
+
+const SEQUENCES = 5_000;
+
+describe('The semaphore table and the script', () => {
+  const sides = new Sides(semaphoreCommandOf);
+
+  beforeAll(() => sides.open());
+
+  it(`answer the same and leave the same behind in ${SEQUENCES} sequences of commands`, async () => {
+    await sides.compareAll(SEQUENCES);
+  }, 120_000);
+
+  it.each(Object.entries(SEMAPHORE_MUTANTS))('differ by %s', (_, makeSemaphores) =>
+    sides.expectDifference({ makeSemaphores }),
+  );
+});

@@ -1,0 +1,111 @@
+import type { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
+import { QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
+import { living, pairs, sameTime, show } from './comparing.js';
+import type { RedisSide } from './side-by-side.js';
+
+/** What is turned by hand in the table, because the clock of a server cannot be turned. */
+interface Inside {
+  readonly leases: { readonly leases: ReadonlyMap<string, Map<string, number>> };
+  readonly places: { readonly countUntil: Map<string, number>; endOf(ownerToken: string): number };
+}
+
+/** Long over, for every clock. */
+const PAST = 1;
+
+/** The semaphore of one key, in a table and in Redis. */
+export class SemaphoreSides {
+  /** Somebody has written the keys by hand, so they need not end together. */
+  touched = false;
+  /** There is something to compare. */
+  used = false;
+
+  constructor(
+    private readonly redis: RedisSide,
+    private readonly key: string,
+    readonly table: SemaphoreTable,
+  ) {}
+
+  expireTable(ownerToken: string): void {
+    const leases = this.inside.leases.leases.get(this.key);
+    if (leases?.has(ownerToken)) leases.set(ownerToken, PAST);
+    this.touched = true;
+  }
+
+  silenceTable(ownerToken: string): void {
+    const { countUntil } = this.inside.places;
+    if (countUntil.has(ownerToken)) countUntil.set(ownerToken, PAST);
+  }
+
+  async expireRedis(ownerToken: string): Promise<void> {
+    const [held] = this.names;
+    await this.redis.client.zadd(held, 'XX', PAST, ownerToken);
+  }
+
+  async silenceRedis(ownerToken: string): Promise<object> {
+    const [, , asked] = this.names;
+    await this.redis.client.zadd(asked, 'XX', PAST, ownerToken);
+    return {};
+  }
+
+  /** The same leases and places on both sides; in Redis the lock and the leases end with the last of them, to the millisecond. */
+  async compare(): Promise<string | undefined> {
+    if (!this.used) return undefined;
+    const { client, keys } = this.redis;
+    const lock = keys.lock(this.key);
+    const [held, queue, asked] = this.names;
+    const replies = await client
+      .pipeline()
+      .get(lock)
+      .zrange(held, '0', '-1', 'WITHSCORES')
+      .pexpiretime(lock)
+      .pexpiretime(held)
+      .zrange(queue, '0', '-1')
+      .zrange(asked, '0', '-1', 'WITHSCORES')
+      .pttl(queue)
+      .pttl(asked)
+      .exec();
+    const [value, leases, lockEnds, heldEnds, waiting, places, ...ttls] = (replies ?? []).map(([, reply]) => reply);
+    const isSemaphore = /^semaphore:\d+$/.test(String(value));
+    return (
+      (isSemaphore ? this.compareLeases(living(leases as string[]), Number(lockEnds), Number(heldEnds)) : undefined) ??
+      this.comparePlaces(waiting as string[], pairs(places as string[]), ttls.map(Number))
+    );
+  }
+
+  private compareLeases(actual: Map<string, number>, lockEnds: number, heldEnds: number): string | undefined {
+    const expected = this.table.live(this.key);
+    const told = `the table has leases ${show(expected)}, Redis ${show(actual)}`;
+    if (!sameTimes(expected, actual)) return told;
+    if (this.touched || actual.size === 0) return undefined;
+    const last = Math.max(...actual.values());
+    return lockEnds === last && heldEnds === last ? undefined : `${told}, which end at ${lockEnds}, ${heldEnds}`;
+  }
+
+  private comparePlaces(
+    actual: readonly string[],
+    places: Map<string, number>,
+    ttls: readonly number[],
+  ): string | undefined {
+    const waiting = this.table.queued(this.key);
+    const expected = new Map(waiting.map((ownerToken) => [ownerToken, this.inside.places.endOf(ownerToken)]));
+    if (JSON.stringify(actual) !== JSON.stringify(waiting)) {
+      return `in the table wait ${JSON.stringify(waiting)}, in Redis ${JSON.stringify(actual)}`;
+    }
+    if (!sameTimes(expected, places)) return `the table has places ${show(expected)}, Redis ${show(places)}`;
+    const endless = waiting.length > 0 && ttls.some((ttlMs) => ttlMs <= 0 || ttlMs > QUEUE_TTL_MS);
+    return endless ? `the queue ends in ${JSON.stringify(ttls)} ms` : undefined;
+  }
+
+  private get inside(): Inside {
+    return this.table as unknown as Inside;
+  }
+
+  private get names(): readonly [held: string, queue: string, asked: string] {
+    const { keys } = this.redis;
+    return keys.semaphore(keys.lock(this.key));
+  }
+}
+
+const sameTimes = (expected: ReadonlyMap<string, number>, actual: ReadonlyMap<string, number>): boolean =>
+  expected.size === actual.size &&
+  [...expected].every(([ownerToken, at]) => sameTime(at, actual.get(ownerToken) ?? -1));
