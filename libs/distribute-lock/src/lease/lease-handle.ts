@@ -14,8 +14,8 @@ import { notDowngraded } from './not-downgraded.js';
 /** What a lease needs from whoever gave it. */
 export interface LeaseKeeper {
   readonly clock: Clock;
-  /** Takes the lease back; never rejects. */
-  giveBack(lease: LeaseHandle): Promise<void>;
+  /** Takes the lease back, when `before` has ended; never rejects, and lets nobody wait long. */
+  giveBack(lease: LeaseHandle, before?: Promise<void>): Promise<void>;
   extend(lease: LeaseHandle, ttlMs: number): Promise<void>;
   /** Puts the lease on the grant of a reader. */
   downgrade(lease: LeaseHandle): Promise<void>;
@@ -48,8 +48,9 @@ export class LeaseHandle implements Lease, Holder {
     return laneOf(this.grant.ownerToken);
   }
 
+  /** Not as a writer that becomes a reader, for that grant is about to end; the reader's is renewed from the start. */
   get renew(): boolean {
-    return this.call.options.renew && this.downgrading === undefined;
+    return this.call.options.renew && (this.downgrading === undefined || this.lane === 'read');
   }
 
   get renewUntil(): number {
@@ -104,10 +105,7 @@ export class LeaseHandle implements Lease, Holder {
 
   /** Under which token it is held is not known before a downgrade has ended. */
   private giveBack(): Promise<void> {
-    const { downgrading } = this;
-    if (downgrading === undefined) return this.keeper.giveBack(this);
-    const giveBack = (): Promise<void> => this.keeper.giveBack(this);
-    return downgrading.then(giveBack, giveBack);
+    return this.keeper.giveBack(this, this.downgrading);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

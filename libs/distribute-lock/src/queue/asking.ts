@@ -62,8 +62,16 @@ export class Asking {
     if (attempt.over || attempt.inFlight || line.first === undefined) return;
     attempt.inFlight = true;
     const unready = line.waits ? this.parts.mailbox.ready() : undefined;
-    if (unready === undefined) this.send(attempt, line);
-    else void unready.then(() => this.send(attempt, line));
+    if (unready === undefined || line.patient < line.size) return this.send(attempt, line);
+    attempt.held = true;
+    void unready.then(() => this.hurry(attempt));
+  }
+
+  /** Who does not want to wait does not wait until messages can arrive either; the attempt is sent again then. */
+  hurry(attempt: Attempt): void {
+    if (!attempt.held) return;
+    attempt.held = false;
+    this.send(attempt, attempt.line);
   }
 
   /** Nobody wants it any more: it is undone, also while its command is under way. */

@@ -7,6 +7,8 @@ import type { Line } from './line.js';
  */
 export class Attempt extends Timed {
   inFlight = false;
+  /** It is to be sent when messages can arrive. */
+  held = false;
   /** A message said that the lock carries this token: it must be claimed. */
   offered = false;
   /** Somebody waits behind it already; counts for the lease to come. */

@@ -20,6 +20,13 @@ export interface GivingListener {
   changed(queue: KeyQueue): void;
 }
 
+/** Lets somebody go on who has waited long enough. */
+class Patience extends Timed {
+  constructor(readonly due: () => void) {
+    super();
+  }
+}
+
 /** A release under way: what is needed when its answer comes. */
 class Release extends Timed {
   readonly answered = (answer: ReleaseAnswer): void => this.giving.released(this, answer);
@@ -73,6 +80,19 @@ export class GivingBack {
       start(this.parts, this.keeper, next, grant, now);
       this.listener.passed(line);
     } else void this.release(queue, grant, lease);
+  }
+
+  /** What is given back once `before` has ended: the holder waits for both no longer than for a release. */
+  after(before: Promise<void>, giveBack: () => Promise<void>): Promise<void> {
+    const { lanes } = this.parts;
+    return new Promise((resolve) => {
+      const patience = new Patience(resolve);
+      lanes.add(patience, PATIENCE_MS);
+      void before.then(giveBack, giveBack).then(() => {
+        lanes.remove(patience);
+        resolve();
+      });
+    });
   }
 
   /** Gives the grant back to the store, and asks for the next caller of this process in the same command. */

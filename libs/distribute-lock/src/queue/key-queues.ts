@@ -117,7 +117,8 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     }
   }
 
-  giveBack(lease: LeaseHandle): Promise<void> {
+  giveBack(lease: LeaseHandle, before?: Promise<void>): Promise<void> {
+    if (before !== undefined) return this.giving.after(before, () => this.giveBack(lease));
     const { key, grant } = lease;
     const queue = this.queues.ofToken(key, grant.ownerToken);
     if (queue?.grantOf(grant.ownerToken) !== grant) return Promise.resolve();

@@ -31,7 +31,7 @@ export class ReadLane implements Lane, Gatekeeper {
     const isTurnedAway = grant === undefined ? queue.line.attempt?.answered === true : grant.contended;
     if (!waiter.waits && isTurnedAway) return this.parts.turnAway(queue, waiter);
     queue.line.push(waiter);
-    if (grant === undefined) askAnew(this.parts, queue);
+    if (grant === undefined) this.ask(queue, waiter);
     else this.refresh(queue, grant.contended ? HEARTBEAT_MS : 0);
   }
 
@@ -99,6 +99,12 @@ export class ReadLane implements Lane, Gatekeeper {
 
   turnAway(queue: ReadQueue): void {
     refuseImpatient(this.parts.core, queue.line, ({ call }) => contended(call, queue.holderLeftMs));
+  }
+
+  private ask(queue: ReadQueue, { waits }: Waiter): void {
+    askAnew(this.parts, queue);
+    const { attempt } = queue.line;
+    if (!waits && attempt !== undefined) this.parts.asking.hurry(attempt);
   }
 
   private mayEnter(grant: Grant, { call: { options } }: Waiter, now: number): boolean {
