@@ -50,6 +50,8 @@ export class Caller {
     const hold = world.ledger.started(question, lease);
     const { extend } = plan;
     if (extend !== undefined) process.after(extend.afterMs, () => this.extend(hold, extend.ttlMs));
+    const { downgradeAfterMs } = plan;
+    if (downgradeAfterMs !== undefined) process.after(downgradeAfterMs, () => this.downgrade(hold));
     const end = (): void => this.release(hold);
     if (plan.holdMs === 0) process.nextTurn(end);
     else process.after(plan.holdMs, end);
@@ -97,6 +99,24 @@ export class Caller {
         const shutDown = isLockError(error, 'LOCK_SHUTDOWN') && process.draining;
         if (shutDown || isLockError(error, 'LEASE_LOST', 'LOCK_UNAVAILABLE')) return;
         world.fail('an extension failed without a reason', `${label}: ${String(error)}`);
+      },
+    );
+  }
+
+  private downgrade(hold: Hold): void {
+    const { world, process } = this;
+    const { label, key, options } = hold.question;
+    if (hold.released || !hold.lease.isHeld()) return;
+    hold.reads = true;
+    world.note(`${label} downgrades ${key}`, process);
+    const question = world.questions.ask(process, `${label} downgrade`, key, hold.lease.remainingMs(), options);
+    hold.lease.downgrade().then(
+      () => world.questions.answered(question),
+      (error: unknown) => {
+        world.questions.answered(question);
+        const shutDown = isLockError(error, 'LOCK_SHUTDOWN') && process.draining;
+        if (shutDown || (!isCalm(world.plan) && isLockError(error, 'LEASE_LOST', 'LOCK_UNAVAILABLE'))) return;
+        world.fail('a downgrade failed without a reason', `${label}: ${String(error)}`);
       },
     );
   }

@@ -1,6 +1,7 @@
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import { QUANTUM_HOLDS, QUANTUM_MS } from '../../libs/distribute-lock/src/queue/local-passing.js';
-import type { ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
+import { capacityOf, shares, weightOf } from './modes.js';
+import { Numbers } from './numbers.js';
 import { isCalm } from './plan.js';
 import type { Question } from './questions.js';
 import type { SimulatedProcess } from './simulated-process.js';
@@ -17,11 +18,15 @@ export class Hold {
   told = false;
   /** It was seen not to be valid. */
   over = false;
+  /** It has begun to turn from a writer into a reader: it writes no more. */
+  reads: boolean;
 
   constructor(
     readonly question: Question,
     readonly lease: LeaseHandle,
-  ) {}
+  ) {
+    this.reads = question.options.kind === 'read';
+  }
 
   get process(): SimulatedProcess {
     return this.question.process;
@@ -40,8 +45,7 @@ export class Ledger {
   count = 0;
   private readonly holds = new Set<Hold>();
   private readonly byLabel = new Map<string, Hold>();
-  private readonly numbers = new Set<number>();
-  private readonly lastNumber = new Map<string, number>();
+  private readonly numbers: Numbers;
   private readonly lastRank = new Map<string, number>();
   private readonly lastArrival = new Map<string, number>();
   private readonly holdsOf = new Map<string, number>();
@@ -52,6 +56,7 @@ export class Ledger {
   private readonly inTurn: boolean;
 
   constructor(private readonly world: World) {
+    this.numbers = new Numbers(world);
     this.inTurn = isCalm(world.plan) && !world.plan.processes.some(({ deaf }) => deaf);
   }
 
@@ -64,7 +69,7 @@ export class Ledger {
     if (!shares(question.options) && isCalm(this.world.plan) && this.world.questions.isKept(lease.key)) {
       this.world.fail('a lock was given away before its minHold', question.label);
     }
-    this.checkNumber(hold);
+    this.numbers.check(hold);
     this.checkOrder(hold);
     this.checkQuantum(hold);
     this.world.questions.progressed(lease.key);
@@ -90,8 +95,8 @@ export class Ledger {
   }
 
   /** Whether nobody who holds validly keeps this caller out. */
-  fits({ key, options }: Question): boolean {
-    return (this.used.get(key) ?? 0) + weightOf(options) <= capacityOf(options);
+  fits({ key, options }: Question, reads?: boolean): boolean {
+    return (this.used.get(key) ?? 0) + weightOf(options, reads) <= capacityOf(options);
   }
 
   /** At every moment: what holders believe is true in the server, and no more of them believe than may hold together. */
@@ -124,10 +129,10 @@ export class Ledger {
     }
   }
 
-  private use({ question }: Hold): void {
+  private use({ question, reads }: Hold): void {
     const { key, options, label } = question;
-    if (!this.fits(question)) this.world.fail('two valid holds', `${label} of ${key}`);
-    this.used.set(key, (this.used.get(key) ?? 0) + weightOf(options));
+    if (!this.fits(question, reads)) this.world.fail('two valid holds', `${label} of ${key}`);
+    this.used.set(key, (this.used.get(key) ?? 0) + weightOf(options, reads));
   }
 
   private checkOver(hold: Hold): void {
@@ -146,22 +151,14 @@ export class Ledger {
     return process.turning && this.world.timeline.now > process.turningSince + BACKLOG_MS;
   }
 
-  /** Numbers are never used twice, and rise from grant to grant unless the server lost its data under one of them. */
-  private checkNumber({ lease, ownerToken, question }: Hold): void {
-    const { fencingToken, key } = lease;
-    if (this.numbers.has(fencingToken)) this.world.fail('a fencing token was used twice', String(fencingToken));
-    this.numbers.add(fencingToken);
-    // Those who hold together learn of their numbers in any order.
-    if (this.world.server.forgotten.has(ownerToken) || shares(question.options)) return;
-    if (fencingToken <= (this.lastNumber.get(key) ?? -1)) this.world.fail('fencing tokens do not rise', key);
-    this.lastNumber.set(key, fencingToken);
-  }
-
   /** First come, first served: in a process always, among processes when nothing goes wrong. */
   private checkOrder({ lease, ownerToken, question }: Hold): void {
     const { world } = this;
+    const { kind } = question.options;
+    // Readers come in turn with writers, not with one another.
+    if (kind === 'read') return;
     const rank = world.server.ranks.get(ownerToken) ?? -1;
-    const together = question.options.kind === 'semaphore';
+    const together = kind === 'semaphore';
     if (this.inTurn && !shares(question.options) && rank < (this.lastRank.get(lease.key) ?? -1))
       world.fail('a waiting process was overtaken');
     this.lastRank.set(lease.key, rank);
@@ -172,17 +169,12 @@ export class Ledger {
   }
 
   /** A process that knows that others wait passes the lock on in memory only so often, and for so long. */
-  private checkQuantum({ lease, ownerToken }: Hold): void {
+  private checkQuantum({ lease, ownerToken, question }: Hold): void {
     const holds = (this.holdsOf.get(ownerToken) ?? 0) + 1;
     this.holdsOf.set(ownerToken, holds);
-    if (holds === 1 || !this.contendedTokens.has(ownerToken)) return;
+    if (holds === 1 || question.options.kind === 'read' || !this.contendedTokens.has(ownerToken)) return;
     if (holds > QUANTUM_HOLDS || lease.startedAt - lease.grant.startedAt > QUANTUM_MS) {
       this.world.fail('a process kept the lock to itself while others waited', ownerToken);
     }
   }
 }
-
-/** Permits that a caller takes, of how many. An exclusive lock has one. */
-const weightOf = ({ kind, weight }: ResolvedLockOptions): number => (kind === 'semaphore' ? weight : 1);
-const capacityOf = ({ kind, permits }: ResolvedLockOptions): number => (kind === 'semaphore' ? permits : 1);
-const shares = (options: ResolvedLockOptions): boolean => capacityOf(options) > 1;

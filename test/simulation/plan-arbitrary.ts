@@ -27,9 +27,9 @@ function* smaller(plan: Plan): IterableIterator<Plan> {
     if (plan[share] > 0) yield { ...plan, [share]: 0 };
   }
   for (const [i, caller] of plan.callers.entries()) {
-    const { abortAfterMs, extend, rounds, ...rest } = caller;
+    const { abortAfterMs, downgradeAfterMs, extend, rounds, ...rest } = caller;
     const simpler: CallerPlan = { ...rest, rounds: 1 };
-    if (abortAfterMs !== undefined || extend !== undefined || rounds > 1) {
+    if ([abortAfterMs, downgradeAfterMs, extend].some((part) => part !== undefined) || rounds > 1) {
       yield { ...plan, callers: plan.callers.with(i, simpler) };
     }
   }

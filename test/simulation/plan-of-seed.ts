@@ -1,6 +1,7 @@
 import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.js';
 import type { ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { PATIENT_MS, type CallerPlan, type FaultKind, type FaultPlan, type Plan, type ProcessPlan } from './plan.js';
+import { perhapsWithReaders } from './read-write-plan.js';
 import { perhapsWithPermits } from './semaphore-plan.js';
 import { Random } from './random.js';
 
@@ -50,7 +51,7 @@ export function planOf(seed: number): Plan {
   const callers = random.chance(CROWD_SHARE)
     ? crowd(random, processes.length)
     : someCallers(random, processes.length, keys, span);
-  return perhapsWithPermits({
+  const plan = perhapsWithPermits({
     seed,
     weather: name,
     processes,
@@ -63,6 +64,7 @@ export function planOf(seed: number): Plan {
     refusalShare: weather.refusalShare ?? 0,
     counted: random.chance(0.85),
   });
+  return perhapsWithReaders(plan);
 }
 
 function processPlan(random: Random): ProcessPlan {

@@ -9,6 +9,8 @@ export interface CallerPlan {
   readonly holdMs: number;
   /** After each question its signal aborts, unless it has the lock by then. */
   readonly abortAfterMs?: number;
+  /** It becomes a reader while it holds. */
+  readonly downgradeAfterMs?: number;
   readonly extend?: { readonly afterMs: number; readonly ttlMs: number };
   /** How many times it asks. */
   readonly rounds: number;

@@ -104,10 +104,16 @@ export class Questions {
     for (const [key, since] of this.starving) {
       const free = any && this.isWantedAndFits(key) && !this.world.server.isForeign(key);
       if (!free || now < (this.minHolds.get(key) ?? 0)) this.starving.delete(key);
-      else if (now > Math.max(since, this.world.troubledAt) + this.patienceMs) {
+      else if (now > Math.max(since, this.world.troubledAt) + this.patienceMs + this.gateMs(key)) {
         this.world.fail('nobody holds a lock that is waited for', `${key} since ${since.toFixed(1)}`);
       }
     }
+  }
+
+  /** Readers at the gate of their own process ask every heartbeat whether the writer in front of them has gone. */
+  private gateMs(key: string): number {
+    const reads = [...this.open].every((question) => question.key !== key || !question.waits || isRead(question));
+    return reads ? HEARTBEAT_MS : 0;
   }
 
   /** Somebody waits, and whoever it is would fit beside those who hold: also the one that everybody else stands behind. */
@@ -121,6 +127,8 @@ export class Questions {
     return wanted;
   }
 }
+
+const isRead = ({ options }: Question): boolean => options.kind === 'read';
 
 /** How long a lock may stand idle in front of live waiters after the last trouble. */
 function patienceMs(plan: Plan): number {

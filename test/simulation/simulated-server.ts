@@ -1,6 +1,7 @@
 import type {
   AcquireAnswer,
   AcquireRequest,
+  DowngradeRequest,
   LockMessage,
   LockName,
   ReleaseAnswer,
@@ -8,8 +9,10 @@ import type {
   RenewRequest,
 } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
+import { isReader, READERS } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
+import { nextOf, ReadWriteWatch } from './read-write-watch.js';
 import { SemaphoreWatch } from './semaphore-watch.js';
 import type { SimulatedInbox } from './simulated-inbox.js';
 import type { World } from './world.js';
@@ -45,10 +48,13 @@ export class SimulatedServer {
   readonly forgotten = new Map<string, number>();
   /** Owner tokens that gave their lock back while they had it. */
   readonly givenBack = new Set<string>();
+  /** Under which token a writer reads on. */
+  readonly readTokens = new Map<string, string>();
   /** In which order tokens came to stand at a key. */
   readonly ranks = new Map<string, number>();
   awayUntil = 0;
   private readonly watch: SemaphoreWatch;
+  private readonly lockWatch: ReadWriteWatch;
   /** Whose command is applied. */
   private speaking = '';
 
@@ -57,7 +63,7 @@ export class SimulatedServer {
     { makeTable, makeSemaphores }: Tables,
   ) {
     const tableWorld: SimulatedTableWorld = {
-      now: () => EPOCH_MS + world.timeline.now,
+      now: () => this.now(),
       clientNow: () => EPOCH_MS + (world.processes.find(({ id }) => this.speaking.startsWith(id))?.now() ?? 0),
       publish: (processId, message) => this.publish(processId, message),
       counted: world.plan.counted,
@@ -65,12 +71,18 @@ export class SimulatedServer {
     this.table = makeTable(tableWorld);
     this.semaphores = makeSemaphores(tableWorld, this.table);
     this.watch = new SemaphoreWatch(world, this.semaphores);
+    this.lockWatch = new ReadWriteWatch(world, this.table);
+  }
+
+  /** What its clock says. */
+  now(): number {
+    return EPOCH_MS + this.world.timeline.now;
   }
 
   acquire(request: AcquireRequest): AcquireAnswer {
     const answer = this.isSemaphore(request)
       ? this.watch.during(request, () => this.semaphores.acquire(request))
-      : this.table.acquire(request);
+      : this.lockWatch.during(request, [], () => this.table.acquire(request));
     if (answer.outcome !== 'busy') this.rank(request.ownerToken);
     if (answer.outcome === 'granted') this.numbered(answer.fencingToken, request.block);
     return answer;
@@ -79,7 +91,7 @@ export class SimulatedServer {
   release(request: ReleaseRequest): ReleaseAnswer {
     const answer = this.isSemaphore(request)
       ? this.watch.during(request, () => this.semaphores.release(request))
-      : this.guarded(request, () => this.table.release(request));
+      : this.guarded(request, [nextOf(request)], () => this.table.release(request));
     if (answer.outcome !== 'lost') this.givenBack.add(request.ownerToken);
     if (answer.outcome !== 'lost' && request.next !== undefined) this.rank(request.next.ownerToken);
     if (answer.outcome === 'granted') this.numbered(answer.fencingToken, (request.next ?? request.grantOwn)!.block);
@@ -89,22 +101,35 @@ export class SimulatedServer {
   renew(request: RenewRequest): number | 'lost' {
     return this.isSemaphore(request)
       ? this.watch.during(request, () => this.semaphores.renew(request))
-      : this.guarded(request, () => this.table.renew(request));
+      : this.guarded(request, [], () => this.table.renew(request));
+  }
+
+  downgrade(request: DowngradeRequest): number | 'lost' {
+    const { ownerToken, readToken } = request;
+    this.speaking = ownerToken;
+    const answer = this.guarded(request, [readToken], () => this.table.downgrade(request));
+    if (answer !== 'lost') this.readTokens.set(ownerToken, readToken);
+    return answer;
+  }
+
+  /** The fast script leaves a command of this key to the one that knows of readers. */
+  concernsReaders(key: string): boolean {
+    return this.table.owner(key) === READERS || this.table.queued(key).some(isReader);
   }
 
   /** In how many milliseconds the lock of this token ends; undefined when somebody else has it. */
   leftMs(key: string, ownerToken: string): number | undefined {
     const permitted = this.semaphores.live(key).get(ownerToken);
     if (permitted !== undefined) return permitted - EPOCH_MS - this.world.timeline.now;
-    if (this.table.owner(key) !== ownerToken) return undefined;
-    const left = this.table.leftMs(key);
-    return left < 0 ? Infinity : left;
+    const readToken = this.readTokens.get(ownerToken);
+    const left = this.table.leaseLeftMs(key, ownerToken);
+    return left === undefined && readToken !== undefined ? this.table.leaseLeftMs(key, readToken) : left;
   }
 
   /** Somebody has the lock who is not one of ours. */
   isForeign(key: string): boolean {
     const owner = this.table.owner(key);
-    return owner !== undefined && !owner.startsWith('p') && !owner.startsWith('semaphore:');
+    return owner !== undefined && !/^(p|semaphore:|readers$)/.test(owner);
   }
 
   /** A foreign client or a hand writes the key, no matter who holds it. */
@@ -124,8 +149,13 @@ export class SimulatedServer {
   private forget(key: string): void {
     const owner = this.table.owner(key);
     if (owner === undefined) return;
-    for (const ownerToken of [owner, ...this.semaphores.live(key).keys()]) {
+    const readers = this.table.readers(key).map(({ ownerToken }) => ownerToken);
+    for (const ownerToken of [owner, ...readers, ...this.semaphores.live(key).keys()]) {
       this.forgotten.set(ownerToken, this.world.timeline.now);
+    }
+    // Whoever does not know yet that it reads.
+    for (const [ownerToken, readToken] of this.readTokens) {
+      if (readers.includes(readToken)) this.forgotten.set(ownerToken, this.world.timeline.now);
     }
   }
 
@@ -145,13 +175,13 @@ export class SimulatedServer {
     return kind === 'semaphore';
   }
 
-  /** A release or renewal by anybody but the holder leaves the lock as it is. */
-  private guarded<T>({ key, ownerToken }: LockName, command: () => T): T {
-    const owner = this.table.owner(key);
-    const left = this.table.leftMs(key);
-    const answer = command();
-    if (owner === ownerToken || (this.table.owner(key) === owner && this.table.leftMs(key) === left)) return answer;
-    this.world.fail('a command of somebody who is not the holder changed the lock', `${ownerToken} of ${owner}`);
+  /** A release or renewal never takes a lock that is free. */
+  private guarded<T>(request: LockName, own: readonly (string | undefined)[], command: () => T): T {
+    const free = this.table.owner(request.key) === undefined;
+    const answer = this.lockWatch.during(request, own, command);
+    if (free && this.table.owner(request.key) !== undefined) {
+      this.world.fail('a command of somebody who is not the holder changed the lock', request.ownerToken);
+    }
     return answer;
   }
 

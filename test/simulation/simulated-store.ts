@@ -1,7 +1,9 @@
 import type {
   AcquireAnswer,
   AcquireRequest,
+  DowngradeRequest,
   LockKind,
+  LockName,
   LockStore,
   LockStoreListener,
   ReleaseAnswer,
@@ -16,7 +18,7 @@ import type { World } from './world.js';
 
 /** The port, from one process to the one server. */
 export class SimulatedStore implements LockStore {
-  readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'semaphore']);
+  readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'read', 'semaphore']);
   readonly connection: SimulatedConnection;
   readonly inbox: SimulatedInbox;
 
@@ -35,19 +37,17 @@ export class SimulatedStore implements LockStore {
   }
 
   acquire(request: AcquireRequest): Promise<AcquireAnswer> {
-    return this.connection.ask(`acquire ${request.ownerToken}`, () => this.world.server.acquire(request));
+    return this.ask(request, `acquire ${request.ownerToken}`, () => this.world.server.acquire(request));
   }
 
   release(request: ReleaseRequest): Promise<ReleaseAnswer> {
     const { epoch } = this.connection;
     const what = `release ${request.ownerToken} ${request.next?.ownerToken ?? (request.grantOwn ? 'own' : '')}`;
-    return this.connection
-      .ask(what, () => this.world.server.release(request))
-      .then((answer) => {
-        if (answer.outcome === 'lost') return { outcome: 'lost', resent: this.connection.epoch !== epoch };
-        // As in the Redis store, whose answer has no room for it.
-        return answer.outcome === 'granted' && request.kind !== 'semaphore' ? { ...answer, waiting: 0 } : answer;
-      });
+    return this.ask(request, what, () => this.world.server.release(request)).then((answer) => {
+      if (answer.outcome === 'lost') return { outcome: 'lost', resent: this.connection.epoch !== epoch };
+      // As in the Redis store, whose answer has no room for it.
+      return answer.outcome === 'granted' && request.kind !== 'semaphore' ? { ...answer, waiting: 0 } : answer;
+    });
   }
 
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
@@ -56,6 +56,22 @@ export class SimulatedStore implements LockStore {
         requests.map((request) => this.world.server.renew(request)),
       )
       .catch((error: Error) => requests.map(() => error));
+  }
+
+  downgrade(request: DowngradeRequest): Promise<RenewAnswer> {
+    const { ownerToken, readToken } = request;
+    return this.connection.ask<RenewAnswer>(`downgrade ${ownerToken} ${readToken}`, () =>
+      this.world.server.downgrade(request),
+    );
+  }
+
+  /** Among readers an exclusive caller's command takes a second way, as in the Redis store. */
+  private ask<T>({ key, kind }: LockName, what: string, apply: () => T): Promise<T> {
+    const { connection, world } = this;
+    if (kind !== 'exclusive') return connection.ask(what, apply);
+    return connection
+      .ask<T | undefined>(what, () => (world.server.concernsReaders(key) ? undefined : apply()))
+      .then((answer) => answer ?? connection.ask(what, apply));
   }
 
   async close(): Promise<void> {

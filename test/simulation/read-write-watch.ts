@@ -1,0 +1,92 @@
+import type { LockName, ReleaseRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
+import type { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
+import { isReader, READERS } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
+import { isCalm } from './plan.js';
+import type { World } from './world.js';
+
+interface Sight {
+  readonly owner: string | undefined;
+  readonly leftMs: number;
+  readonly leases: ReadonlyMap<string, number>;
+  readonly queue: readonly string[];
+}
+
+/** What no command of a lock may do, whoever sends it. */
+export class ReadWriteWatch {
+  private readonly calm: boolean;
+
+  constructor(
+    private readonly world: World,
+    private readonly table: LockTable,
+  ) {
+    this.calm = isCalm(world.plan);
+  }
+
+  /** Looks at the lock before and after the command. `own`: tokens that the command is about. */
+  during<T>({ key, ownerToken }: LockName, own: readonly (string | undefined)[], command: () => T): T {
+    const before = this.look(key);
+    const answer = command();
+    const after = this.look(key);
+    const whose = `${ownerToken} of ${before.owner}`;
+    this.checkHolder(ownerToken, before, after, whose);
+    if (before.owner !== READERS && after.owner !== READERS) return answer;
+    const owners = [ownerToken, ...own];
+    this.checkLeases(owners, before, after, whose);
+    this.checkNewcomers(owners, before, after, whose);
+    this.checkEnd(after);
+    return answer;
+  }
+
+  /** A command of anybody but the holder leaves the lock as it is. */
+  private checkHolder(ownerToken: string, before: Sight, after: Sight, whose: string): void {
+    const { owner } = before;
+    if (owner === undefined || owner === READERS || owner === ownerToken) return;
+    if (owner === after.owner && before.leftMs === after.leftMs) return;
+    this.world.fail('a command of somebody who is not the holder changed the lock', whose);
+  }
+
+  /** The leases of other readers stay as they are. */
+  private checkLeases(own: readonly (string | undefined)[], before: Sight, after: Sight, whose: string): void {
+    for (const [reader, endsAt] of before.leases) {
+      if (own.includes(reader) || after.leases.get(reader) === endsAt) continue;
+      this.world.fail('a command changed the lease of another reader', `${whose}, that of ${reader}`);
+    }
+  }
+
+  /** Nobody joins those who read while a writer waits, and nobody reads who has neither asked nor waited. */
+  private checkNewcomers(own: readonly (string | undefined)[], before: Sight, after: Sight, whose: string): void {
+    const writerWaits = before.queue.some((token) => !isReader(token) && after.queue.includes(token));
+    for (const reader of after.leases.keys()) {
+      if (before.leases.has(reader)) continue;
+      if (!own.includes(reader) && !before.queue.includes(reader)) {
+        this.world.fail('a lease that was over has come back', `${whose}: ${reader}`);
+      }
+      if (this.calm && writerWaits && before.leases.size > 0) {
+        this.world.fail('a reader passed a writer that waits', `${whose}: ${reader}`);
+      }
+    }
+  }
+
+  private checkEnd({ owner, leftMs, leases }: Sight): void {
+    if (owner !== READERS) return;
+    const last = Math.max(...leases.values()) - this.now();
+    if (Math.abs(leftMs - last) > 1)
+      this.world.fail('the lock does not end with its last reader', `${leftMs}, ${last}`);
+  }
+
+  private now(): number {
+    return this.world.server.now();
+  }
+
+  private look(key: string): Sight {
+    return {
+      owner: this.table.owner(key),
+      leftMs: this.table.leftMs(key),
+      leases: new Map(this.table.readers(key).map(({ ownerToken, endsAt }) => [ownerToken, endsAt])),
+      queue: [...this.table.queued(key)],
+    };
+  }
+}
+
+/** The token under which the process wants the lock again. */
+export const nextOf = ({ next }: ReleaseRequest): string | undefined => next?.ownerToken;
