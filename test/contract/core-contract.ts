@@ -71,7 +71,7 @@ export function describeCoreContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBeUndefined();
   });
 
-  it('serves strict callers of both processes in the order of their questions', async () => {
+  const inOrder = async (): Promise<void> => {
     const key = newKey();
     const first = await here.acquire(key);
     const order: number[] = [];
@@ -90,7 +90,14 @@ export function describeCoreContract(makeWorld: () => World): void {
     await first.release();
     await Promise.all(all);
     expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-  });
+  };
+  if (world.handsOver === false) {
+    it('keeps no order among those who wait, and says so to a caller that wants one', async () => {
+      for (const wait of [0, 20_000]) {
+        await expect(here.acquire(newKey(), { wait, fair: 'strict' })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+      }
+    });
+  } else it('serves strict callers of both processes in the order of their questions', inOrder);
 
   it('excludes callers of both processes while they fight, and serves both', async () => {
     const key = newKey();

@@ -55,6 +55,35 @@ export function describeNestingContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBeUndefined();
   });
 
+  if (world.exclusiveOnly !== true) describeOtherKinds(world, locks, there, newKey);
+  else {
+    it('refuses the kinds that are not offered', async () => {
+      for (const options of [{ kind: 'write' }, { kind: 'read' }, { kind: 'semaphore', permits: 2 }] as const) {
+        await expect(locks.withLock(newKey(), options, () => 'never')).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+      }
+    });
+  }
+
+  it('does not take a promise that outlived its method for a holder', async () => {
+    const key = newKey();
+    let goOn: () => void = () => undefined;
+    const outlived = new Promise<void>((resolve) => (goOn = resolve));
+    let detached: Promise<number> | undefined;
+    const first = await locks.withLock(key, ({ fencingToken }) => {
+      detached = outlived.then(() => locks.withLock(key, { reentrant: true }, (lease) => lease.fencingToken));
+      return fencingToken;
+    });
+    goOn();
+    expect(await detached).toBeGreaterThan(first);
+  });
+
+  it('does not take the same key of another connection for the same lock', async () => {
+    const key = newKey();
+    await locks.withLock(key, () => expect(there.acquire(key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' }));
+  });
+}
+
+function describeOtherKinds(world: World, locks: LockService, there: LockService, newKey: () => string): void {
   it('lets a reader read again, behind a closed gate too, and refuses to let it write', async () => {
     const key = newKey();
     const writing = new AbortController();
@@ -101,23 +130,5 @@ export function describeNestingContract(makeWorld: () => World): void {
       await there.withLock(key, semaphore, (lease) => expect(lease.isHeld()).toBe(true));
     });
     expect(await world.owner(key)).toBeUndefined();
-  });
-
-  it('does not take a promise that outlived its method for a holder', async () => {
-    const key = newKey();
-    let goOn: () => void = () => undefined;
-    const outlived = new Promise<void>((resolve) => (goOn = resolve));
-    let detached: Promise<number> | undefined;
-    const first = await locks.withLock(key, ({ fencingToken }) => {
-      detached = outlived.then(() => locks.withLock(key, { reentrant: true }, (lease) => lease.fencingToken));
-      return fencingToken;
-    });
-    goOn();
-    expect(await detached).toBeGreaterThan(first);
-  });
-
-  it('does not take the same key of another connection for the same lock', async () => {
-    const key = newKey();
-    await locks.withLock(key, () => expect(there.acquire(key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' }));
   });
 }

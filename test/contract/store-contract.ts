@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { LockMessage, LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { eventually } from '../support/eventually.js';
 import { onCleanup } from '../support/cleanup.js';
+import { describeTellingContract } from './telling-contract.js';
 import type { World } from './world.js';
 
 const newProcess = (): string => randomBytes(16).toString('base64url');
@@ -108,7 +109,7 @@ export function describeStoreContract(makeWorld: () => World): void {
     expect(await ask(key, alice)).toMatchObject({ outcome: 'busy', remainingMs: -1 });
   });
 
-  describe('with a process that listens', () => {
+  const handOver = (): void => {
     const listen = async (processId: string) => {
       const messages: LockMessage[] = [];
       await store.subscribe(processId, { message: (message) => messages.push(message), resubscribed: () => undefined });
@@ -189,7 +190,8 @@ export function describeStoreContract(makeWorld: () => World): void {
       expect(await world.owner(key)).toBe(bob);
       await store.release({ key, ownerToken: bob });
     });
-  });
+  };
+  describe('with a process that listens', world.handsOver === false ? () => describeTellingContract(world) : handOver);
 
   it('leaves no key behind that nobody holds', async () => {
     for (const key of await world.leftovers()) await world.overwrite(key, undefined);

@@ -9,6 +9,17 @@ import { type Asked, counting } from './counting-store.js';
 
 /** One kind of back end, as the contract sees it from outside. */
 export interface World {
+  /**
+   * Whether a release gives the lock to the next process that waits, in the order of their questions. Where it does not, that process is
+   * told, and asks.
+   * @defaultValue `true`
+   */
+  readonly handsOver?: boolean;
+  /**
+   * Whether it offers no other kind of lock.
+   * @defaultValue `false`
+   */
+  readonly exclusiveOnly?: boolean;
   /** A store as a process of its own would open it, on the same back end. */
   store(): LockStore;
   /** Whether a process that is gone is known to be gone, so that it is passed over. */

@@ -23,7 +23,11 @@ export { LockConfigurationError } from './errors/lock-configuration.error.js';
 export { LockContendedError, type LockContendedErrorDetails } from './errors/lock-contended.error.js';
 export { LockKeyError, type LockKeyErrorDetails } from './errors/lock-key.error.js';
 export { LockShutdownError } from './errors/lock-shutdown.error.js';
-export { LockUnavailableError, type LockUnavailableErrorDetails } from './errors/lock-unavailable.error.js';
+export {
+  LockUnavailableError,
+  type LockUnavailableErrorDetails,
+  type LockVotes,
+} from './errors/lock-unavailable.error.js';
 export { LockUsageError } from './errors/lock-usage.error.js';
 export { LockWaitTimeoutError, type LockWaitTimeoutErrorDetails } from './errors/lock-wait-timeout.error.js';
 export { LockError, type LockErrorCode, type LockErrorDetails } from './errors/lock.error.js';
@@ -60,6 +64,7 @@ export type {
   LockModuleAsyncOptions,
   LockModuleOptions,
   LockModuleOptionsFactory,
+  LockQuorumNode,
   MaxWaiters,
 } from './module/lock-module-options.js';
 export { LockModule } from './module/lock.module.js';

@@ -4,6 +4,7 @@ import { Cluster, Redis } from 'ioredis';
 
 import { isLockError } from '../errors/is-lock-error.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
+import { QuorumLockStore } from '../store/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../store/redis/redis-lock-store.js';
 import { connectStore } from './connect-store.js';
 
@@ -53,6 +54,15 @@ describe('connectStore', () => {
     client.disconnect();
   });
 
+  it('takes a list for a quorum, of nodes of every kind', async () => {
+    const client = new Redis(6391, { lazyConnect: true });
+    const store = connect(['redis://a:6390', { host: 'b' }, client]);
+    expect(store).toBeInstanceOf(QuorumLockStore);
+    await store.close();
+    expect(client.status).toBe('wait');
+    client.disconnect();
+  });
+
   it('takes any store that has all methods of one', () => {
     const store = new MemoryLockStore();
     expect(connect(store)).toBe(store);
@@ -72,7 +82,6 @@ describe('connectStore', () => {
     [{ host: undefined, port: 6379 }, '"connection.host" is empty'],
     [{ host: '' }, '"connection.host" is empty'],
     [new Map(), 'is a Map'],
-    [['redis://a', 'redis://b'], 'quorum is not supported yet'],
     [{ cluster: 'redis://a:1' }, '"connection.cluster" must be a list'],
     [{ cluster: [] }, '"connection.cluster" must be a list'],
     [
@@ -89,6 +98,19 @@ describe('connectStore', () => {
     [{ cluster: [0] }, 'has a node that is neither'],
     [{ cluster: [{ host: 'a' }], options: null }, '"connection.options" must be an object'],
     [{ cluster: [{ host: 'a' }], password: 'hunter2' }, '"connection.password" is not known'],
+    [[], 'is an empty list, but a quorum needs at least 3'],
+    [['redis://a', 'redis://b'], 'is a list of 2, but a quorum needs at least 3'],
+    [['redis://a', 'redis://b', 'redis://a'], '"connection[2]" is the same server as "connection[0]"'],
+    [['redis://a', 'redis://b', 'redis://u:p@a:6379/3'], '"connection[2]" is the same server as "connection[0]"'],
+    [['redis://a', { host: 'b' }, { host: 'b', port: 6379, db: 2 }], '"connection[2]" is the same server'],
+    [['redis://a', 'redis://b', 'memory'], '"connection[2]" is no node of a quorum'],
+    [['redis://a', 'redis://b', undefined], '"connection[2]" is no node of a quorum'],
+    [['redis://a', 'redis://b', { host: '' }], '"connection[2].host" is empty'],
+    [['redis://a', 'redis://b', new MemoryLockStore()], '"connection[2]" is a MemoryLockStore'],
+    [
+      ['redis://a', 'redis://b', new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true })],
+      '"connection[2]" is a Redis Cluster',
+    ],
   ])('refuses %p', (connection, message) => {
     const error = failure(() => connect(connection));
     expect(isLockError(error, 'LOCK_CONFIGURATION')).toBe(true);

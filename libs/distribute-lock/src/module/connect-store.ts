@@ -1,16 +1,17 @@
 import { Logger } from '@nestjs/common';
-import type { ClusterNode, RedisOptions } from 'ioredis';
+import type { ClusterNode } from 'ioredis';
 
-import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import type { LockStore } from '../store/lock-store.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
-import type { RedisClient } from '../store/redis/redis-client.js';
 import { RedisLockStore } from '../store/redis/redis-lock-store.js';
+import { connectQuorum } from './connect-quorum.js';
+import { checkRedisOptions, has, isRedisClient, isRedisUrl, wrong } from './connection-checks.js';
 import type { ClusterConnectionOptions } from './lock-module-options.js';
 
 const STORE_METHODS = ['connect', 'subscribe', 'acquire', 'release', 'renew', 'close'];
 const WAYS =
-  'a Redis URL, options of ioredis, { cluster: [nodes], options }, a client of ioredis, a LockStore, or "memory"';
+  'a Redis URL, options of ioredis, { cluster: [nodes], options }, a client of ioredis, a list of three or more primaries, ' +
+  'a LockStore, or "memory"';
 
 /**
  * Makes the store of a connection, without connecting yet. Clients and stores are recognised by their methods: an
@@ -25,11 +26,9 @@ export function connectStore(option: string, connection: unknown, prefix: string
   }
   if (typeof connection === 'string') return fromText(option, connection, prefix);
   if (typeof connection !== 'object') throw wrong(option, `is a ${typeof connection}, but it must be ${WAYS}`);
-  if (Array.isArray(connection)) throw wrong(option, 'is a list, and a quorum is not supported yet');
+  if (Array.isArray(connection)) return connectQuorum(option, connection, prefix);
   if (has(connection, ['acquire', 'release', 'renew'])) return completeStore(option, connection);
-  if (has(connection, ['evalsha', 'duplicate', 'on'])) {
-    return RedisLockStore.over(connection as RedisClient, { prefix });
-  }
+  if (isRedisClient(connection)) return RedisLockStore.over(connection, { prefix });
   return fromOptions(option, connection, prefix);
 }
 
@@ -38,23 +37,13 @@ function fromText(option: string, text: string, prefix: string): LockStore {
     warnOfMemory();
     return new MemoryLockStore();
   }
-  if (/^rediss?:\/\/./.test(text) && URL.canParse(text)) return RedisLockStore.open(text, { prefix });
+  if (isRedisUrl(text)) return RedisLockStore.open(text, { prefix });
   throw wrong(option, 'is not a Redis URL: write redis://host:port or rediss://host:port, or "memory"');
 }
 
 function fromOptions(option: string, options: object, prefix: string): LockStore {
-  const prototype: unknown = Object.getPrototypeOf(options);
-  if (prototype !== null && prototype !== Object.prototype) {
-    throw wrong(option, `is a ${options.constructor.name}, which is not known here; it must be ${WAYS}`);
-  }
   if ('cluster' in options) return fromCluster(option, options as Partial<ClusterConnectionOptions>, prefix);
-  const { host, port, path, sentinels } = options as RedisOptions;
-  // ioredis would go to 127.0.0.1, which is hardly what a forgotten environment variable meant.
-  if ('host' in options && (host === undefined || host === '')) throw wrong(`${option}.host`, 'is empty');
-  if (host === undefined && port === undefined && path === undefined && sentinels === undefined) {
-    throw wrong(option, 'has neither host, port, path nor sentinels');
-  }
-  return RedisLockStore.open(options, { prefix });
+  return RedisLockStore.open(checkRedisOptions(option, options, WAYS), { prefix });
 }
 
 function fromCluster(option: string, given: Partial<ClusterConnectionOptions>, prefix: string): LockStore {
@@ -82,17 +71,9 @@ function completeStore(option: string, store: object): LockStore {
   return store as LockStore;
 }
 
-function has(value: object, methods: readonly string[]): boolean {
-  return methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
-}
-
 function warnOfMemory(): void {
   if (process.env['NODE_ENV'] === 'test' || process.env['JEST_WORKER_ID'] !== undefined) return;
   new Logger('LockModule').warn(
     'Locks live in the memory of this process ("memory"): other processes are not kept out.',
   );
-}
-
-function wrong(option: string, what: string): LockConfigurationError {
-  return new LockConfigurationError(`Option "${option}" ${what}.`);
 }

@@ -6,6 +6,9 @@ import type { Duration, LockOptions } from '../options/lock-options.js';
 import type { LockStore } from '../store/lock-store.js';
 import type { RedisClient } from '../store/redis/redis-client.js';
 
+/** One of the independent primaries of a quorum: a Redis URL, options of ioredis, or a client of ioredis. @public */
+export type LockQuorumNode = string | RedisOptions | RedisClient;
+
 /**
  * A Redis Cluster: some of its nodes, of which the others are learnt, and options for the `Cluster` client of ioredis.
  *
@@ -30,10 +33,12 @@ export interface ClusterConnectionOptions {
 
 /**
  * Where locks live: a Redis URL, options of ioredis (with `sentinels` too), a Redis Cluster, a client of ioredis (`Redis` or
- * `Cluster`) that the application opened and closes itself, any {@link LockStore}, or `'memory'` (one process only).
+ * `Cluster`) that the application opened and closes itself, a list of at least three independent primaries (always a quorum),
+ * any {@link LockStore}, or `'memory'` (one process only).
  * @public
  */
-export type LockConnection = string | RedisOptions | ClusterConnectionOptions | RedisClient | LockStore;
+export type LockConnection =
+  string | RedisOptions | ClusterConnectionOptions | RedisClient | readonly LockQuorumNode[] | LockStore;
 
 /** How many callers may wait in this process. @public */
 export interface MaxWaiters {

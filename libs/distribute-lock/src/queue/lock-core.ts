@@ -9,7 +9,16 @@ import { processClock, type Clock } from '../runtime/clock.js';
 import { newProcessId } from '../runtime/owner-token.js';
 import type { LockKind, LockStore } from '../store/lock-store.js';
 import { KeyQueues } from './key-queues.js';
-import { aborted, nested, notOffered, shuttingDown, tooManyWaiters, unusableKey, upgrade } from './refusals.js';
+import {
+  aborted,
+  nested,
+  notOffered,
+  shuttingDown,
+  tooManyWaiters,
+  unordered,
+  unusableKey,
+  upgrade,
+} from './refusals.js';
 import { Waiter } from './waiter.js';
 
 const EXCLUSIVE_ONLY: ReadonlySet<LockKind> = new Set(['exclusive']);
@@ -112,6 +121,7 @@ export class LockCore {
     if (!kinds.has(call.options.kind)) return notOffered(call, kinds);
     const fault = this.store.keyFault?.(call.key);
     if (fault !== undefined) return unusableKey(call, fault);
+    if (call.options.fair === 'strict' && this.store.ordered === false) return unordered(call);
     const { maxWaitersPerKey, maxWaiters } = this.settings;
     if (this.queues.waiting >= maxWaiters) return tooManyWaiters(call, maxWaiters, 'in this process');
     if (this.queues.waitingFor(call) >= maxWaitersPerKey) return tooManyWaiters(call, maxWaitersPerKey, 'for one key');

@@ -6,6 +6,7 @@ import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
 import { LockWaitTimeoutError } from '../errors/lock-wait-timeout.error.js';
 import { LockUsageError } from '../errors/lock-usage.error.js';
 import type { LockCall } from '../lease/lock-call.js';
+import { LockStoreError } from '../store/lock-store.js';
 
 /** What to tell a caller of whom nothing better is known. */
 const RETRY_AFTER_MS = 1_000;
@@ -74,6 +75,13 @@ export function noReaders({ label, key }: LockCall): LockUsageError {
   return new LockUsageError(`The lock "${label}" cannot be downgraded: its connection offers no read locks.`, { key });
 }
 
+export function unordered({ label, key }: LockCall): LockUsageError {
+  return new LockUsageError(
+    `The lock "${label}" asks for "fair: 'strict'", but its connection keeps no order among those who wait. Use "fair: 'process'".`,
+    { key },
+  );
+}
+
 export function shuttingDown({ label, key }: LockCall): LockShutdownError {
   return new LockShutdownError(`The lock "${label}" is not given out any more: the application is shutting down.`, {
     key,
@@ -84,6 +92,7 @@ export function unavailable({ label, key }: LockCall, cause: Error): LockUnavail
   return new LockUnavailableError(`The lock "${label}" could not be taken because its store failed: ${cause.message}`, {
     key,
     cause,
+    votes: cause instanceof LockStoreError ? cause.votes : undefined,
   });
 }
 

@@ -1,3 +1,5 @@
+import type { LockVotes } from '../errors/lock-unavailable.error.js';
+
 /**
  * Which rules a lock follows. `exclusive` and `write` exclude everybody and are one thing; `read` shares with other readers;
  * a `semaphore` has permits. All kinds of one key exclude each other as their names say.
@@ -115,14 +117,17 @@ export interface LockStoreListener {
  */
 export class LockStoreError extends Error {
   override readonly name = 'LockStoreError';
+  /** Of a quorum: how the nodes voted. */
+  readonly votes: LockVotes | undefined;
 
   constructor(
     message: string,
     /** Whether asking again soon may help (a broken connection), or not (a missing right). */
     readonly passing: boolean,
-    options?: ErrorOptions,
+    options: ErrorOptions & { readonly votes?: LockVotes } = {},
   ) {
     super(message, options);
+    this.votes = options.votes;
   }
 }
 
@@ -144,6 +149,11 @@ export interface LockStore {
    * @defaultValue `exclusive` alone
    */
   readonly kinds?: ReadonlySet<LockKind>;
+  /**
+   * Whether it keeps one order for all who wait (`fair: 'strict'`).
+   * @defaultValue `true`
+   */
+  readonly ordered?: boolean;
   /** Opens connections and proves that the store answers. */
   connect(): Promise<void>;
   /**

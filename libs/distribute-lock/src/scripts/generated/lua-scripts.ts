@@ -392,6 +392,168 @@ return replies`,
   },
 };
 
+export const quorumScript: LuaScript = {
+  name: 'quorum',
+  sha1: 'ea5ec324b8adf4dbe1ff6da3b237cc1a5d07006f',
+  lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
+local command, token, owner, x, y = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local FENCE_MS = 600000
+if not command then return { 0, 0, 0 } end
+local claimMs = '1750'
+local queueMs = '15000'
+local counted = true
+local fenceMs = nil
+local function processOf(token)
+  local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
+  return process and #process == 22 and process or nil
+end
+local function isReader(token)
+  return string.find(token, ':%w+:r$') ~= nil
+end
+local function append(queue, token)
+  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
+  redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
+  redis.call('PEXPIRE', queue, queueMs)
+end
+local function tell(token, what, lock)
+  local process = processOf(token)
+  if not process then return 0 end
+  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
+  return counted and type(receivers) == 'number' and receivers or -1
+end
+local function offer(lock, head)
+  redis.call('SET', lock, head, 'PX', claimMs)
+  if tell(head, 'g', lock) ~= 0 then return true end
+  redis.call('DEL', lock)
+  return false
+end
+local function lastFence()
+  return tonumber(redis.call('GET', fence) or 0)
+end
+local function lowestFence(count)
+  local clock = redis.call('TIME')
+  return math.max(lastFence() + 1, clock[1] * 1000000 + clock[2] - count + 1)
+end
+local function raise()
+  if redis.call('PTTL', lock) < tonumber(x) then redis.call('PEXPIRE', lock, x) end
+end
+local voted = redis.call('GET', lock)
+local mine = voted == token
+if command == 'a' or command == 'w' then
+  if voted and not mine then
+    if command == 'w' then
+      append(queue, owner)
+      tell(voted, 'c', lock)
+    end
+    return { 0, redis.call('PTTL', lock), processOf(voted) and voted or '' }
+  end
+  if mine then raise() else redis.call('SET', lock, token, 'PX', x) end
+  redis.call('ZREM', queue, owner)
+  return { mine and 2 or 1, lowestFence(tonumber(y)), redis.call('ZCARD', queue) }
+end
+if command == 'd' then
+  if mine then redis.call('DEL', lock) end
+  if y ~= owner then redis.call('ZREM', queue, owner) end
+  local told = 0
+  while mine and x == '1' and told == 0 do
+    local next = redis.call('ZPOPMIN', queue)[1]
+    if not next then break end
+    if tell(next, 'g', lock) ~= 0 then told = 1 end
+  end
+  if y ~= '-' then append(queue, y) end
+  return { mine and 1 or 0, told, 0 }
+end
+if not mine then return { 0, 0, 0 } end
+if command == 'n' then
+  raise()
+  return { 1, redis.call('ZCARD', queue), 0 }
+end
+local last = lastFence()
+if last >= tonumber(x) then return { 2, last, 0 } end
+redis.call('SET', fence, y, 'PX', FENCE_MS)
+return { 1, 0, 0 }`,
+  cluster: {
+    sha1: 'fdbb4298302440651c77e842a0a82a2ffcda4996',
+    lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
+local command, token, owner, x, y = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local FENCE_MS = 600000
+if not command then return { 0, 0, 0 } end
+local claimMs = '1750'
+local queueMs = '15000'
+local counted = false
+local fenceMs = '600000'
+local function processOf(token)
+  local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
+  return process and #process == 22 and process or nil
+end
+local function isReader(token)
+  return string.find(token, ':%w+:r$') ~= nil
+end
+local function append(queue, token)
+  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
+  redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
+  redis.call('PEXPIRE', queue, queueMs)
+end
+local function tell(token, what, lock)
+  local process = processOf(token)
+  if not process then return 0 end
+  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
+  return counted and type(receivers) == 'number' and receivers or -1
+end
+local function offer(lock, head)
+  redis.call('SET', lock, head, 'PX', claimMs)
+  if tell(head, 'g', lock) ~= 0 then return true end
+  redis.call('DEL', lock)
+  return false
+end
+local function lastFence()
+  return tonumber(redis.call('GET', fence) or 0)
+end
+local function lowestFence(count)
+  local clock = redis.call('TIME')
+  return math.max(lastFence() + 1, clock[1] * 1000000 + clock[2] - count + 1)
+end
+local function raise()
+  if redis.call('PTTL', lock) < tonumber(x) then redis.call('PEXPIRE', lock, x) end
+end
+local voted = redis.call('GET', lock)
+local mine = voted == token
+if command == 'a' or command == 'w' then
+  if voted and not mine then
+    if command == 'w' then
+      append(queue, owner)
+      tell(voted, 'c', lock)
+    end
+    return { 0, redis.call('PTTL', lock), processOf(voted) and voted or '' }
+  end
+  if mine then raise() else redis.call('SET', lock, token, 'PX', x) end
+  redis.call('ZREM', queue, owner)
+  return { mine and 2 or 1, lowestFence(tonumber(y)), redis.call('ZCARD', queue) }
+end
+if command == 'd' then
+  if mine then redis.call('DEL', lock) end
+  if y ~= owner then redis.call('ZREM', queue, owner) end
+  local told = 0
+  while mine and x == '1' and told == 0 do
+    local next = redis.call('ZPOPMIN', queue)[1]
+    if not next then break end
+    if tell(next, 'g', lock) ~= 0 then told = 1 end
+  end
+  if y ~= '-' then append(queue, y) end
+  return { mine and 1 or 0, told, 0 }
+end
+if not mine then return { 0, 0, 0 } end
+if command == 'n' then
+  raise()
+  return { 1, redis.call('ZCARD', queue), 0 }
+end
+local last = lastFence()
+if last >= tonumber(x) then return { 2, last, 0 } end
+redis.call('SET', fence, y, 'PX', FENCE_MS)
+return { 1, 0, 0 }`,
+  },
+};
+
 export const readwriteScript: LuaScript = {
   name: 'readwrite',
   sha1: 'c0889ae44ef43e744c92ab11d4223845ed6488a9',

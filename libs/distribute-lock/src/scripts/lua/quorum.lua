@@ -1,0 +1,84 @@
+--[[
+  One step of a lock on one of several independent primaries. No primary decides alone: the caller counts what each of them says.
+
+  Every step is idempotent by owner token. A token that was released anywhere is never asked for again. A part depends on
+  TIME only for fencing tokens, which rise with it even when the counter is lost.
+
+  @key  lock: string      the token that has this primary's vote, or whatever a foreign client wrote; expires with the lease
+  @key  queue: zset       owner tokens that wait for a message; expires a while after the last question
+  @key  fence: string     last fencing token of the lock that was written here; expires ten minutes later
+  @arg  command: string   a: acquire; w: acquire, or wait for a message; f: write fencing tokens; d: release; n: renew
+  @arg  token: string     whom the vote is for
+  @arg  owner: string     the owner token that stands in the queue; the votes of one owner may go to several tokens in turn
+  @arg  x: string         a, w, n: ttlMs; f: first fencing token; d: 1 to tell the next one who waits, or 0
+  @arg  y: string         a, w: how many fencing tokens; f: last fencing token; d: owner token to queue, or -
+  @returns [code, x, y]
+
+  a, w: 1, n, q   the vote is given: n is the lowest first fencing token from here, q processes wait
+        2, n, q   the same, and the token had the vote already
+        0, ms, t  token t has the vote ('' for a foreign one) and it ends in ms (-1: no end)
+  f:    1, 0, 0   written; 2, n, 0: too low, n is written already
+  d:    1, t, 0   released; t = 1: somebody who waits was told
+  n:    1, q, 0   renewed, q processes wait
+        0, 0, 0   (f, d, n) the token does not have the vote here
+]]
+local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
+local command, token, owner, x, y = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local FENCE_MS = 600000
+if not command then return { 0, 0, 0 } end
+
+--@include lib/numbers.lua
+--@include lib/queue.lua
+
+local function lastFence()
+  return tonumber(redis.call('GET', fence) or 0)
+end
+
+local function lowestFence(count)
+  local clock = redis.call('TIME')
+  return math.max(lastFence() + 1, clock[1] * 1000000 + clock[2] - count + 1)
+end
+
+local function raise()
+  if redis.call('PTTL', lock) < tonumber(x) then redis.call('PEXPIRE', lock, x) end
+end
+
+local voted = redis.call('GET', lock)
+local mine = voted == token
+
+if command == 'a' or command == 'w' then
+  if voted and not mine then
+    if command == 'w' then
+      append(queue, owner)
+      tell(voted, 'c', lock)
+    end
+    return { 0, redis.call('PTTL', lock), processOf(voted) and voted or '' }
+  end
+  -- The first write: a server that is full refuses it, and nothing has happened.
+  if mine then raise() else redis.call('SET', lock, token, 'PX', x) end
+  redis.call('ZREM', queue, owner)
+  return { mine and 2 or 1, lowestFence(tonumber(y)), redis.call('ZCARD', queue) }
+end
+
+if command == 'd' then
+  if mine then redis.call('DEL', lock) end
+  if y ~= owner then redis.call('ZREM', queue, owner) end
+  local told = 0
+  while mine and x == '1' and told == 0 do
+    local next = redis.call('ZPOPMIN', queue)[1]
+    if not next then break end
+    if tell(next, 'g', lock) ~= 0 then told = 1 end
+  end
+  if y ~= '-' then append(queue, y) end
+  return { mine and 1 or 0, told, 0 }
+end
+
+if not mine then return { 0, 0, 0 } end
+if command == 'n' then
+  raise()
+  return { 1, redis.call('ZCARD', queue), 0 }
+end
+local last = lastFence()
+if last >= tonumber(x) then return { 2, last, 0 } end
+redis.call('SET', fence, y, 'PX', FENCE_MS)
+return { 1, 0, 0 }

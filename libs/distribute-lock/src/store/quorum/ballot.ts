@@ -1,0 +1,174 @@
+import { LockStoreError } from '../lock-store.js';
+import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
+import { Poll, yesOrNo, type PollEnd, type Vote } from './poll.js';
+import type { Heard, NodeCall, QuorumNode } from './quorum-node.js';
+
+/** A node that does not answer must not cost the lease: a small part of it, but time enough for a busy server. */
+const LIMIT_SHARE = 0.05;
+const LEAST_LIMIT_MS = 50;
+
+export const limitOf = (ttlMs: number): number =>
+  Math.min(COMMAND_LIMIT_MS, Math.max(LEAST_LIMIT_MS, Math.ceil(ttlMs * LIMIT_SHARE)));
+
+const FENCE_TRIES = 4;
+/** In place of an owner token. */
+export const NOBODY = '-';
+const TWIN = 'two nodes of the quorum are the same Redis; every node must be a server of its own.';
+
+/** What a node thinks of the token, as far as it is known: `unknown` when it was asked and has not answered. */
+type Standing = 'never asked' | 'mine' | 'theirs' | 'unknown';
+
+/** The vote of one node. */
+class NodeVote {
+  answered: Standing | undefined;
+  call: NodeCall | undefined;
+
+  constructor(readonly node: QuorumNode) {}
+
+  get standing(): Standing {
+    return this.answered ?? (this.call?.sent === true ? 'unknown' : 'never asked');
+  }
+
+  /** Whether the node may have given its vote. */
+  get possible(): boolean {
+    return this.standing === 'mine' || this.standing === 'unknown';
+  }
+}
+
+type Words = readonly (string | number)[];
+
+/**
+ * The votes of all nodes for one token. Once it is withdrawn its token is dead for good, because a release that arrives late
+ * would take a vote away that was counted: whoever asks again asks with another token.
+ */
+export class Ballot {
+  withdrawn = false;
+  /** Its owner wants no more: it must not stand in a queue either. */
+  private left = false;
+  private ttlMs = 0;
+  private readonly votes: readonly NodeVote[];
+
+  constructor(
+    nodes: readonly QuorumNode[],
+    private readonly key: string,
+    private readonly ownerToken: string,
+    private readonly token: string,
+  ) {
+    this.votes = nodes.map((node) => new NodeVote(node));
+  }
+
+  /** Nothing is known of the token here: every node may have voted for it. */
+  adopt(): this {
+    for (const vote of this.votes) vote.answered = 'unknown';
+    return this;
+  }
+
+  /** Asks every node for its vote. */
+  cast(ttlMs: number, block: number, wait: boolean): Promise<PollEnd> {
+    this.ttlMs = Math.max(this.ttlMs, ttlMs);
+    const limitMs = limitOf(ttlMs);
+    const words = [wait ? 'w' : 'a', this.token, this.ownerToken, ttlMs, block];
+    const poll = new Poll(this.votes.length);
+    for (const vote of this.votes) {
+      const { node, standing } = vote;
+      // A mute node has the last question still; another one would only be one more to take back.
+      if (node.mute) poll.count(node.noAnswer(limitMs));
+      else {
+        vote.answered = standing === 'mine' ? 'mine' : undefined;
+        vote.call = this.ask(poll, node, words, limitMs, (heard) => this.voted(vote, standing, heard));
+      }
+    }
+    return poll.close();
+  }
+
+  /**
+   * Writes `block` fencing tokens, from `first` or from behind the last ones that a node knows, to a majority. Answers the first
+   * of them; undefined when the majority is gone, or does not answer in time.
+   */
+  async number(first: number, block: number, limitMs: number): Promise<number | undefined> {
+    let lowest = first;
+    for (let tries = 0; tries < FENCE_TRIES; tries += 1) {
+      const { outcome, replies } = await this.askVoters(
+        ['f', this.token, this.ownerToken, lowest, lowest + block - 1],
+        limitMs,
+        ({ reply }) => (reply instanceof Error ? reply : reply[0] === 1 ? 'yes' : 'no'),
+      );
+      if (outcome === 'yes') return lowest;
+      const behind = Math.max(...replies.filter(([code]) => code === 2).map(([, last]) => last + 1));
+      if (behind <= lowest) return undefined;
+      lowest = behind;
+    }
+    return undefined;
+  }
+
+  renew(ttlMs: number): Promise<PollEnd> {
+    this.ttlMs = Math.max(this.ttlMs, ttlMs);
+    return this.askVoters(['n', this.token, this.ownerToken, ttlMs], limitOf(ttlMs), yesOrNo);
+  }
+
+  /**
+   * Gives every vote back, those that are still to come too. Its owner leaves the queues.
+   * @param tell - tell the next one who waits
+   * @param next - owner token to queue for a message, or {@link NOBODY}
+   */
+  async release(tell: boolean, next: string): Promise<PollEnd & { readonly resent: boolean }> {
+    this.withdrawn = this.left = true;
+    let resent = false;
+    const words = ['d', this.token, this.ownerToken, tell ? '1' : '0', next];
+    const poll = new Poll(this.votes.length);
+    for (const vote of this.votes) {
+      const { node, possible } = vote;
+      vote.call?.cancel();
+      if (!possible && node.doubtful) {
+        poll.count('no');
+        continue;
+      }
+      this.ask(poll, node, words, COMMAND_LIMIT_MS, (heard) => {
+        if (!possible) return 'no';
+        if (heard.reply instanceof Error && !heard.late) this.pursue(vote);
+        resent ||= heard.resent;
+        return yesOrNo(heard);
+      });
+    }
+    const end = await poll.close();
+    return { ...end, resent };
+  }
+
+  /** There will be no grant: votes are taken back behind the scenes. Its owner keeps its places in the queues. */
+  withdraw(): void {
+    for (const vote of this.votes) {
+      vote.call?.cancel();
+      if (!vote.possible) continue;
+      this.withdrawn = true;
+      this.pursue(vote);
+    }
+  }
+
+  private voted(vote: NodeVote, before: Standing, { reply, resent }: Heard): Vote {
+    if (reply instanceof Error) return reply;
+    const given = reply[0] !== 0;
+    vote.answered = given ? 'mine' : 'theirs';
+    if (this.left || (given && this.withdrawn)) this.pursue(vote);
+    const isTwin = reply[0] === 2 && !resent && (before === 'never asked' || before === 'theirs');
+    if (isTwin) return new LockStoreError(TWIN, false);
+    return given ? 'yes' : 'no';
+  }
+
+  private askVoters(words: Words, limitMs: number, voteOf: (heard: Heard) => Vote): Promise<PollEnd> {
+    const poll = new Poll(this.votes.length);
+    for (const { node, possible } of this.votes) {
+      if (possible) this.ask(poll, node, words, limitMs, voteOf);
+      else poll.count('no');
+    }
+    return poll.close();
+  }
+
+  private ask(poll: Poll, node: QuorumNode, words: Words, limitMs: number, voteOf: (heard: Heard) => Vote): NodeCall {
+    return poll.ask(node, (heard) => node.ask(this.key, words, limitMs, heard), voteOf);
+  }
+
+  private pursue({ node, standing }: NodeVote): void {
+    const words = ['d', this.token, this.left ? this.ownerToken : NOBODY, '0', NOBODY];
+    node.leftovers.undo(this.key, this.token, words, this.ttlMs, standing === 'unknown');
+  }
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '../../runtime/clock.js';
+import type { AcquireRequest } from '../lock-store.js';
+import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
+import { type Ballot, limitOf } from './ballot.js';
+import { refusalOf, type Refusal } from './contest.js';
+import { noMajority, type PollEnd } from './poll.js';
+
+/** What an owner was told. */
+export type Answer =
+  | { readonly granted: true; readonly fencingToken: number; readonly waiting: number }
+  | ({ readonly granted: false } & Refusal);
+
+/** Each time in a row that votes were split doubles the pause before the next try. */
+const MOST_DOUBLINGS = 6;
+const LEAST_PAUSE_MS = 4;
+const MOST_PAUSE_MS = 250;
+
+/** An owner that wants the lock or has it, from its first question to its release. */
+export class Candidate {
+  /** The lock is its own, or was. */
+  granted = false;
+  /** It has been released; nothing is asked for it any more. */
+  over = false;
+  ballot: Ballot;
+  private splits = 0;
+  private tookMs = 0;
+
+  constructor(
+    /** Makes a ballot with a token that was never used before. */
+    private readonly nextBallot: () => Ballot,
+    private readonly clock: Clock,
+    private readonly random: () => number,
+  ) {
+    this.ballot = nextBallot();
+  }
+
+  /** Asks for every vote, and numbers the grant. Rejects when too many nodes fail. */
+  async run(request: AcquireRequest): Promise<Answer> {
+    if (this.ballot.withdrawn) this.ballot = this.nextBallot();
+    const { ballot, clock } = this;
+    const startedAt = clock.now();
+    const end = await ballot.cast(request.ttlMs, request.block, request.wait);
+    this.tookMs = clock.now() - startedAt;
+    const grant = end.outcome === 'yes' ? await this.number(end, request) : undefined;
+    if (grant !== undefined) return grant;
+    ballot.withdraw();
+    if (end.outcome === 'failed') throw noMajority(end);
+    const refusal = refusalOf(end);
+    this.splits = refusal.held ? 0 : this.splits + 1;
+    return { granted: false, ...refusal };
+  }
+
+  /** A pause of random length, so that those who split the votes do not meet again. */
+  pauseMs(): number {
+    const window = Math.max(LEAST_PAUSE_MS, 2 * this.tookMs) * 2 ** Math.min(this.splits, MOST_DOUBLINGS);
+    return Math.ceil(this.random() * Math.min(MOST_PAUSE_MS, window));
+  }
+
+  private async number({ replies }: PollEnd, { ttlMs, block }: AcquireRequest): Promise<Answer | undefined> {
+    const given = replies.filter(([code]) => code > 0);
+    const lowest = Math.max(...given.map(([, first]) => first));
+    // Both round trips together have the limit of one command.
+    const limitMs = Math.min(limitOf(ttlMs), COMMAND_LIMIT_MS - this.tookMs);
+    const fencingToken = this.over ? undefined : await this.ballot.number(lowest, block, limitMs);
+    if (fencingToken === undefined || this.over) return undefined;
+    this.granted = true;
+    this.splits = 0;
+    return { granted: true, fencingToken, waiting: Math.max(...given.map(([, , waiting]) => Number(waiting))) };
+  }
+}

@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+
+import { LockConfigurationError } from '../../errors/lock-configuration.error.js';
+import { newProcessId } from '../../runtime/owner-token.js';
+import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
+import { NOBODY } from './ballot.js';
+import { noMajority, Poll } from './poll.js';
+import type { Heard, QuorumNode } from './quorum-node.js';
+
+/** How long the first connections may take. */
+const CONNECT_LIMIT_MS = 1_500;
+const TRIAL_TTL_MS = 1_000;
+
+type Words = readonly (string | number)[];
+
+/**
+ * Resolves when a majority of the nodes answers.
+ * @throws LockStoreError when it does not
+ * @throws LockConfigurationError when two nodes turn out to be one server, which names alone cannot tell
+ */
+export async function connectNodes(nodes: readonly QuorumNode[]): Promise<void> {
+  const poll = new Poll(nodes.length);
+  for (const node of nodes) {
+    poll.ask(
+      node,
+      (heard) => node.ask('', [], CONNECT_LIMIT_MS, heard),
+      ({ reply }) => (reply instanceof Error ? reply : 'yes'),
+    );
+  }
+  const end = await poll.close();
+  if (end.outcome !== 'yes') throw noMajority(end);
+  await refuseTwins(nodes.filter((node) => !node.doubtful));
+}
+
+/** Votes for a key that nobody knows: who has voted already is a node that was asked before, under another name. */
+async function refuseTwins(nodes: readonly QuorumNode[]): Promise<void> {
+  const key = `quorum-trial-${randomBytes(16).toString('base64url')}`;
+  const token = `${newProcessId()}:1`;
+  const heard = await Promise.all(nodes.map((node) => askOne(node, key, ['a', token, token, TRIAL_TTL_MS, 1])));
+  await Promise.all(nodes.map((node) => askOne(node, key, ['d', token, token, '0', NOBODY])));
+  const twins = heard.filter(({ reply, resent }) => !resent && !(reply instanceof Error) && reply[0] === 2);
+  if (twins.length === 0) return;
+  throw new LockConfigurationError(
+    `Of the ${nodes.length} nodes of the quorum that answer, ${twins.length + 1} are the same server. ` +
+      'Every node must be a server of its own, or one failure takes several votes.',
+  );
+}
+
+function askOne(node: QuorumNode, key: string, words: Words): Promise<Heard> {
+  return new Promise((resolve) => node.ask(key, words, COMMAND_LIMIT_MS, resolve));
+}

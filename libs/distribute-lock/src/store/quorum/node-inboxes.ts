@@ -1,0 +1,78 @@
+import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
+import { LockStoreError, type LockStoreListener } from '../lock-store.js';
+import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
+import { majorityOf } from './tally.js';
+
+/** Messages of one node. */
+export interface NodeInbox {
+  /** Resolves when messages arrive; they go on arriving across reconnects. */
+  open(processId: string, listener: LockStoreListener): Promise<void>;
+  close(): void;
+}
+
+/** Between tries to subscribe on a node that is away. */
+const RETRY_MS = 2_000;
+
+class Alarm extends Timed {
+  constructor(readonly due: () => void) {
+    super();
+  }
+}
+
+/**
+ * The subscriptions of a process, one on every node. A release is told on every node that takes part in it, which is a majority: so a
+ * majority of subscriptions hears of each.
+ */
+export class NodeInboxes {
+  private readonly opened = new Set<NodeInbox>();
+  private readonly opening = new Set<NodeInbox>();
+  private waiting: (() => void)[] = [];
+
+  constructor(
+    private readonly inboxes: readonly NodeInbox[],
+    private readonly lanes: TimerLanes,
+  ) {}
+
+  /** Resolves when a majority is open, and goes on opening the others; rejects when that takes too long. */
+  open(processId: string, listener: LockStoreListener): Promise<void> {
+    for (const inbox of this.inboxes) this.openOne(inbox, processId, listener);
+    if (this.enough) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const alarm = new Alarm(() =>
+        reject(new LockStoreError('Subscriptions on a majority of the nodes could not be had.', true)),
+      );
+      this.lanes.add(alarm, COMMAND_LIMIT_MS);
+      this.waiting.push(() => {
+        this.lanes.remove(alarm);
+        resolve();
+      });
+    });
+  }
+
+  close(): void {
+    for (const inbox of this.inboxes) inbox.close();
+  }
+
+  private get enough(): boolean {
+    return this.opened.size >= majorityOf(this.inboxes.length);
+  }
+
+  private openOne(inbox: NodeInbox, processId: string, listener: LockStoreListener): void {
+    if (this.opened.has(inbox) || this.opening.has(inbox)) return;
+    this.opening.add(inbox);
+    inbox.open(processId, listener).then(
+      () => {
+        this.opening.delete(inbox);
+        this.opened.add(inbox);
+        if (this.enough) for (const resolve of this.waiting.splice(0)) resolve();
+      },
+      () => {
+        const retry = new Alarm(() => {
+          this.opening.delete(inbox);
+          this.openOne(inbox, processId, listener);
+        });
+        this.lanes.add(retry, RETRY_MS);
+      },
+    );
+  }
+}

@@ -1,0 +1,68 @@
+import { quorumScript } from '../../scripts/generated/lua-scripts.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
+import { messageOf, storeError } from '../redis/redis-errors.js';
+import type { RedisKeys } from '../redis/redis-keys.js';
+
+/** What `quorum.lua` answers; its header says what the numbers mean. */
+export type NodeReply = readonly [code: number, x: number, y: number | string];
+
+/** The way to one node of a quorum. */
+export interface NodeLine {
+  readonly ready: boolean;
+  /** Rises whenever the connection was lost: unanswered commands may then be sent, and applied, twice. */
+  readonly epoch: number;
+  /** What went wrong last, for messages. */
+  readonly trouble: string;
+  whenReady(limitMs: number): Promise<void>;
+  /** Nothing has come back for so long though it was asked. */
+  silent(forMs: number): void;
+  /** Runs one step of `quorum.lua`; rejects with a `LockStoreError`. Without words it only proves that the node answers. */
+  run(key: string, words: readonly (string | number)[]): Promise<NodeReply>;
+  close(): void;
+}
+
+/** One independent Redis primary. */
+export class RedisNodeLine implements NodeLine {
+  constructor(
+    readonly connection: RedisConnection,
+    private readonly keys: RedisKeys,
+  ) {}
+
+  get ready(): boolean {
+    return this.connection.ready;
+  }
+
+  get epoch(): number {
+    return this.connection.epoch;
+  }
+
+  get trouble(): string {
+    return this.connection.trouble;
+  }
+
+  whenReady(limitMs: number): Promise<void> {
+    return this.connection.whenReady(limitMs);
+  }
+
+  silent(forMs: number): void {
+    this.connection.silent(forMs);
+  }
+
+  async run(key: string, words: readonly (string | number)[]): Promise<NodeReply> {
+    const { client } = this.connection;
+    const lock = this.keys.lock(key);
+    const keys = [lock, this.keys.queue(lock), this.keys.fenceOf(lock)];
+    try {
+      return (await client.evalsha(quorumScript.sha1, keys.length, ...keys, ...words)) as NodeReply;
+    } catch (error) {
+      if (!messageOf(error).startsWith('NOSCRIPT')) throw storeError(error);
+    }
+    return client.eval(quorumScript.lua, keys.length, ...keys, ...words).catch((error: unknown) => {
+      throw storeError(error);
+    }) as Promise<NodeReply>;
+  }
+
+  close(): void {
+    this.connection.close();
+  }
+}

@@ -1,0 +1,151 @@
+import type { Clock } from '../../runtime/clock.js';
+import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
+import { LockStoreError } from '../lock-store.js';
+import { Leftovers } from './leftovers.js';
+import type { NodeLine, NodeReply } from './node-line.js';
+
+/** How often a node that does not answer is looked at. */
+const LOOK_MS = 500;
+
+/** What came of a step. */
+export interface Heard {
+  readonly reply: NodeReply | Error;
+  /** It was given up before. */
+  readonly late: boolean;
+  /** The connection changed under it, so it may have been applied twice. */
+  readonly resent: boolean;
+}
+
+/** One step on its way to a node. */
+export class NodeCall extends Timed {
+  /** It may have been applied. */
+  sent = false;
+  settled = false;
+  sentAt = 0;
+  epoch = 0;
+
+  constructor(
+    private readonly node: QuorumNode,
+    readonly key: string,
+    readonly words: readonly (string | number)[],
+    readonly limitMs: number,
+    /** Called once; and once more when it was given up and its answer comes all the same. */
+    readonly heard: (heard: Heard) => void,
+  ) {
+    super();
+  }
+
+  due(): void {
+    this.node.late(this);
+  }
+
+  /** It is not sent any more, if that has not happened yet. */
+  cancel(): void {
+    if (!this.sent) this.node.forget(this);
+  }
+}
+
+class Look extends Timed {
+  constructor(readonly due: () => void) {
+    super();
+  }
+}
+
+/** One independent primary, as the quorum sees it: every step has its time limit, and a node that is mute is known to be. */
+export class QuorumNode {
+  /** Tokens that may have this node's vote, and should not. */
+  readonly leftovers: Leftovers;
+  private heardAt = -Infinity;
+  /** The oldest step that was given up and is not answered yet. */
+  private unanswered: NodeCall | undefined;
+  private readonly look = new Look(() => this.lookAgain());
+
+  constructor(
+    readonly line: NodeLine,
+    private readonly clock: Clock,
+    private readonly lanes: TimerLanes,
+  ) {
+    this.leftovers = new Leftovers(this, clock, lanes);
+  }
+
+  /** It has let a step of this connection's go unanswered, and has not said a word since. */
+  get mute(): boolean {
+    return this.unanswered !== undefined && this.line.ready && this.unanswered.epoch === this.line.epoch;
+  }
+
+  /** Whether nobody should wait for its answer if there is another way. */
+  get doubtful(): boolean {
+    return !this.line.ready || this.mute;
+  }
+
+  ask(key: string, words: readonly (string | number)[], limitMs: number, heard: (heard: Heard) => void): NodeCall {
+    const call = new NodeCall(this, key, words, limitMs, heard);
+    this.lanes.add(call, limitMs);
+    if (this.line.ready) this.send(call);
+    else {
+      this.line.whenReady(limitMs).then(
+        () => {
+          if (!call.settled) this.send(call);
+        },
+        (error: Error) => this.fail(call, error),
+      );
+    }
+    return call;
+  }
+
+  /** A blocked event loop is not a mute node: answers that have arrived get a turn of the loop first. */
+  late(call: NodeCall): void {
+    this.clock.nextTurn(() => {
+      if (call.settled) return;
+      if (call.sent && this.unanswered === undefined) {
+        this.unanswered = call;
+        this.lanes.add(this.look, LOOK_MS);
+      }
+      this.fail(call, this.noAnswer(call.limitMs));
+    });
+  }
+
+  noAnswer(limitMs: number): LockStoreError {
+    return new LockStoreError(`Redis did not answer within ${limitMs} ms${this.line.trouble}.`, true);
+  }
+
+  forget(call: NodeCall): void {
+    call.settled = true;
+    this.lanes.remove(call);
+  }
+
+  private send(call: NodeCall): void {
+    call.sent = true;
+    call.sentAt = this.clock.now();
+    call.epoch = this.line.epoch;
+    this.line.run(call.key, call.words).then(
+      (reply) => {
+        this.heardAt = this.clock.now();
+        this.unanswered = undefined;
+        this.settle(call, reply);
+      },
+      (error: Error) => {
+        if (this.unanswered === call) this.unanswered = undefined;
+        this.settle(call, error);
+      },
+    );
+  }
+
+  private settle(call: NodeCall, reply: NodeReply | Error): void {
+    const late = call.settled;
+    this.forget(call);
+    call.heard({ reply, late, resent: call.epoch !== this.line.epoch });
+  }
+
+  private fail(call: NodeCall, error: Error): void {
+    if (!call.settled) this.settle(call, error);
+  }
+
+  /** Nobody asks a mute node anything new, so its connection is looked after from here. */
+  private lookAgain(): void {
+    const { unanswered } = this;
+    if (unanswered === undefined) return;
+    if (this.mute) this.line.silent(this.clock.now() - Math.max(this.heardAt, unanswered.sentAt));
+    this.lanes.add(this.look, LOOK_MS);
+  }
+}

@@ -1,0 +1,25 @@
+import { Redis, type RedisOptions } from 'ioredis';
+
+import { processClock } from '../../runtime/clock.js';
+import { Inbox } from '../redis/inbox.js';
+import { ownOptions } from '../redis/own-options.js';
+import type { RedisClient } from '../redis/redis-client.js';
+import { RedisConnection } from '../redis/redis-connection.js';
+import { RedisKeys } from '../redis/redis-keys.js';
+import { RedisNodeLine } from './node-line.js';
+import type { QuorumMember } from './quorum-lock-store.js';
+
+/** A node over a connection of our own, opened with the first command. */
+export function openMember(options: RedisOptions | string, prefix: string): QuorumMember {
+  const client = typeof options === 'string' ? new Redis(options, ownOptions({})) : new Redis(ownOptions(options));
+  return memberOver(client, true, prefix);
+}
+
+/** A node over a client; one that is not `owned` is closed by somebody else. */
+export function memberOver(client: RedisClient, owned: boolean, prefix: string): QuorumMember {
+  const connection = new RedisConnection(client, owned, processClock);
+  return {
+    line: new RedisNodeLine(connection, new RedisKeys(prefix)),
+    inbox: new Inbox(connection, prefix, processClock),
+  };
+}

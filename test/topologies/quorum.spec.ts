@@ -1,0 +1,65 @@
+import { Redis } from 'ioredis';
+
+import { connectStore } from '../../libs/distribute-lock/src/module/connect-store.js';
+import { ownerOf } from '../../libs/distribute-lock/src/store/quorum/ballot-tokens.js';
+import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
+import { onCleanup } from '../support/cleanup.js';
+import { startPrimaries } from '../support/redis-primaries.js';
+import { describeCoreContract } from '../contract/core-contract.js';
+import { describeNestingContract } from '../contract/nesting-contract.js';
+import { describeStoreContract } from '../contract/store-contract.js';
+import type { World } from '../contract/world.js';
+
+const PREFIX = 'lock:';
+const servers = await startPrimaries(5);
+const clients = servers.map(({ url }) => new Redis(url));
+onCleanup(() => clients.forEach((client) => client.disconnect()));
+const keys = new RedisKeys(PREFIX);
+
+/** What more than half of the nodes say. */
+function majority<T>(values: readonly T[]): T | undefined {
+  return values.find((value) => values.filter((other) => other === value).length > values.length / 2);
+}
+
+function quorumWorld(): World {
+  return {
+    handsOver: false,
+    counted: true,
+    exclusiveOnly: true,
+    store: () =>
+      connectStore(
+        'connection',
+        servers.map(({ url }) => url),
+        PREFIX,
+      ),
+    owner: async (key) => {
+      const owners = await Promise.all(clients.map((client) => client.get(keys.lock(key))));
+      const owner = majority(owners);
+      return owner === undefined || owner === null ? undefined : ownerOf(owner);
+    },
+    leftMs: async (key) => {
+      const left = await Promise.all(clients.map((client) => client.pttl(keys.lock(key))));
+      return left.sort((a, b) => a - b)[2];
+    },
+    overwrite: async (key, owner, ttlMs) => {
+      const lock = keys.lock(key);
+      for (const client of clients) {
+        if (owner === undefined) await client.del(lock);
+        else if (ttlMs === undefined) await client.set(lock, owner);
+        else await client.set(lock, owner, 'PX', ttlMs);
+      }
+    },
+    waiting: async (key) => {
+      const waiting = await Promise.all(clients.map((client) => client.zcard(keys.queue(keys.lock(key)))));
+      return waiting.sort((a, b) => a - b)[2];
+    },
+    leftovers: async () => {
+      const all = await Promise.all(clients.map((client) => client.keys(`${PREFIX}*`)));
+      return [...new Set(all.flat())].map((name) => name.slice(PREFIX.length));
+    },
+  };
+}
+
+describe('QuorumLockStore', () => describeStoreContract(quorumWorld));
+describe('LockCore on a quorum', () => describeCoreContract(quorumWorld));
+describe('A nested call on a quorum', () => describeNestingContract(quorumWorld));
