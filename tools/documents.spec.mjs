@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { compilerFaults } from './documents/compiled.mjs';
 import { documentFaults } from './documents/faults.mjs';
 import { anchorsOf, fencesOf, linksOf } from './documents/markdown.mjs';
+import { withOptionTables } from './documents/option-tables.mjs';
 import { filled } from './documents/snippets.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -130,5 +131,57 @@ describe('the reader of Markdown', () => {
   it('makes anchors as GitHub does', () => {
     const text = '# What is *it*?\n## `@Lock`: a_b c-d\n### Ä & ö\n## What is it\n<a id="own"></a>\n';
     expect([...anchorsOf(text)]).toEqual(['own', 'what-is-it', 'lock-a_b-c-d', 'ä--ö', 'what-is-it-1']);
+  });
+});
+
+describe('a table of options', () => {
+  let root;
+  const SOURCE = `export interface Options {
+  /**
+   * How long | how {@link Long}, over
+   * two lines.
+   * @defaultValue \`'30s'\`
+   */
+  readonly ttl?: Duration;
+  /** Must be there. */
+  readonly key: string | Function;
+  /** No default. */
+  readonly name?: string;
+}
+`;
+  const LINE = '<!-- options of Options in a.ts -->\n';
+  const ROWS = [
+    '| option | values | default | what it does |',
+    '| --- | --- | --- | --- |',
+    "| `ttl` | duration | `'30s'` | How long \\| how `Long`, over two lines. |",
+    '| `key` | `string \\| Function` | required | Must be there. |',
+    '| `name` | `string` | none | No default. |',
+    '',
+  ].join('\n');
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'documents-'));
+    writeFileSync(join(root, 'a.ts'), SOURCE);
+  });
+
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  it('is written from the TSDoc, again and again', () => {
+    const once = withOptionTables(root, `# A\n\n${LINE}\n## B\n`);
+    expect(once).toBe(`# A\n\n${LINE}\n${ROWS}\n## B\n`);
+    expect(withOptionTables(root, once)).toBe(once);
+  });
+
+  it('is refused when it lacks an option, or names another default', () => {
+    const table = `${LINE}\n${ROWS}`;
+    const faultsOf = (text) => {
+      writeFileSync(join(root, 'README.md'), text);
+      return documentFaults(root);
+    };
+    expect(faultsOf(table)).toEqual([]);
+    const fault = 'README.md: its tables of options are not what the TSDoc says: run `npm run docs`';
+    expect(faultsOf(table.replace(/\| `name`.*\n/, ''))).toEqual([fault]);
+    expect(faultsOf(table.replace('30s', '10s'))).toEqual([fault]);
+    expect(() => faultsOf(LINE.replace('Options', 'Others'))).toThrow('a.ts has no interface Others');
   });
 });

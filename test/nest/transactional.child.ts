@@ -12,12 +12,14 @@ import { startDatabase, transactions } from './support/database.js';
 class Orders {
   constructor(private readonly database: TransactionHost<TransactionalAdapterTypeOrm>) {}
 
+  // #region above
   @DistributeLock({ key: 'order:#{arg0}' })
   @Transactional()
   async above(id: string): Promise<void> {
     await this.database.tx.query('INSERT INTO orders (id) VALUES (?)', [id]);
     if (id === 'broken') throw new Error('no such order');
   }
+  // #endregion
 
   @Transactional()
   @DistributeLock({ key: 'order:#{arg0}' })

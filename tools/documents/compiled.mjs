@@ -8,13 +8,14 @@ import { sourcesOf } from './snippets.mjs';
 export function compilerFaults(root, config = join(root, 'tsconfig.json')) {
   const sources = readDocuments(root).flatMap(({ text }) => sourcesOf(text));
   const files = [...new Set(sources)].filter((file) => /\.tsx?$/.test(file)).map((file) => join(root, file));
-  const { options } = ts.parseJsonConfigFileContent(
+  const { options, fileNames } = ts.parseJsonConfigFileContent(
     ts.readConfigFile(config, (file) => ts.sys.readFile(file)).config,
     ts.sys,
     root,
   );
   const there = files.filter((file) => existsSync(file));
-  const program = ts.createProgram(there, { ...options, noEmit: true });
+  const ambient = fileNames.filter((file) => file.endsWith('.d.ts'));
+  const program = ts.createProgram([...there, ...ambient], { ...options, noEmit: true });
   return there.flatMap((file) => {
     const source = program.getSourceFile(file);
     const found = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];

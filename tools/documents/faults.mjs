@@ -1,11 +1,12 @@
 import { isHistory, readDocuments } from './documents.mjs';
 import { linkFaults } from './links.mjs';
+import { optionTableFaults } from './option-tables.mjs';
 import { snippetFaults } from './snippets.mjs';
 
 /** Everything that is wrong with the documents of a repository, in words. */
 export function documentFaults(root) {
   return readDocuments(root).flatMap(({ name, text }) => {
     const snippets = isHistory(name) ? [] : snippetFaults(root, name, text);
-    return snippets.concat(linkFaults(root, name, text));
+    return snippets.concat(optionTableFaults(root, name, text), linkFaults(root, name, text));
   });
 }

@@ -1,0 +1,61 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { LOCK_RUNTIME, TestLocks } from 'nestjs-distribute-lock/testing';
+
+import { AppModule } from './app.module.js';
+import { Carrier } from './carrier.js';
+import { OrdersService } from './orders.service.js';
+
+describe('OrdersService', () => {
+  let locks: TestLocks;
+  let app: INestApplicationContext;
+  let orders: OrdersService;
+
+  beforeEach(async () => {
+    locks = new TestLocks();
+    const module = await Test.createTestingModule({ imports: [AppModule] })
+      .overrideProvider(LOCK_RUNTIME)
+      .useValue(locks)
+      .compile();
+    app = await module.init();
+    orders = app.get(OrdersService);
+  });
+
+  afterEach(async () => {
+    expect(locks.held).toEqual([]);
+    await app.close();
+  });
+
+  it('ships an order, and gives the lock back', async () => {
+    expect(await orders.ship('42')).toBe('label of 42: handed over');
+    expect(locks.held).toEqual([]);
+  });
+
+  it('gives up after 5 s when another instance is at it', async () => {
+    await locks.contend('order:42');
+    const shipped = orders.ship('42').catch((error) => error.code);
+    await locks.advance('5s'); // takes no time
+    expect(await shipped).toBe('LOCK_WAIT_TIMEOUT');
+  });
+
+  it('ships when the other instance is done', async () => {
+    const elsewhere = await locks.contend('order:42');
+    const shipped = orders.ship('42');
+    await locks.advance('2s');
+    await elsewhere.release();
+    expect(await shipped).toBe('label of 42: handed over');
+  });
+
+  it('hands nothing over when it has lost the lock meanwhile', async () => {
+    let print: (label: string) => void = () => {};
+    app.get(Carrier).printLabel = () => new Promise((resolve) => (print = resolve));
+
+    const shipped = orders.ship('42').catch((error) => error.code);
+    await locks.advance('10m'); // renewed all the time
+    expect(locks.held).toEqual([{ key: 'order:42', label: 'order:#{arg0}' }]);
+
+    locks.lose('order:42');
+    print('label of 42');
+    expect(await shipped).toBe('LEASE_LOST');
+  });
+});

@@ -1,0 +1,14 @@
+import { Injectable } from '@nestjs/common';
+import { LockService } from 'nestjs-distribute-lock';
+
+/** What docs/testing.md tests by itself. */
+@Injectable()
+export class StockService {
+  private amount = 10;
+
+  constructor(private readonly locks: LockService) {}
+
+  take(sku: string): Promise<number> {
+    return this.locks.withLock(`stock:${sku}`, { wait: '1s' }, async () => (this.amount -= 1));
+  }
+}

@@ -1,0 +1,54 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
+import { Test } from '@nestjs/testing';
+import { LockEvents, LockModule } from 'nestjs-distribute-lock';
+
+import { eventually } from '../support/eventually.js';
+import { useRedis } from '../support/use-redis.js';
+import { Reports } from './cron/reports.js';
+import { ReportsService } from './cron/reports.service.js';
+
+describe('recipe: a cron job once per cluster', () => {
+  const redis = useRedis();
+  const reports = new Reports();
+  const instances: INestApplicationContext[] = [];
+  const outcomes: string[] = [];
+
+  beforeAll(async () => {
+    for (let instance = 1; instance <= 3; instance += 1) {
+      const module = await Test.createTestingModule({
+        imports: [LockModule.forRoot({ connection: redis.url, prefix: redis.prefix }), ScheduleModule.forRoot()],
+        providers: [ReportsService, { provide: Reports, useValue: reports }],
+      }).compile();
+      module.get(LockEvents).listen(({ type }) => void outcomes.push(type), 'released', 'contended');
+      instances.push(await module.init());
+    }
+  });
+
+  afterAll(() => Promise.all(instances.map((app) => app.close())));
+
+  /** Fires the job and waits until it has ended, on all of them. */
+  async function tick(...apps: INestApplicationContext[]): Promise<string[]> {
+    outcomes.length = 0;
+    for (const app of apps) void app.get(SchedulerRegistry).getCronJob('nightly').fireOnTick();
+    await eventually(() => expect(outcomes).toHaveLength(apps.length));
+    return outcomes.toSorted();
+  }
+
+  it('runs on one of three instances that fire at once', async () => {
+    expect(await tick(...instances)).toEqual(['contended', 'contended', 'released']);
+    expect(reports.sent).toBe(1);
+  });
+
+  it('does not run again on an instance whose clock is late', async () => {
+    expect(await tick(instances[2])).toEqual(['contended']);
+    expect(reports.sent).toBe(1);
+    expect(await redis.client.pttl(`${redis.prefix}nightly-report`)).toBeGreaterThan(15_000);
+  });
+
+  it('runs again when its time has come', async () => {
+    await redis.client.del(`${redis.prefix}nightly-report`); // the minute is over
+    expect(await tick(instances[2])).toEqual(['released']);
+    expect(reports.sent).toBe(2);
+  });
+});

@@ -1,0 +1,26 @@
+import { Body, Controller, Post } from '@nestjs/common';
+import { IsString, IsUUID } from 'class-validator';
+import { DistributeLock } from 'nestjs-distribute-lock';
+
+import { Orders } from './orders.js';
+
+export class CheckoutDto {
+  /** Made by the client when the form is opened, so that it is the same for every click. */
+  @IsUUID()
+  readonly requestId!: string;
+
+  @IsString()
+  readonly cart!: string;
+}
+
+@Controller('checkout')
+export class CheckoutController {
+  constructor(private readonly orders: Orders) {}
+
+  @Post()
+  @DistributeLock({ key: 'checkout:#{body.requestId}' })
+  async checkout(@Body() { requestId, cart }: CheckoutDto): Promise<{ orderId: number }> {
+    const placed = await this.orders.find(requestId);
+    return placed ?? this.orders.place(requestId, cart);
+  }
+}

@@ -1,0 +1,31 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { LockModule, LockService } from 'nestjs-distribute-lock';
+
+import { startProcess } from '../support/second-process.js';
+import { useRedis } from '../support/use-redis.js';
+
+describe('recipe: graceful shutdown', () => {
+  const redis = useRedis();
+  let other: INestApplicationContext;
+
+  afterAll(() => other.close());
+
+  it('ends the page that is under way, gives the lock to the next instance, and ends the process', async () => {
+    const module = await Test.createTestingModule({
+      imports: [LockModule.forRoot({ connection: redis.url, prefix: redis.prefix })],
+    }).compile();
+    other = await module.init();
+    const child = startProcess<{ page: string }>(new URL('shutdown/main.child.ts', import.meta.url), {
+      REDIS_URL: redis.url,
+      LOCK_PREFIX: redis.prefix,
+    });
+    await child.once('page');
+    expect(await redis.client.exists(`${redis.prefix}import`)).toBe(1);
+
+    const next = other.get(LockService).acquire('import', { wait: '20s' });
+    const [exit] = await Promise.all([child.kill('SIGTERM'), next.then((lease) => lease.release())]);
+    expect(exit.signal ?? exit.code).toBe('SIGTERM'); // Nest sends it to itself again when all hooks have ended
+    expect(child.output).toMatch(/page begun\n(page done\npage begun\n)*page done\n$/);
+  });
+});

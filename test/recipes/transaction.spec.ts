@@ -1,0 +1,47 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { LockModule } from 'nestjs-distribute-lock';
+import { DataSource } from 'typeorm';
+
+import { useRedis } from '../support/use-redis.js';
+import { startSql } from './support/sql.js';
+import { AccountsService } from './transaction/accounts.service.js';
+
+/** With a decorator of transactions, too: test/nest/transactional.spec.ts. */
+describe('recipe: a lock around a transaction', () => {
+  const redis = useRedis();
+  const instances: INestApplicationContext[] = [];
+  let database: DataSource;
+
+  beforeAll(async () => {
+    database = await startSql(
+      'CREATE TABLE accounts (id TEXT, balance INTEGER)',
+      "INSERT INTO accounts VALUES ('acme', 0)",
+    );
+    for (let instance = 1; instance <= 2; instance += 1) {
+      const module = await Test.createTestingModule({
+        imports: [LockModule.forRoot({ connection: redis.url, prefix: redis.prefix })],
+        providers: [AccountsService, { provide: DataSource, useValue: database }],
+      }).compile();
+      instances.push(await module.init());
+    }
+  });
+
+  afterAll(() => Promise.all(instances.map((app) => app.close())));
+
+  const accounts = (instance: number) => instances[instance % 2].get(AccountsService);
+  const balance = async () => (await database.query<{ balance: number }[]>('SELECT balance FROM accounts'))[0]?.balance;
+
+  it('loses no update, whichever instance makes it', async () => {
+    await Promise.all(Array.from({ length: 20 }, (_, at) => accounts(at).deposit('acme', 10)));
+    expect(await balance()).toBe(200);
+    await Promise.all(Array.from({ length: 10 }, (_, at) => accounts(at).withdraw('acme', 10)));
+    expect(await balance()).toBe(100);
+  });
+
+  it('gives the lock back after a transaction that failed', async () => {
+    await expect(accounts(0).withdraw('acme', 1_000)).rejects.toThrow('not enough');
+    await accounts(1).withdraw('acme', 100);
+    expect(await balance()).toBe(0);
+  });
+});
