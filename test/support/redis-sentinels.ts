@@ -7,7 +7,7 @@ const NAME = 'main';
 const QUORUM = '2';
 const SENTINELS = 3;
 /** What a Sentinel waits before it takes a mute primary for dead, and before a failover that failed is tried again. */
-const SETTINGS = { 'down-after-milliseconds': '1000', 'failover-timeout': '3000', 'parallel-syncs': '5' };
+const SETTINGS = { 'down-after-milliseconds': '1000', 'failover-timeout': '1500', 'parallel-syncs': '5' };
 const FORMS_WITHIN_MS = 15_000;
 /** A failover takes the time above, an election, and a replica that answers. */
 const FAILS_OVER_WITHIN_MS = 20_000;

@@ -54,6 +54,10 @@ export class RedisServer {
     return this.started().pid;
   }
 
+  get alive(): boolean {
+    return this.child?.alive === true;
+  }
+
   /** Starts it with whatever its folder holds. */
   async start(): Promise<void> {
     await mkdir(this.folder, { recursive: true });

@@ -60,6 +60,7 @@ export type { Lease } from './lease/lease.js';
 
 export type {
   ClusterConnectionOptions,
+  Durability,
   LockConnection,
   LockModuleAsyncOptions,
   LockModuleOptions,
@@ -82,6 +83,7 @@ export {
   type LockName,
   type LockStore,
   LockStoreError,
+  type LockStoreErrorOptions,
   type LockStoreListener,
   type ReleaseAnswer,
   type ReleaseRequest,

@@ -22,7 +22,11 @@ export interface Locks {
 }
 
 export function openLocks(connection: string | RedisOptions): Locks {
-  const store = RedisLockStore.open(connection, { prefix: PREFIX });
+  return locksOn(RedisLockStore.open(connection, { prefix: PREFIX }));
+}
+
+/** The same on any store. */
+export function locksOn(store: LockStore): Locks {
   const observer = new LockEvents();
   const events: LockEvent[] = [];
   observer.listen((event) => events.push(event));

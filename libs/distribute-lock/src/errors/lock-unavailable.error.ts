@@ -20,6 +20,8 @@ export interface LockUnavailableErrorDetails extends LockErrorDetails {
   readonly votes?: LockVotes | undefined;
   /** A guess, in milliseconds, of when it is worth trying again. */
   readonly retryAfterMs?: number;
+  /** How many replicas acknowledged the grant in time, where option `durability` asks for more. */
+  readonly replicas?: number | undefined;
 }
 
 /** Redis failed, refused or did not answer, or a limit of this process is reached; nobody is known to hold the lock. @public */
@@ -28,10 +30,13 @@ export class LockUnavailableError extends LockError {
   readonly retryAfterMs: number;
   /** How the nodes voted, where locks live on a quorum. */
   readonly votes: LockVotes | undefined;
+  /** How many replicas acknowledged the grant in time, where option `durability` asks for more. */
+  readonly replicas: number | undefined;
 
   constructor(message: string, details: LockUnavailableErrorDetails = {}) {
     super(message, details);
     this.retryAfterMs = details.retryAfterMs ?? 1000;
     this.votes = details.votes;
+    this.replicas = details.replicas;
   }
 }

@@ -40,6 +40,17 @@ export interface ClusterConnectionOptions {
 export type LockConnection =
   string | RedisOptions | ClusterConnectionOptions | RedisClient | readonly LockQuorumNode[] | LockStore;
 
+/** What must have a lock before it counts as taken. @public */
+export interface Durability {
+  /** How many replicas must have acknowledged it. */
+  readonly replicas: number;
+  /**
+   * How long they may take, at most 500 ms.
+   * @defaultValue `'100ms'`
+   */
+  readonly timeout?: Duration;
+}
+
 /** How many callers may wait in this process. @public */
 export interface MaxWaiters {
   /**
@@ -68,6 +79,14 @@ export interface LockModuleOptions {
    * @defaultValue `'lock:'`
    */
   readonly prefix?: string;
+  /**
+   * Replicas that must have a lock before anybody is told that it was taken, so that it survives a failover to one of
+   * them. Too few: `LockUnavailableError` with the number that had it in `replicas`, and the lock is given back. It costs
+   * the time of a round trip to a replica for each acquire, and one connection more. It makes the loss of a lock in a failover
+   * much less likely, but is no proof: what is protected still has to check the fencing token.
+   * @defaultValue none: the primary's word is enough
+   */
+  readonly durability?: Durability;
   /**
    * Whether the application refuses to start when a connection cannot be had.
    * @defaultValue `true`

@@ -1,10 +1,13 @@
 import { DEFAULT_CONNECTION } from '../interception/lock-connections.js';
 import { LockCore, type LockCoreSettings } from '../queue/lock-core.js';
+import type { AckSettings } from '../store/redis/acknowledged.js';
 import { connectStore } from './connect-store.js';
+import { withDurability } from './durability.js';
 
 /** What a lock core is made from, besides its connection. */
 export interface RuntimeSettings extends LockCoreSettings {
   readonly prefix: string;
+  readonly durability?: AckSettings | undefined;
 }
 
 /** Makes the lock core of each connection; the testing kit puts its own in its place. */
@@ -14,8 +17,9 @@ export interface LockRuntime {
 
 /** Connections as they are given, and the clock of the process. */
 export const processRuntime: LockRuntime = {
-  newCore(name, connection, { prefix, ...settings }) {
-    return new LockCore(connectStore(connectionOption(name), connection, prefix), settings);
+  newCore(name, connection, { prefix, durability, ...settings }) {
+    const option = connectionOption(name);
+    return new LockCore(withDurability(option, connectStore(option, connection, prefix), durability), settings);
   },
 };
 

@@ -12,7 +12,9 @@ import {
 import { durationMs } from '../options/duration.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
+import type { AckSettings } from '../store/redis/acknowledged.js';
 import { HELPER_PREFIXES } from '../store/redis/redis-keys.js';
+import { resolveDurability } from './durability.js';
 import type { LockModuleOptions } from './lock-module-options.js';
 
 /** Module options with every default filled in. */
@@ -20,6 +22,7 @@ export interface LockSettings {
   /** By name; not recognised yet. */
   readonly connections: ReadonlyMap<string, unknown>;
   readonly prefix: string;
+  readonly durability: AckSettings | undefined;
   readonly connectOnBoot: boolean;
   readonly drainTimeoutMs: number;
   readonly maxWaitersPerKey: number;
@@ -33,6 +36,7 @@ const MODULE_OPTIONS: Readonly<Record<keyof LockModuleOptions, true>> = {
   connection: true,
   connections: true,
   prefix: true,
+  durability: true,
   connectOnBoot: true,
   drainTimeout: true,
   maxWaiters: true,
@@ -54,6 +58,7 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
   return {
     connections: connectionsOf(given),
     prefix: prefixOf(given),
+    durability: resolveDurability(given.durability),
     connectOnBoot: connectOnBootOf(given),
     drainTimeoutMs: drainTimeout === undefined ? DEFAULT_DRAIN_TIMEOUT_MS : durationMs('drainTimeout', drainTimeout),
     ...maxWaitersOf(given),

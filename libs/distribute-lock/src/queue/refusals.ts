@@ -93,6 +93,7 @@ export function unavailable({ label, key }: LockCall, cause: Error): LockUnavail
     key,
     cause,
     votes: cause instanceof LockStoreError ? cause.votes : undefined,
+    replicas: cause instanceof LockStoreError ? cause.replicas : undefined,
   });
 }
 

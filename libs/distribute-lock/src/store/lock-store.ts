@@ -111,6 +111,14 @@ export interface LockStoreListener {
   resubscribed(): void;
 }
 
+/** What a {@link LockStoreError} may carry besides. @public */
+export interface LockStoreErrorOptions extends ErrorOptions {
+  /** Of a quorum: how the nodes voted. */
+  readonly votes?: LockVotes;
+  /** How many replicas acknowledged the grant, where more were asked for. */
+  readonly replicas?: number;
+}
+
 /**
  * A command of the store failed, and it is not known whether it took effect.
  * @public
@@ -119,15 +127,18 @@ export class LockStoreError extends Error {
   override readonly name = 'LockStoreError';
   /** Of a quorum: how the nodes voted. */
   readonly votes: LockVotes | undefined;
+  /** How many replicas acknowledged the grant, where more were asked for. */
+  readonly replicas: number | undefined;
 
   constructor(
     message: string,
     /** Whether asking again soon may help (a broken connection), or not (a missing right). */
     readonly passing: boolean,
-    options: ErrorOptions & { readonly votes?: LockVotes } = {},
+    options: LockStoreErrorOptions = {},
   ) {
     super(message, options);
     this.votes = options.votes;
+    this.replicas = options.replicas;
   }
 }
 

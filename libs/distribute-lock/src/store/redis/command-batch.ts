@@ -2,9 +2,10 @@ import type { LuaScript, LuaText } from '../../scripts/generated/lua-scripts.js'
 import type { Clock } from '../../runtime/clock.js';
 import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
 import { LockStoreError } from '../lock-store.js';
+import { NOT_REPLICATED } from './acknowledged.js';
 import type { Command, ReplyWord } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
-import { answerError, isDemotion, messageOf, storeError } from './redis-errors.js';
+import { answerError, isDemotion, messageOf, storeError, tooFewReplicas } from './redis-errors.js';
 import { fenceBeside } from './redis-keys.js';
 
 /** How long an answer may take. Neither an option of the client nor the system's time-outs bound it well. */
@@ -138,11 +139,7 @@ export class CommandBatch {
   }
 
   private evaluate(keys: readonly string[], texts: readonly string[], withText = false): Promise<unknown> {
-    const { client } = this.connection;
-    const { lua, sha1 } = this.script;
-    return withText
-      ? client.eval(lua, keys.length, ...keys, ...texts)
-      : client.evalsha(sha1, keys.length, ...keys, ...texts);
+    return this.connection.evaluate({ script: this.script, withText, keys, texts });
   }
 
   private answered(call: Call, replies: number | readonly ReplyWord[]): void {
@@ -156,6 +153,8 @@ export class CommandBatch {
       const code = replies[at] as number;
       if (code === REFUSED) commands[i].failed(this.refused(String(replies[at + 1])));
       else if (code === ELSEWHERE) this.elsewhere?.(commands[i]);
+      else if (code === NOT_REPLICATED) commands[i].failed(tooFewReplicas(replies[at + 1] as number));
+      else if (code === NOT_REPLICATED) commands[i].failed(tooFewReplicas(Number(replies[at + 1])));
       else commands[i].answered(code, replies[at + 1], replies[at + 2]);
     }
   }

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 
 import type { CancelTimer, Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
+import { acknowledged, type AckSettings, type ScriptCall } from './acknowledged.js';
 import { isEnded, isReady, type RedisClient } from './redis-client.js';
 import { messageOf, redacted, storeError } from './redis-errors.js';
 
@@ -20,6 +21,8 @@ export class RedisConnection {
   epoch = 0;
   /** Whether it is to a whole Cluster: a call of a script may then have keys of one slot only. */
   readonly clustered: boolean = false;
+  /** What its answers wait for. */
+  durability: AckSettings | undefined;
   private lastError: string | undefined;
   private readonly waiting = new Set<Waiting>();
   private readonly handlers: readonly (readonly [string, (error: Error) => void])[];
@@ -79,6 +82,15 @@ export class RedisConnection {
   /** The server takes no writes any more, as after a failover: whoever asks for the primary anew finds another one. */
   demoted(): void {
     if (this.owned && this.ready) (this.client as Redis).disconnect(true);
+  }
+
+  /** Runs a script, named by its digest or, where the server does not know it, with its text. */
+  evaluate(call: ScriptCall): Promise<unknown> {
+    if (this.durability !== undefined) return acknowledged(this, call, this.durability);
+    const { script, withText, keys, texts } = call;
+    return withText
+      ? this.client.eval(script.lua, keys.length, ...keys, ...texts)
+      : this.client.evalsha(script.sha1, keys.length, ...keys, ...texts);
   }
 
   /** What `send` sends leaves together. */

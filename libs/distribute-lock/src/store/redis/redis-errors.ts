@@ -10,6 +10,13 @@ export function answerError(text: string): LockStoreError {
   return new LockStoreError(`Redis answered "${redacted(text)}".`, PASSING.test(text));
 }
 
+/** The lock was granted by the primary, which may lose it. Whoever waits asks again under the same token. */
+export function tooFewReplicas(acknowledged: number): LockStoreError {
+  const replicas = acknowledged === 1 ? '1 replica has' : `${acknowledged} replicas have`;
+  const error = `Only ${replicas} acknowledged it in time, and option "durability" asks for more.`;
+  return new LockStoreError(error, true, { replicas: acknowledged });
+}
+
 /**
  * What a client's error means for a caller. The error itself is not kept as a cause: clients hang the command with all
  * its arguments on it, owner tokens and passwords among them.
@@ -24,6 +31,9 @@ export function storeError(error: unknown): LockStoreError {
 
 /** Whether the server has become a replica. */
 export const isDemotion = (text: string): boolean => text.startsWith('READONLY');
+
+/** Whether another node of the Cluster has to be asked, or the same one soon. */
+export const isRedirection = (error: unknown): boolean => /^(MOVED|ASK|TRYAGAIN)\b/.test(messageOf(error));
 
 /** The text of an error of a client or socket; `AggregateError` has its text inside. */
 export function messageOf(error: unknown): string {

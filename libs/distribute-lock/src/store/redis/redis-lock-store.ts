@@ -15,9 +15,11 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
+import type { AckSettings } from './acknowledged.js';
 import { ClusterConnection } from './cluster-connection.js';
 import type { Command } from './command.js';
 import { CommandBatch } from './command-batch.js';
+import { DurableLockStore } from './durable-lock-store.js';
 import { Inbox } from './inbox.js';
 import { ownClusterOptions, ownOptions } from './own-options.js';
 import { isCluster, keyPrefixOf, type RedisClient } from './redis-client.js';
@@ -53,8 +55,9 @@ export class RedisLockStore implements LockStore {
 
   private constructor(
     private readonly connection: RedisConnection,
-    { prefix, clock = processClock }: RedisLockStoreSettings,
+    private readonly settings: RedisLockStoreSettings,
   ) {
+    const { prefix, clock = processClock } = settings;
     this.keys = new RedisKeys(prefix);
     this.lanes = new TimerLanes(clock);
     const { fence } = this.keys;
@@ -92,6 +95,16 @@ export class RedisLockStore implements LockStore {
       ? new ClusterConnection(client, owned, clock)
       : new RedisConnection(client, owned, clock);
     return new RedisLockStore(connection, settings);
+  }
+
+  /** The same locks, where a grant counts only once so many replicas have it. */
+  acknowledgedBy(settings: AckSettings): LockStore {
+    const { client } = this.connection;
+    const another = (client.duplicate as () => RedisClient).call(client);
+    const { prefix, clock } = this.settings;
+    const asking = RedisLockStore.on(another, true, { prefix, clock });
+    asking.connection.durability = settings;
+    return new DurableLockStore(this, asking);
   }
 
   keyFault(key: string): string | undefined {

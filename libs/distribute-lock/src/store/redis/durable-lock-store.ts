@@ -1,0 +1,62 @@
+import type {
+  AcquireAnswer,
+  AcquireRequest,
+  DowngradeRequest,
+  LockKind,
+  LockStore,
+  LockStoreListener,
+  ReleaseAnswer,
+  ReleaseRequest,
+  RenewAnswer,
+  RenewRequest,
+} from '../lock-store.js';
+
+/**
+ * Locks that replicas have before anybody is told that they were granted. Only questions go over the connection that waits
+ * for replicas, so it delays neither renewals nor releases; and only the answer to a question is a grant.
+ */
+export class DurableLockStore implements LockStore {
+  readonly kinds: ReadonlySet<LockKind> | undefined;
+
+  constructor(
+    private readonly plain: LockStore,
+    /** Its answers wait for replicas. */
+    private readonly asking: LockStore,
+  ) {
+    this.kinds = plain.kinds;
+  }
+
+  async connect(): Promise<void> {
+    await Promise.all([this.plain.connect(), this.asking.connect()]);
+  }
+
+  subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
+    return this.plain.subscribe(processId, listener);
+  }
+
+  keyFault(key: string): string | undefined {
+    return this.plain.keyFault?.(key);
+  }
+
+  acquire(request: AcquireRequest): Promise<AcquireAnswer> {
+    return this.asking.acquire(request);
+  }
+
+  /** Whom a release gives the lock asks for it once more, by the message of an offer or because it seems queued. */
+  async release({ grantOwn: _, ...request }: ReleaseRequest): Promise<ReleaseAnswer> {
+    const answer = await this.plain.release(request);
+    return answer.outcome === 'granted' ? { outcome: 'queued', remainingMs: 0 } : answer;
+  }
+
+  renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
+    return this.plain.renew(requests);
+  }
+
+  downgrade(request: DowngradeRequest): Promise<RenewAnswer> {
+    return this.plain.downgrade!(request);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.plain.close(), this.asking.close()]);
+  }
+}

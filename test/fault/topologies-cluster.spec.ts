@@ -1,0 +1,170 @@
+import { Cluster } from 'ioredis';
+
+import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
+import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { onCleanup } from '../support/cleanup.js';
+import { eventually } from '../support/eventually.js';
+import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.js';
+import { startRedisCluster, type RedisCluster } from '../support/redis-cluster.js';
+import { expectBelow } from './support/bound.js';
+import { locksOn, PREFIX, type Locks } from './support/lock-core.js';
+import { fight, type Hold } from './support/loops.js';
+import { monotonicMs } from './support/monotonic.js';
+import { fencingTokensRise, overlaps } from './support/witness.js';
+
+let cluster: RedisCluster;
+let client: Cluster;
+let keys = 0;
+const newKey = (): string => `key-${(keys += 1)}`;
+const ownerOf = (key: string) => client.get(PREFIX + key);
+const slotOf = (key: string) => client.cluster('KEYSLOT', PREFIX + key);
+
+beforeAll(async () => {
+  cluster = await startRedisCluster();
+  client = new Cluster(cluster.startNodes);
+  client.on('error', () => {}); // some nodes die
+  onCleanup(() => client.disconnect());
+}, 30_000);
+
+function open(): Locks {
+  const locks = locksOn(RedisLockStore.openCluster(cluster.startNodes, {}, { prefix: PREFIX }));
+  onCleanup(() => locks.core.close());
+  return locks;
+}
+
+describe('a slot that is migrated back and forth', () => {
+  const forMs = 20_000;
+  const tag = '{moving}';
+
+  it('under 20 held locks and 50 waiters: no overlap, no lost waiter, no error', async () => {
+    const processes = [open(), open(), open(), open()];
+    await Promise.all(processes.map(({ core }) => core.connect()));
+    const held: Lease[] = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => processes[i % 4].acquire(`${tag}held-${i}`, { ttl: '8s' })),
+    );
+    const slot = await slotOf(tag);
+    let migrations = 0;
+    let migrating = true;
+    const migrate = (async () => {
+      for (; migrating; migrations += 1) {
+        await cluster.migrateSlot(slot, cluster.masters[migrations % 3]);
+        await new Promise((resolve) => setTimeout(resolve, 250));
+      }
+    })();
+    // 50 callers in all, who fight for 5 keys.
+    const fights = await Promise.all(
+      Array.from({ length: 5 }, async (_, i) => {
+        const plan = { key: `${tag}fought-${i}`, forMs, holdMs: 40, ttl: '8s', wait: '25s' } as const;
+        const shares = processes.map((process, p) => fight(process, { ...plan, callers: p < 2 ? 3 : 2 }));
+        return Promise.all(shares);
+      }),
+    );
+    migrating = false;
+    await migrate;
+    for (const shares of fights) {
+      const holds: Hold[] = shares.flatMap((share) => share.holds);
+      expect(overlaps(holds)).toEqual([]);
+      expect(fencingTokensRise(holds)).toBe(true);
+      expect(shares.map(({ refusals }) => refusals)).toEqual([{}, {}, {}, {}]);
+      for (const share of shares) expect(share.holds.length).toBeGreaterThan(3);
+    }
+    expect(migrations).toBeGreaterThan(20);
+    expect(held.filter((lease) => !lease.isHeld())).toEqual([]);
+    await Promise.all(held.map((lease) => lease.release()));
+    await eventually(async () => expect(await ownerOf(`${tag}held-7`)).toBeNull());
+  }, 40_000);
+});
+
+describe('a master that dies', () => {
+  it('keeps the holder and serves the waiter once its replica has taken over', async () => {
+    const [alice, bob] = [open(), open()];
+    const key = newKey();
+    const lease = await alice.acquire(key, { ttl: '10s' });
+    const waiting = bob.acquire(key, { ttl: '10s', wait: '25s' });
+    const home = await cluster.masterOf(await slotOf(key));
+    await home.server.kill();
+    const killedAt = monotonicMs();
+    await eventually(async () => expect(await ownerOf(key)).toBe(lease.grant.ownerToken), 10_000);
+    await eventually(async () => expect(await client.pttl(PREFIX + key)).toBeGreaterThan(9_000), 10_000);
+    expect(lease.isHeld()).toBe(true);
+    const releasedAt = monotonicMs();
+    await lease.release();
+    const next = await waiting;
+    expectBelow(monotonicMs() - releasedAt, 2_500);
+    expect(next.fencingToken).toBeGreaterThan(lease.fencingToken);
+    await next.release();
+    expectBelow(monotonicMs() - killedAt, 15_000);
+    await home.server.restart({ empty: false });
+    await cluster.healthy();
+  });
+});
+
+describe('a process that is gone while it waits', () => {
+  it('costs the others one claim window, since nobody counts who listens', async () => {
+    const [alice, bob, carol] = [open(), open(), open()];
+    const key = newKey();
+    const lease = await alice.acquire(key);
+    void bob.acquire(key, { wait: '20s' }).catch(() => undefined);
+    await eventually(async () => expect(await client.zcard(`q:{${PREFIX}${key}}`)).toBe(1));
+    const waiting = carol.acquire(key, { wait: '20s' });
+    await eventually(async () => expect(await client.zcard(`q:{${PREFIX}${key}}`)).toBe(2));
+    await bob.store.close(); // as if it had died: nothing is undone
+    await lease.release();
+    const releasedAt = monotonicMs();
+    await (await waiting).release();
+    expectBelow(monotonicMs() - releasedAt, 2_000);
+  });
+});
+
+describe('a half-open connection to a Cluster', () => {
+  async function throughProxies(): Promise<{ locks: Locks; proxies: FaultProxy[] }> {
+    const ports = cluster.nodes.map(({ server }) => server.port);
+    const proxies = await Promise.all(ports.map((port) => startFaultProxy(port)));
+    const near = proxies.map(({ port }) => ({ host: '127.0.0.1', port }));
+    const natMap = Object.fromEntries(ports.map((port, i) => [`127.0.0.1:${port}`, near[i]]));
+    const locks = locksOn(RedisLockStore.openCluster(near, { natMap }, { prefix: PREFIX }));
+    onCleanup(() => locks.core.close());
+    return { locks, proxies };
+  }
+
+  it('the holder is told before its lease can end in Redis', async () => {
+    const { locks, proxies } = await throughProxies();
+    const key = newKey();
+    const lease = await locks.acquire(key, { ttl: '3s' });
+    let toldAt = Infinity;
+    lease.signal.addEventListener('abort', () => (toldAt = monotonicMs()));
+    for (const proxy of proxies) proxy.hold();
+    const endsAt = monotonicMs() + (await client.pttl(PREFIX + key));
+    await eventually(() => expect(lease.signal.aborted).toBe(true));
+    expectBelow(toldAt - endsAt, 0);
+  });
+
+  it('to one node is given up, and locks on the others go on meanwhile', async () => {
+    const { locks, proxies } = await throughProxies();
+    const [key, elsewhere] = [newKey(), newKey()];
+    const lease = await locks.acquire(key, { ttl: '20s' });
+    const home = await cluster.masterOf(await slotOf(key));
+    let other = elsewhere;
+    while ((await cluster.masterOf(await slotOf(other))) === home) other = newKey();
+    await (await locks.acquire(other)).release();
+    const proxy = proxies[cluster.nodes.indexOf(home)];
+    const before = proxy.accepted;
+    proxy.hold();
+    for (let i = 0; i < 4; i += 1) await locks.acquire(key).catch(() => undefined);
+    await (await locks.acquire(other)).release();
+    const asking = locks.acquire(newKey(), { wait: '1s' }).catch(() => undefined);
+    await expect(locks.store.renew([{ key, ownerToken: lease.grant.ownerToken, ttlMs: 20_000 }])).resolves.toEqual([
+      expect.any(Error),
+    ]);
+    await asking;
+    // What is mute is left, and a connection that works takes its place.
+    await eventually(() => expect(proxy.open).toBeLessThan(before + 1), 8_000);
+    await proxy.resume();
+    await eventually(async () => {
+      const renewed = await locks.store.renew([{ key, ownerToken: lease.grant.ownerToken, ttlMs: 20_000 }]);
+      expect(renewed).toEqual([0]);
+    }, 8_000);
+    expect(lease.isHeld()).toBe(true);
+    await lease.release();
+  });
+});

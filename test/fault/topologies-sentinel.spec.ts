@@ -1,0 +1,177 @@
+import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { onCleanup } from '../support/cleanup.js';
+import { eventually } from '../support/eventually.js';
+import { startFaultProxy } from '../support/fault-proxy.js';
+import { startSentinelTopology, type SentinelTopology } from '../support/redis-sentinels.js';
+import { expectBelow } from './support/bound.js';
+import { locksOn, PREFIX, type Locks } from './support/lock-core.js';
+import { monotonicMs } from './support/monotonic.js';
+
+let topology: SentinelTopology;
+let keys = 0;
+const newKey = (): string => `key-${(keys += 1)}`;
+const ownerOf = (key: string) => topology.primary.run((redis) => redis.get(PREFIX + key));
+const leftOf = (key: string) => topology.primary.run((redis) => redis.pttl(PREFIX + key));
+
+// One replica: the one that acknowledges is the one that is promoted.
+beforeAll(async () => {
+  topology = await startSentinelTopology({ replicas: 1 });
+}, 30_000);
+
+/** Stops the replica, and cuts it off: what is under way to it would be read when it is resumed. */
+async function loseTheReplica(): Promise<() => void> {
+  const [replica] = topology.replicas;
+  replica.pause();
+  await topology.primary.run((redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'replica'));
+  return () => replica.resume();
+}
+
+// Whatever became of a test, the next one begins with a replica in step.
+afterEach(async () => {
+  const dead = topology.servers.find(({ alive }) => !alive);
+  if (dead !== undefined) await topology.heal(dead);
+}, 30_000);
+
+function open({ replicas = 0, timeoutMs = 500 } = {}): Locks {
+  const store = RedisLockStore.open(topology.connection, { prefix: PREFIX });
+  const locks = locksOn(replicas === 0 ? store : store.acknowledgedBy({ replicas, timeoutMs }));
+  onCleanup(() => locks.core.close());
+  return locks;
+}
+
+describe('a failover, with a lock that a replica has acknowledged', () => {
+  let [alice, bob]: Locks[] = [];
+  beforeAll(() => {
+    [alice, bob] = [open({ replicas: 1 }), open({ replicas: 1 })];
+  });
+
+  it.each(Array.from({ length: 10 }, (_, i) => i + 1))(
+    'number %i: it survives, and whoever waits gets it',
+    async () => {
+      const ttlMs = 25_000;
+      const key = newKey();
+      const waited = newKey();
+      const early = await alice.acquire(waited, { ttl: ttlMs });
+      const waiting = bob.acquire(waited, { ttl: ttlMs, wait: '25s' });
+      const lease = await alice.acquire(key, { ttl: ttlMs });
+
+      const old = topology.primary;
+      await topology.failover();
+      const promotedAt = monotonicMs();
+      expect(await ownerOf(key)).toBe(lease.grant.ownerToken);
+
+      await topology.heal(old);
+      // Renewed there: an end that lies behind what was left of the lease before.
+      await eventually(async () => expect(await leftOf(key)).toBeGreaterThan(ttlMs / 2), ttlMs);
+      expect([lease.isHeld(), early.isHeld()]).toEqual([true, true]);
+      await early.release();
+      const releasedAt = monotonicMs();
+      const late = await waiting;
+      expectBelow(monotonicMs() - releasedAt, 2_500);
+      expect(late.fencingToken).toBeGreaterThan(early.fencingToken);
+      await Promise.all([lease.release(), late.release()]);
+      await eventually(async () => expect(await ownerOf(key)).toBeNull());
+      expect(monotonicMs()).toBeGreaterThan(promotedAt);
+    },
+  );
+});
+
+describe('a failover that loses the lock', () => {
+  it('tells the holder within a third of the ttl and 1 s of the promotion', async () => {
+    const ttlMs = 3_000;
+    const alice = open();
+    await alice.core.connect();
+    const key = newKey();
+    const resume = await loseTheReplica();
+    const lease = await alice.acquire(key, { ttl: ttlMs });
+    let toldAt = Infinity;
+    lease.signal.addEventListener('abort', () => (toldAt = monotonicMs()));
+    await topology.failover(async (old) => {
+      await old.kill();
+      resume();
+    });
+    const promotedAt = monotonicMs();
+    await eventually(() => expect(lease.signal.aborted).toBe(true));
+    expectBelow(toldAt - promotedAt, ttlMs / 3 + 1_000);
+    expect(lease.isHeld()).toBe(false);
+    expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST' });
+    expect(await ownerOf(key)).toBeNull();
+  });
+
+  it('also tells one whose lease would still be long', async () => {
+    const ttlMs = 12_000;
+    const alice = open();
+    await alice.core.connect();
+    const resume = await loseTheReplica();
+    const lease = await alice.acquire(newKey(), { ttl: ttlMs });
+    await topology.failover(async (old) => {
+      await old.kill();
+      resume();
+    });
+    const promotedAt = monotonicMs();
+    await eventually(() => expect(lease.signal.aborted).toBe(true), ttlMs);
+    expectBelow(monotonicMs() - promotedAt, ttlMs / 3 + 1_000);
+  });
+});
+
+describe('too few replicas', () => {
+  it.each([0, 1_000])('refuse the lock, say how many had it, and leave nothing behind (wait %i ms)', async (wait) => {
+    const locks = open({ replicas: 1, timeoutMs: 100 });
+    await locks.core.connect();
+    const key = newKey();
+    const resume = await loseTheReplica();
+    const startedAt = monotonicMs();
+    const refused = await locks.acquire(key, { wait }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'LOCK_UNAVAILABLE', replicas: 0 });
+    expectBelow(monotonicMs() - startedAt, wait + 1_000);
+    await eventually(async () => expect(await ownerOf(key)).toBeNull(), 2_000);
+    resume();
+    await topology.inStep();
+    await (await eventually(() => locks.acquire(key))).release();
+  });
+
+  it('only delay whoever can wait until they are back', async () => {
+    const locks = open({ replicas: 1, timeoutMs: 100 });
+    await locks.core.connect();
+    const resume = await loseTheReplica();
+    const waiting = locks.acquire(newKey(), { wait: '20s' });
+    setTimeout(resume, 500);
+    await (await waiting).release();
+    await topology.inStep();
+  });
+});
+
+describe('a primary that was demoted and still answers', () => {
+  it('is left for the new one: what is held is renewed there', async () => {
+    const ttlMs = 6_000;
+    const alice = open({ replicas: 1 });
+    const key = newKey();
+    const lease = await alice.acquire(key, { ttl: ttlMs });
+    await topology.failover(() => topology.sentinels[0].run((redis) => redis.call('SENTINEL', 'FAILOVER', 'main')));
+    const promotedAt = monotonicMs();
+    await eventually(async () => expect(await leftOf(key)).toBeGreaterThan(ttlMs - 500), ttlMs);
+    expect(lease.isHeld()).toBe(true);
+    expect(await ownerOf(key)).toBe(lease.grant.ownerToken);
+    expectBelow(monotonicMs() - promotedAt, ttlMs);
+    await lease.release();
+  });
+});
+
+describe('a half-open connection behind Sentinel', () => {
+  it('the holder is told before its lease can end in Redis', async () => {
+    const ttlMs = 3_000;
+    const proxy = await startFaultProxy(topology.primary.port);
+    const natMap = { [`127.0.0.1:${topology.primary.port}`]: { host: '127.0.0.1', port: proxy.port } };
+    const store = RedisLockStore.open({ ...topology.connection, natMap }, { prefix: PREFIX });
+    const locks = locksOn(store);
+    onCleanup(() => locks.core.close());
+    const key = newKey();
+    const lease = await locks.acquire(key, { ttl: ttlMs });
+    let toldAt = Infinity;
+    lease.signal.addEventListener('abort', () => (toldAt = monotonicMs()));
+    proxy.hold();
+    const endsAt = monotonicMs() + (await leftOf(key));
+    await eventually(() => expect(lease.signal.aborted).toBe(true));
+    expectBelow(toldAt - endsAt, 0);
+  });
+});
