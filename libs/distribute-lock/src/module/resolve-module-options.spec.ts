@@ -45,10 +45,20 @@ describe('resolveModuleOptions', () => {
     });
     expect(resolve({ maxWaiters: 3 })).toMatchObject({ maxWaitersPerKey: 3, maxWaiters: 100_000 });
     expect(resolve({ maxWaiters: 200_000 })).toMatchObject({ maxWaitersPerKey: 200_000, maxWaiters: 200_000 });
+    expect(resolve({ durability: { replicas: 2 } })).toMatchObject({ durability: { replicas: 2, timeoutMs: 100 } });
+    expect(resolve({ durability: { replicas: 1, timeout: '0.5s' } })).toMatchObject({
+      durability: { replicas: 1, timeoutMs: 500 },
+    });
     expect(resolve({ drainTimeout: 0 })).toMatchObject({ drainTimeoutMs: 0 });
   });
 
   it.each<[object, string]>([
+    [{ durability: true }, '"durability" must be an object'],
+    [{ durability: {} }, '"durability.replicas" is undefined'],
+    [{ durability: { replicas: 0 } }, '"durability.replicas" is 0'],
+    [{ durability: { replicas: 1, timeout: 0 } }, '"durability.timeout" is 0'],
+    [{ durability: { replicas: 1, timeout: '1s' } }, 'must not be longer than 500 ms'],
+    [{ durability: { replicas: 1, timeoutMs: 1 } }, 'durability.timeoutMs'],
     [{ ttl: '1s' }, '"ttl" is not known'],
     [{ defaults: { wiat: 1 } }, '"defaults.wiat" is not known'],
     [{ defaults: { ttl: 49 } }, '"ttl" is 49'],

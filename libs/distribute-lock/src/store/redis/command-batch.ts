@@ -154,7 +154,6 @@ export class CommandBatch {
       if (code === REFUSED) commands[i].failed(this.refused(String(replies[at + 1])));
       else if (code === ELSEWHERE) this.elsewhere?.(commands[i]);
       else if (code === NOT_REPLICATED) commands[i].failed(tooFewReplicas(replies[at + 1] as number));
-      else if (code === NOT_REPLICATED) commands[i].failed(tooFewReplicas(Number(replies[at + 1])));
       else commands[i].answered(code, replies[at + 1], replies[at + 2]);
     }
   }

@@ -43,8 +43,9 @@ export class DurableLockStore implements LockStore {
   }
 
   /** Whom a release gives the lock asks for it once more, by the message of an offer or because it seems queued. */
-  async release({ grantOwn: _, ...request }: ReleaseRequest): Promise<ReleaseAnswer> {
-    const answer = await this.plain.release(request);
+  async release({ key, ownerToken, kind, next }: ReleaseRequest): Promise<ReleaseAnswer> {
+    const named = kind === undefined ? { key, ownerToken } : { key, ownerToken, kind };
+    const answer = await this.plain.release(next === undefined ? named : { ...named, next });
     return answer.outcome === 'granted' ? { outcome: 'queued', remainingMs: 0 } : answer;
   }
 
