@@ -1,6 +1,8 @@
 import { Cluster } from 'ioredis';
 
 import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
+import { processClock } from '../../libs/distribute-lock/src/runtime/clock.js';
+import { ClusterConnection } from '../../libs/distribute-lock/src/store/redis/cluster-connection.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
@@ -117,11 +119,16 @@ describe('a process that is gone while it waits', () => {
 });
 
 describe('a half-open connection to a Cluster', () => {
-  async function throughProxies(): Promise<{ locks: Locks; proxies: FaultProxy[] }> {
+  async function startProxies() {
     const ports = cluster.nodes.map(({ server }) => server.port);
     const proxies = await Promise.all(ports.map((port) => startFaultProxy(port)));
     const near = proxies.map(({ port }) => ({ host: '127.0.0.1', port }));
     const natMap = Object.fromEntries(ports.map((port, i) => [`127.0.0.1:${port}`, near[i]]));
+    return { near, natMap, proxies };
+  }
+
+  async function throughProxies(): Promise<{ locks: Locks; proxies: FaultProxy[] }> {
+    const { near, natMap, proxies } = await startProxies();
     const locks = locksOn(RedisLockStore.openCluster(near, { natMap }, { prefix: PREFIX }));
     onCleanup(() => locks.core.close());
     return { locks, proxies };
@@ -139,26 +146,23 @@ describe('a half-open connection to a Cluster', () => {
     expectBelow(toldAt - endsAt, 0);
   });
 
-  it('to one node is given up, and locks on the others go on meanwhile', async () => {
+  it('to one node leaves the locks on the others alone', async () => {
     const { locks, proxies } = await throughProxies();
-    const [key, elsewhere] = [newKey(), newKey()];
-    const lease = await locks.acquire(key, { ttl: '20s' });
+    const key = newKey();
     const home = await cluster.masterOf(await slotOf(key));
-    let other = elsewhere;
-    while ((await cluster.masterOf(await slotOf(other))) === home) other = newKey();
-    await (await locks.acquire(other)).release();
+    const lease = await locks.acquire(key, { ttl: '20s' });
+    let elsewhere = newKey();
+    while ((await cluster.masterOf(await slotOf(elsewhere))) === home) elsewhere = newKey();
+    await (await locks.acquire(elsewhere)).release();
     const proxy = proxies[cluster.nodes.indexOf(home)];
-    const before = proxy.accepted;
+
     proxy.hold();
-    for (let i = 0; i < 4; i += 1) await locks.acquire(key).catch(() => undefined);
-    await (await locks.acquire(other)).release();
-    const asking = locks.acquire(newKey(), { wait: '1s' }).catch(() => undefined);
-    await expect(locks.store.renew([{ key, ownerToken: lease.grant.ownerToken, ttlMs: 20_000 }])).resolves.toEqual([
-      expect.any(Error),
-    ]);
-    await asking;
-    // What is mute is left, and a connection that works takes its place.
-    await eventually(() => expect(proxy.open).toBeLessThan(before + 1), 8_000);
+    await expect(
+      locks.store.acquire({ key, ownerToken: 'x:1', ttlMs: 1_000, wait: false, block: 1 }),
+    ).rejects.toThrow();
+    const askedAt = monotonicMs();
+    await (await locks.acquire(elsewhere)).release();
+    expectBelow(monotonicMs() - askedAt, 500);
     await proxy.resume();
     await eventually(async () => {
       const renewed = await locks.store.renew([{ key, ownerToken: lease.grant.ownerToken, ttlMs: 20_000 }]);
@@ -166,5 +170,26 @@ describe('a half-open connection to a Cluster', () => {
     }, 8_000);
     expect(lease.isHeld()).toBe(true);
     await lease.release();
+  });
+
+  it('to one node is given up after 2.5 s, and only that one', async () => {
+    const { near, natMap, proxies } = await startProxies();
+    const watched = new Cluster(near, { natMap });
+    watched.on('error', () => {});
+    const connection = new ClusterConnection(watched, true, processClock);
+    onCleanup(() => connection.close());
+    await connection.whenReady(5_000);
+    const masters = watched.nodes('master');
+    await Promise.all(masters.map((node) => node.ping()));
+    const closed: unknown[] = [];
+    for (const node of masters) node.on('close', () => closed.push(node));
+    const mute = proxies.find(({ port }) => port === masters[1].options.port)!;
+
+    mute.hold();
+    connection.silent();
+    connection.silent();
+    await eventually(() => expect(closed).toEqual([masters[1]]));
+    expect(connection.epoch).toBeGreaterThan(0);
+    await mute.resume();
   });
 });
