@@ -1,13 +1,9 @@
+import { Database } from './database.js';
+import { PaymentDto } from './payment.dto.js';
+// #region controller
 import { Body, Controller, Post } from '@nestjs/common';
 import { CurrentLease, DistributeLock, type Lease } from 'nestjs-distribute-lock';
 
-import { Database } from './database.js';
-
-export class PaymentDto {
-  readonly orderId!: string;
-}
-
-// #region controller
 @Controller('payments')
 export class PaymentsController {
   constructor(private readonly database: Database) {}

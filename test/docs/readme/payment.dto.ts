@@ -1,0 +1,3 @@
+export class PaymentDto {
+  readonly orderId!: string;
+}
