@@ -4,10 +4,11 @@ import { knownAs } from '../runtime/process-wide.js';
  * What happened to a lock; labelled by the key template, never by the rendered key.
  *
  * `contended` is normal (somebody else has it, or `wait` ran out); `refused` is every other call that ended without a lease.
+ * `degraded` is about no lock: messages cannot be received, so whoever waits asks again and again.
  * @public
  */
 export interface LockEvent {
-  readonly type: 'acquired' | 'contended' | 'refused' | 'released' | 'lost' | 'release-failed';
+  readonly type: 'acquired' | 'contended' | 'refused' | 'released' | 'lost' | 'release-failed' | 'degraded';
   /** Key template, or the method of `LockService`. */
   readonly label: string;
   /** How long the caller waited for the lock, milliseconds. */
@@ -24,7 +25,15 @@ export type LockEventType = LockEvent['type'];
 /** @public */
 export type LockEventListener = (event: LockEvent) => void;
 
-const TYPES: readonly LockEventType[] = ['acquired', 'contended', 'refused', 'released', 'lost', 'release-failed'];
+const TYPES: readonly LockEventType[] = [
+  'acquired',
+  'contended',
+  'refused',
+  'released',
+  'lost',
+  'release-failed',
+  'degraded',
+];
 
 /**
  * Tells observers what happened to locks; a listener's throw never reaches a caller.

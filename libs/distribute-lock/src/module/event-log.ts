@@ -14,6 +14,7 @@ export function logEvents(events: LockEvents): void {
     },
     'lost',
     'release-failed',
+    'degraded',
   );
   events.listen(({ label }) => logger.debug(`${label}: somebody else holds the lock`), 'contended');
 }

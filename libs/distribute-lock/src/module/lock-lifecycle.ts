@@ -2,6 +2,7 @@ import {
   type BeforeApplicationShutdown,
   Inject,
   Injectable,
+  Logger,
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
@@ -14,6 +15,8 @@ import type { LockCore } from '../queue/lock-core.js';
 import { connectionOption } from './lock-runtime.js';
 import { LOCK_CORES, LOCK_MODULE_OPTIONS, LOCK_SETTINGS } from './lock.tokens.js';
 import type { LockSettings } from './resolve-module-options.js';
+
+const logger = new Logger('LockModule');
 
 /**
  * Connects before the application serves, drains when it is asked to stop, and closes at the very end. All in one
@@ -74,6 +77,7 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
 async function connect(name: string, core: LockCore): Promise<void> {
   try {
     await core.connect();
+    void advise(name, core);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new LockUnavailableError(
@@ -81,4 +85,10 @@ async function connect(name: string, core: LockCore): Promise<void> {
       { cause },
     );
   }
+}
+
+/** Nobody waits for it: it is no reason to start later, or not at all. */
+async function advise(name: string, core: LockCore): Promise<void> {
+  const advice = await core.advice().catch(() => []);
+  for (const sentence of advice) logger.warn(`The "${connectionOption(name)}" of LockModule: ${sentence}`);
 }

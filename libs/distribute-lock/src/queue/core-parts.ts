@@ -1,4 +1,4 @@
-import type { LockEvents } from '../events/lock-events.js';
+import type { LockEvent, LockEvents } from '../events/lock-events.js';
 import type { Grant } from '../lease/grant.js';
 import { Watchdog } from '../lease/watchdog.js';
 import type { Clock } from '../runtime/clock.js';
@@ -54,9 +54,16 @@ export function coreParts(settings: CoreSettings, { lost, undone, settled, liste
     tokens: new OwnerTokens(processId),
     watchdog: new Watchdog(store, clock, lanes, lost),
     dead: new DeadTokens(store, clock, lanes, undone),
-    mailbox: new Mailbox(store, processId, lanes, listener),
+    mailbox: new Mailbox(store, processId, lanes, listener, (error) => events.emit(deaf(error))),
     events,
     random,
     settled,
   };
 }
+
+/** An operator should know why waiting costs commands. */
+const deaf = (error: Error): LockEvent => ({
+  type: 'degraded',
+  label: 'messages between processes',
+  error: new Error(`They cannot be received, so callers who wait ask Redis up to 10 times a second: ${error.message}`),
+});

@@ -66,6 +66,11 @@ export class LockCore {
     return this.store.connect();
   }
 
+  /** What an operator should change about the server. */
+  async advice(): Promise<readonly string[]> {
+    return (await this.store.advice?.()) ?? [];
+  }
+
   /** Resolves with a lease, or rejects with a `LockError`. */
   acquire(call: LockCall): Promise<Lease> {
     const outer = this.outerOf(call.key);

@@ -9,12 +9,15 @@ export class Mailbox extends Timed {
   open = false;
   private opening: Promise<void> | undefined;
   private asked = false;
+  private told = false;
 
   constructor(
     private readonly store: LockStore,
     private readonly processId: string,
     private readonly lanes: TimerLanes,
     private readonly listener: LockStoreListener,
+    /** Is told once for each time that messages cannot be received. */
+    private readonly degraded: (error: Error) => void = () => undefined,
   ) {
     super();
   }
@@ -35,8 +38,11 @@ export class Mailbox extends Timed {
     try {
       this.open = await this.store.subscribe(this.processId, this.listener);
       if (this.open) this.listener.resubscribed();
-    } catch {
+      this.told = false;
+    } catch (error) {
       this.lanes.add(this, RETRY_MS);
+      if (!this.told) this.degraded(error instanceof Error ? error : new Error(String(error)));
+      this.told = true;
     }
     this.opening = undefined;
   }

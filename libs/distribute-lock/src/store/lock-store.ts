@@ -172,6 +172,8 @@ export interface LockStore {
    * (the caller then asks again now and then).
    */
   subscribe(processId: string, listener: LockStoreListener): Promise<boolean>;
+  /** What an operator should change about the server, as sentences; never rejects, and says nothing where it may not ask. */
+  advice?(): Promise<readonly string[]>;
   /** Why the store cannot hold a lock of this key, as the end of a sentence about the key; absent where all keys are good. */
   keyFault?(key: string): string | undefined;
   acquire(request: AcquireRequest): Promise<AcquireAnswer>;

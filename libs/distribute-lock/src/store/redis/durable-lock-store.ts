@@ -34,6 +34,10 @@ export class DurableLockStore implements LockStore {
     return this.plain.subscribe(processId, listener);
   }
 
+  async advice(): Promise<readonly string[]> {
+    return this.plain.advice?.() ?? [];
+  }
+
   keyFault(key: string): string | undefined {
     return this.plain.keyFault?.(key);
   }

@@ -20,6 +20,7 @@ import { ClusterConnection } from './cluster-connection.js';
 import type { Command } from './command.js';
 import { CommandBatch } from './command-batch.js';
 import { DurableLockStore } from './durable-lock-store.js';
+import { evictionAdvice } from './eviction-advice.js';
 import { Inbox } from './inbox.js';
 import { ownClusterOptions, ownOptions } from './own-options.js';
 import { isCluster, keyPrefixOf, type RedisClient } from './redis-client.js';
@@ -115,6 +116,10 @@ export class RedisLockStore implements LockStore {
   async connect(): Promise<void> {
     await this.connection.whenReady(CONNECT_LIMIT_MS);
     await this.commands.probe();
+  }
+
+  advice(): Promise<readonly string[]> {
+    return evictionAdvice(this.connection.client);
   }
 
   async subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {

@@ -1,0 +1,123 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { Redis, type RedisOptions } from 'ioredis';
+
+import { LockModule } from '../../libs/distribute-lock/src/module/lock.module.js';
+import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { worldOf } from '../contract/redis-world.js';
+import { startProcess, type Process } from '../contract/world.js';
+import { onCleanup } from '../support/cleanup.js';
+import { eventually } from '../support/eventually.js';
+import { freePort } from '../support/free-port.js';
+import { startRedisServer } from '../support/redis-server.js';
+
+const server = await startRedisServer();
+const admin = new Redis(server.url);
+onCleanup(() => admin.disconnect());
+
+function start(store: () => RedisLockStore): Process {
+  const process = startProcess(worldOf(admin, 'lock:', { store, counted: true, keys: () => admin.keys('lock:*') }));
+  onCleanup(() => process.core.close());
+  return process;
+}
+
+const startOn = (connection: string | RedisOptions): Process =>
+  start(() => RedisLockStore.open(connection, { prefix: 'lock:' }));
+
+describe('a server that may evict locks', () => {
+  async function warnings(connection: RedisOptions): Promise<string[]> {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    const testing = await Test.createTestingModule({ imports: [LockModule.forRoot({ connection })] }).compile();
+    const app = await testing.createNestApplication().init();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const said = warn.mock.calls.map(([message]) => String(message));
+    warn.mockRestore();
+    await app.close();
+    return said;
+  }
+
+  it.each(['allkeys-lru', 'volatile-ttl'])('is warned of at boot (%s)', async (policy) => {
+    const full = await startRedisServer({ config: { maxmemory: '100mb', 'maxmemory-policy': policy } });
+    expect(await warnings({ port: full.port })).toEqual([expect.stringContaining(policy)]);
+    await full.run((redis) => redis.acl('SETUSER', 'default', '-info'));
+    expect(await warnings({ port: full.port, enableReadyCheck: false })).toEqual([]);
+  });
+
+  it('is not warned of where it keeps everything, or is never full', async () => {
+    const kept = await startRedisServer({ config: { maxmemory: '100mb', 'maxmemory-policy': 'noeviction' } });
+    const endless = await startRedisServer({ config: { 'maxmemory-policy': 'allkeys-lru' } });
+    expect([await warnings({ port: kept.port }), await warnings({ port: endless.port })]).toEqual([[], []]);
+  });
+});
+
+describe('without the right to messages', () => {
+  it('whoever waits polls, and one line says so', async () => {
+    await admin.acl('SETUSER', 'deaf', 'on', '>secret-1', '~*', 'resetchannels', '+@all');
+    const deaf = { port: server.port, username: 'deaf', password: 'secret-1' };
+    const [here, there] = [startOn(deaf), startOn(deaf)];
+    const lease = await here.acquire('polled');
+    const waits = [1, 2].map(() => there.acquire('polled', { wait: '10s' }));
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    const releasedAt = performance.now();
+    await lease.release();
+    const first = await Promise.race(waits);
+    expect(performance.now() - releasedAt).toBeLessThan(500);
+    await first.release();
+    for (const wait of waits) await (await wait).release();
+    const told = there.events.filter(({ type }) => type === 'degraded');
+    expect(told).toHaveLength(1);
+    expect(told[0].error?.message).toContain('NOPERM');
+    expect(inspect(told, { depth: null })).not.toContain('secret-1');
+  });
+});
+
+describe('behind a client that prefixes its keys', () => {
+  it('locks work, also across processes and by message, and stand under its prefix', async () => {
+    const client = new Redis(server.url, { keyPrefix: 'app:' });
+    onCleanup(() => client.disconnect());
+    const over = (): Process => start(() => RedisLockStore.over(client, { prefix: 'lock:' }));
+    const [here, there] = [over(), over()];
+    const lease = await here.acquire('prefixed');
+    expect(await admin.get('app:lock:prefixed')).toBe(lease.grant.ownerToken);
+    const waiting = there.acquire('prefixed', { wait: '10s' });
+    await eventually(async () => expect(await admin.zcard('app:q:{lock:prefixed}')).toBe(1));
+    const releasedAt = performance.now();
+    await lease.release();
+    await (await waiting).release();
+    expect(performance.now() - releasedAt).toBeLessThan(500);
+    expect(client.status).toBe('ready');
+    expect(await admin.exists('app:lock:prefixed')).toBe(0);
+  });
+});
+
+describe('with TLS', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lock-tls-'));
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const about = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-days', '2'];
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, ...about], {
+    stdio: 'ignore',
+  });
+
+  it('locks work where the certificate is trusted; where it is not, the error says so within 2 s', async () => {
+    const tlsPort = String(await freePort());
+    await startRedisServer({
+      config: { 'tls-port': tlsPort, 'tls-cert-file': cert, 'tls-key-file': key, 'tls-auth-clients': 'no' },
+    });
+    const trusting = startOn({ host: '127.0.0.1', port: Number(tlsPort), tls: { ca: readFileSync(cert) } });
+    await (await trusting.acquire('encrypted')).release();
+
+    const wary = startOn({ host: '127.0.0.1', port: Number(tlsPort), password: 'secret-2', tls: {} });
+    const startedAt = performance.now();
+    const refused = await wary.core.connect().catch((error: unknown) => error);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(inspect(refused, { depth: null })).toContain('self-signed certificate');
+    expect(inspect(refused, { depth: null })).not.toContain('secret-2');
+  });
+});
