@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
+
+import { Cluster, Redis } from 'ioredis';
+
+import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { describeCoreContract } from '../contract/core-contract.js';
+import { describeReadWriteContract } from '../contract/read-write-contract.js';
+import { worldOf } from '../contract/redis-world.js';
+import { describeSemaphoreContract } from '../contract/semaphore-contract.js';
+import { describeStoreContract } from '../contract/store-contract.js';
+import type { World } from '../contract/world.js';
+import { onCleanup } from '../support/cleanup.js';
+import { startRedisCluster } from '../support/redis-cluster.js';
+import { startRedisServer } from '../support/redis-server.js';
+import { startSentinelTopology } from '../support/redis-sentinels.js';
+
+const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const PASSWORD = 'a-secret';
+const user = { username: 'locks', password: PASSWORD };
+
+/** What the README tells people to write, as it stands there. */
+function aclOf(topology: string): string[] {
+  const line = new RegExp(`^# ${topology}\\n((?:[^\\n]*\\\\\\n)*[^\\n]*)`, 'm').exec(README)?.[1];
+  if (line === undefined) throw new Error(`The README prints no ACL for ${topology}`);
+  const [acl, setUser, ...rules] = line.replaceAll('\\\n', ' ').replace('PASSWORD', PASSWORD).split(/\s+/);
+  expect([acl, setUser]).toEqual(['ACL', 'SETUSER']);
+  return rules;
+}
+
+const server = await startRedisServer();
+const cluster = await startRedisCluster();
+const [single, ofCluster] = [aclOf('one primary, with Sentinel or without'), aclOf('Redis Cluster, on every node')];
+await server.run((redis) => redis.call('ACL', 'SETUSER', ...single));
+for (const node of cluster.nodes) await node.server.run((redis) => redis.call('ACL', 'SETUSER', ...ofCluster));
+
+const admin = new Redis(server.url);
+const clusterAdmin = new Cluster(cluster.startNodes);
+onCleanup(() => admin.disconnect());
+onCleanup(() => clusterAdmin.disconnect());
+
+const onPrimary = (): World =>
+  worldOf(admin, 'lock:', {
+    store: () => RedisLockStore.open({ port: server.port, ...user }, { prefix: 'lock:' }),
+    counted: true,
+    keys: () => admin.keys('lock:*'),
+  });
+const onCluster = (): World =>
+  worldOf(clusterAdmin, 'lock:', {
+    store: () => RedisLockStore.openCluster(cluster.startNodes, { redisOptions: user }, { prefix: 'lock:' }),
+    counted: false,
+    keys: async () => (await Promise.all(clusterAdmin.nodes('master').map((node) => node.keys('lock:*')))).flat(),
+  });
+
+describe.each([
+  ['one primary', onPrimary],
+  ['a Cluster', onCluster],
+])('With no more rights than the README asks for, on %s', (_, world) => {
+  describe('the store', () => describeStoreContract(world));
+  describe('the core', () => describeCoreContract(world));
+  describe('a semaphore', () => describeSemaphoreContract(world));
+  describe('a read/write lock', () => describeReadWriteContract(world));
+});
+
+describe('A connection that is refused says why within 2 s, without a secret', () => {
+  const wrong = { username: 'locks', password: 'another-secret' };
+  const options = { prefix: 'lock:' };
+
+  async function refusal(store: RedisLockStore): Promise<unknown> {
+    onCleanup(() => store.close());
+    const startedAt = performance.now();
+    const error = await store.connect().then(
+      () => 'connected',
+      (refused: unknown) => refused,
+    );
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(inspect(error, { depth: null })).not.toMatch(/another-secret|a-secret/);
+    return error;
+  }
+
+  it('of a primary', async () => {
+    const store = RedisLockStore.open({ port: server.port, ...wrong }, options);
+    expect(await refusal(store)).toMatchObject({ message: expect.stringContaining('WRONGPASS') as string });
+  });
+
+  it('of a primary behind Sentinel', async () => {
+    const topology = await startSentinelTopology({ replicas: 1 });
+    const store = RedisLockStore.open({ ...topology.connection, ...wrong }, options);
+    expect(await refusal(store)).toMatchObject({ message: expect.stringContaining('WRONGPASS') as string });
+  });
+
+  it('of a Cluster', async () => {
+    const store = RedisLockStore.openCluster(cluster.startNodes, { redisOptions: wrong }, options);
+    expect(await refusal(store)).toMatchObject({ message: expect.stringContaining('WRONGPASS') as string });
+  });
+
+  it('of a Cluster that forbids scripts', async () => {
+    for (const { server: node } of cluster.nodes) {
+      await node.run((redis) => redis.call('ACL', 'SETUSER', 'poor', ...ofCluster.slice(1), '-eval', '-evalsha'));
+    }
+    const poor = { username: 'poor', password: PASSWORD };
+    const store = RedisLockStore.openCluster(cluster.startNodes, { redisOptions: poor }, options);
+    expect(await refusal(store)).toMatchObject({ message: expect.stringContaining('NOPERM') as string });
+  });
+
+  it('of a Cluster where nobody listens', async () => {
+    const store = RedisLockStore.openCluster([{ host: '127.0.0.1', port: 1 }], { redisOptions: wrong }, options);
+    expect(await refusal(store)).toMatchObject({ message: expect.stringContaining('ECONNREFUSED') as string });
+  });
+});
