@@ -4,6 +4,7 @@ import { describeNestingContract } from './nesting-contract.js';
 import { describeReadWriteContract } from './read-write-contract.js';
 import { describeReadWriteStoreContract } from './read-write-store-contract.js';
 import { describeSemaphoreContract } from './semaphore-contract.js';
+import { describeSemaphoreStoreContract } from './semaphore-store-contract.js';
 import { describeStoreContract } from './store-contract.js';
 import type { World } from './world.js';
 
@@ -17,11 +18,12 @@ function memoryWorld(): World {
     leftMs: async (key) => (table.owner(key) === undefined ? -2 : table.leftMs(key)),
     overwrite: async (key, owner, ttlMs) => table.overwrite(key, owner, ttlMs),
     waiting: async (key) => table.queued(key).length,
-    leftovers: async () => table.keys(),
+    leftovers: async () => [...new Set([...table.keys(), ...store.semaphores.keys()])],
   };
 }
 
 describe('MemoryLockStore', () => describeStoreContract(memoryWorld));
+describe('MemoryLockStore, permits', () => describeSemaphoreStoreContract(memoryWorld));
 describe('MemoryLockStore, readers and writers', () => describeReadWriteStoreContract(memoryWorld));
 describe('LockCore on the memory store', () => describeCoreContract(memoryWorld));
 describe('A nested call on the memory store', () => describeNestingContract(memoryWorld));

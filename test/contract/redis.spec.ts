@@ -6,6 +6,7 @@ import { describeReadWriteContract } from './read-write-contract.js';
 import { describeReadWriteStoreContract } from './read-write-store-contract.js';
 import { worldOf } from './redis-world.js';
 import { describeSemaphoreContract } from './semaphore-contract.js';
+import { describeSemaphoreStoreContract } from './semaphore-store-contract.js';
 import { describeStoreContract } from './store-contract.js';
 import type { World } from './world.js';
 
@@ -16,6 +17,7 @@ function redisWorld(): World {
 }
 
 describe('RedisLockStore', () => describeStoreContract(redisWorld));
+describe('RedisLockStore, permits', () => describeSemaphoreStoreContract(redisWorld));
 describe('RedisLockStore, readers and writers', () => describeReadWriteStoreContract(redisWorld));
 describe('LockCore on Redis', () => describeCoreContract(redisWorld));
 describe('A nested call on Redis', () => describeNestingContract(redisWorld));

@@ -1,0 +1,315 @@
+import { randomBytes } from 'node:crypto';
+
+import type { LockMessage, LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
+import { onCleanup } from '../support/cleanup.js';
+import { eventually } from '../support/eventually.js';
+import type { World } from './world.js';
+
+const TTL = 20_000;
+const CLAIM = 1_750;
+const PERMITS = 3;
+const kind = 'semaphore';
+
+/** A process that listens to a store of its own. */
+interface Speaker {
+  readonly store: LockStore;
+  readonly heard: LockMessage[];
+  token(sequence: number, weight: number): string;
+}
+
+/** What a request says, where it is not the usual. */
+interface Asked {
+  readonly weight?: number;
+  readonly wait?: boolean;
+  readonly ttlMs?: number;
+  readonly permits?: number;
+}
+
+/** The rules of a semaphore that every store obeys. */
+export function describeSemaphoreStoreContract(makeWorld: () => World): void {
+  const world = makeWorld();
+  const [alice, bob, carol] = [speaker(), speaker(), speaker()] as const;
+  let count = 0;
+  let key = '';
+
+  beforeAll(async () => {
+    for (const { store, heard, token } of [alice, bob, carol]) {
+      const message = (text: LockMessage): number => heard.push(text);
+      await store.subscribe(token(1, 1).slice(0, 22), { message, resubscribed: () => undefined });
+    }
+  });
+  beforeEach(() => (key = `permits-${(count += 1)}`));
+
+  function speaker(): Speaker {
+    const store = world.store();
+    onCleanup(() => store.close());
+    const id = randomBytes(16).toString('base64url');
+    return { store, heard: [], token: (sequence, weight) => `${id}:${sequence}:${weight}` };
+  }
+
+  const acquire = (
+    who: Speaker,
+    sequence: number,
+    { weight = 1, wait = true, ttlMs = TTL, permits = PERMITS }: Asked = {},
+  ) => who.store.acquire({ key, kind, ownerToken: who.token(sequence, weight), ttlMs, wait, block: 1, permits });
+  const release = (who: Speaker, sequence: number, weight = 1, next?: string) =>
+    who.store.release({
+      key,
+      kind,
+      ownerToken: who.token(sequence, weight),
+      ...(next === undefined ? {} : { next: { ownerToken: next, ttlMs: TTL, block: 2 } }),
+    });
+  const renew = async (who: Speaker, sequence: number, ttlMs = TTL, weight = 1) =>
+    (await who.store.renew([{ key, kind, ownerToken: who.token(sequence, weight), ttlMs }]))[0];
+  const exclusive = (wait: boolean) =>
+    carol.store.acquire({ key, ownerToken: carol.token(9, 1).slice(0, -2), ttlMs: TTL, wait, block: 1 });
+  const hears = (who: Speaker, type: LockMessage['type'], ownerToken: string) =>
+    eventually(() => expect(who.heard).toContainEqual({ type, key, ownerToken }));
+  const granted = { outcome: 'granted' };
+  const queued = { outcome: 'queued', foreign: false };
+  const busy = { outcome: 'busy', foreign: false };
+  const lost = { outcome: 'lost' };
+
+  it('says that it has semaphores', () => expect(alice.store.kinds).toContain('semaphore'));
+
+  it('gives as many permits as there are, behind a value that says how many', async () => {
+    expect(await acquire(alice, 1, { weight: 2 })).toMatchObject({ ...granted, waiting: 0 });
+    expect(await acquire(bob, 1)).toMatchObject(granted);
+    expect(await world.owner(key)).toBe('semaphore:3');
+    expect(await acquire(carol, 1, { wait: false })).toMatchObject(busy);
+    expect(await release(bob, 1)).toEqual({ outcome: 'free' });
+    expect(await acquire(carol, 2, { wait: false })).toMatchObject(granted);
+    await release(carol, 2);
+    expect(await release(alice, 1, 2)).toEqual({ outcome: 'free' });
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('ends with the last lease, whichever came first', async () => {
+    await acquire(alice, 1, { ttlMs: 60_000 });
+    await acquire(bob, 1);
+    expect(await world.leftMs(key)).toBeGreaterThan(50_000);
+    await release(alice, 1);
+    expect(await world.leftMs(key)).toBeLessThanOrEqual(TTL);
+    await release(bob, 1);
+  });
+
+  it('knows its own token when a command is sent again, and never shortens a lease', async () => {
+    await acquire(alice, 1, { weight: 3, ttlMs: 60_000 });
+    expect(await acquire(alice, 1, { weight: 3, ttlMs: 1_000 })).toMatchObject(granted);
+    expect(await renew(alice, 1, 1_000, 3)).toBe(0);
+    expect(await world.leftMs(key)).toBeGreaterThan(50_000);
+    expect(await release(alice, 1, 3)).toEqual({ outcome: 'free' });
+    expect(await release(alice, 1, 3)).toMatchObject(lost);
+  });
+
+  it('renews one lease and no other (G10), and none that is not there', async () => {
+    await acquire(alice, 1, { ttlMs: 80 });
+    await acquire(bob, 1);
+    expect(await renew(carol, 1)).toBe('lost');
+    await eventually(async () => {
+      expect(await renew(bob, 1)).toBe(0);
+      expect(await acquire(carol, 1, { weight: 2, wait: false })).toMatchObject(granted);
+    });
+    expect(await renew(alice, 1)).toBe('lost');
+    await release(carol, 1, 2);
+    await release(bob, 1);
+    expect(await renew(bob, 1)).toBe('lost');
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('has the permits of a lease that ended, and does not give them twice when its holder comes late (G7)', async () => {
+    await acquire(alice, 1, { weight: 2, ttlMs: 60 });
+    await acquire(bob, 1);
+    await eventually(async () => expect(await acquire(carol, 1, { weight: 2 })).toMatchObject(granted));
+    expect(await release(alice, 1, 2)).toMatchObject(lost);
+    expect(await acquire(alice, 2, { wait: false })).toMatchObject(busy);
+    for (const [who, weight] of [
+      [carol, 2],
+      [bob, 1],
+    ] as const)
+      await release(who, 1, weight);
+  });
+
+  it('lets nobody behind a head that does not fit, also those that would (G11)', async () => {
+    await acquire(alice, 1);
+    expect(await acquire(bob, 1, { weight: 3 })).toMatchObject(queued);
+    expect(await acquire(carol, 1, { wait: false })).toMatchObject(busy);
+    expect(await acquire(carol, 1)).toMatchObject(queued);
+    expect(await release(alice, 1)).toEqual({ outcome: 'free' });
+    await hears(bob, 'granted', bob.token(1, 3));
+    expect(await acquire(bob, 1, { weight: 3 })).toMatchObject({ ...granted, waiting: 1 });
+    await release(bob, 1, 3);
+    await hears(carol, 'granted', carol.token(1, 1));
+    await release(carol, 1);
+  });
+
+  it('offers to as many heads as fit, and an offer takes its permits (G6)', async () => {
+    await acquire(alice, 1, { weight: 3 });
+    await acquire(bob, 1);
+    await acquire(carol, 1, { weight: 2 });
+    await release(alice, 1, 3);
+    await hears(bob, 'granted', bob.token(1, 1));
+    await hears(carol, 'granted', carol.token(1, 2));
+    expect(await acquire(alice, 2, { wait: false })).toMatchObject(busy);
+    const left = await world.leftMs(key);
+    expect(left).toBeLessThanOrEqual(CLAIM);
+    await release(bob, 1);
+    await release(carol, 1, 2);
+  });
+
+  it('serves those behind a heavy head that leaves (G1)', async () => {
+    await acquire(alice, 1);
+    await acquire(bob, 1, { weight: 3 });
+    await acquire(carol, 1);
+    expect(await release(bob, 1, 3)).toMatchObject(lost);
+    await hears(carol, 'granted', carol.token(1, 1));
+    await release(carol, 1);
+    await release(alice, 1);
+  });
+
+  it('takes the place of a head that has been silent for a claim window (G2)', async () => {
+    await acquire(alice, 1);
+    await acquire(bob, 1, { weight: 3 });
+    const answer = await acquire(carol, 1);
+    expect(answer).toMatchObject(queued);
+    expect(answer.outcome === 'queued' && answer.remainingMs).toBeLessThanOrEqual(CLAIM);
+    await eventually(async () => expect(await acquire(carol, 1)).toMatchObject(granted), 10_000);
+    expect(await acquire(bob, 1, { weight: 3 })).toMatchObject(queued);
+    await release(bob, 1, 3);
+    await release(carol, 1);
+    await release(alice, 1);
+  }, 20_000);
+
+  it('passes over a head whose process is gone', async () => {
+    if (!world.counted) return;
+    await acquire(alice, 1, { weight: 3 });
+    const gone = `${randomBytes(16).toString('base64url')}:1:3`;
+    await alice.store.acquire({ key, kind, ownerToken: gone, ttlMs: TTL, wait: true, block: 1, permits: PERMITS });
+    await acquire(bob, 1);
+    await release(alice, 1, 3);
+    await hears(bob, 'granted', bob.token(1, 1));
+    expect(await acquire(carol, 1, { weight: 2 })).toMatchObject(granted);
+    await release(bob, 1);
+    await release(carol, 1, 2);
+  });
+
+  it('answers with its limit to whoever asks with another, and forgets what it asked before (G3, G4)', async () => {
+    await acquire(alice, 1);
+    await acquire(bob, 1, { weight: 3 });
+    const otherLimit = { outcome: 'mismatch', permits: PERMITS };
+    expect(await acquire(bob, 1, { weight: 3, permits: 5 })).toEqual(otherLimit);
+    // It was the head: the next is not kept from what is left.
+    expect(await acquire(carol, 1, { weight: 2 })).toMatchObject(granted);
+    expect(await acquire(carol, 1, { weight: 2, permits: 2 })).toEqual(otherLimit);
+    expect(await acquire(bob, 2, { weight: 2, wait: false })).toMatchObject(granted);
+    await release(bob, 2, 2);
+    await release(alice, 1);
+  });
+
+  it('takes one out of the queue that is heavier than all permits (G3)', async () => {
+    await acquire(alice, 1, { weight: 2, permits: 2 });
+    await acquire(bob, 1, { weight: 2, permits: 2 });
+    await world.overwrite(key, undefined);
+    expect(await acquire(carol, 1, { permits: 1 })).toMatchObject(granted);
+    expect(await acquire(alice, 2, { permits: 1 })).toMatchObject(queued);
+    await release(carol, 1);
+    await hears(alice, 'granted', alice.token(2, 1));
+    await release(alice, 2);
+    await release(bob, 1, 2);
+  });
+
+  it('serves others when an offer is claimed, so that none is forgotten (G5)', async () => {
+    await acquire(alice, 1, { weight: 3 });
+    await acquire(bob, 1);
+    await release(alice, 1, 3);
+    await acquire(carol, 1, { weight: 3 });
+    await acquire(alice, 2, { weight: 3 });
+    await release(carol, 1, 3);
+    expect(await acquire(bob, 1)).toMatchObject({ ...granted, waiting: 1 });
+    await release(bob, 1);
+    await hears(alice, 'granted', alice.token(2, 3));
+    await release(alice, 2, 3);
+  });
+
+  it('tells each other process that holds once, and does not take its own attempt for contention (G12)', async () => {
+    await acquire(alice, 1);
+    await acquire(alice, 2);
+    await acquire(bob, 1);
+    expect(await acquire(bob, 2, { weight: 2 })).toMatchObject(queued);
+    await eventually(() => expect(warnings(alice)).toHaveLength(1));
+    expect(warnings(bob)).toHaveLength(0);
+    expect([await renew(alice, 1), await renew(bob, 1)]).toEqual([1, 0]);
+    await release(bob, 2, 2);
+    expect(await renew(alice, 1)).toBe(0);
+    for (const [who, sequence] of [
+      [alice, 1],
+      [alice, 2],
+      [bob, 1],
+    ] as const)
+      await release(who, sequence);
+  });
+
+  const warnings = ({ heard }: Speaker): LockMessage[] =>
+    heard.filter((message) => message.type === 'contended' && message.key === key);
+
+  it('grants or queues the next attempt with the release', async () => {
+    await acquire(alice, 1, { weight: 2 });
+    const next = alice.token(2, 3);
+    const answer = await release(alice, 1, 2, next);
+    expect(answer).toMatchObject({ ...granted, ownerToken: next, waiting: 0 });
+    expect(await release(alice, 1, 2, next)).toMatchObject(lost);
+    await acquire(bob, 1);
+    expect(await release(alice, 2, 3, alice.token(3, 3))).toMatchObject({ outcome: 'queued' });
+    await hears(bob, 'granted', bob.token(1, 1));
+    await release(alice, 3, 3);
+    await release(bob, 1);
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('does not give permits twice to a next attempt that has them already (G13)', async () => {
+    await acquire(alice, 1);
+    await acquire(alice, 2);
+    expect(await release(alice, 1, 1, alice.token(2, 1))).toMatchObject({ outcome: 'queued' });
+    expect(await acquire(alice, 2)).toMatchObject(granted);
+    expect(await acquire(bob, 1, { weight: 2, wait: false })).toMatchObject(granted);
+    await release(bob, 1, 2);
+    await release(alice, 2);
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('keeps exclusive callers out, and is kept out by them, before anybody is queued', async () => {
+    await acquire(alice, 1);
+    for (const wait of [false, true]) expect(await exclusive(wait)).toEqual({ outcome: 'mismatch', permits: PERMITS });
+    expect(await world.waiting(key)).toBe(0);
+    await release(alice, 1);
+    expect(await exclusive(false)).toMatchObject(granted);
+    for (const wait of [false, true]) expect(await acquire(alice, 2, { wait })).toEqual({ outcome: 'mismatch' });
+    await world.overwrite(key, 'x', TTL);
+    expect(await acquire(alice, 2)).toEqual({ outcome: 'mismatch' });
+    await world.overwrite(key, undefined);
+  });
+
+  it('forgets every holder when its key was deleted by hand, and no lease comes back', async () => {
+    await acquire(alice, 1, { weight: 3 });
+    await world.overwrite(key, undefined);
+    expect(await acquire(bob, 1, { weight: 2 })).toMatchObject(granted);
+    expect(await renew(alice, 1, TTL, 3)).toBe('lost');
+    expect(await release(alice, 1, 3)).toMatchObject(lost);
+    expect(await acquire(carol, 1)).toMatchObject(granted);
+    await release(bob, 1, 2);
+    await release(carol, 1);
+  });
+
+  it('issues fencing tokens that rise from grant to grant', async () => {
+    const numbers: number[] = [];
+    for (const sequence of [1, 2, 3]) {
+      const answer = await acquire(alice, sequence);
+      if (answer.outcome === 'granted') numbers.push(answer.fencingToken);
+    }
+    expect(numbers).toHaveLength(3);
+    expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+    for (const sequence of [1, 2, 3]) await release(alice, sequence);
+  });
+
+  it('leaves nothing behind', async () => expect(await world.leftovers()).toEqual([]));
+}
