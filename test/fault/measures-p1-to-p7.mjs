@@ -30,6 +30,14 @@ export const measuresP1toP7 = [
     test: ['no-overlap', 'hand-over in memory'],
   },
   {
+    promise: 'P1',
+    what: 'permits in use are the sum over the leases, offers among them',
+    file: lua('semaphore-state'),
+    measure: 'ends[leases[i]], used = endsAt, used + weightOf(leases[i])',
+    without: 'ends[leases[i]], used = endsAt, used',
+    test: ['permits', 'never has more in use than there are'],
+  },
+  {
     promise: 'P2',
     what: 'the end of a lease counts from when its renewal was sent',
     file: 'lease/watchdog.ts',

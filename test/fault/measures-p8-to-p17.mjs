@@ -30,6 +30,27 @@ export const measuresP8toP17 = [
     test: ['crashes', 'after it gave up'],
   },
   {
+    promise: 'P8',
+    what: 'permits in use are those of the leases that are not over',
+    file: lua('semaphore-state'),
+    measure: 'if endsAt > now then',
+    without: 'if endsAt > 0 then',
+    also: {
+      file: lua('semaphore-state'),
+      measure: "redis.call('ZREMRANGEBYSCORE', held, '-inf', now)",
+      without: '',
+    },
+    test: ['permits', 'has the permits of a killed process back'],
+  },
+  {
+    promise: 'P9',
+    what: 'the place of a waiter for permits counts until it has been silent for a claim window',
+    file: lua('semaphore-queue'),
+    measure: 'tonumber(untilMs) > now',
+    without: 'tonumber(untilMs) > 0',
+    test: ['permits', 'behind a heavy waiter that was killed'],
+  },
+  {
     promise: 'P9',
     what: 'an offer stands for the claim window only',
     file: lua('queue'),
