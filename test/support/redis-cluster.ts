@@ -55,11 +55,14 @@ export class RedisCluster {
 
   /** @internal */
   async form(): Promise<void> {
+    // First all of them: a node that has been met takes no number any more.
+    for (const [i, { server }] of this.masters.entries()) {
+      await server.run((redis) => redis.call('CLUSTER', 'SET-CONFIG-EPOCH', String(i + 1)));
+    }
     await Promise.all(
       this.masters.map(({ server }, i) => {
         const [from, to] = [i, i + 1].map((at) => Math.floor((at * SLOTS) / MASTERS));
         return server.run(async (redis) => {
-          await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', String(i + 1));
           await redis.call('CLUSTER', 'ADDSLOTSRANGE', String(from), String(to - 1));
           for (const { server: other, busPort } of this.nodes) {
             await redis.call('CLUSTER', 'MEET', '127.0.0.1', String(other.port), busPort);
