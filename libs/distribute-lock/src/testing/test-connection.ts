@@ -61,7 +61,6 @@ export class TestConnection {
     if (lost.length === 0) {
       throw new LockUsageError(`lose(${JSON.stringify(key)}) finds no holder. Held now: ${this.shown()}.`);
     }
-    this.store.table.overwrite(key, undefined);
     for (const { lease } of lost) if (lease instanceof LeaseHandle) lease.grant.lose();
   }
 

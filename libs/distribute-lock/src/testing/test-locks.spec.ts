@@ -118,6 +118,15 @@ describe('TestLocks in the place of the real ones', () => {
     expect(performance.now() - since).toBeLessThan(2_000);
   });
 
+  it('lets time go on by itself, from where it was pushed to', async () => {
+    const lease = await app.get(LockService).acquire('stock:1', { ttl: '30s', renew: false });
+    const since = performance.now();
+    await locks.advance('29.5s');
+    expect(lease.isHeld()).toBe(true);
+    await new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
+    expect(performance.now() - since).toBeLessThan(10_000);
+  });
+
   it('renews what is held, however much time passes', async () => {
     const shipped = orders.ship('42');
     await locks.advance('1h');

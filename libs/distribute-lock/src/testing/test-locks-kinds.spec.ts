@@ -1,0 +1,51 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+
+import type { AcquireOptions } from '../options/lock-options.js';
+import { LockService } from '../service/lock.service.js';
+import { LockTestingModule, TestLocks } from './index.js';
+
+describe('TestLocks with other kinds of locks', () => {
+  let app: INestApplicationContext;
+  let locks: TestLocks;
+  let service: LockService;
+
+  beforeEach(async () => {
+    const module = await Test.createTestingModule({ imports: [LockTestingModule.forRoot()] }).compile();
+    app = await module.init();
+    locks = app.get(TestLocks);
+    service = app.get(LockService);
+  });
+
+  afterEach(() => app.close());
+
+  it.each<[string, AcquireOptions]>([
+    ['readers', { kind: 'read' }],
+    ['holders of permits', { kind: 'semaphore', permits: 2 }],
+  ])('shows several %s, and has all of them lose the lock', async (_what, options) => {
+    const leases = [await service.acquire('plan', options), await service.acquire('plan', options)];
+    await locks.advance('2m');
+    expect(locks.held.map(({ key }) => key)).toEqual(['plan', 'plan']);
+    expect(leases.map((lease) => lease.isHeld())).toEqual([true, true]);
+    locks.lose('plan');
+    expect(leases.map((lease) => lease.signal.aborted)).toEqual([true, true]);
+    expect(locks.held).toEqual([]);
+    await (await service.acquire('plan', options)).release();
+  });
+
+  it('contends with a kind, as another instance would', async () => {
+    const reader = await locks.contend('plan', { kind: 'read' });
+    await (await service.acquire('plan', { kind: 'read' })).release();
+    expect(await service.tryAcquire('plan')).toBeNull();
+    await reader.release();
+    await (await service.acquire('plan')).release();
+
+    const permits: AcquireOptions = { kind: 'semaphore', permits: 2 };
+    await locks.contend('pool', permits);
+    await (await service.acquire('pool', permits)).release();
+    const other = await locks.contend('pool', permits);
+    expect(await service.tryAcquire('pool', permits)).toBeNull();
+    await other.release();
+    await (await service.acquire('pool', permits)).release();
+  });
+});
