@@ -46,7 +46,7 @@ export class Invoices {
 }
 
 @Controller('invoices')
-export class InvoicesController {
+class InvoicesController {
   constructor(private readonly invoices: Invoices) {}
 
   @Post(':id')
