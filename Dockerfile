@@ -9,7 +9,7 @@ COPY nest-cli.json tsconfig.json ./
 COPY tools tools
 COPY libs libs
 COPY apps apps
-RUN npm run build && npm prune --omit=dev
+RUN npm run build && npm prune --omit=dev && rm -rf libs/distribute-lock/dist/.tsc
 
 FROM node:20-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
