@@ -4,12 +4,18 @@ import { entries, manifest } from './library.mjs';
 
 const MOST_BYTES = 150_000;
 const DOCUMENTS = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
+/** What both formats share. */
+const ENGINE = ['dist/engine.cjs', 'dist/engine-exports.cjs'];
 const SUFFIXES = ['.js', '.cjs', '.d.ts', '.d.cts'];
 
 /** Every file that an entry needs, and no other. */
 export function contents({ files, installed }) {
   const paths = files.map(({ path }) => path);
-  const needed = [...DOCUMENTS, ...entries.flatMap(({ name }) => SUFFIXES.map((suffix) => `dist/${name}${suffix}`))];
+  const needed = [
+    ...DOCUMENTS,
+    ...ENGINE,
+    ...entries.flatMap(({ name }) => SUFFIXES.map((suffix) => `dist/${name}${suffix}`)),
+  ];
   const missing = needed.filter((path) => !paths.includes(path)).map((path) => `${path} is missing`);
   // Code that entries share.
   const more = paths.filter(

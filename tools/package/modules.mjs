@@ -13,7 +13,8 @@ const WAYS = {
     `${PRINT}(require('${specifier}'), require.resolve('${specifier}'))`,
   ],
 };
-const PRINT = '((names, file) => console.log(JSON.stringify({ names: Object.keys(names).sort(), file })))';
+const PRINT =
+  '((names, file) => console.log(JSON.stringify({ names: Object.keys(names).sort().filter((name) => names[name] !== undefined), file })))';
 const FILES = { import: '.js', require: '.cjs' };
 
 /** Each entry loads by `import` and by `require`, each from its own format, with the same names. */
