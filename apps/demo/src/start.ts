@@ -1,11 +1,17 @@
-import { Starter } from './starter/starter.js';
+import { parseArgs } from 'node:util';
 
-/** `npm start`: finds a Redis, starts two instances against it, and ends everything together with itself. */
-const starter = new Starter(process.env);
+import { Starter } from './starter/starter.js';
+import { topologyOf } from './starter/topology.js';
+
+/**
+ * `npm start`: finds a Redis, starts two instances against it, and ends everything together with itself.
+ * `npm start -- --topology sentinel|cluster|quorum` starts that of Redis first.
+ */
+let starter: Starter | undefined;
 let ending: Promise<void> | undefined;
 
 async function end(code: number): Promise<void> {
-  ending ??= starter.stop();
+  ending ??= starter?.stop() ?? Promise.resolve();
   await ending;
   process.exit(code);
 }
@@ -13,6 +19,8 @@ async function end(code: number): Promise<void> {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end(0));
 
 try {
+  const { topology } = parseArgs({ options: { topology: { type: 'string' } } }).values;
+  starter = new Starter(process.env, topologyOf(topology));
   await starter.start();
   await starter.finished();
   await end(1);

@@ -1,3 +1,5 @@
+import type { LockConnection } from 'nestjs-distribute-lock';
+
 import { wholeNumber } from './whole-number.js';
 
 /** The longest work that a request may ask for, so that nobody parks requests for hours. */
@@ -9,8 +11,8 @@ export abstract class DemoSettings {
   abstract readonly instance: string;
   abstract readonly host: string;
   abstract readonly port: number;
-  /** A Redis URL or `memory`; left undefined it makes the lock module refuse to boot, which is what it should do. */
-  abstract readonly connection: string | undefined;
+  /** A Redis URL, `memory`, or the connection of a topology; left undefined it makes the lock module refuse to boot, which is what it should do. */
+  abstract readonly connection: LockConnection | undefined;
   abstract readonly prefix: string | undefined;
   abstract readonly workMs: number;
 }
@@ -22,7 +24,7 @@ export function demoSettings(env: NodeJS.ProcessEnv): DemoSettings {
     instance: env.DEMO_INSTANCE || `port ${port}`,
     host: env.HOST || '127.0.0.1',
     port,
-    connection: env.REDIS_URL || undefined,
+    connection: connectionOf(env.REDIS_URL || undefined),
     prefix: env.DEMO_PREFIX || undefined,
     workMs: wholeNumber(env, { name: 'DEMO_WORK_MS', least: 0, most: LONGEST_WORK_MS, otherwise: 10_000 }),
   };
@@ -31,4 +33,9 @@ export function demoSettings(env: NodeJS.ProcessEnv): DemoSettings {
 /** The port to listen on; 0 lets the system choose one. */
 export function portSetting(env: NodeJS.ProcessEnv, most = 65_535): number {
   return wholeNumber(env, { name: 'PORT', least: 0, most, otherwise: 3000 });
+}
+
+/** A topology is more than a URL can say; the starter hands it over as JSON. */
+function connectionOf(text: string | undefined): LockConnection | undefined {
+  return text !== undefined && /^[[{]/.test(text) ? (JSON.parse(text) as LockConnection) : text;
 }

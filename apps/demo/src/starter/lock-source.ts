@@ -1,6 +1,8 @@
 import { DemoChild } from './child-process.js';
 import type { KeptRedis } from './redis-keeper.js';
+import { SettingError } from '../settings/setting-error.js';
 import { lookForRedisServer } from './redis-server.js';
+import type { Topology } from './topology.js';
 
 /** Where the locks of the demo live. */
 export interface LockSource {
@@ -12,21 +14,32 @@ export interface LockSource {
   readonly keeper?: DemoChild<KeptRedis>;
 }
 
+const PRIVATE = {
+  sentinel: 'a private primary with two replicas and three Sentinels',
+  cluster: 'a private Redis Cluster of six nodes',
+  quorum: 'a private quorum of five primaries',
+} as const;
+
 /** Takes `REDIS_URL`, else a private `redis-server`, else the memory of the one instance. */
 export async function lockSource(
   env: NodeJS.ProcessEnv,
   own: (child: DemoChild<KeptRedis>) => void,
+  topology: Topology,
 ): Promise<LockSource> {
-  const url = env.REDIS_URL;
+  const url = topology === 'single' ? env.REDIS_URL : undefined;
   if (url === 'memory') return memory('REDIS_URL asks for it');
   if (url) return { connection: url, description: `the Redis of REDIS_URL (${addressOf(url)})` };
   const { usable, reason } = await lookForRedisServer();
+  if (!usable && topology !== 'single') throw new SettingError(`--topology cannot be had: ${reason}.`);
   if (!usable) return memory(reason);
-  const keeper = DemoChild.start<KeptRedis>('starter/redis-keeper.js', { env, apart: true });
+  const keeper = DemoChild.start<KeptRedis>('starter/redis-keeper.js', {
+    env: { ...env, DEMO_TOPOLOGY: topology },
+    apart: true,
+  });
   own(keeper);
-  const { port } = await keeper.ready;
-  const connection = `redis://127.0.0.1:${port}`;
-  return { connection, description: `a private redis-server on 127.0.0.1:${port}, which ends with the demo`, keeper };
+  const { connection } = await keeper.ready;
+  const what = topology === 'single' ? `a private redis-server on ${addressOf(connection)}` : PRIVATE[topology];
+  return { connection, description: `${what}, which ends with the demo`, keeper };
 }
 
 function memory(reason: string): LockSource {

@@ -1,32 +1,32 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 
 import { tellParent, whenParentIsGone } from '../process/parent.js';
+import { startServer } from './private-server.js';
+import { startTopology, topologyOf } from './topology.js';
 
 /**
- * A process that does nothing but keep a private redis-server and end it together with the starter, even one that was
- * killed: redis-server itself would not notice.
+ * A process that does nothing but keep private Redis servers and end them together with the starter, even one that was
+ * killed: redis-server itself would not notice. One of several that ends by itself is part of the demo.
  */
 export interface KeptRedis {
-  readonly port: number;
+  /** A Redis URL, or the connection of a topology as JSON. */
+  readonly connection: string;
 }
 
-const ATTEMPTS = 5;
 const PATIENCE_MS = 2_000;
 
-let redis: ChildProcess | undefined;
+const servers: ChildProcess[] = [];
 let folder: string | undefined;
 let ending = false;
 
 async function end(code: number): Promise<void> {
   if (ending) return;
   ending = true;
-  if (redis !== undefined) await endProcess(redis);
+  await Promise.all(servers.map(endProcess));
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   process.exit(code);
 }
@@ -40,45 +40,24 @@ async function endProcess(child: ChildProcess): Promise<void> {
   clearTimeout(insist);
 }
 
-/** Starts a server without persistence; `undefined` when it ended at once, such as when its port was taken meanwhile. */
-async function startRedis(port: number, dir: string): Promise<ChildProcess | undefined> {
-  const where = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir];
-  const child = spawn('redis-server', [...where, '--save', '', '--appendonly', 'no'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  redis = child;
-  child.once('error', () => undefined); // its output ends then, which is dealt with below
-  // The server says itself that it listens: asking the port could be answered by somebody else.
-  for await (const line of createInterface({ input: child.stdout })) {
-    if (!line.includes('Ready to accept connections')) continue;
-    child.stdout.resume();
-    return child;
-  }
-  return undefined;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
+function started(child: ChildProcess): void {
+  servers.push(child);
 }
 
 async function keep(): Promise<void> {
   folder = await mkdtemp(join(tmpdir(), 'nestjs-distribute-lock-demo-'));
-  for (let attempt = 1; attempt <= ATTEMPTS && !ending; attempt++) {
-    const port = await freePort();
-    const child = await startRedis(port, folder);
-    if (child === undefined) continue;
-    child.once('exit', () => void end(1));
-    await tellParent<KeptRedis>({ type: 'ready', ready: { port } });
-    return;
+  try {
+    const within = folder;
+    const connection = await startTopology(topologyOf(process.env.DEMO_TOPOLOGY), (options) =>
+      startServer(within, started, options),
+    );
+    if (servers.length === 1) servers[0].once('exit', () => void end(1));
+    await tellParent<KeptRedis>({ type: 'ready', ready: { connection } });
+  } catch (error) {
+    if (ending) return;
+    await tellParent({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
+    await end(1);
   }
-  if (ending) return;
-  await tellParent({ type: 'failed', message: 'redis-server is on the PATH, but it does not start.' });
-  await end(1);
 }
 
 process.once('SIGTERM', () => void end(0));

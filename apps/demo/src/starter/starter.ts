@@ -3,6 +3,7 @@ import { wholeNumber } from '../settings/whole-number.js';
 import { banner, instanceName } from './banner.js';
 import { DemoChild } from './child-process.js';
 import { type LockSource, lockSource } from './lock-source.js';
+import type { Topology } from './topology.js';
 
 interface ReadyInstance {
   readonly port: number;
@@ -14,13 +15,16 @@ export class Starter {
   private readonly instances: DemoChild<ReadyInstance>[] = [];
   private stopping = false;
 
-  constructor(private readonly env: NodeJS.ProcessEnv) {}
+  constructor(
+    private readonly env: NodeJS.ProcessEnv,
+    private readonly topology: Topology = 'single',
+  ) {}
 
   /** Resolves when everything runs; rejects with a message for the reader. */
   async start(): Promise<void> {
     const wanted = wholeNumber(this.env, { name: 'DEMO_INSTANCES', least: 1, most: 2, otherwise: 2 });
     const firstPort = portSetting(this.env, 65_536 - wanted);
-    const source = await lockSource(this.env, (keeper) => this.keepers.push(keeper));
+    const source = await lockSource(this.env, (keeper) => this.keepers.push(keeper), this.topology);
     const count = source.connection === 'memory' ? 1 : wanted;
     for (let index = 0; index < count && !this.stopping; index++) this.startInstance(source, index, firstPort);
     const ready = await Promise.all(this.instances.map((instance) => instance.ready));

@@ -1,0 +1,69 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const ATTEMPTS = 5;
+
+export interface PrivateServer {
+  readonly port: number;
+  readonly child: ChildProcess;
+}
+
+export interface PrivateServerOptions {
+  /** As on the command line of redis-server. */
+  readonly args?: readonly string[];
+  readonly sentinel?: boolean;
+}
+
+/** Starts redis-server on a free loopback port, without persistence; `started` is told of every process at once. */
+export async function startServer(
+  folder: string,
+  started: (child: ChildProcess) => void,
+  { args = [], sentinel = false }: PrivateServerOptions = {},
+): Promise<PrivateServer> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const port = await freePort();
+    const dir = join(folder, String(port));
+    await mkdir(dir);
+    const where = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'];
+    const first = sentinel ? [await sentinelFile(dir), '--sentinel'] : [];
+    const child = spawn('redis-server', [...first, ...where, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
+    started(child);
+    if (await listens(child, sentinel ? 'Sentinel ID is' : 'Ready to accept connections')) return { port, child };
+  }
+  throw new Error('redis-server is on the PATH, but it does not start.');
+}
+
+/** A loopback port that nobody listens on at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** False when it ended at once, such as when its port was taken meanwhile. */
+async function listens(child: ChildProcess, ready: string): Promise<boolean> {
+  const { stdout } = child;
+  child.once('error', () => undefined); // its output ends then
+  if (stdout === null) return false;
+  // The server says itself that it listens: asking the port could be answered by somebody else.
+  for await (const line of createInterface({ input: stdout })) {
+    if (!line.includes(ready)) continue;
+    stdout.resume();
+    return true;
+  }
+  return false;
+}
+
+/** A Sentinel keeps what it knows in a file, and does not start without one. */
+async function sentinelFile(dir: string): Promise<string> {
+  const file = join(dir, 'sentinel.conf');
+  await writeFile(file, '');
+  return file;
+}
