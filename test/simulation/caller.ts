@@ -1,6 +1,7 @@
 import { isLockError } from '../../libs/distribute-lock/src/errors/is-lock-error.js';
-import { validUntil } from '../../libs/distribute-lock/src/lease/grant.js';
+import { surelyOverMs, validUntil } from '../../libs/distribute-lock/src/lease/grant.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
+import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import type { Hold } from './ledger.js';
 import { isCalm, type CallerPlan } from './plan.js';
 import type { Question } from './questions.js';
@@ -128,6 +129,12 @@ export class Caller {
     if (options.minHoldMs > 0 && hold.lease.isHeld()) {
       const rest = hold.lease.startedAt + options.minHoldMs - process.now();
       world.questions.keptUntil(key, world.timeline.now + process.realMs(rest));
+    }
+    if (options.release === 'expire' && hold.lease.isHeld()) {
+      // An offer that was claimed keeps its window where the ttl is shorter.
+      const longestMs = Math.max(hold.lease.grant.ttlMs, this.plan.extend?.ttlMs ?? 0, CLAIM_WINDOW_MS);
+      world.questions.leftUntil(key, world.timeline.now + process.realMs(surelyOverMs(longestMs)));
+      world.ledger.left(hold);
     }
     hold.released = true;
     const question = world.questions.ask(process, `${label} release`, key, RELEASE_MS, options);

@@ -1,5 +1,6 @@
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import { QUANTUM_HOLDS, QUANTUM_MS } from '../../libs/distribute-lock/src/queue/local-passing.js';
+import { Lefts } from './lefts.js';
 import { capacityOf, shares, weightOf } from './modes.js';
 import { Numbers } from './numbers.js';
 import { isCalm } from './plan.js';
@@ -48,6 +49,7 @@ export class Ledger {
   private readonly numbers: Numbers;
   private readonly lastRank = new Map<string, number>();
   private readonly lastArrival = new Map<string, number>();
+  private readonly lefts: Lefts;
   private readonly holdsOf = new Map<string, number>();
   /** Owner tokens whose process was told that somebody waits behind them. */
   private readonly contendedTokens = new Set<string>();
@@ -58,6 +60,7 @@ export class Ledger {
   constructor(private readonly world: World) {
     this.numbers = new Numbers(world);
     this.inTurn = isCalm(world.plan) && !world.plan.processes.some(({ deaf }) => deaf);
+    this.lefts = new Lefts(world);
   }
 
   started(question: Question, lease: LeaseHandle): Hold {
@@ -69,11 +72,16 @@ export class Ledger {
     if (!shares(question.options) && isCalm(this.world.plan) && this.world.questions.isKept(lease.key)) {
       this.world.fail('a lock was given away before its minHold', question.label);
     }
+    this.lefts.check(hold);
     this.numbers.check(hold);
     this.checkOrder(hold);
     this.checkQuantum(hold);
     this.world.questions.progressed(lease.key);
     return hold;
+  }
+
+  left(hold: Hold): void {
+    this.lefts.add(hold);
   }
 
   contended(ownerToken: string): void {

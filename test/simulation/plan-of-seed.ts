@@ -105,6 +105,7 @@ function options(random: Random, ttlMs: number, fair: 'process' | 'strict'): Res
     maxHoldMs: random.chance(0.08) ? minHoldMs + random.int(50, 2_000) : Infinity,
     minHoldMs,
     fair,
+    release: random.chance(0.06) ? 'expire' : 'end',
   };
 }
 

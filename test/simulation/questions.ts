@@ -33,6 +33,7 @@ export class Questions {
   /** Since when a key has waiters and no holder. */
   private readonly starving = new Map<string, number>();
   private readonly minHolds = new Map<string, number>();
+  private readonly lefts = new Map<string, number>();
   private readonly patienceMs: number;
   private order = 0;
 
@@ -72,6 +73,15 @@ export class Questions {
     this.minHolds.set(key, Math.max(at + KEPT_MS, this.minHolds.get(key) ?? 0));
   }
 
+  /** The lock may stand until then, though nobody holds it: it is left to its ttl. */
+  leftUntil(key: string, at: number): void {
+    this.lefts.set(key, Math.max(at, this.lefts.get(key) ?? 0));
+  }
+
+  isLeft(key: string): boolean {
+    return this.world.timeline.now < (this.lefts.get(key) ?? 0);
+  }
+
   isKept(key: string): boolean {
     return this.world.timeline.now < (this.minHolds.get(key) ?? 0) - KEPT_MS;
   }
@@ -103,7 +113,7 @@ export class Questions {
   private checkStarving(any: boolean, now: number): void {
     for (const [key, since] of this.starving) {
       const free = any && this.isWantedAndFits(key) && !this.world.server.isForeign(key);
-      if (!free || now < (this.minHolds.get(key) ?? 0)) this.starving.delete(key);
+      if (!free || this.isLeft(key) || now < (this.minHolds.get(key) ?? 0)) this.starving.delete(key);
       else if (now > Math.max(since, this.world.troubledAt) + this.patienceMs + this.gateMs(key)) {
         this.world.fail('nobody holds a lock that is waited for', `${key} since ${since.toFixed(1)}`);
       }

@@ -11,6 +11,9 @@ const DRIFT_MS = 2;
 /** How long after sending its last confirmed command a lease of `ttlMs` can be proven. */
 const proofMs = (ttlMs: number): number => ttlMs * (1 - DRIFT_SHARE) - DRIFT_MS;
 
+/** How long after its grant a lease of `ttlMs` that is not renewed has surely ended in the store. */
+export const surelyOverMs = (ttlMs: number): number => Math.ceil(ttlMs * (1 + DRIFT_SHARE) + DRIFT_MS);
+
 /** When a lease of `ttlMs`, asked for at `sentAt`, can no longer be proven. In whole milliseconds, which cost no memory of their own. */
 export const validUntil = (sentAt: number, ttlMs: number): number => Math.floor(sentAt + proofMs(ttlMs));
 
@@ -62,6 +65,11 @@ export class Grant extends Timed {
   /** When it wants to be renewed: a third of its ttl after its last confirmed command was sent. */
   get renewalAt(): number {
     return this.validUntil - proofMs(this.ttlMs) + this.ttlMs / 3;
+  }
+
+  /** When the key ends in the store at the earliest, if it is not renewed any more. */
+  get endsAt(): number {
+    return this.validUntil - proofMs(this.ttlMs) + this.ttlMs;
   }
 
   nextFencingToken(): number {

@@ -61,9 +61,14 @@ export interface LockOptions {
    */
   readonly weight?: number;
   /**
-   * When the key becomes free again: `'end'` when the work has ended, `'expire'` when the ttl has passed, counted from when
-   * the lock was taken, whether the work ends or fails (debounce, "please do not click twice"). While the work runs longer
-   * than its ttl the lease is renewed, and is free at the end of the last renewal.
+   * When the key becomes free again. `'end'`: when the work has ended. `'expire'`: when its ttl runs out, counted from when the
+   * lock was taken, whether the work ended well or failed (debounce, "please do not click twice", idempotency window);
+   * `release()` and shutdown then give nothing back, and who waits, in this process too, waits for that end.
+   *
+   * Work that lasts is renewed as always, and the key then ends one ttl after the last renewal: never before `ttl` has passed
+   * since it was taken, and never while the work runs. After a hand-over from another process a ttl below 1750 ms counts as
+   * that much. With `minHold` the later end counts. Readers of one process share a
+   * lease, which is kept for each of them until its ttl has passed.
    * @defaultValue `'end'`
    */
   readonly release?: 'end' | 'expire';

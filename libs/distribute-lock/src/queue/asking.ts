@@ -50,7 +50,8 @@ export class Asking {
   /** A new attempt of the line, with a token of its own; not sent yet. */
   attempt(line: Line): Attempt {
     const { queue } = line;
-    const attempt = new Attempt(line, this.parts.tokens.next(queue.suffix(line.first)), this.again);
+    const { tokens, clock } = this.parts;
+    const attempt = new Attempt(line, tokens.next(queue.suffix(line.first)), clock.now(), this.again);
     line.attempt = attempt;
     if (line.single) queue.addSingle(line, attempt);
     return attempt;
@@ -94,8 +95,10 @@ export class Asking {
   /** The lock was given to this attempt. */
   won(attempt: Attempt, granted: Granted): void {
     if (attempt.over) return this.bury(attempt, false);
-    this.parts.lanes.remove(attempt);
     const { line } = attempt;
+    // Who asked for it has gone, and the next caller's lease must not be shorter than its ttl.
+    if (line.first !== undefined && line.queue.ttlMsOf(line) > granted.ttlMs) return this.ask(attempt);
+    this.parts.lanes.remove(attempt);
     line.queue.end(attempt);
     const now = this.parts.clock.now();
     if (now < validUntil(granted.sentAt, granted.ttlMs)) {

@@ -26,6 +26,7 @@ export class Attempt extends Timed {
   constructor(
     readonly line: Line,
     readonly ownerToken: string,
+    readonly since: number,
     private readonly askAgain: (attempt: Attempt) => void,
   ) {
     super();

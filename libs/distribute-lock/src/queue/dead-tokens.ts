@@ -26,12 +26,20 @@ class DeadToken extends Timed {
   }
 }
 
+/** The token of a lease that is over, but whose key ends with its ttl: it is not undone. */
+class SparedToken extends Timed {
+  constructor(readonly due: () => void) {
+    super();
+  }
+}
+
 /**
  * Undoes attempts that did not end in a grant, and leases that were lost: a token that is neither is dead for ever,
  * and must not stand in Redis as holder or in a queue.
  */
 export class DeadTokens {
   private readonly tokens = new Map<string, DeadToken>();
+  private readonly spared = new Set<string>();
   private closed = false;
 
   constructor(
@@ -47,7 +55,7 @@ export class DeadTokens {
 
   /** @param troubled - a command of the token went unanswered, so it may still be applied later */
   bury(key: string, ownerToken: string, ttlMs: number, troubled = false): void {
-    if (this.closed) return;
+    if (this.closed || this.spared.has(ownerToken)) return;
     const known = this.tokens.get(ownerToken);
     if (known !== undefined) {
       known.troubled ||= troubled;
@@ -58,6 +66,12 @@ export class DeadTokens {
     );
     this.tokens.set(ownerToken, token);
     this.undo(token);
+  }
+
+  /** From now on the token is left to its ttl, whatever an answer or a message says of it. */
+  spare(ownerToken: string, ttlMs: number): void {
+    this.spared.add(ownerToken);
+    this.lanes.add(new SparedToken(() => this.spared.delete(ownerToken)), ttlMs + GRACE_MS);
   }
 
   /** Forgets all, and undoes nothing any more; what is left in the store ends with its ttl. */

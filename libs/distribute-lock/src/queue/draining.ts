@@ -1,8 +1,9 @@
+import type { Grant } from '../lease/grant.js';
 import type { LeaseHandle } from '../lease/lease-handle.js';
 import { Timed } from '../runtime/timer-lanes.js';
 import type { CoreParts } from './core-parts.js';
 import type { KeyQueue } from './key-queue.js';
-import { MinHold } from './min-hold.js';
+import { endsByItself, keptMs, MinHold } from './min-hold.js';
 import type { Registry } from './registry.js';
 
 /** How long releases that are under way at the end may still take. */
@@ -23,14 +24,16 @@ export class Draining {
   constructor(
     private readonly parts: CoreParts,
     private readonly queues: Registry,
-    private readonly changed: (queue: KeyQueue) => void,
+    /** The grant is over, and nothing is to be undone. */
+    private readonly gone: (queue: KeyQueue, grant: Grant) => void,
   ) {}
 
-  /** Keeps the grant of an ended lease until its `minHold`; `over` gives it back then. */
+  /** Keeps the key of an ended lease for as long as its options say; `over` gives it back then, unless it ends with its ttl. */
   keeps(queue: KeyQueue, lease: LeaseHandle, over: () => void): boolean {
-    const { minHoldMs } = lease.call.options;
-    if (minHoldMs === 0) return false;
-    const until = lease.startedAt + minHoldMs;
+    if (endsByItself(lease)) return this.leaveToTtl(queue, lease.grant);
+    const forMs = keptMs(lease);
+    if (forMs === 0) return false;
+    const until = lease.startedAt + forMs;
     const restMs = until - this.parts.clock.now();
     if (restMs <= 0) return false;
     const held = new MinHold(lease, until, () => {
@@ -45,6 +48,15 @@ export class Draining {
       this.parts.lanes.add(held, restMs);
       this.parts.watchdog.watch(lease.grant);
     }
+    return true;
+  }
+
+  /** Callers of this process ask anew, as others do. */
+  private leaveToTtl(queue: KeyQueue, grant: Grant): true {
+    this.parts.watchdog.unwatch(grant);
+    grant.ended = true;
+    this.parts.dead.spare(grant.ownerToken, grant.ttlMs);
+    this.gone(queue, grant);
     return true;
   }
 
@@ -92,9 +104,8 @@ export class Draining {
     if (queue?.isHeld(grant) !== true) {
       watchdog.unwatch(grant);
       grant.ended = true;
-      queue?.drop(grant);
+      if (queue !== undefined) this.gone(queue, grant);
     }
-    if (queue !== undefined) this.changed(queue);
     void store.renew([{ key, ownerToken, kind: queue?.lane, ttlMs }]).catch(() => undefined);
   }
 }

@@ -104,7 +104,7 @@ export class GivingBack {
     queue.releaseStarts(grant.ownerToken);
     const first = queue.next;
     const attempt = first === undefined ? undefined : this.asking.attempt(queue.line);
-    const ttlMs = first === undefined ? queue.singleTtlMs : queue.ttlMsOf(queue.line);
+    const ttlMs = first === undefined ? queue.askedTtlMs : queue.ttlMsOf(queue.line);
     const block = Math.min(queue.waiting, MOST_NUMBERS);
     const sentAt = clock.now();
     return new Promise((resolve) => {

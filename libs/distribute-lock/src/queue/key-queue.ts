@@ -14,8 +14,8 @@ export abstract class KeyQueue {
   protected sharedLine: Line | undefined = undefined;
   /** Lines of one caller each, by owner token; made when the first one comes. */
   singles: Map<string, Line> | undefined = undefined;
-  /** The longest ttl among them: whoever of them is next gets at least what it asked for. */
-  singleTtlMs = 0;
+  /** The longest ttl among them. */
+  private singleTtlMs = 0;
   /** Token of the release under way: messages about it are of the past. */
   protected releasing: string | undefined = undefined;
 
@@ -60,6 +60,12 @@ export abstract class KeyQueue {
   /** Who is next in this process. Callers whose attempt stands in the queue of Redis already keep their place there. */
   get next(): Waiter | undefined {
     return this.sharedLine?.attempt === undefined ? this.sharedLine?.first : undefined;
+  }
+
+  /** The longest ttl of those who ask in Redis: whoever of them is next gets at least what it asked for. */
+  get askedTtlMs(): number {
+    const shared = this.sharedLine;
+    return Math.max(this.singleTtlMs, shared?.first === undefined ? 0 : this.ttlMsOf(shared));
   }
 
   /** Somebody here asks in Redis. */

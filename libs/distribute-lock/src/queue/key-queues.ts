@@ -4,7 +4,7 @@ import type { LeaseHandle, LeaseKeeper } from '../lease/lease-handle.js';
 import type { LockCall } from '../lease/lock-call.js';
 import type { Clock } from '../runtime/clock.js';
 import type { LaneName } from '../runtime/owner-token.js';
-import type { LockKind, LockMessage, LockStoreListener } from '../store/lock-store.js';
+import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
 import { Asking, type AskingListener, type Granted } from './asking.js';
 import { coreParts, type CoreParts, type CoreSettings } from './core-parts.js';
 import { Downgrade } from './downgrading.js';
@@ -14,7 +14,7 @@ import { GivingBack, type GivingListener } from './giving-back.js';
 import type { KeyQueue } from './key-queue.js';
 import type { ExclusiveQueue } from './lanes/exclusive-queue.js';
 import type { Lane, LaneParts } from './lanes/lane.js';
-import { type Lanes, makeLanes } from './lanes/make-lanes.js';
+import { laneOfKind, type Lanes, makeLanes } from './lanes/make-lanes.js';
 import type { ReadQueue } from './lanes/read-queue.js';
 import type { Line } from './line.js';
 import { aborted, contended, noReaders, shuttingDown } from './refusals.js';
@@ -46,7 +46,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     });
     this.asking = new Asking(this.parts, this);
     this.giving = new GivingBack(this.parts, this.asking, this, this);
-    this.draining = new Draining(this.parts, this.queues, (queue) => this.changed(queue));
+    this.draining = new Draining(this.parts, this.queues, (queue, grant) => this.gone(queue, grant));
     this.laneParts = {
       core: this.parts,
       asking: this.asking,
@@ -182,10 +182,13 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   }
 
   private grantLost(grant: Grant): void {
-    const { key, ownerToken } = grant;
-    this.parts.dead.bury(key, ownerToken, grant.ttlMs);
+    const { key, ownerToken, ttlMs } = grant;
     const queue = this.queues.ofToken(key, ownerToken);
-    if (queue?.grantOf(ownerToken) !== grant) return;
+    this.parts.dead.bury(key, ownerToken, ttlMs);
+    if (queue?.grantOf(ownerToken) === grant) this.gone(queue, grant);
+  }
+
+  private gone(queue: KeyQueue, grant: Grant): void {
     queue.drop(grant);
     this.laneOf(queue).bereft(queue);
     this.changed(queue);
@@ -195,5 +198,3 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     return this.lanes[queue.lane];
   }
 }
-
-const laneOfKind = (kind: LockKind): LaneName => (kind === 'write' ? 'exclusive' : kind);

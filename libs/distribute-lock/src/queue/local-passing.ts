@@ -13,7 +13,8 @@ export const MOST_NUMBERS = 64;
  * moment: after a pause the timer that tells of the loss may not have run yet.
  */
 export function mayPass(grant: Grant, next: ResolvedLockOptions, now: number): boolean {
-  const needsMs = next.renew ? next.ttlMs / 2 : next.ttlMs;
+  // What ends by its ttl must have all of it.
+  const needsMs = next.renew && next.release === 'end' ? next.ttlMs / 2 : next.ttlMs;
   if (grant.ended || !grant.numbersLeft || grant.validUntil - now < needsMs) return false;
   if (next.ttlMs > grant.ttlMs) return false;
   return !grant.contended || (grant.passes < QUANTUM_HOLDS && now - grant.startedAt < QUANTUM_MS);

@@ -9,7 +9,7 @@ const MUTE_MS = 250;
 /** A caller's time is up: somebody else has the lock, or nobody knows. */
 export function timeUp(call: LockCall, { attempt, queue }: Line, since: number, now: number): Error {
   const waitedMs = now - since;
-  const isMute = attempt?.answered === false && waitedMs >= MUTE_MS;
+  const isMute = attempt?.answered === false && now - Math.max(since, attempt.since) >= MUTE_MS;
   const trouble = attempt?.lastError ?? (isMute ? mute(call) : undefined);
   return trouble === undefined ? waitTimedOut(call, waitedMs, leftMs(queue, now)) : unavailable(call, trouble);
 }

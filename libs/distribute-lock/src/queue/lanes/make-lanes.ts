@@ -1,7 +1,12 @@
+import type { LaneName } from '../../runtime/owner-token.js';
+import type { LockKind } from '../../store/lock-store.js';
 import { ExclusiveLane } from './exclusive-lane.js';
 import type { LaneParts } from './lane.js';
 import { ReadLane } from './read-lane.js';
 import { SemaphoreLane } from './semaphore-lane.js';
+
+/** Which way a call goes. */
+export const laneOfKind = (kind: LockKind): LaneName => (kind === 'write' ? 'exclusive' : kind);
 
 export interface Lanes {
   readonly exclusive: ExclusiveLane;

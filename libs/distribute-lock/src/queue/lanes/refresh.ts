@@ -2,6 +2,7 @@ import type { Grant } from '../../lease/grant.js';
 import { Timed } from '../../runtime/timer-lanes.js';
 import type { RenewAnswer } from '../../store/lock-store.js';
 import { HEARTBEAT_MS } from '../asking.js';
+import type { Line } from '../line.js';
 import { unavailable } from '../refusals.js';
 import { refuseImpatient } from '../settling.js';
 import type { LaneParts } from './lane.js';
@@ -11,6 +12,8 @@ import type { ReadQueue } from './read-queue.js';
 export interface Gatekeeper {
   admit(queue: ReadQueue, grant: Grant, sentAt: number): void;
   turnAway(queue: ReadQueue): void;
+  /** Callers have left the line. */
+  moved(line: Line): void;
 }
 
 /**
@@ -55,7 +58,7 @@ export class Refresh extends Timed {
     const { queue } = this;
     const { core } = this.parts;
     this.inFlight = false;
-    if (grant.ended || queue.grant !== grant) return;
+    if (grant.ended || queue.grant !== grant) return this.superseded(answer);
     if (core.clock.now() >= grant.validUntil) return core.watchdog.lose(grant, 'expired');
     if (answer === 'lost') return core.watchdog.lose(grant, 'taken');
     if (answer instanceof Error) {
@@ -69,5 +72,14 @@ export class Refresh extends Timed {
     if (!grant.contended) return this.gatekeeper.admit(queue, grant, sentAt);
     this.gatekeeper.turnAway(queue);
     this.within(HEARTBEAT_MS);
+  }
+
+  /** The lease was given back meanwhile. Who would not wait is not made to wait for another silence of the store. */
+  private superseded(answer: RenewAnswer): void {
+    if (!(answer instanceof Error)) return;
+    const { line } = this.queue;
+    refuseImpatient(this.parts.core, line, ({ call }) => unavailable(call, answer));
+    this.gatekeeper.moved(line);
+    this.queue.tidy();
   }
 }
