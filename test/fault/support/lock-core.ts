@@ -8,6 +8,8 @@ import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/l
 import { resolveLockOptions } from '../../../libs/distribute-lock/src/options/resolve-lock-options.js';
 import { LockCore } from '../../../libs/distribute-lock/src/queue/lock-core.js';
 import type { LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
+import { QuorumLockStore } from '../../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
+import { openMember } from '../../../libs/distribute-lock/src/store/quorum/redis-members.js';
 import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 
 /** Prefix of the locks in these specs: each has a Redis of its own. */
@@ -23,6 +25,11 @@ export interface Locks {
 
 export function openLocks(connection: string | RedisOptions): Locks {
   return locksOn(RedisLockStore.open(connection, { prefix: PREFIX }));
+}
+
+/** The same on a quorum. */
+export function openQuorumLocks(urls: readonly string[]): Locks {
+  return locksOn(new QuorumLockStore(urls.map((url) => openMember(url, PREFIX))));
 }
 
 /** The same on any store. */

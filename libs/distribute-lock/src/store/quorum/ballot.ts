@@ -22,8 +22,19 @@ type Standing = 'never asked' | 'mine' | 'theirs' | 'unknown';
 class NodeVote {
   answered: Standing | undefined;
   call: NodeCall | undefined;
+  /** Asked so that its owner is queued there when somebody else has the vote. */
+  waits = false;
 
-  constructor(readonly node: QuorumNode) {}
+  constructor(
+    readonly node: QuorumNode,
+    /** Its owner was queued there before. */
+    private readonly wasQueued = false,
+  ) {}
+
+  /** Whether its owner may stand in the queue there. */
+  get queued(): boolean {
+    return this.wasQueued || (this.waits && this.call?.sent === true);
+  }
 
   get standing(): Standing {
     return this.answered ?? (this.call?.sent === true ? 'unknown' : 'never asked');
@@ -53,8 +64,10 @@ export class Ballot {
     private readonly key: string,
     private readonly ownerToken: string,
     private readonly token: string,
+    /** The one of the same owner before. */
+    before?: Ballot,
   ) {
-    this.votes = nodes.map((node) => new NodeVote(node));
+    this.votes = nodes.map((node, i) => new NodeVote(node, before?.votes[i].queued));
   }
 
   /** Nothing is known of the token here: every node may have voted for it. */
@@ -74,6 +87,7 @@ export class Ballot {
       // A mute node has the last question still; another one would only be one more to take back.
       if (node.mute) poll.count(node.noAnswer(limitMs));
       else {
+        vote.waits = wait;
         vote.answered = standing === 'mine' ? 'mine' : undefined;
         vote.call = this.ask(poll, node, words, limitMs, (heard) => this.voted(vote, standing, heard));
       }
@@ -120,12 +134,13 @@ export class Ballot {
       const { node, possible } = vote;
       vote.call?.cancel();
       if (!possible && node.doubtful) {
+        if (vote.queued) this.pursue(vote);
         poll.count('no');
         continue;
       }
       this.ask(poll, node, words, COMMAND_LIMIT_MS, (heard) => {
+        if (heard.reply instanceof Error && !heard.late && (possible || vote.queued)) this.pursue(vote);
         if (!possible) return 'no';
-        if (heard.reply instanceof Error && !heard.late) this.pursue(vote);
         resent ||= heard.resent;
         return yesOrNo(heard);
       });

@@ -27,7 +27,7 @@ export class Candidate {
 
   constructor(
     /** Makes a ballot with a token that was never used before. */
-    private readonly nextBallot: () => Ballot,
+    private readonly nextBallot: (before?: Ballot) => Ballot,
     private readonly clock: Clock,
     private readonly random: () => number,
   ) {
@@ -36,7 +36,7 @@ export class Candidate {
 
   /** Asks for every vote, and numbers the grant. Rejects when too many nodes fail. */
   async run(request: AcquireRequest): Promise<Answer> {
-    if (this.ballot.withdrawn) this.ballot = this.nextBallot();
+    if (this.ballot.withdrawn) this.ballot = this.nextBallot(this.ballot);
     const { ballot, clock } = this;
     const startedAt = clock.now();
     const end = await ballot.cast(request.ttlMs, request.block, request.wait);

@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto';
 
 import { LockConfigurationError } from '../../errors/lock-configuration.error.js';
 import { newProcessId } from '../../runtime/owner-token.js';
-import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
 import { NOBODY } from './ballot.js';
 import { noMajority, Poll } from './poll.js';
 import type { Heard, QuorumNode } from './quorum-node.js';
 
 /** How long the first connections may take. */
 const CONNECT_LIMIT_MS = 1_500;
+/** A node that takes longer is looked at with the first grant. */
+const TRIAL_LIMIT_MS = 250;
 const TRIAL_TTL_MS = 1_000;
 
 type Words = readonly (string | number)[];
@@ -37,7 +38,7 @@ async function refuseTwins(nodes: readonly QuorumNode[]): Promise<void> {
   const key = `quorum-trial-${randomBytes(16).toString('base64url')}`;
   const token = `${newProcessId()}:1`;
   const heard = await Promise.all(nodes.map((node) => askOne(node, key, ['a', token, token, TRIAL_TTL_MS, 1])));
-  await Promise.all(nodes.map((node) => askOne(node, key, ['d', token, token, '0', NOBODY])));
+  for (const node of nodes) void askOne(node, key, ['d', token, token, '0', NOBODY]);
   const twins = heard.filter(({ reply, resent }) => !resent && !(reply instanceof Error) && reply[0] === 2);
   if (twins.length === 0) return;
   throw new LockConfigurationError(
@@ -47,5 +48,5 @@ async function refuseTwins(nodes: readonly QuorumNode[]): Promise<void> {
 }
 
 function askOne(node: QuorumNode, key: string, words: Words): Promise<Heard> {
-  return new Promise((resolve) => node.ask(key, words, COMMAND_LIMIT_MS, resolve));
+  return new Promise((resolve) => node.ask(key, words, TRIAL_LIMIT_MS, resolve));
 }

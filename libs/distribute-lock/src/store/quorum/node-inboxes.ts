@@ -1,6 +1,5 @@
 import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
 import { LockStoreError, type LockStoreListener } from '../lock-store.js';
-import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
 import { majorityOf } from './tally.js';
 
 /** Messages of one node. */
@@ -12,6 +11,8 @@ export interface NodeInbox {
 
 /** Between tries to subscribe on a node that is away. */
 const RETRY_MS = 2_000;
+/** Nobody waits longer for messages before the first question; without them the core asks again now and then. */
+const LIMIT_MS = 300;
 
 class Alarm extends Timed {
   constructor(readonly due: () => void) {
@@ -41,7 +42,7 @@ export class NodeInboxes {
       const alarm = new Alarm(() =>
         reject(new LockStoreError('Subscriptions on a majority of the nodes could not be had.', true)),
       );
-      this.lanes.add(alarm, COMMAND_LIMIT_MS);
+      this.lanes.add(alarm, LIMIT_MS);
       this.waiting.push(() => {
         this.lanes.remove(alarm);
         resolve();

@@ -152,7 +152,8 @@ export class QuorumLockStore implements LockStore {
     const { key, ownerToken } = name;
     let candidate = this.candidates.get(nameOf(name));
     if (candidate === undefined) {
-      const nextBallot = (): Ballot => new Ballot(this.nodes, key, ownerToken, this.tokens.next(ownerToken));
+      const nextBallot = (before?: Ballot): Ballot =>
+        new Ballot(this.nodes, key, ownerToken, this.tokens.next(ownerToken), before);
       candidate = new Candidate(nextBallot, this.clock, this.random);
       this.candidates.set(nameOf(name), candidate);
     }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../runtime/clock.js';
 import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
 import { LockStoreError } from '../lock-store.js';
+import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
 import { Leftovers } from './leftovers.js';
 import type { NodeLine, NodeReply } from './node-line.js';
 
@@ -80,16 +81,8 @@ export class QuorumNode {
 
   ask(key: string, words: readonly (string | number)[], limitMs: number, heard: (heard: Heard) => void): NodeCall {
     const call = new NodeCall(this, key, words, limitMs, heard);
-    this.lanes.add(call, limitMs);
-    if (this.line.ready) this.send(call);
-    else {
-      this.line.whenReady(limitMs).then(
-        () => {
-          if (!call.settled) this.send(call);
-        },
-        (error: Error) => this.fail(call, error),
-      );
-    }
+    if (this.line.ready) this.send(call, limitMs);
+    else this.sendWhenReady(call, Math.max(limitMs, COMMAND_LIMIT_MS));
     return call;
   }
 
@@ -114,7 +107,20 @@ export class QuorumNode {
     this.lanes.remove(call);
   }
 
-  private send(call: NodeCall): void {
+  /** The limit is for answers; a connection may take longer to come, if a majority has to wait for it. */
+  private sendWhenReady(call: NodeCall, patienceMs: number): void {
+    const until = this.clock.now() + patienceMs;
+    this.lanes.add(call, patienceMs);
+    this.line.whenReady(patienceMs).then(
+      () => {
+        if (!call.settled) this.send(call, Math.min(call.limitMs, until - this.clock.now()));
+      },
+      (error: Error) => this.fail(call, error),
+    );
+  }
+
+  private send(call: NodeCall, limitMs: number): void {
+    this.lanes.add(call, limitMs);
     call.sent = true;
     call.sentAt = this.clock.now();
     call.epoch = this.line.epoch;

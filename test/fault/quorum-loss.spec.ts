@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { eventually } from '../support/eventually.js';
+import { expectBelow } from './support/bound.js';
+import { PREFIX } from './support/lock-core.js';
+import { monotonicMs } from './support/monotonic.js';
+import { useQuorumWorld, type QuorumWorld } from './support/use-quorum-world.js';
+
+const SLACK_MS = 250;
+const NETWORK_BACK_MS = 2_000;
+
+/** When the first of these nodes forgets its vote. */
+async function firstEnd(world: QuorumWorld, key: string, nodes: readonly number[]): Promise<number> {
+  const left = await Promise.all(nodes.map((node) => world.clients[node].pttl(PREFIX + key)));
+  return monotonicMs() + Math.min(...left);
+}
+
+describe('P2 on a quorum: a holder that cannot renew is told before its lease can end', () => {
+  const world = useQuorumWorld();
+  const ttl = 4_000;
+
+  it.each([
+    ['all connections', [0, 1, 2, 3, 4]],
+    ['those to a majority', [1, 2, 4]],
+  ])('when %s are half-open', async (_, nodes) => {
+    const proxies = await world.proxies();
+    for (const proxy of proxies) proxy.delay(20);
+    const process = await world.process(proxies.map(({ url }) => url));
+    const key = world.newKey();
+    const { lease } = await process.do('acquire', { key, ttl, wait: 5_000 });
+    const told = process.do('told', { lease });
+    await sleep(ttl / 2); // renewed once
+    for (const node of nodes) proxies[node].hold();
+    const endsAt = await firstEnd(world, key, nodes);
+    const { at, held, reason } = await told;
+    expect({ held, reason }).toEqual({ held: false, reason: 'LEASE_LOST' });
+    expectBelow(at - endsAt, 0);
+    for (const proxy of proxies) await proxy.resume();
+    await eventually(async () => expect(await world.taken(key)).toBe(0), NETWORK_BACK_MS);
+  });
+
+  it('and keeps its lease while a minority is half-open', async () => {
+    const proxies = await world.proxies();
+    const process = await world.process(proxies.map(({ url }) => url));
+    const key = world.newKey();
+    const { lease } = await process.do('acquire', { key, ttl: 3_000, wait: 5_000 });
+    for (const node of [0, 3]) proxies[node].hold();
+    await sleep(2 * 3_000);
+    expect(await process.do('isHeld', { lease })).toMatchObject({ held: true });
+    await process.do('release', { lease });
+    for (const proxy of proxies) await proxy.resume();
+    await eventually(async () => expect(await world.taken(key)).toBe(0), NETWORK_BACK_MS);
+  });
+});
+
+describe('P4 on a quorum: votes that are lost', () => {
+  const world = useQuorumWorld();
+  const ttl = 3_000;
+
+  it('on a majority end the lease with the next renewal, and are never made again', async () => {
+    const locks = world.locks();
+    const lease = await locks.acquire(world.newKey(), { ttl, wait: '5s' });
+    for (const node of [0, 1, 2]) await world.clients[node].flushall();
+    const lostAt = monotonicMs();
+    await eventually(() => expect(lease.signal.aborted).toBe(true));
+    expectBelow(monotonicMs() - lostAt, ttl / 3 + SLACK_MS);
+    expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST' });
+    await eventually(async () => expect(await world.taken(lease.key)).toBe(0), NETWORK_BACK_MS);
+  });
+
+  it('on a minority cost nothing, and are not made again either', async () => {
+    const locks = world.locks();
+    const lease = await locks.acquire(world.newKey(), { ttl, wait: '5s' });
+    for (const node of [0, 1]) await world.clients[node].flushall();
+    await sleep(2 * ttl);
+    expect(lease.isHeld()).toBe(true);
+    expect(await world.taken(lease.key, [0, 1])).toBe(0);
+    await expect(world.locks().acquire(lease.key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await lease.release();
+    expect(await world.taken(lease.key)).toBe(0);
+  });
+
+  it('are told by the release, too', async () => {
+    const locks = world.locks();
+    const lease = await locks.acquire(world.newKey(), { ttl: '20s', wait: '5s' });
+    for (const node of [2, 3, 4]) await world.clients[node].del(PREFIX + lease.key);
+    await lease.release();
+    expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST' });
+    expect(locks.events.map(({ type }) => type)).toContain('lost');
+  });
+});
+
+describe('P5 and P6 on a quorum: a mute network', () => {
+  const world = useQuorumWorld();
+
+  it.each([0, 1_000])('lets an acquire with a wait of %i ms settle', async (wait) => {
+    const proxies = await world.proxies();
+    const locks = world.locks(proxies.map(({ url }) => url));
+    await locks.core.connect();
+    for (const proxy of proxies) proxy.hold();
+    const startedAt = monotonicMs();
+    await expect(locks.acquire(world.newKey(), { wait })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    expectBelow(monotonicMs() - startedAt, wait + 1_000);
+  });
+
+  it.each(['toClient', 'toServer'] as const)(
+    '%s leaves nothing behind, on the nodes that answered too late',
+    async (way) => {
+      const proxies = await world.proxies();
+      const locks = world.locks(proxies.map(({ url }) => url));
+      await locks.core.connect();
+      const key = world.newKey();
+      for (const node of [0, 2, 3]) proxies[node].hold(way);
+      await expect(locks.acquire(key, { ttl: '30s' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+      const backAt = monotonicMs();
+      for (const proxy of proxies) await proxy.resume();
+      await eventually(async () => expect(await world.taken(key)).toBe(0));
+      expectBelow(monotonicMs() - backAt, NETWORK_BACK_MS);
+      await sleep(200); // what came late has been taken back for good
+      expect(await world.taken(key)).toBe(0);
+    },
+  );
+
+  it('when its caller went while the votes were under way', async () => {
+    const proxies = await world.proxies();
+    const locks = world.locks(proxies.map(({ url }) => url));
+    await locks.core.connect();
+    const key = world.newKey();
+    for (const proxy of proxies) proxy.hold('toClient');
+    const abort = new AbortController();
+    const acquired = expect(locks.acquire(key, { ttl: '30s', signal: abort.signal })).rejects.toMatchObject({
+      code: 'LOCK_ABORTED',
+    });
+    await eventually(async () => expect(await world.taken(key)).toBe(5));
+    abort.abort();
+    await acquired;
+    const backAt = monotonicMs();
+    for (const proxy of proxies) await proxy.resume();
+    await eventually(async () => expect(await world.taken(key)).toBe(0));
+    expectBelow(monotonicMs() - backAt, NETWORK_BACK_MS);
+  });
+});

@@ -1,0 +1,80 @@
+import { Redis } from 'ioredis';
+
+import { onCleanup } from '../../support/cleanup.js';
+import { startFaultProxy, type FaultProxy } from '../../support/fault-proxy.js';
+import { startPrimaries } from '../../support/redis-primaries.js';
+import type { RedisServer, RedisServerOptions } from '../../support/redis-server.js';
+import { openQuorumLocks, PREFIX, type Locks } from './lock-core.js';
+import { LockProcess } from './lock-process.js';
+
+/** Independent primaries of its own, and whoever wants locks on a majority of them. */
+export interface QuorumWorld {
+  readonly servers: readonly RedisServer[];
+  /** For looking behind the scenes, one for each node. */
+  readonly clients: readonly Redis[];
+  readonly urls: readonly string[];
+  /** A way to each node whose faults are at the push of a button. */
+  proxies(): Promise<readonly FaultProxy[]>;
+  /** A lock core of this process: for the others as good as another process. */
+  locks(urls?: readonly string[]): Locks;
+  /** A real process. */
+  process(urls?: readonly string[]): Promise<LockProcess>;
+  newKey(): string;
+  /** How many of these nodes have a vote for the key, or somebody in its queue; by default of all. */
+  taken(key: string, nodes?: readonly number[]): Promise<number>;
+}
+
+/** Starts the nodes before the specs of the file; all that is opened ends behind them, and none of it may have had trouble. */
+export function useQuorumWorld(count = 5, options: RedisServerOptions = {}): QuorumWorld {
+  const processes: LockProcess[] = [];
+  let servers: readonly RedisServer[] = [];
+  let clients: readonly Redis[] = [];
+  let keys = 0;
+  beforeAll(async () => {
+    servers = await startPrimaries(count, options);
+    clients = servers.map(({ url }) => openClient(url));
+  });
+  afterEach(() => expect(processes.flatMap(({ trouble }) => trouble.splice(0))).toEqual([]));
+  const urls = (): readonly string[] => servers.map(({ url }) => url);
+  return {
+    get servers() {
+      return servers;
+    },
+    get clients() {
+      return clients;
+    },
+    get urls() {
+      return urls();
+    },
+    proxies: () => Promise.all(servers.map(({ port }) => startFaultProxy(port))),
+    locks(nodes = urls()) {
+      const locks = openQuorumLocks(nodes);
+      onCleanup(() => locks.core.close());
+      return locks;
+    },
+    async process(nodes = urls()) {
+      const started = await LockProcess.start(nodes.join(','));
+      processes.push(started);
+      return started;
+    },
+    newKey: () => `key-${(keys += 1)}`,
+    taken: (key, nodes = clients.map((_, i) => i)) =>
+      countTaken(
+        key,
+        nodes.map((node) => clients[node]),
+      ),
+  };
+}
+
+function openClient(url: string): Redis {
+  const client = new Redis(url, { maxRetriesPerRequest: 5, disconnectTimeout: 100 });
+  client.on('error', () => {}); // some specs kill servers
+  onCleanup(() => client.disconnect());
+  return client;
+}
+
+async function countTaken(key: string, clients: readonly Redis[]): Promise<number> {
+  const names = [PREFIX + key, `q:{${PREFIX}${key}}`];
+  const found = await Promise.all(clients.map((client) => client.exists(...names)));
+  return found.filter((each) => each > 0).length;
+}
