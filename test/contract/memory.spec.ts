@@ -1,6 +1,7 @@
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
 import { describeCoreContract } from './core-contract.js';
 import { describeHeldOnPurposeContract } from './held-on-purpose-contract.js';
+import { describeInspectingContract } from './inspecting-contract.js';
 import { describeNestingContract } from './nesting-contract.js';
 import { describeReadWriteContract } from './read-write-contract.js';
 import { describeReadWriteStoreContract } from './read-write-store-contract.js';
@@ -31,3 +32,4 @@ describe('A nested call on the memory store', () => describeNestingContract(memo
 describe('A semaphore on the memory store', () => describeSemaphoreContract(memoryWorld));
 describe('A read/write lock on the memory store', () => describeReadWriteContract(memoryWorld));
 describe('A key held on purpose on the memory store', () => describeHeldOnPurposeContract(memoryWorld));
+describe('Looking at locks on the memory store', () => describeInspectingContract(memoryWorld));

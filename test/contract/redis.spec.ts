@@ -2,6 +2,7 @@ import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis
 import { testPrefix, useRedis } from '../support/use-redis.js';
 import { describeCoreContract } from './core-contract.js';
 import { describeHeldOnPurposeContract } from './held-on-purpose-contract.js';
+import { describeInspectingContract } from './inspecting-contract.js';
 import { describeNestingContract } from './nesting-contract.js';
 import { describeReadWriteContract } from './read-write-contract.js';
 import { describeReadWriteStoreContract } from './read-write-store-contract.js';
@@ -25,3 +26,4 @@ describe('A nested call on Redis', () => describeNestingContract(redisWorld));
 describe('A semaphore on Redis', () => describeSemaphoreContract(redisWorld));
 describe('A read/write lock on Redis', () => describeReadWriteContract(redisWorld));
 describe('A key held on purpose on Redis', () => describeHeldOnPurposeContract(redisWorld));
+describe('Looking at locks on Redis', () => describeInspectingContract(redisWorld));

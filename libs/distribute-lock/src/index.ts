@@ -57,6 +57,7 @@ export type {
 } from './keys/key-types.js';
 
 export type { Lease } from './lease/lease.js';
+export type { LockHolderInfo, LockInspection } from './lease/lock-inspection.js';
 
 export type {
   ClusterConnectionOptions,
@@ -74,6 +75,7 @@ export type { AcquireOptions, Duration, LockOptions } from './options/lock-optio
 
 export { type LockedWork, LockService } from './service/lock.service.js';
 
+export type { LockState } from './store/lock-state.js';
 export {
   type AcquireAnswer,
   type AcquireRequest,

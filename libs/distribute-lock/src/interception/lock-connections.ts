@@ -1,5 +1,6 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import type { Lease } from '../lease/lease.js';
+import type { LockInspection } from '../lease/lock-inspection.js';
 import { LOCK_DEFAULTS } from '../options/defaults.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
@@ -70,6 +71,14 @@ class MissingClient implements LockClient {
 
   async acquire(call: LockCall): Promise<Lease> {
     return this.find().acquire(call);
+  }
+
+  async inspect(key: string): Promise<LockInspection> {
+    return this.find().inspect(key);
+  }
+
+  async forceRelease(key: string): Promise<boolean> {
+    return this.find().forceRelease(key);
   }
 
   refuse(): void {}

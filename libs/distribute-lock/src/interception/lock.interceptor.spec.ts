@@ -50,6 +50,10 @@ class FakeClient implements LockClient {
     } as unknown as Lease;
   }
 
+  async inspect(): Promise<never> {
+    throw new Error('nobody looks');
+  }
+  forceRelease = this.inspect;
   refuse(): void {}
   async drain(): Promise<void> {}
   async close(): Promise<void> {}

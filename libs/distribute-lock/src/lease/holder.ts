@@ -3,6 +3,8 @@ export interface Holder {
   readonly renew: boolean;
   /** On the monotonic clock; renewal ends there. */
   readonly renewUntil: number;
+  /** What those who hold are called in messages. */
+  readonly labels: readonly string[];
   /** Told once, when the lease is lost. */
   lose(reason: 'expired' | 'taken'): void;
   /** The application has waited long enough: gives the lease up, unless work depends on it. */

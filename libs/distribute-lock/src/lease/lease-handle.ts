@@ -44,6 +44,10 @@ export class LeaseHandle implements Lease, Holder {
     return this.call.key;
   }
 
+  get labels(): readonly string[] {
+    return [this.call.label];
+  }
+
   get lane(): LaneName {
     return laneOf(this.grant.ownerToken);
   }

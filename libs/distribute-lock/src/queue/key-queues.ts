@@ -1,5 +1,6 @@
 import type { LeaseLostError } from '../errors/lease-lost.error.js';
 import { Grant } from '../lease/grant.js';
+import type { Holder } from '../lease/holder.js';
 import type { LeaseHandle, LeaseKeeper } from '../lease/lease-handle.js';
 import type { LockCall } from '../lease/lock-call.js';
 import type { Clock } from '../runtime/clock.js';
@@ -83,6 +84,8 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     const { ownerToken, ttlMs, sentAt, fencingToken, block, waiting } = granted;
     const grant = new Grant(this.parts.watchdog, queue.key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
     grant.contended ||= isContended;
+    // A holder can only be told, of waiters or that it was forced out, where it listens.
+    void this.parts.mailbox.ready();
     this.laneOf(queue).granted(line, grant, now);
     queue.tidy();
   }
@@ -152,6 +155,10 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   lost(lease: LeaseHandle, error: LeaseLostError): void {
     const heldMs = this.clock.now() - lease.startedAt;
     this.parts.events.emit({ type: 'lost', label: lease.call.label, heldMs, error });
+  }
+
+  holderOf(key: string, ownerToken: string): Holder | undefined {
+    return this.queues.ofToken(key, ownerToken)?.grantOf(ownerToken)?.holder;
   }
 
   refuseAll(): void {

@@ -2,16 +2,21 @@ import type { LockEvents } from '../events/lock-events.js';
 import { findHeld } from '../lease/held-leases.js';
 import { LeaseHandle } from '../lease/lease-handle.js';
 import type { Lease } from '../lease/lease.js';
+import type { Holder } from '../lease/holder.js';
 import type { LockCall } from '../lease/lock-call.js';
+import type { LockInspection } from '../lease/lock-inspection.js';
 import { NestedLease } from '../lease/nested-lease.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import { processClock, type Clock } from '../runtime/clock.js';
 import { newProcessId } from '../runtime/owner-token.js';
 import type { LockKind, LockStore } from '../store/lock-store.js';
+import { inspection } from './inspecting.js';
 import { KeyQueues } from './key-queues.js';
 import {
   aborted,
   nested,
+  notAnswered,
+  notInspected,
   notOffered,
   shuttingDown,
   tooManyWaiters,
@@ -44,6 +49,7 @@ export class LockCore {
   readonly defaults: ResolvedLockOptions;
   private readonly queues: KeyQueues;
   private readonly clock: Clock;
+  private readonly processId: string;
   private refusing = false;
 
   constructor(
@@ -52,12 +58,13 @@ export class LockCore {
   ) {
     this.defaults = settings.defaults;
     this.clock = settings.clock ?? processClock;
+    this.processId = settings.processId ?? newProcessId();
     this.queues = new KeyQueues({
       store,
       clock: this.clock,
       events: settings.events,
       random: settings.random ?? Math.random,
-      processId: settings.processId ?? newProcessId(),
+      processId: this.processId,
     });
   }
 
@@ -80,6 +87,26 @@ export class LockCore {
     return new Promise((resolve, reject) => {
       this.queues.enter(new Waiter(this.queues, call, this.clock.now(), resolve, reject));
     });
+  }
+
+  /** What is known of the lock at this moment. */
+  async inspect(key: string): Promise<LockInspection> {
+    const { store } = this;
+    if (store.inspect === undefined) throw notInspected('inspected');
+    const state = await store
+      .inspect(key)
+      .catch((error: Error) => Promise.reject(notAnswered('LockService.inspect', key, error)));
+    const holderOf = (of: string, ownerToken: string): Holder | undefined => this.queues.holderOf(of, ownerToken);
+    return inspection(key, state, { processId: this.processId, holderOf });
+  }
+
+  /** Takes the lock away from whoever has it; answers whether anybody had it. */
+  async forceRelease(key: string): Promise<boolean> {
+    const { store } = this;
+    if (store.force === undefined) throw notInspected('taken away');
+    return store
+      .force(key)
+      .catch((error: Error) => Promise.reject(notAnswered('LockService.forceRelease', key, error)));
   }
 
   /** From now on new calls and waiters get a `LockShutdownError`. */

@@ -26,6 +26,10 @@ export class MinHold extends Timed implements Holder {
     super();
   }
 
+  get labels(): readonly string[] {
+    return this.lease.labels;
+  }
+
   lose(): void {
     // Nobody works under it any more; the next caller asks anew.
   }

@@ -112,3 +112,10 @@ export function tooManyWaiters({ label, key }: LockCall, limit: number, scope: s
 export function unusableKey({ label, key }: LockCall, fault: string): LockKeyError {
   return new LockKeyError(`The key of the lock "${label}" ${fault}.`, { key, method: label, source: 'code' });
 }
+
+export const notInspected = (what: string): LockUsageError =>
+  new LockUsageError(`Locks of this connection cannot be ${what}: its store does not offer it.`);
+
+export function notAnswered(method: string, key: string, cause: Error): LockUnavailableError {
+  return new LockUnavailableError(`${method} failed because its store failed: ${cause.message}`, { key, cause });
+}

@@ -1,5 +1,6 @@
 import type { Lease } from '../lease/lease.js';
 import type { LockCall } from '../lease/lock-call.js';
+import type { LockInspection } from '../lease/lock-inspection.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 
 export type { LockCall } from '../lease/lock-call.js';
@@ -10,6 +11,10 @@ export interface LockClient {
   readonly defaults: ResolvedLockOptions;
   /** Resolves with a lease, or rejects with a `LockError`. */
   acquire(call: LockCall): Promise<Lease>;
+  /** What is known of the lock at this moment. */
+  inspect(key: string): Promise<LockInspection>;
+  /** Takes the lock away from whoever has it; answers whether anybody had it. */
+  forceRelease(key: string): Promise<boolean>;
   /** From now on new calls and waiters get a `LockShutdownError`. */
   refuse(): void;
   /** Resolves when nothing is held any more, or after `timeoutMs`, when leases from `acquire()` are aborted and released. */

@@ -4,6 +4,7 @@ import { isLockError } from '../errors/is-lock-error.js';
 import { checkKey } from '../keys/check-key.js';
 import { currentLease, runHolding } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
+import type { LockInspection } from '../lease/lock-inspection.js';
 import type { AcquireOptions, ResolvedLockOptions } from '../options/lock-options.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
 import { knownAs } from '../runtime/process-wide.js';
@@ -91,6 +92,31 @@ export class LockService {
   /** The lease that the running call holds: the innermost, or that of `key`. */
   current(key?: string): Lease | undefined {
     return currentLease(key);
+  }
+
+  /**
+   * Looks who has the lock of `key`, and who waits. It is advisory: by the time it is read it may have changed, so never
+   * decide by it who may work.
+   *
+   * @throws LockUnavailableError when Redis failed, refused or did not answer
+   * @throws LockUsageError where the connection does not offer it (a quorum)
+   * @throws LockKeyError when the key is not usable
+   */
+  async inspect(key: string): Promise<LockInspection> {
+    checkKey(key, 'LockService.inspect');
+    return this.client.inspect(key);
+  }
+
+  /**
+   * Takes the lock of `key` away from all who have it, for operators. They are told at once (`lease.signal` aborts), but work
+   * that does not listen goes on beside the next holder: only a resource that checks fencing tokens is safe then.
+   *
+   * @returns whether anybody lost it
+   * @throws the errors of {@link inspect}
+   */
+  async forceRelease(key: string): Promise<boolean> {
+    checkKey(key, 'LockService.forceRelease');
+    return this.client.forceRelease(key);
   }
 
   private take(label: string, key: string, options: AcquireOptions): Promise<Lease> {

@@ -1,4 +1,5 @@
 import type { LockVotes } from '../errors/lock-unavailable.error.js';
+import type { LockState } from './lock-state.js';
 
 /**
  * Which rules a lock follows. `exclusive` and `write` exclude everybody and are one thing; `read` shares with other readers;
@@ -182,6 +183,10 @@ export interface LockStore {
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]>;
   /** Only where `kinds` has `read`; idempotent by `readToken`. */
   downgrade?(request: DowngradeRequest): Promise<RenewAnswer>;
+  /** Looks, and changes nothing. */
+  inspect?(key: string): Promise<LockState>;
+  /** Takes the lock away from all who have it, tells them (`revoked`), and serves the queue; answers whether anybody lost it. */
+  force?(key: string): Promise<boolean>;
   /** Closes what the store opened, and nothing else. */
   close(): Promise<void>;
 }

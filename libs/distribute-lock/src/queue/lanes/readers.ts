@@ -22,6 +22,10 @@ export class Readers implements Holder {
     return until;
   }
 
+  get labels(): readonly string[] {
+    return [...this.all].flatMap(({ labels }) => labels);
+  }
+
   add(reader: Holder): void {
     this.all.add(reader);
   }

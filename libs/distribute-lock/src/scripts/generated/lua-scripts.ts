@@ -12,6 +12,13 @@ export interface LuaScript extends LuaText {
   readonly cluster?: LuaText;
 }
 
+export const deleteForeignScript: LuaScript = {
+  name: 'delete-foreign',
+  sha1: '708b61c8defb6a8962235c40975ef70c7ff1a0e0',
+  lua: `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])`,
+};
+
 export const lockScript: LuaScript = {
   name: 'lock',
   sha1: '408c4e060ba070391c8213c04a4aa61c8a385729',

@@ -1,4 +1,5 @@
 import { processClock, type Clock } from '../../runtime/clock.js';
+import type { LockState } from '../lock-state.js';
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -13,6 +14,7 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
+import { MemoryAdmin } from './memory-admin.js';
 import { LockTable } from './lock-table.js';
 import type { TableWorld } from './table-state.js';
 import { SemaphoreTable } from './semaphore-table.js';
@@ -29,6 +31,7 @@ export class MemoryLockStore implements LockStore {
   readonly table: LockTable;
   /** @internal */
   readonly semaphores: SemaphoreTable;
+  private readonly admin: MemoryAdmin;
   private readonly listeners = new Map<string, LockStoreListener>();
 
   /** @internal */
@@ -40,6 +43,7 @@ export class MemoryLockStore implements LockStore {
     };
     this.table = new LockTable(world);
     this.semaphores = new SemaphoreTable(world, this.table);
+    this.admin = new MemoryAdmin(this.table, this.semaphores, world.publish);
   }
 
   async connect(): Promise<void> {}
@@ -63,6 +67,14 @@ export class MemoryLockStore implements LockStore {
 
   async downgrade(request: DowngradeRequest): Promise<RenewAnswer> {
     return this.table.downgrade(request);
+  }
+
+  async inspect(key: string): Promise<LockState> {
+    return this.admin.inspect(key);
+  }
+
+  force(key: string): Promise<boolean> {
+    return this.admin.force(this, key);
   }
 
   async close(): Promise<void> {}

@@ -1,3 +1,4 @@
+import type { LockState } from '../lock-state.js';
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -59,6 +60,14 @@ export class DurableLockStore implements LockStore {
 
   downgrade(request: DowngradeRequest): Promise<RenewAnswer> {
     return this.plain.downgrade!(request);
+  }
+
+  inspect(key: string): Promise<LockState> {
+    return this.plain.inspect!(key);
+  }
+
+  force(key: string): Promise<boolean> {
+    return this.plain.force!(key);
   }
 
   async close(): Promise<void> {

@@ -7,8 +7,8 @@ import type { RedisConnection } from './redis-connection.js';
 import { PrimarySubscription, type Subscriber, type Subscription } from './subscription.js';
 
 /** Scripts publish to this and the process id. */
-const CHANNEL_PREFIX = 'nestjs-lock:';
-const TYPES: Readonly<Record<string, LockMessage['type']>> = { g: 'granted', c: 'contended' };
+export const CHANNEL_PREFIX = 'nestjs-lock:';
+const TYPES: Readonly<Record<string, LockMessage['type']>> = { g: 'granted', c: 'contended', v: 'revoked' };
 
 /** The subscription of a process, and what its messages mean. */
 export class Inbox {
@@ -48,7 +48,7 @@ export class Inbox {
   }
 }
 
-/** `<g|c> <owner token> <lock key>`; a key may contain spaces. */
+/** `<g|c|v> <owner token> <lock key>`; a key may contain spaces. */
 function parse(text: string, lockPrefix: string): LockMessage | undefined {
   const [, letter = '', ownerToken = '', lockKey = ''] = /^(\w) (\S+) ([\s\S]*)$/.exec(text) ?? [];
   const type = TYPES[letter];

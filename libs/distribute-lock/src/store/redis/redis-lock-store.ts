@@ -3,6 +3,7 @@ import { Cluster, Redis, type ClusterNode, type ClusterOptions, type RedisOption
 import { processClock, type Clock } from '../../runtime/clock.js';
 import { TimerLanes } from '../../runtime/timer-lanes.js';
 import { lockScript, readwriteScript, semaphoreScript } from '../../scripts/generated/lua-scripts.js';
+import type { LockState } from '../lock-state.js';
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -23,6 +24,7 @@ import { DurableLockStore } from './durable-lock-store.js';
 import { evictionAdvice } from './eviction-advice.js';
 import { Inbox } from './inbox.js';
 import { ownClusterOptions, ownOptions } from './own-options.js';
+import { RedisAdmin } from './redis-admin.js';
 import { isCluster, keyPrefixOf, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisKeys } from './redis-keys.js';
@@ -52,6 +54,7 @@ export class RedisLockStore implements LockStore {
   private readonly readWrite: CommandBatch;
   private readonly semaphores: RedisSemaphores;
   private readonly inbox: Inbox;
+  private readonly admin: RedisAdmin;
   private readonly lanes: TimerLanes;
 
   private constructor(
@@ -68,6 +71,7 @@ export class RedisLockStore implements LockStore {
     const semaphoreCommands = new CommandBatch(semaphoreScript, connection, fence, clock, this.lanes);
     this.semaphores = new RedisSemaphores(semaphoreCommands, this.keys, connection);
     this.inbox = new Inbox(connection, prefix, clock);
+    this.admin = new RedisAdmin(connection, this.keys);
   }
 
   /** Opens a connection of its own, on the first command or `connect()`. */
@@ -161,6 +165,14 @@ export class RedisLockStore implements LockStore {
     return new Promise((resolve) =>
       this.addReadWrite(new RenewCommand(lockKey, this.keys.queue(lockKey), text, resolve, resolve)),
     );
+  }
+
+  inspect(key: string): Promise<LockState> {
+    return this.admin.inspect(key);
+  }
+
+  force(key: string): Promise<boolean> {
+    return this.admin.force(this, key);
   }
 
   async close(): Promise<void> {

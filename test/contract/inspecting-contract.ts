@@ -1,0 +1,114 @@
+import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
+import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
+import { LockService } from '../../libs/distribute-lock/src/service/lock.service.js';
+import { onCleanup } from '../support/cleanup.js';
+import { eventually } from '../support/eventually.js';
+import { startProcess, type Process, type World } from './world.js';
+
+/** Looking at locks, and taking them away. */
+export function describeInspectingContract(makeWorld: () => World): void {
+  const world = makeWorld();
+  const start = (): Process & { locks: LockService } => {
+    const process = startProcess(world);
+    onCleanup(() => process.core.close());
+    return { ...process, locks: new LockService(process.core) };
+  };
+  const here = start();
+  const there = start();
+  let count = 0;
+  const newKey = (): string => `seen-${(count += 1)}`;
+
+  it('sees a free lock', async () => {
+    const key = newKey();
+    const free = { key, held: false, kind: 'free', holders: [], remainingMs: 0, waiting: 0 };
+    expect(await here.locks.inspect(key)).toEqual(free);
+  });
+
+  it('sees who holds and how many processes wait, and shows no owner token', async () => {
+    const key = newKey();
+    const lease = await here.acquire(key, { ttl: '20s' });
+    const waiting = there.acquire(key, { wait: '20s' });
+    await eventually(async () => expect(await world.waiting(key)).toBe(1));
+    const seen = await here.locks.inspect(key);
+    const fromThere = await there.locks.inspect(key);
+    expect(seen).toMatchObject({ key, held: true, kind: 'exclusive', waiting: 1 });
+    expect(seen.holders).toMatchObject([{ here: true, labels: ['contract'] }]);
+    expect(fromThere.holders).toEqual([{ process: seen.holders[0]?.process, here: false, labels: [] }]);
+    expect(seen.remainingMs).toBeGreaterThan(15_000);
+    expect(seen.remainingMs).toBeLessThanOrEqual(20_000);
+    expect(JSON.stringify([seen, fromThere])).not.toContain(lease.grant.ownerToken.slice(0, 22));
+    await lease.release();
+    await (await waiting).release();
+  });
+
+  it('sees readers, permits and foreign holders', async () => {
+    const key = newKey();
+    const readers = [await here.acquire(key, { kind: 'read' }), await there.acquire(key, { kind: 'read' })];
+    const reading = await here.locks.inspect(key);
+    expect(reading).toMatchObject({ held: true, kind: 'read', waiting: 0 });
+    expect(reading.holders.map((holder) => holder.here).sort()).toEqual([false, true]);
+    for (const lease of readers) await lease.release();
+
+    const permit = await there.acquire(key, { kind: 'semaphore', permits: 3, weight: 2 });
+    const semaphore = await here.locks.inspect(key);
+    expect(semaphore).toMatchObject({ kind: 'semaphore', permits: 3, holders: [{ here: false, labels: [] }] });
+    await permit.release();
+
+    await world.overwrite(key, 'a stranger', 30_000);
+    expect(await here.locks.inspect(key)).toMatchObject({ held: true, kind: 'foreign', holders: [] });
+    await world.overwrite(key, undefined);
+  });
+
+  it.each([
+    ['an exclusive lock', {}],
+    ['a write lock', { kind: 'write' }],
+    ['a read lock', { kind: 'read' }],
+    ['a semaphore', { kind: 'semaphore', permits: 2 }],
+  ] as const)(
+    'takes %s away: its holder is told at once, who waits gets it, and the number rises',
+    async (_, options) => {
+      const key = newKey();
+      const lease = await there.acquire(key, { ...options, ttl: '60s' });
+      const more = await others(key, options);
+      const waiting = here.acquire(key, {
+        ...(options.kind === 'semaphore' ? { ...options, weight: 2 } : {}),
+        wait: '20s',
+      });
+      await eventually(async () => expect((await here.locks.inspect(key)).waiting).toBe(1));
+      await expect(here.locks.forceRelease(key)).resolves.toBe(true);
+      await eventually(() => expect([lease, ...more].every(({ signal }) => signal.aborted)).toBe(true), 1_000);
+      expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST' });
+      const next = await waiting;
+      expect(next.fencingToken).toBeGreaterThan(lease.fencingToken);
+      expect(next.isHeld()).toBe(true);
+      await lease.release();
+      expect(next.isHeld()).toBe(true);
+      await next.release();
+      expect(await here.locks.forceRelease(key)).toBe(false);
+    },
+  );
+
+  /** Another holder beside the first, where the kind allows it. */
+  async function others(key: string, options: LockOptions): Promise<LeaseHandle[]> {
+    const shared = options.kind === 'read' || options.kind === 'semaphore';
+    return shared ? [await there.acquire(key, options)] : [];
+  }
+
+  it('takes a lock away from a foreign holder', async () => {
+    const key = newKey();
+    await world.overwrite(key, 'a stranger');
+    const waiting = here.acquire(key, { wait: '20s' });
+    await eventually(async () => expect((await here.locks.inspect(key)).waiting).toBe(1));
+    expect(await there.locks.forceRelease(key)).toBe(true);
+    await (await waiting).release();
+  });
+
+  it('refuses keys that no lock can have', async () => {
+    await expect(here.locks.inspect('')).rejects.toMatchObject({ code: 'LOCK_KEY' });
+    await expect(here.locks.forceRelease('')).rejects.toMatchObject({ code: 'LOCK_KEY' });
+  });
+
+  it('leaves nothing behind', async () => {
+    await eventually(async () => expect(await world.leftovers()).toEqual([]));
+  });
+}
