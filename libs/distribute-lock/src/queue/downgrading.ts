@@ -4,13 +4,15 @@ import { Timed } from '../runtime/timer-lanes.js';
 import { LockStoreError, type RenewAnswer } from '../store/lock-store.js';
 import { RETRY_MS } from './asking.js';
 import type { KeyQueue } from './key-queue.js';
+import type { ExclusiveQueue } from './lanes/exclusive-queue.js';
 import type { LaneParts } from './lanes/lane.js';
+import type { Lanes } from './lanes/make-lanes.js';
 import type { ReadLane } from './lanes/read-lane.js';
 import type { ReadQueue } from './lanes/read-queue.js';
-import { unavailable } from './refusals.js';
+import { noReaders, unavailable } from './refusals.js';
 
 /** Where the two halves of a downgrade live. */
-export interface DowngradeWorld {
+interface DowngradeWorld {
   readonly lane: ReadLane;
   readonly writing: KeyQueue;
   readonly reading: ReadQueue;
@@ -20,11 +22,31 @@ export interface DowngradeWorld {
   readEnded(): void;
 }
 
+/** See `Lease.downgrade`. */
+export function downgradeLease(
+  parts: LaneParts,
+  lanes: Lanes,
+  { writing, reading }: { readonly writing: ExclusiveQueue; readonly reading: ReadQueue },
+  changed: (queue: KeyQueue) => void,
+  lease: LeaseHandle,
+): Promise<void> {
+  const readEnded = (): void => changed(reading);
+  if (parts.core.store.downgrade === undefined) {
+    readEnded();
+    return Promise.reject(noReaders(lease.call));
+  }
+  const writeEnded = (): void => {
+    lanes.exclusive.bereft(writing);
+    changed(writing);
+  };
+  return new Downgrade(parts, { lane: lanes.read, writing, reading, writeEnded, readEnded }, lease).run();
+}
+
 /**
  * Turns the grant of a writer into that of a reader, in one command that may be sent again. Until its answer comes nothing is
  * renewed and nothing released; the end of the writer's lease still counts.
  */
-export class Downgrade extends Timed {
+class Downgrade extends Timed {
   private readonly grant: Grant;
   private readonly readToken: string;
   private failures = 0;

@@ -8,7 +8,7 @@ import type { LaneName } from '../runtime/owner-token.js';
 import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
 import { Asking, type AskingListener, type Granted } from './asking.js';
 import { coreParts, type CoreParts, type CoreSettings } from './core-parts.js';
-import { Downgrade } from './downgrading.js';
+import { downgradeLease } from './downgrading.js';
 import { Draining } from './draining.js';
 import { extendLease } from './extending.js';
 import { GivingBack, type GivingListener } from './giving-back.js';
@@ -18,7 +18,7 @@ import type { Lane, LaneParts } from './lanes/lane.js';
 import { laneOfKind, type Lanes, makeLanes } from './lanes/make-lanes.js';
 import type { ReadQueue } from './lanes/read-queue.js';
 import type { Line } from './line.js';
-import { aborted, contended, noReaders, shuttingDown } from './refusals.js';
+import { aborted, contended, shuttingDown } from './refusals.js';
 import { Registry } from './registry.js';
 import { refuse } from './settling.js';
 import { leftMs, timeUp } from './time-up.js';
@@ -140,16 +140,9 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   }
 
   downgrade(lease: LeaseHandle): Promise<void> {
-    if (this.parts.store.downgrade === undefined) return Promise.reject(noReaders(lease.call));
-    const { key, grant } = lease;
-    const writing = this.queues.ofToken(key, grant.ownerToken)!;
-    const reading = this.queueOf('read', key) as ReadQueue;
-    const writeEnded = (): void => {
-      this.lanes.exclusive.bereft(writing as ExclusiveQueue);
-      this.changed(writing);
-    };
-    const world = { lane: this.lanes.read, writing, reading, writeEnded, readEnded: () => this.changed(reading) };
-    return new Downgrade(this.laneParts, world, lease).run();
+    const writing = this.queues.ofToken(lease.key, lease.grant.ownerToken) as ExclusiveQueue;
+    const reading = this.queueOf('read', lease.key) as ReadQueue;
+    return downgradeLease(this.laneParts, this.lanes, { writing, reading }, (queue) => this.changed(queue), lease);
   }
 
   lost(lease: LeaseHandle, error: LeaseLostError): void {

@@ -43,7 +43,7 @@ export class MemoryLockStore implements LockStore {
     };
     this.table = new LockTable(world);
     this.semaphores = new SemaphoreTable(world, this.table);
-    this.admin = new MemoryAdmin(this.table, this.semaphores, world.publish);
+    this.admin = new MemoryAdmin(this.table, this.semaphores, (processId, message) => this.publish(processId, message));
   }
 
   async connect(): Promise<void> {}
