@@ -167,13 +167,8 @@ export class RedisLockStore implements LockStore {
     );
   }
 
-  inspect(key: string): Promise<LockState> {
-    return this.admin.inspect(key);
-  }
-
-  force(key: string): Promise<boolean> {
-    return this.admin.force(this, key);
-  }
+  readonly inspect = (key: string): Promise<LockState> => this.admin.inspect(key);
+  readonly force = (key: string): Promise<boolean> => this.admin.force(this, key);
 
   async close(): Promise<void> {
     this.lanes.close();
