@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 import { Child } from '../../support/child.js';
 import { within } from '../../support/eventually.js';
-import { type Answer, get, post, type PostOptions } from './http.js';
+import { type Answer, get, post, type PostOptions, put } from './http.js';
 
 const MAIN = fileURLToPath(new URL('../../../apps/demo/dist/main.js', import.meta.url));
 const STARTS_WITHIN_MS = 20_000;
@@ -57,6 +57,10 @@ export class DemoInstance extends Child {
 
   post(path: string, body: unknown, options?: PostOptions): Promise<Answer> {
     return post(this.url + path, body, options);
+  }
+
+  put(path: string, body: unknown): Promise<Answer> {
+    return put(this.url + path, body);
   }
 
   /** Whoever answers on that port is this process and nobody else. */

@@ -26,6 +26,11 @@ export function post(url: string, body: unknown, { signal }: PostOptions = {}): 
   return send(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: text }, signal);
 }
 
+export function put(url: string, body: unknown): Promise<Answer> {
+  const request = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  return send(url, request);
+}
+
 async function send(url: string, request: RequestInit, signal?: AbortSignal): Promise<Answer> {
   const sentAt = performance.now();
   const response = await fetch(url, { ...request, signal: signal ?? AbortSignal.timeout(ANSWERS_WITHIN_MS) });

@@ -1,7 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { LockModule } from 'nestjs-distribute-lock';
 
+import { CatalogController } from '../catalog/catalog.controller.js';
 import { ClicksController } from '../clicks/clicks.controller.js';
+import { ExportsController } from '../exports/exports.controller.js';
 import { HealthController } from '../health/health.controller.js';
 import { HomeController } from '../home/home.controller.js';
 import { LedgerController } from '../ledger/ledger.controller.js';
@@ -29,6 +31,8 @@ export class AppModule {
         OrdersController,
         ClicksController,
         LedgerController,
+        CatalogController,
+        ExportsController,
       ],
       providers: [{ provide: DemoSettings, useValue: settings }, WorkService, OrdersService, Ledger, LedgerService],
     };

@@ -1,0 +1,39 @@
+import { Body, Controller, Get, Param, ParseIntPipe, Put, Query } from '@nestjs/common';
+import { ApiConflictResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { CurrentLease, DistributeLock, type Lease } from 'nestjs-distribute-lock';
+
+import { WorkDone } from '../work/work-done.js';
+import { WorkDto } from '../work/work.dto.js';
+import { WorkService } from '../work/work.service.js';
+
+@ApiTags('catalog')
+@Controller('catalog')
+export class CatalogController {
+  constructor(private readonly work: WorkService) {}
+
+  @Get(':id')
+  @DistributeLock({ key: 'catalog:#{params.id}', kind: 'read', ttl: '10s', wait: '5s' })
+  @ApiOperation({ summary: 'Any number of readers at once, on all instances; they wait while somebody writes' })
+  @ApiOkResponse({ type: WorkDone })
+  @ApiConflictResponse({ description: 'Somebody wrote for longer than the reader would wait' })
+  async read(
+    @Param('id', ParseIntPipe) _id: number,
+    @CurrentLease() lease: Lease,
+    @Query('workMs', new ParseIntPipe({ optional: true })) workMs?: number,
+  ): Promise<WorkDone> {
+    return this.work.run(lease, workMs);
+  }
+
+  @Put(':id')
+  @DistributeLock({ key: 'catalog:#{params.id}', kind: 'write', ttl: '10s', wait: '5s' })
+  @ApiOperation({ summary: 'One writer alone; readers that come later wait behind it' })
+  @ApiOkResponse({ type: WorkDone })
+  @ApiConflictResponse({ description: 'Somebody read or wrote for longer than the writer would wait' })
+  async write(
+    @Param('id', ParseIntPipe) _id: number,
+    @Body() body: WorkDto,
+    @CurrentLease() lease: Lease,
+  ): Promise<WorkDone> {
+    return this.work.run(lease, body.workMs);
+  }
+}

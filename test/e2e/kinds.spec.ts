@@ -1,0 +1,42 @@
+import { eventually } from '../support/eventually.js';
+import { useRedis } from '../support/use-redis.js';
+import { type DemoInstance, startTwoDemos } from './support/demo-instance.js';
+
+// Processes start and end here, on machines that may be busy.
+import.meta.jest.setTimeout(60_000);
+
+describe('other kinds of locks in two instances of the demo', () => {
+  const redis = useRedis();
+  let alice: DemoInstance;
+  let bob: DemoInstance;
+
+  beforeAll(async () => {
+    [alice, bob] = await startTwoDemos({ REDIS_URL: redis.url, DEMO_PREFIX: redis.prefix });
+  });
+
+  const valueOf = (key: string) => redis.client.get(redis.prefix + key);
+
+  it('let both read at the same time, and one write behind them', async () => {
+    const reads = [alice.get('/catalog/1?workMs=1500'), bob.get('/catalog/1?workMs=1500')];
+    await eventually(async () => expect(await valueOf('catalog:1')).toBe('readers'));
+    await eventually(async () => expect(await redis.client.zcard(`r:{${redis.prefix}catalog:1}`)).toBe(2));
+    const written = await bob.put('/catalog/1', { workMs: 0 });
+    const read = await Promise.all(reads);
+    expect([...read, written].map(({ status }) => status)).toEqual([200, 200, 200]);
+    for (const { body } of read) {
+      expect(Number(written.body['fencingToken'])).toBeGreaterThan(Number(body['fencingToken']));
+    }
+    expect(await valueOf('catalog:1')).toBeNull();
+  });
+
+  it('make two exports at a time, and refuse the third at once', async () => {
+    const body = { workMs: 1500 };
+    const two = [alice.post('/exports', body), bob.post('/exports', body)];
+    await eventually(async () => expect(await redis.client.zcard(`s:{${redis.prefix}exports}`)).toBe(2));
+    const third = await alice.post('/exports', body);
+    expect(third.status).toBe(409);
+    expect(third.body).toMatchObject({ code: 'LOCK_CONTENDED' });
+    expect((await Promise.all(two)).map(({ status }) => status)).toEqual([201, 201]);
+    expect((await bob.post('/exports', { workMs: 0 })).status).toBe(201);
+  });
+});
