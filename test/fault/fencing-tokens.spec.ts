@@ -1,3 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { eventually } from '../support/eventually.js';
+import type { Locks } from './support/lock-core.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 describe('P11: the fencing tokens of a key rise', () => {
@@ -39,5 +43,61 @@ describe('P11: the fencing tokens of a key rise', () => {
     await second.release();
     expect(first.fencingToken).toBeGreaterThanOrEqual(ahead);
     expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
+  });
+
+  describe('for a caller that is alone, whose numbers the server counts up', () => {
+    const FENCE = 'f:lock:';
+
+    // The clock was ahead before.
+    beforeAll(() => world.client.del(FENCE));
+
+    async function number(locks: Locks, key: string): Promise<number> {
+      const lease = await locks.acquire(key, { wait: '5s' });
+      await lease.release();
+      return lease.fencingToken;
+    }
+
+    it('after the counter was lost', async () => {
+      const alice = world.locks();
+      const key = world.newKey();
+      const first = await number(alice, key);
+      const second = await number(alice, key);
+      expect(second).toBe(first + 1); // counted
+      await world.client.flushall();
+      expect(await number(alice, key)).toBeGreaterThan(second);
+    });
+
+    it('after another server took over that has not heard of the last numbers', async () => {
+      const [alice, bob] = [world.locks(), world.locks()];
+      const key = world.newKey();
+      const known = await number(alice, key);
+      let last = 0;
+      for (let i = 0; i < 10; i += 1) last = await number(bob, key);
+      const taken = await bob.acquire(world.newKey());
+      await world.client.set(FENCE, known + 2);
+      // its clients meet it over new connections
+      for (const type of ['NORMAL', 'PUBSUB']) await world.client.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'YES');
+      // a question that brings no number, so that alice is connected again
+      await eventually(() => expect(alice.acquire(taken.key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' }));
+      expect(await number(alice, key)).toBeGreaterThan(last);
+    });
+
+    it('where counting is forbidden, by the clock', async () => {
+      await world.client.call('ACL', 'SETUSER', 'plain', 'on', '>secret', '~*', '&*', '+@all', '-incrby');
+      const alice = world.locks(world.server.url.replace('//', '//plain:secret@'));
+      const key = world.newKey();
+      const first = await number(alice, key);
+      const second = await number(alice, key);
+      expect(second).toBeGreaterThan(first + 1);
+    });
+
+    it('once a second by the clock of the server', async () => {
+      const alice = world.locks();
+      const key = world.newKey();
+      const first = await number(alice, key);
+      await sleep(1_100);
+      const later = await number(alice, key);
+      expect(later - first).toBeGreaterThan(1_000_000);
+    });
   });
 });

@@ -75,22 +75,6 @@ export const measuresP8toP17 = [
     test: ['strangers', 'by release, also with a wish'],
   },
   {
-    promise: 'P11',
-    what: 'fencing tokens start from the clock of the server, not from 0',
-    file: lua('fencing'),
-    measure: 'saved = clock[1] .. micros',
-    without: "saved = '0'",
-    test: ['fencing-tokens', 'after FLUSHALL'],
-  },
-  {
-    promise: 'P11',
-    what: '... or from the counter, where that is ahead',
-    file: lua('fencing'),
-    measure: 'if last <= saved - count then',
-    without: 'if true then',
-    test: ['fencing-tokens', 'clock of the server was set back'],
-  },
-  {
     promise: 'P12',
     what: 'release gives the lock to the next waiter and tells its process',
     file: lua('queue'),

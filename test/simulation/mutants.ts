@@ -12,6 +12,7 @@ import { OwnerTokens } from '../../libs/distribute-lock/src/runtime/owner-token.
 import type { LockMessage, ReleaseAnswer } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
+import { FenceCounter, type NumbersAsked } from '../../libs/distribute-lock/src/store/redis/fence-counter.js';
 import { patch, type Restore } from './patch.js';
 
 /** Each takes one measure out of the lock core. What is mutated is private; a name that has changed makes `patch` throw. */
@@ -109,6 +110,17 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
         function (this: QueuesInside, message: LockMessage) {
           const attempt = this.queues.ofToken(message.key, message.ownerToken)?.attemptOf(message.ownerToken);
           if (message.type !== 'granted' || attempt?.inFlight !== true) original.call(this, message);
+        },
+    ),
+
+  'fencing tokens counted up though the counter was lost': () =>
+    patch(
+      FenceCounter,
+      'rises',
+      (original) =>
+        function (this: FenceCounter, asked: NumbersAsked, ...more: [number, number, number]) {
+          if (!asked.counted) original.call(this, asked, ...more);
+          return true;
         },
     ),
 };

@@ -79,10 +79,10 @@ export class SimulatedServer {
     return EPOCH_MS + this.world.timeline.now;
   }
 
-  acquire(request: AcquireRequest): AcquireAnswer {
+  acquire(request: AcquireRequest, counted: boolean): AcquireAnswer {
     const answer = this.isSemaphore(request)
       ? this.watch.during(request, () => this.semaphores.acquire(request))
-      : this.lockWatch.during(request, [], () => this.table.acquire(request));
+      : this.lockWatch.during(request, [], () => this.table.acquire(request, counted));
     if (answer.outcome !== 'busy') this.rank(request.ownerToken);
     if (answer.outcome === 'granted') this.numbered(answer.fencingToken, request.block);
     return answer;

@@ -11,20 +11,25 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../../libs/distribute-lock/src/store/lock-store.js';
+import { FenceCounter } from '../../libs/distribute-lock/src/store/redis/fence-counter.js';
 import { SimulatedConnection } from './simulated-connection.js';
 import { SimulatedInbox } from './simulated-inbox.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
+
+/** Kinds whose numbers may be counted up. */
+const COUNTING: ReadonlySet<unknown> = new Set([undefined, 'exclusive']);
 
 /** The port, from one process to the one server. */
 export class SimulatedStore implements LockStore {
   readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'read', 'semaphore']);
   readonly connection: SimulatedConnection;
   readonly inbox: SimulatedInbox;
+  private readonly counter = new FenceCounter();
 
   constructor(
     private readonly world: World,
-    process: SimulatedProcess,
+    private readonly process: SimulatedProcess,
   ) {
     this.connection = new SimulatedConnection(world, process);
     this.inbox = new SimulatedInbox(world, process);
@@ -36,8 +41,24 @@ export class SimulatedStore implements LockStore {
     return this.inbox.open(listener);
   }
 
-  acquire(request: AcquireRequest): Promise<AcquireAnswer> {
-    return this.ask(request, `acquire ${request.ownerToken}`, () => this.world.server.acquire(request));
+  acquire(request: AcquireRequest, mayCount = this.world.random.chance(0.8)): Promise<AcquireAnswer> {
+    const { connection, counter, process } = this;
+    const startedAt = process.now();
+    const { epoch } = connection;
+    const counted = mayCount && COUNTING.has(request.kind) && counter.mayCount(epoch, startedAt);
+    const what = `acquire ${request.ownerToken}${counted ? ' +' : ''}`;
+    return this.ask(request, what, () => this.world.server.acquire(request, counted)).then(
+      (answer) => {
+        if (answer.outcome !== 'granted') return answer;
+        const asked = { counted, epoch, startedAt };
+        if (counter.rises(asked, answer.fencingToken, request.block, connection.epoch)) return answer;
+        return this.acquire(request, false);
+      },
+      (error: Error) => {
+        counter.forget();
+        throw error;
+      },
+    );
   }
 
   release(request: ReleaseRequest): Promise<ReleaseAnswer> {

@@ -109,8 +109,8 @@ export class GivingBack {
     const sentAt = clock.now();
     return new Promise((resolve) => {
       const release = new Release(this, queue, grant, lease, sentAt, attempt, ttlMs, block, resolve);
-      lanes.add(release, PATIENCE_MS, sentAt);
       this.send(release).then(release.answered, release.failed);
+      lanes.add(release, PATIENCE_MS, sentAt);
     });
   }
 

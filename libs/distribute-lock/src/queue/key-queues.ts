@@ -67,8 +67,8 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     const { key, options } = waiter.call;
     const lane = laneOfKind(options.kind);
     const queue = this.queueOf(lane, key);
-    if (waiter.waits) this.parts.lanes.add(waiter, options.waitMs, waiter.since);
     this.laneOf(queue).enter(queue, waiter);
+    if (waiter.waits && waiter.line !== undefined) this.parts.lanes.add(waiter, options.waitMs, waiter.since);
   }
 
   left(waiter: Waiter, why: 'aborted' | 'timed out'): void {

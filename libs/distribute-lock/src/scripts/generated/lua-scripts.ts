@@ -21,11 +21,21 @@ return redis.call('DEL', KEYS[1])`,
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: '408c4e060ba070391c8213c04a4aa61c8a385729',
-  lua: `if #KEYS == 3 and string.sub(ARGV[1], 1, 1) == 'd' then
-  if redis.call('EXISTS', KEYS[3]) == 0 and redis.call('GET', KEYS[2]) == string.sub(ARGV[1], 3) then
-    redis.call('DEL', KEYS[2])
-    return 0
+  sha1: 'd7589b323eec3eef1075de33e09eeeb9737fdec7',
+  lua: `if #KEYS == 3 then
+  local call, text = redis.call, ARGV[1]
+  if string.sub(text, 1, 1) == 'd' then
+    if call('EXISTS', KEYS[3]) == 0 and call('GET', KEYS[2]) == string.sub(text, 3) then
+      call('DEL', KEYS[2])
+      return 0
+    end
+  else
+    local token, ttlMs, block = string.match(text, '^[aw] (%S+) (%d+) (%d+) %+$')
+    if token and call('EXISTS', KEYS[3]) == 0 then
+      local set = redis.pcall('SET', KEYS[2], token, 'NX', 'PX', ttlMs)
+      local last = set and not set.err and redis.pcall('INCRBY', KEYS[1], block)
+      if type(last) == 'number' then return last - block + 1 end
+    end
   end
 end
 local fence = KEYS[1]
@@ -209,11 +219,21 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: 'c975245220aa28f7aef95579fed9a1f691b112b3',
-    lua: `if #KEYS == 3 and string.sub(ARGV[1], 1, 1) == 'd' then
-  if redis.call('EXISTS', KEYS[3]) == 0 and redis.call('GET', KEYS[2]) == string.sub(ARGV[1], 3) then
-    redis.call('DEL', KEYS[2])
-    return 0
+    sha1: 'dde4bb624e44a1e69fa5ec7bf5d613544ac6b084',
+    lua: `if #KEYS == 3 then
+  local call, text = redis.call, ARGV[1]
+  if string.sub(text, 1, 1) == 'd' then
+    if call('EXISTS', KEYS[3]) == 0 and call('GET', KEYS[2]) == string.sub(text, 3) then
+      call('DEL', KEYS[2])
+      return 0
+    end
+  else
+    local token, ttlMs, block = string.match(text, '^[aw] (%S+) (%d+) (%d+) %+$')
+    if token and call('EXISTS', KEYS[3]) == 0 then
+      local set = redis.pcall('SET', KEYS[2], token, 'NX', 'PX', ttlMs)
+      local last = set and not set.err and redis.pcall('INCRBY', KEYS[1], block)
+      if type(last) == 'number' then return last - block + 1 end
+    end
   end
 end
 local fence = KEYS[1]

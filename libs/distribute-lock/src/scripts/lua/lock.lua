@@ -9,12 +9,14 @@
   @key  lock...: string     owner token of the holder, or whatever a foreign client wrote; expires with the lease
   @key  queue...: zset      waiting owner tokens, in the order of their scores; expires a while after the last question
   @arg  command...: string  one for each pair of lock and queue, its words divided by single spaces:
-          a <ownerToken> <ttlMs> <block>            acquire, or be told that somebody else has it
-          w <ownerToken> <ttlMs> <block>            acquire, or wait in the queue
+          a <ownerToken> <ttlMs> <block> [+]        acquire, or be told that somebody else has it
+          w <ownerToken> <ttlMs> <block> [+]        acquire, or wait in the queue
           d <ownerToken>                            release, nobody waits here (also: leave, undo)
           r <ownerToken> <next> <ttlMs> <block>     release; `next` of this process wants it again, `-` stands for any
                                                     head of the queue that is of this process: it is granted at once
           n <ownerToken> <ttlMs>                    renew
+          `+`: a counter that another command of this connection has raised to the clock a moment ago may be counted up;
+               whoever sends it looks at the number, which is small when the counter has been lost
   @returns [code, x, y] for each command, in one flat list; a lone command whose case is the common one answers with a number:
            the first fencing token of a lock that was free, 0 for a release that nobody waited for
 
@@ -30,14 +32,7 @@
   10, p, 0  the key is a semaphore of p permits at present; the token stands in no queue
   11, 0, 0  readers have the lock or wait for it; nothing was done: readwrite.lua has to run the command
 ]]
--- The release of a lock that nobody waits for, alone: so common that it does without any function.
-if #KEYS == 3 and string.sub(ARGV[1], 1, 1) == 'd' then
-  if redis.call('EXISTS', KEYS[3]) == 0 and redis.call('GET', KEYS[2]) == string.sub(ARGV[1], 3) then
-    redis.call('DEL', KEYS[2])
-    return 0
-  end
-end
-
+--@include lib/alone.lua
 local fence = KEYS[1]
 --@include lib/fencing.lua
 --@include lib/common-case.lua

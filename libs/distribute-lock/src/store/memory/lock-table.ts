@@ -19,9 +19,15 @@ const MOST_TOLD = 128;
  * holds for the other. It is the back end of the memory store and the model that the simulation runs against.
  */
 export class LockTable extends ReadWriteSteps {
-  acquire(request: AcquireRequest): AcquireAnswer {
+  /** @param counted - fencing tokens may be counted up, if nobody has the lock or waits for it */
+  acquire(request: AcquireRequest, counted = false): AcquireAnswer {
     const { key, ownerToken, ttlMs, block } = request;
     const owner = this.owner(key);
+    if (counted && owner === undefined && this.waiting(key) === 0) {
+      this.set(key, ownerToken, ttlMs);
+      this.leases.clear(key);
+      return { outcome: 'granted', fencingToken: this.countUp(block), waiting: 0 };
+    }
     if (owner === ownerToken) {
       this.raise(key, ttlMs);
       this.unqueue(key, ownerToken);

@@ -39,6 +39,12 @@ export abstract class TableState {
     return first;
   }
 
+  /** The first of so many, without a look at the clock. */
+  protected countUp(block: number): number {
+    this.unusedFence += block;
+    return this.unusedFence - block;
+  }
+
   /** Who has the lock; it may be a foreign client. */
   owner(key: string): string | undefined {
     const lock = this.locks.get(key);

@@ -1,12 +1,13 @@
-import type { LuaScript, LuaText } from '../../scripts/generated/lua-scripts.js';
+import type { LuaScript } from '../../scripts/generated/lua-scripts.js';
 import type { Clock } from '../../runtime/clock.js';
 import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
 import { LockStoreError } from '../lock-store.js';
 import { NOT_REPLICATED } from './acknowledged.js';
 import type { Command, ReplyWord } from './command.js';
+import type { FenceCounter } from './fence-counter.js';
 import type { RedisConnection } from './redis-connection.js';
 import { answerError, isDemotion, messageOf, storeError, tooFewReplicas } from './redis-errors.js';
-import { fenceBeside } from './redis-keys.js';
+import { isUnknownScript, ScriptRunner } from './script-runner.js';
 
 /** How long an answer may take. Neither an option of the client nor the system's time-outs bound it well. */
 export const COMMAND_LIMIT_MS = 800;
@@ -20,10 +21,15 @@ const ELSEWHERE = 11;
 /** Commands that are sent together and wait for the same answer. */
 class Call extends Timed {
   settled = false;
+  /** The script was told to count fencing tokens up. */
+  counted = false;
 
   constructor(
     private readonly batch: CommandBatch,
     readonly commands: readonly Command[],
+    readonly startedAt: number,
+    /** Of the connection at the start. */
+    readonly epoch: number,
   ) {
     super();
   }
@@ -45,18 +51,20 @@ export class CommandBatch {
   private alone = true;
   private answeredAt = -Infinity;
   private readonly flush = (): void => this.sendAll();
-  private readonly script: LuaText;
+  private readonly script: ScriptRunner;
 
   constructor(
     script: LuaScript,
     private readonly connection: RedisConnection,
-    private readonly fenceKey: string,
+    fenceKey: string,
     private readonly clock: Clock,
     private readonly lanes: TimerLanes,
     /** Takes over the commands that the script leaves to another one. */
     private readonly elsewhere?: (command: Command) => void,
+    /** Where the script may count fencing tokens up, and its commands have no keys but the usual ones. */
+    private readonly counter?: FenceCounter,
   ) {
-    this.script = (connection.clustered ? script.cluster : undefined) ?? script;
+    this.script = new ScriptRunner(script, connection, fenceKey);
   }
 
   add(command: Command): void {
@@ -67,13 +75,8 @@ export class CommandBatch {
   }
 
   /** Proves that the server runs the script. */
-  async probe(): Promise<void> {
-    try {
-      await this.evaluate([this.fenceKey], []);
-    } catch (error) {
-      if (!isUnknownScript(error)) throw storeError(error);
-      await this.evaluate([this.fenceKey], [], true).catch((refused: unknown) => Promise.reject(storeError(refused)));
-    }
+  probe(): Promise<void> {
+    return this.script.probe();
   }
 
   /** A blocked event loop is not a mute server: answers that have arrived get a turn of the loop first. */
@@ -112,10 +115,16 @@ export class CommandBatch {
 
   private start(commands: readonly Command[]): void {
     this.alone = commands.length === 1 && this.inFlight === 0;
-    const call = new Call(this, commands);
-    this.lanes.add(call, COMMAND_LIMIT_MS);
-    if (this.connection.ready) return this.send(call);
-    // Commands wait here for a connection, not in the client: those whose time is up are never sent.
+    const now = this.clock.now();
+    const call = new Call(this, commands, now, this.connection.epoch);
+    if (this.connection.ready) this.send(call, false, true);
+    else this.sendWhenReady(call);
+    // While the command is under way already.
+    this.lanes.add(call, COMMAND_LIMIT_MS, now);
+  }
+
+  /** Commands wait here for a connection, not in the client: those whose time is up are never sent. */
+  private sendWhenReady(call: Call): void {
     this.connection.whenReady(COMMAND_LIMIT_MS).then(
       () => {
         if (!call.settled) this.send(call);
@@ -124,31 +133,27 @@ export class CommandBatch {
     );
   }
 
-  private send(call: Call, withText = false): void {
-    const keys = [this.connection.clustered ? fenceBeside(call.commands[0].lockKey) : this.fenceKey];
-    const texts: string[] = [];
-    for (const command of call.commands) {
-      command.addKeys(keys);
-      texts.push(command.text);
-    }
+  private send(call: Call, withText = false, mayCount = false): void {
     this.inFlight += 1;
-    this.evaluate(keys, texts, withText).then(
+    const { commands, epoch, startedAt } = call;
+    const simple = this.counter !== undefined && commands.length === 1 && !withText;
+    call.counted = simple && mayCount && commands[0].block > 0 && this.counter.mayCount(epoch, startedAt);
+    const called = simple ? this.script.runOne(commands[0], call.counted) : this.script.run(commands, withText);
+    called.then(
       (replies) => this.answered(call, replies as number | ReplyWord[]),
       (error: unknown) => this.failed(call, error),
     );
-  }
-
-  private evaluate(keys: readonly string[], texts: readonly string[], withText = false): Promise<unknown> {
-    return this.connection.evaluate({ script: this.script, withText, keys, texts });
   }
 
   private answered(call: Call, replies: number | readonly ReplyWord[]): void {
     this.inFlight -= 1;
     this.answeredAt = this.clock.now();
     if (call.settled) return;
-    this.settle(call);
     const { commands } = call;
-    if (typeof replies === 'number') return commands[0].commonCase(replies);
+    const common = typeof replies === 'number';
+    if (common && !this.rises(call, commands[0].block, replies)) return this.send(call);
+    this.settle(call);
+    if (common) return commands[0].commonCase(replies);
     for (let i = 0, at = 0; i < commands.length; i += 1, at += REPLY_WORDS) {
       const code = replies[at] as number;
       if (code === REFUSED) commands[i].failed(this.refused(String(replies[at + 1])));
@@ -158,8 +163,13 @@ export class CommandBatch {
     }
   }
 
+  private rises(call: Call, block: number, first: number): boolean {
+    return block === 0 || this.counter?.rises(call, first, block, this.connection.epoch) !== false;
+  }
+
   private failed(call: Call, error: unknown): void {
     this.inFlight -= 1;
+    this.counter?.forget();
     if (call.settled) return;
     if (isUnknownScript(error)) return this.send(call, true);
     // The server checks the rights for all keys of a call at once: one forbidden key must not fail the others.
@@ -188,5 +198,3 @@ export class CommandBatch {
     this.lanes.remove(call);
   }
 }
-
-const isUnknownScript = (error: unknown): boolean => messageOf(error).startsWith('NOSCRIPT');

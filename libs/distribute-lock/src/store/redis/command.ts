@@ -8,6 +8,8 @@ export abstract class Command {
     readonly queueKey: string,
     /** As the script reads it; see its header. */
     readonly text: string,
+    /** Fencing tokens that it wants; 0 when it wants none. */
+    readonly block = 0,
   ) {}
 
   /** The keys that the script wants for each command. */

@@ -22,6 +22,7 @@ import type { Command } from './command.js';
 import { CommandBatch } from './command-batch.js';
 import { DurableLockStore } from './durable-lock-store.js';
 import { evictionAdvice } from './eviction-advice.js';
+import { FenceCounter } from './fence-counter.js';
 import { Inbox } from './inbox.js';
 import { ownClusterOptions, ownOptions } from './own-options.js';
 import { RedisAdmin } from './redis-admin.js';
@@ -65,8 +66,9 @@ export class RedisLockStore implements LockStore {
     this.keys = new RedisKeys(prefix);
     this.lanes = new TimerLanes(clock);
     const { fence } = this.keys;
+    const counter = connection.clustered ? undefined : new FenceCounter();
     const amongReaders = (command: Command): void => this.addReadWrite(command);
-    this.commands = new CommandBatch(lockScript, connection, fence, clock, this.lanes, amongReaders);
+    this.commands = new CommandBatch(lockScript, connection, fence, clock, this.lanes, amongReaders, counter);
     this.readWrite = new CommandBatch(readwriteScript, connection, fence, clock, this.lanes);
     const semaphoreCommands = new CommandBatch(semaphoreScript, connection, fence, clock, this.lanes);
     this.semaphores = new RedisSemaphores(semaphoreCommands, this.keys, connection);
@@ -137,7 +139,7 @@ export class RedisLockStore implements LockStore {
     const lockKey = this.keys.lock(key);
     const text = `${wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block}`;
     return new Promise((resolve, reject) =>
-      this.add(kind, new AcquireCommand(lockKey, this.keys.queue(lockKey), text, resolve, reject)),
+      this.add(kind, new AcquireCommand(lockKey, this.keys.queue(lockKey), text, resolve, reject, block)),
     );
   }
 

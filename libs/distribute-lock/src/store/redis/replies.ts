@@ -18,8 +18,9 @@ abstract class Asked<T> extends Command {
     text: string,
     protected readonly resolve: (answer: T) => void,
     readonly failed: (error: Error) => void,
+    block = 0,
   ) {
-    super(lockKey, queueKey, text);
+    super(lockKey, queueKey, text, block);
   }
 }
 

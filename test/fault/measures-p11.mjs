@@ -1,0 +1,47 @@
+/** What keeps P11, in the form of the other measures; see measures-p8-to-p17.mjs. */
+const FENCING = 'scripts/lua/lib/fencing.lua';
+const COUNTER = 'store/redis/fence-counter.ts';
+
+export const measuresP11 = [
+  {
+    promise: 'P11',
+    what: 'fencing tokens start from the clock of the server, not from 0',
+    file: FENCING,
+    measure: 'saved = clock[1] .. micros',
+    without: "saved = '0'",
+    test: ['fencing-tokens', 'after FLUSHALL'],
+  },
+  {
+    promise: 'P11',
+    what: '... or from the counter, where that is ahead',
+    file: FENCING,
+    measure: 'if last <= saved - count then',
+    without: 'if true then',
+    test: ['fencing-tokens', 'clock of the server was set back'],
+  },
+  {
+    promise: 'P11',
+    what: 'a number that was counted up is used only if it is larger than all before',
+    file: COUNTER,
+    measure: ' && first > this.last',
+    without: '',
+    test: ['fencing-tokens', 'after the counter was lost'],
+  },
+  {
+    promise: 'P11',
+    what: '... and numbers are counted up only on a connection that has raised the counter to the clock',
+    file: COUNTER,
+    measure: 'return epoch === this.epoch && now',
+    without: 'return now',
+    also: { file: COUNTER, measure: '(sure && epoch === this.epoch && first', without: '(sure && first' },
+    test: ['fencing-tokens', 'another server took over'],
+  },
+  {
+    promise: 'P11',
+    what: '... a moment ago',
+    file: COUNTER,
+    measure: 'COUNTED_MS = 1_000',
+    without: 'COUNTED_MS = 10_000',
+    test: ['fencing-tokens', 'once a second by the clock'],
+  },
+];
