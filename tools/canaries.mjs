@@ -107,14 +107,14 @@ export const canaries = [
     gate: 'publint',
     wrong: 'a package.json that points nowhere',
     script: ['check:package', 'publint'],
-    files: withMain({ import: { types: './dist/nowhere.d.ts', default: './dist/index.js' } }),
+    files: withMain({ import: { types: './dist/nowhere.d.ts', default: './dist/esm/index.js' } }),
     says: ['FAILED  publint', 'nowhere.d.ts', 'does not exist'],
   },
   {
     gate: 'are the types wrong',
     wrong: 'types of the ESM build for CommonJS',
     script: ['check:package', 'types'],
-    files: withMain({ require: { types: './dist/index.d.ts', default: './dist/index.cjs' } }),
+    files: withMain({ require: { types: './dist/esm/index.d.ts', default: './dist/cjs/index.js' } }),
     says: ['FAILED  types', 'FalseESM'],
   },
   {

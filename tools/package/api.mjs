@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
 import { DIST, entries, LIBRARY } from './library.mjs';
 
+const TYPES = join(DIST, 'esm');
 const REPORTS = join(LIBRARY, 'etc');
 /** Of the library itself, beside which other entries are published. */
 const MAIN = 'index';
@@ -50,7 +51,7 @@ function nameIn(text) {
 
 /** What an entry exports, as the bundler wrote it: `export { a as X, Y } from ...`. */
 function namesOf(name) {
-  const lists = readFileSync(join(DIST, `${name}.d.ts`), 'utf8').matchAll(/^export (?:type )?\{([^}]*)\}/gm);
+  const lists = readFileSync(join(TYPES, `${name}.d.ts`), 'utf8').matchAll(/^export (?:type )?\{([^}]*)\}/gm);
   return new Set([...lists].flatMap(([, list]) => list.split(',').map((one) => one.trim().split(' ').at(-1))));
 }
 
@@ -62,7 +63,7 @@ function config(name, temp) {
     configObjectFullPath: undefined,
     configObject: {
       projectFolder: LIBRARY,
-      mainEntryPointFilePath: join(DIST, `${name}.d.ts`),
+      mainEntryPointFilePath: join(TYPES, `${name}.d.ts`),
       newlineKind: 'lf',
       compiler: {
         overrideTsconfig: {
@@ -75,7 +76,7 @@ function config(name, temp) {
             skipLibCheck: true,
             types: ['node'],
           },
-          files: [join(DIST, `${name}.d.ts`)],
+          files: [join(TYPES, `${name}.d.ts`)],
         },
       },
       apiReport: { enabled: true, reportFileName: `${name}.api.md`, reportFolder: REPORTS, reportTempFolder: temp },

@@ -4,22 +4,17 @@ import { entries, manifest } from './library.mjs';
 
 const MOST_BYTES = 150_000;
 const DOCUMENTS = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
-/** What both formats share. */
-const ENGINE = ['dist/engine.cjs', 'dist/engine-exports.cjs'];
-const SUFFIXES = ['.js', '.cjs', '.d.ts', '.d.cts'];
+const FILES = ['esm/NAME.js', 'esm/NAME.d.ts', 'cjs/NAME.js', 'cjs/NAME.d.ts'];
 
 /** Every file that an entry needs, and no other. */
 export function contents({ files, installed }) {
   const paths = files.map(({ path }) => path);
-  const needed = [
-    ...DOCUMENTS,
-    ...ENGINE,
-    ...entries.flatMap(({ name }) => SUFFIXES.map((suffix) => `dist/${name}${suffix}`)),
-  ];
+  const ofEntries = entries.flatMap(({ name }) => FILES.map((file) => `dist/${file.replace('NAME', name)}`));
+  const needed = [...DOCUMENTS, 'dist/cjs/package.json', ...ofEntries];
   const missing = needed.filter((path) => !paths.includes(path)).map((path) => `${path} is missing`);
   // Code that entries share.
   const more = paths.filter(
-    (path) => !needed.includes(path) && !/^dist\/shared-[\w.-]+\.(js|cjs|d\.ts|d\.cts)$/.test(path),
+    (path) => !needed.includes(path) && !/^dist\/(esm|cjs)\/(part-\d+\.js|shared\d*\.d\.ts)$/.test(path),
   );
   const wrong = [
     ...missing,

@@ -13,9 +13,8 @@ const WAYS = {
     `${PRINT}(require('${specifier}'), require.resolve('${specifier}'))`,
   ],
 };
-const PRINT =
-  '((names, file) => console.log(JSON.stringify({ names: Object.keys(names).sort().filter((name) => names[name] !== undefined), file })))';
-const FILES = { import: '.js', require: '.cjs' };
+const PRINT = '((names, file) => console.log(JSON.stringify({ names: Object.keys(names).sort(), file })))';
+const FOLDERS = { import: '/dist/esm/', require: '/dist/cjs/' };
 
 /** Each entry loads by `import` and by `require`, each from its own format, with the same names. */
 export function modules({ installed }) {
@@ -30,7 +29,7 @@ function same(specifier, cwd) {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const { names, file } = JSON.parse(printed);
-    if (!file.endsWith(FILES[way])) throw new Error(`${way} of ${specifier} leads to ${file}`);
+    if (!file.includes(FOLDERS[way])) throw new Error(`${way} of ${specifier} leads to ${file}`);
     if (names.length === 0) throw new Error(`${way} of ${specifier} brings nothing`);
     return names.join(' ');
   });

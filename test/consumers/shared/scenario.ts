@@ -69,7 +69,7 @@ function versions(): object {
   const require = createRequire(join(process.cwd(), 'package.json'));
   const versionOf = (name: string): string => (require(`${name}/package.json`) as { version: string }).version;
   const required = Object.keys(require.cache).some((file) =>
-    /nestjs-distribute-lock[\\/]dist[\\/]index\.cjs$/.test(file),
+    /nestjs-distribute-lock[\\/]dist[\\/]cjs[\\/]index\.js$/.test(file),
   );
   return { nest: versionOf('@nestjs/core'), ioredis: versionOf('ioredis'), library: required ? 'CommonJS' : 'ESM' };
 }
