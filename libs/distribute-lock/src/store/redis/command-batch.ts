@@ -59,8 +59,8 @@ export class CommandBatch {
     fenceKey: string,
     private readonly clock: Clock,
     private readonly lanes: TimerLanes,
-    /** Takes over the commands that the script leaves to another one. */
-    private readonly elsewhere?: (command: Command) => void,
+    /** Takes over the commands that the script leaves to another one, with what is left of their time. */
+    private readonly elsewhere?: (command: Command, leftMs: number) => void,
     /** Where the script may count fencing tokens up, and its commands have no keys but the usual ones. */
     private readonly counter?: FenceCounter,
   ) {
@@ -157,7 +157,7 @@ export class CommandBatch {
     for (let i = 0, at = 0; i < commands.length; i += 1, at += REPLY_WORDS) {
       const code = replies[at] as number;
       if (code === REFUSED) commands[i].failed(this.refused(String(replies[at + 1])));
-      else if (code === ELSEWHERE) this.elsewhere?.(commands[i]);
+      else if (code === ELSEWHERE) this.elsewhere?.(commands[i], call.dueAt - this.answeredAt);
       else if (code === NOT_REPLICATED) commands[i].failed(tooFewReplicas(replies[at + 1] as number));
       else commands[i].answered(code, replies[at + 1], replies[at + 2]);
     }

@@ -1,13 +1,37 @@
+import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
+import { LockStoreError } from '../lock-store.js';
 import { Command, type ReplyWord } from './command.js';
 import type { RedisKeys } from './redis-keys.js';
 
+/** Limits of so many lengths, so that they share a few lanes. */
+const STEP_MS = 100;
+
+class Limit extends Timed {
+  constructor(readonly due: () => void) {
+    super();
+  }
+}
+
 /** The same command, for the script that knows of readers and wants more keys. */
 export class ReadWriteCommand extends Command {
+  private over = false;
+  private stop: (() => void) | undefined = undefined;
+
   constructor(
     private readonly command: Command,
     private readonly names: RedisKeys,
   ) {
     super(command.lockKey, command.queueKey, command.text);
+  }
+
+  /** It was sent to another script before: both together take no longer than one command may. */
+  endsIn(leftMs: number, lanes: TimerLanes): void {
+    const limit = new Limit(() => {
+      const error = new LockStoreError('Redis did not answer the same command, sent to two scripts, in time.', true);
+      this.end(() => this.command.failed(error));
+    });
+    lanes.add(limit, Math.ceil(leftMs / STEP_MS) * STEP_MS);
+    this.stop = () => lanes.remove(limit);
   }
 
   override addKeys(keys: string[]): void {
@@ -16,14 +40,21 @@ export class ReadWriteCommand extends Command {
   }
 
   commonCase(x: number): void {
-    this.command.commonCase(x);
+    this.end(() => this.command.commonCase(x));
   }
 
   answered(code: number, x: ReplyWord, y: ReplyWord): void {
-    this.command.answered(code, x, y);
+    this.end(() => this.command.answered(code, x, y));
   }
 
   failed(error: Error): void {
-    this.command.failed(error);
+    this.end(() => this.command.failed(error));
+  }
+
+  private end(tell: () => void): void {
+    if (this.over) return;
+    this.over = true;
+    this.stop?.();
+    tell();
   }
 }

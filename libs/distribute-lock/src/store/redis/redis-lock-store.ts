@@ -67,7 +67,7 @@ export class RedisLockStore implements LockStore {
     this.lanes = new TimerLanes(clock);
     const { fence } = this.keys;
     const counter = connection.clustered ? undefined : new FenceCounter();
-    const amongReaders = (command: Command): void => this.addReadWrite(command);
+    const amongReaders = (command: Command, leftMs: number): void => this.addReadWrite(command, leftMs);
     this.commands = new CommandBatch(lockScript, connection, fence, clock, this.lanes, amongReaders, counter);
     this.readWrite = new CommandBatch(readwriteScript, connection, fence, clock, this.lanes);
     const semaphoreCommands = new CommandBatch(semaphoreScript, connection, fence, clock, this.lanes);
@@ -194,7 +194,9 @@ export class RedisLockStore implements LockStore {
     else this.addReadWrite(command);
   }
 
-  private addReadWrite(command: Command): void {
-    this.readWrite.add(new ReadWriteCommand(command, this.keys));
+  private addReadWrite(command: Command, leftMs = Infinity): void {
+    const again = new ReadWriteCommand(command, this.keys);
+    if (leftMs < Infinity) again.endsIn(leftMs, this.lanes);
+    this.readWrite.add(again);
   }
 }
