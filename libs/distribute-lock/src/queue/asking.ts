@@ -89,6 +89,8 @@ export class Asking {
     if (attempt.offered) return this.ask(attempt);
     attempt.holderLeftMs = leftMs;
     refuseImpatient(this.parts, attempt.line, ({ call }) => contended(call, leftMs));
+    // Those who would have waited have gone meanwhile.
+    if (attempt.line.first === undefined) return this.abandon(attempt);
     this.parts.lanes.add(attempt, this.patience(attempt, leftMs, foreign));
   }
 

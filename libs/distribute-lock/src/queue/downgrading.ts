@@ -50,6 +50,7 @@ class Downgrade extends Timed {
   private readonly grant: Grant;
   private readonly readToken: string;
   private failures = 0;
+  private readonly firstSentAt: number;
   private settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;
 
   constructor(
@@ -59,6 +60,7 @@ class Downgrade extends Timed {
   ) {
     super();
     this.grant = lease.grant;
+    this.firstSentAt = Math.floor(parts.core.clock.now());
     this.readToken = parts.core.tokens.next(world.reading.suffix());
   }
 
@@ -119,11 +121,15 @@ class Downgrade extends Timed {
     watchdog.unwatch(grant);
     grant.ended = true;
     writing.drop(grant);
+    // Readers that waited here may have been let in before this answer came; who read here before we wrote reads no more.
+    if (reading.grant !== undefined && reading.grant.startedAt < this.firstSentAt)
+      watchdog.lose(reading.grant, 'taken');
     reading.releaseEnds(readToken);
-    if (reading.grant === undefined) lane.open(reading, this.readGrant(waiting, sentAt), lease.fencingToken);
-    // Readers that waited here have been let in before this answer came: one lease is enough for all.
-    else dead.bury(grant.key, readToken, grant.ttlMs);
+    const isFirst = reading.grant === undefined;
+    if (isFirst) lane.open(reading, this.readGrant(waiting, sentAt), lease.fencingToken);
+    else dead.bury(grant.key, readToken, grant.ttlMs); // one lease is enough for all
     lane.join(reading, lease);
+    if (isFirst) lane.letAllIn(reading);
     this.world.writeEnded();
     this.settle?.resolve();
   }

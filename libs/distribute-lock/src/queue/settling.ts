@@ -23,12 +23,12 @@ export function refuse(parts: CoreParts, waiter: Waiter, error: Error): void {
   waiter.reject(error);
 }
 
-/** Ends the wait of those in the line who would not wait. */
-export function refuseImpatient(parts: CoreParts, line: Line, why: (waiter: Waiter) => Error): void {
+/** Ends the wait of those in the line who would not wait, and have come before that moment. */
+export function refuseImpatient(parts: CoreParts, line: Line, why: (waiter: Waiter) => Error, before = Infinity): void {
   let waiter = line.patient < line.size ? line.first : undefined;
   while (waiter !== undefined) {
     const { behind } = waiter;
-    if (!waiter.waits) refuse(parts, waiter, why(waiter));
+    if (!waiter.waits && waiter.since < before) refuse(parts, waiter, why(waiter));
     waiter = behind;
   }
 }

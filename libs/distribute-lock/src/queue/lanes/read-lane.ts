@@ -1,8 +1,9 @@
 import type { Grant } from '../../lease/grant.js';
 import { LeaseHandle } from '../../lease/lease-handle.js';
+import { LockStoreError } from '../../store/lock-store.js';
 import { HEARTBEAT_MS } from '../asking.js';
 import type { Line } from '../line.js';
-import { contended } from '../refusals.js';
+import { contended, unavailable } from '../refusals.js';
 import { hand, refuseImpatient } from '../settling.js';
 import type { Waiter } from '../waiter.js';
 import { askAnew, type Lane, type LaneParts } from './lane.js';
@@ -12,6 +13,12 @@ import { type Gatekeeper, Refresh } from './refresh.js';
 
 /** A reader that does not want renewal is let in only while it can have this share of its ttl. */
 const UNRENEWED_SHARE = 0.9;
+
+/** Who would not wait, and has waited so long for a renewal in vain, does not wait for another command. */
+const MOST_LOST_MS = 150;
+
+const unconfirmed = (): Error =>
+  new LockStoreError('the lease that readers of this process share was not confirmed in time.', true);
 
 /**
  * The read lock. Readers of one process share one lease; entering it costs no command. While a writer waits the gate is
@@ -51,14 +58,18 @@ export class ReadLane implements Lane, Gatekeeper {
     grant.holder = new Readers();
   }
 
-  /** A writer has become a reader, and those who waited behind it come along. */
+  /** A writer has become a reader. */
   join(queue: ReadQueue, lease: LeaseHandle): void {
-    const { core } = this.parts;
     const grant = queue.grant!;
-    const now = core.clock.now();
     lease.grant = grant;
     (grant.holder as Readers).add(lease);
-    core.watchdog.watch(grant, now);
+    this.parts.core.watchdog.watch(grant);
+  }
+
+  /** Those who waited for this lease come in together. */
+  letAllIn(queue: ReadQueue): void {
+    const grant = queue.grant!;
+    const now = this.parts.core.clock.now();
     const { line } = queue;
     while (line.first !== undefined) this.letIn(queue, grant, line.first, now);
     this.moved(line);
@@ -80,6 +91,9 @@ export class ReadLane implements Lane, Gatekeeper {
   }
 
   bereft(queue: ReadQueue): void {
+    const { core } = this.parts;
+    const before = core.clock.now() - MOST_LOST_MS;
+    refuseImpatient(core, queue.line, ({ call }) => unavailable(call, unconfirmed()), before);
     askAnew(this.parts, queue);
   }
 
