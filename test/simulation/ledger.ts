@@ -1,5 +1,6 @@
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import { QUANTUM_HOLDS, QUANTUM_MS } from '../../libs/distribute-lock/src/queue/local-passing.js';
+import { GateWatch } from './gate-watch.js';
 import { Lefts } from './lefts.js';
 import { capacityOf, shares, weightOf } from './modes.js';
 import { Numbers } from './numbers.js';
@@ -47,6 +48,7 @@ export class Ledger {
   private readonly holds = new Set<Hold>();
   private readonly byLabel = new Map<string, Hold>();
   private readonly numbers: Numbers;
+  readonly gates: GateWatch;
   private readonly lastRank = new Map<string, number>();
   private readonly lastArrival = new Map<string, number>();
   private readonly lefts: Lefts;
@@ -59,6 +61,7 @@ export class Ledger {
 
   constructor(private readonly world: World) {
     this.numbers = new Numbers(world);
+    this.gates = new GateWatch(world);
     this.inTurn = isCalm(world.plan) && !world.plan.processes.some(({ deaf }) => deaf);
     this.lefts = new Lefts(world);
   }
@@ -86,6 +89,7 @@ export class Ledger {
 
   contended(ownerToken: string): void {
     this.contendedTokens.add(ownerToken);
+    this.gates.closed(ownerToken);
   }
 
   /** The holder was told of the loss. */
@@ -160,11 +164,12 @@ export class Ledger {
   }
 
   /** First come, first served: in a process always, among processes when nothing goes wrong. */
-  private checkOrder({ lease, ownerToken, question }: Hold): void {
+  private checkOrder(hold: Hold): void {
     const { world } = this;
+    const { lease, ownerToken, question } = hold;
     const { kind } = question.options;
     // Readers come in turn with writers, not with one another.
-    if (kind === 'read') return;
+    if (kind === 'read') return this.gates.started(hold);
     const rank = world.server.ranks.get(ownerToken) ?? -1;
     const together = kind === 'semaphore';
     if (this.inTurn && !shares(question.options) && rank < (this.lastRank.get(lease.key) ?? -1))

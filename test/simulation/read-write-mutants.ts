@@ -1,9 +1,12 @@
+import type { Grant } from '../../libs/distribute-lock/src/lease/grant.js';
+import { ReadLane } from '../../libs/distribute-lock/src/queue/lanes/read-lane.js';
 import type { AcquireRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 import { isReader, READERS, type Before } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import type { ReaderLeases } from '../../libs/distribute-lock/src/store/memory/reader-leases.js';
 import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
-import type { MakeTable } from './simulated-server.js';
+import { patch, type Restore } from './patch.js';
+import type { MakeTable, SimulatedTableWorld } from './simulated-server.js';
 
 /** How far the clocks of two processes are apart. */
 const SKEW_MS = 5_000;
@@ -43,8 +46,15 @@ const broken = (breakIt: (inside: Inside, leases: ReaderLeases) => void): MakeTa
   };
 };
 
-/** Each takes one measure out of what keeps readers and writers apart; those that a holder could notice. */
-export const DANGEROUS_READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
+/** How far the clock of a client is ahead of the server's; where it is not known, half of the tokens are late. */
+function aheadMs(world: TableWorld & Partial<SimulatedTableWorld>, ownerToken: string): number {
+  if (world.clientNow !== undefined) return world.clientNow() - world.now();
+  const sum = [...ownerToken].reduce((total, letter) => total + letter.charCodeAt(0), 0);
+  return sum % 2 === 0 ? 0 : -SKEW_MS;
+}
+
+/** Each takes one measure out of what keeps readers and writers apart; all of them are noticed in histories. */
+export const READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   'a reader ignored by a writer': broken((inside) =>
     replace(inside, 'acquire', (original) => (request) => {
       const { key, ownerToken } = request;
@@ -62,8 +72,7 @@ export const DANGEROUS_READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> =
   ),
   "a client's clock for the end of a lease": broken((inside, leases) =>
     replace(leases, 'lend', (original) => (key, ownerToken, ms) => {
-      const late = ownerToken.charCodeAt(5) % 2 === 0;
-      original(key, ownerToken, late ? Math.max(ms - SKEW_MS, 1) : ms);
+      original(key, ownerToken, Math.max(ms + aheadMs(inside.world, ownerToken), 1));
     }),
   ),
   "one reader's release that ends the phase": broken((inside, leases) =>
@@ -81,18 +90,7 @@ export const DANGEROUS_READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> =
   'a downgrade that shortens the lease': broken((inside) =>
     replace(inside, 'beginReading', (original) => (key, own, ttlMs) => original(key, own, ttlMs / 2)),
   ),
-};
-
-/** What only costs time, or is seen in what is left behind. */
-export const READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   'no gate': broken((_, leases) => replace(leases, 'closeGate', () => () => undefined)),
-  'a new phase without its gate': broken((inside, leases) =>
-    replace(inside, 'beginReading', (original) => (key, own, ttlMs) => {
-      const answer = original(key, own, ttlMs);
-      leases.openGate(key);
-      return answer;
-    }),
-  ),
   'a phase that keeps old leases': broken((_, leases) => replace(leases, 'clear', () => () => undefined)),
   'an end that is never lowered': broken((inside) =>
     replace(inside, 'settle', (original) => (key) => {
@@ -113,9 +111,46 @@ export const READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   ),
   'writers always first': broken((inside) => replace(inside, 'next', (original) => (key) => original(key, 'readers'))),
   'readers always first': broken((inside) => replace(inside, 'next', (original) => (key) => original(key, 'writer'))),
-  'a leaving writer that leaves its gate': broken((inside) => replace(inside, 'writerLeft', () => () => undefined)),
-  'a renewal that does not tell of the gate': broken((inside) => replace(inside, 'writerWaits', () => () => 0)),
   'a renewal without a look at the lock': broken((inside, leases) =>
     replace(inside, 'reads', () => (key, ownerToken) => leases.lives(key, ownerToken)),
   ),
+};
+
+/** What costs no more time than nets below it allow: the scripts do not do so, and that is all. */
+export const QUIET_READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
+  'a new phase without its gate': broken((inside, leases) =>
+    replace(inside, 'beginReading', (original) => (key, own, ttlMs) => {
+      const answer = original(key, own, ttlMs);
+      leases.openGate(key);
+      return answer;
+    }),
+  ),
+  'a leaving writer that leaves its gate': broken((inside) => replace(inside, 'writerLeft', () => () => undefined)),
+  'a renewal that does not tell of the gate': broken((inside) => replace(inside, 'writerWaits', () => () => 0)),
+};
+
+/** Each takes one measure out of the lock core. */
+export const READ_WRITE_CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
+  'a closed gate ignored by readers of the same process': () =>
+    patch(
+      ReadLane,
+      'mayEnter',
+      (original) =>
+        function (this: ReadLane, grant: Grant, ...more: never[]) {
+          const { contended } = grant;
+          grant.contended = false;
+          const answer = original.call(this, grant, ...more);
+          grant.contended = contended;
+          return answer;
+        },
+    ),
+  'an answer that is older than the warning opens the gate': () =>
+    patch(
+      ReadLane,
+      'contended',
+      () =>
+        function (_: unknown, grant: Grant) {
+          grant.contended = true;
+        },
+    ),
 };

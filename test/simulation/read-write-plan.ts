@@ -1,25 +1,45 @@
-import type { CallerPlan, Plan } from './plan.js';
+import { PATIENT_MS, type CallerPlan, type Plan } from './plan.js';
 import { Random } from './random.js';
 
 /** So many of the histories that are not about semaphores are about readers and writers. */
 const SHARE = 0.45;
+/** In so many of them a writer and more readers come at the same moment to a process that reads. */
+const GATE_SHARE = 0.1;
+const GATE_AT_MS = 60;
 
 /** The same history, perhaps about readers and writers: some of these become readers while they hold. */
 export function perhapsWithReaders(plan: Plan): Plan {
   const random = new Random(plan.seed ^ 0x51ed270b);
   if (plan.callers[0]?.options.kind !== 'exclusive' || !random.chance(SHARE)) return plan;
+  if (plan.processes.length > 1 && random.chance(GATE_SHARE)) return atTheGate(plan, random);
   const readers = random.pick([0.3, 0.6, 0.9]);
   const downgrades = random.pick([0, 0.5]);
   return {
     ...plan,
     callers: plan.callers.map((caller): CallerPlan => {
       const { options, holdMs } = caller;
-      if (random.chance(readers)) {
-        return { ...caller, options: { ...options, kind: 'read', fair: 'process', minHoldMs: 0 } };
-      }
+      if (random.chance(readers)) return reader(caller);
       const kind = random.pick(['write', 'exclusive'] as const);
       const downgrade = random.chance(downgrades) ? { downgradeAfterMs: random.between(0, holdMs) } : {};
       return { ...caller, ...downgrade, options: { ...options, kind } };
     }),
   };
 }
+
+/** The lease is too short for the readers that come, so their process renews it just when it may hear of the writer. */
+function atTheGate(plan: Plan, random: Random): Plan {
+  const callers = plan.callers.map((caller, i): CallerPlan => {
+    const common = { key: 'a', rounds: 1, at: GATE_AT_MS + random.between(0, 3 * plan.latencyMs) };
+    const options = { ...caller.options, waitMs: PATIENT_MS, minHoldMs: 0, ttlMs: 5_000 };
+    if (i === 1) return { ...caller, ...common, process: 1, options: { ...options, kind: 'write' } };
+    const reading = reader({ ...caller, ...common, process: 0, options });
+    const first = { at: 0, holdMs: 500, options: { ...reading.options, ttlMs: 200, renew: true } };
+    return i === 0 ? { ...reading, ...first } : reading;
+  });
+  return { ...plan, callers };
+}
+
+const reader = (caller: CallerPlan): CallerPlan => ({
+  ...caller,
+  options: { ...caller.options, kind: 'read', fair: 'process', minHoldMs: 0 },
+});

@@ -1,3 +1,4 @@
+import { processOf } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { LockName, ReleaseRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
 import type { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 import { isReader, READERS } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
@@ -29,6 +30,7 @@ export class ReadWriteWatch {
     const after = this.look(key);
     const whose = `${ownerToken} of ${before.owner}`;
     this.checkHolder(ownerToken, before, after, whose);
+    this.checkTurn(before, after, whose);
     if (before.owner !== READERS && after.owner !== READERS) return answer;
     const owners = [ownerToken, ...own];
     this.checkLeases(owners, before, after, whose);
@@ -43,6 +45,16 @@ export class ReadWriteWatch {
     if (owner === undefined || owner === READERS || owner === ownerToken) return;
     if (owner === after.owner && before.leftMs === after.leftMs) return;
     this.world.fail('a command of somebody who is not the holder changed the lock', whose);
+  }
+
+  /** Behind a writer it is the turn of all readers that wait and can be told. */
+  private checkTurn(before: Sight, after: Sight, whose: string): void {
+    const { owner } = after;
+    const wrote = processOf(before.owner ?? '') !== undefined;
+    if (!this.calm || !wrote || owner === undefined || owner === before.owner || owner === READERS) return;
+    const { inboxes } = this.world.server;
+    const reader = before.queue.find((token) => isReader(token) && inboxes.has(processOf(token) ?? ''));
+    if (reader !== undefined) this.world.fail('a reader that waits sees a second writer', `${whose}: ${reader}`);
   }
 
   /** The leases of other readers stay as they are. */

@@ -5,7 +5,7 @@ import type { Happening } from './timeline.js';
 import type { World } from './world.js';
 
 /** As in the Redis store. */
-const COMMAND_LIMIT_MS = 800;
+export const COMMAND_LIMIT_MS = 800;
 /** Bytes of a broken connection may still arrive so much later. */
 const MOST_STRAY_MS = 5_000;
 
@@ -52,10 +52,10 @@ export class SimulatedConnection {
     private readonly process: SimulatedProcess,
   ) {}
 
-  ask<T>(what: string, apply: () => T): Promise<T> {
+  ask<T>(what: string, apply: () => T, limitMs = COMMAND_LIMIT_MS): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const command = new Command(what, apply, resolve as (answer: unknown) => void, reject);
-      command.cancelLimit = this.process.after(COMMAND_LIMIT_MS, () => {
+      command.cancelLimit = this.process.after(limitMs, () => {
         // Answers that have arrived meanwhile get a turn of the loop first.
         this.process.nextTurn(() => command.settle(new LockStoreError('no answer', true)));
       });

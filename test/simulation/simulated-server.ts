@@ -112,9 +112,15 @@ export class SimulatedServer {
     return answer;
   }
 
-  /** The fast script leaves a command of this key to the one that knows of readers. */
-  concernsReaders(key: string): boolean {
-    return this.table.owner(key) === READERS || this.table.queued(key).some(isReader);
+  /** Whether the fast script would leave this question to the one that knows of readers. */
+  leavesAcquire({ key, wait }: AcquireRequest): boolean {
+    const owner = this.table.owner(key);
+    return owner === undefined ? isReader(this.table.queued(key)[0] ?? '') : owner === READERS && wait;
+  }
+
+  leavesRelease({ key, ownerToken }: ReleaseRequest): boolean {
+    const owner = this.table.owner(key);
+    return owner === READERS || (owner === ownerToken && this.table.queued(key).some(isReader));
   }
 
   /** In how many milliseconds the lock of this token ends; undefined when somebody else has it. */

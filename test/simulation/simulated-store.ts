@@ -12,7 +12,7 @@ import type {
   RenewRequest,
 } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { FenceCounter } from '../../libs/distribute-lock/src/store/redis/fence-counter.js';
-import { SimulatedConnection } from './simulated-connection.js';
+import { COMMAND_LIMIT_MS, SimulatedConnection } from './simulated-connection.js';
 import { SimulatedInbox } from './simulated-inbox.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
@@ -47,11 +47,18 @@ export class SimulatedStore implements LockStore {
     const { epoch } = connection;
     const counted = mayCount && COUNTING.has(request.kind) && counter.mayCount(epoch, startedAt);
     const what = `acquire ${request.ownerToken}${counted ? ' +' : ''}`;
-    return this.ask(request, what, () => this.world.server.acquire(request, counted)).then(
+    const { server } = this.world;
+    const asked = this.ask(
+      request,
+      what,
+      () => server.acquire(request, counted),
+      () => server.leavesAcquire(request),
+    );
+    return asked.then(
       (answer) => {
         if (answer.outcome !== 'granted') return answer;
-        const asked = { counted, epoch, startedAt };
-        if (counter.rises(asked, answer.fencingToken, request.block, connection.epoch)) return answer;
+        const sent = { counted, epoch, startedAt };
+        if (counter.rises(sent, answer.fencingToken, request.block, connection.epoch)) return answer;
         return this.acquire(request, false);
       },
       (error: Error) => {
@@ -64,7 +71,13 @@ export class SimulatedStore implements LockStore {
   release(request: ReleaseRequest): Promise<ReleaseAnswer> {
     const { epoch } = this.connection;
     const what = `release ${request.ownerToken} ${request.next?.ownerToken ?? (request.grantOwn ? 'own' : '')}`;
-    return this.ask(request, what, () => this.world.server.release(request)).then((answer) => {
+    const { server } = this.world;
+    return this.ask(
+      request,
+      what,
+      () => server.release(request),
+      () => server.leavesRelease(request),
+    ).then((answer) => {
       if (answer.outcome === 'lost') return { outcome: 'lost', resent: this.connection.epoch !== epoch };
       // As in the Redis store, whose answer has no room for it.
       return answer.outcome === 'granted' && request.kind !== 'semaphore' ? { ...answer, waiting: 0 } : answer;
@@ -72,10 +85,15 @@ export class SimulatedStore implements LockStore {
   }
 
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
+    const sentAt = this.world.timeline.now;
     return this.connection
       .ask<readonly RenewAnswer[]>(`renew ${requests.map(({ ownerToken }) => ownerToken).join(' ')}`, () =>
         requests.map((request) => this.world.server.renew(request)),
       )
+      .then((answers) => {
+        requests.forEach(({ ownerToken }, i) => answers[i] === 0 && this.world.ledger.gates.opened(ownerToken, sentAt));
+        return answers;
+      })
       .catch((error: Error) => requests.map(() => error));
   }
 
@@ -86,13 +104,14 @@ export class SimulatedStore implements LockStore {
     );
   }
 
-  /** Among readers an exclusive caller's command takes a second way, as in the Redis store. */
-  private ask<T>({ key, kind }: LockName, what: string, apply: () => T): Promise<T> {
-    const { connection, world } = this;
-    if (kind !== 'exclusive') return connection.ask(what, apply);
+  /** What the fast script leaves to the other one takes a second way, in the time of one command. */
+  private ask<T>(request: LockName, what: string, apply: () => T, leaves: () => boolean): Promise<T> {
+    const { connection, process } = this;
+    if (request.kind !== 'exclusive') return connection.ask(what, apply);
+    const askedAt = process.now();
     return connection
-      .ask<T | undefined>(what, () => (world.server.concernsReaders(key) ? undefined : apply()))
-      .then((answer) => answer ?? connection.ask(what, apply));
+      .ask<T | undefined>(`${what} `, () => (leaves() ? undefined : apply()))
+      .then((answer) => answer ?? connection.ask(what, apply, COMMAND_LIMIT_MS - (process.now() - askedAt)));
   }
 
   async close(): Promise<void> {

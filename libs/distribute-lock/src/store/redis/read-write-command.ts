@@ -25,13 +25,15 @@ export class ReadWriteCommand extends Command {
   }
 
   /** It was sent to another script before: both together take no longer than one command may. */
-  endsIn(leftMs: number, lanes: TimerLanes): void {
+  endsIn(leftMs: number, lanes: TimerLanes): this {
+    if (leftMs === Infinity) return this;
     const limit = new Limit(() => {
       const error = new LockStoreError('Redis did not answer the same command, sent to two scripts, in time.', true);
       this.end(() => this.command.failed(error));
     });
     lanes.add(limit, Math.ceil(leftMs / STEP_MS) * STEP_MS);
     this.stop = () => lanes.remove(limit);
+    return this;
   }
 
   override addKeys(keys: string[]): void {

@@ -195,8 +195,6 @@ export class RedisLockStore implements LockStore {
   }
 
   private addReadWrite(command: Command, leftMs = Infinity): void {
-    const again = new ReadWriteCommand(command, this.keys);
-    if (leftMs < Infinity) again.endsIn(leftMs, this.lanes);
-    this.readWrite.add(again);
+    this.readWrite.add(new ReadWriteCommand(command, this.keys).endsIn(leftMs, this.lanes));
   }
 }

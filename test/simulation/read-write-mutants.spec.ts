@@ -1,0 +1,29 @@
+import { runHistories } from './histories.js';
+import { READ_WRITE_CORE_MUTANTS, READ_WRITE_MUTANTS } from './read-write-mutants.js';
+
+/** A measure whose loss is not noticed by then is not tested. */
+const MOST_HISTORIES = 5_000;
+const DRAW = 7;
+
+describe('The simulation notices, among readers and writers', () => {
+  it.each(Object.entries(READ_WRITE_MUTANTS))('%s', async (name, makeTable) => {
+    const tables = { makeTable };
+    const { histories, broken } = await runHistories({ count: MOST_HISTORIES, draw: DRAW, tables, reduce: false });
+
+    process.stdout.write(`simulation: "${name}" noticed in history ${histories}: ${broken?.rule ?? 'NO'}\n`);
+    expect(broken).toBeDefined();
+  });
+
+  it.each(Object.entries(READ_WRITE_CORE_MUTANTS))(
+    '%s',
+    async (name, mutate) => {
+      const restore = mutate();
+      const settings = { count: MOST_HISTORIES, draw: DRAW, reduce: false };
+      const { histories, broken } = await runHistories(settings).finally(restore);
+
+      process.stdout.write(`simulation: "${name}" noticed in history ${histories}: ${broken?.rule ?? 'NO'}\n`);
+      expect(broken).toBeDefined();
+    },
+    60_000,
+  );
+});
