@@ -13,7 +13,8 @@ export function counting(store: LockStore, asked: Asked): LockStore {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
-      if (!['acquire', 'release', 'renew', 'downgrade'].includes(String(name))) return value.bind(target) as unknown;
+      if (!['acquire', 'acquireAll', 'release', 'renew', 'downgrade'].includes(String(name)))
+        return value.bind(target) as unknown;
       return async (...args: unknown[]) => {
         asked.commands += 1;
         const answer: unknown = await Reflect.apply(value, target, args);

@@ -7,6 +7,7 @@ import { describeReadWriteContract } from './read-write-contract.js';
 import { describeReadWriteStoreContract } from './read-write-store-contract.js';
 import { describeSemaphoreContract } from './semaphore-contract.js';
 import { describeSemaphoreStoreContract } from './semaphore-store-contract.js';
+import { describeSeveralKeysContract } from './several-keys-contract.js';
 import { describeStoreContract } from './store-contract.js';
 import type { World } from './world.js';
 
@@ -33,3 +34,4 @@ describe('A semaphore on the memory store', () => describeSemaphoreContract(memo
 describe('A read/write lock on the memory store', () => describeReadWriteContract(memoryWorld));
 describe('A key held on purpose on the memory store', () => describeHeldOnPurposeContract(memoryWorld));
 describe('Looking at locks on the memory store', () => describeInspectingContract(memoryWorld));
+describe('Several keys on the memory store', () => describeSeveralKeysContract(memoryWorld));

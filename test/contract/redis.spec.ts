@@ -9,6 +9,7 @@ import { describeReadWriteStoreContract } from './read-write-store-contract.js';
 import { worldOf } from './redis-world.js';
 import { describeSemaphoreContract } from './semaphore-contract.js';
 import { describeSemaphoreStoreContract } from './semaphore-store-contract.js';
+import { describeSeveralKeysContract } from './several-keys-contract.js';
 import { describeStoreContract } from './store-contract.js';
 import type { World } from './world.js';
 
@@ -27,3 +28,4 @@ describe('A semaphore on Redis', () => describeSemaphoreContract(redisWorld));
 describe('A read/write lock on Redis', () => describeReadWriteContract(redisWorld));
 describe('A key held on purpose on Redis', () => describeHeldOnPurposeContract(redisWorld));
 describe('Looking at locks on Redis', () => describeInspectingContract(redisWorld));
+describe('Several keys on Redis', () => describeSeveralKeysContract(redisWorld));

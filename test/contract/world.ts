@@ -1,5 +1,8 @@
 import { LockEvents, type LockEvent } from '../../libs/distribute-lock/src/events/lock-events.js';
+import { orderedKeys } from '../../libs/distribute-lock/src/keys/several-keys.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
+import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
+import type { LockCall } from '../../libs/distribute-lock/src/lease/lock-call.js';
 import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.js';
 import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { resolveLockOptions } from '../../libs/distribute-lock/src/options/resolve-lock-options.js';
@@ -41,8 +44,11 @@ export interface Process {
   readonly core: LockCore;
   readonly events: LockEvent[];
   readonly asked: Asked;
-  acquire(key: string, options?: LockOptions & { signal?: AbortSignal; scoped?: boolean }): Promise<LeaseHandle>;
+  acquire(key: string, options?: ProcessOptions): Promise<LeaseHandle>;
+  acquireSeveral(keys: readonly string[], options?: ProcessOptions): Promise<Lease>;
 }
+
+type ProcessOptions = LockOptions & { signal?: AbortSignal; scoped?: boolean };
 
 export function startProcess(world: World, limits: { perKey?: number; total?: number } = {}): Process {
   const observer = new LockEvents();
@@ -55,17 +61,19 @@ export function startProcess(world: World, limits: { perKey?: number; total?: nu
     maxWaiters: limits.total ?? 100_000,
     events: observer,
   });
+  const callOf = (key: string, { signal, scoped = false, ...options }: ProcessOptions = {}): LockCall => ({
+    key,
+    label: 'contract',
+    options: resolveLockOptions(options),
+    scoped,
+    signal,
+  });
   return {
     core,
     events,
     asked,
-    acquire: (key, { signal, scoped = false, ...options } = {}) =>
-      core.acquire({
-        key,
-        label: 'contract',
-        options: resolveLockOptions(options),
-        scoped,
-        signal,
-      }) as Promise<LeaseHandle>,
+    acquire: (key, options) => core.acquire(callOf(key, options)) as Promise<LeaseHandle>,
+    acquireSeveral: async (keys, options) =>
+      core.acquireSeveral(orderedKeys(keys, 'contract').map((key) => callOf(key, options))),
   };
 }

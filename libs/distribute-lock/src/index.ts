@@ -5,7 +5,9 @@ export type {
   Fitting,
   FittingAnswer,
   FittingKey,
+  FittingKeys,
   FittingTemplate,
+  KeyTemplates,
   LockableMethod,
   LockableResult,
   LockedClassDecorator,
@@ -14,6 +16,7 @@ export type {
   LockFault,
   NoOther,
   ObservableLike,
+  OneKey,
 } from './decorators/method-types.js';
 
 export { type AnyLockError, isLockError, type LockErrorOfCode } from './errors/is-lock-error.js';
@@ -39,6 +42,7 @@ export type { ContentionAnswer, DistributeLockOptions, LockContentionInfo } from
 export { LockInterceptor } from './interception/lock.interceptor.js';
 
 export type { KeyFunction } from './keys/compile-key.js';
+export type { KeysFunction } from './keys/compile-keys.js';
 export type {
   KeyArgumentFault,
   KeyBodyEnd,
@@ -77,6 +81,7 @@ export { type LockedWork, LockService } from './service/lock.service.js';
 
 export type { LockState } from './store/lock-state.js';
 export {
+  type AcquireAllAnswer,
   type AcquireAnswer,
   type AcquireRequest,
   type DowngradeRequest,

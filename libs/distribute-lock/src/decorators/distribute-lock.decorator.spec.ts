@@ -266,6 +266,22 @@ describe('types', () => {
         // @ts-expect-error a lock needs a key
         @DistributeLock({ ttl: 1 })
         async noKey(): Promise<void> {}
+
+        // @ts-expect-error one key or several, not both
+        @DistributeLock({ key: 'a', keys: ['b'] })
+        async both(): Promise<void> {}
+
+        // @ts-expect-error the second template does not fit
+        @DistributeLock({ keys: ['a:#{arg0.id}', 'a:#{arg0.idd}'] })
+        async wrongKeys(_invoice: Invoice): Promise<void> {}
+
+        // @ts-expect-error the method has a number where the function wants an invoice
+        @DistributeLock({ keys: (invoice: Invoice) => [invoice.id] })
+        async wrongKeysFunction(_id: number): Promise<void> {}
+
+        // @ts-expect-error several keys are a list
+        @DistributeLock({ keys: (id: number) => `${id}` })
+        async noList(_id: number): Promise<void> {}
       }
       return Invoices;
     };
@@ -284,6 +300,12 @@ describe('types', () => {
       async generic<T extends string>(id: T, @CurrentLease() _lease?: Lease): Promise<T> {
         return id;
       }
+
+      @DistributeLock({ keys: ['a:#{arg0.id}', 'b'], wait: '1s' })
+      async several(_invoice: Invoice): Promise<void> {}
+
+      @DistributeLock({ keys: (invoices: readonly Invoice[]) => invoices.map(({ id }) => id) })
+      async list(_invoices: readonly Invoice[]): Promise<void> {}
 
       @DistributeLock({ key: () => 'a' })
       protected async hidden(): Promise<void> {}

@@ -2,7 +2,7 @@ import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import type { DistributeLockOptions } from '../interception/lock-spec.js';
 import { lockClass } from './lock-class.js';
 import { lockMethod } from './lock-method.js';
-import type { LockedDecorator, NoOther } from './method-types.js';
+import type { LockedDecorator, NoOther, OneKey } from './method-types.js';
 
 /**
  * Runs the method only while this process holds the lock named by `key`. It never runs unlocked: when the lock cannot be
@@ -31,7 +31,7 @@ import type { LockedDecorator, NoOther } from './method-types.js';
  * @public
  */
 export function DistributeLock<const Options extends DistributeLockOptions>(
-  options: Options & NoOther<Options>,
+  options: Options & NoOther<Options> & OneKey<Options>,
 ): LockedDecorator<Options> {
   return (target: object, name?: string | symbol, descriptor?: PropertyDescriptor) => {
     if (typeof target === 'function' && name === undefined) return lockClass(target, options);

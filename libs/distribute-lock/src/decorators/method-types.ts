@@ -1,4 +1,6 @@
 import type { DistributeLockOptions } from '../interception/lock-spec.js';
+import type { KeyFunction } from '../keys/compile-key.js';
+import type { KeysFunction } from '../keys/compile-keys.js';
 import type { KeyTemplateFault } from '../keys/key-types.js';
 
 /** What a locked method may return: a lock is waited for, so its result comes later. @public */
@@ -25,6 +27,7 @@ export type LockedMethodDecorator<Options extends DistributeLockOptions> = <Meth
   descriptor: TypedPropertyDescriptor<Method> &
     FittingTemplate<Options, Method> &
     FittingKey<Options, Method> &
+    FittingKeys<Options, Method> &
     FittingAnswer<Options, Method>,
 ) => void;
 
@@ -45,8 +48,20 @@ export type LockedDecorator<Options extends DistributeLockOptions> = LockedMetho
 
 /** @public */
 export type FittingTemplate<Options extends DistributeLockOptions, Method extends LockableMethod> = LockFault<
-  KeyTemplateFault<Extract<Options['key'], string>, Parameters<Method>>
+  KeyTemplateFault<Extract<Options['key'], string> | KeyTemplates<Options>, Parameters<Method>>
 >;
+
+/** The templates of several keys. @public */
+export type KeyTemplates<Options> = Options extends { readonly keys: readonly (infer Text)[] }
+  ? Extract<Text, string>
+  : never;
+
+/** @public */
+export type FittingKeys<Options, Method extends LockableMethod> = Options extends {
+  readonly keys: (...args: infer Wanted) => readonly string[];
+}
+  ? Fitting<Wanted, Parameters<Method>, 'the keys function takes other arguments than the method'>
+  : unknown;
 
 /** @public */
 export type FittingKey<Options, Method extends LockableMethod> = Options extends {
@@ -77,6 +92,16 @@ export type Fitting<Wanted extends readonly unknown[], Given extends readonly un
 export type LockFault<Complaint> = ([Complaint] extends [never] ? 'fits' : 'does not fit') extends 'does not fit'
   ? { readonly 'lock error': Complaint }
   : unknown;
+
+/** A lock needs `key` or `keys`, and not both. @public */
+export type OneKey<Options> = Options extends {
+  readonly key: string | KeyFunction;
+  readonly keys: readonly string[] | KeysFunction;
+}
+  ? { readonly keys?: never }
+  : [keyof Options & ('key' | 'keys')] extends [never]
+    ? { readonly key: string | KeyFunction }
+    : unknown;
 
 /** Options that are not known are refused here, too, where they are most often mistyped. @public */
 export type NoOther<Options> = Record<Exclude<keyof Options, keyof DistributeLockOptions>, never>;

@@ -73,6 +73,10 @@ class MissingClient implements LockClient {
     return this.find().acquire(call);
   }
 
+  async acquireSeveral(calls: readonly LockCall[]): Promise<Lease> {
+    return this.find().acquireSeveral(calls);
+  }
+
   async inspect(key: string): Promise<LockInspection> {
     return this.find().inspect(key);
   }

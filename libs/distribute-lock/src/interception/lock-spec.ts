@@ -1,7 +1,8 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import type { LockErrorCode } from '../errors/lock.error.js';
 import { checkContendedStatus, checkNames, LOCK_OPTION_NAMES } from './option-checks.js';
-import { compileKey, type KeyFunction, type RenderKey } from '../keys/compile-key.js';
+import { compileKey, type KeyFunction } from '../keys/compile-key.js';
+import { compileKeys, type KeysFunction, type RenderKeys } from '../keys/compile-keys.js';
 import type { KeySite } from '../keys/key-template.js';
 import { LOCK_DEFAULTS, MOST_PERMITS } from '../options/defaults.js';
 import type { LockOptions, ResolvedLockOptions } from '../options/lock-options.js';
@@ -33,7 +34,12 @@ export interface DistributeLockOptions extends LockOptions {
    * Names the lock: a template whose `#{path}` holes are filled from the call, such as `'order:#{body.id}'` or
    * `'invoice:#{arg0.id}'`, or a function of the method's arguments.
    */
-  readonly key: string | KeyFunction;
+  readonly key?: string | KeyFunction;
+  /**
+   * In the place of `key`: names several locks that are taken together, all or none, in an order of their own and with one
+   * deadline. Templates, or a function of the method's arguments that returns the keys.
+   */
+  readonly keys?: readonly string[] | KeysFunction;
   /**
    * Which of the module's `connections` the lock lives on.
    * @defaultValue the module's `connection`
@@ -60,7 +66,7 @@ export interface LockSpec {
   /** Class and method, for messages. */
   readonly method: string;
   readonly label: string;
-  readonly render: RenderKey;
+  readonly render: RenderKeys;
   readonly shape: ResultShape;
   readonly options: LockOptions;
   readonly connectionName: string | undefined;
@@ -78,6 +84,7 @@ export interface LockPlace extends KeySite {
 
 const DECORATOR_OPTIONS: Readonly<Record<Exclude<keyof DistributeLockOptions, keyof LockOptions>, true>> = {
   key: true,
+  keys: true,
   connectionName: true,
   onContended: true,
   contendedStatus: true,
@@ -91,12 +98,12 @@ export function lockSpec(given: DistributeLockOptions, place: LockPlace): LockSp
   try {
     checkNames(given, { ...LOCK_OPTION_NAMES, ...DECORATOR_OPTIONS });
     checkChoices(given);
-    const { key, connectionName, onContended = 'throw', contendedStatus, ...options } = given;
+    const { key, keys, connectionName, onContended = 'throw', contendedStatus, ...options } = given;
     resolveLockOptions(options, ANY_DEFAULTS);
     const { method, shape, leaseParameters } = place;
     return {
       method,
-      ...compileKey(key, place),
+      ...(keys === undefined ? compileKey(key, place) : compileKeys(keys, key, place)),
       shape,
       options,
       connectionName,

@@ -8,6 +8,7 @@ import { LockContendedError } from '../errors/lock-contended.error.js';
 import { LockShutdownError } from '../errors/lock-shutdown.error.js';
 import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
 import { currentLease } from '../lease/held-leases.js';
+import { JointLease } from '../lease/joint-lease.js';
 import type { Lease } from '../lease/lease.js';
 import { LOCK_DEFAULTS } from '../options/defaults.js';
 import type { LockCall, LockClient } from '../service/lock-client.js';
@@ -43,11 +44,18 @@ class FakeClient implements LockClient {
     this.log.push(`+${call.key}`);
     return {
       key: call.key,
+      keys: [call.key],
       fencingToken: this.calls.length,
       signal: this.losing.signal,
       isHeld: () => !this.losing.signal.aborted,
       release: async () => void this.log.push(`-${call.key}`),
     } as unknown as Lease;
+  }
+
+  async acquireSeveral(calls: readonly LockCall[]): Promise<Lease> {
+    const leases: Lease[] = [];
+    for (const call of calls) leases.push(await this.acquire(call));
+    return new JointLease(leases);
   }
 
   async inspect(): Promise<never> {

@@ -4,6 +4,7 @@ import { Observable } from 'rxjs';
 import { LockAbortedError } from '../errors/lock-aborted.error.js';
 import { runHolding } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
+import { acquireOf } from '../service/lock-client.js';
 import { CallScope } from './call-scope.js';
 import { answerContention } from './contention.js';
 import { startOnNext, startOnSubscribe } from './deferred-results.js';
@@ -109,11 +110,11 @@ export class LockInterceptor implements NestInterceptor {
     const key = spec.render(args, scope, self);
     // Only a wait can be ended, so who does not wait does not listen either.
     const signal = options.waitMs > 0 ? eitherOf(scope?.clientLeft, leaving) : leaving;
-    const lease = await client.acquire({ key, label: spec.label, options, scoped: true, signal });
+    const lease = await acquireOf(client, key, { label: spec.label, options, scoped: true, signal });
     if (signal?.aborted !== true) return lease;
     await lease.release();
     throw new LockAbortedError(`The caller of ${spec.label} left while it waited for its lock.`, {
-      key,
+      key: lease.key,
       cause: signal.reason,
     });
   }

@@ -18,7 +18,7 @@ export function runHolding<T>(lease: Lease, work: () => T): T {
 
 /** The innermost lease of this call chain, or the innermost of `key`. */
 export function currentLease(key?: string): Lease | undefined {
-  return findHeld((lease) => key === undefined || lease.key === key);
+  return findHeld((lease) => key === undefined || lease.key === key || lease.keys.includes(key));
 }
 
 /** The innermost lease of this call chain that is wanted. */

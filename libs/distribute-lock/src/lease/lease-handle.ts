@@ -25,6 +25,8 @@ export interface LeaseKeeper {
 
 /** The lease of one holder on a grant; see {@link Lease} for what it promises. */
 export class LeaseHandle implements Lease, Holder {
+  /** Other keys are waited for, and no work runs yet: it is renewed whatever the work will want. */
+  private early = false;
   private released: Promise<void> | undefined;
   private downgrading: Promise<void> | undefined;
   private endReason: Error | undefined;
@@ -37,11 +39,30 @@ export class LeaseHandle implements Lease, Holder {
     readonly call: LockCall,
     readonly fencingToken: number,
     /** On the monotonic clock, in whole milliseconds. */
-    readonly startedAt: number,
+    public startedAt: number,
   ) {}
+
+  /** It was taken before other keys that are wanted with it. */
+  awaitOthers(): void {
+    this.early = true;
+  }
+
+  /** The work begins. */
+  begin(): void {
+    this.early = false;
+    this.startedAt = Math.ceil(this.keeper.clock.now());
+  }
 
   get key(): string {
     return this.call.key;
+  }
+
+  get keys(): readonly string[] {
+    return [this.key];
+  }
+
+  get fencingTokens(): ReadonlyMap<string, number> {
+    return new Map([[this.key, this.fencingToken]]);
   }
 
   get labels(): readonly string[] {
@@ -54,11 +75,11 @@ export class LeaseHandle implements Lease, Holder {
 
   /** Not as a writer that becomes a reader, for that grant is about to end; the reader's is renewed from the start. */
   get renew(): boolean {
-    return this.call.options.renew && (this.downgrading === undefined || this.lane === 'read');
+    return (this.call.options.renew || this.early) && (this.downgrading === undefined || this.lane === 'read');
   }
 
   get renewUntil(): number {
-    return this.startedAt + this.call.options.maxHoldMs;
+    return this.early ? Infinity : this.startedAt + this.call.options.maxHoldMs;
   }
 
   /** Given back, lost or taken away. */

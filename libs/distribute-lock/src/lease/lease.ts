@@ -8,10 +8,18 @@ import type { Duration } from '../options/lock-options.js';
  * @public
  */
 export interface Lease extends AsyncDisposable {
-  /** The key as it was asked for. */
+  /** The key as it was asked for; of several, the first in their order. */
   readonly key: string;
-  /** Rises with every grant of the key; a safe integer. */
+  /** Every key that it stands for, in the order in which they are taken. */
+  readonly keys: readonly string[];
+  /**
+   * Rises with every grant of the key; a safe integer. Of several keys it is the largest of their numbers, so that no resource
+   * of one of them has seen a larger one. A resource that is written under one of the keys alone, too, should be given the
+   * number of that key.
+   */
   readonly fencingToken: number;
+  /** The number of each key. */
+  readonly fencingTokens: ReadonlyMap<string, number>;
   /** Aborts, with a `LeaseLostError` or `LockShutdownError` as reason, when the lease ends before it was released. */
   readonly signal: AbortSignal;
   /** Whether the lease is provably held at this very moment. */

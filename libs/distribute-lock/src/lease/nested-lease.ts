@@ -13,8 +13,16 @@ export class NestedLease implements Lease {
     return this.outer.key;
   }
 
+  get keys(): readonly string[] {
+    return this.outer.keys;
+  }
+
   get fencingToken(): number {
     return this.outer.fencingToken;
+  }
+
+  get fencingTokens(): ReadonlyMap<string, number> {
+    return this.outer.fencingTokens;
   }
 
   get signal(): AbortSignal {

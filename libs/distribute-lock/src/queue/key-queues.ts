@@ -27,12 +27,12 @@ import type { Waiter, WaiterKeeper } from './waiter.js';
 /** Every key that this process holds or wants, and the ways between callers, attempts and grants. */
 export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, GivingListener, LockStoreListener {
   readonly clock: Clock;
-  private readonly queues = new Registry();
+  readonly queues = new Registry();
   private readonly parts: CoreParts;
   private readonly asking: Asking;
   private readonly giving: GivingBack;
   private readonly draining: Draining;
-  private readonly laneParts: LaneParts;
+  readonly laneParts: LaneParts;
   private readonly lanes: Lanes;
   /** Callers without a lease, all keys together. */
   waiting = 0;
@@ -173,7 +173,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     this.parts.dead.close();
   }
 
-  private queueOf(lane: LaneName, key: string): KeyQueue {
+  queueOf(lane: LaneName, key: string): KeyQueue {
     const known = this.queues.find(lane, key);
     if (known !== undefined) return known;
     const made = this.lanes[lane].newQueue(key);

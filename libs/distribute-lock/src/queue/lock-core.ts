@@ -1,5 +1,6 @@
 import type { LockEvents } from '../events/lock-events.js';
 import { findHeld } from '../lease/held-leases.js';
+import { JointLease } from '../lease/joint-lease.js';
 import { LeaseHandle } from '../lease/lease-handle.js';
 import type { Lease } from '../lease/lease.js';
 import type { Holder } from '../lease/holder.js';
@@ -11,6 +12,7 @@ import { processClock, type Clock } from '../runtime/clock.js';
 import { newProcessId } from '../runtime/owner-token.js';
 import type { LockKind, LockStore } from '../store/lock-store.js';
 import { inspection } from './inspecting.js';
+import { AtOnce } from './at-once.js';
 import { KeyQueues } from './key-queues.js';
 import {
   aborted,
@@ -24,6 +26,7 @@ import {
   unusableKey,
   upgrade,
 } from './refusals.js';
+import { SeveralKeys } from './several-keys.js';
 import { Waiter } from './waiter.js';
 
 const EXCLUSIVE_ONLY: ReadonlySet<LockKind> = new Set(['exclusive']);
@@ -48,6 +51,7 @@ export interface LockCoreSettings {
 export class LockCore {
   readonly defaults: ResolvedLockOptions;
   private readonly queues: KeyQueues;
+  private readonly several: SeveralKeys;
   private readonly clock: Clock;
   private readonly processId: string;
   private refusing = false;
@@ -66,6 +70,12 @@ export class LockCore {
       random: settings.random ?? Math.random,
       processId: this.processId,
     });
+    this.several = new SeveralKeys({
+      clock: this.clock,
+      atOnce: new AtOnce(this.queues, store),
+      one: (call) => this.acquire(call),
+      refused: ({ label }, error) => settings.events.emit({ type: 'contended', label, error }),
+    });
   }
 
   /** Opens the store and proves that it answers. */
@@ -81,12 +91,21 @@ export class LockCore {
   /** Resolves with a lease, or rejects with a `LockError`. */
   acquire(call: LockCall): Promise<Lease> {
     const outer = this.outerOf(call.key);
-    if (outer !== undefined) return this.enterAgain(call, outer);
-    const refusal = this.refusal(call);
-    if (refusal !== undefined) return Promise.reject(refusal);
+    const fault = this.faultOf(call, outer);
+    if (fault !== undefined) return Promise.reject(fault);
+    if (outer !== undefined) return Promise.resolve(new NestedLease(outer));
     return new Promise((resolve, reject) => {
       this.queues.enter(new Waiter(this.queues, call, this.clock.now(), resolve, reject));
     });
+  }
+
+  /** The same for several keys: one call for each, in ascending order, alike but for the key. */
+  async acquireSeveral(calls: readonly LockCall[]): Promise<Lease> {
+    for (const call of calls) {
+      const fault = this.faultOf(call, this.outerOf(call.key));
+      if (fault !== undefined) throw fault;
+    }
+    return calls.length === 1 ? this.acquire(calls[0]) : this.several.acquire(calls);
   }
 
   /** What is known of the lock at this moment. */
@@ -130,20 +149,14 @@ export class LockCore {
 
   /** The lease under which this very call chain holds the key. A promise that outlived its method is no holder. */
   private outerOf(key: string): LeaseHandle | undefined {
-    const held = findHeld((lease) => lease.key === key && handleOf(lease)?.isStillOf(this.queues) === true);
-    return held && handleOf(held);
+    const isHeld = (lease: Lease): boolean => handleOf(lease, key)?.isStillOf(this.queues) === true;
+    const held = findHeld(isHeld);
+    return held && handleOf(held, key);
   }
 
-  /** Readers may always enter again: behind a closed gate they would wait for themselves. */
-  private enterAgain(call: LockCall, outer: LeaseHandle): Promise<Lease> {
-    const { kind, reentrant } = call.options;
-    if (outer.lane === 'read' && (kind === 'write' || kind === 'exclusive')) {
-      return Promise.reject(upgrade(call, outer.call.label));
-    }
-    const fits = kind === 'read' ? outer.lane !== 'semaphore' : kind !== 'semaphore' && outer.lane === 'exclusive';
-    return fits && (reentrant || outer.lane === 'read')
-      ? Promise.resolve(new NestedLease(outer))
-      : Promise.reject(nested(call, outer.call.label));
+  /** Why the call can never be served, whoever else has the lock. */
+  private faultOf(call: LockCall, outer: LeaseHandle | undefined): Error | undefined {
+    return outer === undefined ? this.refusal(call) : nestingFault(call, outer);
   }
 
   private refusal(call: LockCall): Error | undefined {
@@ -161,7 +174,18 @@ export class LockCore {
   }
 }
 
-function handleOf(lease: Lease): LeaseHandle | undefined {
+/** Readers may always enter again: behind a closed gate they would wait for themselves. */
+function nestingFault(call: LockCall, outer: LeaseHandle): Error | undefined {
+  const { kind, reentrant } = call.options;
+  if (outer.lane === 'read' && (kind === 'write' || kind === 'exclusive')) return upgrade(call, outer.call.label);
+  const fits = kind === 'read' ? outer.lane !== 'semaphore' : kind !== 'semaphore' && outer.lane === 'exclusive';
+  return fits && (reentrant || outer.lane === 'read') ? undefined : nested(call, outer.call.label);
+}
+
+/** What a lease of a call chain has of the key. */
+function handleOf(lease: Lease, key: string): LeaseHandle | undefined {
+  if (lease instanceof JointLease) return handleOf(lease.parts[lease.keys.indexOf(key)] ?? lease.parts[0], key);
+  if (lease.key !== key) return undefined;
   if (lease instanceof NestedLease) return lease.outer;
   return lease instanceof LeaseHandle ? lease : undefined;
 }

@@ -23,6 +23,12 @@ export function refuse(parts: CoreParts, waiter: Waiter, error: Error): void {
   waiter.reject(error);
 }
 
+/** Ends the wait of a caller that asks in another way. */
+export function withdraw(parts: CoreParts, waiter: Waiter, reason: Error): void {
+  dismiss(parts, waiter);
+  waiter.reject(reason);
+}
+
 /** Ends the wait of those in the line who would not wait, and have come before that moment. */
 export function refuseImpatient(parts: CoreParts, line: Line, why: (waiter: Waiter) => Error, before = Infinity): void {
   let waiter = line.patient < line.size ? line.first : undefined;

@@ -3,6 +3,16 @@ import type { LockCall } from '../lease/lock-call.js';
 import type { LockInspection } from '../lease/lock-inspection.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 
+/** Takes one key, or several that are in ascending order. */
+export function acquireOf(
+  client: LockClient,
+  key: string | readonly string[],
+  { label, options, scoped, signal }: Omit<LockCall, 'key'>,
+): Promise<Lease> {
+  if (typeof key === 'string') return client.acquire({ key, label, options, scoped, signal });
+  return client.acquireSeveral(key.map((each) => ({ key: each, label, options, scoped, signal })));
+}
+
 export type { LockCall } from '../lease/lock-call.js';
 
 /** The lock core of one connection, as the service and the aspect use it. */
@@ -11,6 +21,8 @@ export interface LockClient {
   readonly defaults: ResolvedLockOptions;
   /** Resolves with a lease, or rejects with a `LockError`. */
   acquire(call: LockCall): Promise<Lease>;
+  /** The same for several keys: one call for each, in ascending order, alike but for the key. */
+  acquireSeveral(calls: readonly LockCall[]): Promise<Lease>;
   /** What is known of the lock at this moment. */
   inspect(key: string): Promise<LockInspection>;
   /** Takes the lock away from whoever has it; answers whether anybody had it. */

@@ -2,13 +2,14 @@ import { Injectable } from '@nestjs/common';
 
 import { isLockError } from '../errors/is-lock-error.js';
 import { checkKey } from '../keys/check-key.js';
+import { orderedKeys } from '../keys/several-keys.js';
 import { currentLease, runHolding } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
 import type { LockInspection } from '../lease/lock-inspection.js';
 import type { AcquireOptions, ResolvedLockOptions } from '../options/lock-options.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
 import { knownAs } from '../runtime/process-wide.js';
-import type { LockClient } from './lock-client.js';
+import { acquireOf, type LockCall, type LockClient } from './lock-client.js';
 
 const NO_OPTIONS: AcquireOptions = Object.freeze({});
 
@@ -32,7 +33,8 @@ export class LockService {
   constructor(private readonly client: LockClient) {}
 
   /**
-   * Resolves with the lease of `key`; give it back with `release()` or `await using`.
+   * Resolves with the lease of `key`; give it back with `release()` or `await using`. Of several keys it has all or none, in
+   * whatever order they are given, and one lease for them: when one is lost, all are.
    *
    * @throws LockContendedError when somebody else holds the lock and `wait` is 0
    * @throws LockWaitTimeoutError when it did not become free within `wait`
@@ -41,7 +43,7 @@ export class LockService {
    * @throws LockShutdownError when the application is stopping
    * @throws LockKeyError, LockConfigurationError when key or options are not usable
    */
-  acquire(key: string, options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
+  acquire(key: string | readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
     return this.take('LockService.acquire', key, options);
   }
 
@@ -50,7 +52,7 @@ export class LockService {
    *
    * @throws the errors of {@link acquire}, except those for a lock that is held by others
    */
-  async tryAcquire(key: string, options: Omit<AcquireOptions, 'wait'> = {}): Promise<Lease | null> {
+  async tryAcquire(key: string | readonly string[], options: Omit<AcquireOptions, 'wait'> = {}): Promise<Lease | null> {
     try {
       return await this.take('LockService.tryAcquire', key, { ...options, wait: 0 });
     } catch (error) {
@@ -66,19 +68,18 @@ export class LockService {
    * @throws LeaseLostError with `onLost: 'throw'`, when the lease was lost before `work` ended
    * @throws the errors of {@link acquire}
    */
-  withLock<T>(key: string, work: LockedWork<T>): Promise<T>;
-  withLock<T>(key: string, options: AcquireOptions, work: LockedWork<T>): Promise<T>;
-  async withLock<T>(key: string, second: AcquireOptions | LockedWork<T>, third?: LockedWork<T>): Promise<T> {
+  withLock<T>(key: string | readonly string[], work: LockedWork<T>): Promise<T>;
+  withLock<T>(key: string | readonly string[], options: AcquireOptions, work: LockedWork<T>): Promise<T>;
+  async withLock<T>(
+    key: string | readonly string[],
+    second: AcquireOptions | LockedWork<T>,
+    third?: LockedWork<T>,
+  ): Promise<T> {
     const options = typeof second === 'function' ? NO_OPTIONS : second;
     const work = typeof second === 'function' ? second : third!;
-    const resolved = this.resolve('LockService.withLock', key, options);
-    const lease = await this.client.acquire({
-      key,
-      label: 'LockService.withLock',
-      options: resolved,
-      scoped: true,
-      signal: options.signal,
-    });
+    const resolved = this.resolve(options);
+    const label = 'LockService.withLock';
+    const lease = await this.ask(key, { label, options: resolved, scoped: true, signal: options.signal });
     let result: T;
     try {
       result = await runHolding(lease, () => work(lease));
@@ -120,17 +121,20 @@ export class LockService {
   }
 
   /** Not async: that would be three more turns of the microtask queue for every lock. */
-  private take(label: string, key: string, options: AcquireOptions): Promise<Lease> {
+  private take(label: string, key: string | readonly string[], options: AcquireOptions): Promise<Lease> {
     try {
-      const resolved = this.resolve(label, key, options);
-      return this.client.acquire({ key, label, options: resolved, scoped: false, signal: options.signal });
+      return this.ask(key, { label, options: this.resolve(options), scoped: false, signal: options.signal });
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  private resolve(label: string, key: string, options: AcquireOptions): ResolvedLockOptions {
-    checkKey(key, label);
+  private ask(key: string | readonly string[], call: Omit<LockCall, 'key'>): Promise<Lease> {
+    if (typeof key !== 'object' || key === null) checkKey(key, call.label);
+    return acquireOf(this.client, typeof key === 'string' ? key : orderedKeys(key, call.label), call);
+  }
+
+  private resolve(options: AcquireOptions): ResolvedLockOptions {
     return options === NO_OPTIONS ? this.client.defaults : resolveLockOptions(options, this.client.defaults);
   }
 }

@@ -55,6 +55,11 @@ export type AcquireAnswer =
       readonly permits?: number;
     };
 
+/** Fencing tokens in the order of the requests; or nothing was written, and one that is not free ends in `remainingMs` (-1: unknown). @public */
+export type AcquireAllAnswer =
+  | { readonly outcome: 'granted'; readonly fencingTokens: readonly number[] }
+  | { readonly outcome: 'busy'; readonly remainingMs: number };
+
 /** Gives the lock back, leaves its queue, or undoes an attempt: all three are one. @public */
 export interface ReleaseRequest extends LockName {
   /** The next attempt of this process, queued behind those that wait already. */
@@ -178,6 +183,8 @@ export interface LockStore {
   /** Why the store cannot hold a lock of this key, as the end of a sentence about the key; absent where all keys are good. */
   keyFault?(key: string): string | undefined;
   acquire(request: AcquireRequest): Promise<AcquireAnswer>;
+  /** Takes exclusive locks in one step: all, if each is free and nobody waits for it, or none. Absent where that cannot be done. */
+  acquireAll?(requests: readonly AcquireRequest[]): Promise<AcquireAllAnswer>;
   release(request: ReleaseRequest): Promise<ReleaseAnswer>;
   /** Lengthens leases, never shortens one; answers in the order of the requests. */
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]>;

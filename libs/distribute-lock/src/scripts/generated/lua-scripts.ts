@@ -1714,3 +1714,127 @@ saveFence()
 return replies`,
   },
 };
+
+export const severalScript: LuaScript = {
+  name: 'several',
+  sha1: '3288c0e6483dc35d9c82d457c9c83320239402bc',
+  lua: `local fence = KEYS[1]
+local counted = true
+local fenceMs = nil
+local last, saved
+local function swapFence(number)
+  if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
+  return redis.call('SET', fence, number, 'GET')
+end
+local function fencingTokens(count)
+  if not last then
+    local clock = redis.call('TIME')
+    local micros = clock[2]
+    if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
+    saved = clock[1] .. micros
+    last = tonumber(swapFence(saved) or 0)
+    saved = tonumber(saved)
+    if last <= saved - count then
+      last = saved
+      return saved - count + 1
+    end
+  end
+  local first = last + 1
+  last = last + count
+  return first
+end
+local function saveFence()
+  if last ~= saved then swapFence(last) end
+end
+local function isFree(lock, queue, token)
+  local owner = redis.call('GET', lock)
+  if owner == token then return true end
+  return not owner and redis.call('EXISTS', queue) == 0
+end
+local function takeAll(first, tokens, ttlMs)
+  for i, token in ipairs(tokens) do
+    local lock = KEYS[first + 2 * i - 2]
+    if not isFree(lock, KEYS[first + 2 * i - 1], token) then return 3, redis.call('PTTL', lock), 0 end
+  end
+  for i, token in ipairs(tokens) do
+    local lock = KEYS[first + 2 * i - 2]
+    if redis.call('PTTL', lock) < ttlMs then redis.call('SET', lock, token, 'PX', ttlMs) end
+  end
+  return 1, fencingTokens(#tokens), 0
+end
+local replies = {}
+local first = 2
+for i = 1, #ARGV do
+  local words = {}
+  for word in string.gmatch(ARGV[i], '%S+') do words[#words + 1] = word end
+  local ttlMs = tonumber(table.remove(words, 1))
+  local ok, code, x, y = pcall(takeAll, first, words, ttlMs)
+  if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
+  first = first + 2 * #words
+  local n = 3 * i - 2
+  replies[n], replies[n + 1], replies[n + 2] = code, x, y
+end
+saveFence()
+return replies`,
+  cluster: {
+    sha1: 'a0540180509f444fe82db3cf2a183a6725128baa',
+    lua: `local fence = KEYS[1]
+local counted = false
+local fenceMs = '600000'
+local last, saved
+local function swapFence(number)
+  if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
+  return redis.call('SET', fence, number, 'GET')
+end
+local function fencingTokens(count)
+  if not last then
+    local clock = redis.call('TIME')
+    local micros = clock[2]
+    if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
+    saved = clock[1] .. micros
+    last = tonumber(swapFence(saved) or 0)
+    saved = tonumber(saved)
+    if last <= saved - count then
+      last = saved
+      return saved - count + 1
+    end
+  end
+  local first = last + 1
+  last = last + count
+  return first
+end
+local function saveFence()
+  if last ~= saved then swapFence(last) end
+end
+local function isFree(lock, queue, token)
+  local owner = redis.call('GET', lock)
+  if owner == token then return true end
+  return not owner and redis.call('EXISTS', queue) == 0
+end
+local function takeAll(first, tokens, ttlMs)
+  for i, token in ipairs(tokens) do
+    local lock = KEYS[first + 2 * i - 2]
+    if not isFree(lock, KEYS[first + 2 * i - 1], token) then return 3, redis.call('PTTL', lock), 0 end
+  end
+  for i, token in ipairs(tokens) do
+    local lock = KEYS[first + 2 * i - 2]
+    if redis.call('PTTL', lock) < ttlMs then redis.call('SET', lock, token, 'PX', ttlMs) end
+  end
+  return 1, fencingTokens(#tokens), 0
+end
+local replies = {}
+local first = 2
+for i = 1, #ARGV do
+  local words = {}
+  for word in string.gmatch(ARGV[i], '%S+') do words[#words + 1] = word end
+  local ttlMs = tonumber(table.remove(words, 1))
+  local ok, code, x, y = pcall(takeAll, first, words, ttlMs)
+  if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
+  first = first + 2 * #words
+  local n = 3 * i - 2
+  replies[n], replies[n + 1], replies[n + 2] = code, x, y
+end
+saveFence()
+return replies`,
+  },
+};

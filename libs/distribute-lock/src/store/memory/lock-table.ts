@@ -1,4 +1,5 @@
 import type {
+  AcquireAllAnswer,
   AcquireAnswer,
   AcquireRequest,
   DowngradeRequest,
@@ -42,6 +43,20 @@ export class LockTable extends ReadWriteSteps {
     const entered = reads && this.join(key, ownerToken, ttlMs);
     if (entered || (owner === undefined && this.enterFree(request, reads))) return this.granted(key, block, reads);
     return this.waits(request, reads);
+  }
+
+  /** All of them or none; see `several.lua`. */
+  acquireAll(requests: readonly AcquireRequest[]): AcquireAllAnswer {
+    for (const { key, ownerToken } of requests) {
+      const owner = this.owner(key);
+      const isFree = owner === ownerToken || (owner === undefined && this.waiting(key) === 0);
+      if (!isFree) return { outcome: 'busy', remainingMs: this.leftMs(key) };
+    }
+    for (const { key, ownerToken, ttlMs } of requests) {
+      if (this.owner(key) === undefined || this.leftMs(key) < ttlMs) this.set(key, ownerToken, ttlMs);
+    }
+    const first = this.fencingTokens(requests.length);
+    return { outcome: 'granted', fencingTokens: requests.map((_, i) => first + i) };
   }
 
   /** Also leaves the queue and undoes an attempt. */

@@ -1,6 +1,7 @@
 import { processClock, type Clock } from '../../runtime/clock.js';
 import type { LockState } from '../lock-state.js';
 import type {
+  AcquireAllAnswer,
   AcquireAnswer,
   AcquireRequest,
   DowngradeRequest,
@@ -55,6 +56,10 @@ export class MemoryLockStore implements LockStore {
 
   async acquire(request: AcquireRequest): Promise<AcquireAnswer> {
     return this.tableOf(request).acquire(request);
+  }
+
+  async acquireAll(requests: readonly AcquireRequest[]): Promise<AcquireAllAnswer> {
+    return this.table.acquireAll(requests);
   }
 
   async release(request: ReleaseRequest): Promise<ReleaseAnswer> {

@@ -1,8 +1,9 @@
 import { Cluster, Redis, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 
-import { processClock, type Clock } from '../../runtime/clock.js';
+import { processClock } from '../../runtime/clock.js';
 import { TimerLanes } from '../../runtime/timer-lanes.js';
-import { lockScript, readwriteScript, semaphoreScript } from '../../scripts/generated/lua-scripts.js';
+import type { LuaScript } from '../../scripts/generated/lua-scripts.js';
+import { lockScript, readwriteScript, semaphoreScript, severalScript } from '../../scripts/generated/lua-scripts.js';
 import type { LockState } from '../lock-state.js';
 import type {
   AcquireAnswer,
@@ -32,17 +33,11 @@ import { RedisKeys } from './redis-keys.js';
 import { ReadWriteCommand } from './read-write-command.js';
 import { RedisSemaphores } from './redis-semaphores.js';
 import { AcquireCommand, ReleaseCommand, RenewCommand } from './replies.js';
+import { severalLocks } from './several-command.js';
+import type { RedisLockStoreSettings } from './store-settings.js';
 
 /** How long the first connection may take. */
 const CONNECT_LIMIT_MS = 1_500;
-
-/** How a {@link RedisLockStore} names its keys. */
-export interface RedisLockStoreSettings {
-  /** Put before every lock's key. */
-  readonly prefix: string;
-  /** Replaced in tests. */
-  readonly clock?: Clock;
-}
 
 /**
  * Locks on one Redis primary. The owner token alone decides who the holder is, so a release that comes too late cannot free
@@ -50,6 +45,7 @@ export interface RedisLockStoreSettings {
  */
 export class RedisLockStore implements LockStore {
   readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'read', 'semaphore']);
+  readonly acquireAll: LockStore['acquireAll'];
   private readonly keys: RedisKeys;
   private readonly commands: CommandBatch;
   private readonly readWrite: CommandBatch;
@@ -69,9 +65,10 @@ export class RedisLockStore implements LockStore {
     const counter = connection.clustered ? undefined : new FenceCounter();
     const amongReaders = (command: Command, leftMs: number): void => this.addReadWrite(command, leftMs);
     this.commands = new CommandBatch(lockScript, connection, fence, clock, this.lanes, amongReaders, counter);
-    this.readWrite = new CommandBatch(readwriteScript, connection, fence, clock, this.lanes);
-    const semaphoreCommands = new CommandBatch(semaphoreScript, connection, fence, clock, this.lanes);
-    this.semaphores = new RedisSemaphores(semaphoreCommands, this.keys, connection);
+    const batch = (script: LuaScript) => new CommandBatch(script, connection, fence, clock, this.lanes);
+    this.readWrite = batch(readwriteScript);
+    this.semaphores = new RedisSemaphores(batch(semaphoreScript), this.keys, connection);
+    this.acquireAll = connection.clustered ? undefined : severalLocks(batch(severalScript), this.keys);
     this.inbox = new Inbox(connection, prefix, clock);
     this.admin = new RedisAdmin(connection, this.keys);
   }
@@ -182,9 +179,8 @@ export class RedisLockStore implements LockStore {
     if (request.kind === 'semaphore') return this.semaphores.renew(request);
     const { key, ownerToken, kind, ttlMs } = request;
     const lockKey = this.keys.lock(key);
-    const text = `n ${ownerToken} ${ttlMs}`;
     return new Promise((resolve) =>
-      this.add(kind, new RenewCommand(lockKey, this.keys.queue(lockKey), text, resolve, resolve)),
+      this.add(kind, new RenewCommand(lockKey, this.keys.queue(lockKey), `n ${ownerToken} ${ttlMs}`, resolve, resolve)),
     );
   }
 

@@ -1,0 +1,71 @@
+import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import { LockKeyError } from '../errors/lock-key.error.js';
+import { kindOf } from './check-key.js';
+import { compileKey, type RenderKey } from './compile-key.js';
+import type { RequestData } from './key-roots.js';
+import type { KeySite } from './key-template.js';
+import { orderedKeys } from './several-keys.js';
+
+/**
+ * Makes several keys from the arguments of the method.
+ * @public
+ */
+// A narrower parameter list must be accepted here; the decorator compares it with the method's.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type KeysFunction = (...args: any[]) => readonly string[];
+
+/** Makes the key of one call, or the keys in the order in which they are taken. */
+export type RenderKeys = (
+  args: readonly unknown[],
+  request: RequestData | undefined,
+  self: unknown,
+) => string | readonly string[];
+
+/** @throws LockConfigurationError naming the method, when they can never make keys */
+export function compileKeys(keys: unknown, key: unknown, site: KeySite): { label: string; render: RenderKeys } {
+  const { method } = site;
+  if (key !== undefined)
+    throw new LockConfigurationError(`${method} has the options "key" and "keys"; give one of them.`);
+  if (typeof keys === 'function') return { label: method, render: keysFunction(keys as KeysFunction, method) };
+  if (!Array.isArray(keys) || keys.length === 0) {
+    const given = Array.isArray(keys) ? 'an empty list' : kindOf(keys);
+    throw new LockConfigurationError(
+      `Option "keys" of ${method} is ${given}, but it must be a list of templates such as "account:#{body.from}" or a function.`,
+    );
+  }
+  const compiled = keys.map((each: unknown) => compileKey(templateOnly(each, method), site));
+  const renders: readonly RenderKey[] = compiled.map(({ render }) => render);
+  return {
+    label: compiled.map(({ label }) => label).join(', '),
+    render: (args, request, self) =>
+      orderedKeys(
+        renders.map((render) => render(args, request, self)),
+        method,
+      ),
+  };
+}
+
+/** A function that makes one of several keys would have to be told from one that makes all of them. */
+function templateOnly(key: unknown, method: string): unknown {
+  if (typeof key !== 'function') return key;
+  throw new LockConfigurationError(
+    `Option "keys" of ${method} holds a function; write one function that returns all keys.`,
+  );
+}
+
+function keysFunction(make: KeysFunction, method: string): RenderKeys {
+  return (args, _request, self) => {
+    const keys = made(make, method, args, self);
+    if (Array.isArray(keys)) return orderedKeys(keys as string[], method);
+    const message = `What the keys function of ${method} returned is ${kindOf(keys)}, not a list of keys.`;
+    throw new LockKeyError(message, { method, source: 'code' });
+  };
+}
+
+function made(make: KeysFunction, method: string, args: readonly unknown[], self: unknown): unknown {
+  try {
+    return Reflect.apply(make, self, args);
+  } catch (cause) {
+    throw new LockKeyError(`The keys function of ${method} threw.`, { method, source: 'code', cause });
+  }
+}

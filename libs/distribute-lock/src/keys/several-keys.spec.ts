@@ -1,0 +1,81 @@
+import { compileKeys } from './compile-keys.js';
+import { MOST_KEYS, orderedKeys } from './several-keys.js';
+
+const refused = (act: () => unknown): unknown => {
+  try {
+    return act();
+  } catch (error) {
+    return error;
+  }
+};
+
+describe('orderedKeys', () => {
+  it('puts each key once, in one order for every process', () => {
+    expect(orderedKeys(['b', 'a', 'é', 'B', 'b', 'a10', 'a9'], 'A.b')).toEqual(['B', 'a', 'a10', 'a9', 'b', 'é']);
+  });
+
+  it('refuses what names no locks, and does not repeat it', () => {
+    const many = Array.from({ length: MOST_KEYS + 1 }, (_, i) => `key-${i}`);
+    for (const [keys, fault] of [
+      [[], /list of keys given to A\.b is empty/],
+      [many, /has 101 keys; 100 are the most/],
+      [['a', ''], /key given to A\.b is empty/],
+      [['a', 7], /A\.b is a number/],
+      [['a', 'x'.repeat(2_000)], /longer than/],
+    ] as const) {
+      expect(refused(() => orderedKeys(keys as string[], 'A.b'))).toMatchObject({
+        code: 'LOCK_KEY',
+        message: expect.stringMatching(fault) as string,
+      });
+    }
+    expect(orderedKeys(many.slice(1), 'A.b')).toHaveLength(MOST_KEYS);
+  });
+});
+
+describe('compileKeys', () => {
+  const site = { method: 'A.b', bound: [], parameters: 2 };
+  const compile = (keys: unknown, key?: unknown) => compileKeys(keys, key, site);
+
+  it('fills templates, and orders what comes out', () => {
+    const { label, render } = compile(['account:#{arg0.from}', 'account:#{arg0.to}', 'day:#{arg1}']);
+    expect(label).toBe('account:#{arg0.from}, account:#{arg0.to}, day:#{arg1}');
+    expect(render([{ from: 'z', to: 'b' }, 7], undefined, undefined)).toEqual(['account:b', 'account:z', 'day:7']);
+    expect(render([{ from: 'b', to: 'b' }, 7], undefined, undefined)).toEqual(['account:b', 'day:7']);
+    expect(refused(() => render([{ from: 'b' }, 7], undefined, undefined))).toMatchObject({ code: 'LOCK_KEY' });
+  });
+
+  it('lets a function name them', () => {
+    const self = { prefix: 'sku' };
+    const keys = function (this: typeof self, skus: string[]) {
+      return skus.map((sku) => `${this.prefix}:${sku}`);
+    };
+    expect(compile(keys).render([['b', 'a']], undefined, self)).toEqual(['sku:a', 'sku:b']);
+    expect(compile(keys).label).toBe('A.b');
+    for (const wrong of [() => 'a', () => undefined, () => [], () => ['a', null]]) {
+      const { render } = compile(wrong);
+      expect(refused(() => render([], undefined, undefined))).toMatchObject({ code: 'LOCK_KEY', method: 'A.b' });
+    }
+    const throwing = compile(() => {
+      throw new Error('no');
+    });
+    expect(refused(() => throwing.render([], undefined, undefined))).toMatchObject({
+      code: 'LOCK_KEY',
+      source: 'code',
+    });
+  });
+
+  it('refuses at import what can never work, naming the method', () => {
+    for (const [keys, fault] of [
+      [[], /"keys" of A\.b is an empty list/],
+      ['a', /"keys" of A\.b is a string/],
+      [null, /"keys" of A\.b is null/],
+      [['a', 7], /"key" of A\.b is a number/],
+      [['a', () => 'b'], /"keys" of A\.b holds a function/],
+      [['a', '#{arg2}'], /A\.b.*asks for arg2/],
+      [['a', '#{order}'], /A\.b.*"order"/],
+    ] as const) {
+      expect(() => compile(keys)).toThrow(fault);
+    }
+    expect(() => compile(['a'], 'b')).toThrow(/A\.b has the options "key" and "keys"/);
+  });
+});

@@ -1,0 +1,70 @@
+import { LeaseLostError } from '../errors/lease-lost.error.js';
+import type { Duration } from '../options/lock-options.js';
+import type { Lease } from './lease.js';
+
+/** One lease for several keys. Losing one of them loses it; the others are kept until it is released. */
+export class JointLease implements Lease {
+  readonly keys: readonly string[];
+  readonly fencingTokens: ReadonlyMap<string, number>;
+  readonly fencingToken: number;
+  private readonly controller = new AbortController();
+  private released: Promise<void> | undefined;
+
+  /** @param parts - the leases of the keys, in their order; all of them held at this moment */
+  constructor(readonly parts: readonly Lease[]) {
+    this.keys = parts.map(({ key }) => key);
+    this.fencingTokens = new Map(parts.map(({ key, fencingToken }) => [key, fencingToken]));
+    this.fencingToken = Math.max(...this.fencingTokens.values());
+    for (const { signal } of parts) {
+      signal.addEventListener('abort', () => this.controller.abort(signal.reason), { once: true });
+    }
+  }
+
+  get key(): string {
+    return this.keys[0];
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  isHeld(): boolean {
+    return this.released === undefined && this.parts.every((part) => part.isHeld());
+  }
+
+  remainingMs(): number {
+    return this.isHeld() ? Math.min(...this.parts.map((part) => part.remainingMs())) : 0;
+  }
+
+  async extend(ttl?: Duration): Promise<void> {
+    this.checkHeld('extend()');
+    await Promise.all(this.parts.map((part) => part.extend(ttl)));
+  }
+
+  async downgrade(): Promise<void> {
+    this.checkHeld('downgrade()');
+    await Promise.all(this.parts.map((part) => part.downgrade()));
+  }
+
+  release(): Promise<void> {
+    return (this.released ??= releaseAll(this.parts));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  private checkHeld(call: string): void {
+    if (this.isHeld()) return;
+    const { fencingToken, signal } = this;
+    if (signal.aborted) throw signal.reason;
+    throw new LeaseLostError(`The lease of ${this.keys.length} keys was released or lost before ${call} was called.`, {
+      fencingToken,
+    });
+  }
+}
+
+/** In the reverse of the order in which they were taken. */
+export async function releaseAll(parts: readonly Lease[]): Promise<void> {
+  await Promise.all(parts.toReversed().map((part) => part.release()));
+}

@@ -1,0 +1,103 @@
+import type { LeaseHandle } from '../lease/lease-handle.js';
+import type { Lease } from '../lease/lease.js';
+import type { LockCall } from '../lease/lock-call.js';
+import type { LaneName } from '../runtime/owner-token.js';
+import type { AcquireAllAnswer, LockStore } from '../store/lock-store.js';
+import type { Attempt } from './attempt.js';
+import type { LaneParts } from './lanes/lane.js';
+import type { KeyQueue } from './key-queue.js';
+import { Line } from './line.js';
+import type { Registry } from './registry.js';
+import { withdraw } from './settling.js';
+import { Waiter, type WaiterKeeper } from './waiter.js';
+
+/** What is needed of the queues of this process. */
+export interface AtOnceWorld extends WaiterKeeper {
+  readonly laneParts: LaneParts;
+  readonly queues: Registry;
+  waiting: number;
+  queueOf(lane: LaneName, key: string): KeyQueue;
+  changed(queue: KeyQueue): void;
+}
+
+/** One of the locks is somebody else's, or waited for: nothing was taken. */
+export class NotAtOnce extends Error {
+  constructor(readonly remainingMs: number) {
+    super('Not all of the locks are free.');
+  }
+}
+
+/** Several exclusive locks by one command: all of them, or none. Each then lives as if it had been asked for alone. */
+export class AtOnce {
+  constructor(
+    private readonly world: AtOnceWorld,
+    private readonly store: LockStore,
+  ) {}
+
+  /** Whether it is worth a try: callers of this process come first. */
+  mayTry(calls: readonly LockCall[]): boolean {
+    const { kind } = calls[0].options;
+    if (this.store.acquireAll === undefined || (kind !== 'exclusive' && kind !== 'write')) return false;
+    return calls.every(({ key }) => this.world.queues.find('exclusive', key) === undefined);
+  }
+
+  /**
+   * Resolves with the leases, in the order of the calls.
+   * @throws NotAtOnce when they were not all free
+   */
+  async take(calls: readonly LockCall[]): Promise<Lease[]> {
+    const attempts: Attempt[] = [];
+    const leases = calls.map(
+      (call) =>
+        new Promise<LeaseHandle>((resolve, reject) => {
+          attempts.push(this.attempt(call, resolve, reject));
+        }),
+    );
+    this.send(attempts, calls[0]);
+    const taken = await Promise.allSettled(leases);
+    const refused = taken.find((each) => each.status === 'rejected');
+    const held = taken.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    if (refused === undefined) return held;
+    await Promise.all(held.toReversed().map((lease) => lease.release()));
+    throw refused.reason;
+  }
+
+  private attempt(call: LockCall, resolve: (lease: LeaseHandle) => void, reject: (error: Error) => void): Attempt {
+    const { core, asking } = this.world.laneParts;
+    const line = new Line(this.world.queueOf('exclusive', call.key), true);
+    this.world.waiting += 1;
+    line.push(new Waiter(this.world, call, core.clock.now(), resolve, reject));
+    const attempt = asking.attempt(line);
+    attempt.inFlight = true;
+    attempt.ttlMs = call.options.ttlMs;
+    return attempt;
+  }
+
+  private send(attempts: readonly Attempt[], { options: { ttlMs } }: LockCall): void {
+    const sentAt = this.world.laneParts.core.clock.now();
+    const requests = attempts.map(({ line: { queue }, ownerToken }) => ({
+      key: queue.key,
+      ownerToken,
+      ttlMs,
+      wait: false,
+      block: 1,
+    }));
+    this.store.acquireAll!(requests).then(
+      (answer) => attempts.forEach((attempt, i) => this.answered(attempt, answer, i, sentAt)),
+      (error: Error) => attempts.forEach((attempt) => this.world.laneParts.asking.failed(attempt, error)),
+    );
+  }
+
+  private answered(attempt: Attempt, answer: AcquireAllAnswer, index: number, sentAt: number): void {
+    const { line, ownerToken, ttlMs } = attempt;
+    attempt.inFlight = false;
+    if (answer.outcome === 'granted') {
+      const fencingToken = answer.fencingTokens[index];
+      this.world.laneParts.asking.won(attempt, { ownerToken, ttlMs, sentAt, block: 1, fencingToken, waiting: 0 });
+    } else if (!attempt.over) {
+      line.queue.end(attempt);
+      withdraw(this.world.laneParts.core, line.first!, new NotAtOnce(answer.remainingMs));
+    }
+    this.world.changed(line.queue);
+  }
+}

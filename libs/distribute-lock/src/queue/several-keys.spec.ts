@@ -1,0 +1,132 @@
+import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
+import { LockAbortedError } from '../errors/lock-aborted.error.js';
+import { LockContendedError } from '../errors/lock-contended.error.js';
+import type { Lease } from '../lease/lease.js';
+import type { LockCall } from '../lease/lock-call.js';
+import { LOCK_DEFAULTS } from '../options/defaults.js';
+import type { AtOnce } from './at-once.js';
+import { SeveralKeys } from './several-keys.js';
+
+/** A key that somebody has, until it is given away. */
+interface Pending {
+  readonly call: LockCall;
+  give(): FakeLease;
+  refuse(error: Error): void;
+}
+
+class FakeLease {
+  readonly loss = new AbortController();
+  readonly signal = this.loss.signal;
+  readonly fencingToken = 1;
+
+  constructor(
+    readonly key: string,
+    private readonly log: string[],
+  ) {}
+
+  isHeld(): boolean {
+    return !this.signal.aborted;
+  }
+
+  async release(): Promise<void> {
+    this.log.push(`-${this.key}`);
+  }
+}
+
+function make(waitMs: number) {
+  const clock = new ManualClock();
+  const log: string[] = [];
+  const pending: Pending[] = [];
+  const one = (call: LockCall): Promise<Lease> =>
+    new Promise((resolve, reject) => {
+      log.push(`?${call.key}`);
+      call.signal?.addEventListener('abort', () =>
+        reject(new LockAbortedError('left', { cause: call.signal?.reason })),
+      );
+      const give = (): FakeLease => {
+        const lease = new FakeLease(call.key, log);
+        log.push(`+${call.key}`);
+        resolve(lease as unknown as Lease);
+        return lease;
+      };
+      pending.push({ call, give, refuse: reject });
+    });
+  const atOnce = { mayTry: () => false } as unknown as AtOnce;
+  const several = new SeveralKeys({ clock, atOnce, one, refused: () => undefined });
+  const controller = new AbortController();
+  const options = { ...LOCK_DEFAULTS, waitMs };
+  const calls = ['a', 'b', 'c'].map((key) => ({ key, label: 'x', options, scoped: false, signal: controller.signal }));
+  return { clock, log, pending, controller, answer: several.acquire(calls) };
+}
+
+const last = (pending: Pending[]): Pending => pending[pending.length - 1];
+
+describe('SeveralKeys', () => {
+  it('takes them in ascending order, with one deadline', async () => {
+    const { clock, log, pending, answer } = make(1_000);
+    await clock.pass(300);
+    last(pending).give();
+    await clock.pass(600);
+    expect(last(pending).call.options.waitMs).toBe(700);
+    last(pending).give();
+    await settled();
+    expect(last(pending).call.options.waitMs).toBe(100);
+    last(pending).give();
+    const lease = await answer;
+    expect(log).toEqual(['?a', '+a', '?b', '+b', '?c', '+c']);
+    await lease.release();
+    expect(log.slice(6)).toEqual(['-c', '-b', '-a']);
+  });
+
+  it('gives back in descending order what it has, when one is refused', async () => {
+    const { log, pending, answer } = make(0);
+    last(pending).give();
+    await settled();
+    last(pending).give();
+    await settled();
+    last(pending).refuse(new LockContendedError('taken', { retryAfterMs: 7 }));
+    await expect(answer).rejects.toMatchObject({ code: 'LOCK_CONTENDED', retryAfterMs: 7 });
+    expect(log.slice(5)).toEqual(['-b', '-a']);
+  });
+
+  it('does so when the caller leaves', async () => {
+    const { log, pending, controller, answer } = make(1_000);
+    last(pending).give();
+    await settled();
+    controller.abort(new Error('gone'));
+    await expect(answer).rejects.toMatchObject({ code: 'LOCK_ABORTED', cause: { message: 'gone' } });
+    expect(log).toEqual(['?a', '+a', '?b', '-a']);
+  });
+
+  it('begins again when one that it has is lost, until the deadline', async () => {
+    const { clock, log, pending, answer } = make(1_000);
+    const first = last(pending).give();
+    await clock.pass(300);
+    first.loss.abort(new Error('lost'));
+    await settled();
+    expect(log).toEqual(['?a', '+a', '?b', '-a', '?a']);
+    expect(last(pending).call.options.waitMs).toBe(700);
+    const again = last(pending).give();
+    await clock.pass(700);
+    again.loss.abort(new Error('lost'));
+    await expect(answer).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT', waitedMs: 1_000 });
+  });
+
+  it('looks at all of them once more when the last one is there', async () => {
+    const { log, pending, answer } = make(1_000);
+    const first = last(pending).give();
+    await settled();
+    last(pending).give();
+    await settled();
+    last(pending).give();
+    // It ends between the grant and the moment in which the caller hears of it.
+    first.isHeld = () => false;
+    await settled();
+    expect(log.slice(6)).toEqual(['-c', '-b', '-a', '?a']);
+    for (const _ of [1, 2, 3]) {
+      last(pending).give();
+      await settled();
+    }
+    expect((await answer).isHeld()).toBe(true);
+  });
+});

@@ -1,0 +1,43 @@
+import type { AcquireAllAnswer, AcquireRequest, LockStore } from '../lock-store.js';
+import { Command, type ReplyWord } from './command.js';
+import type { CommandBatch } from './command-batch.js';
+import type { RedisKeys } from './redis-keys.js';
+
+/** Code of the script's reply; its header says what it means. */
+const GRANTED = 1;
+
+/** A command of `several.lua`: all of these locks, or none. */
+class SeveralCommand extends Command {
+  constructor(
+    private readonly requests: readonly AcquireRequest[],
+    private readonly names: RedisKeys,
+    private readonly resolve: (answer: AcquireAllAnswer) => void,
+    readonly failed: (error: Error) => void,
+  ) {
+    const tokens = requests.map(({ ownerToken }) => ownerToken);
+    super(names.lock(requests[0].key), '', `${requests[0].ttlMs} ${tokens.join(' ')}`);
+  }
+
+  override addKeys(keys: string[]): void {
+    for (const { key } of this.requests) {
+      const lockKey = this.names.lock(key);
+      keys.push(lockKey, this.names.queue(lockKey));
+    }
+  }
+
+  commonCase(): void {
+    throw new Error('A command for several locks has no short answer.');
+  }
+
+  answered(code: number, x: ReplyWord): void {
+    const number = x as number;
+    if (code !== GRANTED) this.resolve({ outcome: 'busy', remainingMs: number });
+    else this.resolve({ outcome: 'granted', fencingTokens: this.requests.map((_, i) => number + i) });
+  }
+}
+
+/** Takes several locks by one call of the script. Not in Cluster, where each lock has a counter of its own. */
+export function severalLocks(commands: CommandBatch, names: RedisKeys): NonNullable<LockStore['acquireAll']> {
+  return (requests) =>
+    new Promise((resolve, reject) => commands.add(new SeveralCommand(requests, names, resolve, reject)));
+}

@@ -1,0 +1,227 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { currentLease, runHolding } from '../../libs/distribute-lock/src/lease/held-leases.js';
+import { eventually } from '../support/eventually.js';
+import { onCleanup } from '../support/cleanup.js';
+import { type Process, startProcess, type World } from './world.js';
+
+/** The rules of several keys that are taken together, seen by callers in two processes. */
+export function describeSeveralKeysContract(makeWorld: () => World): void {
+  const world = makeWorld();
+  const start = (): Process => {
+    const process = startProcess(world);
+    onCleanup(() => process.core.close());
+    return process;
+  };
+  const here = start();
+  const there = start();
+  let count = 0;
+  /** In ascending order. */
+  const newKeys = (): readonly [string, string, string] => {
+    count += 1;
+    return [`several-${count}-a`, `several-${count}-b`, `several-${count}-c`];
+  };
+  const owners = (keys: readonly string[]) => Promise.all(keys.map((key) => world.owner(key)));
+  const expectFree = (keys: readonly string[]) =>
+    eventually(async () => expect(await owners(keys)).toEqual(keys.map(() => undefined)));
+
+  it('are one lease, whatever the order given, each key once', async () => {
+    const [a, b, c] = newKeys();
+    const lease = await here.acquireSeveral([c, a, b, a]);
+    expect(lease.keys).toEqual([a, b, c]);
+    expect(lease.key).toBe(a);
+    expect([...lease.fencingTokens.keys()]).toEqual([a, b, c]);
+    const numbers = [...lease.fencingTokens.values()];
+    expect(new Set(numbers).size).toBe(3);
+    expect(lease.fencingToken).toBe(Math.max(...numbers));
+    expect(lease.isHeld()).toBe(true);
+    expect(lease.remainingMs()).toBeGreaterThan(20_000);
+    for (const key of [a, b, c]) await expect(there.acquire(key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await lease.release();
+    expect(lease.isHeld()).toBe(false);
+    await expectFree([a, b, c]);
+    const next = await there.acquire(b);
+    expect(next.fencingToken).toBeGreaterThan(lease.fencingTokens.get(b)!);
+    await next.release();
+    await expect(lease.extend()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+  });
+
+  it('take one command where nobody else has them', async () => {
+    if (world.store().acquireAll === undefined) return;
+    const keys = newKeys();
+    await (await here.acquireSeveral(newKeys())).release();
+    const before = here.asked.commands;
+    const lease = await here.acquireSeveral(keys);
+    expect(here.asked.commands - before).toBe(1);
+    await lease.release();
+  });
+
+  it('are all refused when one of them is held, and nothing is left of the others', async () => {
+    const keys = newKeys();
+    for (const key of keys) {
+      const held = await there.acquire(key);
+      for (const process of [here, there]) {
+        await expect(process.acquireSeveral(keys)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+      }
+      await expectFree(keys.filter((other) => other !== key));
+      await held.release();
+    }
+    await (await here.acquireSeveral(keys)).release();
+  });
+
+  it('are kept and renewed while another one is waited for', async () => {
+    const [a, b, c] = newKeys();
+    const held = await there.acquire(c);
+    const waiting = here.acquireSeveral([a, b, c], { ttl: 900, wait: '20s' });
+    await eventually(async () => expect(await world.waiting(c)).toBe(1));
+    const kept = await owners([a, b]);
+    expect(kept).not.toContain(undefined);
+    await sleep(1_500);
+    expect(await owners([a, b])).toEqual(kept);
+    await held.release();
+    const lease = await waiting;
+    expect(lease.isHeld()).toBe(true);
+    await lease.release();
+    await expectFree([a, b, c]);
+  });
+
+  it('have all of their ttl from when the last one is there, where it is not renewed', async () => {
+    const [a, b] = newKeys();
+    const held = await there.acquire(b);
+    const waiting = here.acquireSeveral([a, b], { ttl: '2s', wait: '20s', renew: false });
+    await eventually(async () => expect(await world.waiting(b)).toBe(1));
+    await sleep(500);
+    await held.release();
+    const lease = await waiting;
+    expect(lease.remainingMs()).toBeGreaterThan(1_600);
+    await lease.release();
+  });
+
+  it('are all asked for anew when one that is kept gets lost', async () => {
+    const [a, b] = newKeys();
+    const held = await there.acquire(b);
+    const waiting = here.acquireSeveral([a, b], { ttl: 900, wait: '20s' });
+    await eventually(async () => expect(await world.waiting(b)).toBe(1));
+    const first = await world.owner(a);
+    await world.overwrite(a, undefined);
+    await eventually(async () => expect([undefined, first]).not.toContain(await world.owner(a)));
+    await eventually(async () => expect(await world.waiting(b)).toBe(1));
+    await held.release();
+    const lease = await waiting;
+    expect(lease.isHeld()).toBe(true);
+    await lease.release();
+    await expectFree([a, b]);
+  });
+
+  it('are lost with one of them, and the others are kept until the work has ended', async () => {
+    const [a, b] = newKeys();
+    const lease = await here.acquireSeveral([a, b], { ttl: 900 });
+    await world.overwrite(b, undefined);
+    await eventually(() => expect(lease.signal.aborted).toBe(true));
+    expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST', fencingToken: lease.fencingTokens.get(b) });
+    expect([lease.isHeld(), lease.remainingMs()]).toEqual([false, 0]);
+    await sleep(1_200);
+    await expect(there.acquire(a)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await lease.release();
+    await expectFree([a, b]);
+  });
+
+  it.each(['signal', 'deadline'])('leave nothing behind when the wait is ended by the %s', async (by) => {
+    const [a, b, c] = newKeys();
+    const held = await there.acquire(c);
+    const controller = new AbortController();
+    const wait = by === 'signal' ? '20s' : 500;
+    const startedAt = performance.now();
+    const waiting = here.acquireSeveral([a, b, c], { wait, signal: controller.signal });
+    waiting.catch(() => undefined);
+    await eventually(async () => expect(await world.waiting(c)).toBe(1));
+    if (by === 'signal') controller.abort(new Error('the client left'));
+    await expect(waiting).rejects.toMatchObject(
+      by === 'signal'
+        ? { code: 'LOCK_ABORTED', cause: { message: 'the client left' } }
+        : { code: 'LOCK_WAIT_TIMEOUT', message: expect.stringContaining('500 ms') as string },
+    );
+    if (by === 'deadline') expect(performance.now() - startedAt).toBeGreaterThanOrEqual(499);
+    await expectFree([a, b]);
+    await eventually(async () => expect(await world.waiting(c)).toBe(0));
+    await held.release();
+  });
+
+  it('have callers of both processes, in opposite order, take their turns', async () => {
+    const [a, b, c] = newKeys();
+    let inside = 0;
+    const loop = async (process: Process, keys: readonly string[]): Promise<void> => {
+      for (let i = 0; i < 15; i += 1) {
+        const lease = await process.acquireSeveral(keys, { wait: '20s' });
+        expect((inside += 1)).toBe(1);
+        await new Promise(setImmediate);
+        inside -= 1;
+        await lease.release();
+      }
+    };
+    await Promise.all([loop(here, [a, b]), loop(there, [b, a]), loop(here, [c, b]), loop(there, [b, c])]);
+    await expectFree([a, b, c]);
+  });
+
+  it('are known to the call chain, each of them', async () => {
+    const [a, b, c] = newKeys();
+    const lease = await here.acquireSeveral([a, b]);
+    await runHolding(lease, async () => {
+      expect(currentLease(b)).toBe(lease);
+      await expect(here.acquire(b, { wait: '5s' })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+      await expect(here.acquireSeveral([b, c], { wait: '5s' })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+      const inner = await here.acquireSeveral([b, c], { reentrant: true });
+      expect(inner.fencingTokens.get(b)).toBe(lease.fencingTokens.get(b));
+      await inner.release();
+      expect(await world.owner(c)).toBeUndefined();
+      expect(lease.isHeld()).toBe(true);
+    });
+    await lease.release();
+    await expectFree([a, b, c]);
+  });
+
+  it('may be read, or permits', async () => {
+    if (world.exclusiveOnly === true) return;
+    const keys = newKeys();
+    const reads = await Promise.all(
+      [here, there].map((each) => each.acquireSeveral(keys, { kind: 'read', wait: '5s' })),
+    );
+    await expect(here.acquireSeveral(keys, { kind: 'write' })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    for (const read of reads) await read.release();
+    const write = await here.acquireSeveral(keys, { kind: 'write', wait: '5s' });
+    await write.downgrade();
+    await (await there.acquireSeveral(keys, { kind: 'read', wait: '5s' })).release();
+    await write.release();
+    await expectFree(keys);
+    const permits = { kind: 'semaphore', permits: 2 } as const;
+    const held = await Promise.all([here, there].map((each) => each.acquireSeveral(keys, permits)));
+    await expect(here.acquireSeveral(keys, permits)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    for (const lease of held) await lease.release();
+    await expectFree(keys);
+  });
+
+  it('say which of them is in use as something else', async () => {
+    if (world.exclusiveOnly === true) return;
+    const [a, b] = newKeys();
+    const held = await there.acquire(b, { kind: 'semaphore', permits: 2 });
+    await expect(here.acquireSeveral([a, b], { wait: '5s' })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+    await held.release();
+    await expectFree([a, b]);
+  });
+
+  it('are given back at shutdown, and nobody waits for more of them', async () => {
+    const [a, b] = newKeys();
+    const process = start();
+    const lease = await process.acquireSeveral([a, b]);
+    const waiting = process.acquireSeveral([a, b], { wait: '20s' });
+    const refused = expect(waiting).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
+    await process.core.drain(50);
+    await refused;
+    expect(lease.signal.reason).toMatchObject({ code: 'LOCK_SHUTDOWN' });
+    await expectFree([a, b]);
+  });
+
+  it('leave nothing behind', async () => {
+    await eventually(async () => expect(await world.leftovers()).toEqual([]));
+  });
+}
