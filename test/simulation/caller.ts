@@ -116,7 +116,8 @@ export class Caller {
       (error: unknown) => {
         world.questions.answered(question);
         const shutDown = isLockError(error, 'LOCK_SHUTDOWN') && process.draining;
-        if (shutDown || (!isCalm(world.plan) && isLockError(error, 'LEASE_LOST', 'LOCK_UNAVAILABLE'))) return;
+        const mayEnd = !options.renew || options.maxHoldMs < Infinity || !isCalm(world.plan);
+        if (shutDown || (mayEnd && isLockError(error, 'LEASE_LOST', 'LOCK_UNAVAILABLE'))) return;
         world.fail('a downgrade failed without a reason', `${label}: ${String(error)}`);
       },
     );
@@ -132,7 +133,7 @@ export class Caller {
     }
     if (options.release === 'expire' && hold.lease.isHeld()) {
       // An offer that was claimed keeps its window where the ttl is shorter.
-      const longestMs = Math.max(hold.lease.grant.ttlMs, this.plan.extend?.ttlMs ?? 0, CLAIM_WINDOW_MS);
+      const longestMs = Math.max(options.ttlMs, hold.lease.grant.ttlMs, this.plan.extend?.ttlMs ?? 0, CLAIM_WINDOW_MS);
       world.questions.leftUntil(key, world.timeline.now + process.realMs(surelyOverMs(longestMs)));
       world.ledger.left(hold);
     }
