@@ -1,6 +1,7 @@
 import type { RedisOptions } from 'ioredis';
 
 import { LockEvents, type LockEvent } from '../../../libs/distribute-lock/src/events/lock-events.js';
+import { orderedKeys } from '../../../libs/distribute-lock/src/keys/several-keys.js';
 import type { LeaseHandle } from '../../../libs/distribute-lock/src/lease/lease-handle.js';
 import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
 import { LOCK_DEFAULTS } from '../../../libs/distribute-lock/src/options/defaults.js';
@@ -21,6 +22,7 @@ export interface Locks {
   readonly store: LockStore;
   readonly events: LockEvent[];
   acquire(key: string, options?: AcquireOptions): Promise<LeaseHandle>;
+  acquireSeveral(keys: readonly string[], options?: AcquireOptions): Promise<Lease>;
 }
 
 export function openLocks(connection: string | RedisOptions): Locks {
@@ -51,6 +53,12 @@ export function locksOn(store: LockStore): Locks {
       const call = { key, label: 'fault', options: resolveLockOptions(options), scoped: false, signal };
       const lease: Lease = await core.acquire(call);
       return lease as LeaseHandle;
+    },
+    async acquireSeveral(keys, { signal, ...options } = {}) {
+      const resolved = resolveLockOptions(options);
+      return core.acquireSeveral(
+        orderedKeys(keys, 'fault').map((key) => ({ key, label: 'fault', options: resolved, scoped: false, signal })),
+      );
     },
   };
 }

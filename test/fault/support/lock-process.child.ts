@@ -95,6 +95,10 @@ const commands: Commands = {
     await afterStandstill(ms);
     return heldAt(leases[lease]);
   },
+  async acquireSeveral({ keys, ...options }) {
+    await locks.acquireSeveral(keys, options);
+    return { at: monotonicMs() };
+  },
   fight: (plan) => fight(locks, plan),
   flood: (plan) => flood(locks, plan),
   shutDownOnSigterm: ({ drainTimeoutMs }) =>

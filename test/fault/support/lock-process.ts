@@ -35,6 +35,8 @@ export interface Commands {
   blockAndRelease(asked: { ms: number; lease: LeaseNumber }): Promise<void>;
   /** Looks at the lease in the first turn after the process stood still for longer than `ms`. */
   afterStandstill(asked: { ms: number; lease: LeaseNumber }): Promise<HeldAt>;
+  /** Takes several keys together; answers when it has them. */
+  acquireSeveral(asked: Omit<AcquireOptions, 'signal'> & { keys: readonly string[] }): Promise<{ at: number }>;
   fight(plan: FightPlan): ReturnType<typeof fight>;
   flood(plan: FloodPlan): ReturnType<typeof flood>;
   /** Answers when the core is closed; then the process has nothing to do any more. */

@@ -1,12 +1,13 @@
 import { isLockError } from '../../../libs/distribute-lock/src/errors/is-lock-error.js';
 import { durationMs } from '../../../libs/distribute-lock/src/options/duration.js';
-import type { LeaseHandle } from '../../../libs/distribute-lock/src/lease/lease-handle.js';
+import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { Locks } from './lock-core.js';
 import { monotonicMs } from './monotonic.js';
 
 export interface FightPlan extends Omit<AcquireOptions, 'signal'> {
-  readonly key: string;
+  /** One key, or several that are taken together. */
+  readonly key: string | readonly string[];
   readonly callers: number;
   readonly forMs: number;
   /** How long each holds at most. */
@@ -23,7 +24,7 @@ export interface Hold {
 }
 
 /** Callers that take the lock again and again; whatever the lock refuses is part of the game. */
-export async function fight({ acquire }: Locks, { key, callers, forMs, holdMs, aborts = 0, ...options }: FightPlan) {
+export async function fight(locks: Locks, { key, callers, forMs, holdMs, aborts = 0, ...options }: FightPlan) {
   const holds: Hold[] = [];
   const refusals: Record<string, number> = {};
   const until = monotonicMs() + forMs;
@@ -34,7 +35,8 @@ export async function fight({ acquire }: Locks, { key, callers, forMs, holdMs, a
           ? AbortSignal.timeout(Math.ceil(Math.random() * durationMs('wait', options.wait ?? 0)) + 1)
           : undefined;
       try {
-        holds.push(await hold(await acquire(key, { ...options, signal }), Math.random() * holdMs));
+        const lease = await take(locks, key, { ...options, signal });
+        holds.push(await hold(lease, Math.random() * holdMs));
       } catch (error) {
         const code = isLockError(error) ? error.code : String(error);
         refusals[code] = (refusals[code] ?? 0) + 1;
@@ -46,7 +48,11 @@ export async function fight({ acquire }: Locks, { key, callers, forMs, holdMs, a
   return { holds, refusals };
 }
 
-async function hold(lease: LeaseHandle, ms: number): Promise<Hold> {
+function take(locks: Locks, key: string | readonly string[], options: AcquireOptions): Promise<Lease> {
+  return typeof key === 'string' ? locks.acquire(key, options) : locks.acquireSeveral(key, options);
+}
+
+async function hold(lease: Lease, ms: number): Promise<Hold> {
   const entered = monotonicMs();
   // Not asked of the lease whether it is held: that it was handed out is the claim.
   const { signal, fencingToken } = lease;
