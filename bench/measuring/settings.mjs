@@ -8,6 +8,7 @@ export const full = {
   burstMs: { warmUp: 300, fast: 500, peer: 3_000 },
   strictBursts: 3_000,
   loopMs: 3_000,
+  crossedMs: 10_000,
   handOffs: 60,
   parkedMs: { ours: { settleMs: 2_000, forMs: 15_000 }, others: { settleMs: 1_000, forMs: 3_000 } },
   peersEverywhere: true,
@@ -22,6 +23,7 @@ export const quick = {
   burstMs: { warmUp: 100, fast: 200, peer: 1_000 },
   strictBursts: 1_000,
   loopMs: 1_000,
+  crossedMs: 2_000,
   handOffs: 24,
   parkedMs: { ours: { settleMs: 1_500, forMs: 5_000 }, others: { settleMs: 200, forMs: 500 } },
   /** Otherwise only where a goal speaks of them. */

@@ -6,6 +6,7 @@ export const WORKLOADS = [
   'loops',
   'readers',
   'permits',
+  'crossed-keys',
   'hand-off',
   'parked',
   'held',
