@@ -11,6 +11,7 @@ import { startOnNext, startOnSubscribe } from './deferred-results.js';
 import { Hold, lossOf } from './hold.js';
 import { LockConnections, type PreparedLock } from './lock-connections.js';
 import { LOCK_CONNECTIONS, TRANSPORT_ERRORS } from './lock-metadata.js';
+import type { LockSpec } from './lock-spec.js';
 import type { LockedCall } from './locked-method.js';
 import { goesOn } from './release-after.js';
 import type { TransportErrors } from './transport-errors.js';
@@ -101,7 +102,7 @@ export class LockInterceptor implements NestInterceptor {
     return result;
   }
 
-  private async acquire(
+  private acquire(
     { client, options }: PreparedLock,
     { spec, self, args }: LockedCall,
     scope: CallScope | undefined,
@@ -110,19 +111,25 @@ export class LockInterceptor implements NestInterceptor {
     const key = spec.render(args, scope, self);
     // Only a wait can be ended, so who does not wait does not listen either.
     const signal = options.waitMs > 0 ? eitherOf(scope?.clientLeft, leaving) : leaving;
-    const lease = await acquireOf(client, key, { label: spec.label, options, scoped: true, signal });
-    if (signal?.aborted !== true) return lease;
-    await lease.release();
-    throw new LockAbortedError(`The caller of ${spec.label} left while it waited for its lock.`, {
-      key: lease.key,
-      cause: signal.reason,
-    });
+    const acquired = acquireOf(client, key, { label: spec.label, options, scoped: true, signal });
+    return signal === undefined ? acquired : unlessLeft(acquired, signal, spec);
   }
 
   /** The reader of a handler's generator is Nest itself, outside of `intercept()`. */
   private seenByReader(error: unknown, { self, method }: LockedCall, scope: CallScope | undefined): unknown {
     return scope?.isFor(self, method) === true ? this.errors.map(error, scope.context) : error;
   }
+}
+
+/** The lock may have come at the moment at which the caller left. */
+async function unlessLeft(acquired: Promise<Lease>, signal: AbortSignal, { label }: LockSpec): Promise<Lease> {
+  const lease = await acquired;
+  if (!signal.aborted) return lease;
+  await lease.release();
+  throw new LockAbortedError(`The caller of ${label} left while it waited for its lock.`, {
+    key: lease.key,
+    cause: signal.reason,
+  });
 }
 
 function eitherOf(one: AbortSignal | undefined, other: AbortSignal | undefined): AbortSignal | undefined {
