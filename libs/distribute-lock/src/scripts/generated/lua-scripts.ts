@@ -421,7 +421,7 @@ return replies`,
 
 export const quorumScript: LuaScript = {
   name: 'quorum',
-  sha1: 'ea5ec324b8adf4dbe1ff6da3b237cc1a5d07006f',
+  sha1: 'c970861fd300a39ccfbbbf31561d7d3cb43f2c6e',
   lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local FENCE_MS = 600000
@@ -487,7 +487,7 @@ if command == 'd' then
     if not next then break end
     if tell(next, 'g', lock) ~= 0 then told = 1 end
   end
-  if y ~= '-' then append(queue, y) end
+  if mine and y ~= '-' then append(queue, y) end
   return { mine and 1 or 0, told, 0 }
 end
 if not mine then return { 0, 0, 0 } end
@@ -500,7 +500,7 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   cluster: {
-    sha1: 'fdbb4298302440651c77e842a0a82a2ffcda4996',
+    sha1: '3e74ae291cc1cafcae83b345feb2c86b67914cd8',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local FENCE_MS = 600000
@@ -566,7 +566,7 @@ if command == 'd' then
     if not next then break end
     if tell(next, 'g', lock) ~= 0 then told = 1 end
   end
-  if y ~= '-' then append(queue, y) end
+  if mine and y ~= '-' then append(queue, y) end
   return { mine and 1 or 0, told, 0 }
 end
 if not mine then return { 0, 0, 0 } end

@@ -11,7 +11,7 @@
   @arg  token: string     whom the vote is for
   @arg  owner: string     the owner token that stands in the queue; the votes of one owner may go to several tokens in turn
   @arg  x: string         a, w, n: ttlMs; f: first fencing token; d: 1 to tell the next one who waits, or 0
-  @arg  y: string         a, w: how many fencing tokens; f: last fencing token; d: owner token to queue, or -
+  @arg  y: string         a, w: how many fencing tokens; f: last fencing token; d: owner token to queue instead, or -
   @returns [code, x, y]
 
   a, w: 1, n, q   the vote is given: n is the lowest first fencing token from here, q processes wait
@@ -69,7 +69,8 @@ if command == 'd' then
     if not next then break end
     if tell(next, 'g', lock) ~= 0 then told = 1 end
   end
-  if y ~= '-' then append(queue, y) end
+  -- Not again when the step is sent again.
+  if mine and y ~= '-' then append(queue, y) end
   return { mine and 1 or 0, told, 0 }
 end
 

@@ -1,5 +1,6 @@
 import { LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
+import { NodeVote, type Standing } from './node-vote.js';
 import { Poll, yesOrNo, type PollEnd, type Vote } from './poll.js';
 import type { Heard, NodeCall, QuorumNode } from './quorum-node.js';
 
@@ -15,35 +16,9 @@ const FENCE_TRIES = 4;
 export const NOBODY = '-';
 const TWIN = 'two nodes of the quorum are the same Redis; every node must be a server of its own.';
 
-/** What a node thinks of the token, as far as it is known: `unknown` when it was asked and has not answered. */
-type Standing = 'never asked' | 'mine' | 'theirs' | 'unknown';
-
-/** The vote of one node. */
-class NodeVote {
-  answered: Standing | undefined;
-  call: NodeCall | undefined;
-  /** Asked so that its owner is queued there when somebody else has the vote. */
-  waits = false;
-
-  constructor(
-    readonly node: QuorumNode,
-    /** Its owner was queued there before. */
-    private readonly wasQueued = false,
-  ) {}
-
-  /** Whether its owner may stand in the queue there. */
-  get queued(): boolean {
-    return this.wasQueued || (this.waits && this.call?.sent === true);
-  }
-
-  get standing(): Standing {
-    return this.answered ?? (this.call?.sent === true ? 'unknown' : 'never asked');
-  }
-
-  /** Whether the node may have given its vote. */
-  get possible(): boolean {
-    return this.standing === 'mine' || this.standing === 'unknown';
-  }
+interface Owner {
+  /** It wants no more: it must not stand in a queue either. */
+  left: boolean;
 }
 
 type Words = readonly (string | number)[];
@@ -54,8 +29,8 @@ type Words = readonly (string | number)[];
  */
 export class Ballot {
   withdrawn = false;
-  /** Its owner wants no more: it must not stand in a queue either. */
-  private left = false;
+  /** What is common to all ballots of an owner. */
+  private readonly owner: Owner;
   private ttlMs = 0;
   private readonly votes: readonly NodeVote[];
 
@@ -68,12 +43,18 @@ export class Ballot {
     before?: Ballot,
   ) {
     this.votes = nodes.map((node, i) => new NodeVote(node, before?.votes[i].queued));
+    this.owner = before?.owner ?? { left: false };
   }
 
   /** Nothing is known of the token here: every node may have voted for it. */
   adopt(): this {
     for (const vote of this.votes) vote.answered = 'unknown';
     return this;
+  }
+
+  /** Another owner's release has queued this one on every node. */
+  queuedEverywhere(): void {
+    for (const vote of this.votes) vote.wasQueued = true;
   }
 
   /** Asks every node for its vote. */
@@ -87,6 +68,7 @@ export class Ballot {
       // A mute node has the last question still; another one would only be one more to take back.
       if (node.mute) poll.count(node.noAnswer(limitMs));
       else {
+        vote.wasQueued ||= vote.queued;
         vote.waits = wait;
         vote.answered = standing === 'mine' ? 'mine' : undefined;
         vote.call = this.ask(poll, node, words, limitMs, (heard) => this.voted(vote, standing, heard));
@@ -126,7 +108,7 @@ export class Ballot {
    * @param next - owner token to queue for a message, or {@link NOBODY}
    */
   async release(tell: boolean, next: string): Promise<PollEnd & { readonly resent: boolean }> {
-    this.withdrawn = this.left = true;
+    this.withdrawn = this.owner.left = true;
     let resent = false;
     const words = ['d', this.token, this.ownerToken, tell ? '1' : '0', next];
     const poll = new Poll(this.votes.length);
@@ -134,12 +116,12 @@ export class Ballot {
       const { node, possible } = vote;
       vote.call?.cancel();
       if (!possible && node.doubtful) {
-        if (vote.queued) this.pursue(vote);
+        if (vote.queued || vote.astray) this.pursue(vote);
         poll.count('no');
         continue;
       }
       this.ask(poll, node, words, COMMAND_LIMIT_MS, (heard) => {
-        if (heard.reply instanceof Error && !heard.late && (possible || vote.queued)) this.pursue(vote);
+        if (!heard.late && (heard.reply instanceof Error ? possible || vote.queued : vote.astray)) this.pursue(vote);
         if (!possible) return 'no';
         resent ||= heard.resent;
         return yesOrNo(heard);
@@ -153,17 +135,18 @@ export class Ballot {
   withdraw(): void {
     for (const vote of this.votes) {
       vote.call?.cancel();
-      if (!vote.possible) continue;
+      if (!vote.possible && !vote.astray) continue;
       this.withdrawn = true;
       this.pursue(vote);
     }
   }
 
   private voted(vote: NodeVote, before: Standing, { reply, resent }: Heard): Vote {
+    vote.resent ||= resent && vote.call?.sent === true;
     if (reply instanceof Error) return reply;
     const given = reply[0] !== 0;
     vote.answered = given ? 'mine' : 'theirs';
-    if (this.left || (given && this.withdrawn)) this.pursue(vote);
+    if (this.owner.left || (given && this.withdrawn)) this.pursue(vote);
     const isTwin = reply[0] === 2 && !resent && (before === 'never asked' || before === 'theirs');
     if (isTwin) return new LockStoreError(TWIN, false);
     return given ? 'yes' : 'no';
@@ -182,8 +165,8 @@ export class Ballot {
     return poll.ask(node, (heard) => node.ask(this.key, words, limitMs, heard), voteOf);
   }
 
-  private pursue({ node, standing }: NodeVote): void {
-    const words = ['d', this.token, this.left ? this.ownerToken : NOBODY, '0', NOBODY];
-    node.leftovers.undo(this.key, this.token, words, this.ttlMs, standing === 'unknown');
+  private pursue({ node, astray }: NodeVote): void {
+    const words = (): string[] => ['d', this.token, this.owner.left ? this.ownerToken : NOBODY, '0', NOBODY];
+    node.leftovers.undo(this.key, this.token, words, this.ttlMs, astray);
   }
 }

@@ -14,7 +14,8 @@ class Leftover extends Timed {
   constructor(
     readonly key: string,
     readonly token: string,
-    readonly words: readonly string[],
+    /** Made anew each time: meanwhile its owner may have left. */
+    readonly words: () => readonly string[],
     readonly until: number,
     public twice: boolean,
     private readonly undo: (leftover: Leftover) => void,
@@ -38,18 +39,19 @@ export class Leftovers {
   ) {}
 
   /** @param twice - an acquire of the token was not answered, so it may be applied after its undo */
-  undo(key: string, token: string, words: readonly string[], ttlMs: number, twice: boolean): void {
+  undo(key: string, token: string, words: () => readonly string[], ttlMs: number, twice: boolean): void {
     const known = this.tokens.get(token);
     if (known !== undefined) this.lanes.remove(known);
     const until = this.clock.now() + ttlMs + GRACE_MS;
-    const leftover = new Leftover(key, token, words, until, twice, (due) => this.ask(due));
+    const again = twice || known?.twice === true;
+    const leftover = new Leftover(key, token, words, until, again, (due) => this.ask(due));
     this.tokens.set(token, leftover);
     this.ask(leftover);
   }
 
   private ask(leftover: Leftover): void {
     const { key, token, words } = leftover;
-    this.node.ask(key, words, COMMAND_LIMIT_MS, ({ reply, late }) => {
+    this.node.ask(key, words(), COMMAND_LIMIT_MS, ({ reply, late }) => {
       if (late || this.tokens.get(token) !== leftover) return;
       if (reply instanceof Error) this.failed(leftover);
       else if (leftover.twice) this.again(leftover, SECOND_UNDO_MS, false);

@@ -100,6 +100,7 @@ export class QuorumLockStore implements LockStore {
     const ballot = candidate?.ballot ?? this.strange(request);
     const granted = candidate?.granted === true;
     if (candidate !== undefined) candidate.over = true;
+    if (next !== undefined) this.candidateOf({ ...request, ownerToken: next.ownerToken }).ballot.queuedEverywhere();
     const end = await ballot.release(granted, next?.ownerToken ?? NOBODY);
     // The caller asks again; an attempt is pursued from here, node by node.
     if (granted && (end.outcome === 'failed' || end.outcome === 'mixed')) throw noMajority(end);

@@ -42,7 +42,7 @@ export class NodeCall extends Timed {
 
   /** It is not sent any more, if that has not happened yet. */
   cancel(): void {
-    if (!this.sent) this.node.forget(this);
+    if (!this.sent) this.node.giveUp(this);
   }
 }
 
@@ -102,9 +102,8 @@ export class QuorumNode {
     return new LockStoreError(`Redis did not answer within ${limitMs} ms${this.line.trouble}.`, true);
   }
 
-  forget(call: NodeCall): void {
-    call.settled = true;
-    this.lanes.remove(call);
+  giveUp(call: NodeCall): void {
+    this.fail(call, new LockStoreError('Nobody wanted it any more.', true));
   }
 
   /** The limit is for answers; a connection may take longer to come, if a majority has to wait for it. */
@@ -139,7 +138,8 @@ export class QuorumNode {
 
   private settle(call: NodeCall, reply: NodeReply | Error): void {
     const late = call.settled;
-    this.forget(call);
+    call.settled = true;
+    this.lanes.remove(call);
     call.heard({ reply, late, resent: call.epoch !== this.line.epoch });
   }
 

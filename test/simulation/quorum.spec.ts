@@ -1,0 +1,102 @@
+import { Ballot } from '../../libs/distribute-lock/src/store/quorum/ballot.js';
+import { BallotTokens } from '../../libs/distribute-lock/src/store/quorum/ballot-tokens.js';
+import { Leftovers } from '../../libs/distribute-lock/src/store/quorum/leftovers.js';
+import type { NodeReply } from '../../libs/distribute-lock/src/store/quorum/node-line.js';
+import { Tally } from '../../libs/distribute-lock/src/store/quorum/tally.js';
+import { patch, type Restore } from './patch.js';
+import { NodeModel } from './quorum/node-model.js';
+import { QuorumWorld, type MakeNode } from './quorum/quorum-world.js';
+
+/** More, and others, for a search: `SIM_QUORUM=100000 SIM_DRAW=7`; one of them again, line by line: `SIM_SEED=...`. */
+const HISTORIES = Number(process.env['SIM_QUORUM'] ?? 1_000);
+const FIRST = Number(process.env['SIM_DRAW'] ?? 1) * 1_000_000;
+/** A measure whose loss is not noticed by then is not tested. */
+const MOST_HISTORIES = 3_000;
+
+interface Outcome {
+  readonly histories: number;
+  readonly holds: number;
+  readonly broken?: string;
+}
+
+async function runHistories(count: number, first = FIRST, makeNode?: MakeNode, trace?: string[]): Promise<Outcome> {
+  let holds = 0;
+  for (let i = 0; i < count; i += 1) {
+    const world = await new QuorumWorld(first + i, makeNode, trace).run();
+    holds += world.holds;
+    if (world.violation !== undefined) {
+      return { histories: i + 1, holds, broken: `${world.violation}; again with SIM_SEED=${first + i}` };
+    }
+  }
+  return { histories: count, holds };
+}
+
+describe('A quorum in simulated time', () => {
+  it(`keeps every rule in ${HISTORIES} histories`, async () => {
+    const seed = process.env['SIM_SEED'];
+    const startedAt = performance.now();
+    const trace: string[] = [];
+    const { histories, holds, broken } =
+      seed === undefined ? await runHistories(HISTORIES) : await runHistories(1, Number(seed), undefined, trace);
+    if (trace.length > 0) process.stdout.write(`${trace.join('\n')}\n`);
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+    process.stdout.write(`simulation of a quorum: ${histories} histories, ${holds} holds, ${seconds} s\n`);
+    expect(broken).toBeUndefined();
+    expect(holds).toBeGreaterThan(histories);
+  }, 600_000);
+});
+
+/** Nodes with a measure taken out. */
+const NODES: Record<string, MakeNode> = {
+  'a vote that is given twice': (surroundings) =>
+    new (class extends NodeModel {
+      override acquire(...args: [string, string, string, number, number, boolean]): NodeReply {
+        if (this.voted(args[0]) !== undefined) this.votes.delete(args[0]);
+        return super.acquire(...args);
+      }
+    })(surroundings),
+  'a renewal that makes the vote again': (surroundings) =>
+    new (class extends NodeModel {
+      override notMine(key: string, token: string, command: string, ttlMs: number): NodeReply {
+        if (command !== 'n' || this.voted(key) !== undefined) return [0, 0, 0];
+        this.votes.set(key, { token, endsAt: this.surroundings.now() + ttlMs });
+        return [1, 0, 0];
+      }
+    })(surroundings),
+  'fencing tokens that are not kept': (surroundings) =>
+    new (class extends NodeModel {
+      override fence(): NodeReply {
+        return [1, 0, 0];
+      }
+    })(surroundings),
+};
+
+/** The store with a measure taken out. */
+const STORES: Record<string, () => Restore> = {
+  'a token that is voted for again after its release': () =>
+    patch(BallotTokens, 'next', () => (owner: string) => owner),
+  'votes that are not taken back': () => patch(Leftovers, 'undo', () => () => undefined),
+  'fencing tokens that are not written to a majority': () =>
+    patch(Ballot, 'number', () => async (first: number) => first),
+  'half of the nodes for a majority': () => {
+    const original = Object.getOwnPropertyDescriptor(Tally.prototype, 'needed')!;
+    Object.defineProperty(Tally.prototype, 'needed', { configurable: true, get: () => 1 });
+    return () => void Object.defineProperty(Tally.prototype, 'needed', original);
+  },
+};
+
+describe('The simulation of a quorum notices', () => {
+  const noticed = (name: string, { histories, broken }: Outcome): void => {
+    process.stdout.write(`simulation of a quorum: "${name}" noticed in history ${histories}: ${broken ?? 'NO'}\n`);
+    expect(broken).toBeDefined();
+  };
+
+  it.each(Object.entries(NODES))('%s', async (name, makeNode) => {
+    noticed(name, await runHistories(MOST_HISTORIES, FIRST, makeNode));
+  });
+
+  it.each(Object.entries(STORES))('%s', async (name, mutate) => {
+    const restore = mutate();
+    noticed(name, await runHistories(MOST_HISTORIES).finally(restore));
+  });
+});

@@ -1,0 +1,124 @@
+import type { LockMessage } from '../../../libs/distribute-lock/src/store/lock-store.js';
+import { QUEUE_TTL_MS } from '../../../libs/distribute-lock/src/store/protocol.js';
+import type { NodeReply } from '../../../libs/distribute-lock/src/store/quorum/node-line.js';
+
+const TOKEN = /^([\w-]{22}):[0-9A-Za-z]+$/;
+
+interface Vote {
+  readonly token: string;
+  endsAt: number;
+}
+
+interface Queue {
+  readonly owners: string[];
+  endsAt: number;
+}
+
+/** What a node needs of the world around it. */
+export interface NodeSurroundings {
+  /** Milliseconds of the node's own clock. */
+  now(): number;
+  /** Answers how many received the message. */
+  publish(processId: string, message: LockMessage): number;
+}
+
+/** One node of a quorum: `quorum.lua` step by step. */
+export class NodeModel {
+  readonly votes = new Map<string, Vote>();
+  readonly queues = new Map<string, Queue>();
+  readonly fences = new Map<string, number>();
+
+  constructor(protected readonly surroundings: NodeSurroundings) {}
+
+  run(key: string, words: readonly (string | number)[]): NodeReply {
+    const [command = '', token = '', owner = '', x = '', y = ''] = words.map(String);
+    if (command === '') return [0, 0, 0];
+    if (command === 'a' || command === 'w')
+      return this.acquire(key, token, owner, Number(x), Number(y), command === 'w');
+    if (command === 'd') return this.release(key, token, owner, x === '1', y);
+    if (this.voted(key) !== token) return this.notMine(key, token, command, Number(x));
+    if (command === 'f') return this.fence(key, Number(x), Number(y));
+    this.raise(key, Number(x));
+    return [1, this.queued(key).length, 0];
+  }
+
+  /** Who has the vote. */
+  voted(key: string): string | undefined {
+    const vote = this.votes.get(key);
+    if (vote === undefined || vote.endsAt > this.surroundings.now()) return vote?.token;
+    this.votes.delete(key);
+    return undefined;
+  }
+
+  queued(key: string): readonly string[] {
+    const queue = this.queues.get(key);
+    if (queue === undefined || queue.endsAt > this.surroundings.now()) return queue?.owners ?? [];
+    this.queues.delete(key);
+    return [];
+  }
+
+  protected acquire(key: string, token: string, owner: string, ttlMs: number, block: number, wait: boolean): NodeReply {
+    const voted = this.voted(key);
+    if (voted !== undefined && voted !== token) {
+      if (wait) {
+        this.append(key, owner);
+        this.tell(voted, 'contended', key);
+      }
+      return [0, Math.ceil(this.votes.get(key)!.endsAt - this.surroundings.now()), TOKEN.test(voted) ? voted : ''];
+    }
+    if (voted === undefined) this.votes.set(key, { token, endsAt: this.surroundings.now() + ttlMs });
+    else this.raise(key, ttlMs);
+    this.unqueue(key, owner);
+    const lowest = Math.max((this.fences.get(key) ?? 0) + 1, Math.floor(this.surroundings.now() * 1_000) - block + 1);
+    return [voted === undefined ? 1 : 2, lowest, this.queued(key).length];
+  }
+
+  protected notMine(_key: string, _token: string, _command: string, _x: number): NodeReply {
+    return [0, 0, 0];
+  }
+
+  protected fence(key: string, first: number, last: number): NodeReply {
+    const known = this.fences.get(key) ?? 0;
+    if (known >= first) return [2, known, 0];
+    this.fences.set(key, last);
+    return [1, 0, 0];
+  }
+
+  private release(key: string, token: string, owner: string, tell: boolean, next: string): NodeReply {
+    const mine = this.voted(key) === token;
+    if (mine) this.votes.delete(key);
+    if (next !== owner) this.unqueue(key, owner);
+    let told = 0;
+    while (mine && tell && told === 0) {
+      const [head] = this.queued(key);
+      if (head === undefined) break;
+      this.unqueue(key, head);
+      if (this.tell(head, 'granted', key) !== 0) told = 1;
+    }
+    if (mine && next !== '-') this.append(key, next);
+    return [mine ? 1 : 0, told, 0];
+  }
+
+  private raise(key: string, ttlMs: number): void {
+    const vote = this.votes.get(key)!;
+    vote.endsAt = Math.max(vote.endsAt, this.surroundings.now() + ttlMs);
+  }
+
+  private tell(token: string, type: LockMessage['type'], key: string): number {
+    const processId = TOKEN.exec(token)?.[1];
+    return processId === undefined ? 0 : this.surroundings.publish(processId, { type, key, ownerToken: token });
+  }
+
+  private append(key: string, owner: string): void {
+    const owners = [...this.queued(key)];
+    if (!owners.includes(owner)) owners.push(owner);
+    this.queues.set(key, { owners, endsAt: this.surroundings.now() + QUEUE_TTL_MS });
+  }
+
+  private unqueue(key: string, owner: string): void {
+    const owners = this.queues.get(key)?.owners ?? [];
+    const at = owners.indexOf(owner);
+    if (at >= 0) owners.splice(at, 1);
+    if (owners.length === 0) this.queues.delete(key);
+  }
+}

@@ -1,0 +1,108 @@
+import { LockEvents } from '../../../libs/distribute-lock/src/events/lock-events.js';
+import { isLockError } from '../../../libs/distribute-lock/src/errors/is-lock-error.js';
+import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
+import { LOCK_DEFAULTS } from '../../../libs/distribute-lock/src/options/defaults.js';
+import { LockCore } from '../../../libs/distribute-lock/src/queue/lock-core.js';
+import type { CancelTimer, Clock } from '../../../libs/distribute-lock/src/runtime/clock.js';
+import { QuorumLockStore } from '../../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
+import { SimulatedLine } from './simulated-line.js';
+import type { QuorumWorld } from './quorum-world.js';
+
+const EXPECTED = ['LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT', 'LOCK_UNAVAILABLE', 'LOCK_ABORTED'] as const;
+/** Promised beyond `wait`, and what the clocks and a turn of the loop may add. */
+const SETTLES_MS = 1_000 + 20;
+
+/** One process with its clock, its lines to all nodes, the store under test, and callers. */
+export class QuorumProcess implements Clock {
+  readonly id: string;
+  readonly lines: readonly SimulatedLine[];
+  gone = false;
+  /** Callers that have not ended. */
+  busy = 0;
+  private readonly core: LockCore;
+  private readonly rate: number;
+  private readonly offset: number;
+
+  constructor(
+    private readonly world: QuorumWorld,
+    index: number,
+  ) {
+    const { random } = world;
+    this.id = `p${index}`.padEnd(22, '-');
+    this.rate = random.between(0.997, 1.003);
+    this.offset = random.between(0, 1e6);
+    this.lines = world.nodes.map((node) => new SimulatedLine(world, this, node));
+    const members = this.lines.map((line) => ({ line, inbox: line }));
+    this.core = new LockCore(new QuorumLockStore(members, this, () => random.next()), {
+      defaults: LOCK_DEFAULTS,
+      maxWaitersPerKey: 1_000,
+      maxWaiters: 1_000,
+      events: new LockEvents(),
+      clock: this,
+      random: () => random.next(),
+      processId: this.id,
+    });
+  }
+
+  now(): number {
+    return this.offset + this.world.now * this.rate;
+  }
+
+  after(delayMs: number, callback: () => void): CancelTimer {
+    let cancelled = false;
+    this.world.in(delayMs / this.rate + 1e-6, () => {
+      if (!cancelled && !this.gone) callback();
+    });
+    return () => (cancelled = true);
+  }
+
+  nextTurn(callback: () => void): void {
+    this.after(0.01, callback);
+  }
+
+  crash(): void {
+    this.gone = true;
+  }
+
+  async call(untilMs: number): Promise<void> {
+    this.busy += 1;
+    const { world } = this;
+    while (world.now < untilMs && !this.gone) await this.once();
+    this.busy -= 1;
+  }
+
+  private async once(): Promise<void> {
+    const { world } = this;
+    const { random } = world;
+    const key = world.keys === 1 ? 'k0' : `k${random.int(0, world.keys - 1)}`;
+    const ttlMs = random.pick([200, 600, 2_000, 20_000]);
+    const waitMs = random.chance(0.3) ? 0 : random.int(1, 3_000);
+    const abort = random.chance(0.15) ? new AbortController() : undefined;
+    if (abort !== undefined) this.after(random.between(0, waitMs + 1), () => abort.abort());
+    const options = { ...LOCK_DEFAULTS, ttlMs, waitMs, renew: random.chance(0.8) };
+    const askedAt = world.now;
+    world.note(`${this.id} asks for ${key}, ttl ${ttlMs}, wait ${waitMs}`);
+    try {
+      const call = { key, label: 'simulated', options, scoped: false, signal: abort?.signal };
+      await this.hold(await this.core.acquire(call));
+    } catch (error) {
+      if (!isLockError(error, ...EXPECTED)) world.fail(`an acquire ended with ${String(error)}`);
+    }
+    if (!this.gone) await this.pause(random.between(0, 40));
+    if (world.now - askedAt > (waitMs + SETTLES_MS) * 1.01 + world.mostHoldMs) world.fail('an acquire took too long');
+  }
+
+  private async hold(lease: Lease): Promise<void> {
+    const { world } = this;
+    world.started(this, lease);
+    world.note(`${this.id} holds ${lease.key}, ${lease.fencingToken}`);
+    const holdMs = world.random.chance(0.1) ? world.random.between(0, 900) : world.random.between(0, 30);
+    await this.pause(holdMs);
+    world.ended(lease);
+    await lease.release();
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.after(ms, resolve));
+  }
+}

@@ -1,0 +1,152 @@
+import {
+  LockStoreError,
+  type LockMessage,
+  type LockStoreListener,
+} from '../../../libs/distribute-lock/src/store/lock-store.js';
+import type { NodeInbox } from '../../../libs/distribute-lock/src/store/quorum/node-inboxes.js';
+import type { NodeLine, NodeReply } from '../../../libs/distribute-lock/src/store/quorum/node-line.js';
+import type { QuorumProcess } from './quorum-process.js';
+import type { QuorumWorld, SimulatedNode } from './quorum-world.js';
+
+/** Bytes of a broken connection may still arrive so much later; votes are taken back once more a second after. */
+const MOST_STRAY_MS = 900;
+
+interface Command {
+  readonly key: string;
+  readonly words: readonly (string | number)[];
+  readonly settle: (answer: NodeReply | Error) => void;
+  arrived: boolean;
+}
+
+/**
+ * The connection of one process to one node: in order both ways while it stands. When it breaks, answers are lost, unanswered
+ * commands are sent again or rejected, and bytes of the old connection may arrive whenever they like.
+ */
+export class SimulatedLine implements NodeLine, NodeInbox {
+  ready = true;
+  epoch = 0;
+  readonly trouble = '';
+  private unanswered: Command[] = [];
+  private lastArrival = 0;
+  private lastAnswer = 0;
+  private whenBack: (() => void)[] = [];
+  private listener: LockStoreListener | undefined;
+
+  constructor(
+    private readonly world: QuorumWorld,
+    private readonly process: QuorumProcess,
+    private readonly node: SimulatedNode,
+  ) {}
+
+  whenReady(limitMs: number): Promise<void> {
+    if (this.ready) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.whenBack.push(resolve);
+      this.process.after(limitMs, () => reject(new LockStoreError('not connected', true)));
+    });
+  }
+
+  silent(forMs: number): void {
+    if (forMs >= 2_500 && this.ready) this.breakFor(20);
+  }
+
+  run(key: string, words: readonly (string | number)[]): Promise<NodeReply> {
+    return new Promise((resolve, reject) => {
+      const settle = (answer: NodeReply | Error): void => {
+        if (this.process.gone) return;
+        if (answer instanceof Error) reject(answer);
+        else resolve(answer);
+      };
+      const command = { key, words, settle, arrived: false };
+      this.unanswered.push(command);
+      if (this.ready) this.send(command);
+    });
+  }
+
+  async open(_: string, listener: LockStoreListener): Promise<void> {
+    await this.whenReady(800);
+    this.listener = listener;
+  }
+
+  /** Whether the message was taken; it arrives if the connection lives until then. */
+  deliver(message: LockMessage): boolean {
+    if (this.process.gone || !this.ready || this.listener === undefined) return false;
+    const { epoch } = this;
+    this.world.in(this.world.transferMs(), () => {
+      if (epoch === this.epoch && !this.process.gone) this.listener?.message(message);
+    });
+    return true;
+  }
+
+  close(): void {
+    // Nothing is open.
+  }
+
+  /** Nothing passes for a while, and nothing is lost. */
+  mute(ms: number): void {
+    this.lastArrival = Math.max(this.lastArrival, this.world.now + ms);
+    this.lastAnswer = Math.max(this.lastAnswer, this.world.now + ms);
+  }
+
+  breakFor(ms: number): void {
+    const { random } = this.world;
+    if (!this.ready) return;
+    this.world.note(`${this.name} breaks for ${ms.toFixed(0)} ms`);
+    this.ready = false;
+    this.epoch += 1;
+    this.lastArrival = this.lastAnswer = 0;
+    for (const { key, words, arrived } of this.unanswered) {
+      if (arrived || random.chance(0.5)) continue;
+      this.world.in(random.between(0, MOST_STRAY_MS), () => this.apply(key, words, 'stray'));
+    }
+    if (random.chance(0.3)) {
+      for (const { settle } of this.unanswered.splice(0)) settle(new LockStoreError('connection lost', true));
+    }
+    this.world.in(ms, () => this.restore());
+  }
+
+  private restore(): void {
+    this.ready = true;
+    for (const command of this.unanswered) this.send(command);
+    for (const back of this.whenBack.splice(0)) back();
+    if (!this.process.gone) this.listener?.resubscribed();
+  }
+
+  private send(command: Command): void {
+    const { epoch, world } = this;
+    command.arrived = false;
+    this.lastArrival = Math.max(this.lastArrival, world.now + world.transferMs());
+    world.in(this.lastArrival - world.now, () => {
+      if (epoch === this.epoch) this.arrive(command, epoch);
+    });
+  }
+
+  private arrive(command: Command, epoch: number): void {
+    const { world, node } = this;
+    // What waits before a node that is stopped keeps its order.
+    if (node.awayUntil > world.now) {
+      this.lastArrival = Math.max(this.lastArrival, node.awayUntil);
+      return world.in(node.awayUntil - world.now, () => {
+        if (epoch === this.epoch) this.arrive(command, epoch);
+      });
+    }
+    command.arrived = true;
+    const reply = this.apply(command.key, command.words, '');
+    this.lastAnswer = Math.max(this.lastAnswer, world.now + world.transferMs());
+    world.in(this.lastAnswer - world.now, () => {
+      if (epoch !== this.epoch) return;
+      this.unanswered = this.unanswered.filter((other) => other !== command);
+      command.settle(reply);
+    });
+  }
+
+  private apply(key: string, words: readonly (string | number)[], how: string): NodeReply {
+    const reply = this.node.model.run(key, words);
+    this.world.note(`${this.name} ${key} ${how} ${words.join(' ')} -> ${reply.join(' ')}`);
+    return reply;
+  }
+
+  private get name(): string {
+    return `${this.process.id.replace(/-+$/, '')}-n${this.world.nodes.indexOf(this.node)}`;
+  }
+}
