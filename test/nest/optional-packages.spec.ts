@@ -29,7 +29,7 @@ describe('an application without express, fastify, swagger, graphql, microservic
   });
 
   it('runs the built package: a lock is taken, and a second caller refused', () => {
-    expect(seen.entry).toMatch(/libs\/distribute-lock\/dist\/index\.js$/);
+    expect(seen.entry).toMatch(/libs\/distribute-lock\/dist\/esm\/index\.js$/);
     expect(seen).toMatchObject({ ran: 'job', refused: 'LOCK_CONTENDED' });
   });
 
