@@ -1,0 +1,79 @@
+import { Redis } from 'ioredis';
+
+import type { NodeReply } from '../../libs/distribute-lock/src/store/quorum/node-line.js';
+import { openMember } from '../../libs/distribute-lock/src/store/quorum/redis-members.js';
+import { NodeModel } from '../simulation/quorum/node-model.js';
+import { Random } from '../simulation/random.js';
+import { onCleanup } from '../support/cleanup.js';
+import { eventually } from '../support/eventually.js';
+import { useRedis } from '../support/use-redis.js';
+
+const SEQUENCES = 300;
+const STEPS = 15;
+/** Milliseconds left and microseconds of the clock differ by what a busy machine takes in between. */
+const NEAR = { left: 5_000, clock: 10_000_000 };
+
+const processId = (letter: string): string => letter.repeat(22);
+const HEARING = processId('h');
+const OWNERS = [HEARING, processId('g')].flatMap((id) => [`${id}:1`, `${id}:2`]);
+
+type Words = readonly (string | number)[];
+
+function step(random: Random, far: number): Words {
+  const owner = random.pick(OWNERS);
+  const token = random.chance(0.7) ? owner : `${owner}R${random.int(1, 2)}`;
+  const kind = random.next();
+  const first = far + random.int(0, 60);
+  if (kind < 0.5) return [random.pick(['a', 'w']), token, owner, random.int(60_000, 120_000), random.int(1, 9)];
+  if (kind < 0.65) return ['f', token, owner, first, first + random.int(0, 9)];
+  if (kind < 0.9) return ['d', token, owner, random.int(0, 1), random.pick(['-', ...OWNERS])];
+  return ['n', token, owner, random.int(60_000, 120_000)];
+}
+
+/** Exact but for what a clock has a part in. */
+function alike(words: Words, real: NodeReply, model: NodeReply): boolean {
+  const [code, x, y] = real;
+  if (code !== model[0] || y !== model[2]) return false;
+  const isAsking = words[0] === 'a' || words[0] === 'w';
+  return Math.abs(x - model[1]) <= (isAsking ? (code === 0 ? NEAR.left : NEAR.clock) : 0);
+}
+
+describe('The model of a node', () => {
+  const redis = useRedis();
+  const { line } = openMember(redis.url, redis.prefix);
+  onCleanup(() => line.close());
+
+  it(`answers and tells what quorum.lua does, in ${SEQUENCES} sequences`, async () => {
+    const [heard, told]: [string[], string[]] = [[], []];
+    const hearing = new Redis(redis.url);
+    onCleanup(() => hearing.disconnect());
+    await hearing.subscribe(`nestjs-lock:${HEARING}`);
+    hearing.on('message', (_, text: string) => heard.push(text));
+    const model = new NodeModel({
+      now: () => Date.now(),
+      publish: (id, { type, key, ownerToken }) => {
+        if (id !== HEARING) return 0;
+        told.push(`${type === 'granted' ? 'g' : 'c'} ${ownerToken} ${redis.prefix}${key}`);
+        return 1;
+      },
+    });
+    await line.whenReady(5_000);
+    const codes = new Set<string>();
+    for (let seed = 1; seed <= SEQUENCES; seed += 1) {
+      const random = new Random(seed);
+      // Ahead of the clock, so that fencing tokens do not depend on it.
+      const far = (Date.now() + 3_600_000) * 1_000;
+      for (let i = 0; i < STEPS; i += 1) {
+        const words = step(random, far);
+        const real = await line.run(`k${seed}`, words);
+        const expected = model.run(`k${seed}`, words);
+        codes.add(`${words[0]}${real[0]}`);
+        if (!alike(words, real, expected))
+          throw new Error(`${seed}: ${words.join(' ')} -> ${real.join(' ')}, not ${expected.join(' ')}`);
+      }
+    }
+    await eventually(() => expect(heard).toHaveLength(told.length));
+    expect(heard).toEqual(told);
+    expect([...codes].sort()).toEqual(['a0', 'a1', 'a2', 'd0', 'd1', 'f0', 'f1', 'f2', 'n0', 'n1', 'w0', 'w1', 'w2']);
+  });
+});
