@@ -147,6 +147,19 @@ export function describeSeveralKeysContract(makeWorld: () => World): void {
     await held.release();
   });
 
+  it('are given back though they were to be kept until the end of their ttl, when no work has begun', async () => {
+    const [a, b] = newKeys();
+    const held = await there.acquire(b);
+    const kept = { ttl: '10s', release: 'expire', minHold: '5s', wait: 100 } as const;
+    await expect(here.acquireSeveral([a, b], kept)).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+    await expectFree([a]);
+    await held.release();
+    const lease = await here.acquireSeveral([a, b], { ttl: '10s', release: 'expire' });
+    await lease.release();
+    expect(await owners([a, b])).not.toContain(undefined);
+    for (const key of [a, b]) await world.overwrite(key, undefined);
+  });
+
   it('have callers of both processes, in opposite order, take their turns', async () => {
     const [a, b, c] = newKeys();
     let inside = 0;

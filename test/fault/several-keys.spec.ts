@@ -1,4 +1,5 @@
 import { eventually } from '../support/eventually.js';
+import { expectBelow } from './support/bound.js';
 import { overlaps } from './support/witness.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
@@ -69,5 +70,18 @@ describe('Several keys', () => {
     expect(lease.fencingTokens.get(a)).toBeGreaterThan(between.fencingToken);
     await lease.release();
     for (const key of [a, b]) await eventually(async () => expect(await world.keysOf(key)).toEqual([]));
+  });
+
+  it('are refused within a second by a slow server, where the caller would not wait, and nothing of them is left', async () => {
+    const keys = Array.from({ length: 5 }, () => world.newKey());
+    const proxy = await world.proxy();
+    const far = world.locks(proxy.url);
+    await (await far.acquire(world.newKey())).release();
+    proxy.delay(150);
+    const askedAt = performance.now();
+    // Readers are asked for one after the other: five answers would take a second and a half.
+    await expect(far.acquireSeveral(keys, { kind: 'read' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    expectBelow(performance.now() - askedAt, 1_000);
+    for (const key of keys) await eventually(async () => expect(await world.keysOf(key)).toEqual([]));
   });
 });

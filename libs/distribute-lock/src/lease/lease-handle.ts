@@ -25,8 +25,8 @@ export interface LeaseKeeper {
 
 /** The lease of one holder on a grant; see {@link Lease} for what it promises. */
 export class LeaseHandle implements Lease, Holder {
-  /** Other keys are waited for, and no work runs yet: it is renewed whatever the work will want. */
-  private early = false;
+  /** Other keys are waited for, and no work has begun: it is renewed whatever the work will want, and given back at once. */
+  early = false;
   private released: Promise<void> | undefined;
   private downgrading: Promise<void> | undefined;
   private endReason: Error | undefined;

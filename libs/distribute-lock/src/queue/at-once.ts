@@ -1,4 +1,5 @@
-import type { LeaseHandle } from '../lease/lease-handle.js';
+import { releaseAll } from '../lease/joint-lease.js';
+import { LeaseHandle } from '../lease/lease-handle.js';
 import type { Lease } from '../lease/lease.js';
 import type { LockCall } from '../lease/lock-call.js';
 import type { LaneName } from '../runtime/owner-token.js';
@@ -27,6 +28,12 @@ export class NotAtOnce extends Error {
   }
 }
 
+/** Not a part of anything yet. */
+export function awaitingOthers<T extends Lease>(lease: T): T {
+  if (lease instanceof LeaseHandle) lease.awaitOthers();
+  return lease;
+}
+
 /** Several exclusive locks by one command: all of them, or none. Each then lives as if it had been asked for alone. */
 export class AtOnce {
   constructor(
@@ -47,18 +54,17 @@ export class AtOnce {
    */
   async take(calls: readonly LockCall[]): Promise<Lease[]> {
     const attempts: Attempt[] = [];
-    const leases = calls.map(
-      (call) =>
-        new Promise<LeaseHandle>((resolve, reject) => {
-          attempts.push(this.attempt(call, resolve, reject));
-        }),
+    const leases = calls.map((call) =>
+      new Promise<LeaseHandle>((resolve, reject) => {
+        attempts.push(this.attempt(call, resolve, reject));
+      }).then(awaitingOthers),
     );
     this.send(attempts, calls[0]);
     const taken = await Promise.allSettled(leases);
     const refused = taken.find((each) => each.status === 'rejected');
     const held = taken.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
     if (refused === undefined) return held;
-    await Promise.all(held.toReversed().map((lease) => lease.release()));
+    await releaseAll(held);
     throw refused.reason;
   }
 
@@ -66,7 +72,9 @@ export class AtOnce {
     const { core, asking } = this.world.laneParts;
     const line = new Line(this.world.queueOf('exclusive', call.key), true);
     this.world.waiting += 1;
-    line.push(new Waiter(this.world, call, core.clock.now(), resolve, reject));
+    // Whatever else, this try is not waited for.
+    const impatient = { ...call, options: { ...call.options, waitMs: 0 } };
+    line.push(new Waiter(this.world, impatient, core.clock.now(), resolve, reject));
     const attempt = asking.attempt(line);
     attempt.inFlight = true;
     attempt.ttlMs = call.options.ttlMs;

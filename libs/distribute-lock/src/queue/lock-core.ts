@@ -72,6 +72,7 @@ export class LockCore {
     });
     this.several = new SeveralKeys({
       clock: this.clock,
+      lanes: this.queues.laneParts.core.lanes,
       atOnce: new AtOnce(this.queues, store),
       one: (call) => this.acquire(call),
       refused: ({ label }, error) => settings.events.emit({ type: 'contended', label, error }),

@@ -4,14 +4,15 @@ import type { LeaseHandle } from '../lease/lease-handle.js';
 import { Timed } from '../runtime/timer-lanes.js';
 
 /** How long the key of a lease must stay taken at least, though its work has ended. */
-export function keptMs({ call: { options } }: LeaseHandle): number {
+export function keptMs({ call: { options }, early }: LeaseHandle): number {
   const { minHoldMs, release, ttlMs } = options;
+  if (early) return 0;
   return release === 'expire' ? Math.max(minHoldMs, surelyOverMs(ttlMs)) : minHoldMs;
 }
 
 /** Whether nothing need be done for that, because the key ends with its ttl. Readers share a lease that others may give back. */
-export function endsByItself({ call: { options }, grant, lane, startedAt }: LeaseHandle): boolean {
-  return options.release === 'expire' && lane !== 'read' && startedAt + options.minHoldMs <= grant.endsAt;
+export function endsByItself({ call: { options }, early, grant, lane, startedAt }: LeaseHandle): boolean {
+  return options.release === 'expire' && !early && lane !== 'read' && startedAt + options.minHoldMs <= grant.endsAt;
 }
 
 /** Keeps the grant of a lease whose work has ended before it may be given back; renewed until then, whatever the work wanted. */

@@ -1,18 +1,32 @@
 import type { Lease } from '../lease/lease.js';
+import { Timed } from '../runtime/timer-lanes.js';
 import { hearAbort, ignoreAbort, type Hearer } from './abort-bell.js';
 
-/** One attempt to take several keys: it ends when the caller's signal aborts, or when one of the keys that it has is lost. */
-export class Round {
+/**
+ * One attempt to take several keys: it ends when the caller's signal aborts, when one of the keys that it has is lost, or when the
+ * time that was set for it has come.
+ */
+export class Round extends Timed {
   lost = false;
+  late = false;
+  /** Resolves when it ends before its time. */
+  readonly over: Promise<void>;
   private readonly controller = new AbortController();
   private readonly heard: (() => void)[] = [];
 
   constructor(given: AbortSignal | undefined) {
+    super();
+    this.over = new Promise((resolve) => this.signal.addEventListener('abort', () => resolve(), { once: true }));
     if (given !== undefined) this.hear(given, () => this.controller.abort(given.reason));
   }
 
   get signal(): AbortSignal {
     return this.controller.signal;
+  }
+
+  due(): void {
+    this.late = true;
+    this.controller.abort();
   }
 
   keep({ signal }: Lease): void {

@@ -1,9 +1,13 @@
 import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
 import { LockAbortedError } from '../errors/lock-aborted.error.js';
+import { LeaseLostError } from '../errors/lease-lost.error.js';
 import { LockContendedError } from '../errors/lock-contended.error.js';
+import { LockWaitTimeoutError } from '../errors/lock-wait-timeout.error.js';
 import type { Lease } from '../lease/lease.js';
 import type { LockCall } from '../lease/lock-call.js';
 import { LOCK_DEFAULTS } from '../options/defaults.js';
+import type { ResolvedLockOptions } from '../options/lock-options.js';
+import { TimerLanes } from '../runtime/timer-lanes.js';
 import type { AtOnce } from './at-once.js';
 import { SeveralKeys } from './several-keys.js';
 
@@ -28,12 +32,16 @@ class FakeLease {
     return !this.signal.aborted;
   }
 
+  async extend(): Promise<void> {
+    this.log.push(`=${this.key}`);
+  }
+
   async release(): Promise<void> {
     this.log.push(`-${this.key}`);
   }
 }
 
-function make(waitMs: number) {
+function make(waitMs: number, others: Partial<ResolvedLockOptions> = {}) {
   const clock = new ManualClock();
   const log: string[] = [];
   const pending: Pending[] = [];
@@ -52,9 +60,9 @@ function make(waitMs: number) {
       pending.push({ call, give, refuse: reject });
     });
   const atOnce = { mayTry: () => false } as unknown as AtOnce;
-  const several = new SeveralKeys({ clock, atOnce, one, refused: () => undefined });
+  const several = new SeveralKeys({ clock, lanes: new TimerLanes(clock), atOnce, one, refused: () => undefined });
   const controller = new AbortController();
-  const options = { ...LOCK_DEFAULTS, waitMs };
+  const options = { ...LOCK_DEFAULTS, waitMs, ...others };
   const calls = ['a', 'b', 'c'].map((key) => ({ key, label: 'x', options, scoped: false, signal: controller.signal }));
   return { clock, log, pending, controller, answer: several.acquire(calls) };
 }
@@ -98,6 +106,16 @@ describe('SeveralKeys', () => {
     expect(log).toEqual(['?a', '+a', '?b', '-a']);
   });
 
+  it('does not wait for one slow answer after the other when it would not wait at all', async () => {
+    const { clock, log, pending, answer } = make(0);
+    await clock.pass(500);
+    last(pending).give();
+    const refused = expect(answer).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    await clock.pass(500);
+    await refused;
+    expect(log).toEqual(['?a', '+a', '?b', '-a']);
+  });
+
   it('begins again when one that it has is lost, until the deadline', async () => {
     const { clock, log, pending, answer } = make(1_000);
     const first = last(pending).give();
@@ -128,5 +146,25 @@ describe('SeveralKeys', () => {
       await settled();
     }
     expect((await answer).isHeld()).toBe(true);
+  });
+
+  it.each([
+    [1_000, '?a'],
+    [0, undefined],
+  ])('sets the ends of the first ones anew, and if one was lost, does all again within %i ms', async (waitMs, next) => {
+    const { log, pending, answer } = make(waitMs, { renew: false });
+    const refused = expect(answer).rejects.toMatchObject({
+      code: waitMs === 0 ? 'LOCK_UNAVAILABLE' : 'LOCK_WAIT_TIMEOUT',
+    });
+    const first = last(pending).give();
+    await settled();
+    first.extend = () => Promise.reject(new LeaseLostError('lost', { fencingToken: 1 }));
+    last(pending).give();
+    await settled();
+    last(pending).give();
+    await settled();
+    expect(log.slice(6)).toEqual(['=b', '-c', '-b', '-a', ...(next === undefined ? [] : [next])]);
+    if (next !== undefined) last(pending).refuse(new LockWaitTimeoutError('late', { waitedMs: 1, retryAfterMs: 1 }));
+    await refused;
   });
 });

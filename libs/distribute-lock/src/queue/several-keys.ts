@@ -4,13 +4,20 @@ import { LeaseHandle } from '../lease/lease-handle.js';
 import type { Lease } from '../lease/lease.js';
 import type { LockCall } from '../lease/lock-call.js';
 import type { Clock } from '../runtime/clock.js';
-import { AtOnce, NotAtOnce } from './at-once.js';
-import { contended, waitTimedOut } from './refusals.js';
+import type { TimerLanes } from '../runtime/timer-lanes.js';
+import { AtOnce, awaitingOthers, NotAtOnce } from './at-once.js';
+import { aborted, contended, unavailable, waitTimedOut } from './refusals.js';
 import { Round } from './round.js';
+
+/** Who would not wait does not wait for one slow answer after the other. */
+const IMPATIENT_MS = 850;
+const SLOW = new Error('it was too slow to answer for every key.');
+const LOST = new Error('one of its keys was lost before the last one was there.');
 
 /** What several keys are taken with. */
 export interface SeveralKeysParts {
   readonly clock: Clock;
+  readonly lanes: TimerLanes;
   readonly atOnce: AtOnce;
   /** Takes one key. */
   readonly one: (call: LockCall) => Promise<Lease>;
@@ -29,29 +36,28 @@ export class SeveralKeys {
   /** @param calls - one for each key, in ascending order, alike but for the key */
   async acquire(calls: readonly LockCall[]): Promise<Lease> {
     const since = this.parts.clock.now();
-    const taken = this.parts.atOnce.mayTry(calls) ? await this.takeAtOnce(calls) : undefined;
+    const taken = this.parts.atOnce.mayTry(calls) ? await this.takeAtOnce(calls, since) : undefined;
     if (taken !== undefined) {
-      if (taken.every((lease) => lease.isHeld())) return new JointLease(taken);
+      if (taken.every((lease) => lease.isHeld())) return begun(taken);
       await releaseAll(taken);
     }
     for (;;) {
       const lease = await this.takeInOrder(calls, since);
       if (lease !== undefined) return lease;
-      const waitedMs = this.parts.clock.now() - since;
-      if (waitedMs >= calls[0].options.waitMs) throw waitTimedOut(calls[0], waitedMs, -1);
+      if (!this.hasTime(calls[0], since)) throw this.tooLate(calls[0], since, unavailable(calls[0], LOST));
     }
   }
 
-  private async takeAtOnce(calls: readonly LockCall[]): Promise<Lease[] | undefined> {
+  private async takeAtOnce(calls: readonly LockCall[], since: number): Promise<Lease[] | undefined> {
     const [call] = calls;
     try {
       return await this.parts.atOnce.take(calls);
     } catch (error) {
       if (!(error instanceof NotAtOnce) && !isLockError(error, 'LOCK_UNAVAILABLE')) throw error;
       // What was in the way is asked for once more, and waited for.
-      if (call.options.waitMs > 0) return undefined;
+      if (this.hasTime(call, since)) return undefined;
       if (!(error instanceof NotAtOnce)) throw error;
-      const refusal = contended(call, error.remainingMs);
+      const refusal = this.tooLate(call, since, contended(call, error.remainingMs), error.remainingMs);
       this.parts.refused(call, refusal);
       throw refusal;
     }
@@ -60,31 +66,46 @@ export class SeveralKeys {
   /** Answers nothing when one of the keys was lost before the last one was there: then all is to be done again. */
   private async takeInOrder(calls: readonly LockCall[], since: number): Promise<Lease | undefined> {
     const round = new Round(calls[0].signal);
+    if (calls[0].options.waitMs === 0) this.parts.lanes.add(round, since + IMPATIENT_MS - this.parts.clock.now());
     const taken: Lease[] = [];
     try {
       for (const call of calls) {
         const lease = await this.parts.one({ ...this.within(call, since), signal: round.signal });
-        if (calls.length > taken.length + 1 && lease instanceof LeaseHandle) lease.awaitOthers();
-        taken.push(lease);
+        taken.push(awaitingOthers(lease));
         round.keep(lease);
       }
-      await this.renewAll(taken, calls[0]);
-      if (taken.every((lease) => lease.isHeld())) return begun(taken);
+      if ((await this.renewAll(taken, calls[0], round)) && taken.every((lease) => lease.isHeld())) return begun(taken);
       await releaseAll(taken);
       return undefined;
     } catch (error) {
-      await releaseAll(taken);
-      if (round.lost && isLockError(error, 'LOCK_ABORTED', 'LEASE_LOST')) return undefined;
-      throw isLockError(error, 'LOCK_WAIT_TIMEOUT') ? this.timedOut(calls[0], error, since) : error;
+      const released = releaseAll(taken);
+      // Whose answers are slow, its releases are too.
+      if (round.late) throw unavailable(calls[0], SLOW);
+      await released;
+      if (isLockError(error, 'LEASE_LOST') || (round.lost && isLockError(error, 'LOCK_ABORTED'))) return undefined;
+      throw isLockError(error, 'LOCK_WAIT_TIMEOUT') ? this.tooLate(calls[0], since, error, error.retryAfterMs) : error;
     } finally {
+      this.parts.lanes.remove(round);
       round.end();
     }
   }
 
-  /** The first keys were taken a while ago: where their ends count from now, they are set anew. */
-  private async renewAll(taken: readonly Lease[], { options }: LockCall): Promise<void> {
-    if (options.renew && options.release === 'end') return;
-    await Promise.all(taken.slice(0, -1).map((lease) => lease.extend(options.ttlMs)));
+  /**
+   * The first keys were taken a while ago: where their ends count from now, they are set anew.
+   * @returns false when that came to nothing, and there is time to begin again
+   */
+  private async renewAll(taken: readonly Lease[], call: LockCall, round: Round): Promise<boolean> {
+    const { options } = call;
+    if (options.renew && options.release === 'end') return true;
+    const extended = Promise.all(taken.slice(0, -1).map((lease) => lease.extend(options.ttlMs)));
+    try {
+      await Promise.race([extended, round.over]);
+      if (round.signal.aborted) throw aborted(call);
+      return true;
+    } catch (error) {
+      if (options.waitMs > 0 && isLockError(error, 'LOCK_UNAVAILABLE')) return false;
+      throw error;
+    }
   }
 
   /** One deadline for all. */
@@ -95,8 +116,13 @@ export class SeveralKeys {
     return { ...call, options: { ...options, waitMs: Math.max(1, restMs) } };
   }
 
-  private timedOut(call: LockCall, { retryAfterMs }: { retryAfterMs?: number }, since: number): Error {
-    return waitTimedOut(call, this.parts.clock.now() - since, retryAfterMs ?? -1);
+  private hasTime({ options }: LockCall, since: number): boolean {
+    return this.parts.clock.now() - since < options.waitMs;
+  }
+
+  /** The time of who waited is up; who would not wait is refused for a reason. */
+  private tooLate(call: LockCall, since: number, refusal: Error, leftMs = -1): Error {
+    return call.options.waitMs > 0 ? waitTimedOut(call, this.parts.clock.now() - since, leftMs) : refusal;
   }
 }
 

@@ -1,0 +1,53 @@
+import { ManualClock } from '../../../../test/support/manual-clock.js';
+import { LockEvents } from '../events/lock-events.js';
+import type { Lease } from '../lease/lease.js';
+import { LOCK_DEFAULTS } from '../options/defaults.js';
+import type { ResolvedLockOptions } from '../options/lock-options.js';
+import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
+import { LockCore } from './lock-core.js';
+
+const KEPT: Partial<ResolvedLockOptions> = { ttlMs: 1_000, release: 'expire', minHoldMs: 700 };
+
+describe('A key that is kept after the work', () => {
+  const clock = new ManualClock();
+  const store = new MemoryLockStore(clock);
+  const make = (): LockCore =>
+    new LockCore(store, {
+      defaults: LOCK_DEFAULTS,
+      maxWaitersPerKey: 10,
+      maxWaiters: 10,
+      events: new LockEvents(),
+      clock,
+    });
+  const here = make();
+  const there = make();
+  const call = (key: string, options: Partial<ResolvedLockOptions> = {}) => ({
+    key,
+    label: 'x',
+    options: { ...LOCK_DEFAULTS, ...options },
+    scoped: false,
+  });
+  const take = (keys: readonly string[], options: Partial<ResolvedLockOptions>): Promise<Lease> =>
+    here.acquireSeveral(keys.map((key) => call(key, options)));
+
+  // Readers are never asked for in one command, so that a caller that would not wait has the first key too.
+  it.each([
+    ['read', 0, 'LOCK_CONTENDED'],
+    ['exclusive', 300, 'LOCK_WAIT_TIMEOUT'],
+  ] as const)('is given back at once when no work has begun (%s, wait %i)', async (kind, waitMs, code) => {
+    const held = await there.acquire(call('b'));
+    const refused = expect(take(['a', 'b'], { ...KEPT, kind, waitMs })).rejects.toMatchObject({ code });
+    await clock.pass(waitMs);
+    await refused;
+    await (await there.acquire(call('a'))).release();
+    await held.release();
+  });
+
+  it('is kept when the work was about several keys', async () => {
+    await (await take(['a', 'b'], KEPT)).release();
+    for (const key of ['a', 'b'])
+      await expect(there.acquire(call(key))).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await clock.pass(1_000);
+    for (const key of ['a', 'b']) await (await there.acquire(call(key))).release();
+  });
+});
