@@ -5,7 +5,7 @@ import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/sema
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 import { QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import type { ReaderLeases } from '../../libs/distribute-lock/src/store/memory/reader-leases.js';
-import { READERS } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
+import { isReader, READERS } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import type { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import type { Tables } from '../simulation/simulated-server.js';
 import { living, sameTime, show, TOLERANCE_MS } from './comparing.js';
@@ -174,7 +174,10 @@ export class SideBySide {
     const queue = keys.queue(lock);
     const replies = await client.pipeline().get(lock).pttl(lock).zrange(queue, '0', '-1').pttl(queue).exec();
     const [owner, leftMs, queued, queueLeftMs] = (replies ?? []).map(([, reply]) => reply);
-    const expected = { owner: this.table.owner(this.key) ?? null, queued: this.table.queued(this.key) };
+    const waiting = this.table.queued(this.key);
+    // In Redis readers stand before all others.
+    const inOrder = [...waiting.filter(isReader), ...waiting.filter((token) => !isReader(token))];
+    const expected = { owner: this.table.owner(this.key) ?? null, queued: inOrder };
     if (JSON.stringify({ owner, queued }) !== JSON.stringify(expected)) {
       return `the table has ${JSON.stringify(expected)}, Redis ${JSON.stringify({ owner, queued })}`;
     }

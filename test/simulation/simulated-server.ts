@@ -115,7 +115,7 @@ export class SimulatedServer {
   /** Whether the fast script would leave this question to the one that knows of readers. */
   leavesAcquire({ key, wait }: AcquireRequest): boolean {
     const owner = this.table.owner(key);
-    return owner === undefined ? isReader(this.table.queued(key)[0] ?? '') : owner === READERS && wait;
+    return owner === undefined ? this.table.queued(key).some(isReader) : owner === READERS && wait;
   }
 
   leavesRelease({ key, ownerToken }: ReleaseRequest): boolean {

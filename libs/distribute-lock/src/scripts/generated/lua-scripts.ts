@@ -21,7 +21,7 @@ return redis.call('DEL', KEYS[1])`,
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: 'd7589b323eec3eef1075de33e09eeeb9737fdec7',
+  sha1: '023fde827864f9a5d93b79c6f15e2fdc5573d2b9',
   lua: `if #KEYS == 3 then
   local call, text = redis.call, ARGV[1]
   if string.sub(text, 1, 1) == 'd' then
@@ -104,9 +104,17 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
+local READERS_FROM = -2 ^ 40
+local function lastArrival(queue)
+  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  if last < 0 then return last - READERS_FROM end
+  if last == 0 then return 0 end
+  local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  return reader and math.max(last, reader - READERS_FROM) or last
+end
 local function append(queue, token)
-  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
-  redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
+  local arrival = lastArrival(queue) + 1
+  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
   redis.call('PEXPIRE', queue, queueMs)
 end
 local function tell(token, what, lock)
@@ -158,12 +166,6 @@ local function acquire(lock, queue, token, ttlMs, block, _, command)
   if foreign == 0 then tell(owner, 'c', lock) end
   return 2, redis.call('PTTL', lock), foreign
 end
-local function readerWaits(queue, head)
-  if isReader(head) then return true end
-  for _, token in ipairs(redis.call('ZRANGE', queue, 0, -1)) do
-    if isReader(token) then return true end
-  end
-end
 local function release(lock, queue, token, next, ttlMs, block)
   local owner = redis.call('GET', lock)
   if owner ~= token then
@@ -175,7 +177,7 @@ local function release(lock, queue, token, next, ttlMs, block)
   local own = next == '-' and string.sub(token, 1, 23)
   local first = redis.call('ZPOPMIN', queue)
   local head = first[1]
-  if head and readerWaits(queue, head) then
+  if head and isReader(head) then
     redis.call('ZADD', queue, first[2], head)
     redis.call('PEXPIRE', queue, queueMs)
     return 11, 0, 0
@@ -219,7 +221,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: 'dde4bb624e44a1e69fa5ec7bf5d613544ac6b084',
+    sha1: 'fbcf914e93c59eeba5657ffc440c2b8a4ad53d85',
     lua: `if #KEYS == 3 then
   local call, text = redis.call, ARGV[1]
   if string.sub(text, 1, 1) == 'd' then
@@ -302,9 +304,17 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
+local READERS_FROM = -2 ^ 40
+local function lastArrival(queue)
+  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  if last < 0 then return last - READERS_FROM end
+  if last == 0 then return 0 end
+  local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  return reader and math.max(last, reader - READERS_FROM) or last
+end
 local function append(queue, token)
-  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
-  redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
+  local arrival = lastArrival(queue) + 1
+  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
   redis.call('PEXPIRE', queue, queueMs)
 end
 local function tell(token, what, lock)
@@ -356,12 +366,6 @@ local function acquire(lock, queue, token, ttlMs, block, _, command)
   if foreign == 0 then tell(owner, 'c', lock) end
   return 2, redis.call('PTTL', lock), foreign
 end
-local function readerWaits(queue, head)
-  if isReader(head) then return true end
-  for _, token in ipairs(redis.call('ZRANGE', queue, 0, -1)) do
-    if isReader(token) then return true end
-  end
-end
 local function release(lock, queue, token, next, ttlMs, block)
   local owner = redis.call('GET', lock)
   if owner ~= token then
@@ -373,7 +377,7 @@ local function release(lock, queue, token, next, ttlMs, block)
   local own = next == '-' and string.sub(token, 1, 23)
   local first = redis.call('ZPOPMIN', queue)
   local head = first[1]
-  if head and readerWaits(queue, head) then
+  if head and isReader(head) then
     redis.call('ZADD', queue, first[2], head)
     redis.call('PEXPIRE', queue, queueMs)
     return 11, 0, 0
@@ -421,7 +425,7 @@ return replies`,
 
 export const quorumScript: LuaScript = {
   name: 'quorum',
-  sha1: 'c970861fd300a39ccfbbbf31561d7d3cb43f2c6e',
+  sha1: 'dce8aff76e30c1c1d729616fc800b60c2da13add',
   lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local FENCE_MS = 600000
@@ -437,9 +441,17 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
+local READERS_FROM = -2 ^ 40
+local function lastArrival(queue)
+  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  if last < 0 then return last - READERS_FROM end
+  if last == 0 then return 0 end
+  local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  return reader and math.max(last, reader - READERS_FROM) or last
+end
 local function append(queue, token)
-  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
-  redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
+  local arrival = lastArrival(queue) + 1
+  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
   redis.call('PEXPIRE', queue, queueMs)
 end
 local function tell(token, what, lock)
@@ -500,7 +512,7 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   cluster: {
-    sha1: '3e74ae291cc1cafcae83b345feb2c86b67914cd8',
+    sha1: '3b20f0ba40ad2fc14891640e3381bc659ada05d0',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local FENCE_MS = 600000
@@ -516,9 +528,17 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
+local READERS_FROM = -2 ^ 40
+local function lastArrival(queue)
+  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  if last < 0 then return last - READERS_FROM end
+  if last == 0 then return 0 end
+  local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  return reader and math.max(last, reader - READERS_FROM) or last
+end
 local function append(queue, token)
-  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
-  redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
+  local arrival = lastArrival(queue) + 1
+  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
   redis.call('PEXPIRE', queue, queueMs)
 end
 local function tell(token, what, lock)
@@ -583,7 +603,7 @@ return { 1, 0, 0 }`,
 
 export const readwriteScript: LuaScript = {
   name: 'readwrite',
-  sha1: 'c0889ae44ef43e744c92ab11d4223845ed6488a9',
+  sha1: '9942ad7021ebcaa8d02a214d5e507778351bf7ed',
   lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = true
@@ -639,9 +659,17 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
+local READERS_FROM = -2 ^ 40
+local function lastArrival(queue)
+  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  if last < 0 then return last - READERS_FROM end
+  if last == 0 then return 0 end
+  local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  return reader and math.max(last, reader - READERS_FROM) or last
+end
 local function append(queue, token)
-  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
-  redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
+  local arrival = lastArrival(queue) + 1
+  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
   redis.call('PEXPIRE', queue, queueMs)
 end
 local function tell(token, what, lock)
@@ -699,13 +727,14 @@ local function closeGate()
   redis.call('SET', gate, 1, 'PX', claimMs)
 end
 local function inQueue()
-  local waiting = redis.call('ZRANGE', queue, 0, -1)
-  local reading, writing = {}, {}
-  for _, token in ipairs(waiting) do
-    local line = isReader(token) and reading or writing
-    line[#line + 1] = token
+  local waiting = redis.call('ZRANGE', queue, 0, -1, 'WITHSCORES')
+  local reading, writing, oldest = {}, {}, {}
+  for i = 1, #waiting, 2 do
+    local line = isReader(waiting[i]) and reading or writing
+    line[#line + 1] = waiting[i]
+    oldest[line] = oldest[line] or tonumber(waiting[i + 1])
   end
-  return reading, writing, waiting[1]
+  return reading, writing, reading[1] and (not writing[1] or oldest[reading] - READERS_FROM < oldest[writing])
 end
 local function letIn(waiting, own)
   for _, token in ipairs(waiting) do
@@ -732,13 +761,13 @@ local function find(waiting, own, process)
 end
 local function hand(after, kind, own, process, ttlMs)
   while true do
-    local reading, writing, head = inQueue()
-    if not head then
+    local reading, writing, readerIsFirst = inQueue()
+    if #reading + #writing == 0 then
       redis.call('DEL', lock, readers, gate)
       return
     end
     local readersAreNext = #writing == 0
-    if #reading > 0 and #writing > 0 then readersAreNext = after == 'w' or (after == '' and isReader(head)) end
+    if #reading > 0 and #writing > 0 then readersAreNext = after == 'w' or (after == '' and readerIsFirst) end
     if readersAreNext then
       local mine = kind == 'r' and (own or find(reading, own, process))
       if beginReading(mine, ttlMs) then return mine or READERS, mine end
@@ -885,7 +914,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '80cfc43b4196543abfbca9ac991cffe656c1a285',
+    sha1: 'e1dda7f58e458115d6ea7a57ed121b3bcf92866b',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = false
@@ -941,9 +970,17 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
+local READERS_FROM = -2 ^ 40
+local function lastArrival(queue)
+  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  if last < 0 then return last - READERS_FROM end
+  if last == 0 then return 0 end
+  local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  return reader and math.max(last, reader - READERS_FROM) or last
+end
 local function append(queue, token)
-  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
-  redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
+  local arrival = lastArrival(queue) + 1
+  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
   redis.call('PEXPIRE', queue, queueMs)
 end
 local function tell(token, what, lock)
@@ -1001,13 +1038,14 @@ local function closeGate()
   redis.call('SET', gate, 1, 'PX', claimMs)
 end
 local function inQueue()
-  local waiting = redis.call('ZRANGE', queue, 0, -1)
-  local reading, writing = {}, {}
-  for _, token in ipairs(waiting) do
-    local line = isReader(token) and reading or writing
-    line[#line + 1] = token
+  local waiting = redis.call('ZRANGE', queue, 0, -1, 'WITHSCORES')
+  local reading, writing, oldest = {}, {}, {}
+  for i = 1, #waiting, 2 do
+    local line = isReader(waiting[i]) and reading or writing
+    line[#line + 1] = waiting[i]
+    oldest[line] = oldest[line] or tonumber(waiting[i + 1])
   end
-  return reading, writing, waiting[1]
+  return reading, writing, reading[1] and (not writing[1] or oldest[reading] - READERS_FROM < oldest[writing])
 end
 local function letIn(waiting, own)
   for _, token in ipairs(waiting) do
@@ -1034,13 +1072,13 @@ local function find(waiting, own, process)
 end
 local function hand(after, kind, own, process, ttlMs)
   while true do
-    local reading, writing, head = inQueue()
-    if not head then
+    local reading, writing, readerIsFirst = inQueue()
+    if #reading + #writing == 0 then
       redis.call('DEL', lock, readers, gate)
       return
     end
     local readersAreNext = #writing == 0
-    if #reading > 0 and #writing > 0 then readersAreNext = after == 'w' or (after == '' and isReader(head)) end
+    if #reading > 0 and #writing > 0 then readersAreNext = after == 'w' or (after == '' and readerIsFirst) end
     if readersAreNext then
       local mine = kind == 'r' and (own or find(reading, own, process))
       if beginReading(mine, ttlMs) then return mine or READERS, mine end
@@ -1191,7 +1229,7 @@ return replies`,
 
 export const semaphoreScript: LuaScript = {
   name: 'semaphore',
-  sha1: 'e540f6f6e1bdd1de0817c78ee04e0da0bc09c20d',
+  sha1: '13493175e4d71f5b9252e559c57d37e0392a2e9b',
   lua: `local fence = KEYS[1]
 local counted = true
 local fenceMs = nil
@@ -1229,9 +1267,17 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
+local READERS_FROM = -2 ^ 40
+local function lastArrival(queue)
+  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  if last < 0 then return last - READERS_FROM end
+  if last == 0 then return 0 end
+  local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  return reader and math.max(last, reader - READERS_FROM) or last
+end
 local function append(queue, token)
-  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
-  redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
+  local arrival = lastArrival(queue) + 1
+  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
   redis.call('PEXPIRE', queue, queueMs)
 end
 local function tell(token, what, lock)
@@ -1452,7 +1498,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '67a21589967d4d6d4d879cb0f2f731aa9c178ef8',
+    sha1: '8815ae20d183b7080d0bccd9182a7d1fb72b805d',
     lua: `local fence = KEYS[1]
 local counted = false
 local fenceMs = '600000'
@@ -1490,9 +1536,17 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
+local READERS_FROM = -2 ^ 40
+local function lastArrival(queue)
+  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  if last < 0 then return last - READERS_FROM end
+  if last == 0 then return 0 end
+  local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  return reader and math.max(last, reader - READERS_FROM) or last
+end
 local function append(queue, token)
-  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
-  redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
+  local arrival = lastArrival(queue) + 1
+  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
   redis.call('PEXPIRE', queue, queueMs)
 end
 local function tell(token, what, lock)

@@ -7,7 +7,7 @@
   @key  fence: string       last fencing token that was issued, one for all locks of a prefix; never expires. In Cluster
                             one for each lock, which expires; a call then has commands of one lock only
   @key  lock...: string     owner token of the holder, or whatever a foreign client wrote; expires with the lease
-  @key  queue...: zset      waiting owner tokens, in the order of their scores; expires a while after the last question
+  @key  queue...: zset      waiting owner tokens, in the order of their scores, readers first; expires a while after the last question
   @arg  command...: string  one for each pair of lock and queue, its words divided by single spaces:
           a <ownerToken> <ttlMs> <block> [+]        acquire, or be told that somebody else has it
           w <ownerToken> <ttlMs> <block> [+]        acquire, or wait in the queue

@@ -7,7 +7,7 @@
 
   @key  fence: string         last fencing token that was issued, as in lock.lua
   @key  lock...: string       owner token of the writer, `readers`, or whatever a foreign client wrote; expires with the (last) lease
-  @key  queue...: zset        waiting owner tokens of both kinds, in the order of their scores; expires a while after the last question
+  @key  queue...: zset        waiting owner tokens of both kinds, in the order of their scores, readers first; expires a while after the last question
   @key  readers...: zset      owner tokens of readers, each with the end of its lease in ms; expires with the last of them
   @key  gate...: string       stands while a live writer waits for readers; expires a while after its last question
   @arg  command...: string    one for each group of keys, its words divided by single spaces; those of lock.lua, and:

@@ -22,13 +22,13 @@ end
 -- `own`, `process`: the caller's token of the kind `kind`, or all its tokens of that kind.
 local function hand(after, kind, own, process, ttlMs)
   while true do
-    local reading, writing, head = inQueue()
-    if not head then
+    local reading, writing, readerIsFirst = inQueue()
+    if #reading + #writing == 0 then
       redis.call('DEL', lock, readers, gate)
       return
     end
     local readersAreNext = #writing == 0
-    if #reading > 0 and #writing > 0 then readersAreNext = after == 'w' or (after == '' and isReader(head)) end
+    if #reading > 0 and #writing > 0 then readersAreNext = after == 'w' or (after == '' and readerIsFirst) end
     if readersAreNext then
       -- A reader that asks need not have waited.
       local mine = kind == 'r' and (own or find(reading, own, process))

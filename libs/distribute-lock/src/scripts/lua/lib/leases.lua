@@ -60,15 +60,16 @@ local function closeGate()
   redis.call('SET', gate, 1, 'PX', claimMs)
 end
 
--- Readers and writers that wait, in order, and the first of both.
+-- Readers and writers that wait, each in order, and whether a reader waits longest.
 local function inQueue()
-  local waiting = redis.call('ZRANGE', queue, 0, -1)
-  local reading, writing = {}, {}
-  for _, token in ipairs(waiting) do
-    local line = isReader(token) and reading or writing
-    line[#line + 1] = token
+  local waiting = redis.call('ZRANGE', queue, 0, -1, 'WITHSCORES')
+  local reading, writing, oldest = {}, {}, {}
+  for i = 1, #waiting, 2 do
+    local line = isReader(waiting[i]) and reading or writing
+    line[#line + 1] = waiting[i]
+    oldest[line] = oldest[line] or tonumber(waiting[i + 1])
   end
-  return reading, writing, waiting[1]
+  return reading, writing, reading[1] and (not writing[1] or oldest[reading] - READERS_FROM < oldest[writing])
 end
 
 -- Everybody's turn to read: an offer to a reader is a lease for the claim window. `own` needs none, it has its lease.

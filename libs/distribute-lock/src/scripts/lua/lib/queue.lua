@@ -10,10 +10,23 @@ local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
 
+-- Everybody in the queue has a number of arrival. Readers stand before all others, with numbers that begin far below 0, so the
+-- head tells whether any reader waits.
+local READERS_FROM = -2 ^ 40
+
+-- The number of the last arrival; usually nobody or only one kind waits.
+local function lastArrival(queue)
+  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  if last < 0 then return last - READERS_FROM end
+  if last == 0 then return 0 end
+  local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  return reader and math.max(last, reader - READERS_FROM) or last
+end
+
 -- A token that stands there keeps its place.
 local function append(queue, token)
-  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
-  redis.call('ZADD', queue, 'NX', (tonumber(last) or 0) + 1, token)
+  local arrival = lastArrival(queue) + 1
+  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
   redis.call('PEXPIRE', queue, queueMs)
 end
 

@@ -1,10 +1,3 @@
-local function readerWaits(queue, head)
-  if isReader(head) then return true end
-  for _, token in ipairs(redis.call('ZRANGE', queue, 0, -1)) do
-    if isReader(token) then return true end
-  end
-end
-
 -- Also leaves the queue and undoes an attempt. `next` is the token under which this process wants the lock again;
 -- '-' grants it to whichever token of this process heads the queue, '' is a process that wants no more.
 local function release(lock, queue, token, next, ttlMs, block)
@@ -21,7 +14,7 @@ local function release(lock, queue, token, next, ttlMs, block)
   -- The first write: a server that is full does not refuse it, nor what follows.
   local first = redis.call('ZPOPMIN', queue)
   local head = first[1]
-  if head and readerWaits(queue, head) then
+  if head and isReader(head) then
     redis.call('ZADD', queue, first[2], head)
     redis.call('PEXPIRE', queue, queueMs)
     return 11, 0, 0
