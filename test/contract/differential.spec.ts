@@ -27,5 +27,5 @@ describe('The lock table and the scripts', () => {
   // Which numbers are issued is each side's own business, so that one is seen by the simulation only.
   const visible = Object.entries(TABLE_MUTANTS).filter(([name]) => !name.includes('only the last one'));
 
-  it.each(visible)('differ by %s', (_, makeTable) => sides.expectDifference({ makeTable }));
+  it.each(visible)('differ by %s', (_, makeTable) => sides.expectDifference({ makeTable }), 120_000);
 });

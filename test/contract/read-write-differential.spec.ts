@@ -15,5 +15,5 @@ describe('The lock table and the scripts, among readers and writers', () => {
 
   const mutants = { ...QUIET_READ_WRITE_MUTANTS, ...READ_WRITE_MUTANTS };
 
-  it.each(Object.entries(mutants))('differ by %s', (_, makeTable) => sides.expectDifference({ makeTable }));
+  it.each(Object.entries(mutants))('differ by %s', (_, makeTable) => sides.expectDifference({ makeTable }), 120_000);
 });

@@ -23,6 +23,7 @@ export class Sides {
   private readonly listening = new Set(this.processes.slice(0, 2));
   private readonly heard = new Map<string, LockMessage[]>();
   private lanes: readonly RedisSide[] = [];
+  private compared = 0;
 
   constructor(private readonly draw?: DrawCommand) {}
 
@@ -83,7 +84,8 @@ export class Sides {
     seed: number,
     tables?: Partial<Tables>,
   ): Promise<Comparison & { readonly key: string }> {
-    const key = `differential-${seed}`;
+    // A command that came too late for one comparison must not be part of the next.
+    const key = `differential-${seed}-${(this.compared += 1)}`;
     const sequence = sequenceOf(new Random(seed), key, this.processes, this.draw);
     const comparison = await new SideBySide(lane, key, tables).run(sequence);
     const { keys } = lane;
