@@ -30,7 +30,7 @@ async function loseTheReplica(): Promise<() => void> {
 afterEach(async () => {
   const dead = topology.servers.find(({ alive }) => !alive);
   if (dead !== undefined) await topology.heal(dead);
-}, 30_000);
+}, 60_000);
 
 function open({ replicas = 0, timeoutMs = 500 } = {}): Locks {
   const store = RedisLockStore.open(topology.connection, { prefix: PREFIX });
@@ -57,7 +57,6 @@ describe('a failover, with a lock that a replica has acknowledged', () => {
 
       const old = topology.primary;
       await topology.failover();
-      const promotedAt = monotonicMs();
       expect(await ownerOf(key)).toBe(lease.grant.ownerToken);
 
       await topology.heal(old);
@@ -71,8 +70,8 @@ describe('a failover, with a lock that a replica has acknowledged', () => {
       expect(late.fencingToken).toBeGreaterThan(early.fencingToken);
       await Promise.all([lease.release(), late.release()]);
       await eventually(async () => expect(await ownerOf(key)).toBeNull());
-      expect(monotonicMs()).toBeGreaterThan(promotedAt);
     },
+    60_000,
   );
 });
 
