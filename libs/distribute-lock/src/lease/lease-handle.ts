@@ -26,7 +26,7 @@ export interface LeaseKeeper {
 /** The lease of one holder on a grant; see {@link Lease} for what it promises. */
 export class LeaseHandle implements Lease, Holder {
   /** Other keys are waited for, and no work has begun: it is renewed whatever the work will want, and given back at once. */
-  early = false;
+  early: boolean;
   private released: Promise<void> | undefined;
   private downgrading: Promise<void> | undefined;
   private endReason: Error | undefined;
@@ -40,11 +40,8 @@ export class LeaseHandle implements Lease, Holder {
     readonly fencingToken: number,
     /** On the monotonic clock, in whole milliseconds. */
     public startedAt: number,
-  ) {}
-
-  /** It was taken before other keys that are wanted with it. */
-  awaitOthers(): void {
-    this.early = true;
+  ) {
+    this.early = call.joint === true;
   }
 
   /** The work begins. */

@@ -13,4 +13,6 @@ export interface LockCall {
   readonly scoped: boolean;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
+  /** The work needs other keys too, and does not begin before they are there. */
+  readonly joint?: boolean;
 }

@@ -1,5 +1,5 @@
 import { releaseAll } from '../lease/joint-lease.js';
-import { LeaseHandle } from '../lease/lease-handle.js';
+import type { LeaseHandle } from '../lease/lease-handle.js';
 import type { Lease } from '../lease/lease.js';
 import type { LockCall } from '../lease/lock-call.js';
 import type { LaneName } from '../runtime/owner-token.js';
@@ -28,12 +28,6 @@ export class NotAtOnce extends Error {
   }
 }
 
-/** Not a part of anything yet. */
-export function awaitingOthers<T extends Lease>(lease: T): T {
-  if (lease instanceof LeaseHandle) lease.awaitOthers();
-  return lease;
-}
-
 /** Several exclusive locks by one command: all of them, or none. Each then lives as if it had been asked for alone. */
 export class AtOnce {
   constructor(
@@ -54,10 +48,11 @@ export class AtOnce {
    */
   async take(calls: readonly LockCall[]): Promise<Lease[]> {
     const attempts: Attempt[] = [];
-    const leases = calls.map((call) =>
-      new Promise<LeaseHandle>((resolve, reject) => {
-        attempts.push(this.attempt(call, resolve, reject));
-      }).then(awaitingOthers),
+    const leases = calls.map(
+      (call) =>
+        new Promise<LeaseHandle>((resolve, reject) => {
+          attempts.push(this.attempt(call, resolve, reject));
+        }),
     );
     this.send(attempts, calls[0]);
     const taken = await Promise.allSettled(leases);

@@ -8,15 +8,16 @@ import { LockCore } from './lock-core.js';
 
 const KEPT: Partial<ResolvedLockOptions> = { ttlMs: 1_000, release: 'expire', minHoldMs: 700 };
 
-describe('A key that is kept after the work', () => {
+describe('A key that is kept before or after the work', () => {
   const clock = new ManualClock();
+  const events = new LockEvents();
   const store = new MemoryLockStore(clock);
   const make = (): LockCore =>
     new LockCore(store, {
       defaults: LOCK_DEFAULTS,
       maxWaitersPerKey: 10,
       maxWaiters: 10,
-      events: new LockEvents(),
+      events,
       clock,
     });
   const here = make();
@@ -41,6 +42,20 @@ describe('A key that is kept after the work', () => {
     await refused;
     await (await there.acquire(call('a'))).release();
     await held.release();
+  });
+
+  it('is renewed while the other keys are waited for, though the work will not want that', async () => {
+    const held = await there.acquire(call('b'));
+    const waiting = take(['a', 'b'], { ttlMs: 300, renew: false, waitMs: 5_000 });
+    const lost: unknown[] = [];
+    events.listen((event) => lost.push(event), 'lost');
+    await clock.pass(2_000);
+    await expect(there.acquire(call('a'))).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await held.release();
+    const lease = await waiting;
+    expect(lost).toEqual([]);
+    expect(lease.remainingMs()).toBeGreaterThan(290);
+    await lease.release();
   });
 
   it('is kept when the work was about several keys', async () => {

@@ -5,7 +5,7 @@ import type { Lease } from '../lease/lease.js';
 import type { LockCall } from '../lease/lock-call.js';
 import type { Clock } from '../runtime/clock.js';
 import type { TimerLanes } from '../runtime/timer-lanes.js';
-import { AtOnce, awaitingOthers, NotAtOnce } from './at-once.js';
+import { type AtOnce, NotAtOnce } from './at-once.js';
 import { aborted, contended, unavailable, waitTimedOut } from './refusals.js';
 import { Round } from './round.js';
 
@@ -33,13 +33,14 @@ export interface SeveralKeysParts {
 export class SeveralKeys {
   constructor(private readonly parts: SeveralKeysParts) {}
 
-  /** @param calls - one for each key, in ascending order, alike but for the key */
-  async acquire(calls: readonly LockCall[]): Promise<Lease> {
+  /** @param given - one for each key, in ascending order, alike but for the key */
+  async acquire(given: readonly LockCall[]): Promise<Lease> {
+    const calls = given.map((call): LockCall => ({ ...call, joint: true }));
     const since = this.parts.clock.now();
     const taken = this.parts.atOnce.mayTry(calls) ? await this.takeAtOnce(calls, since) : undefined;
     if (taken !== undefined) {
       if (taken.every((lease) => lease.isHeld())) return begun(taken);
-      await releaseAll(taken);
+      void releaseAll(taken);
     }
     for (;;) {
       const lease = await this.takeInOrder(calls, since);
@@ -71,18 +72,18 @@ export class SeveralKeys {
     try {
       for (const call of calls) {
         const lease = await this.parts.one({ ...this.within(call, since), signal: round.signal });
-        taken.push(awaitingOthers(lease));
+        taken.push(lease);
         round.keep(lease);
       }
       if ((await this.renewAll(taken, calls[0], round)) && taken.every((lease) => lease.isHeld())) return begun(taken);
-      await releaseAll(taken);
+      void releaseAll(taken);
       return undefined;
     } catch (error) {
       const released = releaseAll(taken);
-      // Whose answers are slow, its releases are too.
       if (round.late) throw unavailable(calls[0], SLOW);
-      await released;
       if (isLockError(error, 'LEASE_LOST') || (round.lost && isLockError(error, 'LOCK_ABORTED'))) return undefined;
+      // Who hears that a key is taken finds the others free; who leaves does not wait for that.
+      if (isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT')) await Promise.race([released, round.over]);
       throw isLockError(error, 'LOCK_WAIT_TIMEOUT') ? this.tooLate(calls[0], since, error, error.retryAfterMs) : error;
     } finally {
       this.parts.lanes.remove(round);
