@@ -12,7 +12,7 @@ import { QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import type { ReaderLeases } from '../../libs/distribute-lock/src/store/memory/reader-leases.js';
 import { isReader, READERS } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import type { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
-import type { Tables } from '../simulation/simulated-server.js';
+import type { Tables } from '../simulation/tables.js';
 import { living, sameTime, show, TOLERANCE_MS } from './comparing.js';
 import { SemaphoreSides } from './semaphore-sides.js';
 import type { Command, Sequence } from './command-sequence.js';

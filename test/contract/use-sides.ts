@@ -4,7 +4,7 @@ import type { LockMessage } from '../../libs/distribute-lock/src/store/lock-stor
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { Random } from '../simulation/random.js';
-import type { Tables } from '../simulation/simulated-server.js';
+import type { Tables } from '../simulation/tables.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { useRedis } from '../support/use-redis.js';

@@ -1,9 +1,10 @@
 import { isLockError } from '../../libs/distribute-lock/src/errors/is-lock-error.js';
 import { surelyOverMs, validUntil } from '../../libs/distribute-lock/src/lease/grant.js';
+import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
-import type { Hold } from './ledger.js';
-import { isCalm, type CallerPlan } from './plan.js';
+import type { Hold } from './hold.js';
+import { isCalm, PATIENT_MS, type CallerPlan } from './plan.js';
 import type { Question } from './questions.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
@@ -16,23 +17,38 @@ export class Caller {
   private round = 0;
 
   constructor(
-    private readonly world: World,
-    private readonly plan: CallerPlan,
-    private readonly process: SimulatedProcess,
+    protected readonly world: World,
+    protected readonly plan: CallerPlan,
+    protected readonly process: SimulatedProcess,
     private readonly name: string,
   ) {}
+
+  /** What is to be answered. */
+  protected question(label: string): Question {
+    const { key, options } = this.plan;
+    const more = { waits: options.waitMs > 0 };
+    return this.world.questions.ask(this.process, label, key, options.waitMs, options, more);
+  }
+
+  protected acquire(label: string, signal: AbortSignal | undefined): Promise<Lease> {
+    const { key, options, scoped } = this.plan;
+    return this.process.core.acquire({ key, label, options, scoped, signal });
+  }
+
+  protected started(question: Question, lease: Lease): Hold[] {
+    return [this.world.ledger.started(question, lease as LeaseHandle)];
+  }
 
   ask(): void {
     this.round += 1;
     const { world, process } = this;
-    const { key, options, scoped, abortAfterMs } = this.plan;
+    const { key, keys = [key], options, abortAfterMs } = this.plan;
     const label = `${this.name}.${this.round}`;
-    const waits = options.waitMs > 0;
-    const question = world.questions.ask(process, label, key, options.waitMs, options, waits);
+    const question = this.question(label);
     const abort = abortAfterMs === undefined ? undefined : new AbortController();
-    world.note(`${label} asks for ${key}, waits ${options.waitMs}, ttl ${options.ttlMs}`, process);
-    process.core.acquire({ key, label, options, scoped, signal: abort?.signal }).then(
-      (lease) => this.granted(question, lease as LeaseHandle),
+    world.note(`${label} asks for ${keys.join(' and ')}, waits ${options.waitMs}, ttl ${options.ttlMs}`, process);
+    this.acquire(label, abort?.signal).then(
+      (lease) => this.granted(question, lease),
       (error: unknown) => this.refused(question, error, abort?.signal.aborted === true),
     );
     if (abort === undefined || abortAfterMs === undefined) return;
@@ -44,16 +60,18 @@ export class Caller {
     });
   }
 
-  private granted(question: Question, lease: LeaseHandle): void {
+  private granted(question: Question, lease: Lease): void {
     const { world, process, plan } = this;
-    world.note(`${question.label} holds ${question.key}, ${lease.grant.ownerToken} #${lease.fencingToken}`, process);
     world.questions.answered(question);
-    const hold = world.ledger.started(question, lease);
+    const holds = this.started(question, lease);
+    const [hold] = holds;
+    for (const { ownerToken, lease: part } of holds)
+      world.note(`${question.label} holds ${part.key}, ${ownerToken} #${part.fencingToken}`, process);
     const { extend } = plan;
     if (extend !== undefined) process.after(extend.afterMs, () => this.extend(hold, extend.ttlMs));
     const { downgradeAfterMs } = plan;
     if (downgradeAfterMs !== undefined) process.after(downgradeAfterMs, () => this.downgrade(hold));
-    const end = (): void => this.release(hold);
+    const end = (): void => this.release(holds, lease);
     if (plan.holdMs === 0) process.nextTurn(end);
     else process.after(plan.holdMs, end);
   }
@@ -66,13 +84,18 @@ export class Caller {
     const waited = process.plan.rate * (world.timeline.now - question.askedAt) + 1e-6 >= waitMs;
     const right =
       (isLockError(error, 'LOCK_CONTENDED') && waitMs === 0) ||
-      (isLockError(error, 'LOCK_WAIT_TIMEOUT') && waitMs > 0 && waited) ||
+      (isLockError(error, 'LOCK_WAIT_TIMEOUT') && waitMs > 0 && waited && !this.mustBeServed()) ||
       (isLockError(error, 'LOCK_UNAVAILABLE') && waited && !isCalm(world.plan)) ||
       (isLockError(error, 'LOCK_ABORTED') && aborted) ||
       (isLockError(error, 'LOCK_SHUTDOWN') && process.draining) ||
       (isLockError(error, 'LOCK_USAGE') && this.mayMismatch());
     if (!right) world.fail('a caller was refused for no good reason', `${question.label}: ${String(error)}`);
     this.goOn();
+  }
+
+  /** Where nothing goes wrong, nobody has a lock for so long. */
+  private mustBeServed(): boolean {
+    return this.plan.options.waitMs === PATIENT_MS && isCalm(this.world.plan);
   }
 
   /** A foreign value at its key is a lock of another kind to a semaphore. */
@@ -123,10 +146,26 @@ export class Caller {
     );
   }
 
-  private release(hold: Hold): void {
+  private release(holds: readonly Hold[], lease: Lease): void {
     const { world, process } = this;
-    const { label, key, options } = hold.question;
-    world.note(`${label} releases ${key}`, process);
+    const { label, key, options } = holds[0].question;
+    world.note(`${label} releases ${lease.keys.join(' and ')}`, process);
+    for (const hold of holds) this.ends(hold);
+    const question = world.questions.ask(process, `${label} release`, key, RELEASE_MS, options);
+    lease.release().then(
+      () => {
+        world.questions.answered(question);
+        if (lease.isHeld()) world.fail('a released lease is valid', label);
+        this.goOn();
+      },
+      (error: unknown) => world.fail('a release rejected', `${label}: ${String(error)}`),
+    );
+  }
+
+  /** What is known of the key from now on. */
+  private ends(hold: Hold): void {
+    const { world, process } = this;
+    const { key, options } = hold.question;
     if (options.minHoldMs > 0 && hold.lease.isHeld()) {
       const rest = hold.lease.startedAt + options.minHoldMs - process.now();
       world.questions.keptUntil(key, world.timeline.now + process.realMs(rest));
@@ -138,15 +177,6 @@ export class Caller {
       world.ledger.left(hold);
     }
     hold.released = true;
-    const question = world.questions.ask(process, `${label} release`, key, RELEASE_MS, options);
-    hold.lease.release().then(
-      () => {
-        world.questions.answered(question);
-        if (hold.lease.isHeld()) world.fail('a released lease is valid', label);
-        this.goOn();
-      },
-      (error: unknown) => world.fail('a release rejected', `${label}: ${String(error)}`),
-    );
   }
 
   private goOn(): void {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { runHistory } from './history.js';
 import { PlanArbitrary } from './plan-arbitrary.js';
 import type { Plan } from './plan.js';
-import type { Tables } from './simulated-server.js';
+import type { Tables } from './tables.js';
 
 /** After so many histories the real event loop has its turn: a rejection that nobody handled fails the test then. */
 const HISTORIES_A_TURN = 100;

@@ -1,6 +1,7 @@
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import { QUANTUM_HOLDS, QUANTUM_MS } from '../../libs/distribute-lock/src/queue/local-passing.js';
 import { GateWatch } from './gate-watch.js';
+import { Hold } from './hold.js';
 import { Lefts } from './lefts.js';
 import { capacityOf, shares, weightOf } from './modes.js';
 import { Numbers } from './numbers.js';
@@ -13,31 +14,6 @@ import type { World } from './world.js';
 const ROUNDING_MS = 0.001;
 /** After a stop, everything that was due happens first. */
 const BACKLOG_MS = 2;
-
-/** A lease in the hands of a caller. */
-export class Hold {
-  released = false;
-  told = false;
-  /** It was seen not to be valid. */
-  over = false;
-  /** It has begun to turn from a writer into a reader: it writes no more. */
-  reads: boolean;
-
-  constructor(
-    readonly question: Question,
-    readonly lease: LeaseHandle,
-  ) {
-    this.reads = question.options.kind === 'read';
-  }
-
-  get process(): SimulatedProcess {
-    return this.question.process;
-  }
-
-  get ownerToken(): string {
-    return this.lease.grant.ownerToken;
-  }
-}
 
 /** Watches every lease, from the moment it is handed out: who may believe what, and when. */
 export class Ledger {
@@ -95,7 +71,7 @@ export class Ledger {
   /** The holder was told of the loss. */
   told(label: string): void {
     const hold = this.byLabel.get(label);
-    if (hold === undefined) return;
+    if (hold === undefined) return this.toldEarly(label);
     this.world.note(`told ${label} of its loss`, hold.process);
     if (hold.told) this.world.fail('a loss was told twice', label);
     hold.told = true;
@@ -104,6 +80,16 @@ export class Ledger {
     const { renew, maxHoldMs } = hold.question.options;
     if (renew && maxHoldMs === Infinity && isCalm(this.world.plan))
       this.world.fail('a loss was told for nothing', label);
+  }
+
+  /** It was kept for somebody who waited for another key, and was renewed whatever the work would want. */
+  private toldEarly(label: string): void {
+    if (isCalm(this.world.plan)) this.world.fail('a key that was kept for others was lost', label);
+  }
+
+  /** Whether somebody validly holds the key, or any key. */
+  isHeld(key?: string): boolean {
+    return key === undefined ? this.used.size > 0 : this.used.has(key);
   }
 
   /** Whether nobody who holds validly keeps this caller out. */
@@ -175,7 +161,7 @@ export class Ledger {
     if (this.inTurn && !shares(question.options) && rank < (this.lastRank.get(lease.key) ?? -1))
       world.fail('a waiting process was overtaken');
     this.lastRank.set(lease.key, rank);
-    if (question.options.fair === 'strict' || (together && !question.waits)) return;
+    if (question.options.fair === 'strict' || question.keys !== undefined || (together && !question.waits)) return;
     const line = `${question.process.index} ${lease.key}`;
     if (question.order < (this.lastArrival.get(line) ?? -1)) world.fail('a caller of the same process was overtaken');
     this.lastArrival.set(line, question.order);
@@ -185,7 +171,13 @@ export class Ledger {
   private checkQuantum({ lease, ownerToken, question }: Hold): void {
     const holds = (this.holdsOf.get(ownerToken) ?? 0) + 1;
     this.holdsOf.set(ownerToken, holds);
-    if (holds === 1 || question.options.kind === 'read' || !this.contendedTokens.has(ownerToken)) return;
+    if (
+      holds === 1 ||
+      question.keys !== undefined ||
+      question.options.kind === 'read' ||
+      !this.contendedTokens.has(ownerToken)
+    )
+      return;
     if (holds > QUANTUM_HOLDS || lease.startedAt - lease.grant.startedAt > QUANTUM_MS) {
       this.world.fail('a process kept the lock to itself while others waited', ownerToken);
     }

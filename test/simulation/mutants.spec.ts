@@ -1,3 +1,4 @@
+import { KEEPING_MUTANTS } from './keeping-mutants.js';
 import { CORE_MUTANTS } from './mutants.js';
 import { runHistories, reportOf } from './histories.js';
 import { runHistory } from './history.js';
@@ -33,15 +34,18 @@ describe('The simulation notices', () => {
     expect(broken).toBeDefined();
   });
 
-  it.each(Object.entries({ ...CORE_MUTANTS, ...SEMAPHORE_CORE_MUTANTS }))('%s', async (name, mutate) => {
-    const restore = mutate();
-    const { histories, broken } = await runHistories({ count: MOST_HISTORIES, draw: DRAW, reduce: false }).finally(
-      restore,
-    );
+  it.each(Object.entries({ ...CORE_MUTANTS, ...SEMAPHORE_CORE_MUTANTS, ...KEEPING_MUTANTS }))(
+    '%s',
+    async (name, mutate) => {
+      const restore = mutate();
+      const { histories, broken } = await runHistories({ count: MOST_HISTORIES, draw: DRAW, reduce: false }).finally(
+        restore,
+      );
 
-    noticed(name, histories, broken?.rule ?? 'NO');
-    expect(broken).toBeDefined();
-  });
+      noticed(name, histories, broken?.rule ?? 'NO');
+      expect(broken).toBeDefined();
+    },
+  );
 
   it('and reduces what it noticed to what is needed for it', async () => {
     const tables = { makeTable: TABLE_MUTANTS['a fencing token that is only the last one and 1'] };

@@ -79,8 +79,6 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
 
   'dead tokens ignored': () => patch(DeadTokens, 'bury', () => () => undefined),
 
-  'a lock that is left to its ttl undone': () => patch(DeadTokens, 'spare', () => () => undefined),
-
   'an attempt abandoned without its undo': () =>
     patch(
       Asking,

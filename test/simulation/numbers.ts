@@ -1,4 +1,4 @@
-import type { Hold } from './ledger.js';
+import type { Hold } from './hold.js';
 import { shares } from './modes.js';
 import type { World } from './world.js';
 

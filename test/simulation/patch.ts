@@ -18,3 +18,15 @@ export function patch(
     methods[name] = original;
   };
 }
+
+/** The same for a getter. */
+export function patchGetter<T extends object>(
+  owner: { readonly prototype: T },
+  name: string,
+  make: (original: (this: T) => unknown) => (this: T) => unknown,
+): Restore {
+  const descriptor = Object.getOwnPropertyDescriptor(owner.prototype, name);
+  if (descriptor?.get === undefined) throw new Error(`There is no getter ${name} any more`);
+  Object.defineProperty(owner.prototype, name, { ...descriptor, get: make(descriptor.get as (this: T) => unknown) });
+  return () => void Object.defineProperty(owner.prototype, name, descriptor);
+}

@@ -2,6 +2,7 @@ import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.j
 import type { ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { PATIENT_MS, type CallerPlan, type FaultKind, type FaultPlan, type Plan, type ProcessPlan } from './plan.js';
 import { perhapsWithReaders } from './read-write-plan.js';
+import { perhapsWithSeveral } from './several-plan.js';
 import { perhapsWithPermits } from './semaphore-plan.js';
 import { Random } from './random.js';
 
@@ -64,7 +65,7 @@ export function planOf(seed: number): Plan {
     refusalShare: weather.refusalShare ?? 0,
     counted: random.chance(0.85),
   });
-  return perhapsWithReaders(plan);
+  return perhapsWithSeveral(perhapsWithReaders(plan));
 }
 
 function processPlan(random: Random): ProcessPlan {

@@ -5,6 +5,8 @@ export interface CallerPlan {
   readonly at: number;
   readonly process: number;
   readonly key: string;
+  /** It takes these keys together, in the order in which they are written here, if it could. */
+  readonly keys?: readonly string[];
   readonly options: ResolvedLockOptions;
   readonly holdMs: number;
   /** After each question its signal aborts, unless it has the lock by then. */

@@ -1,6 +1,7 @@
 import type { ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { isCalm, type Plan } from './plan.js';
 import type { SimulatedProcess } from './simulated-process.js';
+import { SeveralWatch } from './several-watch.js';
 import type { World } from './world.js';
 
 /** Everything settles by its time and this much. */
@@ -25,6 +26,8 @@ export interface Question {
   readonly limitMs: number;
   /** It is a caller that waits for the lock. */
   readonly waits: boolean;
+  /** It wants these together, and keeps what it has of them. */
+  readonly keys?: readonly string[];
 }
 
 /** Watches what is asked until it is answered: everything is in time, and nobody waits for a lock that nobody has. */
@@ -35,10 +38,12 @@ export class Questions {
   private readonly minHolds = new Map<string, number>();
   private readonly lefts = new Map<string, number>();
   private readonly patienceMs: number;
+  private readonly several: SeveralWatch;
   private order = 0;
 
   constructor(private readonly world: World) {
     this.patienceMs = patienceMs(world.plan);
+    this.several = new SeveralWatch(world, this.patienceMs);
   }
 
   ask(
@@ -47,10 +52,10 @@ export class Questions {
     key: string,
     limitMs: number,
     options: ResolvedLockOptions,
-    waits = false,
+    more: Pick<Question, 'waits' | 'keys'> = { waits: false },
   ): Question {
     const askedAt = this.world.timeline.now;
-    const question = { process, label, key, options, askedAt, limitMs, waits, order: this.order++ };
+    const question = { process, label, key, options, askedAt, limitMs, ...more, order: this.order++ };
     this.open.add(question);
     return question;
   }
@@ -95,12 +100,13 @@ export class Questions {
       else if (!process.turning) continue;
       else if (now > askedAt + limitMs * DRIFT + SETTLES_MS && now > process.turningSince + SETTLES_MS) {
         this.world.fail('a question was not answered in time', question.label);
-      } else if (question.waits && this.world.ledger.fits(question)) {
+      } else if (waitsAlone(question) && this.world.ledger.fits(question)) {
         starving = true;
         if (!this.starving.has(question.key)) this.starving.set(question.key, now);
       }
     }
     if (this.starving.size > 0) this.checkStarving(starving, now);
+    this.several.check(this.open);
   }
 
   /** Nothing will happen any more. */
@@ -110,19 +116,29 @@ export class Questions {
     }
   }
 
+  /** The lock stands, or may stand, though nobody holds it. */
+  standsIdle(key: string): boolean {
+    return this.isLeft(key) || this.world.timeline.now < (this.minHolds.get(key) ?? 0);
+  }
+
   private checkStarving(any: boolean, now: number): void {
     for (const [key, since] of this.starving) {
       const free = any && this.isWantedAndFits(key) && !this.world.server.isForeign(key);
-      if (!free || this.isLeft(key) || now < (this.minHolds.get(key) ?? 0)) this.starving.delete(key);
+      if (!free || this.isKeptForMore(key) || this.standsIdle(key)) this.starving.delete(key);
       else if (now > Math.max(since, this.world.troubledAt) + this.patienceMs + this.gateMs(key)) {
         this.world.fail('nobody holds a lock that is waited for', `${key} since ${since.toFixed(1)}`);
       }
     }
   }
 
+  /** Somebody may have it and wait for another key. */
+  private isKeptForMore(key: string): boolean {
+    return this.world.server.table.owner(key) !== undefined && [...this.open].some(({ keys }) => keys?.includes(key));
+  }
+
   /** Readers at the gate of their own process ask every heartbeat whether the writer in front of them has gone. */
   private gateMs(key: string): number {
-    const reads = [...this.open].every((question) => question.key !== key || !question.waits || isRead(question));
+    const reads = [...this.open].every((question) => question.key !== key || !waitsAlone(question) || isRead(question));
     return reads ? HEARTBEAT_MS : 0;
   }
 
@@ -130,7 +146,7 @@ export class Questions {
   private isWantedAndFits(key: string): boolean {
     let wanted = false;
     for (const question of this.open) {
-      if (!question.waits || question.key !== key) continue;
+      if (!waitsAlone(question) || question.key !== key) continue;
       if (!this.world.ledger.fits(question)) return false;
       wanted ||= question.process.turning;
     }
@@ -138,6 +154,7 @@ export class Questions {
   }
 }
 
+const waitsAlone = ({ waits, keys }: Question): boolean => waits && keys === undefined;
 const isRead = ({ options }: Question): boolean => options.kind === 'read';
 
 /** How long a lock may stand idle in front of live waiters after the last trouble. */

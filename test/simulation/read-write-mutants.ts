@@ -6,7 +6,7 @@ import { isReader, READERS, type Before } from '../../libs/distribute-lock/src/s
 import type { ReaderLeases } from '../../libs/distribute-lock/src/store/memory/reader-leases.js';
 import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
 import { patch, type Restore } from './patch.js';
-import type { MakeTable, SimulatedTableWorld } from './simulated-server.js';
+import type { MakeTable, SimulatedTableWorld } from './tables.js';
 
 /** How far the clocks of two processes are apart. */
 const SKEW_MS = 5_000;

@@ -6,7 +6,7 @@ import type { SemaphorePlaces } from '../../libs/distribute-lock/src/store/memor
 import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import { patch, type Restore } from './patch.js';
-import type { MakeSemaphores } from './simulated-server.js';
+import type { MakeSemaphores } from './tables.js';
 
 /** What the broken tables need of the inside of the real one. */
 interface Inside {

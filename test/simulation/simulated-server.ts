@@ -1,4 +1,5 @@
 import type {
+  AcquireAllAnswer,
   AcquireAnswer,
   AcquireRequest,
   DowngradeRequest,
@@ -11,7 +12,7 @@ import type {
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 import { isReader, READERS } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
-import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
+import type { SimulatedTableWorld, Tables } from './tables.js';
 import { nextOf, ReadWriteWatch } from './read-write-watch.js';
 import { SemaphoreWatch } from './semaphore-watch.js';
 import type { SimulatedInbox } from './simulated-inbox.js';
@@ -22,22 +23,6 @@ const EPOCH_MS = 1e9;
 /** Fencing tokens in hand before the clock catches up with them: what a few blocks of one moment take. */
 const MOST_AHEAD = 1_000;
 const AWAY_AFTER_FLUSH_MS = 1.5;
-
-/** Whatever takes the part of the lock table; broken ones are made in `mutants.ts`. */
-export type MakeTable = (world: TableWorld) => LockTable;
-export type MakeSemaphores = (world: SimulatedTableWorld, locks: LockTable) => SemaphoreTable;
-
-/** A server knows what its clients' clocks say as little as any; broken tables do. */
-export interface SimulatedTableWorld extends TableWorld {
-  /** The clock of the process whose command is applied. */
-  clientNow(): number;
-}
-
-/** The tables of a server. */
-export interface Tables {
-  readonly makeTable: MakeTable;
-  readonly makeSemaphores: MakeSemaphores;
-}
 
 /** The one server: the table, who listens, and what a command may never do. */
 export class SimulatedServer {
@@ -85,6 +70,21 @@ export class SimulatedServer {
       : this.lockWatch.during(request, [], () => this.table.acquire(request, counted));
     if (answer.outcome !== 'busy') this.rank(request.ownerToken);
     if (answer.outcome === 'granted') this.numbered(answer.fencingToken, request.block);
+    return answer;
+  }
+
+  acquireAll(requests: readonly AcquireRequest[]): AcquireAllAnswer {
+    const isOwn = ({ key, ownerToken }: LockName): boolean => this.table.owner(key) === ownerToken;
+    const before = requests.filter(isOwn);
+    const isWaited = requests.some((request) => !isOwn(request) && this.table.queued(request.key).length > 0);
+    const answer = this.table.acquireAll(requests);
+    const { length } = answer.outcome === 'granted' ? requests : before;
+    const whose = requests[0].ownerToken;
+    if (requests.filter(isOwn).length !== length) this.world.fail('several keys were taken in part', whose);
+    if (answer.outcome === 'busy') return answer;
+    if (isWaited) this.world.fail('several keys were taken past somebody who waits', whose);
+    for (const { ownerToken } of requests) this.rank(ownerToken);
+    this.numbered(answer.fencingTokens[0], requests.length);
     return answer;
   }
 

@@ -1,4 +1,5 @@
 import type {
+  AcquireAllAnswer,
   AcquireAnswer,
   AcquireRequest,
   DowngradeRequest,
@@ -66,6 +67,11 @@ export class SimulatedStore implements LockStore {
         throw error;
       },
     );
+  }
+
+  acquireAll(requests: readonly AcquireRequest[]): Promise<AcquireAllAnswer> {
+    const what = `acquire all ${requests.map(({ ownerToken }) => ownerToken).join(' ')}`;
+    return this.connection.ask<AcquireAllAnswer>(what, () => this.world.server.acquireAll(requests));
   }
 
   release(request: ReleaseRequest): Promise<ReleaseAnswer> {

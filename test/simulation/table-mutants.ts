@@ -1,4 +1,5 @@
 import type {
+  AcquireAllAnswer,
   AcquireRequest,
   ReleaseAnswer,
   ReleaseRequest,
@@ -6,7 +7,7 @@ import type {
 } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
-import type { MakeTable } from './simulated-server.js';
+import type { MakeTable } from './tables.js';
 
 /** What the broken tables need of the inside of the real one. */
 interface Inside {
@@ -41,6 +42,27 @@ class TokenNotRecognised extends LockTable {
   }
 }
 
+/** Takes what is free of several keys. */
+class SeveralInPart extends LockTable {
+  override acquireAll(requests: readonly AcquireRequest[]): AcquireAllAnswer {
+    const free = requests.filter(({ key, ownerToken }) => [undefined, ownerToken].includes(this.owner(key)));
+    if (free.length > 0) super.acquireAll(free);
+    return super.acquireAll(requests);
+  }
+}
+
+/** Takes several keys past those who wait for one of them. */
+class SeveralPassing extends LockTable {
+  override acquireAll(requests: readonly AcquireRequest[]): AcquireAllAnswer {
+    for (const { key, ownerToken, ttlMs } of requests)
+      if (this.owner(key) === undefined) this.overwrite(key, ownerToken, ttlMs);
+    const answer = super.acquireAll(requests);
+    if (answer.outcome === 'busy')
+      for (const { key, ownerToken } of requests) if (this.owner(key) === ownerToken) this.overwrite(key, undefined);
+    return answer;
+  }
+}
+
 /** Replaces a step of the table; a name that has changed makes it throw. */
 function withStep<K extends keyof Inside>(
   name: K,
@@ -70,6 +92,8 @@ export const TABLE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   'release without compare': (world) => new ReleaseWithoutCompare(world),
   'a renewal that creates the lock': (world) => new RenewalThatCreates(world),
   'the own token not recognised': (world) => new TokenNotRecognised(world),
+  'several keys taken in part': (world) => new SeveralInPart(world),
+  'several keys taken past those who wait for one of them': (world) => new SeveralPassing(world),
   'a fencing token that is only the last one and 1': numbered(({ unusedFence }) => unusedFence, true),
   'the next fencing token not kept': numbered(micros, false),
   'a question that shortens the lease': withStep('raise', (inside) => (key, ttlMs) => {

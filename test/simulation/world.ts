@@ -1,4 +1,5 @@
 import { Caller } from './caller.js';
+import { SeveralCaller } from './several-caller.js';
 import { planFault } from './faults.js';
 import { Ledger } from './ledger.js';
 import type { Plan } from './plan.js';
@@ -6,7 +7,8 @@ import { Questions } from './questions.js';
 import { checkNothingLeft } from './quiescence.js';
 import { Random } from './random.js';
 import { SimulatedProcess } from './simulated-process.js';
-import { SimulatedServer, type Tables } from './simulated-server.js';
+import { SimulatedServer } from './simulated-server.js';
+import type { Tables } from './tables.js';
 import { Timeline, type Happening } from './timeline.js';
 
 /** A history that is longer goes in circles. */
@@ -57,7 +59,8 @@ export class World {
   async run(): Promise<string | undefined> {
     for (const [i, plan] of this.plan.callers.entries()) {
       const process = this.processes[plan.process];
-      const caller = new Caller(this, plan, process, `c${i}`);
+      const Kind = plan.keys === undefined ? Caller : SeveralCaller;
+      const caller = new Kind(this, plan, process, `c${i}`);
       this.timeline.add(plan.at, process, () => {
         if (!process.draining) caller.ask();
       });

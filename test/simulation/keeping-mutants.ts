@@ -1,0 +1,51 @@
+import { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
+import { DeadTokens } from '../../libs/distribute-lock/src/queue/dead-tokens.js';
+import { Draining } from '../../libs/distribute-lock/src/queue/draining.js';
+import { patch, patchGetter, type Restore } from './patch.js';
+import { SeveralCaller } from './several-caller.js';
+
+/** Each takes one measure out of how keys are kept: after the work, or before it for the sake of others. */
+export const KEEPING_MUTANTS: Readonly<Record<string, () => Restore>> = {
+  'a lock that is left to its ttl undone': () => patch(DeadTokens, 'spare', () => () => undefined),
+
+  'several keys taken in the order in which they were given': () =>
+    patch(
+      SeveralCaller,
+      'order',
+      () =>
+        function (this: { plan: { keys: readonly string[] } }) {
+          return this.plan.keys;
+        },
+    ),
+
+  'a key that is not renewed while another one is waited for': () =>
+    patchGetter(
+      LeaseHandle,
+      'renew',
+      (original) =>
+        function (this: LeaseHandle) {
+          return this.early ? this.call.options.renew : original.call(this);
+        },
+    ),
+
+  'a key that is kept though the other ones were not to be had': () =>
+    patch(
+      LeaseHandle,
+      'release',
+      (original) =>
+        function (this: LeaseHandle) {
+          return this.early ? Promise.resolve() : original.call(this);
+        },
+    ),
+
+  'a key that no work has had left to its ttl': () =>
+    patch(
+      Draining,
+      'keeps',
+      (original) =>
+        function (this: Draining, queue: unknown, lease: LeaseHandle, over: unknown) {
+          lease.early = false;
+          return original.call(this, queue, lease, over);
+        },
+    ),
+};

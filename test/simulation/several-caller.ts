@@ -1,0 +1,35 @@
+import { orderedKeys } from '../../libs/distribute-lock/src/keys/several-keys.js';
+import type { JointLease } from '../../libs/distribute-lock/src/lease/joint-lease.js';
+import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
+import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
+import { Caller } from './caller.js';
+import type { Hold } from './hold.js';
+import type { Question } from './questions.js';
+
+/** Somebody who takes several keys together; what it has of them is a hold for each key. */
+export class SeveralCaller extends Caller {
+  /** In which order they are asked for, as `LockService` does it. */
+  protected order(): readonly string[] {
+    return orderedKeys(this.plan.keys!, 'caller');
+  }
+
+  protected override question(label: string): Question {
+    const { options, keys = [] } = this.plan;
+    const more = { keys, waits: options.waitMs > 0 };
+    return this.world.questions.ask(this.process, label, keys[0], options.waitMs, options, more);
+  }
+
+  protected override acquire(label: string, signal: AbortSignal | undefined): Promise<Lease> {
+    const { options, scoped } = this.plan;
+    const calls = this.order().map((key) => ({ key, label: `${label}/${key}`, options, scoped, signal }));
+    return this.process.core.acquireSeveral(calls);
+  }
+
+  protected override started(question: Question, lease: Lease): Hold[] {
+    const { parts } = lease as JointLease;
+    return parts.map((part) => {
+      const label = `${question.label}/${part.key}`;
+      return this.world.ledger.started({ ...question, key: part.key, label }, part as LeaseHandle);
+    });
+  }
+}

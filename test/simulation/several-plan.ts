@@ -1,0 +1,33 @@
+import type { CallerPlan, Plan } from './plan.js';
+import { Random } from './random.js';
+
+/** The keys of these histories. */
+export const SEVERAL: readonly string[] = ['a', 'b', 'c'];
+
+/** So many of the histories that are not about semaphores have callers that take several keys together. */
+const SHARE = 0.3;
+/** So many of these callers leave their keys to their ttl. */
+const EXPIRE_SHARE = 0.15;
+
+/** The same history, perhaps with callers that take two or three keys in any order, beside others that take one of them. */
+export function perhapsWithSeveral(plan: Plan): Plan {
+  const random = new Random(plan.seed ^ 0x3d9f17a5);
+  if (plan.callers[0]?.options.kind === 'semaphore' || !random.chance(SHARE)) return plan;
+  const all = SEVERAL.slice(0, random.int(2, 3));
+  const several = random.pick([0.3, 0.6, 1]);
+  const callers = plan.callers.map((caller): CallerPlan => {
+    const key = random.pick(all);
+    if (!random.chance(several)) return { ...caller, key };
+    const { extend: _, downgradeAfterMs: __, ...rest } = caller;
+    const options = random.chance(EXPIRE_SHARE) ? { ...caller.options, release: 'expire' as const } : caller.options;
+    return { ...rest, key, options, keys: shuffled(all, random).slice(0, random.int(2, all.length)) };
+  });
+  return { ...plan, callers };
+}
+
+function shuffled(keys: readonly string[], random: Random): readonly string[] {
+  return keys
+    .map((key) => ({ key, at: random.next() }))
+    .sort((one, other) => one.at - other.at)
+    .map(({ key }) => key);
+}
