@@ -1,4 +1,4 @@
-import { OURS, PEERS, RAW_QUEUE } from '../adapters/index.mjs';
+import { OURS, PEERS, RAW, RAW_QUEUE } from '../adapters/index.mjs';
 import { Arena } from '../measuring/arena.mjs';
 import { jain, median } from '../measuring/figures.mjs';
 import { goal } from '../measuring/goals.mjs';
@@ -9,6 +9,8 @@ const PROCESSES = 4;
 const CALLERS = 25;
 const KEY = 'loops';
 const COUNTER = 'counter';
+/** What a lock that costs nothing would reach: one caller of one process, and no lock at all. */
+const NO_LOCK = 'no lock, one caller';
 
 const nowNs = () => Number(process.hrtime.bigint());
 
@@ -22,6 +24,27 @@ export const calls = {
     const callers = await Promise.all(Array.from({ length: CALLERS }, () => caller({ locks, work }, until, holds)));
     return { callers, holds, inTime: holds.filter(([, to]) => to <= untilNs).length };
   },
+  /** Raises the counter all the time, as a holder would that never has to give the lock on. */
+  async unlocked({ work }, { startAt, forMs }) {
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, startAt - Date.now())));
+    const until = performance.now() + forMs;
+    let inTime = 0;
+    for (; performance.now() < until; inTime += 1) await raise(work, COUNTER);
+    return { callers: [inTime], holds: [], inTime };
+  },
+  /** Until it is compiled, on a key of its own. */
+  async warmUp({ locks, work }, { cycles }) {
+    const name = `warm-up:${process.pid}`;
+    let left = cycles;
+    const warm = async () => {
+      for (; left > 0; left -= 1) {
+        const held = await locks.acquire(name);
+        await raise(work, name);
+        await locks.release(held);
+      }
+    };
+    await Promise.all(Array.from({ length: CALLERS }, warm));
+  },
   async commands({ commands }) {
     return commands();
   },
@@ -33,9 +56,7 @@ async function caller({ locks, work }, until, holds) {
     const held = await locks.acquire(KEY);
     // the monotonic clock of the machine, so that holds of several processes can be compared
     const from = nowNs();
-    // commands that no lock sends, so that its own can be counted
-    const value = Number(await work.getrange(COUNTER, 0, -1));
-    await work.mset(COUNTER, value + 1);
+    await raise(work, COUNTER);
     holds.push([from, nowNs(), held.fencingToken ?? 0]);
     await locks.release(held);
     // a hold that began too late counts for the witness only
@@ -44,20 +65,27 @@ async function caller({ locks, work }, until, holds) {
   }
 }
 
+/** By commands that no lock sends, so that its own can be counted. */
+async function raise(work, counter) {
+  const value = Number(await work.getrange(counter, 0, -1));
+  await work.mset(counter, value + 1);
+}
+
 /** Several processes, each with callers that take one lock again and again. */
-export async function* measure({ rounds, peerRounds, peersEverywhere, loopMs }) {
-  const subjects = [RAW_QUEUE, OURS, ...(peersEverywhere ? PEERS : [])];
+export async function* measure({ rounds, peerRounds, peersEverywhere, loopMs, warmUpCycles }) {
+  const subjects = [RAW_QUEUE, NO_LOCK, OURS, ...(peersEverywhere ? PEERS : [])];
   const faults = [];
   const runs = await Arena.run(import.meta.url, async (arena) => {
     const clients = new Map();
     return interleaved(rounds, subjects, async (subject, round) => {
       if (PEERS.includes(subject) && round >= peerRounds) return undefined;
       if (!clients.has(subject)) {
-        clients.set(subject, await arena.clientsOf(subject, PROCESSES));
-        await allLoop(clients.get(subject), loopMs / 2);
+        clients.set(subject, await open(arena, subject, warmUpCycles / 20));
+        await allLoop(subject, clients.get(subject), loopMs / 2);
       }
       await arena.server.redis.del(COUNTER);
-      const run = await oneRun(clients.get(subject), loopMs);
+      const run = await oneRun(subject, clients.get(subject), loopMs);
+      if (subject === NO_LOCK) return run;
       const counted = Number(await arena.server.redis.get(COUNTER));
       faults.push(...faultsOf(run.holds, counted, subject === OURS).map((fault) => `${subject}: ${fault}`));
       return run;
@@ -66,21 +94,30 @@ export async function* measure({ rounds, peerRounds, peersEverywhere, loopMs }) 
   yield result(runs, faults);
 }
 
-function allLoop(clients, forMs) {
-  const startAt = Date.now() + 100;
-  return Promise.all(clients.map((client) => client.call('loops', { startAt, forMs })));
+async function open(arena, subject, cycles) {
+  if (subject === NO_LOCK) return arena.clientsOf(RAW, 1);
+  const clients = await arena.clientsOf(subject, PROCESSES);
+  // one after the other; those who poll take their time
+  if (!PEERS.includes(subject)) for (const client of clients) await client.call('warmUp', { cycles });
+  return clients;
 }
 
-async function oneRun(clients, forMs) {
+function allLoop(subject, clients, forMs) {
+  const startAt = Date.now() + 100;
+  const name = subject === NO_LOCK ? 'unlocked' : 'loops';
+  return Promise.all(clients.map((client) => client.call(name, { startAt, forMs })));
+}
+
+async function oneRun(subject, clients, forMs) {
   const before = await clients[0].call('commands');
-  const parts = await allLoop(clients, forMs);
+  const parts = await allLoop(subject, clients, forMs);
   const sent = (await clients[0].call('commands')) - before;
   const holds = parts.flatMap((part) => part.holds);
   const inTime = parts.map((part) => part.inTime);
   return {
     holds,
     rate: (inTime.reduce((sum, count) => sum + count, 0) / forMs) * 1_000,
-    commands: sent / holds.length,
+    commands: sent / Math.max(1, holds.length),
     fairProcesses: jain(inTime),
     fairCallers: jain(parts.flatMap(({ callers }) => callers)),
   };
@@ -101,7 +138,7 @@ function result(runs, faults) {
   ]);
   return {
     title: `One key, ${PROCESSES} processes with ${CALLERS} looping callers each, GET and SET of a counter under the lock`,
-    note: 'GETRANGE and MSET stand for GET and SET, so that the commands of the locks can be counted apart.',
+    note: 'GETRANGE and MSET stand for GET and SET, so that the commands of the locks can be counted apart. `no lock, one caller` sends them from one process without any lock: what a lock that costs nothing would reach.',
     tables: [{ columns, rows, better: [0, 1, 0, -1, 1, 1] }],
     goals: [
       goal('holds/s, of raw-queue', toQueue(OURS), { atLeast: 2.5, aim: 3.1 }),

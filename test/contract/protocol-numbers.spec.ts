@@ -1,11 +1,12 @@
 import { HEARTBEAT_JITTER, HEARTBEAT_MS } from '../../libs/distribute-lock/src/queue/asking.js';
 import { lockScript } from '../../libs/distribute-lock/src/scripts/generated/lua-scripts.js';
-import { CLAIM_WINDOW_MS, QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
+import { CLAIM_WINDOW_MS, OFFERED_NUMBERS, QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 
 describe('the numbers of the protocol', () => {
   it('are the same in the scripts', () => {
     expect(lockScript.lua).toContain(`local claimMs = '${CLAIM_WINDOW_MS}'\n`);
     expect(lockScript.lua).toContain(`local queueMs = '${QUEUE_TTL_MS}'\n`);
+    expect(lockScript.lua).toContain(`local offeredNumbers = ${OFFERED_NUMBERS}\n`);
   });
 
   it('leave a live waiter its place when one message is lost', () => {

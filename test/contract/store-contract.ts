@@ -135,7 +135,7 @@ export function describeStoreContract(makeWorld: () => World): void {
       expect(await store.release({ key, ownerToken: `${holder}:1` })).toEqual({ outcome: 'passed' });
       expect(await world.owner(key)).toBe(`${waiter}:1`);
       expect(await world.leftMs(key)).toBeLessThanOrEqual(1_750);
-      await eventually(() => expect(toWaiter).toEqual([{ type: 'granted', key, ownerToken: `${waiter}:1` }]));
+      await eventually(() => expect(toWaiter).toMatchObject([{ type: 'granted', key, ownerToken: `${waiter}:1` }]));
 
       await second.acquire({ key, ownerToken: `${waiter}:1`, ttlMs: TTL, wait: true, block: 1 });
       expect(await world.leftMs(key)).toBeGreaterThan(5_000);

@@ -105,7 +105,12 @@ export class Sides {
 
   private byProcess(messages: readonly LockMessage[]): LockMessage[][] {
     return this.processes.map((process) =>
-      withReadersSorted(messages.filter(({ ownerToken }) => ownerToken.startsWith(process)).map(asWarning)),
+      withReadersSorted(
+        messages
+          .filter(({ ownerToken }) => ownerToken.startsWith(process))
+          .map(withoutNumber)
+          .map(asWarning),
+      ),
     );
   }
 
@@ -115,6 +120,10 @@ export class Sides {
     return store;
   }
 }
+
+/** Which numbers they are is each side's own business; there is one, or none. */
+const withoutNumber = (message: LockMessage): LockMessage =>
+  message.fencingToken === undefined ? message : { ...message, fencingToken: 0 };
 
 /** A process that holds permits is told of contention once, by any of its leases. */
 const asWarning = (message: LockMessage): LockMessage =>

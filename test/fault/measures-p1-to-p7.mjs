@@ -31,11 +31,27 @@ export const measuresP1toP7 = [
   },
   {
     promise: 'P1',
+    what: 'an offer is believed from when its token was first sent, not from its message',
+    file: 'queue/proven-offer.ts',
+    measure: 'validUntil(since, Math.min(CLAIM_WINDOW_MS, ttlMs))',
+    without: 'validUntil(now, ttlMs)',
+    test: ['no-overlap', 'read after the offer has ended'],
+  },
+  {
+    promise: 'P1',
     what: 'permits in use are the sum over the leases, offers among them',
     file: lua('semaphore-state'),
     measure: 'ends[leases[i]], used = endsAt, used + weightOf(leases[i])',
     without: 'ends[leases[i]], used = endsAt, used',
     test: ['permits', 'never has more in use than there are'],
+  },
+  {
+    promise: 'P2',
+    what: 'a lease that began on an offer is believed as long as the offer, until it is confirmed',
+    file: 'lease/grant.ts',
+    measure: 'this.validUntil = until;',
+    without: '',
+    test: ['begun-on-offer', 'is told before the offer ends'],
   },
   {
     promise: 'P2',

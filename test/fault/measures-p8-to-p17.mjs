@@ -16,9 +16,9 @@ export const measuresP8toP17 = [
   {
     promise: 'P9',
     what: 'a dead waiter is passed over when nobody receives the message for it',
-    file: lua('queue'),
-    measure: "if tell(head, 'g', lock) ~= 0 then return true end",
-    without: "if tell(head, 'g', lock) then return true end",
+    file: lua('offer'),
+    measure: 'if tell(head, granted, lock) ~= 0 then return true end',
+    without: 'if tell(head, granted, lock) then return true end',
     test: ['crashes', 'after SIGKILL while it stood first'],
   },
   {
@@ -53,7 +53,7 @@ export const measuresP8toP17 = [
   {
     promise: 'P9',
     what: 'an offer stands for the claim window only',
-    file: lua('queue'),
+    file: lua('offer'),
     measure: "redis.call('SET', lock, head, 'PX', claimMs)",
     without: "redis.call('SET', lock, head, 'PX', 10000)",
     test: ['crashes', 'when it was stopped with its connections open'],

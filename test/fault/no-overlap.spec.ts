@@ -42,6 +42,23 @@ describe('P1: two holders never run at once', () => {
     await lease.release();
   });
 
+  it('when the message of an offer is read after the offer has ended, and another has the lock', async () => {
+    const key = world.newKey();
+    const [sleeper, near] = await Promise.all([world.process(), world.process()]);
+    const gate = await near.do('acquire', { key });
+    const behind = sleeper.do('acquire', { key, wait: 20_000 });
+    await eventually(async () => expect(await world.waiting(key)).toBe(1));
+    sleeper.pause();
+    await near.do('release', gate);
+    const inside = await near.do('acquire', { key, wait: 10_000 });
+    sleeper.resume();
+    // It has read the message when it has asked for its place once more.
+    await eventually(async () => expect(await world.waiting(key)).toBe(1));
+    const leavingAt = monotonicMs();
+    await near.do('release', inside);
+    expect((await behind).at).toBeGreaterThan(leavingAt);
+  });
+
   it('while every round trip takes longer than the ttl', async () => {
     const key = world.newKey();
     const proxy = await world.proxy();

@@ -1,17 +1,16 @@
 import { Grant } from '../../libs/distribute-lock/src/lease/grant.js';
-import { Asking, type Granted } from '../../libs/distribute-lock/src/queue/asking.js';
+import { Asking } from '../../libs/distribute-lock/src/queue/asking.js';
 import type { Attempt } from '../../libs/distribute-lock/src/queue/attempt.js';
 import type { CoreParts } from '../../libs/distribute-lock/src/queue/core-parts.js';
 import { DeadTokens } from '../../libs/distribute-lock/src/queue/dead-tokens.js';
 import { GivingBack } from '../../libs/distribute-lock/src/queue/giving-back.js';
+import type { Granted } from '../../libs/distribute-lock/src/queue/granted.js';
 import { KeyQueues } from '../../libs/distribute-lock/src/queue/key-queues.js';
 import type { KeyQueue } from '../../libs/distribute-lock/src/queue/key-queue.js';
 import type { Registry } from '../../libs/distribute-lock/src/queue/registry.js';
 import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { OwnerTokens } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { LockMessage, ReleaseAnswer } from '../../libs/distribute-lock/src/store/lock-store.js';
-import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
-import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import { FenceCounter, type NumbersAsked } from '../../libs/distribute-lock/src/store/redis/fence-counter.js';
 import { patch, type Restore } from './patch.js';
 
@@ -60,7 +59,19 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
         },
     ),
 
-  'started on the message, without a claim': () => startedOnMessage(),
+  'an offer believed for a claim window from its message': () =>
+    patch(
+      Asking,
+      'offered',
+      (original) =>
+        function (this: Inside, attempt: Attempt, fencingToken: number | undefined) {
+          Object.assign(attempt, { since: this.parts.clock.now() });
+          original.call(this, attempt, fencingToken);
+        },
+    ),
+
+  'a lease that began on an offer believed for its ttl before it is confirmed': () =>
+    patch(Grant, 'beginUnconfirmed', () => () => undefined),
 
   'no heartbeat': () =>
     patch(
@@ -129,46 +140,7 @@ interface Inside {
 }
 
 interface QueuesInside {
-  readonly clock: Clock;
   readonly queues: Registry;
-  readonly asking: Asking;
-}
-
-/** The offer brings a number of its own, and the holder believes in the claim window from the moment it hears of it. */
-function startedOnMessage(): Restore {
-  const numbers = new Map<string, number>();
-  const tell = patch(
-    LockTable,
-    'tell',
-    (original) =>
-      function (this: { granted(key: string, block: number): { fencingToken: number } }, ...args: string[]) {
-        const [ownerToken = '', type, key = ''] = args;
-        if (type === 'granted') numbers.set(ownerToken, this.granted(key, 1).fencingToken);
-        return original.call(this, ...args);
-      },
-  );
-  const message = patch(
-    KeyQueues,
-    'message',
-    (original) =>
-      function (this: QueuesInside, { type, key, ownerToken }: LockMessage) {
-        const attempt = this.queues.ofToken(key, ownerToken)?.attemptOf(ownerToken);
-        const fencingToken = numbers.get(ownerToken);
-        if (attempt === undefined || type !== 'granted' || fencingToken === undefined) {
-          return original.call(this, { type, key, ownerToken });
-        }
-        const granted = {
-          ownerToken,
-          ttlMs: CLAIM_WINDOW_MS,
-          sentAt: this.clock.now(),
-          block: 1,
-          fencingToken,
-          waiting: 0,
-        };
-        return this.asking.won(attempt, granted);
-      },
-  );
-  return () => [tell, message].forEach((restore) => restore());
 }
 
 /** The decision about a local pass is made on something that is not true. */

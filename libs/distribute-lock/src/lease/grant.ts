@@ -37,6 +37,8 @@ export class Grant extends Timed {
   /** Released, lost, or given over: never valid again. */
   ended = false;
   failedRenewals = 0;
+  /** It began on an offer, and the store has not confirmed it for its ttl yet. */
+  unconfirmed = false;
   /** When the command was sent that brought it, in whole milliseconds. */
   readonly startedAt: number;
 
@@ -78,11 +80,18 @@ export class Grant extends Timed {
     return this.nextFence - 1;
   }
 
+  /** Nobody has claimed it: it can be proven until then, unless it is confirmed. */
+  beginUnconfirmed(until: number): void {
+    this.validUntil = until;
+    this.unconfirmed = true;
+  }
+
   /** A command sent at `sentAt` found the lock held; its answer must have come before the old end. */
   confirm(sentAt: number, ttlMs: number): void {
     this.ttlMs = Math.max(this.ttlMs, ttlMs);
     this.validUntil = Math.max(this.validUntil, validUntil(sentAt, ttlMs));
     this.failedRenewals = 0;
+    this.unconfirmed = false;
   }
 
   due(): void {

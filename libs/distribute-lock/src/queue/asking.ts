@@ -2,9 +2,11 @@ import { validUntil } from '../lease/grant.js';
 import { type AcquireAnswer, isPassing, LockStoreError } from '../store/lock-store.js';
 import { Attempt } from './attempt.js';
 import type { CoreParts } from './core-parts.js';
+import type { Granted } from './granted.js';
 import type { KeyQueue } from './key-queue.js';
 import type { Line } from './line.js';
 import { MOST_NUMBERS } from './local-passing.js';
+import { provenOffer } from './proven-offer.js';
 import { contended, mismatch, unavailable } from './refusals.js';
 import { refuse, refuseImpatient } from './settling.js';
 
@@ -18,16 +20,6 @@ export const HEARTBEAT_JITTER = 0.1;
 const POLL_MS = 250;
 /** After a failure that may pass. */
 export const RETRY_MS = [50, 100, 200];
-
-/** What a command that was sent at `sentAt` brought. */
-export interface Granted {
-  readonly ownerToken: string;
-  readonly ttlMs: number;
-  readonly sentAt: number;
-  readonly block: number;
-  readonly fencingToken: number;
-  readonly waiting: number;
-}
 
 /** What becomes of an attempt. */
 export interface AskingListener {
@@ -92,6 +84,17 @@ export class Asking {
     // Those who would have waited have gone meanwhile.
     if (attempt.line.first === undefined) return this.abandon(attempt);
     this.parts.lanes.add(attempt, this.patience(attempt, leftMs, foreign));
+  }
+
+  /** A message said that the lock carries the attempt's token: it is claimed, or its holder begins at once. */
+  offered(attempt: Attempt, fencingToken: number | undefined): void {
+    attempt.offered = true;
+    const now = this.parts.clock.now();
+    const granted = fencingToken === undefined ? undefined : provenOffer(attempt, fencingToken, now);
+    if (granted === undefined) return this.ask(attempt);
+    this.parts.lanes.remove(attempt);
+    attempt.line.queue.end(attempt);
+    this.listener.granted(attempt.line, granted, attempt.contended, now);
   }
 
   /** The lock was given to this attempt. */

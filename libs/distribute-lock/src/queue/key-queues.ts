@@ -6,12 +6,13 @@ import type { LockCall } from '../lease/lock-call.js';
 import type { Clock } from '../runtime/clock.js';
 import type { LaneName } from '../runtime/owner-token.js';
 import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
-import { Asking, type AskingListener, type Granted } from './asking.js';
+import { Asking, type AskingListener } from './asking.js';
 import { coreParts, type CoreParts, type CoreSettings } from './core-parts.js';
 import { downgradeLease } from './downgrading.js';
 import { Draining } from './draining.js';
 import { extendLease } from './extending.js';
 import { GivingBack, type GivingListener } from './giving-back.js';
+import type { Granted } from './granted.js';
 import type { KeyQueue } from './key-queue.js';
 import type { ExclusiveQueue } from './lanes/exclusive-queue.js';
 import type { Lane, LaneParts } from './lanes/lane.js';
@@ -84,6 +85,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     const { ownerToken, ttlMs, sentAt, fencingToken, block, waiting } = granted;
     const grant = new Grant(this.parts.watchdog, queue.key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
     grant.contended ||= isContended;
+    if (granted.offeredUntil !== undefined) this.parts.watchdog.confirm(grant, granted.offeredUntil);
     // A holder can only be told, of waiters or that it was forced out, where it listens.
     void this.parts.mailbox.ready();
     this.laneOf(queue).granted(line, grant, now);
@@ -99,15 +101,13 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     this.draining.look();
   }
 
-  message({ type, key, ownerToken }: LockMessage): void {
+  message({ type, key, ownerToken, fencingToken }: LockMessage): void {
     const queue = this.queues.ofToken(key, ownerToken);
     const attempt = queue?.attemptOf(ownerToken);
     const grant = queue?.grantOf(ownerToken);
     if (attempt !== undefined) {
-      if (type === 'granted') {
-        attempt.offered = true;
-        this.asking.ask(attempt);
-      } else if (type === 'contended') attempt.contended = true;
+      if (type === 'granted') this.asking.offered(attempt, fencingToken);
+      else if (type === 'contended') attempt.contended = true;
     } else if (queue !== undefined && grant !== undefined) {
       if (type === 'contended') this.laneOf(queue).contended(queue, grant);
       else if (type === 'revoked') this.parts.watchdog.lose(grant, 'taken');

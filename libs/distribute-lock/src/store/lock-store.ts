@@ -102,12 +102,14 @@ export type RenewAnswer = number | 'lost' | Error;
 /** What other processes tell this one. @public */
 export interface LockMessage {
   /**
-   * `granted`: the lock was given to `ownerToken`, which must claim it by acquire. `contended`: somebody waits behind it.
-   * `revoked`: the lock was taken away from it by force.
+   * `granted`: the lock was given to `ownerToken` for the claim window, and must be claimed by acquire. `contended`: somebody
+   * waits behind it. `revoked`: the lock was taken away from it by force.
    */
   readonly type: 'granted' | 'contended' | 'revoked';
   readonly key: string;
   readonly ownerToken: string;
+  /** Of an exclusive grant: the first of 16 fencing tokens, for who can prove that the claim window is not over and begins at once. */
+  readonly fencingToken?: number;
 }
 
 /** What a store reports without being asked. @public */
@@ -125,10 +127,7 @@ export interface LockStoreErrorOptions extends ErrorOptions {
   readonly replicas?: number;
 }
 
-/**
- * A command of the store failed, and it is not known whether it took effect.
- * @public
- */
+/** A command of the store failed, and it is not known whether it took effect. @public */
 export class LockStoreError extends Error {
   override readonly name = 'LockStoreError';
   /** Of a quorum: how the nodes voted. */

@@ -5,3 +5,8 @@
  */
 export const CLAIM_WINDOW_MS = 1_750;
 export const QUEUE_TTL_MS = 15_000;
+/**
+ * Fencing tokens that an offer brings, for its first holder and those of the same process behind it. Not more: numbers must be
+ * issued more slowly than the server's clock counts microseconds, and no server makes 60 000 offers in a second.
+ */
+export const OFFERED_NUMBERS = 16;

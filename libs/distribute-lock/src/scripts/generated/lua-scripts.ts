@@ -21,7 +21,7 @@ return redis.call('DEL', KEYS[1])`,
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: '023fde827864f9a5d93b79c6f15e2fdc5573d2b9',
+  sha1: '5277ec4851f0df4337546e020b3a5ab06bac0dd6',
   lua: `if #KEYS == 3 then
   local call, text = redis.call, ARGV[1]
   if string.sub(text, 1, 1) == 'd' then
@@ -97,6 +97,7 @@ if #KEYS == 3 and (command == 'a' or command == 'w') then
 end
 local claimMs = '1750'
 local queueMs = '15000'
+local offeredNumbers = 16
 local function processOf(token)
   local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
   return process and #process == 22 and process or nil
@@ -125,7 +126,8 @@ local function tell(token, what, lock)
 end
 local function offer(lock, head)
   redis.call('SET', lock, head, 'PX', claimMs)
-  if tell(head, 'g', lock) ~= 0 then return true end
+  local granted = 'g' .. string.format('%.0f', fencingTokens(offeredNumbers))
+  if tell(head, granted, lock) ~= 0 then return true end
   redis.call('DEL', lock)
   return false
 end
@@ -221,7 +223,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: 'fbcf914e93c59eeba5657ffc440c2b8a4ad53d85',
+    sha1: '248957ee272718e2203fe518dfdf66ccc893e2c3',
     lua: `if #KEYS == 3 then
   local call, text = redis.call, ARGV[1]
   if string.sub(text, 1, 1) == 'd' then
@@ -297,6 +299,7 @@ if #KEYS == 3 and (command == 'a' or command == 'w') then
 end
 local claimMs = '1750'
 local queueMs = '15000'
+local offeredNumbers = 16
 local function processOf(token)
   local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
   return process and #process == 22 and process or nil
@@ -325,7 +328,8 @@ local function tell(token, what, lock)
 end
 local function offer(lock, head)
   redis.call('SET', lock, head, 'PX', claimMs)
-  if tell(head, 'g', lock) ~= 0 then return true end
+  local granted = 'g' .. string.format('%.0f', fencingTokens(offeredNumbers))
+  if tell(head, granted, lock) ~= 0 then return true end
   redis.call('DEL', lock)
   return false
 end
@@ -425,13 +429,14 @@ return replies`,
 
 export const quorumScript: LuaScript = {
   name: 'quorum',
-  sha1: 'dce8aff76e30c1c1d729616fc800b60c2da13add',
+  sha1: '22b9d1101805f1717daf65a4f3d9c3ebfcd43bac',
   lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local FENCE_MS = 600000
 if not command then return { 0, 0, 0 } end
 local claimMs = '1750'
 local queueMs = '15000'
+local offeredNumbers = 16
 local counted = true
 local fenceMs = nil
 local function processOf(token)
@@ -459,12 +464,6 @@ local function tell(token, what, lock)
   if not process then return 0 end
   local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
-end
-local function offer(lock, head)
-  redis.call('SET', lock, head, 'PX', claimMs)
-  if tell(head, 'g', lock) ~= 0 then return true end
-  redis.call('DEL', lock)
-  return false
 end
 local function lastFence()
   return tonumber(redis.call('GET', fence) or 0)
@@ -512,13 +511,14 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   cluster: {
-    sha1: '3b20f0ba40ad2fc14891640e3381bc659ada05d0',
+    sha1: '134b9da278c6709f31e9ee1347e5e6612aca77ec',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local FENCE_MS = 600000
 if not command then return { 0, 0, 0 } end
 local claimMs = '1750'
 local queueMs = '15000'
+local offeredNumbers = 16
 local counted = false
 local fenceMs = '600000'
 local function processOf(token)
@@ -546,12 +546,6 @@ local function tell(token, what, lock)
   if not process then return 0 end
   local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
-end
-local function offer(lock, head)
-  redis.call('SET', lock, head, 'PX', claimMs)
-  if tell(head, 'g', lock) ~= 0 then return true end
-  redis.call('DEL', lock)
-  return false
 end
 local function lastFence()
   return tonumber(redis.call('GET', fence) or 0)
@@ -603,7 +597,7 @@ return { 1, 0, 0 }`,
 
 export const readwriteScript: LuaScript = {
   name: 'readwrite',
-  sha1: '9942ad7021ebcaa8d02a214d5e507778351bf7ed',
+  sha1: 'c09da4db8fb9800fb19a1dae4a57522dd3e13578',
   lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = true
@@ -652,6 +646,7 @@ local function claim(lock, queue, token, ttlMs, block)
 end
 local claimMs = '1750'
 local queueMs = '15000'
+local offeredNumbers = 16
 local function processOf(token)
   local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
   return process and #process == 22 and process or nil
@@ -680,7 +675,8 @@ local function tell(token, what, lock)
 end
 local function offer(lock, head)
   redis.call('SET', lock, head, 'PX', claimMs)
-  if tell(head, 'g', lock) ~= 0 then return true end
+  local granted = 'g' .. string.format('%.0f', fencingTokens(offeredNumbers))
+  if tell(head, granted, lock) ~= 0 then return true end
   redis.call('DEL', lock)
   return false
 end
@@ -914,7 +910,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: 'e1dda7f58e458115d6ea7a57ed121b3bcf92866b',
+    sha1: '47eae4e865d7ea16238e373de536f3daa8a44408',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = false
@@ -963,6 +959,7 @@ local function claim(lock, queue, token, ttlMs, block)
 end
 local claimMs = '1750'
 local queueMs = '15000'
+local offeredNumbers = 16
 local function processOf(token)
   local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
   return process and #process == 22 and process or nil
@@ -991,7 +988,8 @@ local function tell(token, what, lock)
 end
 local function offer(lock, head)
   redis.call('SET', lock, head, 'PX', claimMs)
-  if tell(head, 'g', lock) ~= 0 then return true end
+  local granted = 'g' .. string.format('%.0f', fencingTokens(offeredNumbers))
+  if tell(head, granted, lock) ~= 0 then return true end
   redis.call('DEL', lock)
   return false
 end
@@ -1229,7 +1227,7 @@ return replies`,
 
 export const semaphoreScript: LuaScript = {
   name: 'semaphore',
-  sha1: '13493175e4d71f5b9252e559c57d37e0392a2e9b',
+  sha1: 'ec431fa4dd211850c85a31cccecf839ba017eab2',
   lua: `local fence = KEYS[1]
 local counted = true
 local fenceMs = nil
@@ -1260,6 +1258,7 @@ local function saveFence()
 end
 local claimMs = '1750'
 local queueMs = '15000'
+local offeredNumbers = 16
 local function processOf(token)
   local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
   return process and #process == 22 and process or nil
@@ -1285,12 +1284,6 @@ local function tell(token, what, lock)
   if not process then return 0 end
   local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
-end
-local function offer(lock, head)
-  redis.call('SET', lock, head, 'PX', claimMs)
-  if tell(head, 'g', lock) ~= 0 then return true end
-  redis.call('DEL', lock)
-  return false
 end
 local lock, held, queue, asked
 local stored, limit
@@ -1498,7 +1491,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '8815ae20d183b7080d0bccd9182a7d1fb72b805d',
+    sha1: 'f9e63996ae761568434d0cefe153c2564b0c22e1',
     lua: `local fence = KEYS[1]
 local counted = false
 local fenceMs = '600000'
@@ -1529,6 +1522,7 @@ local function saveFence()
 end
 local claimMs = '1750'
 local queueMs = '15000'
+local offeredNumbers = 16
 local function processOf(token)
   local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
   return process and #process == 22 and process or nil
@@ -1554,12 +1548,6 @@ local function tell(token, what, lock)
   if not process then return 0 end
   local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
-end
-local function offer(lock, head)
-  redis.call('SET', lock, head, 'PX', claimMs)
-  if tell(head, 'g', lock) ~= 0 then return true end
-  redis.call('DEL', lock)
-  return false
 end
 local lock, held, queue, asked
 local stored, limit

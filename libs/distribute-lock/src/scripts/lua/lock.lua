@@ -53,6 +53,7 @@ end
 
 --@include lib/numbers.lua
 --@include lib/queue.lua
+--@include lib/offer.lua
 --@include lib/acquire.lua
 --@include lib/release.lua
 --@include lib/renew.lua

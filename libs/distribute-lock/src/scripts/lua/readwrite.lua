@@ -27,6 +27,7 @@ local lock, queue, readers, gate
 --@include lib/common-case.lua
 --@include lib/numbers.lua
 --@include lib/queue.lua
+--@include lib/offer.lua
 --@include lib/leases.lua
 --@include lib/hand.lua
 --@include lib/enter.lua

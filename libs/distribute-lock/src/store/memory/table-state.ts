@@ -1,6 +1,6 @@
 import type { LockMessage } from '../lock-store.js';
 import { processOf } from '../../runtime/owner-token.js';
-import { CLAIM_WINDOW_MS } from '../protocol.js';
+import { CLAIM_WINDOW_MS, OFFERED_NUMBERS } from '../protocol.js';
 import { TokenQueues } from './token-queues.js';
 
 /** What stands at the key of a semaphore. */
@@ -92,15 +92,19 @@ export abstract class TableState {
   protected offer(key: string, head: string): boolean {
     this.unqueue(key, head);
     this.set(key, head, CLAIM_WINDOW_MS);
-    if (this.tell(head, 'granted', key) > 0) return true;
+    if (this.tell(head, 'granted', key, this.fencingTokens(OFFERED_NUMBERS)) > 0) return true;
     this.locks.delete(key);
     return false;
   }
 
-  protected tell(ownerToken: string, type: LockMessage['type'], key: string): number {
+  protected tell(ownerToken: string, type: LockMessage['type'], key: string, fencingToken?: number): number {
     const processId = processOf(ownerToken);
     if (processId === undefined) return 0;
-    const receivers = this.world.publish(processId, { type, key, ownerToken });
+    const message = { type, key, ownerToken };
+    const receivers = this.world.publish(
+      processId,
+      fencingToken === undefined ? message : { ...message, fencingToken },
+    );
     return this.world.counted === false ? 1 : receivers;
   }
 

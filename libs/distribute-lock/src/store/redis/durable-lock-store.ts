@@ -32,7 +32,11 @@ export class DurableLockStore implements LockStore {
   }
 
   subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
-    return this.plain.subscribe(processId, listener);
+    return this.plain.subscribe(processId, {
+      // Nobody may begin on an offer that replicas may not have.
+      message: ({ type, key, ownerToken }) => listener.message({ type, key, ownerToken }),
+      resubscribed: () => listener.resubscribed(),
+    });
   }
 
   async advice(): Promise<readonly string[]> {

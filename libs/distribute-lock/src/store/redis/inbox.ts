@@ -48,10 +48,11 @@ export class Inbox {
   }
 }
 
-/** `<g|c|v> <owner token> <lock key>`; a key may contain spaces. */
+/** `<g|c|v>[first fencing token] <owner token> <lock key>`; a key may contain spaces. */
 function parse(text: string, lockPrefix: string): LockMessage | undefined {
-  const [, letter = '', ownerToken = '', lockKey = ''] = /^(\w) (\S+) ([\s\S]*)$/.exec(text) ?? [];
+  const [, letter = '', number = '', ownerToken = '', lockKey = ''] = /^(\w)(\d*) (\S+) ([\s\S]*)$/.exec(text) ?? [];
   const type = TYPES[letter];
   if (type === undefined || !lockKey.startsWith(lockPrefix)) return undefined;
-  return { type, ownerToken, key: lockKey.slice(lockPrefix.length) };
+  const message = { type, ownerToken, key: lockKey.slice(lockPrefix.length) };
+  return number === '' ? message : { ...message, fencingToken: Number(number) };
 }

@@ -2,3 +2,5 @@
 -- Text, because the server takes it as it is.
 local claimMs = '1750'
 local queueMs = '15000'
+-- Fencing tokens of an offer.
+local offeredNumbers = 16

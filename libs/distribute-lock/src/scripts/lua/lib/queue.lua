@@ -38,12 +38,3 @@ local function tell(token, what, lock)
   local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
 end
-
--- An offer is the lock already carrying the waiter's token, for the claim window: the waiter, who has left the queue, claims
--- it by acquire. Answers false when the waiter's process is gone.
-local function offer(lock, head)
-  redis.call('SET', lock, head, 'PX', claimMs)
-  if tell(head, 'g', lock) ~= 0 then return true end
-  redis.call('DEL', lock)
-  return false
-end

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { eventually, within } from '../support/eventually.js';
+import { monotonicMs } from './support/monotonic.js';
+import { PREFIX } from './support/lock-core.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+const CLAIM_WINDOW_MS = 1_750;
+/** On a machine that is too busy a waiter has waited for too long before the release. */
+const TRIES = 10;
+
+describe('A waiter that begins on the message of an offer', () => {
+  const world = useLockWorld();
+
+  /** The lease of a waiter whose commands have not reached the server since it began. */
+  async function begin(waitedMs = 0) {
+    for (let left = TRIES; left > 0; left -= 1) {
+      const proxy = await world.proxy();
+      const [holder, waiter] = [world.locks(), world.locks(proxy.url)];
+      await waiter.core.connect();
+      const key = world.newKey();
+      const before = await holder.acquire(key);
+      const acquired = waiter.acquire(key, { wait: '20s' });
+      await eventually(async () => expect(await world.waiting(key)).toBe(1));
+      await sleep(waitedMs);
+      proxy.hold('toServer');
+      await before.release();
+      const lease = await within(500, 'the message', acquired).catch(() => undefined);
+      if (lease !== undefined) return { proxy, key, lease };
+      await proxy.resume();
+      await (await acquired).release();
+    }
+    throw new Error('No waiter began before the server had heard of it.');
+  }
+
+  it('has a lease of its whole ttl as soon as the server confirms it', async () => {
+    const { proxy, key, lease } = await begin();
+    expect(lease.isHeld()).toBe(true);
+    expect(lease.remainingMs()).toBeLessThan(CLAIM_WINDOW_MS);
+    await proxy.resume();
+    await eventually(() => expect(lease.remainingMs()).toBeGreaterThan(CLAIM_WINDOW_MS));
+    expect(await world.client.pttl(PREFIX + key)).toBeGreaterThan(CLAIM_WINDOW_MS);
+    await lease.release();
+    expect(await world.owner(key)).toBeNull();
+  });
+
+  it('is told before the offer ends, when nothing passes', async () => {
+    // The offer is so much younger than its token, and a timer on a busy machine may be so late.
+    const { proxy, key, lease } = await begin(300);
+    await new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
+    expect(await world.owner(key)).not.toBeNull();
+    expect(lease.isHeld()).toBe(false);
+    await proxy.resume();
+  });
+
+  it('is told at once that the lock was taken away meanwhile', async () => {
+    const { proxy, key, lease } = await begin();
+    const told = new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
+    await world.client.del(PREFIX + key);
+    const askedAt = monotonicMs();
+    await proxy.resume();
+    await told;
+    expect(monotonicMs() - askedAt).toBeLessThan(CLAIM_WINDOW_MS);
+    expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST' });
+  });
+});
