@@ -119,6 +119,30 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     await holder.release();
   });
 
+  it.each([0, '20s'] as const)(
+    'refuses another number of permits at once, behind callers that wait (wait %s)',
+    async (wait) => {
+      const key = newKey();
+      const holder = await there.acquire(key, permits(1));
+      const before = here.asked.queued;
+      const waiting = here.acquire(key, { ...permits(1), wait: '20s' });
+      await eventually(() => expect(here.asked.queued).toBeGreaterThan(before));
+      await expect(here.acquire(key, { ...permits(2), wait })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+      await holder.release();
+      await (await waiting).release();
+    },
+  );
+
+  it('gives nobody permits that were asked for under another number of them', async () => {
+    const key = newKey();
+    const controller = new AbortController();
+    const left = here.acquire(key, { ...permits(2), wait: '20s', signal: controller.signal });
+    const other = here.acquire(key, { ...permits(1), wait: '20s' });
+    controller.abort();
+    await expect(left).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
+    await expect(other).rejects.toMatchObject({ code: 'LOCK_USAGE', message: expect.stringMatching(/of 2 permits/) });
+  });
+
   it.each(['exclusive', 'read'] as const)('is refused where the key is a lock of kind %s', async (kind) => {
     const key = newKey();
     const holder = await here.acquire(key, { kind });

@@ -18,16 +18,22 @@ export class SemaphoreLane implements Lane {
   }
 
   enter(queue: SemaphoreQueue, waiter: Waiter): void {
-    if (!waiter.waits) return this.enterInPassing(queue, waiter);
-    queue.line.push(waiter);
-    askAnew(this.parts, queue);
+    const { last, size, attempt } = queue.line;
+    // The store says which number of permits is right, at once; behind others it would be heard when it is their turn.
+    if (last !== undefined && last.call.options.permits !== waiter.call.options.permits) {
+      return this.askAlone(queue, waiter);
+    }
+    if (waiter.waits) {
+      queue.line.push(waiter);
+      return askAnew(this.parts, queue);
+    }
+    // That this process has permits says nothing about others; that somebody waits here does.
+    if (size > 1 || attempt?.answered === true) this.parts.turnAway(queue, waiter);
+    else this.askAlone(queue, waiter);
   }
 
-  /** That this process has permits says nothing about others; that somebody waits here does. */
-  private enterInPassing(queue: SemaphoreQueue, waiter: Waiter): void {
+  private askAlone(queue: SemaphoreQueue, waiter: Waiter): void {
     const { asking } = this.parts;
-    const { size, attempt } = queue.line;
-    if (size > 1 || attempt?.answered === true) return this.parts.turnAway(queue, waiter);
     const line = new Line(queue, true);
     line.push(waiter);
     asking.ask(asking.attempt(line));

@@ -45,7 +45,7 @@ export class SemaphoreQueue extends KeyQueue {
     return weight === options.weight && permits === options.permits ? first : undefined;
   }
 
-  /** Whether the line's attempt asks for as many permits as its first caller wants. */
+  /** Whether the line's attempt asks for as many permits as its first caller wants, of the same number: that they have in common. */
   fits(line: Line): boolean {
     return line.attempt === undefined || line.attempt.ownerToken.endsWith(this.suffix(line.first));
   }
