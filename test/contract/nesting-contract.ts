@@ -1,18 +1,19 @@
 import { LockService } from '../../libs/distribute-lock/src/service/lock.service.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
-import { startProcess, type World } from './world.js';
+import { type Process, startProcess, type World } from './world.js';
 
 /** The rules of a call chain that asks for a lock which it holds. */
 export function describeNestingContract(makeWorld: () => World): void {
   const world = makeWorld();
-  const service = (): LockService => {
-    const { core } = startProcess(world);
-    onCleanup(() => core.close());
-    return new LockService(core);
+  const start = (): Process => {
+    const process = startProcess(world);
+    onCleanup(() => process.core.close());
+    return process;
   };
-  const locks = service();
-  const there = service();
+  const here = start();
+  const locks = new LockService(here.core);
+  const there = new LockService(start().core);
   let count = 0;
   const newKey = (): string => `nested-${(count += 1)}`;
 
@@ -29,6 +30,17 @@ export function describeNestingContract(makeWorld: () => World): void {
     });
     expect(await world.owner(key)).toBeUndefined();
     await expect(locks.withLock(key, () => 'free again')).resolves.toBe('free again');
+  });
+
+  it.each([1, 2])('tells observers of each call that it refuses (%i keys)', async (count) => {
+    const [key, ...others] = Array.from({ length: count }, newKey);
+    await locks.withLock(key, async () => {
+      const before = here.events.length;
+      const error: unknown = await locks.acquire([key, ...others]).catch((refusal: unknown) => refusal);
+      expect(here.events.slice(before)).toEqual([
+        { type: 'refused', label: 'LockService.acquire', waitedMs: 0, error },
+      ]);
+    });
   });
 
   it('enters again where that was asked for, inside the lease of the outer call', async () => {

@@ -155,9 +155,11 @@ export class LockCore {
     return held && handleOf(held, key);
   }
 
-  /** Why the call can never be served, whoever else has the lock. */
+  /** Why the call can never be served, whoever else has the lock; observers hear of it. */
   private faultOf(call: LockCall, outer: LeaseHandle | undefined): Error | undefined {
-    return outer === undefined ? this.refusal(call) : nestingFault(call, outer);
+    const error = outer === undefined ? this.refusal(call) : nestingFault(call, outer);
+    if (error !== undefined) this.settings.events.emit({ type: 'refused', label: call.label, waitedMs: 0, error });
+    return error;
   }
 
   private refusal(call: LockCall): Error | undefined {
