@@ -32,8 +32,8 @@ export function describeNestingContract(makeWorld: () => World): void {
     await expect(locks.withLock(key, () => 'free again')).resolves.toBe('free again');
   });
 
-  it.each([1, 2])('tells observers of each call that it refuses (%i keys)', async (count) => {
-    const [key, ...others] = Array.from({ length: count }, newKey);
+  it.each([1, 2])('tells observers of each call that it refuses (%i keys)', async (length) => {
+    const [key, ...others] = Array.from({ length }, newKey);
     await locks.withLock(key, async () => {
       const before = here.events.length;
       const error: unknown = await locks.acquire([key, ...others]).catch((refusal: unknown) => refusal);
