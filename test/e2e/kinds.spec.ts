@@ -39,4 +39,43 @@ describe('other kinds of locks in two instances of the demo', () => {
     expect((await Promise.all(two)).map(({ status }) => status)).toEqual([201, 201]);
     expect((await bob.post('/exports', { workMs: 0 })).status).toBe(201);
   });
+
+  it('send one reminder in three seconds, whoever asks', async () => {
+    const sentAt = performance.now();
+    const answers = [await alice.post('/reminders/7', {}), await bob.post('/reminders/7', {})];
+    expect(answers.map(({ status, body }) => [status, body])).toEqual([
+      [200, { sent: true }],
+      [200, { sent: false }],
+    ]);
+    // The work has ended long ago, and the key stands until its ttl has passed.
+    await eventually(async () => expect(await valueOf('reminder:7')).toBeNull());
+    expect(performance.now() - sentAt).toBeGreaterThan(2_990);
+    expect((await bob.post('/reminders/7', {})).body).toEqual({ sent: true });
+  });
+
+  it('transfer in opposite directions between two accounts, one after the other', async () => {
+    const [there, back] = [
+      { from: 1, to: 2, workMs: 200 },
+      { from: 2, to: 1, workMs: 200 },
+    ];
+    const transfers = await Promise.all(
+      [alice, bob].flatMap((demo) => [demo.post('/transfers', there), demo.post('/transfers', back)]),
+    );
+    expect(transfers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    const numbers = transfers.map(({ body }) => body['fencingTokens'] as Record<string, number>);
+    for (const key of ['account:1', 'account:2']) {
+      expect(new Set(numbers.map((each) => each[key])).size).toBe(4);
+      expect(await valueOf(key)).toBeNull();
+    }
+  });
+
+  it('keep neither account when one of them stays in use', async () => {
+    const redisKey = `${redis.prefix}account:6`;
+    await redis.client.set(redisKey, 'a foreign client', 'PX', 60_000);
+    const refused = await alice.post('/transfers', { from: 5, to: 6 });
+    expect(refused.status).toBe(409);
+    expect(refused.body).toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+    expect(await valueOf('account:5')).toBeNull();
+    await redis.client.del(redisKey);
+  });
 });

@@ -12,8 +12,10 @@ import { LedgerService } from '../ledger/ledger.service.js';
 import { OrdersController } from '../orders/orders.controller.js';
 import { OrdersService } from '../orders/orders.service.js';
 import { PostTestController } from '../post-test/post-test.controller.js';
+import { RemindersController } from '../reminders/reminders.controller.js';
 import { ReportsController } from '../reports/reports.controller.js';
 import { DemoSettings } from '../settings/demo-settings.js';
+import { TransfersController } from '../transfers/transfers.controller.js';
 import { WorkService } from '../work/work.service.js';
 
 /** One instance of the demo. */
@@ -33,6 +35,8 @@ export class AppModule {
         LedgerController,
         CatalogController,
         ExportsController,
+        TransfersController,
+        RemindersController,
       ],
       providers: [{ provide: DemoSettings, useValue: settings }, WorkService, OrdersService, Ledger, LedgerService],
     };
