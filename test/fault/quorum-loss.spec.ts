@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
+import type { Duration } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
-import { PREFIX } from './support/lock-core.js';
+import { PREFIX, type Locks } from './support/lock-core.js';
 import { monotonicMs } from './support/monotonic.js';
 import { useQuorumWorld, type QuorumWorld } from './support/use-quorum-world.js';
 
@@ -57,20 +59,28 @@ describe('P4 on a quorum: votes that are lost', () => {
   const world = useQuorumWorld();
   const ttl = 3_000;
 
-  it('on a majority end the lease with the next renewal, and are never made again', async () => {
+  /** A lease with the votes of all nodes: three are enough for the grant, and one that comes later would still count. */
+  async function unanimous(options: { ttl: Duration }): Promise<{ locks: Locks; lease: Lease }> {
     const locks = world.locks();
-    const lease = await locks.acquire(world.newKey(), { ttl, wait: '5s' });
-    for (const node of [0, 1, 2]) await world.clients[node].flushall();
+    const lease = await locks.acquire(world.newKey(), { ...options, wait: '5s' });
+    await eventually(async () => expect(await world.taken(lease.key)).toBe(5));
+    return { locks, lease };
+  }
+
+  it('on a majority end the lease with the next renewal, and are never made again', async () => {
+    const { lease } = await unanimous({ ttl });
+    let toldAt = Infinity;
+    lease.signal.addEventListener('abort', () => (toldAt = monotonicMs()));
+    await Promise.all([0, 1, 2].map((node) => world.clients[node].flushall()));
     const lostAt = monotonicMs();
     await eventually(() => expect(lease.signal.aborted).toBe(true));
-    expectBelow(monotonicMs() - lostAt, ttl / 3 + SLACK_MS);
+    expectBelow(toldAt - lostAt, ttl / 3 + SLACK_MS);
     expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST' });
     await eventually(async () => expect(await world.taken(lease.key)).toBe(0), NETWORK_BACK_MS);
   });
 
   it('on a minority cost nothing, and are not made again either', async () => {
-    const locks = world.locks();
-    const lease = await locks.acquire(world.newKey(), { ttl, wait: '5s' });
+    const { lease } = await unanimous({ ttl });
     for (const node of [0, 1]) await world.clients[node].flushall();
     await sleep(2 * ttl);
     expect(lease.isHeld()).toBe(true);
@@ -80,12 +90,28 @@ describe('P4 on a quorum: votes that are lost', () => {
     expect(await world.taken(lease.key)).toBe(0);
   });
 
+  it('on a minority cost nothing when another vote came late', async () => {
+    const proxies = await world.proxies();
+    const locks = world.locks(proxies.map(({ url }) => url));
+    await locks.core.connect();
+    for (const node of [1, 2]) proxies[node].hold();
+    const lease = await locks.acquire(world.newKey(), { ttl: '20s' });
+    expect(await world.taken(lease.key)).toBe(3);
+    for (const node of [1, 2]) await proxies[node].resume();
+    await eventually(async () => expect(await world.taken(lease.key)).toBe(5));
+    for (const node of [3, 4]) await world.clients[node].flushall();
+    await lease.extend('30s');
+    expect(lease.isHeld()).toBe(true);
+    await lease.release();
+    await eventually(async () => expect(await world.taken(lease.key)).toBe(0), NETWORK_BACK_MS);
+  });
+
   it('are told by the release, too', async () => {
-    const locks = world.locks();
-    const lease = await locks.acquire(world.newKey(), { ttl: '20s', wait: '5s' });
+    const { locks, lease } = await unanimous({ ttl: '20s' });
     for (const node of [2, 3, 4]) await world.clients[node].del(PREFIX + lease.key);
     await lease.release();
-    expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST' });
+    // A release does not keep its caller for longer than 100 ms; on a busy machine it is answered behind.
+    await eventually(() => expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST' }));
     expect(locks.events.map(({ type }) => type)).toContain('lost');
   });
 });
