@@ -1,21 +1,10 @@
-import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { eventually } from '../support/eventually.js';
 import { startFaultProxy } from '../support/fault-proxy.js';
 import { startRedisServer } from '../support/redis-server.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX, type Locks } from './support/lock-core.js';
-import { monotonicMs } from './support/monotonic.js';
+import { outcome } from './support/outcome.js';
 import { useLockWorld } from './support/use-lock-world.js';
-
-/** How a call of acquire ended, and when. */
-async function outcome(locks: Locks, key: string, options: AcquireOptions = {}) {
-  const startedAt = monotonicMs();
-  const [result] = await Promise.allSettled([locks.acquire(key, options)]);
-  const tookMs = monotonicMs() - startedAt;
-  if (result.status === 'fulfilled') return { tookMs, code: 'granted', message: '' };
-  const { code, message } = result.reason as { code: string; message: string };
-  return { tookMs, code, message };
-}
 
 /** Lasting trouble does not get better by waiting. */
 const AT_ONCE_MS = 500;

@@ -21,10 +21,8 @@ describe('P2 on a quorum: a holder that cannot renew is told before its lease ca
   const world = useQuorumWorld();
   const ttl = 4_000;
 
-  it.each([
-    ['all connections', [0, 1, 2, 3, 4]],
-    ['those to a majority', [1, 2, 4]],
-  ])('when %s are half-open', async (_, nodes) => {
+  it('when the connections to a majority are half-open', async () => {
+    const nodes = [1, 2, 4];
     const proxies = await world.proxies();
     for (const proxy of proxies) proxy.delay(20);
     const process = await world.process(proxies.map(({ url }) => url));
@@ -116,18 +114,8 @@ describe('P4 on a quorum: votes that are lost', () => {
   });
 });
 
-describe('P5 and P6 on a quorum: a mute network', () => {
+describe('P6 on a quorum: a network that is mute for a majority', () => {
   const world = useQuorumWorld();
-
-  it.each([0, 1_000])('lets an acquire with a wait of %i ms settle', async (wait) => {
-    const proxies = await world.proxies();
-    const locks = world.locks(proxies.map(({ url }) => url));
-    await locks.core.connect();
-    for (const proxy of proxies) proxy.hold();
-    const startedAt = monotonicMs();
-    await expect(locks.acquire(world.newKey(), { wait })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
-    expectBelow(monotonicMs() - startedAt, wait + 1_000);
-  });
 
   it.each(['toClient', 'toServer'] as const)(
     '%s leaves nothing behind, on the nodes that answered too late',

@@ -1,7 +1,3 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { inspect } from 'node:util';
 
 import { jest } from '@jest/globals';
@@ -15,7 +11,6 @@ import { worldOf } from '../contract/redis-world.js';
 import { startProcess, type Process } from '../contract/world.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
-import { freePort } from '../support/free-port.js';
 import { startRedisServer } from '../support/redis-server.js';
 
 const server = await startRedisServer();
@@ -94,30 +89,5 @@ describe('behind a client that prefixes its keys', () => {
     expect(performance.now() - releasedAt).toBeLessThan(500);
     expect(client.status).toBe('ready');
     expect(await admin.exists('app:lock:prefixed')).toBe(0);
-  });
-});
-
-describe('with TLS', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lock-tls-'));
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const about = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-days', '2'];
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, ...about], {
-    stdio: 'ignore',
-  });
-
-  it('locks work where the certificate is trusted; where it is not, the error says so within 2 s', async () => {
-    const tlsPort = String(await freePort());
-    await startRedisServer({
-      config: { 'tls-port': tlsPort, 'tls-cert-file': cert, 'tls-key-file': key, 'tls-auth-clients': 'no' },
-    });
-    const trusting = startOn({ host: '127.0.0.1', port: Number(tlsPort), tls: { ca: readFileSync(cert) } });
-    await (await trusting.acquire('encrypted')).release();
-
-    const wary = startOn({ host: '127.0.0.1', port: Number(tlsPort), password: 'secret-2', tls: {} });
-    const startedAt = performance.now();
-    const refused = await wary.core.connect().catch((error: unknown) => error);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
-    expect(inspect(refused, { depth: null })).toContain('self-signed certificate');
-    expect(inspect(refused, { depth: null })).not.toContain('secret-2');
   });
 });

@@ -1,4 +1,4 @@
-import type { RedisOptions } from 'ioredis';
+import type { ClusterNode, ClusterOptions, RedisOptions } from 'ioredis';
 
 import { LockEvents, type LockEvent } from '../../../libs/distribute-lock/src/events/lock-events.js';
 import { orderedKeys } from '../../../libs/distribute-lock/src/keys/several-keys.js';
@@ -25,16 +25,30 @@ export interface Locks {
   acquireSeveral(keys: readonly string[], options?: AcquireOptions): Promise<Lease>;
 }
 
-export function openLocks(connection: string | RedisOptions): Locks {
-  return locksOn(RedisLockStore.open(connection, { prefix: PREFIX }));
+/** What leads to the locks: one primary (also behind Sentinel), a Cluster, or the nodes of a quorum. */
+export type Connection = string | RedisOptions | ClusterConnection | Nodes;
+
+type Nodes = readonly (string | RedisOptions)[];
+
+interface ClusterConnection {
+  readonly cluster: readonly ClusterNode[];
+  readonly options: ClusterOptions;
 }
 
-/** The same on a quorum. */
-export function openQuorumLocks(urls: readonly string[]): Locks {
-  return locksOn(new QuorumLockStore(urls.map((url) => openMember(url, PREFIX))));
+export function openLocks(connection: Connection): Locks {
+  return locksOn(storeOf(connection));
 }
 
-/** The same on any store. */
+const isQuorum = (connection: Connection): connection is Nodes => Array.isArray(connection);
+
+function storeOf(connection: Connection): LockStore {
+  if (typeof connection !== 'string' && 'cluster' in connection)
+    return RedisLockStore.openCluster(connection.cluster, connection.options, { prefix: PREFIX });
+  if (isQuorum(connection)) return new QuorumLockStore(connection.map((node) => openMember(node, PREFIX)));
+  return RedisLockStore.open(connection, { prefix: PREFIX });
+}
+
+/** The same on a store. */
 export function locksOn(store: LockStore): Locks {
   const observer = new LockEvents();
   const events: LockEvent[] = [];

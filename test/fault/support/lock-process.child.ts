@@ -1,7 +1,7 @@
 import { isLockError } from '../../../libs/distribute-lock/src/errors/is-lock-error.js';
 import type { LeaseHandle } from '../../../libs/distribute-lock/src/lease/lease-handle.js';
 import { parentProcess } from '../../support/parent-process.js';
-import { openLocks, openQuorumLocks } from './lock-core.js';
+import { openLocks, type Connection } from './lock-core.js';
 import { abort as abortNow, crowd } from './crowd.js';
 import { fight, flood } from './loops.js';
 import { monotonicMs } from './monotonic.js';
@@ -17,8 +17,7 @@ process.on('warning', trouble('warning'));
 process.on('unhandledRejection', trouble('unhandled rejection'));
 process.on('uncaughtException', trouble('uncaught exception'));
 
-const [url = '', ...others] = (process.env['REDIS_URL'] ?? '').split(',');
-const locks = others.length === 0 ? openLocks(url) : openQuorumLocks([url, ...others]);
+const locks = openLocks(JSON.parse(process.env['LOCK_CONNECTION'] ?? '') as Connection);
 const awake = setInterval(() => {}, 60_000);
 const leases: LeaseHandle[] = [];
 const aborts = new Map<string, AbortController>();

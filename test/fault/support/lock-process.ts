@@ -1,6 +1,7 @@
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import { SecondProcess } from '../../support/second-process.js';
 import type { crowd, CrowdPlan } from './crowd.js';
+import type { Connection } from './lock-core.js';
 import type { fight, FightPlan, flood, FloodPlan } from './loops.js';
 
 export type LeaseNumber = number & { readonly lease: unique symbol };
@@ -69,8 +70,8 @@ export class LockProcess extends SecondProcess<Heard, Told> {
   private readonly open = new Map<number, (answer: Answer) => void>();
   private calls = 0;
 
-  static async start(url: string, env: NodeJS.ProcessEnv = {}): Promise<LockProcess> {
-    const started = new LockProcess(SCRIPT, { ...env, REDIS_URL: url });
+  static async start(connection: Connection, env: NodeJS.ProcessEnv = {}): Promise<LockProcess> {
+    const started = new LockProcess(SCRIPT, { ...env, LOCK_CONNECTION: JSON.stringify(connection) });
     started.on('trouble', (trouble) => started.trouble.push(trouble));
     started.on('answer', (answer) => started.open.get(answer.id)?.(answer));
     await started.once('ready');

@@ -6,8 +6,15 @@ import { onCleanup } from '../../support/cleanup.js';
 /** How a published message begins on the wire, in RESP3 and RESP2. */
 const MESSAGE = /^[>*]3\r\n\$7\r\nmessage\r\n/;
 
+export interface MessageEater {
+  readonly port: number;
+  readonly url: string;
+  /** How many messages were lost. */
+  readonly eaten: number;
+}
+
 /** A TCP proxy on which every published message is lost, and nothing else. */
-export async function startMessageEater(targetPort: number): Promise<{ readonly url: string; readonly eaten: number }> {
+export async function startMessageEater(targetPort: number): Promise<MessageEater> {
   let eaten = 0;
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
@@ -31,8 +38,10 @@ export async function startMessageEater(targetPort: number): Promise<{ readonly 
     server.close();
     for (const socket of sockets) socket.destroy();
   });
+  const { port } = server.address() as AddressInfo;
   return {
-    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    port,
+    url: `redis://127.0.0.1:${port}`,
     get eaten() {
       return eaten;
     },

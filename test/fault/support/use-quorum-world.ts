@@ -4,7 +4,7 @@ import { onCleanup } from '../../support/cleanup.js';
 import { startFaultProxy, type FaultProxy } from '../../support/fault-proxy.js';
 import { startPrimaries } from '../../support/redis-primaries.js';
 import type { RedisServer, RedisServerOptions } from '../../support/redis-server.js';
-import { openQuorumLocks, PREFIX, type Locks } from './lock-core.js';
+import { openLocks, PREFIX, type Locks } from './lock-core.js';
 import { LockProcess } from './lock-process.js';
 
 /** Independent primaries of its own, and whoever wants locks on a majority of them. */
@@ -48,12 +48,12 @@ export function useQuorumWorld(count = 5, options: RedisServerOptions = {}): Quo
     },
     proxies: () => Promise.all(servers.map(({ port }) => startFaultProxy(port))),
     locks(nodes = urls()) {
-      const locks = openQuorumLocks(nodes);
+      const locks = openLocks(nodes);
       onCleanup(() => locks.core.close());
       return locks;
     },
     async process(nodes = urls()) {
-      const started = await LockProcess.start(nodes.join(','));
+      const started = await LockProcess.start(nodes);
       processes.push(started);
       return started;
     },

@@ -1,4 +1,4 @@
-import type { Cluster, Redis } from 'ioredis';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 
 /** A client of ioredis, of whichever copy and major version; recognised by its methods. @public */
 export type RedisClient = Redis | Cluster;
@@ -8,6 +8,12 @@ export const isReady = (client: RedisClient): boolean => client.status === 'read
 
 /** Whether the client will never take a command again. */
 export const isEnded = (client: RedisClient): boolean => client.status === 'end';
+
+/** How far the client has come, in words: a server that does not speak TLS leaves a handshake unanswered. */
+export function stateOf(client: RedisClient): string {
+  const { tls }: RedisOptions = isCluster(client) ? (client.options.redisOptions ?? {}) : client.options;
+  return client.status === 'connecting' && tls !== undefined ? 'connecting with TLS' : client.status;
+}
 
 /** Whether the connection speaks RESP3, where commands are allowed on a connection that is subscribed. */
 export function speaksResp3(client: RedisClient): boolean {

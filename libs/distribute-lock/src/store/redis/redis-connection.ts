@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { CancelTimer, Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
 import { acknowledged, type AckSettings, type ScriptCall } from './acknowledged.js';
-import { isEnded, isReady, type RedisClient } from './redis-client.js';
+import { isEnded, isReady, stateOf, type RedisClient } from './redis-client.js';
 import { messageOf, redacted, storeError } from './redis-errors.js';
 
 /** How long a connection may be mute. */
@@ -63,7 +63,7 @@ export class RedisConnection {
         reject,
         cancel: this.clock.after(limitMs, () => {
           this.waiting.delete(waiting);
-          reject(new LockStoreError(`Redis is not connected${this.trouble || ` (${this.client.status})`}.`, true));
+          reject(new LockStoreError(`Redis is not connected${this.trouble || ` (${stateOf(this.client)})`}.`, true));
         }),
       };
       this.waiting.add(waiting);

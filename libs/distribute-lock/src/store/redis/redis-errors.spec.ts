@@ -20,6 +20,22 @@ describe('redis errors', () => {
     );
   });
 
+  it.each([
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'CERT_HAS_EXPIRED',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'ERR_SSL_WRONG_VERSION_NUMBER',
+  ])('takes %p for lasting trouble', (code) =>
+    expect(storeError(Object.assign(new Error('tls'), { code })).passing).toBe(false),
+  );
+
+  it.each(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND'])('takes %p for passing trouble', (code) =>
+    expect(storeError(Object.assign(new Error('net'), { code })).passing).toBe(true),
+  );
+
   it('carries neither the command nor the credentials of the client', () => {
     const reply = Object.assign(new Error('WRONGPASS redis://user:secret@host:6379'), {
       name: 'ReplyError',

@@ -5,6 +5,10 @@ const PASSING = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BU
 /** Every answer of a server begins with such a word. */
 const ANSWER = /^[A-Z]{2,}[A-Z0-9]*\b/;
 
+/** Codes of a certificate that is not accepted, or of a server that does not speak TLS: that does not get better by waiting. */
+const TLS =
+  /^(EPROTO|ERR_(TLS|SSL)_|CERT_|(DEPTH_ZERO_)?SELF_SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)|HOSTNAME_MISMATCH|INVALID_CA)/;
+
 /** The error of a server's answer, given as its text. */
 export function answerError(text: string): LockStoreError {
   return new LockStoreError(`Redis answered "${redacted(text)}".`, PASSING.test(text));
@@ -26,7 +30,7 @@ export function storeError(error: unknown): LockStoreError {
   if (hasNodeError(error)) return storeError(error.lastNodeError);
   const text = messageOf(error);
   if (ANSWER.test(text) && error instanceof Error && error.name === 'ReplyError') return answerError(text);
-  return new LockStoreError(`Redis could not be asked: ${redacted(text)}.`, true);
+  return new LockStoreError(`Redis could not be asked: ${redacted(text)}.`, !TLS.test(codeOf(error)));
 }
 
 /** Whether the server has become a replica. */
@@ -45,6 +49,11 @@ export function messageOf(error: unknown): string {
 /** The client of a Cluster says no more than that all nodes failed; this is what the last of them said. */
 function hasNodeError(error: unknown): error is { lastNodeError: Error } {
   return error instanceof Error && 'lastNodeError' in error && error.lastNodeError instanceof Error;
+}
+
+/** Not by `instanceof`: Node's own errors are of another realm in a test runner. */
+function codeOf(error: unknown): string {
+  return String((error as { readonly code?: unknown } | undefined)?.code);
 }
 
 /** Without the credentials of URLs. */

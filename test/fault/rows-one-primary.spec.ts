@@ -1,0 +1,17 @@
+import { describeAccessRows } from './rows/access-rows.js';
+import { describeNetworkRows } from './rows/network-rows.js';
+import { describeDataRows, describeServerRows } from './rows/server-rows.js';
+import { onePrimary } from './support/topology.js';
+import { useTopology } from './support/use-topology.js';
+
+/** Loading takes 2 ms a key, so that a server can be seen at it. */
+const SLOW_START = { 'key-load-delay': '2000', 'loading-process-events-interval-bytes': '1024' };
+
+describe('faults of the network', () => describeNetworkRows(useTopology(onePrimary)));
+
+describe('faults of servers', () => {
+  const world = useTopology(onePrimary, SLOW_START);
+  describe('who may not in is told why within 2 s, without a secret', () => describeAccessRows(world));
+  describeDataRows(world);
+  describeServerRows(world);
+});

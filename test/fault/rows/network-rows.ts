@@ -1,0 +1,195 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { eventually } from '../../support/eventually.js';
+import { expectBelow } from '../support/bound.js';
+import { startMessageEater } from '../support/message-eater.js';
+import { monotonicMs } from '../support/monotonic.js';
+import type { Network } from '../support/network.js';
+import { HOUR_MS, shiftedBy } from '../support/shifted-clock.js';
+import type { TopologyWorld } from '../support/use-topology.js';
+import { fencingTokensRise, overlaps } from '../support/witness.js';
+
+const NETWORK_BACK_MS = 2_000;
+const SAFETY_NET_MS = 2_500;
+/** What a release may keep its caller, and a turn of a busy loop. */
+const RESULT_MS = 250;
+const CODES = ['LOCK_ABORTED', 'LOCK_WAIT_TIMEOUT', 'LOCK_UNAVAILABLE'];
+
+/** The rows "Network" of what must hold while things break, wherever the locks are. */
+export function describeNetworkRows(world: TopologyWorld): void {
+  describe('connections that are reset and stall at random, with delays', () => {
+    it('let no two holders run at once, starve nobody, and leave nothing behind', async () => {
+      const network = await world.network();
+      network.delay(3, 3);
+      // Clocks of computers differ: nothing may depend on the time of day.
+      const [steady, ...troubled] = await Promise.all([
+        world.process(),
+        world.process(network.ways, shiftedBy(HOUR_MS)),
+        world.process(network.ways, shiftedBy(-HOUR_MS)),
+      ]);
+      const plan = { key: world.newKey(), callers: 3, forMs: 6_000, holdMs: 10, ttl: 1_000, wait: 2_000, aborts: 0.3 };
+      const faults = setInterval(() => (Math.random() < 0.6 ? network.cut() : stall(network)), 700);
+      const fights = await Promise.all([steady, ...troubled].map((process) => process.do('fight', plan)));
+      clearInterval(faults);
+      await network.resume();
+      const holds = fights.flatMap((fight) => fight.holds);
+      expect(overlaps(holds)).toEqual([]);
+      expect(fencingTokensRise(holds)).toBe(true);
+      for (const fight of fights) {
+        expect(fight.holds.length).toBeGreaterThan(5);
+        for (const code of Object.keys(fight.refusals)) expect(CODES).toContain(code);
+      }
+      await eventually(async () => expect(await world.left(plan.key)).toBe(0), NETWORK_BACK_MS);
+      expect(await world.endless()).toEqual([]);
+    });
+  });
+
+  describe('a round trip that takes longer than the ttl', () => {
+    it('lets no two holders run at once, and does not keep others out', async () => {
+      const network = await world.network();
+      const [near, far] = await Promise.all([world.process(), world.process(network.ways)]);
+      network.delay(300);
+      const plan = { key: world.newKey(), callers: 2, forMs: 3_000, holdMs: 40, ttl: 400, wait: 2_000 };
+      const fights = await Promise.all([near, far].map((process) => process.do('fight', plan)));
+      expect(overlaps(fights.flatMap((fight) => fight.holds))).toEqual([]);
+      expect(fights[0].holds.length).toBeGreaterThan(5);
+    });
+  });
+
+  describe('a half-open connection', () => {
+    it('while holding: the holder is told before its lease can end in Redis', async () => {
+      const ttl = 4_000;
+      const network = await world.network();
+      const process = await world.process(network.ways);
+      network.delay(20);
+      const key = world.newKey();
+      const { lease } = await process.do('acquire', { key, ttl, wait: 5_000 });
+      const told = process.do('told', { lease });
+      await sleep(ttl / 2); // renewed once
+      network.hold();
+      const endsAt = await world.endsAt(key);
+      const { at, held, reason } = await told;
+      expect({ held, reason }).toEqual({ held: false, reason: 'LEASE_LOST' });
+      expectBelow(at - endsAt, 0);
+      await network.resume();
+      await eventually(async () => expect(await world.left(key)).toBe(0), NETWORK_BACK_MS);
+    });
+
+    it.each(['toClient', 'toServer'] as const)(
+      'while acquiring (%s): the call settles, and what is applied late does not stay',
+      async (direction) => {
+        const network = await world.network();
+        const locks = world.locks(network.ways);
+        await locks.core.connect();
+        const keys = [world.newKey(), world.newKey()];
+        network.hold(direction);
+        const waits = [0, 1_000];
+        await Promise.all(
+          waits.map(async (wait, i) => {
+            const startedAt = monotonicMs();
+            await expect(locks.acquire(keys[i], { ttl: '30s', wait })).rejects.toMatchObject({
+              code: 'LOCK_UNAVAILABLE',
+            });
+            expectBelow(monotonicMs() - startedAt, wait + 1_000);
+          }),
+        );
+        const backAt = monotonicMs();
+        await network.resume();
+        await eventually(async () => expect(await Promise.all(keys.map(world.left))).toEqual([0, 0]));
+        expectBelow(monotonicMs() - backAt, NETWORK_BACK_MS);
+      },
+    );
+
+    it.each(['toClient', 'toServer'] as const)(
+      'while releasing (%s): nobody is kept, and the lock goes when the network is back',
+      async (direction) => {
+        const network = await world.network();
+        const locks = world.locks(network.ways);
+        const lease = await locks.acquire(world.newKey(), { ttl: '30s', wait: '5s' });
+        await eventually(async () => expect(await world.left(lease.key)).toBeGreaterThan(0));
+        network.hold(direction);
+        const releasedAt = monotonicMs();
+        await lease.release();
+        expectBelow(monotonicMs() - releasedAt, RESULT_MS);
+        await network.resume();
+        await eventually(async () => expect(await world.left(lease.key)).toBe(0), NETWORK_BACK_MS);
+      },
+    );
+  });
+
+  describe('an answer that is lost', () => {
+    it('to an acquire: a lone caller gets in all the same', async () => {
+      const network = await world.network();
+      const locks = world.locks(network.ways);
+      await (await locks.acquire(world.newKey(), { wait: 1_000 })).release(); // the subscription stands
+      const lost = network.loseNextAnswers();
+      const startedAt = monotonicMs();
+      const lease = await locks.acquire(world.newKey(), { ttl: '30s', wait: '10s' });
+      expectBelow(monotonicMs() - startedAt, 1_000);
+      await lost;
+      await lease.release();
+      await eventually(async () => expect(await world.left(lease.key)).toBe(0), NETWORK_BACK_MS);
+    });
+
+    it('to a release: that is no loss', async () => {
+      const network = await world.network();
+      const locks = world.locks(network.ways);
+      const lease = await locks.acquire(world.newKey(), { ttl: '30s', wait: '5s' });
+      const lost = network.loseNextAnswers();
+      await lease.release();
+      await lost;
+      await eventually(async () => expect(await world.left(lease.key)).toBe(0), NETWORK_BACK_MS);
+      await sleep(100); // what would be told wrongly comes after the answer to the second sending
+      expect(locks.events.map(({ type }) => type)).not.toContain('lost');
+    });
+
+    it('to a renewal, and one that comes late: the lease goes on', async () => {
+      const ttl = 2_400;
+      const network = await world.network();
+      const locks = world.locks(network.ways);
+      const lease = await locks.acquire(world.newKey(), { ttl, wait: '5s' });
+      await network.loseNextAnswers();
+      await sleep(ttl / 2);
+      network.hold('toServer');
+      await sleep(600);
+      await network.resume();
+      await sleep(ttl);
+      expect(lease.isHeld()).toBe(true);
+      await lease.release();
+      await eventually(async () => expect(await world.left(lease.key)).toBe(0), NETWORK_BACK_MS);
+    });
+  });
+
+  describe('a message that does not arrive costs a waiter a heartbeat', () => {
+    async function handOver(waiting: ReturnType<TopologyWorld['locks']>, between = (): unknown => undefined) {
+      const holder = world.locks();
+      const lease = await holder.acquire(world.newKey(), { ttl: '30s', wait: '5s' });
+      const acquired = waiting.acquire(lease.key, { wait: '20s' }).then((next) => ({ next, at: monotonicMs() }));
+      await eventually(async () => expect(await world.waiting(lease.key)).toBe(1));
+      between();
+      const releasedAt = monotonicMs();
+      await lease.release();
+      const { next, at } = await acquired;
+      expectBelow(at - releasedAt, SAFETY_NET_MS);
+      await next.release();
+    }
+
+    it('when messages are lost', async () => {
+      const eaters = await Promise.all(world.servers.map(({ port }) => startMessageEater(port)));
+      await handOver(world.locks(eaters));
+      expect(Math.max(...eaters.map(({ eaten }) => eaten))).toBeGreaterThan(0);
+    });
+
+    it('when the connection of its subscription is killed with the release', async () => {
+      const network = await world.network();
+      const waiter = world.locks(network.ways);
+      await waiter.core.connect();
+      await handOver(waiter, () => network.cut());
+    });
+  });
+}
+
+function stall(network: Network): void {
+  network.hold();
+  setTimeout(() => void network.resume(), 150 + Math.random() * 600);
+}

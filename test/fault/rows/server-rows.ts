@@ -1,0 +1,235 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Redis } from 'ioredis';
+
+import { eventually } from '../../support/eventually.js';
+import { expectBelow } from '../support/bound.js';
+import { PREFIX } from '../support/lock-core.js';
+import { monotonicMs } from '../support/monotonic.js';
+import type { TopologyWorld } from '../support/use-topology.js';
+import { outcome } from '../support/outcome.js';
+
+const SLACK_MS = 250;
+const NETWORK_BACK_MS = 2_000;
+/** Lasting trouble does not get better by waiting. */
+const AT_ONCE_MS = 500;
+
+/** Waits until every server that will vote has voted: what is lost before that counts is no loss. */
+async function complete(world: TopologyWorld, key: string): Promise<void> {
+  await eventually(async () => {
+    const there = await world.onHomes(key, (redis) => redis.exists(PREFIX + key));
+    expect(there).toEqual(there.map(() => 1));
+  });
+}
+
+/** For 500 ms, by a script that somebody kills then. */
+async function keepBusy(redis: Redis): Promise<string> {
+  await redis.config('SET', 'lua-time-limit', '50');
+  const other = redis.duplicate();
+  const ended = other.eval('while true do end', 0).catch(String);
+  await sleep(500);
+  await redis.script('KILL');
+  other.disconnect();
+  return String(await ended);
+}
+
+/** The rows "Server" about data that is lost or kept. */
+export function describeDataRows(world: TopologyWorld): void {
+  describe('data loss', () => {
+    const losses: Record<string, (key: string) => Promise<unknown>> = {
+      'the key was deleted by hand': (key) => world.onHomes(key, (redis) => redis.del(PREFIX + key)),
+      FLUSHALL: (key) => world.onHomes(key, (redis) => redis.flushall()),
+      'somebody else wrote the key': (key) =>
+        world.onHomes(key, (redis) => redis.set(PREFIX + key, 'somebody', 'PX', 60_000)),
+    };
+    it.each(Object.entries(losses))('is told with the next renewal: %s', async (_, lose) => {
+      const ttl = 3_000;
+      const process = await world.process();
+      const key = world.newKey();
+      const granted = await process.do('acquire', { key, ttl, wait: 5_000 });
+      await complete(world, key);
+      await lose(key);
+      const lostAt = monotonicMs();
+      const told = await process.do('told', granted);
+      expect(told).toMatchObject({ held: false, reason: 'LEASE_LOST' });
+      expectBelow(told.at - lostAt, ttl / 3 + SLACK_MS);
+    });
+
+    it('by a restart without data is told within the ttl, and fencing tokens go on rising', async () => {
+      const ttl = 6_000;
+      const locks = world.locks();
+      const lease = await locks.acquire(world.newKey(), { ttl, wait: '5s' });
+      await complete(world, lease.key);
+      await world.restart(lease.key, { empty: true });
+      const lostAt = monotonicMs();
+      await eventually(() => expect(lease.signal.aborted).toBe(true), ttl);
+      expectBelow(monotonicMs() - lostAt, ttl);
+      const next = await locks.acquire(lease.key, { wait: '10s' });
+      expect(next.fencingToken).toBeGreaterThan(lease.fencingToken);
+      await next.release();
+    });
+  });
+
+  it('a restart with data loses nothing: the holder goes on, and whoever waits gets in', async () => {
+    const [alice, bob] = [world.locks(), world.locks()];
+    const lease = await alice.acquire(world.newKey(), { ttl: '15s', wait: '5s' });
+    await complete(world, lease.key);
+    const waiting = bob.acquire(lease.key, { wait: '25s' });
+    await eventually(async () => expect(await world.waiting(lease.key)).toBe(1));
+    await world.restart(lease.key, { empty: false });
+    await eventually(() => lease.extend('20s'), 10_000);
+    expect(lease.isHeld()).toBe(true);
+    const releasedAt = monotonicMs();
+    await lease.release();
+    const next = await waiting;
+    expectBelow(monotonicMs() - releasedAt, 2_500);
+    expect(next.fencingToken).toBeGreaterThan(lease.fencingToken);
+    await next.release();
+  });
+
+  it('a server that is LOADING its data is waited for', async () => {
+    const locks = world.locks();
+    const key = world.newKey();
+    await (await locks.acquire(key, { wait: '5s' })).release();
+    const others = Array.from({ length: 300 }, (_, i) => [`{${PREFIX}${key}}${i}`, 'x'.repeat(100)]);
+    await world.onHomes(key, (redis) => redis.mset(Object.fromEntries(others)));
+    const restarted = world.restart(key, { empty: false });
+    const acquired = outcome(locks, key, { wait: '15s' });
+    await restarted;
+    expect(await acquired).toMatchObject({ code: 'granted' });
+    await world.onHomes(key, (redis) => redis.del(...others.map(([name]) => name)));
+  });
+}
+
+/** The rows "Server" about servers that answer otherwise, or not at all. */
+export function describeServerRows(world: TopologyWorld): void {
+  it('a server that forgets the scripts again and again serves everybody', async () => {
+    const [alice, bob] = [world.locks(), world.locks()];
+    const key = world.newKey();
+    let flushing = true;
+    const flushes = (async () => {
+      for (; flushing; await sleep(1)) await world.onAll((redis) => redis.script('FLUSH'));
+    })();
+    const loop = async (locks: typeof alice): Promise<void> => {
+      for (let i = 0; i < 15; i += 1) await (await locks.acquire(key, { wait: '10s' })).release();
+    };
+    await Promise.all([loop(alice), loop(alice), loop(bob), loop(bob)]);
+    flushing = false;
+    await flushes;
+    await eventually(async () => expect(await world.left(key)).toBe(0), NETWORK_BACK_MS);
+  });
+
+  it('a server that is stopped for a while keeps the long lease; the short one is told; waiters are served', async () => {
+    const [alice, bob] = [world.locks(), world.locks()];
+    const keys = Array.from({ length: 3 }, () => world.newKey());
+    const [long, short, fresh] = keys;
+    const patient = await alice.acquire(long, { ttl: '10s', wait: '5s' });
+    const waiting = bob.acquire(long, { wait: '20s' });
+    await eventually(async () => expect(await world.waiting(long)).toBe(1));
+    const hasty = await alice.acquire(short, { ttl: 500, wait: '5s' });
+    for (const server of world.servers) server.pause();
+    const pausedAt = monotonicMs();
+    await Promise.all([
+      expect(bob.acquire(fresh)).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' }),
+      eventually(() => expect(hasty.signal.aborted).toBe(true)),
+    ]);
+    expectBelow(monotonicMs() - pausedAt, 1_000);
+    for (const server of world.servers) server.resume();
+    expect(patient.isHeld()).toBe(true);
+    await patient.release();
+    const resumedAt = monotonicMs();
+    await (await waiting).release();
+    expectBelow(monotonicMs() - resumedAt, 2_500);
+    await eventually(async () => expect(await world.left(fresh)).toBe(0), NETWORK_BACK_MS);
+  });
+
+  it('a full server refuses new locks at once, while release and renewal go on', async () => {
+    const ttlMs = 1_500;
+    const [alice, bob] = [world.locks(), world.locks()];
+    const key = world.newKey();
+    const lease = await alice.acquire(key, { ttl: ttlMs, wait: '5s' });
+    await bob.core.connect();
+    await world.onAll((redis) => redis.config('SET', 'maxmemory', '1mb'));
+    const { code, message, tookMs } = await outcome(bob, world.newKey(), { wait: '10s' });
+    expect({ code, message }).toEqual({ code: 'LOCK_UNAVAILABLE', message: expect.stringContaining('OOM') as string });
+    expectBelow(tookMs, AT_ONCE_MS);
+    await sleep(2 * ttlMs); // it would have ended by now
+    expect(lease.isHeld()).toBe(true);
+    await lease.release();
+    await eventually(async () => expect(await world.left(key)).toBe(0), NETWORK_BACK_MS);
+    await world.onAll((redis) => redis.config('SET', 'maxmemory', '0'));
+    await (await bob.acquire(world.newKey(), { wait: '5s' })).release();
+  });
+
+  it('a value of another type at the key, or at its queue, is refused at once, and for that key only', async () => {
+    const locks = world.locks();
+    const [key, queued] = [world.newKey(), world.newKey()];
+    await world.onHomes(key, (redis) => redis.hset(PREFIX + key, 'a', 'b'));
+    await world.onHomes(queued, (redis) => redis.set(`q:{${PREFIX}${queued}}`, 'no queue'));
+    await locks.core.connect();
+    for (const wrong of [key, queued]) {
+      const { code, message, tookMs } = await outcome(locks, wrong, { wait: '20s' });
+      expect(code).toBe('LOCK_UNAVAILABLE');
+      expect(message).toContain('WRONGTYPE');
+      expectBelow(tookMs, AT_ONCE_MS);
+    }
+    expect(await outcome(locks, world.newKey(), { wait: '5s' })).toMatchObject({ code: 'granted' });
+    await world.onHomes(key, (redis) => redis.del(PREFIX + key));
+    await world.onHomes(queued, (redis) => redis.del(`q:{${PREFIX}${queued}}`));
+  });
+
+  it('BUSY, while somebody else runs a long script, is waited for', async () => {
+    const locks = world.locks();
+    const key = world.newKey();
+    await locks.core.connect();
+    const busy = world.onHomes(key, keepBusy);
+    await sleep(100);
+    const acquired = outcome(locks, key, { wait: '10s' });
+    expect(await acquired).toMatchObject({ code: 'granted' });
+    for (const ended of await busy) expect(ended).toContain('killed');
+  });
+
+  it('MISCONF, because a snapshot failed, is told at once; afterwards all is well', async () => {
+    const locks = world.locks();
+    const key = world.newKey();
+    await locks.core.connect();
+    const mend = await world.failSnapshots(key);
+    const { code, message, tookMs } = await outcome(locks, key, { wait: '20s' });
+    expect(code).toBe('LOCK_UNAVAILABLE');
+    expect(message).toContain('MISCONF');
+    expectBelow(tookMs, AT_ONCE_MS);
+    await mend();
+    expect(await outcome(locks, key, { wait: '5s' })).toMatchObject({ code: 'granted' });
+  });
+
+  it('100 000 other keys cost a lock nothing', async () => {
+    const locks = world.locks();
+    const key = world.newKey();
+    const fill = `for i = 1, 100000 do redis.call('SET', '{${PREFIX}${key}}other' .. i, i, 'PX', 60000) end`;
+    await (await locks.acquire(key, { wait: '5s' })).release();
+    await world.onHomes(key, (redis) => redis.eval(fill, 0));
+    const took: number[] = [];
+    for (let i = 0; i < 9; i += 1) {
+      const startedAt = monotonicMs();
+      await (await locks.acquire(key, { wait: '5s' })).release();
+      took.push(monotonicMs() - startedAt);
+    }
+    expectBelow(took.sort((a, b) => a - b)[4], 50);
+    await world.onHomes(key, (redis) => redis.flushall());
+  });
+
+  it('READONLY, from a primary that was demoted, is waited for, and what is held is kept', async () => {
+    const [alice, bob] = [world.locks(), world.locks()];
+    const lease = await alice.acquire(world.newKey(), { ttl: '20s', wait: '5s' });
+    const demoting = world.demote(lease.key);
+    const acquired = outcome(bob, world.newKey(), { wait: '20s' });
+    const undo = await demoting;
+    await sleep(300);
+    await undo();
+    expect(await acquired).toMatchObject({ code: 'granted' });
+    await eventually(() => lease.extend('20s'), 10_000);
+    expect(lease.isHeld()).toBe(true);
+    await lease.release();
+    await eventually(async () => expect(await world.left(lease.key)).toBe(0), 5_000);
+  });
+}
