@@ -8,6 +8,7 @@ import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.js';
 import { startRedisCluster, type RedisCluster } from '../support/redis-cluster.js';
+import type { RedisServer } from '../support/redis-server.js';
 import { expectBelow } from './support/bound.js';
 import { locksOn, PREFIX, type Locks } from './support/lock-core.js';
 import { fight, type Hold } from './support/loops.js';
@@ -181,3 +182,29 @@ describe('a half-open connection', () => {
     await mute.resume();
   });
 });
+
+describe('a slot that nobody serves for a while (CLUSTERDOWN)', () => {
+  it('is waited for, and what is held there is kept', async () => {
+    const [alice, bob] = [open(), open()];
+    const lease = await alice.acquire(newKey(), { ttl: '6s' });
+    await bob.core.connect();
+    const slot = await slotOf(lease.key);
+    const home = await cluster.masterOf(slot);
+    const masters = cluster.masters.map(({ server }) => server);
+    // Its own master serves it no more, so all of them say that the Cluster is down.
+    await home.server.run((redis) => redis.call('CLUSTER', 'DELSLOTS', String(slot)));
+    const waiting = bob.acquire(lease.key, { wait: '20s' });
+    const other = bob.acquire(`{${PREFIX}${lease.key}}other`);
+    await expect(other).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    await home.server.run((redis) => redis.call('CLUSTER', 'ADDSLOTS', String(slot)));
+    await Promise.all(masters.map((server) => eventually(async () => expect(await stateOf(server)).toBe('ok'))));
+    await eventually(() => lease.extend('10s'));
+    await lease.release();
+    await (await waiting).release();
+    await cluster.healthy();
+  });
+});
+
+const stateOf = async (server: RedisServer): Promise<string | undefined> =>
+  /cluster_state:(\w+)/.exec(await server.run((redis) => redis.cluster('INFO')))?.[1];

@@ -1,3 +1,5 @@
+import { jest } from '@jest/globals';
+
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
@@ -152,5 +154,20 @@ describe('a primary that was demoted and still answers', () => {
     expect(await ownerOf(key)).toBe(lease.grant.ownerToken);
     expectBelow(monotonicMs() - promotedAt, ttlMs);
     await lease.release();
+  });
+});
+
+describe('a Sentinel that is gone', () => {
+  it('is missed by nobody, and not a line on the console', async () => {
+    const said = jest.spyOn(console, 'error').mockImplementation(() => undefined);
+    await topology.sentinels[2].kill();
+    const locks = open();
+    await (await locks.acquire(newKey(), { wait: '5s' })).release();
+    await topology.primary.run((redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'));
+    await (await locks.acquire(newKey(), { wait: '5s' })).release();
+    await topology.sentinels[2].start();
+    await new Promise((resolve) => setTimeout(resolve, 200)); // what would be written comes with the connections
+    expect(said.mock.calls).toEqual([]);
+    said.mockRestore();
   });
 });

@@ -2,7 +2,7 @@
 /**
  * Takes one measure after the other out of a copy of the library, and looks whether its test fails then: a promise whose test
  * passes without the measure is not tested.
- *   usage: without-measures.mjs [P6 ...]
+ *   usage: without-measures.mjs [P6 quorum ...]
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -14,6 +14,7 @@ import { promisify } from 'node:util';
 import { measuresP1toP7 } from './measures-p1-to-p7.mjs';
 import { measuresP11 } from './measures-p11.mjs';
 import { measuresP8toP17 } from './measures-p8-to-p17.mjs';
+import { measuresOfTopologies } from './measures-topologies.mjs';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -65,7 +66,7 @@ async function fails(copy, [spec, title]) {
 
 const asked = process.argv.slice(2);
 let missed = 0;
-for (const measure of [...measuresP1toP7, ...measuresP8toP17, ...measuresP11].filter(
+for (const measure of [...measuresP1toP7, ...measuresP8toP17, ...measuresP11, ...measuresOfTopologies].filter(
   ({ promise }) => asked.length === 0 || asked.includes(promise),
 )) {
   let outcome;
@@ -78,6 +79,6 @@ for (const measure of [...measuresP1toP7, ...measuresP8toP17, ...measuresP11].fi
   }
   if (copy !== undefined) await rm(copy, { recursive: true, force: true });
   if (outcome !== 'noticed') missed += 1;
-  console.log(`${measure.promise.padEnd(4)} ${outcome.padEnd(11)} ${measure.what}`);
+  console.log(`${measure.promise.padEnd(8)} ${outcome.padEnd(11)} ${measure.what}`);
 }
 process.exitCode = missed === 0 ? 0 : 1;

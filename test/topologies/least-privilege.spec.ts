@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-
 import { Cluster, Redis } from 'ioredis';
 
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
@@ -12,23 +10,14 @@ import type { World } from '../contract/world.js';
 import { onCleanup } from '../support/cleanup.js';
 import { startRedisCluster } from '../support/redis-cluster.js';
 import { startRedisServer } from '../support/redis-server.js';
-
-const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-const PASSWORD = 'a-secret';
-const user = { username: 'locks', password: PASSWORD };
-
-/** What the README tells people to write, as it stands there. */
-function aclOf(topology: string): string[] {
-  const line = new RegExp(`^# ${topology}\\n((?:[^\\n]*\\\\\\n)*[^\\n]*)`, 'm').exec(README)?.[1];
-  if (line === undefined) throw new Error(`The README prints no ACL for ${topology}`);
-  const [acl, setUser, ...rules] = line.replaceAll('\\\n', ' ').replace('PASSWORD', PASSWORD).split(/\s+/);
-  expect([acl, setUser]).toEqual(['ACL', 'SETUSER']);
-  return rules;
-}
+import { readmeAcl, user } from './readme-acl.js';
 
 const server = await startRedisServer();
 const cluster = await startRedisCluster();
-const [single, ofCluster] = [aclOf('one primary, with Sentinel or without'), aclOf('Redis Cluster, on every node')];
+const [single, ofCluster] = [
+  readmeAcl('one primary, with Sentinel or without'),
+  readmeAcl('Redis Cluster, on every node'),
+];
 await server.run((redis) => redis.call('ACL', 'SETUSER', ...single));
 for (const node of cluster.nodes) await node.server.run((redis) => redis.call('ACL', 'SETUSER', ...ofCluster));
 

@@ -20,6 +20,8 @@ export interface StarterOptions {
   readonly env?: DemoEnv;
   /** Goes through `npm start`, as the README says; its build is left out, because it was just done. */
   readonly npm?: boolean;
+  /** What `--topology` says. */
+  readonly topology?: string;
   /** Hides every `redis-server` from it. */
   readonly withoutRedisServer?: boolean;
 }
@@ -38,9 +40,12 @@ export class DemoStarter extends Child {
 
   constructor(
     private readonly folder: string,
-    { env, npm = false, withoutRedisServer = false }: StarterOptions,
+    { env, npm = false, topology, withoutRedisServer = false }: StarterOptions,
   ) {
-    const [command, args] = npm ? ['npm', ['start', '--ignore-scripts']] : [process.execPath, [START]];
+    const asked = topology === undefined ? [] : ['--topology', topology];
+    const [command, args] = npm
+      ? ['npm', ['start', '--ignore-scripts', '--', ...asked]]
+      : [process.execPath, [START, ...asked]];
     const path = withoutRedisServer ? folder : `${dirname(redisServerBinary())}:${process.env['PATH']}`;
     super(
       spawn(command, args, {

@@ -2,6 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 
 import type { CancelTimer, Clock } from '../../runtime/clock.js';
 import { COMMAND_LIMIT_MS } from './command-batch.js';
+import { expectMoreErrors } from './redis-client.js';
 import { RedisConnection, SILENCE_MS } from './redis-connection.js';
 
 /** How much longer a node may be mute after a command went unanswered. */
@@ -17,6 +18,7 @@ export class ClusterConnection extends RedisConnection {
   private readonly onNode = (node: Redis): void => {
     this.nodes.add(node);
     node.on('close', this.onClose);
+    if (this.owned) node.on('error', () => expectMoreErrors(node));
   };
   private readonly onNodeGone = (node: Redis): void => {
     this.epoch += 1;
@@ -88,7 +90,10 @@ export class ClusterConnection extends RedisConnection {
 async function troubleOf(node: Redis): Promise<Error | undefined> {
   let trouble: Error | undefined;
   const once = node.duplicate({ lazyConnect: true, retryStrategy: () => null });
-  once.on('error', (error: Error) => (trouble ??= error));
+  once.on('error', (error: Error) => {
+    trouble ??= error;
+    expectMoreErrors(once);
+  });
   await once.connect().catch((error: Error) => (trouble ??= error));
   once.disconnect();
   return trouble;

@@ -3,6 +3,7 @@ import type { Cluster, Redis } from 'ioredis';
 import type { CancelTimer, Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from './command-batch.js';
+import { expectMoreErrors } from './redis-client.js';
 import { storeError } from './redis-errors.js';
 import type { Subscriber, Subscription } from './subscription.js';
 
@@ -47,7 +48,10 @@ export class ClusterSubscription implements Subscription {
   private async openOn(node: Redis): Promise<void> {
     const redis = node.duplicate({ lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
     let trouble: Error | undefined;
-    redis.on('error', (error: Error) => (trouble ??= error)); // what was asked of it says less
+    redis.on('error', (error: Error) => {
+      trouble ??= error; // what was asked of it says less
+      expectMoreErrors(redis);
+    });
     redis.on('message', (_: string, text: string) => this.subscriber.message(text));
     const cancel = this.clock.after(COMMAND_LIMIT_MS, () => redis.disconnect());
     try {

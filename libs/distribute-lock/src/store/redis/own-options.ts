@@ -10,7 +10,9 @@ const DISCONNECT_TIMEOUT_MS = 500;
 /** A Sentinel that is mute must not keep us from asking another one. */
 const SENTINEL_TIMEOUT_MS = 1_000;
 
-const pauseMs = (times: number): number => Math.min(25 * 2 ** times, LONGEST_PAUSE_MS) * (0.8 + 0.4 * Math.random());
+/** How long before a connection is tried again. */
+export const pauseMs = (times: number): number =>
+  Math.min(25 * 2 ** times, LONGEST_PAUSE_MS) * (0.8 + 0.4 * Math.random());
 
 /** The options of a connection of our own: what the user gave, over what a lock needs. */
 export function ownOptions(options: RedisOptions): RedisOptions {
@@ -21,6 +23,8 @@ export function ownOptions(options: RedisOptions): RedisOptions {
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     ...(options.sentinels && { sentinelRetryStrategy: pauseMs, sentinelCommandTimeout: SENTINEL_TIMEOUT_MS }),
     ...options,
+    // Ours does the same, and does not end the client when the news comes while it reconnects.
+    failoverDetector: false,
     lazyConnect: true,
   };
 }

@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 
 /** A client of ioredis, of whichever copy and major version; recognised by its methods. @public */
@@ -28,3 +30,18 @@ export function keyPrefixOf(client: RedisClient): string {
 
 /** Whether it is a client of a whole Redis Cluster. */
 export const isCluster = (client: RedisClient): client is Cluster => 'isCluster' in client && client.isCluster;
+
+/**
+ * A socket that speaks TLS may report a second error while the first one closes it. The client listens for one only, so the second would
+ * be thrown where nobody can catch it.
+ */
+export function expectMoreErrors(client: Redis): void {
+  client.stream?.on('error', () => undefined);
+}
+
+/** Where the connection leads to, as `host port`. */
+export function placeOf(client: RedisClient): string {
+  if (isCluster(client)) return '';
+  const { remoteAddress, remotePort } = client.stream as Partial<Socket>;
+  return `${remoteAddress} ${remotePort}`;
+}

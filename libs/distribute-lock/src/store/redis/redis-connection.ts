@@ -3,8 +3,9 @@ import type { Redis } from 'ioredis';
 import type { CancelTimer, Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
 import { acknowledged, type AckSettings, type ScriptCall } from './acknowledged.js';
-import { isEnded, isReady, stateOf, type RedisClient } from './redis-client.js';
+import { expectMoreErrors, isCluster, placeOf, isEnded, isReady, stateOf, type RedisClient } from './redis-client.js';
 import { messageOf, redacted, storeError } from './redis-errors.js';
+import { SentinelWatch } from './sentinel-watch.js';
 
 /** How long a connection may be mute. */
 export const SILENCE_MS = 2_500;
@@ -24,6 +25,7 @@ export class RedisConnection {
   /** What its answers wait for. */
   durability: AckSettings | undefined;
   private lastError: string | undefined;
+  private readonly watch: SentinelWatch | undefined;
   private readonly waiting = new Set<Waiting>();
   private readonly handlers: readonly (readonly [string, (error: Error) => void])[];
 
@@ -41,6 +43,11 @@ export class RedisConnection {
       ...(owned ? [['error', (error: Error) => this.failed(error)] as const] : []),
     ];
     for (const [event, handler] of this.handlers) client.on(event, handler);
+    if (owned && !isCluster(client) && client.options.sentinels) {
+      this.watch = new SentinelWatch(client.options, (place) => {
+        if (this.ready && place !== placeOf(client)) this.demoted();
+      });
+    }
   }
 
   get ready(): boolean {
@@ -104,11 +111,13 @@ export class RedisConnection {
       if (event !== 'error') this.client.off(event, handler);
     }
     this.rejectWaiting();
+    this.watch?.close();
     if (this.owned) this.client.disconnect();
   }
 
   private becameReady(): void {
     this.lastError = undefined;
+    this.watch?.open();
     for (const { resolve, cancel } of this.take()) {
       cancel();
       resolve();
@@ -123,6 +132,7 @@ export class RedisConnection {
   }
 
   protected failed(error: unknown): void {
+    if (!isCluster(this.client)) expectMoreErrors(this.client);
     this.lastError = redacted(messageOf(error));
     const { passing } = storeError(error);
     if (passing) return;

@@ -1,0 +1,67 @@
+import { Cluster, Redis } from 'ioredis';
+
+import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
+import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { describeCoreContract } from '../contract/core-contract.js';
+import { worldOf } from '../contract/redis-world.js';
+import type { World } from '../contract/world.js';
+import { onCleanup } from '../support/cleanup.js';
+import { startRedisCluster } from '../support/redis-cluster.js';
+import { startSentinelTopology } from '../support/redis-sentinels.js';
+import { readmeAcl, user } from './readme-acl.js';
+
+const ACKNOWLEDGED = { replicas: 1, timeoutMs: 1_000 };
+
+const [topology, cluster] = await Promise.all([startSentinelTopology({ replicas: 1 }), startRedisCluster()]);
+const [single, ofCluster] = [
+  readmeAcl('one primary, with Sentinel or without'),
+  readmeAcl('Redis Cluster, on every node'),
+];
+for (const server of topology.servers) await server.run((redis) => redis.call('ACL', 'SETUSER', ...single, '+wait'));
+for (const { server } of cluster.nodes)
+  await server.run((redis) => redis.call('ACL', 'SETUSER', ...ofCluster, '+wait'));
+
+const admin = new Redis(topology.connection);
+const clusterAdmin = new Cluster(cluster.startNodes);
+onCleanup(() => admin.disconnect());
+onCleanup(() => clusterAdmin.disconnect());
+
+const behindSentinel = (who = user): RedisLockStore =>
+  RedisLockStore.open({ ...topology.connection, ...who }, { prefix: 'lock:' });
+const inCluster = (who = user): RedisLockStore =>
+  RedisLockStore.openCluster(cluster.startNodes, { redisOptions: who }, { prefix: 'lock:' });
+
+const sentinelWorld = (): World =>
+  worldOf(admin, 'lock:', {
+    store: () => behindSentinel().acknowledgedBy(ACKNOWLEDGED),
+    counted: true,
+    keys: () => admin.keys('lock:*'),
+  });
+const clusterWorld = (): World =>
+  worldOf(clusterAdmin, 'lock:', {
+    store: () => inCluster().acknowledgedBy(ACKNOWLEDGED),
+    counted: false,
+    keys: async () => (await Promise.all(clusterAdmin.nodes('master').map((node) => node.keys('lock:*')))).flat(),
+  });
+
+/** With no more rights than the README asks for. */
+describe('Locks that replicas have', () => {
+  describe('behind Sentinel', () => describeCoreContract(sentinelWorld));
+  describe('in a Cluster', () => describeCoreContract(clusterWorld));
+});
+
+describe('Without the right to WAIT', () => {
+  beforeAll(async () => {
+    for (const server of topology.servers) await server.run((redis) => redis.acl('SETUSER', 'locks', '-wait'));
+    for (const { server } of cluster.nodes) await server.run((redis) => redis.acl('SETUSER', 'locks', '-wait'));
+  });
+
+  it.each([
+    ['behind Sentinel', behindSentinel],
+    ['in a Cluster', inCluster],
+  ])('locks that replicas should have are refused when the application starts, %s', async (_, open) => {
+    const store: LockStore = open().acknowledgedBy(ACKNOWLEDGED);
+    onCleanup(() => store.close());
+    await expect(store.connect()).rejects.toThrow(/NOPERM.*wait/);
+  });
+});
