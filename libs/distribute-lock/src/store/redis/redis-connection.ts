@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { CancelTimer, Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
 import { acknowledged, type AckSettings, type ScriptCall } from './acknowledged.js';
-import { expectMoreErrors, isCluster, placeOf, isEnded, isReady, stateOf, type RedisClient } from './redis-client.js';
+import { expectMoreErrors, isCluster, isEnded, isReady, placeOf, stateOf, type RedisClient } from './redis-client.js';
 import { messageOf, redacted, storeError } from './redis-errors.js';
 import { SentinelWatch } from './sentinel-watch.js';
 

@@ -32,8 +32,8 @@ export class SentinelWatch {
     const sentinel = new Redis({
       ...(host !== undefined && { host }),
       port,
-      ...(sentinelUsername != null && { username: sentinelUsername }),
-      ...(sentinelPassword != null && { password: sentinelPassword }),
+      ...(typeof sentinelUsername === 'string' && { username: sentinelUsername }),
+      ...(typeof sentinelPassword === 'string' && { password: sentinelPassword }),
       ...(sentinelTLS !== undefined && { tls: sentinelTLS }),
       connectTimeout: CONNECT_TIMEOUT_MS,
       disconnectTimeout: CONNECT_TIMEOUT_MS,
