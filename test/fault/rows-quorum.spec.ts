@@ -1,5 +1,6 @@
 import { describeAccessRows } from './rows/access-rows.js';
 import { describeNetworkRows } from './rows/network-rows.js';
+import { describeProcessRows } from './rows/process-rows.js';
 import { describeDataRows, describeServerRows } from './rows/server-rows.js';
 import { quorum } from './support/topology.js';
 import { useTopology } from './support/use-topology.js';
@@ -7,7 +8,11 @@ import { useTopology } from './support/use-topology.js';
 /** Loading takes 2 ms a key, so that a server can be seen at it. */
 const SLOW_START = { 'key-load-delay': '2000', 'loading-process-events-interval-bytes': '1024' };
 
-describe('faults of the network', () => describeNetworkRows(useTopology(quorum)));
+describe('on a topology of its own', () => {
+  const world = useTopology(quorum);
+  describe('processes', () => describeProcessRows(world));
+  describe('faults of the network', () => describeNetworkRows(world));
+});
 
 describe('faults of servers', () => {
   const world = useTopology(quorum, SLOW_START);

@@ -14,7 +14,7 @@ const ACKNOWLEDGED = { replicas: 1, timeoutMs: 1_000 };
 
 const [topology, cluster] = await Promise.all([startSentinelTopology({ replicas: 1 }), startRedisCluster()]);
 const [single, ofCluster] = [
-  readmeAcl('one primary, with Sentinel or without'),
+  readmeAcl('one primary, with Sentinel or without; each node of a quorum'),
   readmeAcl('Redis Cluster, on every node'),
 ];
 for (const server of topology.servers) await server.run((redis) => redis.call('ACL', 'SETUSER', ...single, '+wait'));

@@ -15,7 +15,7 @@ import { readmeAcl, user } from './readme-acl.js';
 const server = await startRedisServer();
 const cluster = await startRedisCluster();
 const [single, ofCluster] = [
-  readmeAcl('one primary, with Sentinel or without'),
+  readmeAcl('one primary, with Sentinel or without; each node of a quorum'),
   readmeAcl('Redis Cluster, on every node'),
 ];
 await server.run((redis) => redis.call('ACL', 'SETUSER', ...single));

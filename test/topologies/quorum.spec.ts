@@ -9,9 +9,16 @@ import { describeCoreContract } from '../contract/core-contract.js';
 import { describeNestingContract } from '../contract/nesting-contract.js';
 import { describeStoreContract } from '../contract/store-contract.js';
 import type { World } from '../contract/world.js';
+import { readmeAcl, user } from './readme-acl.js';
 
 const PREFIX = 'lock:';
 const servers = await startPrimaries(5);
+// With no more rights than the README asks for.
+for (const server of servers) {
+  await server.run((redis) =>
+    redis.call('ACL', 'SETUSER', ...readmeAcl('one primary, with Sentinel or without; each node of a quorum')),
+  );
+}
 const clients = servers.map(({ url }) => new Redis(url));
 onCleanup(() => clients.forEach((client) => client.disconnect()));
 const keys = new RedisKeys(PREFIX);
@@ -29,7 +36,7 @@ function quorumWorld(): World {
     store: () =>
       connectStore(
         'connection',
-        servers.map(({ url }) => url),
+        servers.map(({ port }) => ({ port, ...user })),
         PREFIX,
       ),
     owner: async (key) => {

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { eventually } from '../../support/eventually.js';
+import { expectBelow } from '../support/bound.js';
+import type { Refusal } from '../support/lock-process.js';
+import { monotonicMs } from '../support/monotonic.js';
+import type { TopologyWorld } from '../support/use-topology.js';
+
+const SLACK_MS = 250;
+const DRAIN_MS = 1_000;
+
+/** The rows "Processes": killed, stopped, told to end. */
+export function describeProcessRows(world: TopologyWorld): void {
+  const wait = '20s';
+
+  it('a holder that is killed blocks the others no longer than its ttl', async () => {
+    const ttl = 2_000;
+    const [holder, ...others] = await Promise.all([world.process(), world.process(), world.process()]);
+    const key = world.newKey();
+    await holder.do('acquire', { key, ttl, wait: 5_000 });
+    const waits = others.map(async (process) => {
+      const granted = await process.do('acquire', { key, ttl, wait });
+      await process.do('release', granted);
+      return granted.at;
+    });
+    await eventually(async () => expect(await world.waiting(key)).toBe(2));
+    const killedAt = monotonicMs();
+    await holder.kill();
+    const served = await Promise.all(waits);
+    expectBelow(Math.min(...served) - killedAt, ttl + 1_000);
+    await eventually(async () => expect(await world.left(key)).toBe(0));
+  });
+
+  it('a holder that was stopped for longer than its ttl is told as soon as it runs again; another has the lock', async () => {
+    const ttl = 1_000;
+    const [stopped, other] = await Promise.all([world.process(), world.process()]);
+    const key = world.newKey();
+    const granted = await stopped.do('acquire', { key, ttl, wait: 5_000 });
+    const told = stopped.do('told', granted);
+    await stopped.do('isHeld', granted); // by now it listens
+    stopped.pause();
+    const next = await other.do('acquire', { key, wait });
+    await sleep(200);
+    const resumedAt = monotonicMs();
+    stopped.resume();
+    expectBelow((await told).at - resumedAt, SLACK_MS);
+    expect(await told).toMatchObject({ held: false, reason: 'LEASE_LOST' });
+    expect(next.fencingToken).toBeGreaterThan(granted.fencingToken);
+    expect(await other.do('isHeld', next)).toMatchObject({ held: true });
+    await other.do('release', next);
+  });
+
+  it('a process that is told to end rejects its waiters, releases what it holds, and ends by itself', async () => {
+    const [ending, other] = await Promise.all([world.process(), world.process()]);
+    const [held, wanted] = [world.newKey(), world.newKey()];
+    const mine = await ending.do('acquire', { key: held, wait: 5_000 });
+    const theirs = await other.do('acquire', { key: wanted, wait: 5_000 });
+    const told = ending.do('told', mine);
+    const refusal = ending.do('acquire', { key: wanted, wait }).catch((error: unknown) => error);
+    const next = other.do('acquire', { key: held, wait });
+    await eventually(async () => expect(await world.waiting(held)).toBe(1));
+    await eventually(async () => expect(await world.waiting(wanted)).toBe(1));
+    void ending.do('shutDownOnSigterm', { drainTimeoutMs: DRAIN_MS });
+    await ending.do('resources', undefined); // by now it listens for the signal
+
+    const at = monotonicMs();
+    process.kill(ending.pid, 'SIGTERM');
+
+    expect(await refusal).toMatchObject({ code: 'LOCK_SHUTDOWN' });
+    expectBelow(((await refusal) as Refusal).at - at, SLACK_MS);
+    expect(await told).toMatchObject({ held: false, reason: 'LOCK_SHUTDOWN' });
+    await other.do('release', await next);
+    expect(await ending.exited).toEqual({ code: 0, signal: null });
+    expectBelow(monotonicMs() - at, DRAIN_MS + 1_000);
+    await other.do('release', theirs);
+    await eventually(async () => expect(await world.left(wanted)).toBe(0));
+  });
+}
