@@ -36,7 +36,7 @@ function quorumWorld(): World {
     store: () =>
       connectStore(
         'connection',
-        servers.map(({ port }) => ({ port, ...user })),
+        servers.map(({ port }) => `redis://${user.username}:${user.password}@127.0.0.1:${port}`),
         PREFIX,
       ),
     owner: async (key) => {
