@@ -6,6 +6,9 @@ import { describeNestingContract } from '../contract/nesting-contract.js';
 import { describeReadWriteContract } from '../contract/read-write-contract.js';
 import { worldOf } from '../contract/redis-world.js';
 import { describeSemaphoreContract } from '../contract/semaphore-contract.js';
+import { describeHeldOnPurposeContract } from '../contract/held-on-purpose-contract.js';
+import { describeInspectingContract } from '../contract/inspecting-contract.js';
+import { describeSeveralKeysContract } from '../contract/several-keys-contract.js';
 import { describeStoreContract } from '../contract/store-contract.js';
 import type { World } from '../contract/world.js';
 import { onCleanup } from '../support/cleanup.js';
@@ -39,6 +42,9 @@ describe('LockCore over a Cluster client', () => describeCoreContract(byClient))
 describe('A nested call on a Cluster', () => describeNestingContract(byNodes));
 describe('A semaphore on a Cluster', () => describeSemaphoreContract(byNodes));
 describe('A read/write lock on a Cluster', () => describeReadWriteContract(byNodes));
+describe('A key held on purpose on a Cluster', () => describeHeldOnPurposeContract(byNodes));
+describe('Looking at locks on a Cluster', () => describeInspectingContract(byNodes));
+describe('Several keys on a Cluster', () => describeSeveralKeysContract(byNodes));
 
 describe('Keys in a Cluster', () => {
   const prefix = testPrefix();

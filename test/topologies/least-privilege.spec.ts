@@ -5,6 +5,8 @@ import { describeCoreContract } from '../contract/core-contract.js';
 import { describeReadWriteContract } from '../contract/read-write-contract.js';
 import { worldOf } from '../contract/redis-world.js';
 import { describeSemaphoreContract } from '../contract/semaphore-contract.js';
+import { describeInspectingContract } from '../contract/inspecting-contract.js';
+import { describeSeveralKeysContract } from '../contract/several-keys-contract.js';
 import { describeStoreContract } from '../contract/store-contract.js';
 import type { World } from '../contract/world.js';
 import { onCleanup } from '../support/cleanup.js';
@@ -47,4 +49,6 @@ describe.each([
   describe('the core', () => describeCoreContract(world));
   describe('a semaphore', () => describeSemaphoreContract(world));
   describe('a read/write lock', () => describeReadWriteContract(world));
+  describe('looking at locks', () => describeInspectingContract(world));
+  describe('several keys', () => describeSeveralKeysContract(world));
 });

@@ -7,6 +7,8 @@ import { onCleanup } from '../support/cleanup.js';
 import { startPrimaries } from '../support/redis-primaries.js';
 import { describeCoreContract } from '../contract/core-contract.js';
 import { describeNestingContract } from '../contract/nesting-contract.js';
+import { describeHeldOnPurposeContract } from '../contract/held-on-purpose-contract.js';
+import { describeSeveralKeysContract } from '../contract/several-keys-contract.js';
 import { describeStoreContract } from '../contract/store-contract.js';
 import type { World } from '../contract/world.js';
 import { readmeAcl, user } from './readme-acl.js';
@@ -70,3 +72,5 @@ function quorumWorld(): World {
 describe('QuorumLockStore', () => describeStoreContract(quorumWorld));
 describe('LockCore on a quorum', () => describeCoreContract(quorumWorld));
 describe('A nested call on a quorum', () => describeNestingContract(quorumWorld));
+describe('A key held on purpose on a quorum', () => describeHeldOnPurposeContract(quorumWorld));
+describe('Several keys on a quorum', () => describeSeveralKeysContract(quorumWorld));
