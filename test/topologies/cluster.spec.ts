@@ -1,6 +1,7 @@
 import { Cluster } from 'ioredis';
 
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import type { AcquireAllAnswer } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { describeCoreContract } from '../contract/core-contract.js';
 import { describeNestingContract } from '../contract/nesting-contract.js';
 import { describeReadWriteContract } from '../contract/read-write-contract.js';
@@ -45,6 +46,7 @@ describe('A read/write lock on a Cluster', () => describeReadWriteContract(byNod
 describe('A key held on purpose on a Cluster', () => describeHeldOnPurposeContract(byNodes));
 describe('Looking at locks on a Cluster', () => describeInspectingContract(byNodes));
 describe('Several keys on a Cluster', () => describeSeveralKeysContract(byNodes));
+describe('Several keys of one slot on a Cluster', () => describeSeveralKeysContract(byNodes, '{tag}'));
 
 describe('Keys in a Cluster', () => {
   const prefix = testPrefix();
@@ -71,4 +73,31 @@ describe('Keys in a Cluster', () => {
   it.each(['}', 'a}b', '{}', '{}a'])('of the form %p are refused', (key) => {
     expect(store.keyFault(key)).toContain('one slot');
   });
+
+  it('of one slot have numbers that rise for each of them, though their counters differ', async () => {
+    const keys = ['{one}:a', '{one}:b', '{one}:c'];
+    const requests = keys.map((key, i) => ({
+      key,
+      ownerToken: `${'c'.repeat(22)}:${i}`,
+      ttlMs: 5_000,
+      wait: false,
+      block: 1,
+    }));
+    const ahead = (Date.now() + 3_600_000) * 1_000;
+    await client.set(`f:${prefix}{one}:b`, ahead, 'PX', 60_000);
+
+    const [a, b, c] = await numbersOf(store.acquireAll(requests));
+    expect([a, b, c]).toEqual([ahead, ahead + 1, ahead + 2]);
+    const ends = await Promise.all(keys.map((key) => client.pttl(`f:${prefix}${key}`)));
+    for (const left of ends) expect(left).toBeGreaterThan(500_000);
+    await Promise.all(requests.map((request) => store.release(request)));
+    const next = await Promise.all(requests.map((request) => store.acquire({ ...request, kind: 'exclusive' })));
+    next.forEach((answer, i) => expect(answer).toMatchObject({ fencingToken: ahead + i + 1 }));
+    await Promise.all(requests.map((request) => store.release(request)));
+  });
 });
+
+async function numbersOf(asked: Promise<AcquireAllAnswer>): Promise<readonly number[]> {
+  const answer = await asked;
+  return answer.outcome === 'granted' ? answer.fencingTokens : [];
+}

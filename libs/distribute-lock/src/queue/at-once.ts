@@ -39,7 +39,9 @@ export class AtOnce {
   mayTry(calls: readonly LockCall[]): boolean {
     const { kind } = calls[0].options;
     if (this.store.acquireAll === undefined || (kind !== 'exclusive' && kind !== 'write')) return false;
-    return calls.every(({ key }) => this.world.queues.find('exclusive', key) === undefined);
+    const keys = calls.map(({ key }) => key);
+    if (this.store.mayTakeAll?.(keys) === false) return false;
+    return keys.every((key) => this.world.queues.find('exclusive', key) === undefined);
   }
 
   /**

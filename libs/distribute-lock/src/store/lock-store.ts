@@ -184,6 +184,8 @@ export interface LockStore {
   acquire(request: AcquireRequest): Promise<AcquireAnswer>;
   /** Takes exclusive locks in one step: all, if each is free and nobody waits for it, or none. Absent where that cannot be done. */
   acquireAll?(requests: readonly AcquireRequest[]): Promise<AcquireAllAnswer>;
+  /** Whether `acquireAll` can take these keys; absent where it can take any. */
+  mayTakeAll?(keys: readonly string[]): boolean;
   release(request: ReleaseRequest): Promise<ReleaseAnswer>;
   /** Lengthens leases, never shortens one; answers in the order of the requests. */
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]>;

@@ -1759,7 +1759,7 @@ return replies`,
 
 export const severalScript: LuaScript = {
   name: 'several',
-  sha1: '3288c0e6483dc35d9c82d457c9c83320239402bc',
+  sha1: '9dce6565639389a3dc251ea62edeb1e3e199745e',
   lua: `local fence = KEYS[1]
 local counted = true
 local fenceMs = nil
@@ -1793,16 +1793,27 @@ local function isFree(lock, queue, token)
   if owner == token then return true end
   return not owner and redis.call('EXISTS', queue) == 0
 end
+local stride = fenceMs and 3 or 2
+local function numbersFor(first, count)
+  local number = fencingTokens(count)
+  if not fenceMs then return number end
+  for i = 2, count do
+    number = math.max(number, tonumber(redis.call('GET', KEYS[first + 3 * i - 1]) or 0) + 2 - i)
+  end
+  for i = 2, count do redis.call('SET', KEYS[first + 3 * i - 1], number + i - 1, 'PX', fenceMs) end
+  last = math.max(last, number)
+  return number
+end
 local function takeAll(first, tokens, ttlMs)
   for i, token in ipairs(tokens) do
-    local lock = KEYS[first + 2 * i - 2]
-    if not isFree(lock, KEYS[first + 2 * i - 1], token) then return 3, redis.call('PTTL', lock), 0 end
+    local at = first + stride * (i - 1)
+    if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, redis.call('PTTL', KEYS[at]), 0 end
   end
   for i, token in ipairs(tokens) do
-    local lock = KEYS[first + 2 * i - 2]
+    local lock = KEYS[first + stride * (i - 1)]
     if redis.call('PTTL', lock) < ttlMs then redis.call('SET', lock, token, 'PX', ttlMs) end
   end
-  return 1, fencingTokens(#tokens), 0
+  return 1, numbersFor(first, #tokens), 0
 end
 local replies = {}
 local first = 2
@@ -1812,14 +1823,14 @@ for i = 1, #ARGV do
   local ttlMs = tonumber(table.remove(words, 1))
   local ok, code, x, y = pcall(takeAll, first, words, ttlMs)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
-  first = first + 2 * #words
+  first = first + stride * #words
   local n = 3 * i - 2
   replies[n], replies[n + 1], replies[n + 2] = code, x, y
 end
 saveFence()
 return replies`,
   cluster: {
-    sha1: 'a0540180509f444fe82db3cf2a183a6725128baa',
+    sha1: '2bf7d5158f8c9b0b4ced673c7f5f6c42a83b1f66',
     lua: `local fence = KEYS[1]
 local counted = false
 local fenceMs = '600000'
@@ -1853,16 +1864,27 @@ local function isFree(lock, queue, token)
   if owner == token then return true end
   return not owner and redis.call('EXISTS', queue) == 0
 end
+local stride = fenceMs and 3 or 2
+local function numbersFor(first, count)
+  local number = fencingTokens(count)
+  if not fenceMs then return number end
+  for i = 2, count do
+    number = math.max(number, tonumber(redis.call('GET', KEYS[first + 3 * i - 1]) or 0) + 2 - i)
+  end
+  for i = 2, count do redis.call('SET', KEYS[first + 3 * i - 1], number + i - 1, 'PX', fenceMs) end
+  last = math.max(last, number)
+  return number
+end
 local function takeAll(first, tokens, ttlMs)
   for i, token in ipairs(tokens) do
-    local lock = KEYS[first + 2 * i - 2]
-    if not isFree(lock, KEYS[first + 2 * i - 1], token) then return 3, redis.call('PTTL', lock), 0 end
+    local at = first + stride * (i - 1)
+    if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, redis.call('PTTL', KEYS[at]), 0 end
   end
   for i, token in ipairs(tokens) do
-    local lock = KEYS[first + 2 * i - 2]
+    local lock = KEYS[first + stride * (i - 1)]
     if redis.call('PTTL', lock) < ttlMs then redis.call('SET', lock, token, 'PX', ttlMs) end
   end
-  return 1, fencingTokens(#tokens), 0
+  return 1, numbersFor(first, #tokens), 0
 end
 local replies = {}
 local first = 2
@@ -1872,7 +1894,7 @@ for i = 1, #ARGV do
   local ttlMs = tonumber(table.remove(words, 1))
   local ok, code, x, y = pcall(takeAll, first, words, ttlMs)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
-  first = first + 2 * #words
+  first = first + stride * #words
   local n = 3 * i - 2
   replies[n], replies[n + 1], replies[n + 2] = code, x, y
 end

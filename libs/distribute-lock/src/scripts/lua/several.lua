@@ -4,10 +4,11 @@
   Every command is idempotent by owner token, so it may be sent again. Time is the server's; a part depends on TIME
   only for fencing tokens. What somebody has or waits for is left to lock.lua, one lock after the other.
 
-  @key  fence: string       last fencing token that was issued, one for all locks of a prefix; never expires
+  @key  fence: string       last fencing token that was issued, one for all locks of a prefix; never expires (in Cluster that of the first lock)
   @key  lock...: string     owner token of the holder, or whatever another client wrote; expires with the lease
   @key  queue...: zset      waiting owner tokens; only looked at
-  @arg  command...: string  <ttlMs> <ownerToken> ..., one token for each pair of lock and queue, in their order
+  @key  own...: string      in Cluster only: last fencing token of this lock; expires a while after the last grant
+  @arg  command...: string  <ttlMs> <ownerToken> ..., one token for each pair (in Cluster three) of keys, in their order
   @returns [code, x, y] for each command, in one flat list
 
   1, n, 0   granted: n is the fencing token of the first lock, n + 1 that of the second, and so on
@@ -24,16 +25,31 @@ local function isFree(lock, queue, token)
   return not owner and redis.call('EXISTS', queue) == 0
 end
 
+-- How many keys each lock has.
+local stride = fenceMs and 3 or 2
+
+-- In Cluster each lock has a counter of its own: the numbers begin behind the largest of them, and all are raised.
+local function numbersFor(first, count)
+  local number = fencingTokens(count)
+  if not fenceMs then return number end
+  for i = 2, count do
+    number = math.max(number, tonumber(redis.call('GET', KEYS[first + 3 * i - 1]) or 0) + 2 - i)
+  end
+  for i = 2, count do redis.call('SET', KEYS[first + 3 * i - 1], number + i - 1, 'PX', fenceMs) end
+  last = math.max(last, number)
+  return number
+end
+
 local function takeAll(first, tokens, ttlMs)
   for i, token in ipairs(tokens) do
-    local lock = KEYS[first + 2 * i - 2]
-    if not isFree(lock, KEYS[first + 2 * i - 1], token) then return 3, redis.call('PTTL', lock), 0 end
+    local at = first + stride * (i - 1)
+    if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, redis.call('PTTL', KEYS[at]), 0 end
   end
   for i, token in ipairs(tokens) do
-    local lock = KEYS[first + 2 * i - 2]
+    local lock = KEYS[first + stride * (i - 1)]
     if redis.call('PTTL', lock) < ttlMs then redis.call('SET', lock, token, 'PX', ttlMs) end
   end
-  return 1, fencingTokens(#tokens), 0
+  return 1, numbersFor(first, #tokens), 0
 end
 
 local replies = {}
@@ -45,7 +61,7 @@ for i = 1, #ARGV do
   -- One refused command (a key of another type, a full server) must not fail those beside it.
   local ok, code, x, y = pcall(takeAll, first, words, ttlMs)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
-  first = first + 2 * #words
+  first = first + stride * #words
   local n = 3 * i - 2
   replies[n], replies[n + 1], replies[n + 2] = code, x, y
 end

@@ -21,6 +21,15 @@ describe('RedisKeys', () => {
     expect(keys.readers('lock:order:{42}:x')).toBe('r:lock:order:{42}:x');
   });
 
+  it.each([
+    [['{a}:1', '{a}:2'], '', true],
+    [['1', '2'], '{app}:', true],
+    [['1', '2'], '', false],
+    [['{a}:1', '{b}:1'], '', false],
+  ])('knows whether %p behind the prefix %p of a client are in one slot', (those, outer, is) => {
+    expect(keys.inOneSlot(those, outer)).toBe(is);
+  });
+
   it('gives every lock a queue of its own', () => {
     const odd = ['a', '{a}', '{}a', 'a}b', '{a', 'a{b}c', '{{a}}', '}{'];
     expect(new Set(odd.map(queueOf)).size).toBe(odd.length);

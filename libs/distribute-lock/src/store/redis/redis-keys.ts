@@ -51,6 +51,11 @@ export class RedisKeys {
     return fenceBeside(lockKey);
   }
 
+  /** Whether the locks of these keys are surely in one slot of a Redis Cluster, because they have one `{tag}`. */
+  inOneSlot(keys: readonly string[], outer: string): boolean {
+    return new Set(keys.map((key) => hashed(outer + this.lock(key)))).size === 1;
+  }
+
   /**
    * What is wrong with a key in Redis Cluster, where a lock and its helpers must be in one slot.
    * @param outer - what a prefixing client puts before every key

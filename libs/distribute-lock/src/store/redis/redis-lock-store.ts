@@ -45,7 +45,7 @@ const CONNECT_LIMIT_MS = 1_500;
  */
 export class RedisLockStore implements LockStore {
   readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'read', 'semaphore']);
-  readonly acquireAll: LockStore['acquireAll'];
+  readonly acquireAll: NonNullable<LockStore['acquireAll']>;
   private readonly keys: RedisKeys;
   private readonly commands: CommandBatch;
   private readonly readWrite: CommandBatch;
@@ -68,7 +68,7 @@ export class RedisLockStore implements LockStore {
     const batch = (script: LuaScript) => new CommandBatch(script, connection, fence, clock, this.lanes);
     this.readWrite = batch(readwriteScript);
     this.semaphores = new RedisSemaphores(batch(semaphoreScript), this.keys, connection);
-    this.acquireAll = connection.clustered ? undefined : severalLocks(batch(severalScript), this.keys);
+    this.acquireAll = severalLocks(batch(severalScript), this.keys, connection.clustered);
     this.inbox = new Inbox(connection, prefix, clock);
     this.admin = new RedisAdmin(connection, this.keys);
   }
@@ -114,6 +114,10 @@ export class RedisLockStore implements LockStore {
   keyFault(key: string): string | undefined {
     const { client, clustered } = this.connection;
     return clustered ? this.keys.clusterFault(key, keyPrefixOf(client)) : undefined;
+  }
+
+  mayTakeAll(keys: readonly string[]): boolean {
+    return !this.connection.clustered || this.keys.inOneSlot(keys, keyPrefixOf(this.connection.client));
   }
 
   async connect(): Promise<void> {

@@ -11,6 +11,7 @@ class SeveralCommand extends Command {
   constructor(
     private readonly requests: readonly AcquireRequest[],
     private readonly names: RedisKeys,
+    private readonly clustered: boolean,
     private readonly resolve: (answer: AcquireAllAnswer) => void,
     readonly failed: (error: Error) => void,
   ) {
@@ -22,6 +23,7 @@ class SeveralCommand extends Command {
     for (const { key } of this.requests) {
       const lockKey = this.names.lock(key);
       keys.push(lockKey, this.names.queue(lockKey));
+      if (this.clustered) keys.push(this.names.fenceOf(lockKey));
     }
   }
 
@@ -36,8 +38,12 @@ class SeveralCommand extends Command {
   }
 }
 
-/** Takes several locks by one call of the script. Not in Cluster, where each lock has a counter of its own. */
-export function severalLocks(commands: CommandBatch, names: RedisKeys): NonNullable<LockStore['acquireAll']> {
+/** Takes several locks by one call of the script; in Cluster they must be in one slot. */
+export function severalLocks(
+  commands: CommandBatch,
+  names: RedisKeys,
+  clustered: boolean,
+): NonNullable<LockStore['acquireAll']> {
   return (requests) =>
-    new Promise((resolve, reject) => commands.add(new SeveralCommand(requests, names, resolve, reject)));
+    new Promise((resolve, reject) => commands.add(new SeveralCommand(requests, names, clustered, resolve, reject)));
 }
