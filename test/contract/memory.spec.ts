@@ -8,6 +8,7 @@ import { describeReadWriteStoreContract } from './read-write-store-contract.js';
 import { describeSemaphoreContract } from './semaphore-contract.js';
 import { describeSemaphoreStoreContract } from './semaphore-store-contract.js';
 import { describeSeveralKeysContract } from './several-keys-contract.js';
+import { describeSeveralStoreContract } from './several-store-contract.js';
 import { describeStoreContract } from './store-contract.js';
 import type { World } from './world.js';
 
@@ -27,6 +28,7 @@ function memoryWorld(): World {
 
 describe('MemoryLockStore', () => describeStoreContract(memoryWorld));
 describe('MemoryLockStore, permits', () => describeSemaphoreStoreContract(memoryWorld));
+describe('MemoryLockStore, several keys', () => describeSeveralStoreContract(memoryWorld));
 describe('MemoryLockStore, readers and writers', () => describeReadWriteStoreContract(memoryWorld));
 describe('LockCore on the memory store', () => describeCoreContract(memoryWorld));
 describe('A nested call on the memory store', () => describeNestingContract(memoryWorld));

@@ -10,6 +10,7 @@ import { worldOf } from './redis-world.js';
 import { describeSemaphoreContract } from './semaphore-contract.js';
 import { describeSemaphoreStoreContract } from './semaphore-store-contract.js';
 import { describeSeveralKeysContract } from './several-keys-contract.js';
+import { describeSeveralStoreContract } from './several-store-contract.js';
 import { describeStoreContract } from './store-contract.js';
 import type { World } from './world.js';
 
@@ -21,6 +22,7 @@ function redisWorld(): World {
 
 describe('RedisLockStore', () => describeStoreContract(redisWorld));
 describe('RedisLockStore, permits', () => describeSemaphoreStoreContract(redisWorld));
+describe('RedisLockStore, several keys', () => describeSeveralStoreContract(redisWorld));
 describe('RedisLockStore, readers and writers', () => describeReadWriteStoreContract(redisWorld));
 describe('LockCore on Redis', () => describeCoreContract(redisWorld));
 describe('A nested call on Redis', () => describeNestingContract(redisWorld));

@@ -10,6 +10,7 @@ import { describeSemaphoreContract } from '../contract/semaphore-contract.js';
 import { describeHeldOnPurposeContract } from '../contract/held-on-purpose-contract.js';
 import { describeInspectingContract } from '../contract/inspecting-contract.js';
 import { describeSeveralKeysContract } from '../contract/several-keys-contract.js';
+import { describeSeveralStoreContract } from '../contract/several-store-contract.js';
 import { describeStoreContract } from '../contract/store-contract.js';
 import type { World } from '../contract/world.js';
 import { onCleanup } from '../support/cleanup.js';
@@ -38,6 +39,7 @@ const byClient = worldWith((prefix) => RedisLockStore.over(client, { prefix }));
 
 describe('RedisLockStore on a Cluster', () => describeStoreContract(byNodes));
 describe('RedisLockStore over a Cluster client', () => describeStoreContract(byClient));
+describe('RedisLockStore on a Cluster, several keys of one slot', () => describeSeveralStoreContract(byNodes, '{tag}'));
 describe('LockCore on a Cluster', () => describeCoreContract(byNodes));
 describe('LockCore over a Cluster client', () => describeCoreContract(byClient));
 describe('A nested call on a Cluster', () => describeNestingContract(byNodes));
