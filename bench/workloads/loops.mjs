@@ -39,7 +39,7 @@ export const calls = {
     const warm = async () => {
       for (; left > 0; left -= 1) {
         const held = await locks.acquire(name);
-        await raise(work, name);
+        await raise(work, `${name}:counter`);
         await locks.release(held);
       }
     };

@@ -33,10 +33,12 @@ export class Watchdog implements GrantKeeper {
     this.lanes.add(grant, this.wantsRenewal(grant, now) ? Math.min(end, Math.max(0, renewal)) : end, now);
   }
 
-  /** The grant was offered, and its holder begins at once: the store is asked meanwhile, whatever the holder wants. */
+  /** The grant was offered, and its holder begins at once: the store is asked when it has begun. */
   confirm(grant: Grant, offeredUntil: number): void {
     grant.beginUnconfirmed(offeredUntil);
-    this.renew(grant);
+    this.clock.nextTurn(() => {
+      if (!grant.ended) this.renew(grant);
+    });
   }
 
   unwatch(grant: Grant): void {
