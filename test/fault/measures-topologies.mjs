@@ -39,22 +39,6 @@ export const measuresOfTopologies = [
   },
   {
     promise: 'Cluster',
-    what: 'locks whose slot is being moved are asked for again',
-    file: ERRORS,
-    measure: '|TRYAGAIN|',
-    without: '|',
-    test: ['topologies-cluster', 'under 20 held locks and 50 waiters'],
-  },
-  {
-    promise: 'Cluster',
-    what: '... and those of a slot that nobody serves at the moment',
-    file: ERRORS,
-    measure: '|CLUSTERDOWN|',
-    without: '|',
-    test: ['topologies-cluster', 'is waited for, and what is held there is kept'],
-  },
-  {
-    promise: 'Cluster',
     what: 'a node on which nothing comes back is given up',
     file: 'store/redis/cluster-connection.ts',
     measure: "if (node.status === 'ready') node.disconnect(true);",
@@ -99,7 +83,7 @@ export const measuresOfTopologies = [
     file: 'store/quorum/leftovers.ts',
     measure: 'else this.again(leftover, RETRY_MS, true);',
     without: 'else this.tokens.delete(leftover.token);',
-    test: ['quorum-loss', 'leaves nothing behind, on the nodes that answered too late'],
+    test: ['quorum-loss', 'when the connections broke before anything could be undone'],
   },
   {
     promise: 'quorum',

@@ -135,6 +135,28 @@ describe('P6 on a quorum: a network that is mute for a majority', () => {
     },
   );
 
+  it('when the connections broke before anything could be undone', async () => {
+    const nodes = [0, 2, 3];
+    const proxies = await world.proxies();
+    const locks = world.locks(proxies.map(({ url }) => url));
+    await locks.core.connect();
+    const key = world.newKey();
+    for (const node of nodes) proxies[node].hold('toClient');
+    const acquired = expect(locks.acquire(key, { ttl: '30s' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    await eventually(async () => expect(await world.taken(key)).toBe(5));
+    for (const node of nodes) {
+      proxies[node].refuse();
+      proxies[node].cut();
+    }
+    await acquired;
+    await sleep(2_000); // by then the first undo has been given up
+    expect(await world.taken(key, nodes)).toBe(3);
+    const backAt = monotonicMs();
+    for (const proxy of proxies) await proxy.resume();
+    await eventually(async () => expect(await world.taken(key)).toBe(0));
+    expectBelow(monotonicMs() - backAt, NETWORK_BACK_MS);
+  });
+
   it('when its caller went while the votes were under way', async () => {
     const proxies = await world.proxies();
     const locks = world.locks(proxies.map(({ url }) => url));

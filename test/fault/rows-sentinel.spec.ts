@@ -8,15 +8,17 @@ import { useTopology } from './support/use-topology.js';
 /** Loading takes 2 ms a key, so that a server can be seen at it. */
 const SLOW_START = { 'key-load-delay': '2000', 'loading-process-events-interval-bytes': '1024' };
 
-describe('on a topology of its own', () => {
-  const world = useTopology(sentinel);
-  describe('processes', () => describeProcessRows(world));
-  describe('faults of the network', () => describeNetworkRows(world));
-});
+describe('Sentinel:', () => {
+  describe('processes and the network', () => {
+    const world = useTopology(sentinel);
+    describeProcessRows(world);
+    describeNetworkRows(world);
+  });
 
-describe('faults of servers', () => {
-  const world = useTopology(sentinel, SLOW_START);
-  describe('who may not in is told why within 2 s, without a secret', () => describeAccessRows(world));
-  describeDataRows(world);
-  describeServerRows(world);
+  describe('servers', () => {
+    const world = useTopology(sentinel, SLOW_START);
+    describe('who may not in is told why within 2 s, without a secret', () => describeAccessRows(world));
+    describeDataRows(world);
+    describeServerRows(world);
+  });
 });
