@@ -112,8 +112,9 @@ describe('10 000 keys', () => {
     }
     const waits = keys.map((key) => bob.acquire(key, { ttl: '60s', wait: '60s' }));
     await eventually(async () => expect(await world.waiting(keys.at(-1)!)).toBe(1), 10_000);
-    const channels = await world.client.pubsub('CHANNELS', 'nestjs-lock:*');
-    expect(channels).toHaveLength(2);
+    // Also that of Alice, a holder: it is tried again where so many questions at once were in its way.
+    const channels = () => world.client.pubsub('CHANNELS', 'nestjs-lock:*');
+    await eventually(async () => expect(await channels()).toHaveLength(2), 10_000);
     await Promise.all(leases.map((lease) => lease.release()));
     const granted = await Promise.all(waits);
     await Promise.all(granted.map((lease) => lease.release()));
