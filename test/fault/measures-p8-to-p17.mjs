@@ -140,6 +140,14 @@ export const measuresP8toP17 = [
     test: ['quiet', 'when the network comes and goes'],
   },
   {
+    promise: 'P14',
+    what: 'a subscription that cannot be had again is our own promise, not one of the client that nobody holds',
+    file: 'store/redis/own-options.ts',
+    measure: 'autoResubscribe: false',
+    without: 'autoResubscribe: true',
+    test: ['quiet', 'when a connection breaks while it subscribes again'],
+  },
+  {
     promise: 'P15',
     what: 'queues are given a TTL by whoever joins',
     file: lua('queue'),

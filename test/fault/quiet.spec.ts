@@ -23,6 +23,23 @@ describe('P14: nothing is thrown or warned of outside the promises of the caller
     expect(await world.keysOf(key)).toEqual([]);
   });
 
+  it('when a connection breaks while it subscribes again, and is not to be had for a while', async () => {
+    const proxy = await world.proxy();
+    const [process, other] = await Promise.all([world.process(proxy.url), world.process()]);
+    const key = world.newKey();
+    const held = await other.do('acquire', { key });
+    const waiting = process.do('acquire', { key, wait });
+    await eventually(async () => expect(await world.waiting(key)).toBe(1));
+    const broken = proxy.swallowNextReply(/\r\nsubscribe\r\n/i);
+    proxy.cut();
+    await broken;
+    proxy.refuse();
+    await sleep(1_000);
+    await proxy.resume();
+    await other.do('release', held);
+    await process.do('release', await waiting);
+  });
+
   it('when the network comes and goes, the server restarts empty, and at the end all is closed', async () => {
     const proxy = await world.proxy();
     const [process, other] = await Promise.all([world.process(proxy.url), world.process(proxy.url)]);

@@ -25,6 +25,8 @@ export function ownOptions(options: RedisOptions): RedisOptions {
     ...options,
     // Ours does the same, and does not end the client when the news comes while it reconnects.
     failoverDetector: false,
+    // We subscribe again by ourselves: nobody would catch it if that of the client fails.
+    autoResubscribe: false,
     lazyConnect: true,
   };
 }

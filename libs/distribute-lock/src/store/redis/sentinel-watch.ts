@@ -38,6 +38,7 @@ export class SentinelWatch {
       connectTimeout: CONNECT_TIMEOUT_MS,
       disconnectTimeout: CONNECT_TIMEOUT_MS,
       enableReadyCheck: false,
+      autoResubscribe: false,
       maxRetriesPerRequest: null,
       retryStrategy: pauseMs,
     });
@@ -46,7 +47,8 @@ export class SentinelWatch {
       const [of, , , newHost, newPort] = text.split(' ');
       if (of === name) this.switched(`${newHost} ${newPort}`);
     });
-    sentinel.subscribe(CHANNEL).catch(() => undefined); // without the right to it there is no news
+    // Without the right to it there is no news.
+    sentinel.on('ready', () => void sentinel.subscribe(CHANNEL).catch(() => undefined));
     return sentinel;
   }
 }

@@ -1,6 +1,8 @@
+import type { Redis } from 'ioredis';
+
 import type { Clock } from '../../runtime/clock.js';
 import { COMMAND_LIMIT_MS } from './command-batch.js';
-import { speaksResp3, type RedisClient } from './redis-client.js';
+import { speaksResp3 } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 
 /** Where the messages of a subscription go. */
@@ -40,7 +42,7 @@ export class PrimarySubscription implements Subscription {
     this.connection =
       owned && speaksResp3(client)
         ? commands
-        : new RedisConnection((client.duplicate as () => RedisClient).call(client), true, clock);
+        : new RedisConnection((client as Redis).duplicate({ autoResubscribe: false }), true, clock);
   }
 
   async open(): Promise<void> {
