@@ -65,7 +65,7 @@ export function planOf(seed: number): Plan {
     refusalShare: weather.refusalShare ?? 0,
     counted: random.chance(0.85),
   });
-  return perhapsWithSeveral(perhapsWithReaders(plan));
+  return perhapsWithReaders(perhapsWithSeveral(plan));
 }
 
 function processPlan(random: Random): ProcessPlan {

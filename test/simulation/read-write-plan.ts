@@ -13,14 +13,15 @@ export function perhapsWithReaders(plan: Plan): Plan {
   if (plan.callers[0]?.options.kind !== 'exclusive' || !random.chance(SHARE)) return plan;
   if (plan.processes.length > 1 && random.chance(GATE_SHARE)) return atTheGate(plan, random);
   const readers = random.pick([0.3, 0.6, 0.9]);
-  const downgrades = random.pick([0, 0.5]);
+  const downgradeShare = random.pick([0, 0.5]);
   return {
     ...plan,
     callers: plan.callers.map((caller): CallerPlan => {
       const { options, holdMs } = caller;
       if (random.chance(readers)) return reader(caller);
       const kind = random.pick(['write', 'exclusive'] as const);
-      const downgrade = random.chance(downgrades) ? { downgradeAfterMs: random.between(0, holdMs) } : {};
+      const downgrades = caller.keys === undefined && random.chance(downgradeShare);
+      const downgrade = downgrades ? { downgradeAfterMs: random.between(0, holdMs) } : {};
       return { ...caller, ...downgrade, options: { ...options, kind } };
     }),
   };
@@ -28,7 +29,7 @@ export function perhapsWithReaders(plan: Plan): Plan {
 
 /** The lease is too short for the readers that come, so their process renews it just when it may hear of the writer. */
 function atTheGate(plan: Plan, random: Random): Plan {
-  const callers = plan.callers.map((caller, i): CallerPlan => {
+  const callers = plan.callers.map(({ keys: _, ...caller }, i): CallerPlan => {
     const common = { key: 'a', rounds: 1, at: GATE_AT_MS + random.between(0, 3 * plan.latencyMs) };
     const options = { ...caller.options, waitMs: PATIENT_MS, minHoldMs: 0, ttlMs: 5_000 };
     if (i === 1) return { ...caller, ...common, process: 1, options: { ...options, kind: 'write' } };

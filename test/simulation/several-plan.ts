@@ -18,7 +18,7 @@ export function perhapsWithSeveral(plan: Plan): Plan {
   const callers = plan.callers.map((caller): CallerPlan => {
     const key = random.pick(all);
     if (!random.chance(several)) return { ...caller, key };
-    const { extend: _, downgradeAfterMs: __, ...rest } = caller;
+    const { extend: _, ...rest } = caller;
     const options = random.chance(EXPIRE_SHARE) ? { ...caller.options, release: 'expire' as const } : caller.options;
     return { ...rest, key, options, keys: shuffled(all, random).slice(0, random.int(2, all.length)) };
   });
