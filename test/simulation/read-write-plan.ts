@@ -29,7 +29,8 @@ export function perhapsWithReaders(plan: Plan): Plan {
 
 /** The lease is too short for the readers that come, so their process renews it just when it may hear of the writer. */
 function atTheGate(plan: Plan, random: Random): Plan {
-  const callers = plan.callers.map(({ keys: _, ...caller }, i): CallerPlan => {
+  const callers = plan.callers.map((given, i): CallerPlan => {
+    const { keys: _, ...caller } = given;
     const common = { key: 'a', rounds: 1, at: GATE_AT_MS + random.between(0, 3 * plan.latencyMs) };
     const options = { ...caller.options, waitMs: PATIENT_MS, minHoldMs: 0, ttlMs: 5_000 };
     if (i === 1) return { ...caller, ...common, process: 1, options: { ...options, kind: 'write' } };
