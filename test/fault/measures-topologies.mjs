@@ -31,6 +31,14 @@ export const measuresOfTopologies = [
   },
   {
     promise: 'Sentinel',
+    what: 'a Sentinel that is away is no line on the console',
+    file: 'store/redis/sentinel-watch.ts',
+    measure: "sentinel.on('error', () => undefined);",
+    without: '',
+    test: ['topologies-sentinel', 'is missed by nobody'],
+  },
+  {
+    promise: 'Sentinel',
     what: 'with `durability` a grant counts when enough replicas have it',
     file: 'store/redis/acknowledged.ts',
     measure: 'return count < replicas ? withoutGrants(answer[1], count) : answer[1];',

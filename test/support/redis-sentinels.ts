@@ -100,12 +100,23 @@ export class SentinelTopology {
   async heal(server: RedisServer): Promise<void> {
     await server.restart();
     await server.run((redis) => redis.replicaof('127.0.0.1', this.primary.port));
+    await this.settled();
+  }
+
+  /** Resolves when all is as it was, whoever is the primary now. */
+  async settled(): Promise<void> {
     await eventually(async () => {
       // On a busy machine Sentinel may take a primary for dead that only had no turn, and fail over once more.
-      this.current = await this.asked();
+      await this.ask();
       await this.replicasOnline();
       await this.watched();
     }, HEALS_WITHIN_MS);
+  }
+
+  /** Whom Sentinel calls the primary now. */
+  async ask(): Promise<RedisServer> {
+    this.current = await this.asked();
+    return this.current;
   }
 
   /** Asked over a connection of its own: Sentinel closes those of a server that it promotes. */

@@ -73,7 +73,7 @@ export const sentinel: StartTopology = async (config = {}) => {
   const { servers, sentinels } = topology;
   return {
     servers,
-    homes: async () => [topology.primary],
+    homes: async () => [await topology.ask()],
     connection: (ways = servers, identity = {}) => ({
       ...topology.connection,
       natMap: natMap(servers, ways),
@@ -81,11 +81,11 @@ export const sentinel: StartTopology = async (config = {}) => {
       ...identity,
     }),
     async restart(_, { empty }) {
-      await topology.primary.restart({ empty });
-      await topology.inStep();
+      await (await topology.ask()).restart({ empty });
+      await topology.settled();
     },
     async demote() {
-      await topology.inStep();
+      await topology.settled();
       await topology.failover(() => sentinels[0].run((redis) => redis.call('SENTINEL', 'FAILOVER', 'main')));
       return () => topology.inStep();
     },
