@@ -37,7 +37,7 @@ describe('A quorum grants by majority', () => {
       const [result] = await Promise.allSettled([locks.acquire(key)]);
       if (taken.length <= 2) {
         if (result.status === 'rejected') throw result.reason;
-        expect(await world.taken(key)).toBe(5);
+        await eventually(async () => expect(await world.taken(key)).toBe(5)); // three are enough for the grant
         await result.value.release();
       } else expect(result).toMatchObject({ status: 'rejected', reason: { code: 'LOCK_CONTENDED' } });
       const free = [0, 1, 2, 3, 4].filter((node) => !taken.includes(node));
