@@ -17,6 +17,9 @@ export const surelyOverMs = (ttlMs: number): number => Math.ceil(ttlMs * (1 + DR
 /** When a lease of `ttlMs`, asked for at `sentAt`, can no longer be proven. In whole milliseconds, which cost no memory of their own. */
 export const validUntil = (sentAt: number, ttlMs: number): number => Math.floor(sentAt + proofMs(ttlMs));
 
+/** Work that began on an offer and is over by then costs no command but its release. */
+const CONFIRM_AFTER_MS = 50;
+
 /** Who looks after a grant when its time has come. */
 export interface GrantKeeper {
   check(grant: Grant): void;
@@ -66,6 +69,7 @@ export class Grant extends Timed {
 
   /** When it wants to be renewed: a third of its ttl after its last confirmed command was sent. */
   get renewalAt(): number {
+    if (this.unconfirmed) return this.startedAt + CONFIRM_AFTER_MS;
     return this.validUntil - proofMs(this.ttlMs) + this.ttlMs / 3;
   }
 
@@ -80,10 +84,10 @@ export class Grant extends Timed {
     return this.nextFence - 1;
   }
 
-  /** Nobody has claimed it: it can be proven until then, unless it is confirmed. */
+  /** Nobody has claimed it: it can be proven until then, unless it is confirmed. Whether others wait is not known. */
   beginUnconfirmed(until: number): void {
     this.validUntil = until;
-    this.unconfirmed = true;
+    this.unconfirmed = this.contended = true;
   }
 
   /** A command sent at `sentAt` found the lock held; its answer must have come before the old end. */

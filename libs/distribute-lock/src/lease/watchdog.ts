@@ -9,8 +9,6 @@ const EARLY_MS = 1;
 
 /** Delays between tries while Redis does not confirm a renewal; the last one repeats until the lease is lost. */
 const RETRY_MS = [50, 100, 200];
-/** The next holder of a grant that is not confirmed yet does not wait for that. */
-const CONFIRM_AGAIN_MS = 200;
 
 /**
  * Renews every grant of the process at a third of its ttl, those of one tick in one call, and tells the holder
@@ -29,16 +27,8 @@ export class Watchdog implements GrantKeeper {
   /** Looks after the grant from now on, on the terms of its present holder. */
   watch(grant: Grant, now = this.clock.now()): void {
     const end = untilEnd(grant, now);
-    const renewal = grant.unconfirmed ? CONFIRM_AGAIN_MS : grant.renewalAt - now;
+    const renewal = grant.renewalAt - now;
     this.lanes.add(grant, this.wantsRenewal(grant, now) ? Math.min(end, Math.max(0, renewal)) : end, now);
-  }
-
-  /** The grant was offered, and its holder begins at once: the store is asked when it has begun. */
-  confirm(grant: Grant, offeredUntil: number): void {
-    grant.beginUnconfirmed(offeredUntil);
-    this.clock.nextTurn(() => {
-      if (!grant.ended) this.renew(grant);
-    });
   }
 
   unwatch(grant: Grant): void {
@@ -51,10 +41,6 @@ export class Watchdog implements GrantKeeper {
     const now = this.clock.now();
     if (now >= grant.validUntil - EARLY_MS) return this.lose(grant, 'expired');
     if (!this.wantsRenewal(grant, now) || now < Math.floor(grant.renewalAt)) return this.watch(grant);
-    this.renew(grant);
-  }
-
-  private renew(grant: Grant): void {
     this.batch.push(grant);
     // Not queueMicrotask: fake timers of test runners hold that up.
     if (this.batch.length === 1) void Promise.resolve().then(() => this.renewBatch());

@@ -85,7 +85,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     const { ownerToken, ttlMs, sentAt, fencingToken, block, waiting } = granted;
     const grant = new Grant(this.parts.watchdog, queue.key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
     grant.contended ||= isContended;
-    if (granted.offeredUntil !== undefined) this.parts.watchdog.confirm(grant, granted.offeredUntil);
+    if (granted.offeredUntil !== undefined) grant.beginUnconfirmed(granted.offeredUntil);
     // A holder can only be told, of waiters or that it was forced out, where it listens.
     void this.parts.mailbox.ready();
     this.laneOf(queue).granted(line, grant, now);

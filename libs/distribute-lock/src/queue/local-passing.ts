@@ -9,19 +9,21 @@ export const QUANTUM_MS = 25;
 export const MOST_NUMBERS = 64;
 
 /** What must be left of a lease that the store has yet to confirm: time for a question without an answer, and for another one. */
-const CONFIRMED_WITHIN_MS = 1_000;
+export const CONFIRMED_WITHIN_MS = 1_000;
 
-export const leastLeftMs = ({ ttlMs }: ResolvedLockOptions): number => Math.min(CONFIRMED_WITHIN_MS, ttlMs / 2);
+/** A lease that is not confirmed yet will be, whatever happens at first. */
+export const isConfirmed = (options: ResolvedLockOptions): boolean =>
+  endsByRenewal(options) && options.maxHoldMs > CONFIRMED_WITHIN_MS;
 
 /** What ends by its ttl must have all of it. */
-export const endsByRenewal = ({ renew, release }: ResolvedLockOptions): boolean => renew && release === 'end';
+const endsByRenewal = ({ renew, release }: ResolvedLockOptions): boolean => renew && release === 'end';
 
 /**
  * Whether the next caller of this process may have the grant without a command. The clock is compared at this very
  * moment: after a pause the timer that tells of the loss may not have run yet.
  */
 export function mayPass(grant: Grant, next: ResolvedLockOptions, now: number): boolean {
-  const halfMs = grant.unconfirmed ? leastLeftMs(next) : next.ttlMs / 2;
+  const halfMs = grant.unconfirmed && isConfirmed(next) ? CONFIRMED_WITHIN_MS : next.ttlMs / 2;
   const needsMs = endsByRenewal(next) ? halfMs : next.ttlMs;
   if (grant.ended || !grant.numbersLeft || grant.validUntil - now < needsMs) return false;
   if (next.ttlMs > grant.ttlMs) return false;

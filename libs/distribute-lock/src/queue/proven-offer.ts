@@ -2,7 +2,7 @@ import { validUntil } from '../lease/grant.js';
 import { CLAIM_WINDOW_MS, OFFERED_NUMBERS } from '../store/protocol.js';
 import type { Attempt } from './attempt.js';
 import type { Granted } from './granted.js';
-import { endsByRenewal, leastLeftMs } from './local-passing.js';
+import { CONFIRMED_WITHIN_MS, isConfirmed } from './local-passing.js';
 
 /**
  * The grant of an offer on which the first caller may begin without a claim, because it surely stands for a while.
@@ -18,6 +18,6 @@ export function provenOffer(attempt: Attempt, fencingToken: number, now: number)
   if (options === undefined || attempt.inFlight || attempt.lastError !== undefined) return undefined;
   const { ttlMs } = options;
   const offeredUntil = validUntil(since, Math.min(CLAIM_WINDOW_MS, ttlMs));
-  if (!endsByRenewal(options) || offeredUntil - now < leastLeftMs(options)) return undefined;
+  if (!isConfirmed(options) || offeredUntil - now < CONFIRMED_WITHIN_MS) return undefined;
   return { ownerToken, ttlMs, sentAt: now, block: OFFERED_NUMBERS, fencingToken, waiting: 0, offeredUntil };
 }
