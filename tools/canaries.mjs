@@ -90,6 +90,16 @@ export const canaries = [
     says: ['docs/canary.md:1: nowhere.md', '#nowhere', 'docs/canary.md:3: is not what stands in'],
   },
   {
+    gate: 'measures',
+    wrong: 'a measure that the code has no more',
+    script: ['check:measures'],
+    files: {
+      'test/fault/measures-p11.mjs':
+        "export const measuresP11 = [{ promise: 'P11', what: 'canary', file: 'index.ts', measure: 'no such words', without: '' }];\n",
+    },
+    says: ['"no such words" does not stand exactly once in index.ts'],
+  },
+  {
     gate: 'dependency-cruiser',
     wrong: 'a wrong import in the library itself',
     script: ['check:boundaries'],

@@ -62,7 +62,7 @@ export const measuresP8toP17 = [
     promise: 'P10',
     what: 'release compares the owner token before it deletes',
     file: lua('release'),
-    measure: "if redis.call('GET', lock) ~= token then",
+    measure: 'if owner ~= token then',
     without: 'if false then',
     test: ['strangers', 'by the release of a lease that has been lost'],
   },
@@ -167,9 +167,8 @@ export const measuresP8toP17 = [
     promise: 'P17',
     what: 'a release that failed is an event, never an error of the call',
     file: 'lease/lease-handle.ts',
-    measure: 'this.endReason === undefined ? this.keeper.giveBack(this) :',
-    without:
-      'this.endReason === undefined ? this.keeper.giveBack(this).then(() => Promise.reject(new Error("release"))) :',
+    measure: 'this.endReason === undefined ? this.giveBack() :',
+    without: 'this.endReason === undefined ? this.giveBack().then(() => Promise.reject(new Error("release"))) :',
     test: ['user-result', 'when the release meets "forbid"'],
   },
   {

@@ -3,6 +3,7 @@
  * Takes one measure after the other out of a copy of the library, and looks whether its test fails then: a promise whose test
  * passes without the measure is not tested.
  *   usage: without-measures.mjs [P6 quorum 'words of a measure' ...]
+ *          without-measures.mjs --check     only looks whether every measure stands where it is said to stand
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -36,14 +37,15 @@ async function copyWithout(measure) {
   return copy;
 }
 
-async function takeOut(copy, { file, measure, without }) {
-  const target = join(copy, 'libs/distribute-lock/src', file);
-  const text = await readFile(target, 'utf8');
+async function textWithout(folder, { file, measure, without }) {
+  const text = await readFile(join(folder, 'libs/distribute-lock/src', file), 'utf8');
   if (text.split(measure).length !== 2) throw new Error(`"${measure}" does not stand exactly once in ${file}`);
-  await writeFile(
-    target,
-    text.replace(measure, () => without),
-  );
+  return text.replace(measure, () => without);
+}
+
+async function takeOut(copy, measure) {
+  const { file } = measure;
+  await writeFile(join(copy, 'libs/distribute-lock/src', file), await textWithout(copy, measure));
   if (file.endsWith('.lua')) await run(process.execPath, ['tools/compile-lua.mjs'], { cwd: copy });
 }
 
@@ -64,21 +66,37 @@ async function fails(copy, [spec, title]) {
   return numFailedTests > 0;
 }
 
-const asked = process.argv.slice(2);
-let missed = 0;
-const wanted = ({ promise, what }) =>
-  asked.length === 0 || asked.some((word) => word === promise || what.includes(word));
-for (const measure of [...measuresP1toP7, ...measuresP8toP17, ...measuresP11, ...measuresOfTopologies].filter(wanted)) {
-  let outcome;
+async function outcomeOf(measure) {
   let copy;
   try {
     copy = await copyWithout(measure);
-    outcome = (await fails(copy, measure.test)) ? 'noticed' : 'NOT NOTICED';
+    return (await fails(copy, measure.test)) ? 'noticed' : 'NOT NOTICED';
   } catch (error) {
-    outcome = `NOT RUN: ${error.message}`;
+    return `NOT RUN: ${error.message}`;
+  } finally {
+    if (copy !== undefined) await rm(copy, { recursive: true, force: true });
   }
-  if (copy !== undefined) await rm(copy, { recursive: true, force: true });
-  if (outcome !== 'noticed') missed += 1;
-  console.log(`${measure.promise.padEnd(8)} ${outcome.padEnd(11)} ${measure.what}`);
+}
+
+/** Whether it can be taken out at all: code moves on. */
+async function placeOf(measure) {
+  try {
+    for (const one of [measure, measure.also ?? measure]) await textWithout(root, one);
+    return 'there';
+  } catch (error) {
+    return `GONE: ${error.message}`;
+  }
+}
+
+const asked = process.argv.slice(2).filter((word) => word !== '--check');
+const only = process.argv.includes('--check');
+const good = only ? 'there' : 'noticed';
+const wanted = ({ promise, what }) =>
+  asked.length === 0 || asked.some((word) => word === promise || what.includes(word));
+let missed = 0;
+for (const measure of [...measuresP1toP7, ...measuresP8toP17, ...measuresP11, ...measuresOfTopologies].filter(wanted)) {
+  const outcome = await (only ? placeOf(measure) : outcomeOf(measure));
+  if (outcome !== good) missed += 1;
+  if (!only || outcome !== good) console.log(`${measure.promise.padEnd(8)} ${outcome.padEnd(11)} ${measure.what}`);
 }
 process.exitCode = missed === 0 ? 0 : 1;
