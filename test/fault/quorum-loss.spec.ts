@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
 import type { Duration } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { eventually } from '../support/eventually.js';
+import type { FaultProxy } from '../support/fault-proxy.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX, type Locks } from './support/lock-core.js';
 import { monotonicMs } from './support/monotonic.js';
@@ -92,7 +93,7 @@ describe('P4 on a quorum: votes that are lost', () => {
   it('on a minority cost nothing when another vote came late', async () => {
     const proxies = await world.proxies();
     const locks = world.locks(proxies.map(({ url }) => url));
-    await locks.core.connect();
+    await (await locks.acquire(world.newKey(), { wait: '5s' })).release();
     for (const node of [1, 2]) proxies[node].hold();
     const lease = await locks.acquire(world.newKey(), { ttl: '20s' });
     expect(await world.taken(lease.key)).toBe(3);
@@ -118,12 +119,20 @@ describe('P4 on a quorum: votes that are lost', () => {
 describe('P6 on a quorum: a network that is mute for a majority', () => {
   const world = useQuorumWorld();
 
+  /** A majority is enough to be connected; here every node is to be asked. */
+  async function connectedToAll(proxies: readonly FaultProxy[]): Promise<Locks> {
+    const locks = world.locks(proxies.map(({ url }) => url));
+    const lease = await locks.acquire(world.newKey(), { wait: '5s' });
+    await eventually(async () => expect(await world.taken(lease.key)).toBe(5));
+    await lease.release();
+    return locks;
+  }
+
   it.each(['toClient', 'toServer'] as const)(
     '%s leaves nothing behind, on the nodes that answered too late',
     async (way) => {
       const proxies = await world.proxies();
-      const locks = world.locks(proxies.map(({ url }) => url));
-      await locks.core.connect();
+      const locks = await connectedToAll(proxies);
       const key = world.newKey();
       for (const node of [0, 2, 3]) proxies[node].hold(way);
       await expect(locks.acquire(key, { ttl: '30s' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
@@ -139,8 +148,7 @@ describe('P6 on a quorum: a network that is mute for a majority', () => {
   it('when the connections broke before anything could be undone', async () => {
     const nodes = [0, 2, 3];
     const proxies = await world.proxies();
-    const locks = world.locks(proxies.map(({ url }) => url));
-    await locks.core.connect();
+    const locks = await connectedToAll(proxies);
     const key = world.newKey();
     for (const node of nodes) proxies[node].hold('toClient');
     const acquired = expect(locks.acquire(key, { ttl: '30s' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
@@ -160,8 +168,7 @@ describe('P6 on a quorum: a network that is mute for a majority', () => {
 
   it('when its caller went while the votes were under way', async () => {
     const proxies = await world.proxies();
-    const locks = world.locks(proxies.map(({ url }) => url));
-    await locks.core.connect();
+    const locks = await connectedToAll(proxies);
     const key = world.newKey();
     for (const proxy of proxies) proxy.hold('toClient');
     const abort = new AbortController();
