@@ -23,7 +23,7 @@ describe('the packed library', () => {
       second: [409, true, 'LOCK_CONTENDED'],
       direct: [true, true],
       named: 'report',
-      heard: ['acquired', 'contended', 'released'],
+      heard: ['acquired', 'contended', 'refused', 'released'],
     };
     expect(printed).toEqual({
       different: true,
