@@ -34,8 +34,8 @@ export const measuresP1toP7 = [
     what: 'an offer is believed from when its token was first sent, not from its message',
     file: 'queue/proven-offer.ts',
     measure: 'validUntil(since, Math.min(CLAIM_WINDOW_MS, ttlMs))',
-    without: 'validUntil(now, ttlMs)',
-    test: ['no-overlap', 'read after the offer has ended'],
+    without: 'validUntil(now, Math.min(CLAIM_WINDOW_MS, ttlMs))',
+    test: ['begun-on-offer', 'when nothing passes any more, and its message was late'],
   },
   {
     promise: 'P1',
