@@ -7,11 +7,7 @@ import { startProcess, type Process, type World } from './world.js';
 /** The rules of the exclusive lock, seen by callers in two processes. */
 export function describeCoreContract(makeWorld: () => World): void {
   const world = makeWorld();
-  const start = (limits?: { perKey?: number; total?: number }): Process => {
-    const process = startProcess(world, limits);
-    onCleanup(() => process.core.close());
-    return process;
-  };
+  const start = (limits?: { perKey?: number; total?: number }): Process => startProcess(world, limits);
   const here = start();
   const there = start();
   let count = 0;

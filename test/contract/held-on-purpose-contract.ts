@@ -1,5 +1,4 @@
 import { eventually } from '../support/eventually.js';
-import { onCleanup } from '../support/cleanup.js';
 import { type Process, startProcess, type World } from './world.js';
 
 const CONTENDED = { code: 'LOCK_CONTENDED' };
@@ -7,11 +6,7 @@ const CONTENDED = { code: 'LOCK_CONTENDED' };
 /** The rules of keys that outlive the work under them, seen by callers in two processes. */
 export function describeHeldOnPurposeContract(makeWorld: () => World): void {
   const world = makeWorld();
-  const start = (): Process => {
-    const process = startProcess(world);
-    onCleanup(() => process.core.close());
-    return process;
-  };
+  const start = (): Process => startProcess(world);
   const here = start();
   const there = start();
   let count = 0;

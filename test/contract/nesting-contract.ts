@@ -1,16 +1,11 @@
 import { LockService } from '../../libs/distribute-lock/src/service/lock.service.js';
-import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { type Process, startProcess, type World } from './world.js';
 
 /** The rules of a call chain that asks for a lock which it holds. */
 export function describeNestingContract(makeWorld: () => World): void {
   const world = makeWorld();
-  const start = (): Process => {
-    const process = startProcess(world);
-    onCleanup(() => process.core.close());
-    return process;
-  };
+  const start = (): Process => startProcess(world);
   const here = start();
   const locks = new LockService(here.core);
   const there = new LockService(start().core);

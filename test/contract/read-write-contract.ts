@@ -1,6 +1,5 @@
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startProcess, type Process, type World } from './world.js';
 
@@ -10,11 +9,7 @@ const WRITE = { kind: 'write', wait: '20s' } as const;
 /** The rules of the read/write lock, seen by callers in two processes. */
 export function describeReadWriteContract(makeWorld: () => World): void {
   const world = makeWorld();
-  const start = (): Process => {
-    const process = startProcess(world);
-    onCleanup(() => process.core.close());
-    return process;
-  };
+  const start = (): Process => startProcess(world);
   const here = start();
   const there = start();
   let count = 0;

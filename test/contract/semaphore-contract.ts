@@ -1,15 +1,10 @@
-import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startProcess, type Process, type World } from './world.js';
 
 /** The rules of the semaphore, seen by callers in two processes. */
 export function describeSemaphoreContract(makeWorld: () => World): void {
   const world = makeWorld();
-  const start = (): Process => {
-    const process = startProcess(world);
-    onCleanup(() => process.core.close());
-    return process;
-  };
+  const start = (): Process => startProcess(world);
   const here = start();
   const there = start();
   let count = 0;

@@ -11,11 +11,7 @@ import { type Process, startProcess, type World } from './world.js';
  */
 export function describeSeveralKeysContract(makeWorld: () => World, prefix = ''): void {
   const world = makeWorld();
-  const start = (): Process => {
-    const process = startProcess(world);
-    onCleanup(() => process.core.close());
-    return process;
-  };
+  const start = (): Process => startProcess(world);
   const here = start();
   const there = start();
   let count = 0;

@@ -8,6 +8,7 @@ import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-op
 import { resolveLockOptions } from '../../libs/distribute-lock/src/options/resolve-lock-options.js';
 import { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js';
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
+import { onCleanup } from '../support/cleanup.js';
 import { type Asked, counting } from './counting-store.js';
 
 /** One kind of back end, as the contract sees it from outside. */
@@ -50,6 +51,7 @@ export interface Process {
 
 type ProcessOptions = LockOptions & { signal?: AbortSignal; scoped?: boolean };
 
+/** It ends with the spec file. */
 export function startProcess(world: World, limits: { perKey?: number; total?: number } = {}): Process {
   const observer = new LockEvents();
   const events: LockEvent[] = [];
@@ -61,6 +63,7 @@ export function startProcess(world: World, limits: { perKey?: number; total?: nu
     maxWaiters: limits.total ?? 100_000,
     events: observer,
   });
+  onCleanup(() => core.close());
   const callOf = (key: string, { signal, scoped = false, ...options }: ProcessOptions = {}): LockCall => ({
     key,
     label: 'contract',

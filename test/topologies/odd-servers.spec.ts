@@ -18,9 +18,7 @@ const admin = new Redis(server.url);
 onCleanup(() => admin.disconnect());
 
 function start(store: () => RedisLockStore): Process {
-  const process = startProcess(worldOf(admin, 'lock:', { store, counted: true, keys: () => admin.keys('lock:*') }));
-  onCleanup(() => process.core.close());
-  return process;
+  return startProcess(worldOf(admin, 'lock:', { store, counted: true, keys: () => admin.keys('lock:*') }));
 }
 
 const startOn = (connection: string | RedisOptions): Process =>
