@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
+import { measuresOfOneCall } from './measures-one-call.mjs';
 import { measuresP1toP7 } from './measures-p1-to-p7.mjs';
 import { measuresP11 } from './measures-p11.mjs';
 import { measuresP8toP17 } from './measures-p8-to-p17.mjs';
@@ -94,7 +95,8 @@ const good = only ? 'there' : 'noticed';
 const wanted = ({ promise, what }) =>
   asked.length === 0 || asked.some((word) => word === promise || what.includes(word));
 let missed = 0;
-for (const measure of [...measuresP1toP7, ...measuresP8toP17, ...measuresP11, ...measuresOfTopologies].filter(wanted)) {
+const all = [...measuresP1toP7, ...measuresP8toP17, ...measuresP11, ...measuresOfOneCall, ...measuresOfTopologies];
+for (const measure of all.filter(wanted)) {
   const outcome = await (only ? placeOf(measure) : outcomeOf(measure));
   if (outcome !== good) missed += 1;
   if (!only || outcome !== good) console.log(`${measure.promise.padEnd(8)} ${outcome.padEnd(11)} ${measure.what}`);

@@ -21,7 +21,7 @@ return redis.call('DEL', KEYS[1])`,
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: '5277ec4851f0df4337546e020b3a5ab06bac0dd6',
+  sha1: '03212bd956fa871a785e722d10a27b99e9f4876b',
   lua: `if #KEYS == 3 then
   local call, text = redis.call, ARGV[1]
   if string.sub(text, 1, 1) == 'd' then
@@ -95,6 +95,33 @@ if #KEYS == 3 and (command == 'a' or command == 'w') then
   end
   if full then return full end
 end
+local blocks = {}
+if #ARGV > 1 then
+  local call, pcall = redis.call, redis.pcall
+  local queues, total = {}, 0
+  for i = 1, #ARGV do queues[i] = KEYS[2 * i + 1] end
+  if call('EXISTS', unpack(queues)) == 0 then
+    for i = 1, #ARGV do
+      local lock, text = KEYS[2 * i], ARGV[i]
+      if string.sub(text, 1, 1) == 'd' then
+        if pcall('GET', lock) ~= string.sub(text, 3) then break end
+        call('DEL', lock)
+        blocks[i] = 0
+      else
+        local token, ttlMs, block = string.match(text, '^[aw] (%S+) (%d+) (%d+)')
+        local set = token and pcall('SET', lock, token, 'NX', 'PX', ttlMs)
+        if not set or set.err then break end
+        blocks[i] = tonumber(block)
+        total = total + blocks[i]
+      end
+    end
+  end
+  if #blocks == #ARGV then
+    local first = total == 0 and 0 or fencingTokens(total)
+    saveFence()
+    return first
+  end
+end
 local claimMs = '1750'
 local queueMs = '15000'
 local offeredNumbers = 16
@@ -214,16 +241,21 @@ if #KEYS == 3 then
 end
 local replies = {}
 for i = 1, #ARGV do
-  command, token, x1, x2, x3 = string.match(ARGV[i], WORDS)
-  local ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, command)
-  if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
-  local n = 3 * i - 2
+  local n, block = 3 * i - 2, blocks[i]
+  local ok, code, x, y = true, 4, 0, 0
+  if not block then
+    command, token, x1, x2, x3 = string.match(ARGV[i], WORDS)
+    ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, command)
+    if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
+  elseif block > 0 then
+    code, x = 1, fencingTokens(block)
+  end
   replies[n], replies[n + 1], replies[n + 2] = code, x, y
 end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '248957ee272718e2203fe518dfdf66ccc893e2c3',
+    sha1: '26a56e0a21c640f0b15c87865f6c5d0121353752',
     lua: `if #KEYS == 3 then
   local call, text = redis.call, ARGV[1]
   if string.sub(text, 1, 1) == 'd' then
@@ -297,6 +329,33 @@ if #KEYS == 3 and (command == 'a' or command == 'w') then
   end
   if full then return full end
 end
+local blocks = {}
+if #ARGV > 1 then
+  local call, pcall = redis.call, redis.pcall
+  local queues, total = {}, 0
+  for i = 1, #ARGV do queues[i] = KEYS[2 * i + 1] end
+  if call('EXISTS', unpack(queues)) == 0 then
+    for i = 1, #ARGV do
+      local lock, text = KEYS[2 * i], ARGV[i]
+      if string.sub(text, 1, 1) == 'd' then
+        if pcall('GET', lock) ~= string.sub(text, 3) then break end
+        call('DEL', lock)
+        blocks[i] = 0
+      else
+        local token, ttlMs, block = string.match(text, '^[aw] (%S+) (%d+) (%d+)')
+        local set = token and pcall('SET', lock, token, 'NX', 'PX', ttlMs)
+        if not set or set.err then break end
+        blocks[i] = tonumber(block)
+        total = total + blocks[i]
+      end
+    end
+  end
+  if #blocks == #ARGV then
+    local first = total == 0 and 0 or fencingTokens(total)
+    saveFence()
+    return first
+  end
+end
 local claimMs = '1750'
 local queueMs = '15000'
 local offeredNumbers = 16
@@ -416,10 +475,15 @@ if #KEYS == 3 then
 end
 local replies = {}
 for i = 1, #ARGV do
-  command, token, x1, x2, x3 = string.match(ARGV[i], WORDS)
-  local ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, command)
-  if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
-  local n = 3 * i - 2
+  local n, block = 3 * i - 2, blocks[i]
+  local ok, code, x, y = true, 4, 0, 0
+  if not block then
+    command, token, x1, x2, x3 = string.match(ARGV[i], WORDS)
+    ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, command)
+    if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
+  elseif block > 0 then
+    code, x = 1, fencingTokens(block)
+  end
   replies[n], replies[n + 1], replies[n + 2] = code, x, y
 end
 saveFence()

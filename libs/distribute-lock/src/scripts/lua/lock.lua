@@ -17,8 +17,9 @@
           n <ownerToken> <ttlMs>                    renew
           `+`: a counter that another command of this connection has raised to the clock a moment ago may be counted up;
                whoever sends it looks at the number, which is small when the counter has been lost
-  @returns [code, x, y] for each command, in one flat list; a lone command whose case is the common one answers with a number:
-           the first fencing token of a lock that was free, 0 for a release that nobody waited for
+  @returns [code, x, y] for each command, in one flat list; or a number when each had the common case, a lock that was free or a
+           release that nobody waited for: the first fencing token, those of one command behind those of the one before, or 0
+           where none were wanted
 
   1, n, w   granted: n is the first of `block` fencing tokens, w processes wait
   2, ms, f  queued: the lease in front ends in ms (-1: unknown); f = 1: its holder is foreign
@@ -51,6 +52,7 @@ if #KEYS == 3 and (command == 'a' or command == 'w') then
   if full then return full end
 end
 
+--@include lib/together.lua
 --@include lib/numbers.lua
 --@include lib/queue.lua
 --@include lib/offer.lua
@@ -67,11 +69,16 @@ end
 
 local replies = {}
 for i = 1, #ARGV do
-  command, token, x1, x2, x3 = string.match(ARGV[i], WORDS)
-  -- One refused command (a key of another type, a full server) must not fail those beside it.
-  local ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, command)
-  if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
-  local n = 3 * i - 2
+  local n, block = 3 * i - 2, blocks[i]
+  local ok, code, x, y = true, 4, 0, 0
+  if not block then
+    command, token, x1, x2, x3 = string.match(ARGV[i], WORDS)
+    -- One refused command (a key of another type, a full server) must not fail those beside it.
+    ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, command)
+    if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
+  elseif block > 0 then
+    code, x = 1, fencingTokens(block)
+  end
   replies[n], replies[n + 1], replies[n + 2] = code, x, y
 end
 saveFence()

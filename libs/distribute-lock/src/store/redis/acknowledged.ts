@@ -52,11 +52,11 @@ async function once(connection: RedisConnection, call: ScriptCall, { replicas, t
   if (connection.epoch !== epoch)
     throw new LockStoreError('The connection changed before replicas were counted.', true);
   const count = Number(waited[1]);
-  return count < replicas ? withoutGrants(answer[1], count) : answer[1];
+  return count < replicas ? withoutGrants(answer[1], texts.length, count) : answer[1];
 }
 
-function withoutGrants(replies: unknown, count: number): unknown {
-  if (typeof replies === 'number') return [NOT_REPLICATED, count, 0];
+function withoutGrants(replies: unknown, commands: number, count: number): unknown {
+  if (typeof replies === 'number') return Array.from({ length: commands }, () => [NOT_REPLICATED, count, 0]).flat();
   if (!Array.isArray(replies)) return replies;
   const marked: unknown[] = [...replies];
   for (let at = 0; at < marked.length; at += 3) {

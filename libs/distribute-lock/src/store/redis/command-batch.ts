@@ -1,8 +1,9 @@
 import type { LuaScript } from '../../scripts/generated/lua-scripts.js';
 import type { Clock } from '../../runtime/clock.js';
-import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
+import type { TimerLanes } from '../../runtime/timer-lanes.js';
 import { LockStoreError } from '../lock-store.js';
 import { NOT_REPLICATED } from './acknowledged.js';
+import { Call } from './call.js';
 import type { Command, ReplyWord } from './command.js';
 import type { FenceCounter } from './fence-counter.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -17,27 +18,6 @@ const MOST_COMMANDS = 64;
 const REPLY_WORDS = 3;
 const REFUSED = 9;
 const ELSEWHERE = 11;
-
-/** Commands that are sent together and wait for the same answer. */
-class Call extends Timed {
-  settled = false;
-  /** The script was told to count fencing tokens up. */
-  counted = false;
-
-  constructor(
-    private readonly batch: CommandBatch,
-    readonly commands: readonly Command[],
-    readonly startedAt: number,
-    /** Of the connection at the start. */
-    readonly epoch: number,
-  ) {
-    super();
-  }
-
-  due(): void {
-    this.batch.late(this);
-  }
-}
 
 /**
  * Sends the commands of one tick in one call of the script. At 128 concurrent cycles that takes a third to a half of the
@@ -80,7 +60,7 @@ export class CommandBatch {
   }
 
   /** A blocked event loop is not a mute server: answers that have arrived get a turn of the loop first. */
-  late(call: Call): void {
+  private readonly late = (call: Call): void =>
     this.clock.nextTurn(() => {
       if (call.settled) return;
       const silentMs = this.clock.now() - this.answeredAt;
@@ -88,7 +68,6 @@ export class CommandBatch {
       this.reject(call, new LockStoreError(error, true));
       this.connection.silent(silentMs);
     });
-  }
 
   private sendAll(): void {
     const { commands } = this;
@@ -116,7 +95,7 @@ export class CommandBatch {
   private start(commands: readonly Command[]): void {
     this.alone = commands.length === 1 && this.inFlight === 0;
     const now = this.clock.now();
-    const call = new Call(this, commands, now, this.connection.epoch);
+    const call = new Call(commands, now, this.connection.epoch, this.late);
     if (this.connection.ready) this.send(call, false, true);
     else this.sendWhenReady(call);
     // While the command is under way already.
@@ -150,10 +129,8 @@ export class CommandBatch {
     this.answeredAt = this.clock.now();
     if (call.settled) return;
     const { commands } = call;
-    const common = typeof replies === 'number';
-    if (common && !this.rises(call, commands[0].block, replies)) return this.send(call);
+    if (typeof replies === 'number') return this.allCommon(call, replies);
     this.settle(call);
-    if (common) return commands[0].commonCase(replies);
     for (let i = 0, at = 0; i < commands.length; i += 1, at += REPLY_WORDS) {
       const code = replies[at] as number;
       if (code === REFUSED) commands[i].failed(this.refused(String(replies[at + 1])));
@@ -163,8 +140,18 @@ export class CommandBatch {
     }
   }
 
-  private rises(call: Call, block: number, first: number): boolean {
-    return block === 0 || this.counter?.rises(call, first, block, this.connection.epoch) !== false;
+  /** Each command had the common case, and their fencing tokens follow each other. */
+  private allCommon(call: Call, first: number): void {
+    const { commands } = call;
+    let block = 0;
+    for (const command of commands) block += command.block;
+    if (block > 0 && this.counter?.rises(call, first, block, this.connection.epoch) === false) return this.send(call);
+    this.settle(call);
+    let next = first;
+    for (const command of commands) {
+      command.commonCase(next);
+      next += command.block;
+    }
   }
 
   private failed(call: Call, error: unknown): void {

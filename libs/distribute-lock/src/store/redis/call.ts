@@ -1,0 +1,24 @@
+import { Timed } from '../../runtime/timer-lanes.js';
+import type { Command } from './command.js';
+
+/** Commands that are sent together and wait for the same answer. */
+export class Call extends Timed {
+  settled = false;
+  /** The script was told to count fencing tokens up. */
+  counted = false;
+
+  constructor(
+    readonly commands: readonly Command[],
+    readonly startedAt: number,
+    /** Of the connection at the start. */
+    readonly epoch: number,
+    /** It has waited for its answer for too long. */
+    private readonly late: (call: Call) => void,
+  ) {
+    super();
+  }
+
+  due(): void {
+    this.late(this);
+  }
+}
