@@ -1,8 +1,11 @@
+import type { Redis } from 'ioredis';
+
 import type { LuaScript, LuaText } from '../../scripts/generated/lua-scripts.js';
 import type { Command } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
 import { messageOf, storeError } from './redis-errors.js';
 import { fenceBeside } from './redis-keys.js';
+import { evalsha, takesWritten, written } from './written-command.js';
 
 /** Whether the server does not know the script yet: it must be sent with its text. */
 export const isUnknownScript = (error: unknown): boolean => messageOf(error).startsWith('NOSCRIPT');
@@ -10,6 +13,10 @@ export const isUnknownScript = (error: unknown): boolean => messageOf(error).sta
 /** Calls a script on the server. */
 export class ScriptRunner {
   private readonly script: LuaText;
+  /** The client, where it takes commands that are written already. */
+  private readonly direct: Redis | undefined;
+  /** How a call with one command begins. */
+  private readonly headOfOne: string;
 
   constructor(
     script: LuaScript,
@@ -17,6 +24,8 @@ export class ScriptRunner {
     private readonly fenceKey: string,
   ) {
     this.script = (connection.clustered ? script.cluster : undefined) ?? script;
+    this.direct = takesWritten(connection.client) ? connection.client : undefined;
+    this.headOfOne = [this.script.sha1, '3', fenceKey].map(written).join('');
   }
 
   /** All commands are of one slot, in a cluster of one lock. */
@@ -27,16 +36,20 @@ export class ScriptRunner {
       command.addKeys(keys);
       texts.push(command.text);
     }
-    return this.evaluate(keys, texts, withText);
+    if (this.direct === undefined || withText || this.waits) return this.evaluate(keys, texts, withText);
+    const args = [this.script.sha1, String(keys.length), ...keys, ...texts];
+    let text = '';
+    for (const arg of args) text += written(arg);
+    return evalsha(this.direct, args, text);
   }
 
   /** The same for one command with the usual keys, without lists. With `counted` fencing tokens may be counted up. */
   runOne({ lockKey, queueKey, text }: Command, counted: boolean): Promise<unknown> {
+    const { direct, fenceKey } = this;
     const words = counted ? `${text} +` : text;
-    const { client, durability } = this.connection;
-    return durability === undefined
-      ? client.evalsha(this.script.sha1, 3, this.fenceKey, lockKey, queueKey, words)
-      : this.evaluate([this.fenceKey, lockKey, queueKey], [words]);
+    if (direct === undefined || this.waits) return this.evaluate([fenceKey, lockKey, queueKey], [words]);
+    const args = [this.script.sha1, '3', fenceKey, lockKey, queueKey, words];
+    return evalsha(direct, args, this.headOfOne + written(lockKey) + written(queueKey) + written(words));
   }
 
   /** Proves that the server runs the script. */
@@ -47,6 +60,11 @@ export class ScriptRunner {
       if (!isUnknownScript(error)) throw storeError(error);
       await this.evaluate([this.fenceKey], [], true).catch((refused: unknown) => Promise.reject(storeError(refused)));
     }
+  }
+
+  /** Answers wait for replicas. */
+  private get waits(): boolean {
+    return this.connection.durability !== undefined;
   }
 
   private evaluate(keys: readonly string[], texts: readonly string[], withText = false): Promise<unknown> {

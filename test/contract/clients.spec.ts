@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { tracingChannel } from 'node:diagnostics_channel';
+
+import { Redis, type RedisOptions } from 'ioredis';
+
+import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
+import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { takesWritten } from '../../libs/distribute-lock/src/store/redis/written-command.js';
+import { onCleanup } from '../support/cleanup.js';
+import { testPrefix, useRedis } from '../support/use-redis.js';
+
+const TTL = 20_000;
+
+describe('A client of the application', () => {
+  const prefix = testPrefix();
+  const { url, client: outside } = useRedis(prefix);
+  const names = new RedisKeys(prefix);
+  const newToken = (): string => `${randomBytes(16).toString('base64url')}:1`;
+
+  function over(options: RedisOptions) {
+    const client = new Redis(url, options);
+    onCleanup(() => client.disconnect());
+    const store = RedisLockStore.over(client, { prefix });
+    onCleanup(() => store.close());
+    const ask = (key: string, ownerToken: string) =>
+      store.acquire({ key, ownerToken, ttlMs: TTL, wait: false, block: 1 });
+    const giveBack = (key: string, ownerToken: string) => store.release({ key, ownerToken });
+    return { client, ask, giveBack };
+  }
+
+  // Longer in bytes than in characters, and half of a pair would be another key.
+  const KEYS = ['ascii', 'schlüssel', '鍵', 'lock-🔒'];
+
+  it.each<[string, RedisOptions, boolean]>([
+    ['as it is', {}, true],
+    ['that speaks RESP2', { protocol: 2 }, true],
+    ['with a limit for each command', { commandTimeout: 5_000 }, false],
+    ['that collects commands', { enableAutoPipelining: true }, false],
+    ['with long stacks', { showFriendlyErrorStack: true }, false],
+    ['with a prefix', { keyPrefix: prefix }, false],
+  ])('%s', async (_, options, written) => {
+    const { client, ask, giveBack } = over(options);
+    expect(takesWritten(client)).toBe(written);
+    const outer = options.keyPrefix ?? '';
+    const tokens = new Map(KEYS.map((key) => [key, newToken()]));
+    const inRedis = (): Promise<(string | null)[]> =>
+      Promise.all(KEYS.map((key) => outside.get(outer + names.lock(key))));
+
+    const answers = await Promise.all(KEYS.map((key) => ask(key, tokens.get(key)!)));
+    expect(answers.map(({ outcome }) => outcome)).toEqual(KEYS.map(() => 'granted'));
+    expect(await inRedis()).toEqual([...tokens.values()]);
+    for (const key of KEYS) expect(await giveBack(key, tokens.get(key)!)).toEqual({ outcome: 'free' });
+    expect(await inRedis()).toEqual(KEYS.map(() => null));
+
+    for (const key of KEYS) expect(await ask(key, tokens.get(key)!)).toMatchObject({ outcome: 'granted' });
+    expect(await ask('ascii', newToken())).toMatchObject({ outcome: 'busy', foreign: false });
+    await Promise.all(KEYS.map((key) => giveBack(key, tokens.get(key)!)));
+    expect(await inRedis()).toEqual(KEYS.map(() => null));
+  });
+
+  it('shows its commands to who traces them', async () => {
+    const traced: { command: string; args: readonly string[] }[] = [];
+    const seen: unknown[] = [];
+    const subscriber = {
+      start: (context: object) => void traced.push(context as (typeof traced)[number]),
+      asyncEnd: (context: object) => void seen.push((context as { result?: unknown }).result),
+      end: () => undefined,
+      asyncStart: () => undefined,
+      error: () => undefined,
+    };
+    const channel = tracingChannel('ioredis:command');
+    channel.subscribe(subscriber);
+    onCleanup(() => channel.unsubscribe(subscriber));
+
+    const { ask } = over({});
+    await ask('traced', newToken());
+    const calls = traced.filter(({ args }) => args.includes(names.lock('traced')));
+    expect(calls.length).toBeGreaterThan(0);
+    expect(seen).toContainEqual(expect.any(Number));
+  });
+});
