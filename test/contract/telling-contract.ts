@@ -12,7 +12,7 @@ interface Listener {
   readonly store: LockStore;
   readonly messages: LockMessage[];
   token(sequence: number): string;
-  ask(key: string, sequence: number, wait?: boolean): Promise<AcquireAnswer>;
+  ask(key: string, sequence: number, wait?: boolean): PromiseLike<AcquireAnswer>;
 }
 
 /** The rules of a store that does not hand a lock over, but tells the next process of a release. */

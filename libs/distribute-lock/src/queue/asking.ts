@@ -1,4 +1,5 @@
 import { validUntil } from '../lease/grant.js';
+import { whenAnswered } from '../store/answer.js';
 import { type AcquireAnswer, isPassing, LockStoreError } from '../store/lock-store.js';
 import { Attempt } from './attempt.js';
 import type { CoreParts } from './core-parts.js';
@@ -141,7 +142,9 @@ export class Asking {
     attempt.ttlMs = ttlMs;
     const block = Math.min(line.size, MOST_NUMBERS);
     const sentAt = this.parts.clock.now();
-    this.parts.store.acquire({ key: line.queue.key, ownerToken, kind, ttlMs, wait: line.waits, block, permits }).then(
+    const request = { key: line.queue.key, ownerToken, kind, ttlMs, wait: line.waits, block, permits };
+    whenAnswered(
+      this.parts.store.acquire(request),
       (answer) => {
         attempt.inFlight = false;
         if (answer.outcome === 'granted') {

@@ -1,6 +1,7 @@
 import type { Clock } from '../runtime/clock.js';
 import { laneOf } from '../runtime/owner-token.js';
 import { Timed, type TimerLanes } from '../runtime/timer-lanes.js';
+import { whenAnswered } from '../store/answer.js';
 import type { LockStore } from '../store/lock-store.js';
 
 /** Between tries while the store does not answer. */
@@ -82,7 +83,8 @@ export class DeadTokens {
 
   private undo(token: DeadToken): void {
     const { key, ownerToken } = token;
-    this.store.release({ key, ownerToken, kind: laneOf(ownerToken) }).then(
+    whenAnswered(
+      this.store.release({ key, ownerToken, kind: laneOf(ownerToken) }),
       () => this.undone(token),
       () => this.failed(token),
     );

@@ -1,6 +1,7 @@
 import type { Grant } from '../lease/grant.js';
 import type { LeaseHandle, LeaseKeeper } from '../lease/lease-handle.js';
 import { Timed } from '../runtime/timer-lanes.js';
+import { whenAnswered } from '../store/answer.js';
 import type { ReleaseAnswer } from '../store/lock-store.js';
 import type { Asking } from './asking.js';
 import type { Attempt } from './attempt.js';
@@ -109,12 +110,12 @@ export class GivingBack {
     const sentAt = clock.now();
     return new Promise((resolve) => {
       const release = new Release(this, queue, grant, lease, sentAt, attempt, ttlMs, block, resolve);
-      this.send(release).then(release.answered, release.failed);
+      whenAnswered(this.send(release), release.answered, release.failed);
       lanes.add(release, PATIENCE_MS, sentAt);
     });
   }
 
-  private send({ queue, grant, lease, attempt, ttlMs, block }: Release): Promise<ReleaseAnswer> {
+  private send({ queue, grant, lease, attempt, ttlMs, block }: Release): PromiseLike<ReleaseAnswer> {
     const { key } = queue;
     const { ownerToken } = grant;
     const { kind } = lease.call.options;

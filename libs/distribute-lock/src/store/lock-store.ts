@@ -181,12 +181,12 @@ export interface LockStore {
   advice?(): Promise<readonly string[]>;
   /** Why the store cannot hold a lock of this key, as the end of a sentence about the key; absent where all keys are good. */
   keyFault?(key: string): string | undefined;
-  acquire(request: AcquireRequest): Promise<AcquireAnswer>;
+  acquire(request: AcquireRequest): PromiseLike<AcquireAnswer>;
   /** Takes exclusive locks in one step: all, if each is free and nobody waits for it, or none. Absent where that cannot be done. */
   acquireAll?(requests: readonly AcquireRequest[]): Promise<AcquireAllAnswer>;
   /** Whether `acquireAll` can take these keys; absent where it can take any. */
   mayTakeAll?(keys: readonly string[]): boolean;
-  release(request: ReleaseRequest): Promise<ReleaseAnswer>;
+  release(request: ReleaseRequest): PromiseLike<ReleaseAnswer>;
   /** Lengthens leases, never shortens one; answers in the order of the requests. */
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]>;
   /** Only where `kinds` has `read`; idempotent by `readToken`. */

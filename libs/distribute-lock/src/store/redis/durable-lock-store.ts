@@ -47,7 +47,7 @@ export class DurableLockStore implements LockStore {
     return this.plain.keyFault?.(key);
   }
 
-  acquire(request: AcquireRequest): Promise<AcquireAnswer> {
+  acquire(request: AcquireRequest): PromiseLike<AcquireAnswer> {
     return this.asking.acquire(request);
   }
 

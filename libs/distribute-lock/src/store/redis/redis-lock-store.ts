@@ -134,17 +134,15 @@ export class RedisLockStore implements LockStore {
     return true;
   }
 
-  acquire(request: AcquireRequest): Promise<AcquireAnswer> {
+  acquire(request: AcquireRequest): PromiseLike<AcquireAnswer> {
     if (request.kind === 'semaphore') return this.semaphores.acquire(request);
     const { key, ownerToken, kind, wait, ttlMs, block } = request;
     const lockKey = this.keys.lock(key);
     const text = `${wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block}`;
-    return new Promise((resolve, reject) =>
-      this.add(kind, new AcquireCommand(lockKey, this.keys.queue(lockKey), text, resolve, reject, block)),
-    );
+    return this.add(kind, new AcquireCommand(lockKey, this.keys.queue(lockKey), text, block));
   }
 
-  release(request: ReleaseRequest): Promise<ReleaseAnswer> {
+  release(request: ReleaseRequest): PromiseLike<ReleaseAnswer> {
     if (request.kind === 'semaphore') return this.semaphores.release(request);
     const { key, ownerToken, kind, next, grantOwn } = request;
     const lockKey = this.keys.lock(key);
@@ -153,9 +151,7 @@ export class RedisLockStore implements LockStore {
       again === undefined
         ? `d ${ownerToken}`
         : `r ${ownerToken} ${next?.ownerToken ?? '-'} ${again.ttlMs} ${again.block}`;
-    return new Promise((resolve, reject) =>
-      this.add(kind, new ReleaseCommand(lockKey, this.keys.queue(lockKey), text, resolve, reject, this.connection)),
-    );
+    return this.add(kind, new ReleaseCommand(lockKey, this.keys.queue(lockKey), text, this.connection));
   }
 
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
@@ -165,9 +161,9 @@ export class RedisLockStore implements LockStore {
   downgrade({ key, ownerToken, readToken, ttlMs }: DowngradeRequest): Promise<RenewAnswer> {
     const lockKey = this.keys.lock(key);
     const text = `g ${ownerToken} ${ttlMs} ${readToken}`;
-    return new Promise((resolve) =>
-      this.addReadWrite(new RenewCommand(lockKey, this.keys.queue(lockKey), text, resolve, resolve)),
-    );
+    const command = new RenewCommand(lockKey, this.keys.queue(lockKey), text);
+    this.addReadWrite(command);
+    return command.then(undefined, (error: Error) => error);
   }
 
   readonly inspect = (key: string): Promise<LockState> => this.admin.inspect(key);
@@ -183,15 +179,15 @@ export class RedisLockStore implements LockStore {
     if (request.kind === 'semaphore') return this.semaphores.renew(request);
     const { key, ownerToken, kind, ttlMs } = request;
     const lockKey = this.keys.lock(key);
-    return new Promise((resolve) =>
-      this.add(kind, new RenewCommand(lockKey, this.keys.queue(lockKey), `n ${ownerToken} ${ttlMs}`, resolve, resolve)),
-    );
+    const command = new RenewCommand(lockKey, this.keys.queue(lockKey), `n ${ownerToken} ${ttlMs}`);
+    return this.add(kind, command).then(undefined, (error: Error) => error);
   }
 
   /** Who excludes everybody goes the fast way, which leaves to the other script what concerns readers. */
-  private add(kind: LockKind | undefined, command: Command): void {
+  private add<Asked extends Command>(kind: LockKind | undefined, command: Asked): Asked {
     if (kind === undefined || kind === 'exclusive') this.commands.add(command);
     else this.addReadWrite(command);
+    return command;
   }
 
   private addReadWrite(command: Command, leftMs = Infinity): void {

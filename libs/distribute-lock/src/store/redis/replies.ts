@@ -1,3 +1,4 @@
+import type { Answer } from '../answer.js';
 import type { AcquireAnswer, ReleaseAnswer, RenewAnswer } from '../lock-store.js';
 import { Command, type ReplyWord } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -10,17 +11,34 @@ const LOST = 6;
 const GRANTED_OWN = 8;
 const MISMATCH = 10;
 
-/** A command whose answer settles a promise. */
-abstract class Asked<T> extends Command {
-  constructor(
-    lockKey: string,
-    queueKey: string,
-    text: string,
-    protected readonly resolve: (answer: T) => void,
-    readonly failed: (error: Error) => void,
-    block = 0,
-  ) {
-    super(lockKey, queueKey, text, block);
+/** A command, and the answer to it. */
+abstract class Asked<T> extends Command implements Answer<T> {
+  private listener: ((answer: T) => void) | undefined = undefined;
+  private failureListener: ((error: Error) => void) | undefined = undefined;
+  private promise: Promise<T> | undefined = undefined;
+  /** Tells it to whoever comes late. */
+  private told: (() => void) | undefined = undefined;
+
+  listen(answered: (answer: T) => void, failed: (error: Error) => void): void {
+    this.listener = answered;
+    this.failureListener = failed;
+    this.told?.();
+  }
+
+  // oxlint-disable-next-line unicorn/no-thenable -- an answer is there to be awaited
+  get then(): Promise<T>['then'] {
+    this.promise ??= new Promise((resolve, reject) => this.listen(resolve, reject));
+    return this.promise.then.bind(this.promise);
+  }
+
+  failed(error: Error): void {
+    if (this.failureListener === undefined) this.told = () => this.failed(error);
+    else this.failureListener(error);
+  }
+
+  protected resolve(answer: T): void {
+    if (this.listener === undefined) this.told = () => this.resolve(answer);
+    else this.listener(answer);
   }
 }
 
@@ -44,11 +62,9 @@ export class ReleaseCommand extends Asked<ReleaseAnswer> {
     lockKey: string,
     queueKey: string,
     text: string,
-    resolve: (answer: ReleaseAnswer) => void,
-    reject: (error: Error) => void,
     private readonly connection: RedisConnection,
   ) {
-    super(lockKey, queueKey, text, resolve, reject);
+    super(lockKey, queueKey, text);
     this.epoch = connection.epoch;
   }
 
