@@ -6,9 +6,6 @@ export const MAX_KEY_BYTES = 1024;
 /** No UTF-16 code unit takes more than 3 bytes in UTF-8, so shorter texts need no counting; none takes less than one. */
 const SURELY_SHORT = Math.floor(MAX_KEY_BYTES / 3);
 
-/** Half a surrogate pair has no UTF-8 form: all of them would be written as one character, and so share one lock. */
-const LONE_SURROGATE = /\p{Surrogate}/u;
-
 /**
  * Says what is wrong with a finished key, or `undefined` when it can be used. Never repeats the key.
  * @internal
@@ -22,8 +19,9 @@ export function keyFault(key: unknown): string | undefined {
   return hasLoneSurrogate(key) ? 'contains half a surrogate pair' : undefined;
 }
 
+/** Half a surrogate pair has no UTF-8 form: all of them would be written as one character, and so share one lock. */
 export function hasLoneSurrogate(text: string): boolean {
-  return LONE_SURROGATE.test(text);
+  return !text.isWellFormed();
 }
 
 /**
