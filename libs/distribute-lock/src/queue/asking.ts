@@ -8,6 +8,7 @@ import type { KeyQueue } from './key-queue.js';
 import type { Line } from './line.js';
 import { MOST_NUMBERS } from './local-passing.js';
 import { provenOffer } from './proven-offer.js';
+import { Question, type Questioner } from './question.js';
 import { contended, mismatch, unavailable } from './refusals.js';
 import { refuse, refuseImpatient } from './settling.js';
 
@@ -32,7 +33,7 @@ export interface AskingListener {
 const tooLate = (): Error => new LockStoreError('its answer came after the end of the lease.', true);
 
 /** Asks the store for locks in the name of lines of callers, until they have them or have gone. */
-export class Asking {
+export class Asking implements Questioner {
   private readonly again = (attempt: Attempt): void => this.ask(attempt);
 
   constructor(
@@ -143,18 +144,18 @@ export class Asking {
     const block = Math.min(line.size, MOST_NUMBERS);
     const sentAt = this.parts.clock.now();
     const request = { key: line.queue.key, ownerToken, kind, ttlMs, wait: line.waits, block, permits };
-    whenAnswered(
-      this.parts.store.acquire(request),
-      (answer) => {
-        attempt.inFlight = false;
-        if (answer.outcome === 'granted') {
-          const { fencingToken, waiting } = answer;
-          this.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting });
-        } else this.notGranted(attempt, answer);
-        this.listener.changed(line.queue);
-      },
-      (error: Error) => this.failed(attempt, error),
-    );
+    whenAnswered(this.parts.store.acquire(request), new Question(this, attempt, ttlMs, block, sentAt));
+  }
+
+  /** @internal */
+  answered({ attempt, ttlMs, block, sentAt }: Question, answer: AcquireAnswer): void {
+    attempt.inFlight = false;
+    if (answer.outcome === 'granted') {
+      const { ownerToken } = attempt;
+      const { fencingToken, waiting } = answer;
+      this.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting });
+    } else this.notGranted(attempt, answer);
+    this.listener.changed(attempt.line.queue);
   }
 
   private notGranted(attempt: Attempt, answer: Exclude<AcquireAnswer, { outcome: 'granted' }>): void {

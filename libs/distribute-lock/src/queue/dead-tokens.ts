@@ -83,11 +83,10 @@ export class DeadTokens {
 
   private undo(token: DeadToken): void {
     const { key, ownerToken } = token;
-    whenAnswered(
-      this.store.release({ key, ownerToken, kind: laneOf(ownerToken) }),
-      () => this.undone(token),
-      () => this.failed(token),
-    );
+    whenAnswered(this.store.release({ key, ownerToken, kind: laneOf(ownerToken) }), {
+      answered: () => this.undone(token),
+      failed: () => this.failed(token),
+    });
   }
 
   private undone(token: DeadToken): void {

@@ -1,7 +1,7 @@
 import type { Grant } from '../lease/grant.js';
 import type { LeaseHandle, LeaseKeeper } from '../lease/lease-handle.js';
 import { Timed } from '../runtime/timer-lanes.js';
-import { whenAnswered } from '../store/answer.js';
+import { type AnswerListener, whenAnswered } from '../store/answer.js';
 import type { ReleaseAnswer } from '../store/lock-store.js';
 import type { Asking } from './asking.js';
 import type { Attempt } from './attempt.js';
@@ -29,10 +29,7 @@ class Patience extends Timed {
 }
 
 /** A release under way: what is needed when its answer comes. */
-class Release extends Timed {
-  readonly answered = (answer: ReleaseAnswer): void => this.giving.released(this, answer);
-  readonly failed = (error: Error): void => this.giving.failed(this, error);
-
+class Release extends Timed implements AnswerListener<ReleaseAnswer> {
   constructor(
     private readonly giving: GivingBack,
     readonly queue: KeyQueue,
@@ -47,6 +44,14 @@ class Release extends Timed {
     readonly due: () => void,
   ) {
     super();
+  }
+
+  answered(answer: ReleaseAnswer): void {
+    this.giving.released(this, answer);
+  }
+
+  failed(error: Error): void {
+    this.giving.failed(this, error);
   }
 }
 
@@ -110,7 +115,7 @@ export class GivingBack {
     const sentAt = clock.now();
     return new Promise((resolve) => {
       const release = new Release(this, queue, grant, lease, sentAt, attempt, ttlMs, block, resolve);
-      whenAnswered(this.send(release), release.answered, release.failed);
+      whenAnswered(this.send(release), release);
       lanes.add(release, PATIENCE_MS, sentAt);
     });
   }

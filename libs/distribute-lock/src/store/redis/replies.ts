@@ -1,4 +1,4 @@
-import type { Answer } from '../answer.js';
+import type { Answer, AnswerListener } from '../answer.js';
 import type { AcquireAnswer, ReleaseAnswer, RenewAnswer } from '../lock-store.js';
 import { Command, type ReplyWord } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -13,32 +13,30 @@ const MISMATCH = 10;
 
 /** A command, and the answer to it. */
 abstract class Asked<T> extends Command implements Answer<T> {
-  private listener: ((answer: T) => void) | undefined = undefined;
-  private failureListener: ((error: Error) => void) | undefined = undefined;
+  private listener: AnswerListener<T> | undefined = undefined;
   private promise: Promise<T> | undefined = undefined;
-  /** Tells it to whoever comes late. */
-  private told: (() => void) | undefined = undefined;
+  /** It came before anybody listened. */
+  private early: (() => void) | undefined = undefined;
 
-  listen(answered: (answer: T) => void, failed: (error: Error) => void): void {
-    this.listener = answered;
-    this.failureListener = failed;
-    this.told?.();
+  tell(listener: AnswerListener<T>): void {
+    this.listener = listener;
+    this.early?.();
   }
 
   // oxlint-disable-next-line unicorn/no-thenable -- an answer is there to be awaited
   get then(): Promise<T>['then'] {
-    this.promise ??= new Promise((resolve, reject) => this.listen(resolve, reject));
+    this.promise ??= new Promise((answered, failed) => this.tell({ answered, failed }));
     return this.promise.then.bind(this.promise);
   }
 
   failed(error: Error): void {
-    if (this.failureListener === undefined) this.told = () => this.failed(error);
-    else this.failureListener(error);
+    if (this.listener === undefined) this.early = () => this.failed(error);
+    else this.listener.failed(error);
   }
 
   protected resolve(answer: T): void {
-    if (this.listener === undefined) this.told = () => this.resolve(answer);
-    else this.listener(answer);
+    if (this.listener === undefined) this.early = () => this.resolve(answer);
+    else this.listener.answered(answer);
   }
 }
 

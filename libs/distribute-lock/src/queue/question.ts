@@ -1,0 +1,29 @@
+import type { AnswerListener } from '../store/answer.js';
+import type { AcquireAnswer } from '../store/lock-store.js';
+import type { Attempt } from './attempt.js';
+
+/** Who sent a question. */
+export interface Questioner {
+  answered(question: Question, answer: AcquireAnswer): void;
+  failed(attempt: Attempt, error: Error): void;
+}
+
+/** A command of an attempt under way: what is needed when its answer comes. */
+export class Question implements AnswerListener<AcquireAnswer> {
+  constructor(
+    private readonly questioner: Questioner,
+    readonly attempt: Attempt,
+    readonly ttlMs: number,
+    /** How many fencing tokens were asked for. */
+    readonly block: number,
+    readonly sentAt: number,
+  ) {}
+
+  answered(answer: AcquireAnswer): void {
+    this.questioner.answered(this, answer);
+  }
+
+  failed(error: Error): void {
+    this.questioner.failed(this.attempt, error);
+  }
+}
