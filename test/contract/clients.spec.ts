@@ -25,7 +25,7 @@ describe('A client of the application', () => {
     const ask = (key: string, ownerToken: string) =>
       store.acquire({ key, ownerToken, ttlMs: TTL, wait: false, block: 1 });
     const giveBack = (key: string, ownerToken: string) => store.release({ key, ownerToken });
-    return { client, ask, giveBack };
+    return { client, store, ask, giveBack };
   }
 
   // Longer in bytes than in characters, and half of a pair would be another key.
@@ -37,6 +37,7 @@ describe('A client of the application', () => {
     ['with a limit for each command', { commandTimeout: 5_000 }, false],
     ['that collects commands', { enableAutoPipelining: true }, false],
     ['with long stacks', { showFriendlyErrorStack: true }, false],
+    ['that gives numbers as text', { stringNumbers: true }, false],
     ['with a prefix', { keyPrefix: prefix }, false],
   ])('%s', async (_, options, written) => {
     const { client, ask, giveBack } = over(options);
@@ -56,6 +57,24 @@ describe('A client of the application', () => {
     expect(await ask('ascii', newToken())).toMatchObject({ outcome: 'busy', foreign: false });
     await Promise.all(KEYS.map((key) => giveBack(key, tokens.get(key)!)));
     expect(await inRedis()).toEqual(KEYS.map(() => null));
+  });
+
+  it('that gives numbers as text is understood when replicas are asked for, and by operators', async () => {
+    const { store } = over({ stringNumbers: true });
+    const ownerToken = newToken();
+    const request = { ownerToken, ttlMs: TTL, wait: false, block: 1 };
+    const nobodyNeeded = store.acknowledgedBy({ replicas: 0, timeoutMs: 50 });
+    const oneNeeded = store.acknowledgedBy({ replicas: 1, timeoutMs: 50 });
+    onCleanup(() => nobodyNeeded.close());
+    onCleanup(() => oneNeeded.close());
+    const granted = await nobodyNeeded.acquire({ ...request, key: 'acknowledged' });
+    expect(granted).toEqual({ outcome: 'granted', fencingToken: expect.any(Number), waiting: 0 });
+    const refused = Promise.resolve(oneNeeded.acquire({ ...request, key: 'not-acknowledged' }));
+    await expect(refused).rejects.toMatchObject({ name: 'LockStoreError', replicas: 0 });
+
+    expect(await store.inspect('acknowledged')).toMatchObject({ holders: [ownerToken], waiting: 0 });
+    await outside.set(names.lock('foreign'), 'x');
+    expect(await store.force('foreign')).toBe(true);
   });
 
   it('shows its commands to who traces them', async () => {

@@ -41,8 +41,8 @@ export const measuresOfTopologies = [
     promise: 'Sentinel',
     what: 'with `durability` a grant counts when enough replicas have it',
     file: 'store/redis/acknowledged.ts',
-    measure: 'return count < replicas ? withoutGrants(answer[1], texts.length, count) : answer[1];',
-    without: 'return answer[1];',
+    measure: 'return count < replicas ? withoutGrants(replies, texts.length, count) : replies;',
+    without: 'return replies;',
     test: ['topologies-sentinel', 'refuse the lock, say how many had it'],
   },
   {

@@ -1,5 +1,6 @@
 import type { LuaText } from '../../scripts/generated/lua-scripts.js';
 import { LockStoreError } from '../lock-store.js';
+import { givesNumbersAsText, withNumbers } from './numbers-as-text.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isRedirection } from './redis-errors.js';
@@ -52,7 +53,8 @@ async function once(connection: RedisConnection, call: ScriptCall, { replicas, t
   if (connection.epoch !== epoch)
     throw new LockStoreError('The connection changed before replicas were counted.', true);
   const count = Number(waited[1]);
-  return count < replicas ? withoutGrants(answer[1], texts.length, count) : answer[1];
+  const replies = givesNumbersAsText(client) ? withNumbers(answer[1]) : answer[1];
+  return count < replicas ? withoutGrants(replies, texts.length, count) : replies;
 }
 
 function withoutGrants(replies: unknown, commands: number, count: number): unknown {

@@ -20,8 +20,8 @@ const REFUSED = 9;
 const ELSEWHERE = 11;
 
 /**
- * Sends the commands of one tick in one call of the script. At 128 concurrent cycles that takes a third to a half of the
- * client's time for the bare commands; a command that is alone goes at once.
+ * Sends the commands of one tick in one call of the script. At 128 concurrent cycles that takes a quarter of the client's
+ * time for the bare commands; a command that is alone goes at once.
  */
 export class CommandBatch {
   private commands: Command[] = [];

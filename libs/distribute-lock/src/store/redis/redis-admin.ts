@@ -60,7 +60,7 @@ export class RedisAdmin {
         const deleted = client.eval(deleteForeignScript.lua, 1, lockKey, value).catch((error: unknown) => {
           throw storeError(error);
         });
-        return (await deleted) === 1;
+        return Number(await deleted) === 1;
       },
     });
   }

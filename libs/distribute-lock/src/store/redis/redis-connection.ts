@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type { CancelTimer, Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
 import { acknowledged, type AckSettings, type ScriptCall } from './acknowledged.js';
+import { givesNumbersAsText, withNumbers } from './numbers-as-text.js';
 import { expectMoreErrors, isCluster, isEnded, isReady, placeOf, stateOf, type RedisClient } from './redis-client.js';
 import { messageOf, redacted, storeError } from './redis-errors.js';
 import { SentinelWatch } from './sentinel-watch.js';
@@ -95,9 +96,10 @@ export class RedisConnection {
   evaluate(call: ScriptCall): Promise<unknown> {
     if (this.durability !== undefined) return acknowledged(this, call, this.durability);
     const { script, withText, keys, texts } = call;
-    return withText
+    const answer = withText
       ? this.client.eval(script.lua, keys.length, ...keys, ...texts)
       : this.client.evalsha(script.sha1, keys.length, ...keys, ...texts);
+    return givesNumbersAsText(this.client) ? answer.then(withNumbers) : answer;
   }
 
   /** What `send` sends leaves together. */

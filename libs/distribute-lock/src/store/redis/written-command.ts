@@ -44,8 +44,9 @@ class WrittenCommand extends ClientCommand {
 export function takesWritten(client: RedisClient): client is Redis {
   // Of the very copy of ioredis that the command is from.
   if (!(client instanceof Redis)) return false;
-  const { keyPrefix, enableAutoPipelining, commandTimeout, showFriendlyErrorStack } = client.options;
-  return !keyPrefix && !enableAutoPipelining && commandTimeout === undefined && !showFriendlyErrorStack;
+  const { keyPrefix, enableAutoPipelining, commandTimeout, showFriendlyErrorStack, stringNumbers } = client.options;
+  const wantsMore = keyPrefix || enableAutoPipelining || showFriendlyErrorStack || stringNumbers;
+  return !wantsMore && commandTimeout === undefined;
 }
 
 /** An argument as it is written. */
