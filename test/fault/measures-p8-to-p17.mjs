@@ -135,7 +135,7 @@ export const measuresP8toP17 = [
     promise: 'P14',
     what: 'what is done behind the back of the callers has its own handler of failure',
     file: 'queue/dead-tokens.ts',
-    measure: '() => this.failed(token),',
+    measure: 'failed: () => this.failed(token),',
     without: '',
     test: ['quiet', 'when the network comes and goes'],
   },

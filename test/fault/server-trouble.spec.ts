@@ -40,6 +40,8 @@ describe('a server that is full (maxmemory, noeviction)', () => {
     const lease = await alice.acquire(key);
     const waiting = bob.acquire(key, { wait: '10s' });
     await eventually(async () => expect(await world.waiting(key)).toBe(1));
+    // After a wait so long the offer cannot be proven by its message: it must be claimed.
+    await sleep(2_000);
     await world.client.config('SET', 'maxmemory', '1mb');
     await lease.release();
     const next = await waiting;

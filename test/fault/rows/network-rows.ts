@@ -139,7 +139,7 @@ export function describeNetworkRows(world: TopologyWorld): void {
       await lease.release();
       await lost;
       await eventually(async () => expect(await world.left(lease.key)).toBe(0), NETWORK_BACK_MS);
-      await sleep(100); // what would be told wrongly comes after the answer to the second sending
+      await locks.core.drain(5_000); // what would be told wrongly comes with the answer to the second sending
       expect(locks.events.map(({ type }) => type)).not.toContain('lost');
     });
 
