@@ -111,7 +111,7 @@ export class LockInterceptor implements NestInterceptor {
     const key = spec.render(args, scope, self);
     // Only a wait can be ended, so who does not wait does not listen either.
     const signal = options.waitMs > 0 ? eitherOf(scope?.clientLeft, leaving) : leaving;
-    const acquired = acquireOf(client, key, spec.label, options, true, signal);
+    const acquired = acquireOf(client, key, { label: spec.label, options, scoped: true, signal });
     return signal === undefined ? acquired : unlessLeft(acquired, signal, spec);
   }
 

@@ -30,7 +30,6 @@ export class KeyTemplate {
     private readonly literals: readonly string[],
     private readonly holes: readonly KeyHole[],
     private readonly reserved: RegExp,
-    private readonly allReserved: RegExp,
   ) {}
 
   /** @throws LockConfigurationError naming the method, when the template can never make a key */
@@ -41,7 +40,7 @@ export class KeyTemplate {
       const holes = paths.map((path) => new KeyHole(path, { method: site.method, template: text }, site.bound));
       checkArguments(holes, site);
       for (const hole of holes) hole.checkReadable(site.handler);
-      return new KeyTemplate(text, site, literals, holes, ...reservedCharacters(literals));
+      return new KeyTemplate(text, site, literals, holes, reservedCharacters(literals));
     } catch (error) {
       if (!(error instanceof LockConfigurationError)) throw error;
       throw new LockConfigurationError(`The lock key "${text}" of ${site.method} is malformed: ${error.message}.`);
@@ -63,7 +62,7 @@ export class KeyTemplate {
   }
 
   private encode(value: string): string {
-    return this.reserved.test(value) ? value.replace(this.allReserved, percentEncode) : value;
+    return value.replace(this.reserved, percentEncode);
   }
 
   private refusal(fault: string, key: string): LockKeyError {
@@ -114,11 +113,10 @@ function checkArguments(holes: readonly KeyHole[], { parameters }: KeySite): voi
 }
 
 /** Braces are reserved everywhere, because Redis Cluster reads `{tags}` in keys. */
-function reservedCharacters(literals: readonly string[]): [one: RegExp, all: RegExp] {
+function reservedCharacters(literals: readonly string[]): RegExp {
   const characters = new Set(['%', '{', '}', ...literals.slice(1, -1).join('')]);
   const codes = [...characters].map((character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
-  const any = `[${codes.join('')}]`;
-  return [new RegExp(any, 'u'), new RegExp(any, 'gu')];
+  return new RegExp(`[${codes.join('')}]`, 'gu');
 }
 
 function percentEncode(character: string): string {

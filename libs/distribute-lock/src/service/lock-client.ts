@@ -7,10 +7,7 @@ import type { ResolvedLockOptions } from '../options/lock-options.js';
 export function acquireOf(
   client: LockClient,
   key: string | readonly string[],
-  label: string,
-  options: ResolvedLockOptions,
-  scoped: boolean,
-  signal: AbortSignal | undefined,
+  { label, options, scoped, signal }: Omit<LockCall, 'key'>,
 ): Promise<Lease> {
   if (typeof key === 'string') return client.acquire({ key, label, options, scoped, signal });
   return client.acquireSeveral(key.map((each) => ({ key: each, label, options, scoped, signal })));

@@ -9,7 +9,7 @@ import type { LockInspection } from '../lease/lock-inspection.js';
 import type { AcquireOptions, ResolvedLockOptions } from '../options/lock-options.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
 import { knownAs } from '../runtime/process-wide.js';
-import { acquireOf, type LockClient } from './lock-client.js';
+import { acquireOf, type LockCall, type LockClient } from './lock-client.js';
 
 const NO_OPTIONS: AcquireOptions = Object.freeze({});
 
@@ -79,7 +79,7 @@ export class LockService {
     const work = typeof second === 'function' ? second : third!;
     const resolved = this.resolve(options);
     const label = 'LockService.withLock';
-    const lease = await this.ask(key, label, resolved, true, options.signal);
+    const lease = await this.ask(key, { label, options: resolved, scoped: true, signal: options.signal });
     let result: T;
     try {
       result = await runHolding(lease, () => work(lease));
@@ -123,22 +123,15 @@ export class LockService {
   /** Not async: that would be three more turns of the microtask queue for every lock. */
   private take(label: string, key: string | readonly string[], options: AcquireOptions): Promise<Lease> {
     try {
-      return this.ask(key, label, this.resolve(options), false, options.signal);
+      return this.ask(key, { label, options: this.resolve(options), scoped: false, signal: options.signal });
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  private ask(
-    key: string | readonly string[],
-    label: string,
-    options: ResolvedLockOptions,
-    scoped: boolean,
-    signal: AbortSignal | undefined,
-  ): Promise<Lease> {
-    if (typeof key !== 'object' || key === null) checkKey(key, label);
-    const names = typeof key === 'string' ? key : orderedKeys(key, label);
-    return acquireOf(this.client, names, label, options, scoped, signal);
+  private ask(key: string | readonly string[], call: Omit<LockCall, 'key'>): Promise<Lease> {
+    if (typeof key !== 'object' || key === null) checkKey(key, call.label);
+    return acquireOf(this.client, typeof key === 'string' ? key : orderedKeys(key, call.label), call);
   }
 
   private resolve(options: AcquireOptions): ResolvedLockOptions {

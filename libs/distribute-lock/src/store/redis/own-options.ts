@@ -27,7 +27,6 @@ export function ownOptions(options: RedisOptions): RedisOptions {
     failoverDetector: false,
     // We subscribe again by ourselves: nobody would catch it if that of the client fails.
     autoResubscribe: false,
-    stringNumbers: false,
     lazyConnect: true,
   };
 }
@@ -41,7 +40,6 @@ export function ownClusterOptions(options: ClusterOptions): ClusterOptions {
       connectTimeout: CONNECT_TIMEOUT_MS,
       disconnectTimeout: DISCONNECT_TIMEOUT_MS,
       ...options.redisOptions,
-      stringNumbers: false,
     },
     lazyConnect: true,
   };
