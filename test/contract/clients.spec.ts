@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { tracingChannel } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 
 import { Redis, type RedisOptions } from 'ioredis';
 
@@ -40,7 +42,7 @@ describe('A client of the application', () => {
     ['that gives numbers as text', { stringNumbers: true }, false],
     ['with a prefix', { keyPrefix: prefix }, false],
   ])('%s', async (_, options, written) => {
-    const { client, ask, giveBack } = over(options);
+    const { client, store, ask, giveBack } = over(options);
     expect(takesWritten(client)).toBe(written);
     const outer = options.keyPrefix ?? '';
     const tokens = new Map(KEYS.map((key) => [key, newToken()]));
@@ -55,6 +57,10 @@ describe('A client of the application', () => {
 
     for (const key of KEYS) expect(await ask(key, tokens.get(key)!)).toMatchObject({ outcome: 'granted' });
     expect(await ask('ascii', newToken())).toMatchObject({ outcome: 'busy', foreign: false });
+    const next = { ownerToken: newToken(), ttlMs: TTL, block: 1 };
+    const passed = await store.release({ key: 'ascii', ownerToken: tokens.get('ascii')!, next });
+    expect(passed).toMatchObject({ outcome: 'granted', ownerToken: next.ownerToken });
+    tokens.set('ascii', next.ownerToken);
     await Promise.all(KEYS.map((key) => giveBack(key, tokens.get(key)!)));
     expect(await inRedis()).toEqual(KEYS.map(() => null));
   });
@@ -75,6 +81,21 @@ describe('A client of the application', () => {
     expect(await store.inspect('acknowledged')).toMatchObject({ holders: [ownerToken], waiting: 0 });
     await outside.set(names.lock('foreign'), 'x');
     expect(await store.force('foreign')).toBe(true);
+  });
+
+  it('is heard by whoever awaits an answer after it has come', async () => {
+    const { client, ask } = over({});
+    const granted = ask('awaited-late', newToken());
+    await client.ping();
+    await client.ping();
+    expect(await granted).toMatchObject({ outcome: 'granted' });
+    expect(await granted).toMatchObject({ outcome: 'granted' });
+
+    client.disconnect();
+    await once(client, 'end');
+    const failed = ask('awaited-late', newToken());
+    await setImmediate();
+    await expect(Promise.resolve(failed)).rejects.toMatchObject({ name: 'LockStoreError' });
   });
 
   it('shows its commands to who traces them', async () => {
