@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** `npm start` as a user runs it: both instances answer, and SIGTERM to npm ends everything that it started. */
 import { execFileSync, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -83,21 +84,18 @@ function kill(pid) {
   }
 }
 
+/** Below those that a system gives to outgoing connections, which could take one while npm is still building. */
 async function twoFreePorts() {
   for (;;) {
-    const [first] = await listenable(0);
-    if (first < 65_535 && (await listenable(first + 1)).length > 0) return first;
+    const first = randomInt(12_000, 32_000);
+    if ((await isFree(first)) && (await isFree(first + 1))) return first;
   }
 }
 
-/** The port, once it was possible to listen on it. */
-function listenable(asked) {
+function isFree(port) {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', () => resolve([]));
-    server.listen(asked, '127.0.0.1', () => {
-      const { port: found } = server.address();
-      server.close(() => resolve([found]));
-    });
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }

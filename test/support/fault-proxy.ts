@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { onCleanup } from './cleanup.js';
 import type { Direction, Faults } from './faulty-lane.js';
+import { freePort } from './free-port.js';
 import { ProxiedConnection } from './proxied-connection.js';
 
 /** Starts a TCP proxy on a free loopback port that passes everything on to `targetPort`, until told otherwise. */
@@ -32,9 +33,9 @@ export class FaultProxy {
   }
 
   async listen(): Promise<void> {
+    this.port ||= await freePort();
     this.server = createServer((client) => this.accept(client)).listen(this.port, '127.0.0.1');
     await once(this.server, 'listening');
-    this.port = (this.server.address() as AddressInfo).port;
   }
 
   /** Resets every connection; new ones are welcome. */

@@ -1,12 +1,32 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 
-/** A loopback port that nobody listened on a moment ago; another process may still take it, so be ready to ask again. */
+/**
+ * Below those that a system gives to outgoing connections (Linux from 32 768, others from 49 152): no client takes the port
+ * of a server that is down for a moment, and none that tries to reach it is connected with itself.
+ */
+const PORTS = [12_000, 32_000] as const;
+const given = new Set<number>();
+
+/** A loopback port that nobody listened on a moment ago, and never the same again; another process may still take it. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  for (;;) {
+    const port = randomInt(...PORTS);
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
   server.close();
   await once(server, 'close');
-  return port;
+  return true;
 }

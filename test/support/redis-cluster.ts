@@ -1,13 +1,11 @@
 import type { ClusterNode, Redis } from 'ioredis';
 import { eventually } from './eventually.js';
-import { freePort } from './free-port.js';
 import { startRedisServer, type RedisServer } from './redis-server.js';
 
 const SLOTS = 16_384;
 const MASTERS = 3;
 const FORMS_WITHIN_MS = 20_000;
 const SETTINGS = {
-  'cluster-enabled': 'yes',
   'cluster-node-timeout': '1500',
   'cluster-replica-validity-factor': '0',
   'repl-diskless-sync-delay': '0',
@@ -21,18 +19,15 @@ export async function startRedisCluster(config: Readonly<Record<string, string>>
   return cluster;
 }
 
-/** A server of a Cluster, and where the others of it speak to it. */
+/** A server of a Cluster, and what the others of it call it. */
 export interface RedisClusterNode {
   readonly server: RedisServer;
-  readonly busPort: string;
   readonly id: string;
 }
 
 async function startNode(config: Readonly<Record<string, string>>): Promise<RedisClusterNode> {
-  // The default, 10 000 above the port, may not exist.
-  const busPort = String(await freePort());
-  const server = await startRedisServer({ config: { ...SETTINGS, 'cluster-port': busPort, ...config } });
-  return { server, busPort, id: await server.run((redis) => redis.cluster('MYID')) };
+  const server = await startRedisServer({ clusterNode: true, config: { ...SETTINGS, ...config } });
+  return { server, id: await server.run((redis) => redis.cluster('MYID')) };
 }
 
 /** Three masters that share all slots, and a replica of each. */
@@ -64,8 +59,8 @@ export class RedisCluster {
         const [from, to] = [i, i + 1].map((at) => Math.floor((at * SLOTS) / MASTERS));
         return server.run(async (redis) => {
           await redis.call('CLUSTER', 'ADDSLOTSRANGE', String(from), String(to - 1));
-          for (const { server: other, busPort } of this.nodes) {
-            await redis.call('CLUSTER', 'MEET', '127.0.0.1', String(other.port), busPort);
+          for (const { server: other } of this.nodes) {
+            await redis.call('CLUSTER', 'MEET', '127.0.0.1', String(other.port), String(other.busPort));
           }
         });
       }),

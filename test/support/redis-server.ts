@@ -14,6 +14,8 @@ export interface RedisServerOptions {
   readonly config?: Readonly<Record<string, string>>;
   /** Runs it as a Sentinel that watches nothing yet. */
   readonly sentinel?: boolean;
+  /** Runs it as a node of a Cluster, with a free port for the others of it. */
+  readonly clusterNode?: boolean;
 }
 
 const STARTS_WITHIN_MS = 10_000;
@@ -22,13 +24,14 @@ const STARTS_WITHIN_MS = 10_000;
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), 'redis-server-'));
   for (let attempt = 1; ; attempt += 1) {
-    const server = new RedisServer(await freePort(), folder, options);
+    const busPort = options.clusterNode ? await freePort() : undefined;
+    const server = new RedisServer(await freePort(), busPort, folder, options);
     try {
       await server.start();
       return server;
     } catch (error) {
       await server.stop();
-      // somebody else may have taken the port in the meantime
+      // somebody else may have taken one of its ports in the meantime
       if (attempt === 5 || !String(error).includes('Address already in use')) throw error;
     }
   }
@@ -41,6 +44,8 @@ export class RedisServer {
 
   constructor(
     readonly port: number,
+    /** Where the others of its Cluster speak to it; the default, 10 000 above the port, may not exist. */
+    readonly busPort: number | undefined,
     private readonly folder: string,
     private readonly options: RedisServerOptions,
   ) {}
@@ -62,8 +67,9 @@ export class RedisServer {
   async start(): Promise<void> {
     await mkdir(this.folder, { recursive: true });
     const { config, sentinel = false } = this.options;
-    const settings = { bind: '127.0.0.1', port: String(this.port), dir: this.folder, save: '', ...config };
-    const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+    const bus = this.busPort === undefined ? {} : { 'cluster-enabled': 'yes', 'cluster-port': this.busPort };
+    const settings = { bind: '127.0.0.1', port: this.port, dir: this.folder, save: '', ...bus, ...config };
+    const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
     if (sentinel) args.unshift(await this.sentinelFile(), '--sentinel');
     const child = new Child(spawn(redisServerBinary(), args, { stdio: ['ignore', 'pipe', 'pipe'] }));
     this.child = child;

@@ -9,6 +9,8 @@ const ATTEMPTS = 5;
 
 export interface PrivateServer {
   readonly port: number;
+  /** Where the other nodes of a Cluster speak to it. */
+  readonly busPort: number | undefined;
   readonly child: ChildProcess;
 }
 
@@ -16,29 +18,33 @@ export interface PrivateServerOptions {
   /** As on the command line of redis-server. */
   readonly args?: readonly string[];
   readonly sentinel?: boolean;
+  readonly clusterNode?: boolean;
 }
 
 /** Starts redis-server on a free loopback port, without persistence; `started` is told of every process at once. */
 export async function startServer(
   folder: string,
   started: (child: ChildProcess) => void,
-  { args = [], sentinel = false }: PrivateServerOptions = {},
+  { args = [], sentinel = false, clusterNode = false }: PrivateServerOptions = {},
 ): Promise<PrivateServer> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const port = await freePort();
+    const busPort = clusterNode ? await freePort() : undefined; // the usual one, 10 000 above the port, may not exist
     const dir = join(folder, String(port));
     await mkdir(dir);
     const where = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'];
     const first = sentinel ? [await sentinelFile(dir), '--sentinel'] : [];
-    const child = spawn('redis-server', [...first, ...where, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const bus = busPort === undefined ? [] : ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
+    const child = spawn('redis-server', [...first, ...where, ...bus, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
     started(child);
-    if (await listens(child, sentinel ? 'Sentinel ID is' : 'Ready to accept connections')) return { port, child };
+    if (await listens(child, sentinel ? 'Sentinel ID is' : 'Ready to accept connections'))
+      return { port, busPort, child };
   }
   throw new Error('redis-server is on the PATH, but it does not start.');
 }
 
 /** A loopback port that nobody listens on at this moment. */
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 
 import { SettingError } from '../settings/setting-error.js';
-import { freePort, type PrivateServer, type PrivateServerOptions } from './private-server.js';
+import { type PrivateServer, type PrivateServerOptions } from './private-server.js';
 
 const TOPOLOGIES = ['single', 'sentinel', 'cluster', 'quorum'] as const;
 export type Topology = (typeof TOPOLOGIES)[number];
@@ -45,18 +45,15 @@ async function sentinels(start: Start) {
 }
 
 async function cluster(start: Start) {
-  const nodes = await many(2 * MASTERS, async () => {
-    const busPort = await freePort(); // the usual one, 10 000 above the port, may not exist
-    const args = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-node-timeout', '2000'];
-    return { ...(await start({ args })), busPort };
-  });
+  const args = ['--cluster-node-timeout', '2000'];
+  const nodes = await many(2 * MASTERS, () => start({ clusterNode: true, args }));
   const masters = nodes.slice(0, MASTERS);
   for (const [i, master] of masters.entries()) {
     const [from, to] = [i, i + 1].map((at) => Math.floor((at * SLOTS) / MASTERS));
     await tell(master, 'CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
     await tell(master, 'CLUSTER', 'ADDSLOTSRANGE', from, to - 1);
   }
-  for (const node of nodes) await tell(masters[0], 'CLUSTER', 'MEET', HOST, node.port, node.busPort);
+  for (const node of nodes) await tell(masters[0], 'CLUSTER', 'MEET', HOST, node.port, String(node.busPort));
   await untilAll(nodes, 'cluster_known_nodes:6');
   for (const [i, replica] of nodes.slice(MASTERS).entries()) {
     await tell(replica, 'CLUSTER', 'REPLICATE', String(await tell(masters[i], 'CLUSTER', 'MYID')));
