@@ -92,10 +92,10 @@ async function twoFreePorts() {
   }
 }
 
-function isFree(port) {
+function isFree(candidate) {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    server.listen(candidate, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }

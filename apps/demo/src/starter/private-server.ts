@@ -31,7 +31,7 @@ export async function startServer(
     const port = await freePort();
     const busPort = clusterNode ? await freePort() : undefined; // the usual one, 10 000 above the port, may not exist
     const dir = join(folder, String(port));
-    await mkdir(dir);
+    await mkdir(dir, { recursive: true });
     const where = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'];
     const first = sentinel ? [await sentinelFile(dir), '--sentinel'] : [];
     const bus = busPort === undefined ? [] : ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
