@@ -70,6 +70,25 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     await (await here.acquireSeveral(keys)).release();
   });
 
+  it('tell observers once when they end without a lease', async () => {
+    const keys = newKeys();
+    const observed = start();
+    const refusals = () => observed.events.filter(({ type }) => type === 'contended' || type === 'refused');
+    const held = await there.acquire(keys[1]);
+    await expect(observed.acquireSeveral(keys)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    expect(refusals()).toEqual([
+      expect.objectContaining({ type: 'contended', error: expect.objectContaining({ code: 'LOCK_CONTENDED' }) }),
+    ]);
+    await expect(observed.acquireSeveral(keys, { wait: 50 })).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+    const signal = AbortSignal.timeout(50);
+    await expect(observed.acquireSeveral(keys, { wait: '20s', signal })).rejects.toMatchObject({
+      code: 'LOCK_ABORTED',
+    });
+    expect(refusals().map(({ type }) => type)).toEqual(['contended', 'contended', 'refused']);
+    expect(refusals()[1].waitedMs).toBeGreaterThanOrEqual(50);
+    await held.release();
+  });
+
   it('are kept and renewed while another one is waited for', async () => {
     const [a, b, c] = newKeys();
     const held = await there.acquire(c);

@@ -4,6 +4,7 @@ import { knownAs } from '../runtime/process-wide.js';
  * What happened to a lock; labelled by the key template, never by the rendered key.
  *
  * `contended` is normal (somebody else has it, or `wait` ran out); `refused` is every other call that ended without a lease.
+ * Either comes once for a call, `acquired` and `released` for each of its keys.
  * `degraded` is about no lock: messages cannot be received, so whoever waits asks again and again.
  * @public
  */

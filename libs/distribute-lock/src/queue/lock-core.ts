@@ -27,6 +27,7 @@ import {
   upgrade,
 } from './refusals.js';
 import { SeveralKeys } from './several-keys.js';
+import { tellRefusal } from './settling.js';
 import { Waiter } from './waiter.js';
 
 const EXCLUSIVE_ONLY: ReadonlySet<LockKind> = new Set(['exclusive']);
@@ -75,7 +76,7 @@ export class LockCore {
       lanes: this.queues.laneParts.core.lanes,
       atOnce: new AtOnce(this.queues, store),
       one: (call) => this.acquire(call),
-      refused: ({ label }, error) => settings.events.emit({ type: 'contended', label, error }),
+      refused: (call, waitedMs, error) => tellRefusal(settings.events, call, waitedMs, error),
     });
   }
 
@@ -158,7 +159,7 @@ export class LockCore {
   /** Why the call can never be served, whoever else has the lock; observers hear of it. */
   private faultOf(call: LockCall, outer: LeaseHandle | undefined): Error | undefined {
     const error = outer === undefined ? this.refusal(call) : nestingFault(call, outer);
-    if (error !== undefined) this.settings.events.emit({ type: 'refused', label: call.label, waitedMs: 0, error });
+    if (error !== undefined) tellRefusal(this.settings.events, call, 0, error);
     return error;
   }
 

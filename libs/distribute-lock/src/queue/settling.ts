@@ -1,6 +1,8 @@
 import { isLockError } from '../errors/is-lock-error.js';
+import type { LockEvents } from '../events/lock-events.js';
 import { LeaseHandle, type LeaseKeeper } from '../lease/lease-handle.js';
 import type { Grant } from '../lease/grant.js';
+import type { LockCall } from '../lease/lock-call.js';
 import type { CoreParts } from './core-parts.js';
 import type { Line } from './line.js';
 import type { Waiter } from './waiter.js';
@@ -16,11 +18,14 @@ function dismiss({ lanes, settled }: CoreParts, waiter: Waiter): void {
 /** Ends the wait with an error. */
 export function refuse(parts: CoreParts, waiter: Waiter, error: Error): void {
   dismiss(parts, waiter);
-  const type = isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT') ? 'contended' : 'refused';
-  if (parts.events.observes(type)) {
-    parts.events.emit({ type, label: waiter.call.label, waitedMs: parts.clock.now() - waiter.since, error });
-  }
+  tellRefusal(parts.events, waiter.call, parts.clock.now() - waiter.since, error);
   waiter.reject(error);
+}
+
+/** Observers hear once of a call that ended without a lease: of one for several keys when all of it has ended. */
+export function tellRefusal(events: LockEvents, { label, joint }: LockCall, waitedMs: number, error: unknown): void {
+  const type = isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT') ? 'contended' : 'refused';
+  if (joint !== true && events.observes(type)) events.emit({ type, label, waitedMs, error: error as Error });
 }
 
 /** Ends the wait of a caller that asks in another way. */

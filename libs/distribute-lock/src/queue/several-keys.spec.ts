@@ -2,6 +2,7 @@ import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
 import { LockAbortedError } from '../errors/lock-aborted.error.js';
 import { LeaseLostError } from '../errors/lease-lost.error.js';
 import { LockContendedError } from '../errors/lock-contended.error.js';
+import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
 import { LockWaitTimeoutError } from '../errors/lock-wait-timeout.error.js';
 import type { Lease } from '../lease/lease.js';
 import type { LockCall } from '../lease/lock-call.js';
@@ -41,7 +42,9 @@ class FakeLease {
   }
 }
 
-function make(waitMs: number, others: Partial<ResolvedLockOptions> = {}) {
+const NEVER_AT_ONCE = { mayTry: () => false };
+
+function make(waitMs: number, others: Partial<ResolvedLockOptions> = {}, atOnce: Partial<AtOnce> = NEVER_AT_ONCE) {
   const clock = new ManualClock();
   const log: string[] = [];
   const pending: Pending[] = [];
@@ -59,12 +62,18 @@ function make(waitMs: number, others: Partial<ResolvedLockOptions> = {}) {
       };
       pending.push({ call, give, refuse: reject });
     });
-  const atOnce = { mayTry: () => false } as unknown as AtOnce;
-  const several = new SeveralKeys({ clock, lanes: new TimerLanes(clock), atOnce, one, refused: () => undefined });
+  const told: unknown[] = [];
+  const several = new SeveralKeys({
+    clock,
+    lanes: new TimerLanes(clock),
+    atOnce: atOnce as AtOnce,
+    one,
+    refused: ({ key }, waitedMs, error) => told.push([key, waitedMs, (error as Error).message]),
+  });
   const controller = new AbortController();
   const options = { ...LOCK_DEFAULTS, waitMs, ...others };
   const calls = ['a', 'b', 'c'].map((key) => ({ key, label: 'x', options, scoped: false, signal: controller.signal }));
-  return { clock, log, pending, controller, answer: several.acquire(calls) };
+  return { clock, log, told, pending, controller, answer: several.acquire(calls) };
 }
 
 const last = (pending: Pending[]): Pending => pending[pending.length - 1];
@@ -98,12 +107,31 @@ describe('SeveralKeys', () => {
   });
 
   it('does so when the caller leaves', async () => {
-    const { log, pending, controller, answer } = make(1_000);
+    const { log, told, pending, controller, answer } = make(1_000);
     last(pending).give();
     await settled();
     controller.abort(new Error('gone'));
     await expect(answer).rejects.toMatchObject({ code: 'LOCK_ABORTED', cause: { message: 'gone' } });
     expect(log).toEqual(['?a', '+a', '?b', '-a']);
+    expect(told).toEqual([['a', 0, 'left']]);
+  });
+
+  it('takes a first try that failed for no refusal while there is time', async () => {
+    const { log, told, pending, answer } = make(
+      1_000,
+      {},
+      {
+        mayTry: () => true,
+        take: () => Promise.reject(new LockUnavailableError('not now', { cause: new Error('the store failed') })),
+      },
+    );
+    for (const _ of [1, 2, 3]) {
+      await settled();
+      last(pending).give();
+    }
+    expect((await answer).isHeld()).toBe(true);
+    expect(log.slice(0, 2)).toEqual(['?a', '+a']);
+    expect(told).toEqual([]);
   });
 
   it('does not wait for one slow answer after the other when it would not wait at all', async () => {

@@ -21,8 +21,8 @@ export interface SeveralKeysParts {
   readonly atOnce: AtOnce;
   /** Takes one key. */
   readonly one: (call: LockCall) => Promise<Lease>;
-  /** A call that would not wait was refused. */
-  readonly refused: (call: LockCall, error: Error) => void;
+  /** All of the call has ended without a lease. */
+  readonly refused: (call: LockCall, waitedMs: number, error: unknown) => void;
 }
 
 /**
@@ -35,8 +35,19 @@ export class SeveralKeys {
 
   /** @param given - one for each key, in ascending order, alike but for the key */
   async acquire(given: readonly LockCall[]): Promise<Lease> {
-    const calls = given.map((call): LockCall => ({ ...call, joint: true }));
     const since = this.parts.clock.now();
+    try {
+      return await this.take(
+        given.map((call): LockCall => ({ ...call, joint: true })),
+        since,
+      );
+    } catch (error) {
+      this.parts.refused(given[0], this.parts.clock.now() - since, error);
+      throw error;
+    }
+  }
+
+  private async take(calls: readonly LockCall[], since: number): Promise<Lease> {
     const taken = this.parts.atOnce.mayTry(calls) ? await this.takeAtOnce(calls, since) : undefined;
     if (taken !== undefined) {
       if (taken.every((lease) => lease.isHeld())) return begun(taken);
@@ -58,9 +69,7 @@ export class SeveralKeys {
       // What was in the way is asked for once more, and waited for.
       if (this.hasTime(call, since)) return undefined;
       if (!(error instanceof NotAtOnce)) throw error;
-      const refusal = this.tooLate(call, since, contended(call, error.remainingMs), error.remainingMs);
-      this.parts.refused(call, refusal);
-      throw refusal;
+      throw this.tooLate(call, since, contended(call, error.remainingMs), error.remainingMs);
     }
   }
 
