@@ -7,15 +7,15 @@ import { createServer } from 'node:net';
  * of a server that is down for a moment, and none that tries to reach it is connected with itself.
  */
 const PORTS = [12_000, 32_000] as const;
-const given = new Set<number>();
+const asked = new Set<number>();
 
 /** A loopback port that nobody listened on a moment ago, and never the same again; another process may still take it. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(...PORTS);
-    if (given.has(port) || !(await isFree(port))) continue;
-    given.add(port);
-    return port;
+    if (asked.has(port)) continue;
+    asked.add(port); // before the look at it, during which others ask as well
+    if (await isFree(port)) return port;
   }
 }
 
