@@ -95,6 +95,14 @@ export const measuresOfTopologies = [
   },
   {
     promise: 'quorum',
+    what: 'a node is given up for as long as it was waited for, not for the shorter limit of somebody else',
+    file: 'store/quorum/ballot.ts',
+    measure: 'node.muteFor(limitMs)',
+    without: 'node.mute',
+    test: ['quorum-votes', 'refuses who cannot wait for them'],
+  },
+  {
+    promise: 'quorum',
     what: 'the first fencing token is larger than the largest that a majority knows',
     file: 'scripts/lua/quorum.lua',
     measure: 'math.max(lastFence() + 1, ',

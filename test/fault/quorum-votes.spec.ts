@@ -88,6 +88,22 @@ describe('A quorum grants by majority', () => {
   });
 });
 
+describe('A quorum whose nodes are slow', () => {
+  const world = useQuorumWorld();
+
+  it('refuses who cannot wait for them, with a short ttl, and nobody else', async () => {
+    const proxies = await world.proxies();
+    const locks = world.locks(proxies.map(({ url }) => url));
+    await (await locks.acquire(world.newKey(), { wait: 1_000 })).release();
+    for (const proxy of proxies) proxy.delay(50);
+    const { message } = await unavailable(locks, world.newKey(), { ttl: 500 });
+    expect(message).toContain('did not answer within 50 ms');
+    // The nodes have not answered the one before yet.
+    const lease = await locks.acquire(world.newKey(), { ttl: '30s' });
+    await lease.release();
+  });
+});
+
 describe('P16: a quorum with one node dead and one mute', () => {
   const world = useQuorumWorld();
   let connected: Locks;

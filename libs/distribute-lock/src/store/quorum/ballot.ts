@@ -66,7 +66,7 @@ export class Ballot {
     for (const vote of this.votes) {
       const { node, standing } = vote;
       // A mute node has the last question still; another one would only be one more to take back.
-      if (node.mute) poll.count(node.noAnswer(limitMs));
+      if (node.muteFor(limitMs)) poll.count(node.noAnswer(limitMs));
       else {
         vote.wasQueued ||= vote.queued;
         vote.waits = wait;

@@ -74,6 +74,11 @@ export class QuorumNode {
     return this.unanswered !== undefined && this.line.ready && this.unanswered.epoch === this.line.epoch;
   }
 
+  /** Whether who would wait for so long has its answer already: a limit of others may be shorter. */
+  muteFor(limitMs: number): boolean {
+    return this.mute && this.clock.now() - this.unanswered!.sentAt >= limitMs;
+  }
+
   /** Whether nobody should wait for its answer if there is another way. */
   get doubtful(): boolean {
     return !this.line.ready || this.mute;
