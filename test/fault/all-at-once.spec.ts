@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { eventually } from '../support/eventually.js';
+import { Random } from '../simulation/random.js';
+import { expectBelow } from './support/bound.js';
+import { Jumble } from './support/jumble.js';
+import { monotonicMs } from './support/monotonic.js';
+import type { Network } from './support/network.js';
+import { cluster, onePrimary, quorum, sentinel } from './support/topology.js';
+import { useTopology } from './support/use-topology.js';
+
+const FOR_MS = Number(process.env['JUMBLE_MS'] ?? 4_000);
+const LONGEST_TTL_MS = 30_000;
+const TIMEOUT_MS = FOR_MS + 2 * LONGEST_TTL_MS;
+/** Nobody is forgotten; how soon a call ends is measured by others, on a process that does nothing else. */
+const SETTLES_WITHIN_MS = 3_000;
+/** A busy machine is a slow server. */
+const USUAL = ['granted', 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT', 'LOCK_ABORTED', 'LOCK_UNAVAILABLE'];
+
+describe.each([
+  ['one primary', onePrimary, {}],
+  ['Sentinel', sentinel, {}],
+  ['Cluster', cluster, {}],
+  ['a quorum', quorum, { exclusiveOnly: true }],
+])('Locks of all kinds, of one key and of several, asked for in all ways at once, on %s', (_, start, plan) => {
+  const world = useTopology(start);
+
+  async function run(faults: (networks: readonly Network[]) => Promise<unknown>): Promise<void> {
+    const networks = await Promise.all([1, 2, 3].map(() => world.network()));
+    const cores = networks.map(({ ways }) => world.locks(ways));
+    await Promise.all(cores.map(({ core }) => core.connect()));
+    const jumble = new Jumble({ callers: 60, forMs: FOR_MS, ...plan });
+    await Promise.all([jumble.run(cores), faults(networks)]);
+    expect(jumble.inside.violations).toEqual([]);
+    expectBelow(jumble.lateMs, SETTLES_WITHIN_MS);
+    expect(jumble.ends.get('granted')).toBeGreaterThan(100);
+    expect([...jumble.ends.keys()].filter((end) => !USUAL.includes(end))).toEqual([]);
+    await Promise.all(cores.map(({ core }) => core.drain(1_000)));
+    await eventually(async () => {
+      for (const key of jumble.keys) expect([key, await world.left(key)]).toEqual([key, 0]);
+    }, LONGEST_TTL_MS);
+    expect(await world.endless()).toEqual([]);
+  }
+
+  it('exclude each other, and leave nothing behind', () => run(() => Promise.resolve()), TIMEOUT_MS);
+
+  it(
+    'do so while connections break, stall and lose answers',
+    async () => {
+      const random = new Random(1);
+      const until = monotonicMs() + FOR_MS;
+      await run(async (networks) => {
+        while (monotonicMs() < until) {
+          await sleep(random.int(100, 600));
+          const network = random.pick(networks);
+          const dice = random.next();
+          if (dice < 0.5) network.cut();
+          else if (dice < 0.8) void network.loseNextAnswers();
+          else await stall(network, random.int(10, 1_500));
+        }
+      });
+    },
+    TIMEOUT_MS,
+  );
+});
+
+async function stall(network: Network, ms: number): Promise<void> {
+  network.hold();
+  await sleep(ms);
+  await network.resume();
+}
