@@ -96,6 +96,13 @@ export class SentinelTopology {
     return this.current;
   }
 
+  /** The same, asked for and not enforced: the old one lives on, as a replica. */
+  async switchOver(): Promise<RedisServer> {
+    await this.settled();
+    // On a busy machine a Sentinel may just now think that the replicas are too old to take over.
+    return this.failover(() => eventually(() => this.askToSwitch(), HEALS_WITHIN_MS));
+  }
+
   /** Brings a server that was killed back, empty, as a replica of the present primary, and waits until all is as it was. */
   async heal(server: RedisServer): Promise<void> {
     await server.restart();
@@ -131,12 +138,22 @@ export class SentinelTopology {
     const others = String(this.sentinels.length - 1);
     const replicas = String(this.replicas.length);
     for (const sentinel of this.sentinels) {
-      const facts = await sentinel.run((redis) => redis.call('SENTINEL', 'MASTER', NAME));
-      const known = new Map(pairs(Array.isArray(facts) ? (facts as string[]) : Object.entries(facts as object).flat()));
+      const known = factsOf(await sentinel.run((redis) => redis.call('SENTINEL', 'MASTER', NAME)));
       if (known.get('num-other-sentinels') !== others) throw new Error('A Sentinel does not know the others yet');
       if (known.get('num-slaves') !== replicas) throw new Error('A Sentinel does not know the replicas yet');
       if (known.get('flags') !== 'master') throw new Error(`A Sentinel sees the primary as ${known.get('flags')}`);
       if (known.get('port') !== String(this.primary.port)) throw new Error('A Sentinel watches another primary');
+      for (const replica of await replicasOf(sentinel)) {
+        if (replica.get('flags') !== 'slave') throw new Error(`A Sentinel sees a replica as ${replica.get('flags')}`);
+      }
+    }
+  }
+
+  private async askToSwitch(): Promise<void> {
+    try {
+      await this.sentinels[0].run((redis) => redis.call('SENTINEL', 'FAILOVER', NAME));
+    } catch (error) {
+      if (!String(error).includes('INPROG')) throw error; // it has begun
     }
   }
 
@@ -148,6 +165,15 @@ export class SentinelTopology {
     if (server === undefined) throw new Error('Sentinel names a server that is not of this topology');
     return server;
   }
+}
+
+async function replicasOf(sentinel: RedisServer): Promise<Map<string, string>[]> {
+  const replicas = await sentinel.run((redis) => redis.call('SENTINEL', 'REPLICAS', NAME));
+  return (replicas as unknown[]).map(factsOf);
+}
+
+function factsOf(reply: unknown): Map<string, string> {
+  return new Map(pairs(Array.isArray(reply) ? (reply as string[]) : Object.entries(reply as object).flat()));
 }
 
 function pairs(flat: readonly string[]): [string, string][] {

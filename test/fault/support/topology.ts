@@ -70,7 +70,7 @@ function natMap(servers: readonly RedisServer[], ways: readonly Way[]) {
 
 export const sentinel: StartTopology = async (config = {}) => {
   const topology = await startSentinelTopology({ replicas: 1, config });
-  const { servers, sentinels } = topology;
+  const { servers } = topology;
   return {
     servers,
     homes: async () => [await topology.ask()],
@@ -85,8 +85,7 @@ export const sentinel: StartTopology = async (config = {}) => {
       await topology.settled();
     },
     async demote() {
-      await topology.settled();
-      await topology.failover(() => sentinels[0].run((redis) => redis.call('SENTINEL', 'FAILOVER', 'main')));
+      await topology.switchOver();
       return () => topology.inStep();
     },
   };
