@@ -6,6 +6,7 @@ import { expectBelow } from './support/bound.js';
 import { Jumble } from './support/jumble.js';
 import { monotonicMs } from './support/monotonic.js';
 import type { Network } from './support/network.js';
+import { stall } from './support/stall.js';
 import { cluster, onePrimary, quorum, sentinel } from './support/topology.js';
 import { useTopology } from './support/use-topology.js';
 
@@ -63,9 +64,3 @@ describe.each([
     TIMEOUT_MS,
   );
 });
-
-async function stall(network: Network, ms: number): Promise<void> {
-  network.hold();
-  await sleep(ms);
-  await network.resume();
-}

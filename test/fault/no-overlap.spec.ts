@@ -1,5 +1,6 @@
 import { eventually } from '../support/eventually.js';
 import { monotonicMs } from './support/monotonic.js';
+import { stall } from './support/stall.js';
 import { useLockWorld } from './support/use-lock-world.js';
 import { fencingTokensRise, overlaps } from './support/witness.js';
 
@@ -16,7 +17,7 @@ describe('P1: two holders never run at once', () => {
       world.process(proxy.url),
     ]);
     const plan = { key, callers: 5, forMs: 6_000, holdMs: 10, ttl: 500, wait: 2_000, aborts: 0.3 };
-    const faults = setInterval(() => (Math.random() < 0.7 ? proxy.cut() : stall(proxy)), 500);
+    const faults = setInterval(() => (Math.random() < 0.7 ? proxy.cut() : void stall(proxy)), 500);
     const fights = await Promise.all([steady, ...troubled].map((process) => process.do('fight', plan)));
     clearInterval(faults);
     await proxy.resume();
@@ -89,8 +90,3 @@ describe('P1: two holders never run at once', () => {
     expect((await behind).at).toBeGreaterThan(leavingAt);
   });
 });
-
-function stall(proxy: { hold(): void; resume(): Promise<void> }): void {
-  proxy.hold();
-  setTimeout(() => void proxy.resume(), 150 + Math.random() * 600);
-}

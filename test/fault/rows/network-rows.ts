@@ -4,8 +4,8 @@ import { eventually } from '../../support/eventually.js';
 import { expectBelow } from '../support/bound.js';
 import { startMessageEater } from '../support/message-eater.js';
 import { monotonicMs } from '../support/monotonic.js';
-import type { Network } from '../support/network.js';
 import { HOUR_MS, shiftedBy } from '../support/shifted-clock.js';
+import { stall } from '../support/stall.js';
 import type { TopologyWorld } from '../support/use-topology.js';
 import { fencingTokensRise, overlaps } from '../support/witness.js';
 
@@ -28,7 +28,7 @@ export function describeNetworkRows(world: TopologyWorld): void {
         world.process(network.ways, shiftedBy(-HOUR_MS)),
       ]);
       const plan = { key: world.newKey(), callers: 3, forMs: 6_000, holdMs: 10, ttl: 1_000, wait: 2_000, aborts: 0.3 };
-      const faults = setInterval(() => (Math.random() < 0.6 ? network.cut() : stall(network)), 700);
+      const faults = setInterval(() => (Math.random() < 0.6 ? network.cut() : void stall(network)), 700);
       const fights = await Promise.all([steady, ...troubled].map((process) => process.do('fight', plan)));
       clearInterval(faults);
       await network.resume();
@@ -187,9 +187,4 @@ export function describeNetworkRows(world: TopologyWorld): void {
       await handOver(waiter, () => network.cut());
     });
   });
-}
-
-function stall(network: Network): void {
-  network.hold();
-  setTimeout(() => void network.resume(), 150 + Math.random() * 600);
 }

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 
 import { SettingError } from '../settings/setting-error.js';
-import { type PrivateServer, type PrivateServerOptions } from './private-server.js';
+import type { PrivateServer, PrivateServerOptions } from './private-server.js';
 
 const TOPOLOGIES = ['single', 'sentinel', 'cluster', 'quorum'] as const;
 export type Topology = (typeof TOPOLOGIES)[number];

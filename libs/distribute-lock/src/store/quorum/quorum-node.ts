@@ -74,7 +74,7 @@ export class QuorumNode {
     return this.unanswered !== undefined && this.line.ready && this.unanswered.epoch === this.line.epoch;
   }
 
-  /** Whether who would wait for so long has its answer already: a limit of others may be shorter. */
+  /** Whether that goes on for so long already: the step that was given up may have had a shorter limit. */
   muteFor(limitMs: number): boolean {
     return this.mute && this.clock.now() - this.unanswered!.sentAt >= limitMs;
   }
