@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { currentLease, runHolding } from '../../libs/distribute-lock/src/lease/held-leases.js';
+import { LockStoreError, type LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { eventually } from '../support/eventually.js';
 import { onCleanup } from '../support/cleanup.js';
 import { type Process, startProcess, type World } from './world.js';
@@ -87,6 +88,22 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     expect(refusals().map(({ type }) => type)).toEqual(['contended', 'contended', 'refused']);
     expect(refusals()[1].waitedMs).toBeGreaterThanOrEqual(50);
     await held.release();
+  });
+
+  it('tell observers nothing of a first try that failed, while there is time', async () => {
+    const keys = newKeys();
+    const store = world.store();
+    if (store.acquireAll === undefined || store.mayTakeAll?.(keys) === false) return store.close();
+    let tries = 0;
+    store.acquireAll = () => {
+      tries += 1;
+      return Promise.reject(new LockStoreError('it has no time.', true));
+    };
+    const observed = startProcess({ ...world, store: () => store });
+    const lease = await observed.acquireSeveral(keys, { wait: '20s' });
+    expect(tries).toBe(1);
+    expect(observed.events.map(({ type }) => type)).toEqual(keys.map(() => 'acquired'));
+    await lease.release();
   });
 
   it('are kept and renewed while another one is waited for', async () => {

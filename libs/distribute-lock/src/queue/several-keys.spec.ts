@@ -2,7 +2,6 @@ import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
 import { LockAbortedError } from '../errors/lock-aborted.error.js';
 import { LeaseLostError } from '../errors/lease-lost.error.js';
 import { LockContendedError } from '../errors/lock-contended.error.js';
-import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
 import { LockWaitTimeoutError } from '../errors/lock-wait-timeout.error.js';
 import type { Lease } from '../lease/lease.js';
 import type { LockCall } from '../lease/lock-call.js';
@@ -42,9 +41,7 @@ class FakeLease {
   }
 }
 
-const NEVER_AT_ONCE = { mayTry: () => false };
-
-function make(waitMs: number, others: Partial<ResolvedLockOptions> = {}, atOnce: Partial<AtOnce> = NEVER_AT_ONCE) {
+function make(waitMs: number, others: Partial<ResolvedLockOptions> = {}) {
   const clock = new ManualClock();
   const log: string[] = [];
   const pending: Pending[] = [];
@@ -62,11 +59,12 @@ function make(waitMs: number, others: Partial<ResolvedLockOptions> = {}, atOnce:
       };
       pending.push({ call, give, refuse: reject });
     });
+  const atOnce = { mayTry: () => false } as unknown as AtOnce;
   const told: unknown[] = [];
   const several = new SeveralKeys({
     clock,
     lanes: new TimerLanes(clock),
-    atOnce: atOnce as AtOnce,
+    atOnce,
     one,
     refused: ({ key }, waitedMs, error) => told.push([key, waitedMs, (error as Error).message]),
   });
@@ -114,24 +112,6 @@ describe('SeveralKeys', () => {
     await expect(answer).rejects.toMatchObject({ code: 'LOCK_ABORTED', cause: { message: 'gone' } });
     expect(log).toEqual(['?a', '+a', '?b', '-a']);
     expect(told).toEqual([['a', 0, 'left']]);
-  });
-
-  it('takes a first try that failed for no refusal while there is time', async () => {
-    const { log, told, pending, answer } = make(
-      1_000,
-      {},
-      {
-        mayTry: () => true,
-        take: () => Promise.reject(new LockUnavailableError('not now', { cause: new Error('the store failed') })),
-      },
-    );
-    for (const _ of [1, 2, 3]) {
-      await settled();
-      last(pending).give();
-    }
-    expect((await answer).isHeld()).toBe(true);
-    expect(log.slice(0, 2)).toEqual(['?a', '+a']);
-    expect(told).toEqual([]);
   });
 
   it('does not wait for one slow answer after the other when it would not wait at all', async () => {
