@@ -1,6 +1,7 @@
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { LockService } from '../../libs/distribute-lock/src/service/lock.service.js';
+import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startProcess, type Process, type World } from './world.js';
 
@@ -55,6 +56,21 @@ export function describeInspectingContract(makeWorld: () => World): void {
     await world.overwrite(key, 'a stranger', 30_000);
     expect(await here.locks.inspect(key)).toMatchObject({ held: true, kind: 'foreign', holders: [] });
     await world.overwrite(key, undefined);
+  });
+
+  it.each([
+    ['readers', { kind: 'read' }, 'r'],
+    ['permits', { kind: 'semaphore', permits: 3 }, '1'],
+  ] as const)('does not see %s that have crashed, once their ttl is over', async (_, options, suffix) => {
+    const key = newKey();
+    const store = world.store();
+    onCleanup(() => store.close());
+    const ownerToken = `${'c'.repeat(22)}:1:${suffix}`;
+    await store.acquire({ key, ...options, ownerToken, ttlMs: 50, wait: false, block: 1 });
+    const lease = await there.acquire(key, options);
+    await eventually(async () => expect((await here.locks.inspect(key)).holders).toHaveLength(1));
+    expect((await there.locks.inspect(key)).holders).toMatchObject([{ here: true }]);
+    await lease.release();
   });
 
   it.each([

@@ -20,9 +20,11 @@ export async function takeAway(store: LockStore, key: string, state: LockState, 
   if (kind === 'foreign') return force.deleteForeign(holders[0]);
   const taken = await Promise.all(
     holders.map(async (ownerToken) => {
-      const { outcome } = await store.release({ key, ownerToken, kind });
-      if (outcome !== 'lost') await force.tell(ownerToken);
-      return outcome !== 'lost';
+      const answer = await store.release({ key, ownerToken, kind });
+      // Asked twice, the first time may have taken it away. Telling who left by itself does no harm.
+      const gone = answer.outcome !== 'lost' || answer.resent;
+      if (gone) await force.tell(ownerToken);
+      return gone;
     }),
   );
   return taken.includes(true);

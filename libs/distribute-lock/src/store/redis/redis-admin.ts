@@ -1,8 +1,9 @@
+import type { Clock } from '../../runtime/clock.js';
 import { processOf } from '../../runtime/owner-token.js';
 import { deleteForeignScript } from '../../scripts/generated/lua-scripts.js';
 import { takeAway } from '../forcing.js';
 import { kindOfValue, type LockState } from '../lock-state.js';
-import type { LockStore } from '../lock-store.js';
+import { LockStoreError, type LockStore } from '../lock-store.js';
 import { CHANNEL_PREFIX } from './inbox.js';
 import { keyPrefixOf } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -17,6 +18,7 @@ export class RedisAdmin {
   constructor(
     private readonly connection: RedisConnection,
     private readonly keys: RedisKeys,
+    private readonly clock: Clock,
   ) {}
 
   /** All answers come from about the same moment, which is as good as advice can be. */
@@ -24,20 +26,22 @@ export class RedisAdmin {
     const lockKey = this.keys.lock(key);
     const [permits, permitsQueue] = this.keys.semaphore(lockKey);
     await this.connection.whenReady(ANSWER_LIMIT_MS);
-    const [value, leftMs, readers, holders, waiting, waitingForPermits] = await this.asked(
+    const [value, leftMs, readers, holders, waiting, waitingForPermits, time] = await this.asked(
       this.connection.client
         .pipeline()
         .get(lockKey)
         .pttl(lockKey)
-        .zrange(this.keys.readers(lockKey), '0', '-1')
-        .zrange(permits, '0', '-1')
+        .zrange(this.keys.readers(lockKey), '0', '-1', 'WITHSCORES')
+        .zrange(permits, '0', '-1', 'WITHSCORES')
         .zcard(this.keys.queue(lockKey))
         .zcard(permitsQueue)
+        .time()
         .exec(),
     );
     const owner = (value as string | null) ?? undefined;
     const is = kindOfValue(owner, owner !== undefined && processOf(owner) !== undefined);
-    const among = { free: [], read: readers, semaphore: holders, exclusive: [owner], foreign: [owner] };
+    const [read, semaphore] = [readers, holders].map((leases) => living(leases as LeaseWords, time as number[]));
+    const among = { free: [], read, semaphore, exclusive: [owner], foreign: [owner] };
     return {
       ...is,
       holders: among[is.kind] as string[],
@@ -51,25 +55,44 @@ export class RedisAdmin {
     const { client } = this.connection;
     const lockKey = this.keys.lock(key);
     return takeAway(store, key, state, {
-      tell: (ownerToken) =>
-        client
-          .publish(`${CHANNEL_PREFIX}${processOf(ownerToken)}`, `v ${ownerToken} ${keyPrefixOf(client)}${lockKey}`)
-          // Without the right to publish its next renewal tells the holder.
-          .catch(() => undefined),
+      tell: (ownerToken) => {
+        const message = `v ${ownerToken} ${keyPrefixOf(client)}${lockKey}`;
+        // Without the right to publish its next renewal tells the holder.
+        return this.inTime(client.publish(`${CHANNEL_PREFIX}${processOf(ownerToken)}`, message)).catch(() => undefined);
+      },
       deleteForeign: async (value) => {
-        const deleted = client.eval(deleteForeignScript.lua, 1, lockKey, value).catch((error: unknown) => {
-          throw storeError(error);
-        });
-        return Number(await deleted) === 1;
+        // Whatever a stranger wrote need not be text, and only its bytes are equal to it.
+        const bytes = await this.inTime(client.getBuffer(lockKey));
+        if (bytes?.toString() !== value) return false;
+        return Number(await this.inTime(client.eval(deleteForeignScript.lua, 1, lockKey, bytes))) === 1;
       },
     });
   }
 
   private async asked(answers: Promise<[error: Error | null, result: unknown][] | null>): Promise<unknown[]> {
-    const replies = await answers.catch((error: unknown) => Promise.reject(storeError(error)));
+    const replies = await this.inTime(answers);
     return (replies ?? []).map(([error, result]) => {
       if (error !== null) throw storeError(error);
       return result;
     });
   }
+
+  /** A client waits without end for a server that is mute. */
+  private inTime<T>(answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const mute = new LockStoreError(`Redis did not answer within ${ANSWER_LIMIT_MS} ms.`, true);
+      const cancel = this.clock.after(ANSWER_LIMIT_MS, () => reject(mute));
+      answer.then(resolve, (error: unknown) => reject(storeError(error))).finally(cancel);
+    });
+  }
+}
+
+/** Owner tokens and the ends of their leases in ms: in pairs with RESP3, flat without it. */
+type LeaseWords = readonly (string | number | readonly (string | number)[])[];
+
+/** A lease that has ended stands there until the next command about the lock. */
+function living(leases: LeaseWords, [seconds, microseconds]: readonly (number | string)[]): string[] {
+  const nowMs = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+  const words = leases.flat();
+  return words.filter((_, i) => i % 2 === 0 && Number(words[i + 1]) > nowMs).map(String);
 }

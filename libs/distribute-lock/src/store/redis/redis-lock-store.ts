@@ -70,7 +70,7 @@ export class RedisLockStore implements LockStore {
     this.semaphores = new RedisSemaphores(batch(semaphoreScript), this.keys, connection);
     this.acquireAll = severalLocks(batch(severalScript), this.keys, connection.clustered);
     this.inbox = new Inbox(connection, prefix, clock);
-    this.admin = new RedisAdmin(connection, this.keys);
+    this.admin = new RedisAdmin(connection, this.keys, clock);
   }
 
   /** Opens a connection of its own, on the first command or `connect()`. */

@@ -1,0 +1,48 @@
+import { LockService } from '../../libs/distribute-lock/src/service/lock.service.js';
+import { eventually } from '../support/eventually.js';
+import { PREFIX } from './support/lock-core.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+describe('An operator who looks at locks and takes them away', () => {
+  const world = useLockWorld();
+  const locks = (url?: string): LockService => new LockService(world.locks(url).core);
+
+  it.each(['inspect', 'forceRelease'] as const)(
+    'is refused by %s when the server is mute',
+    async (method) => {
+      const operator = locks();
+      await operator.inspect('connected');
+      world.server.pause();
+      try {
+        await expect(operator[method](world.newKey())).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+      } finally {
+        world.server.resume();
+      }
+    },
+    10_000,
+  );
+
+  it('takes a lock away though the answer is lost, and its holder is told', async () => {
+    const key = world.newKey();
+    const lease = await world.locks().acquire(key, { ttl: '60s' });
+    const proxy = await world.proxy();
+    const operator = locks(proxy.url);
+    await operator.withLock(world.newKey(), () => undefined);
+    const lost = proxy.swallowNextReply(/evalsha/i);
+    const taken = operator.forceRelease(key);
+    await lost;
+    expect(await taken).toBe(true);
+    await eventually(() => expect(lease.signal.aborted).toBe(true), 1_000);
+    expect(await world.keysOf(key)).toEqual([]);
+    await lease.release();
+  });
+
+  it('takes a lock away from a stranger who did not write text', async () => {
+    const key = world.newKey();
+    await world.client.set(PREFIX + key, Buffer.from([0xac, 0xed, 0x00, 0x05, 0x74]), 'PX', 60_000);
+    const operator = locks();
+    expect(await operator.inspect(key)).toMatchObject({ held: true, kind: 'foreign' });
+    expect(await operator.forceRelease(key)).toBe(true);
+    expect(await world.keysOf(key)).toEqual([]);
+  });
+});
