@@ -8,6 +8,7 @@ export type Duration = number | string;
 export interface LockOptions {
   /**
    * How long a *crashed* holder blocks the others; at least 50 ms. While the work runs, the lease is renewed at a third of it.
+   * After a hand-over from another process a ttl below 1750 ms counts as that much.
    * @defaultValue `'30s'`
    */
   readonly ttl?: Duration;
