@@ -103,6 +103,12 @@ class Results {
     return chunks(3);
   }
 
+  @Get('iterable')
+  @DistributeLock({ key: KEY })
+  async iterable(): Promise<AsyncIterable<string>> {
+    return { [Symbol.asyncIterator]: () => chunks(3) };
+  }
+
   @Get('response')
   @DistributeLock({ key: KEY })
   async response(): Promise<Response> {
@@ -213,7 +219,7 @@ describe.each(ADAPTERS)('on %s a lock is kept until the result is complete', (_n
     await eventually(() => expect(locked()).toBe(false));
   });
 
-  it.each(['/file', '/generator', '/promised-generator', '/response'])(
+  it.each(['/file', '/generator', '/promised-generator', '/iterable', '/response'])(
     'of a body that is streamed (%s)',
     async (path) => {
       const response = await fetch(`${url}${path}`);
@@ -226,7 +232,7 @@ describe.each(ADAPTERS)('on %s a lock is kept until the result is complete', (_n
     },
   );
 
-  it.each(['/file', '/generator', '/promised-generator', '/response'])(
+  it.each(['/file', '/generator', '/promised-generator', '/iterable', '/response'])(
     'of a body whose client leaves (%s)',
     async (path) => {
       const abort = new AbortController();
@@ -257,6 +263,21 @@ describe.each(ADAPTERS)('on %s a lock is kept until the result is complete', (_n
       expect(response.body).toMatchObject({ code: 'LOCK_CONTENDED' });
     }
     await lease.release();
+  });
+
+  it('of a promised generator, which is not read without it, nor left lying about with it', async () => {
+    const rows = await app.get(Results).promisedGenerator();
+    expect(locked()).toBe(true);
+    await eventually(() => expect(locked()).toBe(false));
+    const error: unknown = await rows.next().catch((caught: unknown) => caught);
+    expect(isLockError(error, 'LOCK_USAGE')).toBe(true);
+    expect(seen).toEqual([]);
+  });
+
+  it('of a response whose body nobody reads, one ttl at most', async () => {
+    const response = await app.get(Results).response();
+    expect([response.ok, locked()]).toEqual([true, true]);
+    await eventually(() => expect(locked()).toBe(false));
   });
 
   it('of an async generator, which takes it on the first next() and keeps it between steps', async () => {

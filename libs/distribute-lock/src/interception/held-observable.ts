@@ -1,31 +1,14 @@
 import { Observable, type Subscriber } from 'rxjs';
 
-import { LockUsageError } from '../errors/lock-usage.error.js';
 import type { Hold } from './hold.js';
+import { Readers } from './readers.js';
 
-/**
- * Keeps the lock until the Observable has completed, failed or been unsubscribed. The lock was taken once, so whoever
- * subscribes after it was given back is refused: the work would run unlocked.
- */
+/** Keeps the lock until the Observable has completed, failed or been unsubscribed. */
 export function holdObservable(source: Observable<unknown>, hold: Hold): Observable<unknown> {
-  const read = hold.releaseUnlessRead();
-  let readers = 0;
+  const readers = new Readers(hold);
   return new Observable((subscriber) => {
-    read();
-    if (hold.ended) {
-      subscriber.error(
-        new LockUsageError(`What ${hold.label} returned was subscribed after its lock had been given back.`),
-      );
-      return undefined;
-    }
-    readers += 1;
-    let reading = true;
-    const leave = async (end: () => Promise<void>): Promise<void> => {
-      if (!reading) return;
-      reading = false;
-      readers -= 1;
-      if (readers === 0) await end();
-    };
+    readers.checkInTime(); // what it throws is the subscriber's error
+    const leave = readers.enter();
     const inner = hold.run(() => source.subscribe(forward(subscriber, hold, leave)));
     return () => {
       inner.unsubscribe();
@@ -34,7 +17,7 @@ export function holdObservable(source: Observable<unknown>, hold: Hold): Observa
   });
 }
 
-function forward(subscriber: Subscriber<unknown>, hold: Hold, leave: (end: () => Promise<void>) => Promise<void>) {
+function forward(subscriber: Subscriber<unknown>, hold: Hold, leave: ReturnType<Readers['enter']>) {
   return {
     next: (value: unknown) => subscriber.next(value),
     error: (error: unknown) => void leave(() => hold.release()).then(() => subscriber.error(error)),

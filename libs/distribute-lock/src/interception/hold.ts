@@ -37,14 +37,20 @@ export class Hold {
    * @throws LeaseLostError with `onLost: 'throw'`, when the lease was lost before
    */
   async complete(): Promise<void> {
+    if (this.ended) return;
     const loss = lossOf(this.lease, this.options, this.label);
     await this.release();
     if (loss !== undefined) throw loss;
   }
 
-  /** Gives the lock back when nobody has begun to read the result within one ttl, as if the reader had crashed. */
-  releaseUnlessRead(): () => void {
-    const timer = setTimeout(() => void this.release(), this.options.ttlMs);
+  /**
+   * Gives the lock back when nobody has begun to read the result within one ttl, as if the reader had crashed.
+   * @param isRead - asked at that time, of what cannot tell when it is begun
+   */
+  releaseUnlessRead(isRead = (): boolean => false): () => void {
+    const timer = setTimeout(() => {
+      if (!isRead()) void this.release();
+    }, this.options.ttlMs);
     timer.unref();
     return () => clearTimeout(timer);
   }

@@ -1,11 +1,12 @@
-import { finished } from 'node:stream';
+import { finished, Readable } from 'node:stream';
 
 import { StreamableFile } from '@nestjs/common';
 import { isObservable } from 'rxjs';
 
-import type { Hold } from './hold.js';
-import { holdIterator, isAsyncIterator } from './held-iterator.js';
+import { isAsyncIterable } from './async-iterables.js';
+import { holdIterable } from './held-iterable.js';
 import { holdObservable } from './held-observable.js';
+import type { Hold } from './hold.js';
 
 type NodeStream = Parameters<typeof finished>[0];
 
@@ -13,8 +14,8 @@ type NodeStream = Parameters<typeof finished>[0];
 export type ReleaseAfter = (hold: Hold) => unknown;
 
 /**
- * How to release after a result that is not all there yet: an Observable, a stream, a file, an async generator, the
- * body of a web `Response`. `undefined` for results that are complete as they are.
+ * How to release after a result that is not all there yet: an Observable, a stream, a file, an async generator or
+ * another iterable, the body of a web `Response`. `undefined` for results that are complete as they are.
  */
 export function goesOn(result: unknown): ReleaseAfter | undefined {
   if (typeof result !== 'object' || result === null) return undefined;
@@ -30,8 +31,9 @@ function ends(result: object): ReleaseAfter | undefined {
   if (isObservable(result)) return (hold) => holdObservable(result, hold);
   if (result instanceof StreamableFile) return afterStream(result, result.getStream());
   if (isNodeStream(result)) return afterStream(result, result);
-  if (isAsyncIterator(result)) return (hold) => holdIterator(result, hold);
-  return webBody(result);
+  const body = webBody(result);
+  if (body === undefined && isAsyncIterable(result)) return (hold) => holdIterable(result, hold);
+  return body;
 }
 
 function webBody(result: object): ReleaseAfter | undefined {
@@ -51,8 +53,12 @@ function webBody(result: object): ReleaseAfter | undefined {
 function afterStream(result: object, stream: NodeStream): ReleaseAfter {
   return (hold) => {
     try {
+      const read = isUnread(stream) ? hold.releaseUnlessRead(() => !isUnread(stream)) : undefined;
       // A stream that is both is given out to be read, so its reading end counts.
-      finished(stream, { writable: !isReadable(stream) }, () => void hold.release());
+      finished(stream, { writable: !isReadable(stream) }, () => {
+        read?.();
+        void hold.release();
+      });
     } catch {
       // It only looked like a stream, such as one of a polyfill.
       void hold.release();
@@ -70,4 +76,10 @@ function isNodeStream(value: object): value is NodeStream {
 function isReadable(stream: NodeStream): boolean {
   const { read, getReader } = stream as { read?: unknown; getReader?: unknown };
   return typeof read === 'function' || typeof getReader === 'function';
+}
+
+/** Whether nobody has begun to read it, or said that he will: a stream that is dropped now never ends. */
+function isUnread(stream: NodeStream): boolean {
+  const { locked, readableFlowing } = stream as { locked?: boolean; readableFlowing?: boolean | null };
+  return (locked === false || readableFlowing === null) && !Readable.isDisturbed(stream as Readable);
 }
