@@ -109,6 +109,21 @@ class Results {
     return { [Symbol.asyncIterator]: () => chunks(3) };
   }
 
+  @Get('passed-on')
+  async passedOn(): Promise<AsyncGenerator<string>> {
+    return this.generator();
+  }
+
+  @Get('own-lock')
+  async *ownLock(): AsyncGenerator<string> {
+    yield await this.locks.withLock(KEY, () => 'text');
+  }
+
+  @Get('iterable-with-own-lock')
+  async iterableWithOwnLock(): Promise<AsyncIterable<string>> {
+    return { [Symbol.asyncIterator]: () => this.ownLock() };
+  }
+
   @Get('response')
   @DistributeLock({ key: KEY })
   async response(): Promise<Response> {
@@ -264,6 +279,18 @@ describe.each(ADAPTERS)('on %s a lock is kept until the result is complete', (_n
     }
     await lease.release();
   });
+
+  it.each(['/passed-on', '/own-lock', '/iterable-with-own-lock'])(
+    'and one that is taken while a handler without a lock is read is answered with 409, too (%s)',
+    async (path) => {
+      const lease = await app.get(LockService).acquire(KEY);
+      const response = await get(path);
+      expect([response.status, response.headers['retry-after']]).toEqual([409, '1']);
+      expect(response.body).toMatchObject({ code: 'LOCK_CONTENDED' });
+      await lease.release();
+      expect((await get(path)).status).toBe(200);
+    },
+  );
 
   it('of a promised generator, which is not read without it, nor left lying about with it', async () => {
     const rows = await app.get(Results).promisedGenerator();

@@ -29,18 +29,9 @@ export function startOnSubscribe(start: (leaving: AbortSignal) => Promise<unknow
 /**
  * An async generator that takes the lock on the first `next()`; one that is never read never takes it.
  * @param start - takes the lock and calls the method
- * @param failed - what to throw for an error of `start`
  */
-export async function* startOnNext(
-  start: () => Promise<unknown>,
-  failed: (error: unknown) => unknown,
-): AsyncGenerator<unknown, unknown, unknown> {
-  let result: unknown;
-  try {
-    result = await start();
-  } catch (error) {
-    throw await failed(error);
-  }
+export async function* startOnNext(start: () => Promise<unknown>): AsyncGenerator<unknown, unknown, unknown> {
+  const result = await start();
   if (!isIterable(result)) return result;
   return yield* result;
 }

@@ -5,6 +5,7 @@ import { LockAbortedError } from '../errors/lock-aborted.error.js';
 import { runHolding } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
 import { acquireOf } from '../service/lock-client.js';
+import { eachIterator, isAsyncIterable, replace } from './async-iterables.js';
 import { CallScope } from './call-scope.js';
 import { answerContention } from './contention.js';
 import { startOnNext, startOnSubscribe } from './deferred-results.js';
@@ -40,10 +41,10 @@ export class LockInterceptor implements NestInterceptor {
     // Registered for the application and by the decorator: the outer one has done it.
     if (CallScope.current?.context === context) return next.handle();
     const scope = new CallScope(context);
-    return new Observable((subscriber) =>
-      scope.run(() =>
+    return new Observable((subscriber) => {
+      return scope.run(() =>
         next.handle().subscribe({
-          next: (value) => subscriber.next(value),
+          next: (value) => subscriber.next(this.mapWhenRead(value, context)),
           error: (error) => {
             const mapped = this.errors.map(error, context);
             if (mapped instanceof Promise) void mapped.then((exception: unknown) => subscriber.error(exception));
@@ -51,8 +52,24 @@ export class LockInterceptor implements NestInterceptor {
           },
           complete: () => subscriber.complete(),
         }),
-      ),
-    );
+      );
+    });
+  }
+
+  /** The reader of what a handler hands out piece by piece is Nest itself, outside of `intercept()`. */
+  private mapWhenRead(value: unknown, context: ExecutionContext): unknown {
+    if (isAsyncIterable(value))
+      eachIterator(value, (iterator) => {
+        const next = iterator.next.bind(iterator);
+        replace(iterator, 'next', async (...given: [] | [unknown]) => {
+          try {
+            return await next(...given);
+          } catch (error) {
+            throw await this.errors.map(error, context);
+          }
+        });
+      });
+    return value;
   }
 
   /**
@@ -67,10 +84,7 @@ export class LockInterceptor implements NestInterceptor {
       case 'observable':
         return startOnSubscribe((leaving) => this.run(call, scope, leaving));
       case 'generator':
-        return startOnNext(
-          () => this.run(call, scope),
-          (error) => this.seenByReader(error, call, scope),
-        );
+        return startOnNext(() => this.run(call, scope));
       default:
         return this.run(call, scope);
     }
@@ -113,11 +127,6 @@ export class LockInterceptor implements NestInterceptor {
     const signal = options.waitMs > 0 ? eitherOf(scope?.clientLeft, leaving) : leaving;
     const acquired = acquireOf(client, key, { label: spec.label, options, scoped: true, signal });
     return signal === undefined ? acquired : unlessLeft(acquired, signal, spec);
-  }
-
-  /** The reader of a handler's generator is Nest itself, outside of `intercept()`. */
-  private seenByReader(error: unknown, { self, method }: LockedCall, scope: CallScope | undefined): unknown {
-    return scope?.isFor(self, method) === true ? this.errors.map(error, scope.context) : error;
   }
 }
 
