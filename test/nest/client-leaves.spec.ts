@@ -18,9 +18,40 @@ import { ADAPTERS } from './support/adapters.js';
 import { expectFree, isLocked } from './support/show-locked.js';
 import { stage } from './support/stage.js';
 
+/** Started by the first request that needs it, and goes on after it. */
+class Poller {
+  readonly seen: string[] = [];
+  private timer: NodeJS.Timeout | undefined;
+
+  start(): void {
+    this.timer ??= setInterval(() => {
+      this.poll().then(
+        () => this.seen.push('polled'),
+        (error: { code: string }) => this.seen.push(error.code),
+      );
+    }, 20);
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  @DistributeLock({ key: 'poll', wait: '20s' })
+  private async poll(): Promise<void> {}
+}
+
 @Controller()
 class Orders {
-  constructor(private readonly locks: LockService) {}
+  constructor(
+    private readonly locks: LockService,
+    private readonly poller: Poller,
+  ) {}
+
+  @Get('poll')
+  async poll(): Promise<string> {
+    this.poller.start();
+    return stage.play(undefined, undefined);
+  }
 
   @Get('settle')
   @DistributeLock({ key: 'settle', wait: '20s' })
@@ -48,6 +79,7 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
     const module = await Test.createTestingModule({
       imports: [LockModule.forRoot({ connection: redis.url, prefix: redis.prefix })],
       controllers: [Orders],
+      providers: [Poller],
     }).compile();
     app = module.createNestApplication(adapter());
     app.useLogger(['error', 'warn']);
@@ -55,7 +87,10 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
     url = await app.getUrl();
   });
 
-  afterAll(() => app.close());
+  afterAll(async () => {
+    app.get(Poller).stop();
+    await app.close();
+  });
 
   beforeEach(() => {
     stage.reset();
@@ -64,8 +99,8 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
     answers.mockClear();
   });
 
-  function ask(): ClientRequest {
-    const asking = request(`${url}/settle`).end();
+  function ask(path = 'settle'): ClientRequest {
+    const asking = request(`${url}/${path}`).end();
     asking.on('error', () => undefined); // it hangs up on purpose
     return asking;
   }
@@ -104,6 +139,17 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
     stage.open();
     await expectFree(redis, 'settle');
     expect(errors).not.toHaveBeenCalled();
+  });
+
+  it('that leaves takes no lock from what its request started and left running', async () => {
+    const { seen } = app.get(Poller);
+    const leaving = ask('poll');
+    await stage.entered(1);
+    await eventually(() => expect(seen).toContain('polled'));
+    leaving.destroy();
+    await eventually(() => expect(seen).toContain('LOCK_ABORTED'));
+    stage.open();
+    await eventually(() => expect(seen.at(-1)).toBe('polled'));
   });
 
   it('gets what a handler with @Res({ passthrough: true }) returned, and the lock is free', async () => {

@@ -16,6 +16,7 @@ const scopes = processWide('call scopes', () => new AsyncLocalStorage<CallScope>
 /** What the calls of one request share: its context, its data, and word of the client's leaving. */
 export class CallScope implements RequestData {
   private leaving: AbortSignal | undefined;
+  private ended = false;
 
   constructor(readonly context: ExecutionContext) {}
 
@@ -44,15 +45,17 @@ export class CallScope implements RequestData {
     }
   }
 
-  /** Whether this request is for the method, and not for one that calls it. */
-  isFor(self: object, method: Function): boolean {
-    return this.context.getClass() === self.constructor && this.context.getHandler().name === method.name;
+  /** The handler begins; what this answers is called when it has ended. An outer `retry()` has it begin again. */
+  begin(): () => void {
+    this.ended = false;
+    return () => void (this.ended = true);
   }
 
   /** Aborts when the client of an HTTP request leaves before it was answered. Made when first asked for. */
   get clientLeft(): AbortSignal | undefined {
     if (this.leaving === undefined && this.transport === 'http') this.leaving = this.watchClient();
-    return this.leaving;
+    // What the request started may outlive it, such as a timer, and has nobody who could leave.
+    return this.ended && this.leaving?.aborted === true ? undefined : this.leaving;
   }
 
   private watchClient(): AbortSignal | undefined {

@@ -42,6 +42,7 @@ export class LockInterceptor implements NestInterceptor {
     if (CallScope.current?.context === context) return next.handle();
     const scope = new CallScope(context);
     return new Observable((subscriber) => {
+      subscriber.add(scope.begin());
       return scope.run(() =>
         next.handle().subscribe({
           next: (value) => subscriber.next(this.mapWhenRead(value, context)),
