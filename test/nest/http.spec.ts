@@ -35,6 +35,10 @@ class DefaultController {
   async own(): Promise<string> {
     return 'free';
   }
+
+  @Get('keyless')
+  @DistributeLock({ key: '#{query.key}' })
+  async keyless(): Promise<void> {}
 }
 
 @Controller({ path: 'request-scoped', scope: Scope.REQUEST })
@@ -103,7 +107,10 @@ describe.each(ADAPTERS)('over HTTP on %s', (_name, adapter) => {
         LockModule.forRoot({
           connection: redis.url,
           prefix: redis.prefix,
-          errors: { LOCK_WAIT_TIMEOUT: () => new ImATeapotException('short and stout') },
+          errors: {
+            LOCK_WAIT_TIMEOUT: () => new ImATeapotException('short and stout'),
+            LOCK_KEY: () => Promise.reject(new ImATeapotException('nothing in it')),
+          },
         }),
       ],
       controllers: [DefaultController, RequestScopedController, DurableController, VersionedController],
@@ -151,5 +158,11 @@ describe.each(ADAPTERS)('over HTTP on %s', (_name, adapter) => {
     expect(await response.json()).toMatchObject({ message: 'short and stout' });
     expect(response.headers.get('retry-after')).not.toBeNull();
     await held.release();
+  });
+
+  it('answers with an exception of the user that a promise withholds', async () => {
+    const response = await fetch(`${url}/api/v1/default/keyless`, { signal: AbortSignal.timeout(5000) });
+    expect(response.status).toBe(418);
+    expect(await response.json()).toMatchObject({ message: 'nothing in it' });
   });
 });

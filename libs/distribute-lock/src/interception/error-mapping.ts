@@ -9,6 +9,7 @@ import type { LockErrorCode } from '../errors/lock.error.js';
 /**
  * Makes an exception of one's own for a lock error that leaves a handler.
  * @param context - of the request, for answers that differ by transport
+ * @returns the exception, or a promise of it; it may be thrown as well. `undefined` leaves the answer to the module.
  * @public
  */
 export type LockErrorMapper<Code extends LockErrorCode = LockErrorCode> = (
@@ -35,7 +36,7 @@ export function checkErrorMappers(mappers: LockErrorMappers): void {
   }
 }
 
-/** The user's own exception for the error; `undefined` where the module's answer stands. */
+/** The user's own exception for the error, or a promise of it; `undefined` where the module's answer stands. */
 export function ownException(error: AnyLockError, mappers: LockErrorMappers, context: ExecutionContext): unknown {
   const mapper = mappers[error.code] as LockErrorMapper | undefined;
   if (mapper === undefined) return undefined;

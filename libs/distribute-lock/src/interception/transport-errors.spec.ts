@@ -22,19 +22,24 @@ const contended = () =>
 
 interface Circumstances {
   readonly sent?: boolean;
+  readonly response?: unknown;
+  readonly adapter?: object | null;
   readonly type?: string;
   readonly own?: LockErrorMappers;
 }
 
-function setUp({ sent = false, type = 'http', own = {} }: Circumstances = {}) {
+function setUp(circumstances: Circumstances = {}) {
+  const { sent = false, type = 'http', own = {} } = circumstances;
   const headers = new Map<string, string>();
   const httpAdapter = {
-    isHeadersSent: () => sent,
+    // As those of Nest do, it looks into the response.
+    isHeadersSent: (response: object) => (Object.keys(response).length === 0 ? sent : undefined),
     setHeader: (_response: unknown, name: string, value: string) => headers.set(name, value),
   };
-  const host = { httpAdapter } as unknown as HttpAdapterHost;
-  const context = { getType: () => type, switchToHttp: () => ({ getResponse: () => ({}) }) };
-  const errors = new TransportErrors(new LockConnections(new Map(), 409, own), host);
+  const host = { httpAdapter, ...('adapter' in circumstances && { httpAdapter: circumstances.adapter }) };
+  const response = 'response' in circumstances ? circumstances.response : {};
+  const context = { getType: () => type, switchToHttp: () => ({ getResponse: () => response }) };
+  const errors = new TransportErrors(new LockConnections(new Map(), 409, own), host as unknown as HttpAdapterHost);
   return { headers, map: (error: unknown) => errors.map(error, context as unknown as ExecutionContext) };
 }
 
@@ -110,6 +115,26 @@ describe('TransportErrors over HTTP', () => {
     };
     expect(setUp({ own: { LOCK_CONTENDED: throwing } }).map(contended())).toBe(mine);
     expect(setUp({ own: { LOCK_SHUTDOWN: throwing } }).map(contended())).toBeInstanceOf(HttpException);
+  });
+
+  it('takes one that a promise brings or withholds, too', async () => {
+    const mine = new Error('mine');
+    expect(await setUp({ own: { LOCK_CONTENDED: async () => mine } }).map(contended())).toBe(mine);
+    expect(await setUp({ own: { LOCK_CONTENDED: () => Promise.reject(mine) } }).map(contended())).toBe(mine);
+    const nothing = await setUp({ own: { LOCK_CONTENDED: async () => undefined } }).map(contended());
+    expect((nothing as HttpException).getStatus()).toBe(409);
+  });
+
+  it.each([
+    ['response', { response: undefined }],
+    ['response but an argument of the call', { response: null }],
+    ['response but another argument of the call', { response: 'text' }],
+    ['response but an object among the arguments', { response: { of: 'the call' } }],
+    ['HTTP server', { adapter: null }],
+  ])('sets no header where there is no %s', (_name, circumstances) => {
+    const { map, headers } = setUp(circumstances);
+    expect((map(contended()) as HttpException).getStatus()).toBe(409);
+    expect(headers.size).toBe(0);
   });
 
   it('sets no header when they are on their way already', () => {

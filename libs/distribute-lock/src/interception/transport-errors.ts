@@ -17,13 +17,17 @@ export class TransportErrors {
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
   ) {}
 
-  /** A promise only where the transport's package has to be loaded first. */
+  /** A promise only where the transport's package has to be loaded first, or the user's own exception. It never rejects. */
   map(error: unknown, context: ExecutionContext): unknown {
     if (!isLockError(error)) return error;
-    const status = statusOf(error, this.connections.contendedStatus);
     if (context.getType() === 'http') this.setRetryAfter(error, context);
+    const orAnswer = (own: unknown): unknown => (own === undefined ? this.answer(error, context) : own);
     const own = ownException(error, this.connections.errors, context);
-    if (own !== undefined) return own;
+    return own instanceof Promise ? own.then(orAnswer, (thrown: unknown) => thrown) : orAnswer(own);
+  }
+
+  private answer(error: AnyLockError, context: ExecutionContext): unknown {
+    const status = statusOf(error, this.connections.contendedStatus);
     switch (context.getType<string>()) {
       case 'http':
       case 'graphql':
@@ -43,8 +47,11 @@ export class TransportErrors {
   private setRetryAfter(error: AnyLockError, context: ExecutionContext): void {
     const { retryAfterMs } = payloadOf(error);
     const response: unknown = context.switchToHttp().getResponse();
-    const adapter = this.host.httpAdapter;
-    if (retryAfterMs === undefined || adapter.isHeadersSent(response) !== false) return;
+    // 'http' is also the type of calls by `ExternalContextCreator` that say nothing else: they have no response, and an
+    // application without a server has no adapter.
+    const adapter = this.host.httpAdapter as HttpAdapterHost['httpAdapter'] | null | undefined;
+    if (retryAfterMs === undefined || typeof response !== 'object' || response === null) return;
+    if (adapter?.isHeadersSent(response) !== false) return;
     adapter.setHeader(response, 'Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
   }
 }
