@@ -32,4 +32,10 @@ describe('the packed library', () => {
       twice: expect.stringContaining('LockModule.forRoot() stands 2 times') as unknown,
     });
   });
+
+  it('finds the package of a transport where a library sees only what its manifest names', async () => {
+    await packed.install('@nestjs/microservices');
+
+    expect(await packed.runApplication('rpc.mjs')).toMatchObject({ free: 'settled', busy: { code: 'LOCK_CONTENDED' } });
+  });
 });

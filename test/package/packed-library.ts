@@ -16,31 +16,42 @@ const OF_THE_APPLICATION = ['@nestjs/platform-express'];
 interface PackageManifest {
   readonly dependencies: Readonly<Record<string, string>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional: boolean }>>;
 }
 
 /** The library as it is published, installed in a folder outside the repository. */
 export interface PackedLibrary {
+  /** Gives the application a package, and the library too if its manifest names it: as strict package managers do. */
+  install(name: string): Promise<void>;
   /** Compiles the application of that name, if it is TypeScript, against the packed types; runs it; answers what it printed. */
   runApplication(file: string): Promise<unknown>;
 }
 
 /** Without a registry: test/consumers has real installs. Here all halves of an application share one Nest. */
 export async function packLibrary(): Promise<PackedLibrary> {
-  const folder = await mkdtemp(join(tmpdir(), 'packed-library-'));
-  onCleanup(() => rm(folder, { recursive: true, force: true }));
-  const packed = await run(process.execPath, [join(ROOT, 'tools/pack-library.mjs'), folder], { cwd: ROOT });
+  const home = await mkdtemp(join(tmpdir(), 'packed-library-'));
+  onCleanup(() => rm(home, { recursive: true, force: true }));
+  const packed = await run(process.execPath, [join(ROOT, 'tools/pack-library.mjs'), home], { cwd: ROOT });
   const { tarball } = JSON.parse(packed.stdout) as { tarball: string };
 
+  const folder = join(home, 'application');
   await cp(APPLICATIONS, folder, { recursive: true });
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-  const installed = join(folder, 'node_modules', NAME);
+  // A place of its own, as pnpm and others make it: the library does not see what only the application has.
+  const place = join(home, 'library');
+  const installed = join(place, 'node_modules', NAME);
   await mkdir(installed, { recursive: true });
   await run('tar', ['-xzf', tarball, '--strip-components=1', '-C', installed]);
   const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8')) as PackageManifest;
-  // only what the manifest names, so that whatever else is imported does not resolve
-  const named = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
-  for (const name of [...named, ...OF_THE_APPLICATION]) await link(folder, name);
-  return { runApplication: (file) => runApplication(folder, file) };
+  const { dependencies, peerDependencies, peerDependenciesMeta } = manifest;
+  const named = Object.keys({ ...dependencies, ...peerDependencies });
+  const install = async (name: string): Promise<void> => {
+    for (const at of named.includes(name) ? [folder, place] : [folder]) await link(at, name);
+  };
+  const needed = named.filter((name) => peerDependenciesMeta[name]?.optional !== true);
+  for (const name of [...needed, ...OF_THE_APPLICATION]) await install(name);
+  await symlink(installed, join(folder, 'node_modules', NAME), 'dir');
+  return { install, runApplication: (file) => runApplication(folder, file) };
 }
 
 async function link(folder: string, name: string): Promise<void> {

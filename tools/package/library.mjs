@@ -18,3 +18,9 @@ export const entries = Object.entries(manifest.exports).flatMap(([path, targets]
   if (source === undefined) return [];
   return [{ specifier: join(manifest.name, path), name: path === '.' ? 'index' : path.slice(2), source }];
 });
+
+/** What npm installs with the package whatever else an application has; optional peers are the application's own choice. */
+export function neededBy({ dependencies, peerDependencies, peerDependenciesMeta = {} }) {
+  const named = Object.keys({ ...dependencies, ...peerDependencies });
+  return named.filter((name) => peerDependenciesMeta[name]?.optional !== true);
+}

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { manifest } from './library.mjs';
+import { manifest, neededBy } from './library.mjs';
 
 const MOST_MS = 30;
 const PROCESSES = 7;
 /** Noise of the machine only adds: the first median below the bound counts, and a round without any such time is the last. */
 const ROUNDS = 4;
 
-const peers = Object.keys({ ...manifest.peerDependencies, ...manifest.dependencies });
+const peers = neededBy(manifest);
 /** Time of the CPU, which is the time that passes where nothing else runs, and changes little where much does. */
 const TELL = 'const { user, system } = process.cpuUsage(before); console.log((user + system) / 1_000);';
 const WAYS = {

@@ -108,9 +108,9 @@ export interface LockModuleOptions {
    */
   readonly contendedStatus?: number;
   /**
-   * Exceptions of your own for lock errors that leave a handler, by code, on every transport. What the function returns
-   * is thrown as it is; `Retry-After` is set all the same. Plain providers, cron jobs and listeners reject with the
-   * `LockError` itself.
+   * Exceptions of your own for lock errors that leave a handler, by code, on every transport. What the function returns,
+   * promises or throws is thrown as it is; `undefined` leaves the answer to the module; `Retry-After` is set all the same. Plain
+   * providers, cron jobs and listeners reject with the `LockError` itself.
    * @defaultValue none: the exception of each transport, with `code`, `message` and `retryAfterMs`
    * @example
    * ```ts
