@@ -132,6 +132,18 @@ describe('a locked method that cannot reach its lock', () => {
     expect(module.get(Richer).suffix).toBe('!');
   });
 
+  it('is reached in a value that an earlier application had, too', async () => {
+    const value = new Reports();
+    const provider = { provide: 'value', useValue: value };
+    const [one, other] = [new RecordingStore(), new RecordingStore()];
+    const first = await start({ connection: one }, [provider]);
+    await value.write();
+    await first.close();
+    await start({ connection: other }, [provider]);
+    expect(await value.write()).toBe(2);
+    expect([one, other].map(({ asked }) => asked.includes('acquire report'))).toEqual([true, true]);
+  });
+
   it('belongs to its own application', async () => {
     const [one, other] = [new RecordingStore(), new RecordingStore()];
     const [first, second] = [
@@ -165,6 +177,14 @@ describe('the boot sweep', () => {
     expect((await failure(start(options, [Elsewhere]))).message).toMatch(/Elsewhere\.work.*"nowhere"/);
     expect((await failure(start(options, [NoLock]))).message).toMatch(/NoLock\.work.*no @DistributeLock/);
     expect(options.connection.connected).toBe(0);
+  });
+
+  it('passes over values of any form', async () => {
+    const withoutConstructor: unknown = Object.create(Object.create(null) as object);
+    const values = [withoutConstructor, Object.create(null), Object.freeze([]), null, 0, () => undefined];
+    const providers = values.map((useValue, index) => ({ provide: `value ${index}`, useValue }));
+    const module = await start({ connection: new RecordingStore() }, providers);
+    expect(module.get('value 0')).toBe(withoutConstructor);
   });
 
   it('warns of an override that lost the decorator', async () => {

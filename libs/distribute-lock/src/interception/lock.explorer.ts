@@ -32,7 +32,9 @@ export class LockExplorer {
         this.seen.add(prototype);
         for (const link of chain) this.prepare(link);
         checkLeaseParameters(chain);
-        for (const name of injectedInto(prototype.constructor)) this.connections.client(name);
+        // What is not a class, such as an object that inherits from one without a constructor, has nothing injected.
+        const type: unknown = prototype.constructor;
+        if (typeof type === 'function') for (const name of injectedInto(type)) this.connections.client(name);
         warnOfOverrides(chain);
       }
       if (chain.some((link) => locksOf(link).size > 0)) this.reach(wrapper);
@@ -47,7 +49,8 @@ export class LockExplorer {
   private reach(wrapper: Wrapper): void {
     if (!wrapper.isNotMetatype || !wrapper.isDependencyTreeStatic()) return;
     const instance = wrapper.instance as object;
-    if (ASPECT in instance || !Object.isExtensible(instance)) return;
+    // Nest's own injection can be enumerated. What else stands here is of an earlier sweep, whose application may have ended.
+    if (!Object.isExtensible(instance) || Object.prototype.propertyIsEnumerable.call(instance, ASPECT)) return;
     Object.defineProperty(instance, ASPECT, {
       value: this.aspect satisfies LockAspect,
       configurable: true,
