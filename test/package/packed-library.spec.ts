@@ -38,4 +38,8 @@ describe('the packed library', () => {
 
     expect(await packed.runApplication('rpc.mjs')).toMatchObject({ free: 'settled', busy: { code: 'LOCK_CONTENDED' } });
   });
+
+  it('closes an application that holds a lock where nothing else keeps the process alive', async () => {
+    expect(await packed.runApplication('lone-shutdown.mjs')).toEqual({ lost: 'LOCK_SHUTDOWN' });
+  });
 });

@@ -18,6 +18,8 @@ import type { LockSettings } from './resolve-module-options.js';
 
 const logger = new Logger('LockModule');
 
+const LONG_MS = 60_000;
+
 /**
  * Connects before the application serves, drains when it is asked to stop, and closes at the very end. All in one
  * provider, because Nest runs the hooks of different providers side by side.
@@ -53,7 +55,13 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
   /** New locks and waiters are refused at once; locks whose work still runs are kept. */
   async beforeApplicationShutdown(): Promise<void> {
     for (const core of this.cores.values()) core.refuse();
-    await Promise.all(Array.from(this.cores.values(), (core) => core.drain(this.settings.drainTimeoutMs)));
+    // Timers of locks keep no process alive; without a server or a connection it would end in the middle of this.
+    const alive = setInterval(() => undefined, LONG_MS);
+    try {
+      await Promise.all(Array.from(this.cores.values(), (core) => core.drain(this.settings.drainTimeoutMs)));
+    } finally {
+      clearInterval(alive);
+    }
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -1,0 +1,13 @@
+/** An application that has neither a server nor a connection, and is closed while it holds a lock; prints what the holder saw. */
+import 'reflect-metadata';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { LockModule, LockService } from 'nestjs-distribute-lock';
+
+class AppModule {}
+Module({ imports: [LockModule.forRoot({ connection: 'memory', drainTimeout: '100ms' })] })(AppModule);
+
+const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
+const lease = await app.get(LockService).acquire('order');
+await app.close();
+console.log(JSON.stringify({ lost: lease.signal.reason.code }));
