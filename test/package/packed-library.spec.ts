@@ -39,6 +39,10 @@ describe('the packed library', () => {
     expect(await packed.runApplication('rpc.mjs')).toMatchObject({ free: 'settled', busy: { code: 'LOCK_CONTENDED' } });
   });
 
+  it('lets the time of its testing kit pass under fake timers that reach into Node', async () => {
+    expect(await packed.runApplication('fake-timers.cjs')).toEqual({ told: 'LOCK_WAIT_TIMEOUT' });
+  });
+
   it('closes an application that holds a lock where nothing else keeps the process alive', async () => {
     expect(await packed.runApplication('lone-shutdown.mjs')).toEqual({ lost: 'LOCK_SHUTDOWN' });
   });

@@ -1,9 +1,12 @@
 import { performance } from 'node:perf_hooks';
-import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
+import * as timers from 'node:timers';
 
 import { durationMs } from '../options/duration.js';
 import type { Duration } from '../options/lock-options.js';
 import type { CancelTimer, Clock } from '../runtime/clock.js';
+
+/** As they were when this file was loaded: fake timers may put theirs into `node:timers`, too. */
+const { clearTimeout, setImmediate, setTimeout } = timers;
 
 /** The lock core rounds what it waits for up to whole milliseconds, twice. */
 const ROUNDING_MS = 2;
@@ -15,7 +18,7 @@ interface Timer {
 }
 
 /**
- * The time of locks in a test. It goes on by itself, so that nothing hangs, and can be pushed forward. Fake timers of a test
+ * The time of locks in a test. It goes on by itself as long as the process runs, and can be pushed forward. Fake timers of a test
  * runner do not touch it.
  */
 export class TestClock implements Clock {

@@ -1,0 +1,24 @@
+/** A test in CommonJS whose runner has put its own functions into `node:timers`; prints what a caller was told who waited. */
+require('reflect-metadata');
+const { mock } = require('node:test');
+const { Module } = require('@nestjs/common');
+const { NestFactory } = require('@nestjs/core');
+const { LockService } = require('nestjs-distribute-lock');
+const { LockTestingModule, TestLocks } = require('nestjs-distribute-lock/testing');
+
+async function main() {
+  class AppModule {}
+  Module({ imports: [LockTestingModule.forRoot()] })(AppModule);
+  const app = await NestFactory.createApplicationContext(AppModule, { logger: false });
+  const locks = app.get(TestLocks);
+  mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'setImmediate'] });
+  await locks.contend('order');
+  const waited = app.get(LockService).acquire('order', { wait: '10m' });
+  const told = waited.catch(({ code }) => code);
+  await locks.advance('11m');
+  console.log(JSON.stringify({ told: await told }));
+  mock.timers.reset();
+  await app.close();
+}
+
+void main();
