@@ -16,7 +16,7 @@ const OF_THE_APPLICATION = ['@nestjs/platform-express'];
 interface PackageManifest {
   readonly dependencies: Readonly<Record<string, string>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
-  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional: boolean }>>;
+  readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
 /** The library as it is published, installed in a folder outside the repository. */

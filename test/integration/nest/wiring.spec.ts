@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { jest } from '@jest/globals';
 import { Controller, Get, Inject, Injectable, Logger, Module, Scope } from '@nestjs/common';
-import { ExternalContextCreator, NestFactory } from '@nestjs/core';
+import { NestFactory } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
 import {
   CurrentLease,
@@ -18,7 +18,7 @@ import {
   lockServiceToken,
 } from 'nestjs-distribute-lock';
 
-import { eventually, within } from '../../support/eventually.js';
+import { eventually } from '../../support/eventually.js';
 import { RecordingStore } from './recording-store.js';
 
 @Injectable()
@@ -261,6 +261,8 @@ describe('LockModule', () => {
       expect(await (await start(undefined, [Reports], { imports: [module] })).get(Reports).write()).toBe(1);
     }
     expect(() => LockModule.forRootAsync({})).toThrow('one of useFactory, useClass and useExisting');
+    const withoutTypes = LockModule.forRootAsync as () => unknown;
+    expect(() => withoutTypes()).toThrow('one of useFactory, useClass and useExisting');
     expect(() => LockModule.forRootAsync({ useClass: Config, useExisting: Config })).toThrow('one of');
   });
 
@@ -309,24 +311,6 @@ describe('LockModule', () => {
     expect(await context.get(LockService).withLock('a', async ({ key }) => key)).toBe('a');
     expect(context.get(LockInterceptor)).toBeInstanceOf(LockInterceptor);
     await context.close();
-  });
-});
-
-describe('a call by ExternalContextCreator, which says to be one over HTTP', () => {
-  it.each([
-    ['without a server', async (module: TestingModule) => module],
-    ['with a server', async (module: TestingModule) => module.createNestApplication().init()],
-  ])('is answered in an application %s', async (_name, made) => {
-    const module = await start({ connection: new RecordingStore() }, [Reports]);
-    const application = await made(module);
-    const reports = application.get(Reports);
-    const write = reports.write as (...given: unknown[]) => Promise<number>;
-    const call = application.get(ExternalContextCreator).create(reports, write, 'write');
-    const lease = await application.get(LockService).acquire('report');
-    const error = await failure(within(5000, 'the call', call() as Promise<number>));
-    expect(error).toMatchObject({ status: 409, cause: { code: 'LOCK_CONTENDED' } });
-    await lease.release();
-    expect(await call()).toBe(1);
   });
 });
 

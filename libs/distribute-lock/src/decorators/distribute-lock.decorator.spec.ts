@@ -11,7 +11,7 @@ interface Invoice {
 }
 
 describe('@DistributeLock at import', () => {
-  const decorate = (options: object, method: unknown = async () => undefined) => {
+  const decorate = (options: unknown, method: unknown = async () => undefined) => {
     class Invoices {}
     const decorator = DistributeLock(options as { key: string }) as MethodDecorator;
     decorator(Invoices.prototype, 'settle', { value: method, configurable: true, writable: true });
@@ -32,6 +32,8 @@ describe('@DistributeLock at import', () => {
     [{ key: 'a', onLost: 'ignore' }, /Invoices\.settle.*"onLost"/],
     [{ key: 'a', contendedStatus: 200 }, /Invoices\.settle.*"contendedStatus"/],
     [{ key: 'a', connectionName: '' }, /Invoices\.settle.*"connectionName"/],
+    [undefined, /Invoices\.settle.*options are undefined, but they must be an object/],
+    ['order', /Invoices\.settle.*options are "order", but they must be an object/],
   ])('refuses %j, naming class, method and option', (options, message) => {
     expect(() => decorate(options)).toThrow(message);
     expect(() => decorate(options)).toThrow(expect.objectContaining({ code: 'LOCK_CONFIGURATION' }));

@@ -1,11 +1,12 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import type { LockErrorCode } from '../errors/lock.error.js';
-import { checkContendedStatus, checkNames, LOCK_OPTION_NAMES } from './option-checks.js';
+import { checkContendedStatus } from './option-checks.js';
 import { compileKey, type KeyFunction } from '../keys/compile-key.js';
 import { compileKeys, type KeysFunction, type RenderKeys } from '../keys/compile-keys.js';
 import type { KeySite } from '../keys/key-template.js';
 import { LOCK_DEFAULTS, MOST_PERMITS } from '../options/defaults.js';
 import type { LockOptions, ResolvedLockOptions } from '../options/lock-options.js';
+import { checkNames, LOCK_OPTION_NAMES } from '../options/option-names.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
 
 /** What `onContended` is told about the lock that could not be had. @public */

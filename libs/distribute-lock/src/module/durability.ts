@@ -1,5 +1,5 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
-import { checkNames } from '../interception/option-checks.js';
+import { checkNames } from '../options/option-names.js';
 import { durationMs } from '../options/duration.js';
 import type { LockStore } from '../store/lock-store.js';
 import type { AckSettings } from '../store/redis/acknowledged.js';

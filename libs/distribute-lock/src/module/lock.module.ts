@@ -44,7 +44,8 @@ export class LockModule {
    * ```
    */
   static forRootAsync(options: LockModuleAsyncOptions): DynamicModule {
-    return lockModule(optionsProviders(options), [], options.imports);
+    const given = options ?? {}; // callers without types
+    return lockModule(optionsProviders(given), [], given.imports);
   }
 }
 

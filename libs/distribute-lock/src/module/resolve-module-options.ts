@@ -1,7 +1,7 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import { checkErrorMappers, type LockErrorMappers } from '../interception/error-mapping.js';
 import { DEFAULT_CONNECTION } from '../interception/lock-connections.js';
-import { checkContendedStatus, checkNames, LOCK_OPTION_NAMES } from '../interception/option-checks.js';
+import { checkContendedStatus } from '../interception/option-checks.js';
 import {
   DEFAULT_CONTENDED_STATUS,
   DEFAULT_DRAIN_TIMEOUT_MS,
@@ -11,6 +11,7 @@ import {
 } from '../options/defaults.js';
 import { durationMs } from '../options/duration.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
+import { checkNames, LOCK_OPTION_NAMES } from '../options/option-names.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
 import type { AckSettings } from '../store/redis/acknowledged.js';
 import { HELPER_PREFIXES } from '../store/redis/redis-keys.js';

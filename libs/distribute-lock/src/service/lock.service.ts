@@ -7,6 +7,7 @@ import { currentLease, runHolding } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
 import type { LockInspection } from '../lease/lock-inspection.js';
 import type { AcquireOptions, ResolvedLockOptions } from '../options/lock-options.js';
+import { CALL_OPTION_NAMES, checkNames } from '../options/option-names.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
 import { knownAs } from '../runtime/process-wide.js';
 import { acquireOf, type LockCall, type LockClient } from './lock-client.js';
@@ -130,12 +131,15 @@ export class LockService {
   }
 
   private ask(key: string | readonly string[], call: Omit<LockCall, 'key'>): Promise<Lease> {
-    if (typeof key !== 'object' || key === null) checkKey(key, call.label);
+    // A text that is an object can be gone through, too: letter by letter.
+    if (typeof key === 'string' || !Array.isArray(key)) checkKey(key, call.label);
     return acquireOf(this.client, typeof key === 'string' ? key : orderedKeys(key, call.label), call);
   }
 
   private resolve(options: AcquireOptions): ResolvedLockOptions {
-    return options === NO_OPTIONS ? this.client.defaults : resolveLockOptions(options, this.client.defaults);
+    if (options === NO_OPTIONS) return this.client.defaults;
+    checkNames(options, CALL_OPTION_NAMES);
+    return resolveLockOptions(options, this.client.defaults);
   }
 }
 

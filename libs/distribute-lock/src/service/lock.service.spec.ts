@@ -1,0 +1,59 @@
+import { jest } from '@jest/globals';
+
+import type { Lease } from '../lease/lease.js';
+import { LOCK_DEFAULTS } from '../options/defaults.js';
+import type { AcquireOptions } from '../options/lock-options.js';
+import type { LockClient } from './lock-client.js';
+import { LockService } from './lock.service.js';
+
+/** Callers without types give whatever they like. */
+type Anything = never;
+
+describe('LockService', () => {
+  const lease = { release: async () => undefined } as Lease;
+  const acquire = jest.fn(async () => lease);
+  const acquireSeveral = jest.fn(async () => lease);
+  const locks = new LockService({ defaults: LOCK_DEFAULTS, acquire, acquireSeveral } as unknown as LockClient);
+  beforeEach(() => void jest.clearAllMocks());
+  afterEach(() => expect([acquire, acquireSeveral].map(({ mock }) => mock.calls.length)).toEqual([0, 0]));
+
+  it.each([
+    ['a name that does not exist', { tll: '5s' }, 'Option "tll" is not known. Known are ttl, wait,'],
+    ['a name of the decorator', { onContended: 'skip' }, 'Option "onContended" is not known'],
+    ['a text', '5s', 'The options are "5s", but they must be an object.'],
+    ['null', null, 'The options are null, but they must be an object.'],
+  ])('refuses options that it would have to ignore: %s', async (_what, options, message) => {
+    const refused = { code: 'LOCK_CONFIGURATION', message: expect.stringContaining(message) as string };
+    const work = jest.fn<() => void>();
+    await expect(locks.acquire('k', options as Anything)).rejects.toMatchObject(refused);
+    await expect(locks.withLock('k', options as Anything, work)).rejects.toMatchObject(refused);
+    expect(work).not.toHaveBeenCalled();
+  });
+
+  it.each([{}, new String('order'), new Set(['a']), null, undefined, 7])(
+    'refuses what is neither a key nor a list of keys, with a typed error (%#)',
+    async (key) => {
+      const refused = {
+        code: 'LOCK_KEY',
+        message: expect.stringMatching(/^The key given to LockService\.\w+ is /) as string,
+      };
+      await expect(locks.acquire(key as Anything)).rejects.toMatchObject(refused);
+      await expect(locks.tryAcquire(key as Anything)).rejects.toMatchObject(refused);
+      await expect(locks.withLock(key as Anything, () => 'ran')).rejects.toMatchObject(refused);
+    },
+  );
+});
+
+describe('LockService.acquire', () => {
+  it('takes every option of a call', async () => {
+    const acquire = jest.fn(async () => ({}) as Lease);
+    const locks = new LockService({ defaults: LOCK_DEFAULTS, acquire } as unknown as LockClient);
+    const options: Required<AcquireOptions> = {
+      ...{ ttl: '5s', wait: 1, renew: true, maxHold: '1m', minHold: 0, fair: 'process', reentrant: false },
+      ...{ kind: 'semaphore', permits: 2, weight: 1, release: 'end', onLost: 'signal' },
+      signal: new AbortController().signal,
+    };
+    await locks.acquire('k', options);
+    expect(acquire).toHaveBeenCalledTimes(1);
+  });
+});
