@@ -10,12 +10,18 @@ const asked = processWide('asked connections', () => new Set<string>());
 
 /**
  * Token of the `LockService` of a named connection, for `useFactory` and `app.get()`.
+ *
+ * With `forRootAsync` make it before the application, as `inject` and a constant of a file do: the names of the connections are not
+ * known yet when Nest collects the providers, so there are services for those names only that somebody has asked for.
  * @public
  */
 export function lockServiceToken(connectionName?: string): symbol | typeof LockService {
   if (connectionName === undefined || connectionName === DEFAULT_CONNECTION) return LockService;
   asked.add(connectionName);
-  return Symbol.for(`LockModule has no option connections.${connectionName}: its LockService`);
+  // Nest shows this text where it finds no provider.
+  return Symbol.for(
+    `LockModule has no option connections.${connectionName}, or forRootAsync() was asked for it too late: its LockService`,
+  );
 }
 
 /** Names that `forRootAsync` must be ready to provide, before it knows its options. @internal */

@@ -58,7 +58,8 @@ export function resultShape(target: object, name: string | symbol, method: AnyMe
 function refuse({ method, shape }: LockSpec): unknown {
   const error = new LockConfigurationError(
     `${method} was called on an object that has no access to its lock, so it did not run. @DistributeLock works on instances ` +
-      'that Nest made; for others use LockService.',
+      'that Nest made and, where LockModule is imported, on what singleton factories and values of modules bring that are there ' +
+      'at start-up; for others use LockService.',
   );
   if (shape === 'observable') return throwError(() => error);
   if (shape === 'generator') return refusedGenerator(error);
