@@ -173,6 +173,18 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     await eventually(async () => expect(await world.owner(key)).toBeUndefined());
   });
 
+  it('keeps what an extension got that was asked for together with a downgrade', async () => {
+    const key = newKey();
+    const lease = await here.acquire(key, { ...WRITE, ttl: '10s' });
+    const busy = here.acquire(newKey()); // its connection is in use
+    await Promise.all([lease.extend('60s'), lease.downgrade(), lease.extend('30s')]);
+    expect([lease.isHeld(), lease.lane]).toEqual([true, 'read']);
+    expect(lease.remainingMs()).toBeGreaterThan(50_000);
+    expect(await world.leftMs(key)).toBeGreaterThan(50_000);
+    await lease.release();
+    await (await busy).release();
+  });
+
   it('tells of a loss that a downgrade finds', async () => {
     const key = newKey();
     const lease = await here.acquire(key, WRITE);

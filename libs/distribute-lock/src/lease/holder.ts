@@ -1,6 +1,8 @@
 /** Who holds a grant at present: what the watchdog needs to know of it, and whom it tells. */
 export interface Holder {
   readonly renew: boolean;
+  /** The grant that it is about to exchange for another: the store may not know it any more. */
+  readonly leaving?: object;
   /** On the monotonic clock; renewal ends there. */
   readonly renewUntil: number;
   /** What those who hold are called in messages. */

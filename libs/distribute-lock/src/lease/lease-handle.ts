@@ -29,6 +29,10 @@ export class LeaseHandle implements Lease, Holder {
   early: boolean;
   private released: Promise<void> | undefined;
   private downgrading: Promise<void> | undefined;
+  /** The last of its changes that is not made yet. */
+  private changing: Promise<void> | undefined;
+  /** The grant of a writer that is on its way to that of a reader. */
+  leaving: Grant | undefined;
   private endReason: Error | undefined;
   // Made when somebody asks for it: most holders never do, and a controller costs more than the lease.
   private controller: AbortController | undefined;
@@ -72,7 +76,7 @@ export class LeaseHandle implements Lease, Holder {
 
   /** Not as a writer that becomes a reader, for that grant is about to end; the reader's is renewed from the start. */
   get renew(): boolean {
-    return (this.call.options.renew || this.early) && (this.downgrading === undefined || this.lane === 'read');
+    return (this.call.options.renew || this.early) && this.leaving !== this.grant;
   }
 
   get renewUntil(): number {
@@ -107,17 +111,35 @@ export class LeaseHandle implements Lease, Holder {
 
   async extend(ttl: Duration = this.grant.ttlMs): Promise<void> {
     const ttlMs = durationMs('ttl', ttl, MIN_TTL_MS);
-    await this.downgrading;
-    if (!this.isHeld()) throw this.lostError('it was released or lost before extend() was called');
-    await this.keeper.extend(this, ttlMs);
+    await this.inTurn('extend()', () => this.keeper.extend(this, ttlMs));
   }
 
   async downgrade(): Promise<void> {
     if (this.lane === 'semaphore') throw notDowngraded(this.call, 'a semaphore has no readers');
-    if (!this.isHeld()) throw this.lostError('it was released or lost before downgrade() was called');
+    this.checkHeld('downgrade()');
     if (this.lane === 'read') return;
-    this.downgrading ??= this.keeper.downgrade(this).finally(() => (this.downgrading = undefined));
+    const downgraded = (): void => void (this.downgrading = undefined);
+    this.downgrading ??= this.inTurn('downgrade()', () => this.keeper.downgrade(this)).finally(downgraded);
     await this.downgrading;
+  }
+
+  /** Changes are made one after the other, whatever comes of each: the next one starts from the lease that it left. */
+  private inTurn(call: string, change: () => Promise<void>): Promise<void> {
+    const make = (): Promise<void> => {
+      this.checkHeld(call);
+      return change();
+    };
+    const made = this.changing === undefined ? make() : this.changing.then(make, make);
+    this.changing = made;
+    const over = (): void => {
+      if (this.changing === made) this.changing = undefined;
+    };
+    made.then(over, over);
+    return made;
+  }
+
+  private checkHeld(call: string): void {
+    if (!this.isHeld()) throw this.lostError(`it was released or lost before ${call} could begin`);
   }
 
   release(): Promise<void> {

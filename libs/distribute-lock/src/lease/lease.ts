@@ -27,7 +27,8 @@ export interface Lease extends AsyncDisposable {
   /** Milliseconds for which the lease is proven without another renewal; 0 when it is not held. */
   remainingMs(): number;
   /**
-   * Lengthens the lease to at least `ttl` from now, and makes that its ttl for later renewals; it never shortens it.
+   * Lengthens the lease to at least `ttl` from now, and makes that its ttl for later renewals; it never shortens it. Changes of a
+   * lease that are asked for together are made one after the other.
    * @throws LeaseLostError when the lease is no longer held
    * @throws LockUnavailableError when Redis did not confirm it; the lease is as it was
    */

@@ -100,6 +100,20 @@ describe('Watchdog', () => {
     expect(held.holder!.lose).toHaveBeenCalledWith('taken');
   });
 
+  it('tells so a holder that wants no renewal any more, but not one that is about to exchange the grant', async () => {
+    const { clock, store, grant } = make();
+    const answers: (() => void)[] = [];
+    store.answer = () => new Promise((resolve) => answers.push(() => resolve('lost')));
+    const [ending, leaving] = [grant('ending'), grant('leaving')];
+    await clock.pass(TTL / 3);
+    Object.assign(ending.holder!, { renew: false });
+    Object.assign(leaving.holder!, { renew: false, leaving });
+    for (const answer of answers) answer();
+    await settled();
+    expect(ending.holder!.lose).toHaveBeenCalledWith('taken');
+    expect(leaving.holder!.lose).not.toHaveBeenCalled();
+  });
+
   it('notes that another process waits', async () => {
     const { clock, store, grant } = make();
     store.answer = async () => 2;

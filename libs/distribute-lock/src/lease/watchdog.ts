@@ -67,8 +67,8 @@ export class Watchdog implements GrantKeeper {
     if (grant.ended) return;
     const now = this.clock.now();
     if (now >= grant.validUntil) return this.lose(grant, 'expired');
-    // A holder that wants no renewal any more is on its way to another lock, under another token.
-    if (answer === 'lost') return grant.holder?.renew === false ? undefined : this.lose(grant, 'taken');
+    // That is no news of one that is being exchanged.
+    if (answer === 'lost') return grant.holder?.leaving === grant ? undefined : this.lose(grant, 'taken');
     if (answer instanceof Error) return this.retry(grant, now);
     if (answer > 0) grant.contended = true;
     grant.confirm(sentAt, ttlMs);

@@ -65,6 +65,7 @@ class Downgrade extends Timed {
   }
 
   run(): Promise<void> {
+    this.lease.leaving = this.grant;
     // Messages about the token come before the answer that makes it ours.
     this.world.reading.releaseStarts(this.readToken);
     return new Promise((resolve, reject) => {
@@ -97,8 +98,10 @@ class Downgrade extends Timed {
     this.reads(answer, sentAt);
   }
 
-  /** The server will not do it; the lease is as it was. */
+  /** The server will not do it; the lease is as it was, and its renewal may be overdue. */
   private refused(error: Error): void {
+    this.lease.leaving = undefined;
+    this.parts.core.watchdog.watch(this.grant);
     this.undo(true);
     this.settle?.reject(unavailable(this.lease.call, error));
   }

@@ -1,0 +1,50 @@
+import { LockEvents, type LockEvent } from '../../libs/distribute-lock/src/events/lock-events.js';
+import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
+import type { LockCall } from '../../libs/distribute-lock/src/lease/lock-call.js';
+import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.js';
+import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
+import { resolveLockOptions } from '../../libs/distribute-lock/src/options/resolve-lock-options.js';
+import { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js';
+import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
+import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
+import { type Detours, withDetours } from './held-up-store.js';
+
+type Asked = LockOptions & { signal?: AbortSignal; scoped?: boolean };
+
+/** A process of a {@link ManualWorld}. */
+export interface ManualProcess {
+  readonly core: LockCore;
+  readonly observer: LockEvents;
+  readonly events: LockEvent[];
+  /** Set and deleted while it runs. */
+  readonly detours: Detours;
+  acquire(key: string, options?: Asked): Promise<LeaseHandle>;
+}
+
+/** Processes that share one store in memory, and one clock. */
+export class ManualWorld {
+  readonly store: MemoryLockStore;
+
+  constructor(readonly clock: Clock) {
+    this.store = new MemoryLockStore(clock);
+  }
+
+  process(detours: Detours = {}): ManualProcess {
+    const observer = new LockEvents();
+    const events: LockEvent[] = [];
+    observer.listen((event) => events.push(event));
+    const core = new LockCore(withDetours(this.store, detours), {
+      defaults: LOCK_DEFAULTS,
+      maxWaitersPerKey: 100,
+      maxWaiters: 5,
+      events: observer,
+      clock: this.clock,
+    });
+    const callOf = (key: string, { signal, scoped = false, ...options }: Asked): LockCall => {
+      return { key, label: 'unit', options: resolveLockOptions(options), scoped, signal };
+    };
+    const acquire = (key: string, asked: Asked = {}): Promise<LeaseHandle> =>
+      core.acquire(callOf(key, asked)) as Promise<LeaseHandle>;
+    return { core, observer, events, detours, acquire };
+  }
+}
