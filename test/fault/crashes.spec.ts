@@ -31,6 +31,23 @@ describe('P8: a crashed holder blocks the others no longer than its ttl', () => 
     expectBelow(Math.min(...served) - killedAt, ttl + 1_000);
     expect(await world.keysOf(key)).toEqual([]);
   });
+
+  it('also when the caller before it in its process had wanted an hour', async () => {
+    const ttl = 2_000;
+    const [crashing, other] = await Promise.all([world.process(), world.process()]);
+    const key = world.newKey();
+    const first = await crashing.do('acquire', { key });
+    // Both are asked for with its release, so the grant could be passed on without another command.
+    const before = crashing.do('acquire', { key, ttl: 3_600_000, wait });
+    const behind = crashing.do('acquire', { key, ttl, wait });
+    await crashing.do('release', first);
+    await crashing.do('release', await before);
+    await behind;
+    const killedAt = monotonicMs();
+    await crashing.kill('SIGKILL');
+    const { at } = await other.do('acquire', { key, ttl, wait });
+    expectBelow(at - killedAt, ttl + 1_000);
+  });
 });
 
 describe('P9: a crashed or aborted waiter blocks nobody', () => {

@@ -31,6 +31,14 @@ export const measuresP8toP17 = [
   },
   {
     promise: 'P8',
+    what: 'a grant is passed on in memory only to who wants the same ttl',
+    file: 'queue/local-passing.ts',
+    measure: 'next.ttlMs !== grant.ttlMs',
+    without: 'next.ttlMs > grant.ttlMs',
+    test: ['crashes', 'had wanted an hour'],
+  },
+  {
+    promise: 'P8',
     what: 'permits in use are those of the leases that are not over',
     file: lua('semaphore-state'),
     measure: 'if endsAt > now then',

@@ -103,8 +103,10 @@ export class Asking implements Questioner {
   won(attempt: Attempt, granted: Granted): void {
     if (attempt.over) return this.bury(attempt, false);
     const { line } = attempt;
-    // Who asked for it has gone, and the next caller's lease must not be shorter than its ttl.
-    if (line.first !== undefined && line.queue.ttlMsOf(line) > granted.ttlMs) return this.ask(attempt);
+    // Who asked for it has gone, and the next caller's lease must be neither shorter than its ttl nor longer.
+    const wantedMs = line.first === undefined ? granted.ttlMs : line.queue.ttlMsOf(line);
+    if (wantedMs > granted.ttlMs) return this.ask(attempt);
+    if (wantedMs < granted.ttlMs && line.queue.lane !== 'read') return this.askAnew(attempt);
     this.parts.lanes.remove(attempt);
     line.queue.end(attempt);
     const now = this.parts.clock.now();
@@ -116,6 +118,12 @@ export class Asking implements Questioner {
     // Nobody who does not want to wait is made to wait for another answer.
     refuseImpatient(this.parts, line, ({ call }) => unavailable(call, tooLate()));
     if (line.first !== undefined) this.ask(this.attempt(line));
+  }
+
+  /** Under another token: what this one got is given back. */
+  private askAnew(attempt: Attempt): void {
+    this.abandon(attempt);
+    this.ask(this.attempt(attempt.line));
   }
 
   /** The command of the attempt failed. */

@@ -110,7 +110,7 @@ export class GivingBack {
     queue.releaseStarts(grant.ownerToken);
     const first = queue.next;
     const attempt = first === undefined ? undefined : this.asking.attempt(queue.line);
-    const ttlMs = first === undefined ? queue.askedTtlMs : queue.ttlMsOf(queue.line);
+    const ttlMs = first === undefined ? queue.ownTtlMs : queue.ttlMsOf(queue.line);
     const block = Math.min(queue.waiting, MOST_NUMBERS);
     const sentAt = clock.now();
     return new Promise((resolve) => {
@@ -135,7 +135,7 @@ export class GivingBack {
         next: { ownerToken: attempt.ownerToken, ttlMs, block },
       });
     }
-    if (queue.grantsOwn) return this.parts.store.release({ key, ownerToken, kind, grantOwn: { ttlMs, block: 1 } });
+    if (ttlMs > 0) return this.parts.store.release({ key, ownerToken, kind, grantOwn: { ttlMs, block: 1 } });
     return this.parts.store.release({ key, ownerToken, kind });
   }
 

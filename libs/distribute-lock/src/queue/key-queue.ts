@@ -14,7 +14,7 @@ export abstract class KeyQueue {
   protected sharedLine: Line | undefined = undefined;
   /** Lines of one caller each, by owner token; made when the first one comes. */
   singles: Map<string, Line> | undefined = undefined;
-  /** The longest ttl among them. */
+  /** The ttl that all of them want; 0 since they differ. */
   private singleTtlMs = 0;
   /** Token of the release under way: messages about it are of the past. */
   protected releasing: string | undefined = undefined;
@@ -42,9 +42,9 @@ export abstract class KeyQueue {
     return grant.holder !== undefined;
   }
 
-  /** A release grants at once whichever of the single callers here heads the queue. */
-  get grantsOwn(): boolean {
-    return false;
+  /** For how long a release grants at once whichever of those who ask here heads the queue; 0 when it does not. */
+  get ownTtlMs(): number {
+    return 0;
   }
 
   /** For how long the line asks for the lock. */
@@ -62,10 +62,11 @@ export abstract class KeyQueue {
     return this.sharedLine?.attempt === undefined ? this.sharedLine?.first : undefined;
   }
 
-  /** The longest ttl of those who ask in Redis: whoever of them is next gets at least what it asked for. */
-  get askedTtlMs(): number {
+  /** The ttl that all want who ask here, single callers among them; 0 when they differ. */
+  protected get commonTtlMs(): number {
+    if (this.singles === undefined || this.singles.size === 0) return 0;
     const shared = this.sharedLine;
-    return Math.max(this.singleTtlMs, shared?.first === undefined ? 0 : this.ttlMsOf(shared));
+    return shared?.first === undefined || this.ttlMsOf(shared) === this.singleTtlMs ? this.singleTtlMs : 0;
   }
 
   /** Somebody here asks in Redis. */
@@ -90,8 +91,10 @@ export abstract class KeyQueue {
 
   /** The line of a single caller has its attempt. */
   addSingle(line: Line, attempt: Attempt): void {
-    (this.singles ??= new Map()).set(attempt.ownerToken, line);
-    this.singleTtlMs = Math.max(this.singleTtlMs, line.first?.call.options.ttlMs ?? 0);
+    const singles = (this.singles ??= new Map());
+    const ttlMs = line.first?.call.options.ttlMs ?? 0;
+    this.singleTtlMs = singles.size === 0 || ttlMs === this.singleTtlMs ? ttlMs : 0;
+    singles.set(attempt.ownerToken, line);
   }
 
   attemptOf(ownerToken: string): Attempt | undefined {
@@ -103,7 +106,7 @@ export abstract class KeyQueue {
   end(attempt: Attempt): void {
     attempt.over = true;
     attempt.line.attempt = undefined;
-    if (this.singles?.delete(attempt.ownerToken) && this.singles.size === 0) this.singleTtlMs = 0;
+    this.singles?.delete(attempt.ownerToken);
   }
 
   /** The holder has come in: nobody may be left behind it. */

@@ -18,6 +18,11 @@ describe('mayPass', () => {
     expect(mayPass(grant({ ended: true }), next, NOW)).toBe(false);
   });
 
+  it('does not pass to a caller that wants less, whose crash would keep others out for longer than its ttl', () => {
+    expect(mayPass(grant({ ttlMs: 1_001 }), next, NOW)).toBe(false);
+    expect(mayPass(grant({ ttlMs: 3_600_000, validUntil: NOW + 3_500_000 }), next, NOW)).toBe(false);
+  });
+
   it('does not pass to a caller that wants more than the grant can give', () => {
     expect(mayPass(grant(), { ...next, ttlMs: 1_500 }, NOW)).toBe(false);
     expect(mayPass(grant(), { ...next, renew: false }, NOW)).toBe(false);

@@ -26,6 +26,7 @@ export function mayPass(grant: Grant, next: ResolvedLockOptions, now: number): b
   const halfMs = grant.unconfirmed && isConfirmed(next) ? CONFIRMED_WITHIN_MS : next.ttlMs / 2;
   const needsMs = endsByRenewal(next) ? halfMs : next.ttlMs;
   if (grant.ended || !grant.numbersLeft || grant.validUntil - now < needsMs) return false;
-  if (next.ttlMs > grant.ttlMs) return false;
+  // Neither shorter than the caller asked for nor longer: that is for how long its crash would keep others out.
+  if (next.ttlMs !== grant.ttlMs) return false;
   return !grant.contended || (grant.passes < QUANTUM_HOLDS && now - grant.startedAt < QUANTUM_MS);
 }

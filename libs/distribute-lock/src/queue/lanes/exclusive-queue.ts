@@ -15,8 +15,8 @@ export class ExclusiveQueue extends KeyQueue {
     return this.grant !== undefined || this.asks;
   }
 
-  override get grantsOwn(): boolean {
-    return this.singles !== undefined && this.singles.size > 0;
+  override get ownTtlMs(): number {
+    return this.commonTtlMs;
   }
 
   grants(): readonly Grant[] {
