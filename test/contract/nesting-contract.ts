@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { LockService } from '../../libs/distribute-lock/src/service/lock.service.js';
 import { eventually } from '../support/eventually.js';
 import { type Process, startProcess, type World } from './world.js';
@@ -88,6 +90,8 @@ export function describeNestingContract(makeWorld: () => World): void {
     const key = newKey();
     await locks.withLock(key, () => expect(there.acquire(key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' }));
   });
+
+  describeObservers(here, locks, newKey);
 }
 
 function describeOtherKinds(world: World, locks: LockService, there: LockService, newKey: () => string): void {
@@ -137,5 +141,44 @@ function describeOtherKinds(world: World, locks: LockService, there: LockService
       await there.withLock(key, semaphore, (lease) => expect(lease.isHeld()).toBe(true));
     });
     expect(await world.owner(key)).toBeUndefined();
+  });
+}
+
+function describeObservers(here: Process, locks: LockService, newKey: () => string): void {
+  let inside = 0;
+  let most = 0;
+  const work = async (ms: number): Promise<void> => {
+    most = Math.max(most, (inside += 1));
+    await sleep(ms);
+    inside -= 1;
+  };
+  const enter = (key: string): Promise<void> => locks.withLock(key, { reentrant: true, wait: '20s' }, () => work(20));
+
+  it('is not entered by whoever hears of a loss from a timer that the call has set', async () => {
+    const key = newKey();
+    const other = await here.acquire(newKey(), { ttl: 200, renew: false });
+    const entered = new Promise((resolve) => {
+      other.signal.addEventListener('abort', () => resolve(enter(key)));
+    });
+    await locks.withLock(key, async () => {
+      // It ends first, so all leases of the process have their timer from here.
+      const brief = await here.acquire(newKey(), { ttl: 60 });
+      await work(400);
+      await brief.release();
+    });
+    await entered;
+    expect(most).toBe(1);
+  });
+
+  it('is not entered by whoever hears of its release', async () => {
+    const key = newKey();
+    let entered: Promise<void> | undefined;
+    const end = here.observer.listen(() => void (entered ??= enter(key)), 'released');
+    await locks.withLock(key, (lease) => lease.release());
+    end();
+    await locks.withLock(key, { wait: '20s' }, () => work(20));
+    expect(entered).toBeDefined();
+    await entered;
+    expect(most).toBe(1);
   });
 }

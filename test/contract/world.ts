@@ -43,6 +43,7 @@ export interface World {
 /** A process of the contract: its own store, core and events. */
 export interface Process {
   readonly core: LockCore;
+  readonly observer: LockEvents;
   readonly events: LockEvent[];
   readonly asked: Asked;
   acquire(key: string, options?: ProcessOptions): Promise<LeaseHandle>;
@@ -73,6 +74,7 @@ export function startProcess(world: World, limits: { perKey?: number; total?: nu
   });
   return {
     core,
+    observer,
     events,
     asked,
     acquire: (key, options) => core.acquire(callOf(key, options)) as Promise<LeaseHandle>,

@@ -1,3 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+import { jest } from '@jest/globals';
+
 import { LockEvents, type LockEvent } from './lock-events.js';
 
 describe('LockEvents', () => {
@@ -35,5 +39,39 @@ describe('LockEvents', () => {
     events.listen((event) => heard.push(event));
     events.emit(released);
     expect(heard).toEqual([released]);
+  });
+
+  it('does not let a promise that a listener answers disturb the process', async () => {
+    const events = new LockEvents();
+    const unhandled = jest.fn();
+    process.on('unhandledRejection', unhandled);
+    const listener = (): unknown => Promise.reject(new Error('observer'));
+    events.listen(listener);
+    events.emit(released);
+    await new Promise(setImmediate);
+    process.off('unhandledRejection', unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  it('ends one subscription of a listener that has several, and not the others', () => {
+    const events = new LockEvents();
+    const listener = jest.fn();
+    events.listen(listener, 'released');
+    const end = events.listen(listener, 'released');
+    events.emit(released);
+    expect(listener).toHaveBeenCalledTimes(2);
+    end();
+    end();
+    events.emit(released);
+    expect(listener).toHaveBeenCalledTimes(3);
+  });
+
+  it('tells listeners outside of the call that the event comes from', () => {
+    const events = new LockEvents();
+    const calls = new AsyncLocalStorage<string>();
+    const heard: unknown[] = [];
+    events.listen(() => heard.push(calls.getStore()));
+    calls.run('a call', () => events.emit(released));
+    expect(heard).toEqual([undefined]);
   });
 });

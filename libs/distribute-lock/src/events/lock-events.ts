@@ -1,3 +1,4 @@
+import { outside } from '../runtime/outside.js';
 import { knownAs } from '../runtime/process-wide.js';
 
 /**
@@ -26,6 +27,11 @@ export type LockEventType = LockEvent['type'];
 /** @public */
 export type LockEventListener = (event: LockEvent) => void;
 
+/** A subscription: one listener may have several. */
+interface Subscription {
+  readonly listener: LockEventListener;
+}
+
 const TYPES: readonly LockEventType[] = [
   'acquired',
   'contended',
@@ -48,41 +54,48 @@ const TYPES: readonly LockEventType[] = [
  * @public
  */
 export class LockEvents {
-  private readonly listeners = new Map<LockEventType, Set<LockEventListener>>();
+  private readonly subscriptions = new Map<LockEventType, Set<Subscription>>();
 
   /** Whether anybody listens to it, so that hot paths can skip making the event. @internal */
   observes(type: LockEventType): boolean {
-    return this.listeners.has(type);
+    return this.subscriptions.has(type);
   }
 
   /**
-   * Calls `listener` at every event of these types, of all types when none is given.
+   * Calls `listener` at every event of these types, of all types when none is given. It belongs to no call and no request,
+   * whichever the event comes from: it is no holder of a lock, and finds nothing in an `AsyncLocalStorage`.
    * @returns ends the subscription
    */
   listen(listener: LockEventListener, ...types: readonly LockEventType[]): () => void {
     const wanted = types.length === 0 ? TYPES : types;
+    const subscription = { listener };
     for (const type of wanted) {
-      const listeners = this.listeners.get(type) ?? new Set();
-      this.listeners.set(type, listeners.add(listener));
+      const others = this.subscriptions.get(type) ?? new Set();
+      this.subscriptions.set(type, others.add(subscription));
     }
-    return () => wanted.forEach((type) => this.forget(type, listener));
+    return () => wanted.forEach((type) => this.forget(type, subscription));
   }
 
   /** @internal */
   emit(event: LockEvent): void {
-    for (const listener of this.listeners.get(event.type) ?? []) {
-      try {
-        listener(event);
-      } catch {
-        // An observer must not change what it observes.
-      }
-    }
+    const subscriptions = this.subscriptions.get(event.type);
+    if (subscriptions !== undefined) outside(() => subscriptions.forEach(({ listener }) => tell(listener, event)));
   }
 
-  private forget(type: LockEventType, listener: LockEventListener): void {
-    const listeners = this.listeners.get(type);
-    listeners?.delete(listener);
-    if (listeners?.size === 0) this.listeners.delete(type);
+  private forget(type: LockEventType, subscription: Subscription): void {
+    const subscriptions = this.subscriptions.get(type);
+    subscriptions?.delete(subscription);
+    if (subscriptions?.size === 0) this.subscriptions.delete(type);
+  }
+}
+
+/** An observer must not change what it observes, neither by a throw nor by a promise that rejects. */
+function tell(listener: LockEventListener, event: LockEvent): void {
+  try {
+    const told: unknown = listener(event);
+    if (told instanceof Promise) told.catch(() => undefined);
+  } catch {
+    // See above.
   }
 }
 

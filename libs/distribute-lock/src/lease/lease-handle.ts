@@ -4,6 +4,7 @@ import { MIN_TTL_MS } from '../options/defaults.js';
 import { durationMs } from '../options/duration.js';
 import type { Duration } from '../options/lock-options.js';
 import type { Clock } from '../runtime/clock.js';
+import { outside } from '../runtime/outside.js';
 import { type LaneName, laneOf } from '../runtime/owner-token.js';
 import type { Grant } from './grant.js';
 import type { Holder } from './holder.js';
@@ -170,7 +171,8 @@ export class LeaseHandle implements Lease, Holder {
 
   private end(reason: Error): void {
     this.endReason ??= reason;
-    this.controller?.abort(reason);
+    const { controller } = this;
+    if (controller !== undefined) outside(() => controller.abort(reason));
   }
 
   shutDown(): void {

@@ -20,7 +20,10 @@ export interface Lease extends AsyncDisposable {
   readonly fencingToken: number;
   /** The number of each key. */
   readonly fencingTokens: ReadonlyMap<string, number>;
-  /** Aborts, with a `LeaseLostError` or `LockShutdownError` as reason, when the lease ends before it was released. */
+  /**
+   * Aborts, with a `LeaseLostError` or `LockShutdownError` as reason, when the lease ends before it was released. Its listeners are
+   * called outside of every call and request.
+   */
   readonly signal: AbortSignal;
   /** Whether the lease is provably held at this very moment. */
   isHeld(): boolean;

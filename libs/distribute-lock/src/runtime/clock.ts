@@ -1,3 +1,5 @@
+import { outside } from './outside.js';
+
 /** Ends a timer; harmless when it has fired. */
 export type CancelTimer = () => void;
 
@@ -11,13 +13,13 @@ export interface Clock {
   nextTurn(callback: () => void): void;
 }
 
-/** The clock of the process. */
+/** The clock of the process. Its timers are shared, so they belong to no call. */
 export const processClock: Clock = {
   now: () => performance.now(),
   after(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs);
+    const timer = outside(() => setTimeout(callback, delayMs));
     timer.unref();
     return () => clearTimeout(timer);
   },
-  nextTurn: (callback) => void setImmediate(callback),
+  nextTurn: (callback) => void outside(() => setImmediate(callback)),
 };
