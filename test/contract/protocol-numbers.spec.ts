@@ -1,4 +1,4 @@
-import { HEARTBEAT_JITTER, HEARTBEAT_MS } from '../../libs/distribute-lock/src/queue/asking.js';
+import { HEARTBEAT_JITTER, HEARTBEAT_MS } from '../../libs/distribute-lock/src/queue/heartbeat.js';
 import { lockScript } from '../../libs/distribute-lock/src/scripts/generated/lua-scripts.js';
 import { CLAIM_WINDOW_MS, OFFERED_NUMBERS, QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 

@@ -93,7 +93,7 @@ export const measuresP8toP17 = [
   {
     promise: 'P12',
     what: 'a heartbeat asks again when no message comes',
-    file: 'queue/asking.ts',
+    file: 'queue/heartbeat.ts',
     measure: 'HEARTBEAT_MS = 1_300',
     without: 'HEARTBEAT_MS = 13_000',
     test: ['waking', 'when the message is lost'],

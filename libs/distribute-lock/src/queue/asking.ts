@@ -4,6 +4,7 @@ import { type AcquireAnswer, isPassing, LockStoreError } from '../store/lock-sto
 import { Attempt } from './attempt.js';
 import type { CoreParts } from './core-parts.js';
 import type { Granted } from './granted.js';
+import { askAgainInMs } from './heartbeat.js';
 import type { KeyQueue } from './key-queue.js';
 import type { Line } from './line.js';
 import { MOST_NUMBERS } from './local-passing.js';
@@ -12,14 +13,6 @@ import { Question, type Questioner } from './question.js';
 import { contended, mismatch, unavailable } from './refusals.js';
 import { refuse, refuseImpatient } from './settling.js';
 
-/**
- * Every waiting process asks again after this long, in case a message was lost. It is shorter than the claim window,
- * so that one lost message does not cost a live waiter its place.
- */
-export const HEARTBEAT_MS = 1_300;
-export const HEARTBEAT_JITTER = 0.1;
-/** A foreign holder cannot tell us when it releases. */
-const POLL_MS = 250;
 /** After a failure that may pass. */
 export const RETRY_MS = [50, 100, 200];
 
@@ -85,7 +78,7 @@ export class Asking implements Questioner {
     refuseImpatient(this.parts, attempt.line, ({ call }) => contended(call, leftMs));
     // Those who would have waited have gone meanwhile.
     if (attempt.line.first === undefined) return this.abandon(attempt);
-    this.parts.lanes.add(attempt, this.patience(attempt, leftMs, foreign));
+    this.parts.lanes.add(attempt, askAgainInMs(this.parts, attempt, leftMs, foreign));
   }
 
   /** A message said that the lock carries the attempt's token: it is claimed, or its holder begins at once. */
@@ -188,15 +181,6 @@ export class Asking implements Questioner {
     line.queue.end(attempt);
     if (line.first !== undefined) refuse(this.parts, line.first, mismatch(line.first.call, permits));
     if (line.first !== undefined) this.ask(this.attempt(line));
-  }
-
-  private patience(attempt: Attempt, leftMs: number, foreign: boolean): number {
-    const { random, mailbox } = this.parts;
-    if (foreign || !mailbox.open) return POLL_MS * (0.4 + 0.6 * random());
-    // Strict callers of one process stay in step, so that their questions share a command.
-    const jitter = attempt.line.single ? 1 : 1 - HEARTBEAT_JITTER + 2 * HEARTBEAT_JITTER * random();
-    const heartbeat = HEARTBEAT_MS * jitter;
-    return leftMs < 0 ? heartbeat : Math.min(heartbeat, leftMs + 1);
   }
 
   private bury({ line, ownerToken, ttlMs }: Attempt, troubled: boolean): void {

@@ -1,7 +1,7 @@
 import type { Grant } from '../../lease/grant.js';
 import { LeaseHandle } from '../../lease/lease-handle.js';
 import { LockStoreError } from '../../store/lock-store.js';
-import { HEARTBEAT_MS } from '../asking.js';
+import { HEARTBEAT_MS } from '../heartbeat.js';
 import type { Line } from '../line.js';
 import { contended, unavailable } from '../refusals.js';
 import { hand, refuseImpatient } from '../settling.js';

@@ -1,7 +1,7 @@
 import type { Grant } from '../../lease/grant.js';
 import { Timed } from '../../runtime/timer-lanes.js';
 import type { RenewAnswer } from '../../store/lock-store.js';
-import { HEARTBEAT_MS } from '../asking.js';
+import { HEARTBEAT_MS } from '../heartbeat.js';
 import type { Line } from '../line.js';
 import { unavailable } from '../refusals.js';
 import { refuseImpatient } from '../settling.js';
