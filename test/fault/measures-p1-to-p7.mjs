@@ -89,7 +89,7 @@ export const measuresP1toP7 = [
     promise: 'P4',
     what: 'renewal renews only what is held, and `lost` is final',
     file: 'lease/watchdog.ts',
-    measure: "if (answer === 'lost') return grant.holder?.renew === false ? undefined : this.lose(grant, 'taken');",
+    measure: "if (answer === 'lost') return grant.holder?.leaving === grant ? undefined : this.lose(grant, 'taken');",
     without: "if (answer === 'lost') answer = 0;",
     test: ['told-of-loss', 'when the key was deleted by hand'],
   },

@@ -173,6 +173,14 @@ export const measuresP8toP17 = [
   },
   {
     promise: 'P17',
+    what: '... and no longer when the lock core is closed meanwhile',
+    file: 'runtime/timer-lanes.ts',
+    measure: 'if (this.closed) return entry.forgotten(false);',
+    without: 'if (this.closed) return;',
+    test: ['user-result', 'when it comes after the lock core is closed'],
+  },
+  {
+    promise: 'P17',
     what: 'a release that failed is an event, never an error of the call',
     file: 'lease/lease-handle.ts',
     measure: 'this.endReason === undefined ? this.giveBack() :',

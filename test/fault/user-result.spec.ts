@@ -1,5 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { Redis } from 'ioredis';
+
 import { LockService } from '../../libs/distribute-lock/src/service/lock.service.js';
+import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { onCleanup } from '../support/cleanup.js';
+import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
+import { locksOn, PREFIX } from './support/lock-core.js';
 import { monotonicMs } from './support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
@@ -46,4 +54,52 @@ describe('P17: the result or error of the work is never replaced or delayed by a
     expect(bad.result).toEqual(new RangeError('of the work itself'));
     expectBelow(bad.tookMs, NO_LATER_THAN_MS);
   });
+
+  it.each(['before', 'after'])('when it comes %s the lock core is closed, and Redis is mute', async (when) => {
+    const { locks, proxy } = await onGivenClient();
+    let finish = (): void => undefined;
+    const work = new Promise<void>((resolve) => (finish = resolve));
+    const result = new LockService(locks.core).withLock(world.newKey(), () => work.then(() => 'the result'));
+    await eventually(() => expect(locks.events.map(({ type }) => type)).toEqual(['acquired']));
+    proxy.hold();
+    await locks.core.drain(50);
+    if (when === 'before') {
+      finish();
+      await eventually(() => expect(locks.events.map(({ type }) => type)).toContain('released'));
+    }
+    await locks.core.close();
+    const closedAt = monotonicMs();
+    finish();
+    expect(await result).toBe('the result');
+    expectBelow(monotonicMs() - closedAt, NO_LATER_THAN_MS);
+  });
+
+  it('... nor is it held up by a wish about the lease that is under way when the lock core is closed', async () => {
+    const { locks, proxy } = await onGivenClient();
+    const [one, other] = [await locks.acquire(world.newKey()), await locks.acquire(world.newKey())];
+    proxy.hold();
+    const wishes = [one.extend('60s'), other.downgrade()].map((wish) =>
+      wish.then(
+        () => 'made',
+        ({ code }: { code: string }) => code,
+      ),
+    );
+    await sleep(20);
+    await locks.core.close();
+    const closedAt = monotonicMs();
+    expect(await Promise.all(wishes)).toEqual(['LOCK_UNAVAILABLE', 'LOCK_UNAVAILABLE']);
+    expectBelow(monotonicMs() - closedAt, NO_LATER_THAN_MS);
+  });
+
+  /** Closing the core leaves the client open. */
+  async function onGivenClient() {
+    const proxy = await world.proxy();
+    const client = new Redis(proxy.port, '127.0.0.1');
+    client.on('error', () => undefined);
+    onCleanup(() => client.disconnect());
+    const locks = locksOn(RedisLockStore.over(client, { prefix: PREFIX }));
+    await (await locks.acquire(world.newKey())).release();
+    locks.events.length = 0;
+    return { locks, proxy };
+  }
 });

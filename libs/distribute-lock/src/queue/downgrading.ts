@@ -85,6 +85,10 @@ class Downgrade extends Timed {
     );
   }
 
+  override forgotten(): void {
+    this.refused(new LockStoreError('it was closed meanwhile.', false));
+  }
+
   private answered(answer: RenewAnswer, sentAt: number): void {
     const { clock, watchdog, lanes } = this.parts.core;
     if (answer instanceof Error) {

@@ -13,13 +13,17 @@ class Deadline extends Timed {
   constructor(readonly due: () => void) {
     super();
   }
+
+  override forgotten(): void {
+    this.due();
+  }
 }
 
 /** Shutdown of the lock core: a lock whose work still runs is never given away. */
 export class Draining {
   private readonly held = new Set<MinHold>();
   private empty: (() => void) | undefined;
-  private started = false;
+  private ending: Promise<void> | undefined;
 
   constructor(
     private readonly parts: CoreParts,
@@ -43,7 +47,7 @@ export class Draining {
     });
     queue.replace(lease.grant, lease, held);
     this.held.add(held);
-    if (this.started) this.leave(held);
+    if (this.ending !== undefined) this.leave(held);
     else {
       this.parts.lanes.add(held, restMs);
       this.parts.watchdog.watch(lease.grant);
@@ -61,8 +65,11 @@ export class Draining {
   }
 
   /** Waits for holders, then takes the leases from `acquire()` away; work that still runs keeps its lease. */
-  async drain(timeoutMs: number): Promise<void> {
-    this.started = true;
+  drain(timeoutMs: number): Promise<void> {
+    return (this.ending ??= this.end(timeoutMs));
+  }
+
+  private async end(timeoutMs: number): Promise<void> {
     for (const held of this.held) this.leave(held);
     await this.quiet(timeoutMs);
     for (const queue of this.queues.all()) for (const { holder } of queue.grants()) holder?.shutDown();

@@ -26,6 +26,10 @@ class Patience extends Timed {
   constructor(readonly due: () => void) {
     super();
   }
+
+  override forgotten(): void {
+    this.due();
+  }
 }
 
 /** A release under way: what is needed when its answer comes. */
@@ -44,6 +48,10 @@ class Release extends Timed implements AnswerListener<ReleaseAnswer> {
     readonly due: () => void,
   ) {
     super();
+  }
+
+  override forgotten(): void {
+    this.due();
   }
 
   answered(answer: ReleaseAnswer): void {

@@ -169,8 +169,8 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   }
 
   stop(): void {
-    this.parts.lanes.close();
     this.parts.dead.close();
+    this.parts.lanes.close();
   }
 
   queueOf(lane: LaneName, key: string): KeyQueue {

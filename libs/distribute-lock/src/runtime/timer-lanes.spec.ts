@@ -1,3 +1,5 @@
+import { jest } from '@jest/globals';
+
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { Timed, TimerLanes } from './timer-lanes.js';
 
@@ -77,5 +79,33 @@ describe('TimerLanes', () => {
     await clock.pass(100);
     expect(log).toEqual([]);
     expect(clock.pending).toBe(0);
+  });
+
+  it('tells all that stand there when it is closed, and those at once that come later', async () => {
+    const { clock, log, lanes, entry } = make();
+    const forgettable = (name: string): Timed => {
+      const made = entry(name);
+      made.forgotten = (stood) => {
+        log.push(`${name} ${stood}`);
+        if (stood) lanes.add(made, 10);
+      };
+      return made;
+    };
+    for (const name of ['first', 'second']) lanes.add(forgettable(name), 100);
+    lanes.close();
+    lanes.add(forgettable('third'), 100);
+    await clock.pass(200);
+    expect(log).toEqual(['first true', 'first false', 'second true', 'second false', 'third false']);
+  });
+
+  it('sets no timer that is longer than the runtime keeps', async () => {
+    const { clock, log, lanes, entry } = make();
+    const after = jest.spyOn(clock, 'after');
+    lanes.add(entry('month'), 2 ** 31);
+    expect(after.mock.calls[0]?.[0]).toBe(2 ** 31 - 1);
+    await clock.pass(2 ** 31 - 1);
+    expect(log).toEqual([]);
+    await clock.pass(1);
+    expect(log).toEqual(['month']);
   });
 });

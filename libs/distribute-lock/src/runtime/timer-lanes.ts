@@ -1,5 +1,8 @@
 import type { CancelTimer, Clock } from './clock.js';
 
+/** The longest delay that a timer of the runtime keeps. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 /** Something that is due once. It stands in at most one lane. */
 export abstract class Timed {
   /** @internal */ dueAt = 0;
@@ -9,6 +12,12 @@ export abstract class Timed {
 
   /** Called once when the time has come, unless it was removed before. */
   abstract due(): void;
+
+  /**
+   * Called in the place of `due` when the lanes are closed; nothing need be done where nobody waits for it.
+   * @param _stood - it stood in a lane then; else it has come too late
+   */
+  forgotten(_stood: boolean): void {}
 }
 
 /** Everything that waits for the same length of time: due in the order of arrival, so the first is always the next. */
@@ -36,7 +45,7 @@ export class TimerLanes {
    */
   add(entry: Timed, delayMs: number, now = this.clock.now()): void {
     this.remove(entry);
-    if (this.closed) return;
+    if (this.closed) return entry.forgotten(false);
     const whole = Math.max(0, Math.ceil(delayMs));
     const lane = this.lane(whole);
     // A whole number: the runtime keeps it in place, where a fraction would cost an object for each entry.
@@ -61,14 +70,19 @@ export class TimerLanes {
     if (lane.first === undefined && this.lanes.size > 16) this.lanes.delete(lane.delayMs);
   }
 
-  /** Forgets everything; nothing is called any more, nor what is added from now on. */
+  /** Forgets everything, what is added from now on as well; nothing is due any more. */
   close(): void {
     this.closed = true;
-    for (const lane of this.lanes.values()) while (lane.first !== undefined) this.remove(lane.first);
-    this.lanes.clear();
     this.cancel?.();
     this.cancel = undefined;
     this.armedFor = Infinity;
+    for (const lane of this.lanes.values()) {
+      for (let entry = lane.first; entry !== undefined; entry = lane.first) {
+        this.remove(entry);
+        entry.forgotten(true);
+      }
+    }
+    this.lanes.clear();
   }
 
   private lane(delayMs: number): Lane {
@@ -83,7 +97,7 @@ export class TimerLanes {
   private arm(at: number, now: number): void {
     this.cancel?.();
     this.armedFor = at;
-    this.cancel = this.clock.after(Math.max(0, Math.ceil(at - now)), () => this.fire());
+    this.cancel = this.clock.after(Math.min(Math.max(0, Math.ceil(at - now)), LONGEST_MS), () => this.fire());
   }
 
   private fire(): void {

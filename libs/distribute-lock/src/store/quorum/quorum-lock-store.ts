@@ -39,6 +39,10 @@ class Pause extends Timed {
   constructor(readonly due: () => void) {
     super();
   }
+
+  override forgotten(): void {
+    this.due();
+  }
 }
 
 /**

@@ -40,6 +40,10 @@ export class NodeCall extends Timed {
     this.node.late(this);
   }
 
+  override forgotten(stood: boolean): void {
+    if (stood) this.node.late(this);
+  }
+
   /** It is not sent any more, if that has not happened yet. */
   cancel(): void {
     if (!this.sent) this.node.giveUp(this);

@@ -21,4 +21,9 @@ export class Call extends Timed {
   due(): void {
     this.late(this);
   }
+
+  /** Its answer is waited for no longer, also where the client stays open; who sends it afterwards is left to the client. */
+  override forgotten(stood: boolean): void {
+    if (stood) this.late(this);
+  }
 }
