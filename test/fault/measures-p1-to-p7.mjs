@@ -86,6 +86,14 @@ export const measuresP1toP7 = [
     test: ['told-of-loss', 'after SIGSTOP and SIGCONT'],
   },
   {
+    promise: 'P3',
+    what: 'a release compares the clock, too',
+    file: 'lease/watchdog.ts',
+    measure: "if (!grant.ended && this.clock.now() >= grant.validUntil) this.lose(grant, 'expired');",
+    without: '',
+    test: ['told-of-loss', 'work ends in that very turn'],
+  },
+  {
     promise: 'P4',
     what: 'renewal renews only what is held, and `lost` is final',
     file: 'lease/watchdog.ts',

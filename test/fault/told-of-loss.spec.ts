@@ -1,3 +1,4 @@
+import { LockService } from '../../libs/distribute-lock/src/service/lock.service.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX } from './support/lock-core.js';
@@ -79,6 +80,19 @@ describe('P3: a holder that stood still is told as soon as its loop turns', () =
     const blocked = await process.do('block', { lease, ms: stoodStillMs });
     expect(blocked.held).toBe(false);
     expectBelow((await told).at - blocked.at, SLACK_MS);
+  });
+
+  it.each(['end', 'expire'] as const)('also when its work ends in that very turn (release: %s)', async (release) => {
+    const locks = world.locks();
+    const key = world.newKey();
+    const work = new LockService(locks.core).withLock(key, { ttl: 300, onLost: 'throw', release }, () => {
+      const until = monotonicMs() + 500;
+      while (monotonicMs() < until);
+      return 'made without the lock';
+    });
+    await expect(work).rejects.toMatchObject({ code: 'LEASE_LOST' });
+    expect(locks.events.map(({ type }) => type)).toEqual(['acquired', 'lost']);
+    await eventually(async () => expect(await world.keysOf(key)).toEqual([]));
   });
 
   it('keeps a lease that outlives the standstill', async () => {

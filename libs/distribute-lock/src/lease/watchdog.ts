@@ -75,6 +75,12 @@ export class Watchdog implements GrantKeeper {
     this.watch(grant);
   }
 
+  /** Whether its end has come, and the timer that tells of it may not have run yet: its holder is told now, at the latest. */
+  isOver(grant: Grant): boolean {
+    if (!grant.ended && this.clock.now() >= grant.validUntil) this.lose(grant, 'expired');
+    return grant.ended;
+  }
+
   private retry(grant: Grant, now: number): void {
     const delay = RETRY_MS[Math.min(grant.failedRenewals, RETRY_MS.length - 1)];
     grant.failedRenewals += 1;

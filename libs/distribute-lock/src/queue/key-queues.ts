@@ -124,7 +124,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     if (before !== undefined) return this.giving.after(before, () => this.giveBack(lease));
     const { key, grant } = lease;
     const queue = this.queues.ofToken(key, grant.ownerToken);
-    if (queue?.grantOf(grant.ownerToken) !== grant) return Promise.resolve();
+    if (queue?.grantOf(grant.ownerToken) !== grant || this.parts.watchdog.isOver(grant)) return Promise.resolve();
     if (this.parts.events.observes('released')) {
       const heldMs = this.clock.now() - lease.startedAt;
       this.parts.events.emit({ type: 'released', label: lease.call.label, heldMs });

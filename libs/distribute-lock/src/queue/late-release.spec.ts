@@ -1,0 +1,47 @@
+import { LateAnswers } from '../../../../test/support/held-up-store.js';
+import { ManualClock } from '../../../../test/support/manual-clock.js';
+import { ManualWorld } from '../../../../test/support/manual-world.js';
+
+describe('A lease whose end has come before its release, and before the timer that tells of it', () => {
+  const start = () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    return { clock, here: world.process(), there: world.process() };
+  };
+
+  it.each(['exclusive', 'read', 'semaphore'] as const)('is lost (%s)', async (kind) => {
+    const { clock, here, there } = start();
+    const options = { kind, ...(kind === 'semaphore' ? { permits: 1 } : {}) };
+    const lease = await here.acquire('k', { ...options, ttl: 1_000 });
+    clock.jump(1_001);
+    await lease.release();
+    expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST' });
+    expect(here.events.map(({ type }) => type)).toEqual(['acquired', 'lost']);
+    await (await there.acquire('k', options)).release();
+  });
+
+  it('leaves nothing behind, though the store had renewed it', async () => {
+    const { clock, here, there } = start();
+    const late = new LateAnswers();
+    here.detours.renew = late.detour;
+    const lease = await here.acquire('k', { ttl: 3_000 });
+    await clock.pass(1_500);
+    expect(late.size).toBe(1);
+    clock.jump(1_500);
+    await lease.release();
+    late.arrive();
+    await clock.pass(1);
+    expect(lease.signal.aborted).toBe(true);
+    await (await there.acquire('k')).release();
+  });
+
+  it('is given on to the next caller of its process', async () => {
+    const { clock, here } = start();
+    const lease = await here.acquire('k', { ttl: 1_000 });
+    const next = here.acquire('k', { wait: '10s' });
+    clock.jump(1_001);
+    await lease.release();
+    await clock.pass(10);
+    expect((await next).isHeld()).toBe(true);
+  });
+});
