@@ -89,9 +89,9 @@ export class LeaseHandle implements Lease, Holder {
     return this.released !== undefined || this.endReason !== undefined;
   }
 
-  /** Whether it was given by `keeper`, and neither given back nor lost. */
+  /** Whether it was given by `keeper`, and is held at this very moment. */
   isStillOf(keeper: LeaseKeeper): boolean {
-    return this.keeper === keeper && !this.ended;
+    return this.keeper === keeper && this.isHeld();
   }
 
   get signal(): AbortSignal {

@@ -164,6 +164,7 @@ export class Asking implements Questioner {
       if (answer.outcome === 'queued') this.bury(attempt, false);
       return;
     }
+    const { lastError } = attempt;
     attempt.failures = 0;
     attempt.answered = true;
     attempt.lastError = undefined;
@@ -172,7 +173,9 @@ export class Asking implements Questioner {
     if (answer.outcome === 'mismatch') return this.mismatched(attempt, answer.permits);
     refuseImpatient(this.parts, line, ({ call }) => contended(call, answer.remainingMs));
     if (line.first !== undefined) return this.ask(attempt);
-    line.queue.end(attempt);
+    // What went unanswered before may have asked for a place, for somebody who has gone.
+    if (lastError === undefined) line.queue.end(attempt);
+    else this.abandon(attempt);
   }
 
   /** The token stands nowhere; whoever is next may want other permits, so it is nobody's. */

@@ -67,11 +67,12 @@ export class AtOnce {
 
   private attempt(call: LockCall, resolve: (lease: LeaseHandle) => void, reject: (error: Error) => void): Attempt {
     const { core, asking } = this.world.laneParts;
-    const line = new Line(this.world.queueOf('exclusive', call.key), true);
-    this.world.waiting += 1;
     // Whatever else, this try is not waited for.
     const impatient = { ...call, options: { ...call.options, waitMs: 0 } };
-    line.push(new Waiter(this.world, impatient, core.clock.now(), resolve, reject));
+    const waiter = new Waiter(this.world, impatient, core.clock.now(), resolve, reject);
+    const line = new Line(this.world.queueOf('exclusive', call.key), true);
+    this.world.waiting += 1;
+    line.push(waiter);
     const attempt = asking.attempt(line);
     attempt.inFlight = true;
     attempt.ttlMs = call.options.ttlMs;

@@ -77,6 +77,14 @@ function make(waitMs: number, others: Partial<ResolvedLockOptions> = {}) {
 const last = (pending: Pending[]): Pending => pending[pending.length - 1];
 
 describe('SeveralKeys', () => {
+  it('asks for each with a wait of whole milliseconds, which messages show', async () => {
+    const { clock, pending } = make(1_000);
+    clock.jump(0.4);
+    last(pending).give();
+    await settled();
+    expect(pending.map(({ call }) => call.options.waitMs)).toEqual([1_000, 1_000]);
+  });
+
   it('takes them in ascending order, with one deadline', async () => {
     const { clock, log, pending, answer } = make(1_000);
     await clock.pass(300);

@@ -123,7 +123,7 @@ export class SeveralKeys {
     const { options } = call;
     if (options.waitMs === 0) return call;
     const restMs = since + options.waitMs - this.parts.clock.now();
-    return { ...call, options: { ...options, waitMs: Math.max(1, restMs) } };
+    return { ...call, options: { ...options, waitMs: Math.max(1, Math.ceil(restMs)) } };
   }
 
   private hasTime({ options }: LockCall, since: number): boolean {

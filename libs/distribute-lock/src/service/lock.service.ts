@@ -6,6 +6,7 @@ import { orderedKeys } from '../keys/several-keys.js';
 import { currentLease, runHolding } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
 import type { LockInspection } from '../lease/lock-inspection.js';
+import { checkSignal } from '../options/check-signal.js';
 import type { AcquireOptions, ResolvedLockOptions } from '../options/lock-options.js';
 import { CALL_OPTION_NAMES, checkNames } from '../options/option-names.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
@@ -131,6 +132,7 @@ export class LockService {
   }
 
   private ask(key: string | readonly string[], call: Omit<LockCall, 'key'>): Promise<Lease> {
+    checkSignal(call.signal);
     // A text that is an object can be gone through, too: letter by letter.
     if (typeof key === 'string' || !Array.isArray(key)) checkKey(key, call.label);
     return acquireOf(this.client, typeof key === 'string' ? key : orderedKeys(key, call.label), call);

@@ -76,9 +76,10 @@ export class Refresh extends Timed {
 
   /** The lease was given back meanwhile. Who would not wait is not made to wait for another silence of the store. */
   private superseded(answer: RenewAnswer): void {
-    if (!(answer instanceof Error)) return;
-    const { line } = this.queue;
-    refuseImpatient(this.parts.core, line, ({ call }) => unavailable(call, answer));
+    const { line, grant } = this.queue;
+    if (answer instanceof Error) refuseImpatient(this.parts.core, line, ({ call }) => unavailable(call, answer));
+    // Those who have come to the next lease could not ask for it meanwhile.
+    if (grant !== undefined && line.first !== undefined) return this.within(grant.contended ? HEARTBEAT_MS : 0);
     this.gatekeeper.moved(line);
     this.queue.tidy();
   }
