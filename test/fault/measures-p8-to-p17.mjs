@@ -1,5 +1,5 @@
 /**
- * What keeps P8 to P17, how to take it out, and the test that must fail then. `file` lies below libs/distribute-lock/src; `measure`
+ * What keeps P8 to P15, and the event loop in peace (P11 and P17 have files of their own), how to take it out, and the test that must fail then. `file` lies below libs/distribute-lock/src; `measure`
  * stands there word for word. Run by without-measures.mjs; docs/safety.md shows it as a table.
  */
 const lua = (name) => `scripts/lua/lib/${name}.lua`;
@@ -128,7 +128,11 @@ export const measuresP8toP17 = [
     file: 'queue/dead-tokens.ts',
     measure: 'private failed(token: DeadToken): void {\n    if (this.closed) return;',
     without: 'private failed(token: DeadToken): void {',
-    also: { file: 'runtime/timer-lanes.ts', measure: '    if (this.closed) return;\n', without: '' },
+    also: {
+      file: 'runtime/timer-lanes.ts',
+      measure: '    if (this.closed) return entry.forgotten(false);\n',
+      without: '',
+    },
     test: ['shutdown', 'leaves a closed core in peace'],
   },
   {
@@ -162,30 +166,6 @@ export const measuresP8toP17 = [
     measure: "redis.call('PEXPIRE', queue, queueMs)",
     without: '',
     test: ['expiry', 'while it is held'],
-  },
-  {
-    promise: 'P17',
-    what: 'a result waits 100 ms at most for the answer to its release',
-    file: 'queue/giving-back.ts',
-    measure: 'PATIENCE_MS = 100',
-    without: 'PATIENCE_MS = 10_000',
-    test: ['user-result', 'when the release meets "hold"'],
-  },
-  {
-    promise: 'P17',
-    what: '... and no longer when the lock core is closed meanwhile',
-    file: 'runtime/timer-lanes.ts',
-    measure: 'if (this.closed) return entry.forgotten(false);',
-    without: 'if (this.closed) return;',
-    test: ['user-result', 'when it comes after the lock core is closed'],
-  },
-  {
-    promise: 'P17',
-    what: 'a release that failed is an event, never an error of the call',
-    file: 'lease/lease-handle.ts',
-    measure: 'this.endReason === undefined ? this.giveBack() :',
-    without: 'this.endReason === undefined ? this.giveBack().then(() => Promise.reject(new Error("release"))) :',
-    test: ['user-result', 'when the release meets "forbid"'],
   },
   {
     promise: 'load',

@@ -15,6 +15,7 @@ import { promisify } from 'node:util';
 import { measuresOfOneCall } from './measures-one-call.mjs';
 import { measuresP1toP7 } from './measures-p1-to-p7.mjs';
 import { measuresP11 } from './measures-p11.mjs';
+import { measuresP17 } from './measures-p17.mjs';
 import { measuresP8toP17 } from './measures-p8-to-p17.mjs';
 import { measuresOfTopologies } from './measures-topologies.mjs';
 
@@ -95,7 +96,14 @@ const good = only ? 'there' : 'noticed';
 const wanted = ({ promise, what }) =>
   asked.length === 0 || asked.some((word) => word === promise || what.includes(word));
 let missed = 0;
-const all = [...measuresP1toP7, ...measuresP8toP17, ...measuresP11, ...measuresOfOneCall, ...measuresOfTopologies];
+const all = [
+  ...measuresP1toP7,
+  ...measuresP8toP17,
+  ...measuresP17,
+  ...measuresP11,
+  ...measuresOfOneCall,
+  ...measuresOfTopologies,
+];
 for (const measure of all.filter(wanted)) {
   const outcome = await (only ? placeOf(measure) : outcomeOf(measure));
   if (outcome !== good) missed += 1;

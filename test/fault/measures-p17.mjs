@@ -1,0 +1,27 @@
+/** What keeps P17, in the form of the other measures; see measures-p1-to-p7.mjs. */
+export const measuresP17 = [
+  {
+    promise: 'P17',
+    what: 'a result waits 100 ms at most for the answer to its release',
+    file: 'queue/giving-back.ts',
+    measure: 'PATIENCE_MS = 100',
+    without: 'PATIENCE_MS = 10_000',
+    test: ['user-result', 'when the release meets "hold"'],
+  },
+  {
+    promise: 'P17',
+    what: '... and no longer when the lock core is closed meanwhile',
+    file: 'runtime/timer-lanes.ts',
+    measure: 'if (this.closed) return entry.forgotten(false);',
+    without: 'if (this.closed) return;',
+    test: ['user-result', 'when it comes after the lock core is closed'],
+  },
+  {
+    promise: 'P17',
+    what: 'a release that failed is an event, never an error of the call',
+    file: 'lease/lease-handle.ts',
+    measure: 'this.endReason === undefined ? this.giveBack() :',
+    without: 'this.endReason === undefined ? this.giveBack().then(() => Promise.reject(new Error("release"))) :',
+    test: ['user-result', 'when the release meets "forbid"'],
+  },
+];
