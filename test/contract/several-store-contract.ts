@@ -28,7 +28,7 @@ export function describeSeveralStoreContract(makeWorld: () => World, prefix = ''
   const tokens = (process: string): string[] => [1, 2, 3].map((n) => `${process}:${count}${n}`);
   const requests = (keys: readonly string[], process: string, ttlMs = TTL): AcquireRequest[] =>
     keys.map((key, i) => ({ key, ownerToken: tokens(process)[i], ttlMs, wait: false, block: 1 }));
-  const askAll = (keys: readonly string[], process = alice, ttlMs = TTL): Promise<AcquireAllAnswer> =>
+  const askAll = (keys: readonly string[], process = alice, ttlMs = TTL): PromiseLike<AcquireAllAnswer> =>
     store.acquireAll!(requests(keys, process, ttlMs));
   const ask = (key: string, more: { wait?: boolean; kind?: LockKind; ownerToken?: string; permits?: number } = {}) =>
     store.acquire({ key, ownerToken: `${bob}:9`, ttlMs: TTL, wait: false, block: 1, ...more });

@@ -158,6 +158,14 @@ export const measuresP1toP7 = [
     test: ['nothing-left-behind', 'the bytes of the old one arrive'],
   },
   {
+    promise: 'P6',
+    what: '... and again when an answer comes that nobody waited for any more',
+    file: 'queue/asking.ts',
+    measure: 'if (attempt.over) this.bury(attempt, true);\n  }\n\n  private send',
+    without: '}\n\n  private send',
+    test: ['nothing-left-behind', 'when all its undos overtook it'],
+  },
+  {
     promise: 'P7',
     what: 'scripts recognise the token that asks',
     file: lua('common-case'),

@@ -1,12 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
+import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
-import { PREFIX } from './support/lock-core.js';
+import { locksOn, PREFIX, type Locks } from './support/lock-core.js';
 import { monotonicMs } from './support/monotonic.js';
+import { storeOfTwoWays } from './support/two-ways.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const NETWORK_BACK_MS = 2_000;
+/** When a question that was not answered in time has been undone twice. */
+const UNDONE_MS = 1_500;
 const ttl = '30s';
 
 describe('P6: an acquire that was not granted leaves nothing behind', () => {
@@ -78,6 +83,29 @@ describe('P6: an acquire that was not granted leaves nothing behind', () => {
     await gone(key, backAt);
     await world.client.call(command, ...args);
     expect(await world.keysOf(key)).not.toEqual([]);
+    await gone(key, backAt);
+  });
+
+  const semaphore = { kind: 'semaphore', permits: 2 } as const;
+  it.each<[string, (locks: Locks, key: string) => Promise<Lease>]>([
+    ['a lock', (locks, key) => locks.acquire(key, { ttl })],
+    ['a reader', (locks, key) => locks.acquire(key, { ttl, kind: 'read' })],
+    ['permits', (locks, key) => locks.acquire(key, { ttl, ...semaphore })],
+    ['several locks', (locks, key) => locks.acquireSeveral([key, world.newKey()], { ttl })],
+  ])('when all its undos overtook it on another connection: %s', async (_, ask) => {
+    const proxy = await world.proxy();
+    const locks = locksOn(storeOfTwoWays(proxy.url, world.server.url));
+    onCleanup(() => locks.core.close());
+    // the server knows the script
+    await (await ask(locks, world.newKey())).release();
+    const key = world.newKey();
+    proxy.hold('toServer');
+    await expect(ask(locks, key)).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    await sleep(UNDONE_MS);
+    const backAt = monotonicMs();
+    await proxy.resume();
+    // What is asked behind it is answered behind it.
+    await (await locks.acquire(world.newKey())).release();
     await gone(key, backAt);
   });
 

@@ -99,7 +99,7 @@ describe('Keys in a Cluster', () => {
   });
 });
 
-async function numbersOf(asked: Promise<AcquireAllAnswer>): Promise<readonly number[]> {
+async function numbersOf(asked: PromiseLike<AcquireAllAnswer>): Promise<readonly number[]> {
   const answer = await asked;
   return answer.outcome === 'granted' ? answer.fencingTokens : [];
 }

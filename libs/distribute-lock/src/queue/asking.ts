@@ -133,6 +133,11 @@ export class Asking implements Questioner {
     this.listener.changed(line.queue);
   }
 
+  /** A command of the attempt that had failed was answered: it may have been applied after its undo. */
+  late(attempt: Attempt): void {
+    if (attempt.over) this.bury(attempt, true);
+  }
+
   private send(attempt: Attempt, line: Line): void {
     const { first } = line;
     if (attempt.over || first === undefined) return;

@@ -3,6 +3,7 @@ import type { LeaseHandle } from '../lease/lease-handle.js';
 import type { Lease } from '../lease/lease.js';
 import type { LockCall } from '../lease/lock-call.js';
 import type { LaneName } from '../runtime/owner-token.js';
+import { whenAnswered } from '../store/answer.js';
 import type { AcquireAllAnswer, LockStore } from '../store/lock-store.js';
 import type { Attempt } from './attempt.js';
 import type { LaneParts } from './lanes/lane.js';
@@ -88,10 +89,12 @@ export class AtOnce {
       wait: false,
       block: 1,
     }));
-    this.store.acquireAll!(requests).then(
-      (answer) => attempts.forEach((attempt, i) => this.answered(attempt, answer, i, sentAt)),
-      (error: Error) => attempts.forEach((attempt) => this.world.laneParts.asking.failed(attempt, error)),
-    );
+    const { asking } = this.world.laneParts;
+    whenAnswered(this.store.acquireAll!(requests), {
+      answered: (answer) => attempts.forEach((attempt, i) => this.answered(attempt, answer, i, sentAt)),
+      failed: (error) => attempts.forEach((attempt) => asking.failed(attempt, error)),
+      late: () => attempts.forEach((attempt) => asking.late(attempt)),
+    });
   }
 
   private answered(attempt: Attempt, answer: AcquireAllAnswer, index: number, sentAt: number): void {

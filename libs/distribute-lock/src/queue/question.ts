@@ -6,6 +6,7 @@ import type { Attempt } from './attempt.js';
 export interface Questioner {
   answered(question: Question, answer: AcquireAnswer): void;
   failed(attempt: Attempt, error: Error): void;
+  late(attempt: Attempt): void;
 }
 
 /** A command of an attempt under way: what is needed when its answer comes. */
@@ -25,5 +26,9 @@ export class Question implements AnswerListener<AcquireAnswer> {
 
   failed(error: Error): void {
     this.questioner.failed(this.attempt, error);
+  }
+
+  late(): void {
+    this.questioner.late(this.attempt);
   }
 }

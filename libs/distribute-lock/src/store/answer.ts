@@ -2,6 +2,8 @@
 export interface AnswerListener<T> {
   answered(answer: T): void;
   failed(error: Error): void;
+  /** It was told of a failure, and now an answer has come all the same: what was asked for may have been done only now. */
+  late?(): void;
 }
 
 /** An answer to come that can be told without a promise: each of them costs time, above all where call chains are followed. */

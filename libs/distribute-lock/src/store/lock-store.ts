@@ -183,7 +183,7 @@ export interface LockStore {
   keyFault?(key: string): string | undefined;
   acquire(request: AcquireRequest): PromiseLike<AcquireAnswer>;
   /** Takes exclusive locks in one step: all, if each is free and nobody waits for it, or none. Absent where that cannot be done. */
-  acquireAll?(requests: readonly AcquireRequest[]): Promise<AcquireAllAnswer>;
+  acquireAll?(requests: readonly AcquireRequest[]): PromiseLike<AcquireAllAnswer>;
   /** Whether `acquireAll` can take these keys; absent where it can take any. */
   mayTakeAll?(keys: readonly string[]): boolean;
   release(request: ReleaseRequest): PromiseLike<ReleaseAnswer>;

@@ -127,7 +127,7 @@ export class CommandBatch {
   private answered(call: Call, replies: number | readonly ReplyWord[]): void {
     this.inFlight -= 1;
     this.answeredAt = this.clock.now();
-    if (call.settled) return;
+    if (call.settled) return tellLate(call);
     const { commands } = call;
     if (typeof replies === 'number') return this.allCommon(call, replies);
     this.settle(call);
@@ -157,7 +157,7 @@ export class CommandBatch {
   private failed(call: Call, error: unknown): void {
     this.inFlight -= 1;
     this.counter?.forget();
-    if (call.settled) return;
+    if (call.settled) return tellLate(call);
     if (isUnknownScript(error)) return this.send(call, true);
     // The server checks the rights for all keys of a call at once: one forbidden key must not fail the others.
     if (call.commands.length > 1 && messageOf(error).startsWith('NOPERM')) {
@@ -184,4 +184,9 @@ export class CommandBatch {
     call.settled = true;
     this.lanes.remove(call);
   }
+}
+
+/** Also of an error: a connection that changed while replicas were counted says nothing of what the script did. */
+function tellLate({ commands }: Call): void {
+  for (const command of commands) command.late();
 }

@@ -21,4 +21,6 @@ export abstract class Command {
   abstract commonCase(x: number): void;
   abstract answered(code: number, x: ReplyWord, y: ReplyWord): void;
   abstract failed(error: Error): void;
+  /** It has failed for want of an answer, and now there is one: it may have taken effect behind whatever has undone it. */
+  abstract late(): void;
 }

@@ -53,8 +53,12 @@ export class ReadWriteCommand extends Command {
     this.end(() => this.command.failed(error));
   }
 
+  late(): void {
+    this.command.late();
+  }
+
   private end(tell: () => void): void {
-    if (this.over) return;
+    if (this.over) return this.late();
     this.over = true;
     this.stop?.();
     tell();

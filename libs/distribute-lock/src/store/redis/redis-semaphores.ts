@@ -6,7 +6,8 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import { Command, type ReplyWord } from './command.js';
+import { Asked } from './asked.js';
+import type { ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
@@ -20,13 +21,12 @@ const GRANTED_NEXT = 8;
 const MISMATCH = 10;
 
 /** A command of `semaphore.lua`, and what its answer means. */
-class SemaphoreCommand extends Command {
+class SemaphoreCommand<T> extends Asked<T> {
   constructor(
     lockKey: string,
     private readonly helperKeys: readonly string[],
     text: string,
-    readonly answered: (code: number, x: ReplyWord, y: ReplyWord) => void,
-    readonly failed: (error: Error) => void,
+    private readonly meaning: (code: number, x: number, y: number) => T,
   ) {
     super(lockKey, '', text);
   }
@@ -38,6 +38,10 @@ class SemaphoreCommand extends Command {
   commonCase(): void {
     throw new Error('A command of a semaphore has no short answer.');
   }
+
+  answered(code: number, x: ReplyWord, y: ReplyWord): void {
+    this.resolve(this.meaning(code, x as number, y as number));
+  }
 }
 
 /** Semaphores on one Redis primary. */
@@ -48,7 +52,7 @@ export class RedisSemaphores {
     private readonly connection: RedisConnection,
   ) {}
 
-  acquire({ key, ownerToken, ttlMs, wait, block, permits = 1 }: AcquireRequest): Promise<AcquireAnswer> {
+  acquire({ key, ownerToken, ttlMs, wait, block, permits = 1 }: AcquireRequest): PromiseLike<AcquireAnswer> {
     const text = `${wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block} ${permits}`;
     return this.ask(key, text, (code, x, y) => {
       if (code === GRANTED) return { outcome: 'granted', fencingToken: x, waiting: y };
@@ -57,7 +61,7 @@ export class RedisSemaphores {
     });
   }
 
-  release({ key, ownerToken, next }: ReleaseRequest): Promise<ReleaseAnswer> {
+  release({ key, ownerToken, next }: ReleaseRequest): PromiseLike<ReleaseAnswer> {
     const text =
       next === undefined ? `d ${ownerToken}` : `r ${ownerToken} ${next.ownerToken} ${next.ttlMs} ${next.block}`;
     // An answer on another connection may be that of a second sending.
@@ -72,15 +76,13 @@ export class RedisSemaphores {
 
   renew({ key, ownerToken, ttlMs }: RenewRequest): Promise<RenewAnswer> {
     const answer = this.ask<RenewAnswer>(key, `n ${ownerToken} ${ttlMs}`, (code, x) => (code === LOST ? 'lost' : x));
-    return answer.catch((error: Error) => error);
+    return answer.then(undefined, (error: Error) => error);
   }
 
-  private ask<T>(key: string, text: string, meaning: (code: number, x: number, y: number) => T): Promise<T> {
+  private ask<T>(key: string, text: string, meaning: (code: number, x: number, y: number) => T): SemaphoreCommand<T> {
     const lockKey = this.keys.lock(key);
-    return new Promise((resolve, reject) => {
-      const answered = (code: number, x: ReplyWord, y: ReplyWord): void =>
-        resolve(meaning(code, x as number, y as number));
-      this.commands.add(new SemaphoreCommand(lockKey, this.keys.semaphore(lockKey), text, answered, reject));
-    });
+    const command = new SemaphoreCommand(lockKey, this.keys.semaphore(lockKey), text, meaning);
+    this.commands.add(command);
+    return command;
   }
 }

@@ -1,6 +1,6 @@
-import type { Answer, AnswerListener } from '../answer.js';
 import type { AcquireAnswer, ReleaseAnswer, RenewAnswer } from '../lock-store.js';
-import { Command, type ReplyWord } from './command.js';
+import { Asked } from './asked.js';
+import type { ReplyWord } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
 
 /** Codes of the script's replies; its header says what they mean. */
@@ -10,35 +10,6 @@ const FREE = 4;
 const LOST = 6;
 const GRANTED_OWN = 8;
 const MISMATCH = 10;
-
-/** A command, and the answer to it. */
-abstract class Asked<T> extends Command implements Answer<T> {
-  private listener: AnswerListener<T> | undefined = undefined;
-  private promise: Promise<T> | undefined = undefined;
-  /** It came before anybody listened. */
-  private early: (() => void) | undefined = undefined;
-
-  tell(listener: AnswerListener<T>): void {
-    this.listener = listener;
-    this.early?.();
-  }
-
-  // oxlint-disable-next-line unicorn/no-thenable -- an answer is there to be awaited
-  get then(): Promise<T>['then'] {
-    this.promise ??= new Promise((answered, failed) => this.tell({ answered, failed }));
-    return this.promise.then.bind(this.promise);
-  }
-
-  failed(error: Error): void {
-    if (this.listener === undefined) this.early = () => this.failed(error);
-    else this.listener.failed(error);
-  }
-
-  protected resolve(answer: T): void {
-    if (this.listener === undefined) this.early = () => this.resolve(answer);
-    else this.listener.answered(answer);
-  }
-}
 
 export class AcquireCommand extends Asked<AcquireAnswer> {
   commonCase(fencingToken: number): void {

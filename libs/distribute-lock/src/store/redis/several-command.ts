@@ -1,5 +1,6 @@
 import type { AcquireAllAnswer, AcquireRequest, LockStore } from '../lock-store.js';
-import { Command, type ReplyWord } from './command.js';
+import { Asked } from './asked.js';
+import type { ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
 import type { RedisKeys } from './redis-keys.js';
 
@@ -7,13 +8,11 @@ import type { RedisKeys } from './redis-keys.js';
 const GRANTED = 1;
 
 /** A command of `several.lua`: all of these locks, or none. */
-class SeveralCommand extends Command {
+class SeveralCommand extends Asked<AcquireAllAnswer> {
   constructor(
     private readonly requests: readonly AcquireRequest[],
     private readonly names: RedisKeys,
     private readonly clustered: boolean,
-    private readonly resolve: (answer: AcquireAllAnswer) => void,
-    readonly failed: (error: Error) => void,
   ) {
     const tokens = requests.map(({ ownerToken }) => ownerToken);
     super(names.lock(requests[0].key), '', `${requests[0].ttlMs} ${tokens.join(' ')}`);
@@ -44,6 +43,9 @@ export function severalLocks(
   names: RedisKeys,
   clustered: boolean,
 ): NonNullable<LockStore['acquireAll']> {
-  return (requests) =>
-    new Promise((resolve, reject) => commands.add(new SeveralCommand(requests, names, clustered, resolve, reject)));
+  return (requests) => {
+    const command = new SeveralCommand(requests, names, clustered);
+    commands.add(command);
+    return command;
+  };
 }

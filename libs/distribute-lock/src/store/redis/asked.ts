@@ -1,0 +1,35 @@
+import type { Answer, AnswerListener } from '../answer.js';
+import { Command } from './command.js';
+
+/** A command, and the answer to it. */
+export abstract class Asked<T> extends Command implements Answer<T> {
+  private listener: AnswerListener<T> | undefined = undefined;
+  private promise: Promise<T> | undefined = undefined;
+  /** It came before anybody listened. */
+  private early: (() => void) | undefined = undefined;
+
+  tell(listener: AnswerListener<T>): void {
+    this.listener = listener;
+    this.early?.();
+  }
+
+  // oxlint-disable-next-line unicorn/no-thenable -- an answer is there to be awaited
+  get then(): Promise<T>['then'] {
+    this.promise ??= new Promise((answered, failed) => this.tell({ answered, failed }));
+    return this.promise.then.bind(this.promise);
+  }
+
+  failed(error: Error): void {
+    if (this.listener === undefined) this.early = () => this.failed(error);
+    else this.listener.failed(error);
+  }
+
+  late(): void {
+    this.listener?.late?.();
+  }
+
+  protected resolve(answer: T): void {
+    if (this.listener === undefined) this.early = () => this.resolve(answer);
+    else this.listener.answered(answer);
+  }
+}

@@ -1,0 +1,14 @@
+import type { LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
+import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { PREFIX } from './lock-core.js';
+
+/** A store whose questions take another way to Redis than all else, so that each can overtake the other. */
+export function storeOfTwoWays(questions: string, allElse: string): LockStore {
+  const [asking, plain] = [questions, allElse].map((url) => RedisLockStore.open(url, { prefix: PREFIX }));
+  return Object.assign(Object.create(plain) as LockStore, {
+    acquire: asking.acquire.bind(asking),
+    acquireAll: asking.acquireAll,
+    connect: async () => void (await Promise.all([asking.connect(), plain.connect()])),
+    close: async () => void (await Promise.all([asking.close(), plain.close()])),
+  });
+}
