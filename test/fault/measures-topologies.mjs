@@ -41,9 +41,17 @@ export const measuresOfTopologies = [
     promise: 'Sentinel',
     what: 'with `durability` a grant counts when enough replicas have it',
     file: 'store/redis/acknowledged.ts',
-    measure: 'return count < replicas ? withoutGrants(replies, texts.length, count) : replies;',
+    measure: 'return Number(count) < replicas ? withoutGrants(replies, texts.length, Number(count)) : replies;',
     without: 'return replies;',
     test: ['topologies-sentinel', 'refuse the lock, say how many had it'],
+  },
+  {
+    promise: 'Sentinel',
+    what: '... and questions share the time that replicas take',
+    file: 'store/redis/acknowledged.ts',
+    measure: 'if (!this.underWay) void',
+    without: 'void',
+    test: ['durability', 'share the time that a distant one takes'],
   },
   {
     promise: 'Cluster',

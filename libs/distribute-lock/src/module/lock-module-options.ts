@@ -82,8 +82,9 @@ export interface LockModuleOptions {
   /**
    * Replicas that must have a lock before anybody is told that it was taken, so that it survives a failover to one of
    * them. Too few: `LockUnavailableError` with the number that had it in `replicas`, and the lock is given back. It costs
-   * the time of a round trip to a replica for each acquire, and one connection more. It makes the loss of a lock in a failover
-   * much less likely, but is no proof: what is protected still has to check the fencing token.
+   * the time of one or two round trips to a replica for each acquire, and one connection more; in a Cluster a process gets one
+   * lock of each node in such a time. It makes the loss of a lock in a failover much less likely, but is no proof: what is
+   * protected still has to check the fencing token.
    * @defaultValue none: the primary's word is enough
    */
   readonly durability?: Durability;

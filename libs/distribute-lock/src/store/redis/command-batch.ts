@@ -117,7 +117,7 @@ export class CommandBatch {
     const { commands, epoch, startedAt } = call;
     const simple = this.counter !== undefined && commands.length === 1 && !withText;
     call.counted = simple && mayCount && commands[0].block > 0 && this.counter.mayCount(epoch, startedAt);
-    const called = simple ? this.script.runOne(commands[0], call.counted) : this.script.run(commands, withText);
+    const called = simple ? this.script.runOne(call) : this.script.run(call, withText);
     called.then(
       (replies) => this.answered(call, replies as number | ReplyWord[]),
       (error: unknown) => this.failed(call, error),

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 
 import type { CancelTimer, Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
-import { acknowledged, type AckSettings, type ScriptCall } from './acknowledged.js';
+import type { Acknowledging, ScriptCall } from './acknowledged.js';
 import { givesNumbersAsText, withNumbers } from './numbers-as-text.js';
 import { expectMoreErrors, isCluster, isEnded, isReady, placeOf, stateOf, type RedisClient } from './redis-client.js';
 import { messageOf, redacted, storeError } from './redis-errors.js';
@@ -23,8 +23,8 @@ export class RedisConnection {
   epoch = 0;
   /** Whether it is to a whole Cluster: a call of a script may then have keys of one slot only. */
   readonly clustered: boolean = false;
-  /** What its answers wait for. */
-  durability: AckSettings | undefined;
+  /** Where its answers wait for replicas. */
+  acknowledging: Acknowledging | undefined;
   private lastError: string | undefined;
   private readonly watch: SentinelWatch | undefined;
   private readonly waiting = new Set<Waiting>();
@@ -94,7 +94,7 @@ export class RedisConnection {
 
   /** Runs a script, named by its digest or, where the server does not know it, with its text. */
   evaluate(call: ScriptCall): Promise<unknown> {
-    if (this.durability !== undefined) return acknowledged(this, call, this.durability);
+    if (this.acknowledging !== undefined) return this.acknowledging.run(call);
     const { script, withText, keys, texts } = call;
     const answer = withText
       ? this.client.eval(script.lua, keys.length, ...keys, ...texts)

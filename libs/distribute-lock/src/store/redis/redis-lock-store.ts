@@ -17,7 +17,7 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import type { AckSettings } from './acknowledged.js';
+import { Acknowledging, type AckSettings } from './acknowledged.js';
 import { ClusterConnection } from './cluster-connection.js';
 import type { Command } from './command.js';
 import { CommandBatch } from './command-batch.js';
@@ -107,7 +107,7 @@ export class RedisLockStore implements LockStore {
     const another = (client.duplicate as () => RedisClient).call(client);
     const { prefix, clock } = this.settings;
     const asking = RedisLockStore.on(another, true, { prefix, clock });
-    asking.connection.durability = settings;
+    asking.connection.acknowledging = new Acknowledging(asking.connection, settings);
     return new DurableLockStore(this, asking);
   }
 

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 
 import type { LuaScript, LuaText } from '../../scripts/generated/lua-scripts.js';
-import type { Command } from './command.js';
+import type { Call } from './call.js';
 import type { RedisConnection } from './redis-connection.js';
 import { messageOf, storeError } from './redis-errors.js';
 import { fenceBeside } from './redis-keys.js';
@@ -29,25 +29,29 @@ export class ScriptRunner {
   }
 
   /** All commands are of one slot, in a cluster of one lock. */
-  run(commands: readonly Command[], withText: boolean): Promise<unknown> {
+  run(call: Call, withText: boolean): Promise<unknown> {
+    const { commands } = call;
     const keys = [this.connection.clustered ? fenceBeside(commands[0].lockKey) : this.fenceKey];
     const texts: string[] = [];
     for (const command of commands) {
       command.addKeys(keys);
       texts.push(command.text);
     }
-    if (this.direct === undefined || withText || this.waits) return this.evaluate(keys, texts, withText);
+    if (this.direct === undefined || withText || this.waits) return this.evaluate(keys, texts, withText, call);
     const args = [this.script.sha1, String(keys.length), ...keys, ...texts];
     let text = '';
     for (const arg of args) text += written(arg);
     return evalsha(this.direct, args, text);
   }
 
-  /** The same for one command with the usual keys, without lists. With `counted` fencing tokens may be counted up. */
-  runOne({ lockKey, queueKey, text }: Command, counted: boolean): Promise<unknown> {
+  /** The same for one command with the usual keys, without lists. */
+  runOne(call: Call): Promise<unknown> {
     const { direct, fenceKey } = this;
-    const words = counted ? `${text} +` : text;
-    if (direct === undefined || this.waits) return this.evaluate([fenceKey, lockKey, queueKey], [words]);
+    const [{ lockKey, queueKey, text }] = call.commands;
+    const words = call.counted ? `${text} +` : text;
+    if (direct === undefined || this.waits) {
+      return this.evaluate([fenceKey, lockKey, queueKey], [words], false, call);
+    }
     const args = [this.script.sha1, '3', fenceKey, lockKey, queueKey, words];
     return evalsha(direct, args, this.headOfOne + written(lockKey) + written(queueKey) + written(words));
   }
@@ -64,10 +68,15 @@ export class ScriptRunner {
 
   /** Answers wait for replicas. */
   private get waits(): boolean {
-    return this.connection.durability !== undefined;
+    return this.connection.acknowledging !== undefined;
   }
 
-  private evaluate(keys: readonly string[], texts: readonly string[], withText = false): Promise<unknown> {
-    return this.connection.evaluate({ script: this.script, withText, keys, texts });
+  private evaluate(
+    keys: readonly string[],
+    texts: readonly string[],
+    withText = false,
+    asker?: Call,
+  ): Promise<unknown> {
+    return this.connection.evaluate({ script: this.script, withText, keys, texts, asker });
   }
 }

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { onCleanup } from '../support/cleanup.js';
+import { eventually } from '../support/eventually.js';
+import { startFaultProxy } from '../support/fault-proxy.js';
+import { startRedisServer } from '../support/redis-server.js';
+import { locksOn, PREFIX, type Locks } from './support/lock-core.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+const ttl = '30s';
+/** More than one call of a script could have a WAIT of its own for. */
+const ONCE_IN_MS = 20;
+const QUESTIONS = 60;
+
+describe('locks that a replica must have', () => {
+  const world = useLockWorld({ config: { 'repl-diskless-sync-delay': '0' } });
+
+  async function open(timeoutMs: number): Promise<Locks> {
+    const locks = locksOn(
+      RedisLockStore.open(world.server.url, { prefix: PREFIX }).acknowledgedBy({ replicas: 1, timeoutMs }),
+    );
+    onCleanup(() => locks.core.close());
+    await locks.core.connect();
+    return locks;
+  }
+
+  /** What became of questions for one lock each, one after the other. */
+  async function ask(locks: Locks): Promise<string[]> {
+    const asked: Promise<string>[] = [];
+    for (let i = 0; i < QUESTIONS; i += 1) {
+      const acquired = locks.acquire(world.newKey(), { ttl });
+      asked.push(
+        acquired.then(
+          (lease) => lease.release().then(() => 'granted'),
+          (error: { code: string; replicas?: number }) => `${error.code}, ${error.replicas} replicas`,
+        ),
+      );
+      await sleep(ONCE_IN_MS);
+    }
+    return Promise.all(asked);
+  }
+
+  it('are refused without one, however many are asked for, and none is left behind', async () => {
+    const locks = await open(100);
+    expect(new Set(await ask(locks))).toEqual(new Set(['LOCK_UNAVAILABLE, 0 replicas']));
+    await eventually(async () => expect(await world.client.keys(`${PREFIX}*`)).toEqual([]));
+  });
+
+  it('share the time that a distant one takes', async () => {
+    const proxy = await startFaultProxy(world.server.port);
+    await startRedisServer({ config: { replicaof: `127.0.0.1 ${proxy.port}` } });
+    await eventually(async () => expect(await world.client.info('replication')).toMatch(/state=online/), 20_000);
+    proxy.delay(40);
+    const locks = await open(500);
+    expect(new Set(await ask(locks))).toEqual(new Set(['granted']));
+  }, 60_000);
+});
