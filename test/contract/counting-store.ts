@@ -13,7 +13,7 @@ export function counting(store: LockStore, asked: Asked): LockStore {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
-      if (!['acquire', 'acquireAll', 'release', 'renew', 'downgrade'].includes(String(name)))
+      if (!['acquire', 'acquireAll', 'release', 'renew', 'renewOne', 'downgrade'].includes(String(name)))
         return value.bind(target) as unknown;
       return async (...args: unknown[]) => {
         asked.commands += 1;

@@ -63,6 +63,14 @@ export const measuresOfTopologies = [
   },
   {
     promise: 'Cluster',
+    what: 'a renewal is believed when its own answer comes, whatever becomes of the others',
+    file: 'lease/watchdog.ts',
+    measure: 'if (store.renewOne === undefined) {',
+    without: 'if (store !== undefined) {',
+    test: ['topologies-cluster', 'ends no lease on the others'],
+  },
+  {
+    promise: 'Cluster',
     what: '`lost` is no loss if a connection to a node changed since the release was sent',
     file: 'store/redis/replies.ts',
     measure: 'resent: this.connection.epoch !== this.epoch',

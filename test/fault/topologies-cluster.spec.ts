@@ -135,13 +135,17 @@ describe('a half-open connection', () => {
     return { locks, proxies };
   }
 
+  async function newKeyNotOn(home: RedisCluster['masters'][number]): Promise<string> {
+    const key = newKey();
+    return (await cluster.masterOf(await slotOf(key))) === home ? newKeyNotOn(home) : key;
+  }
+
   it('to one node leaves the locks on the others alone', async () => {
     const { locks, proxies } = await throughProxies();
     const key = newKey();
     const home = await cluster.masterOf(await slotOf(key));
     const lease = await locks.acquire(key, { ttl: '20s' });
-    let elsewhere = newKey();
-    while ((await cluster.masterOf(await slotOf(elsewhere))) === home) elsewhere = newKey();
+    const elsewhere = await newKeyNotOn(home);
     await (await locks.acquire(elsewhere)).release();
     const proxy = proxies[cluster.nodes.indexOf(home)];
 
@@ -159,6 +163,22 @@ describe('a half-open connection', () => {
     }, 8_000);
     expect(lease.isHeld()).toBe(true);
     await lease.release();
+  });
+
+  it('to one node ends no lease on the others, however short', async () => {
+    const { locks, proxies } = await throughProxies();
+    const key = newKey();
+    const home = await cluster.masterOf(await slotOf(key));
+    const elsewhere = await newKeyNotOn(home);
+    for (const each of [key, elsewhere]) await (await locks.acquire(each)).release();
+    // renewed in one tick
+    const [here, there] = await Promise.all([key, elsewhere].map((each) => locks.acquire(each, { ttl: '1s' })));
+    const proxy = proxies[cluster.nodes.indexOf(home)];
+    proxy.hold();
+    await eventually(() => expect(here.isHeld()).toBe(false));
+    await proxy.resume();
+    expect(there.isHeld()).toBe(true);
+    await there.release();
   });
 
   it('to one node is given up after 2.5 s, and only that one', async () => {

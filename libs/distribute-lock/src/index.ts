@@ -80,8 +80,8 @@ export type { AcquireOptions, Duration, LockOptions } from './options/lock-optio
 export { type LockedWork, LockService } from './service/lock.service.js';
 
 export type { LockState } from './store/lock-state.js';
+export type { AcquireAllAnswer } from './store/acquire-all-answer.js';
 export {
-  type AcquireAllAnswer,
   type AcquireAnswer,
   type AcquireRequest,
   type DowngradeRequest,

@@ -1,7 +1,8 @@
 import type { Clock } from '../runtime/clock.js';
 import { laneOf } from '../runtime/owner-token.js';
 import type { TimerLanes } from '../runtime/timer-lanes.js';
-import type { LockStore, RenewAnswer } from '../store/lock-store.js';
+import { whenAnswered } from '../store/answer.js';
+import type { LockStore, RenewAnswer, RenewRequest } from '../store/lock-store.js';
 import type { Grant, GrantKeeper } from './grant.js';
 
 /** The end is told this much early, because a timer of the runtime may be late by as much. */
@@ -57,10 +58,22 @@ export class Watchdog implements GrantKeeper {
     const sentAt = this.clock.now();
     const asked = grants.map(({ key, ownerToken, ttlMs }) => ({ key, ownerToken, kind: laneOf(ownerToken), ttlMs }));
     for (const grant of grants) this.lanes.add(grant, untilEnd(grant, sentAt));
-    this.store.renew(asked).then(
-      (answers) => grants.forEach((grant, i) => this.answered(grant, sentAt, asked[i].ttlMs, answers[i])),
-      (error: Error) => grants.forEach((grant, i) => this.answered(grant, sentAt, asked[i].ttlMs, error)),
-    );
+    this.ask(asked, (answer, i) => this.answered(grants[i], sentAt, asked[i].ttlMs, answer));
+  }
+
+  private ask(asked: readonly RenewRequest[], answered: (answer: RenewAnswer, index: number) => void): void {
+    const { store } = this;
+    if (store.renewOne === undefined) {
+      store.renew(asked).then(
+        (answers) => asked.forEach((_, i) => answered(answers[i], i)),
+        (error: Error) => asked.forEach((_, i) => answered(error, i)),
+      );
+    } else {
+      asked.forEach((request, i) => {
+        const tell = (answer: RenewAnswer): void => answered(answer, i);
+        whenAnswered(store.renewOne!(request), { answered: tell, failed: tell });
+      });
+    }
   }
 
   private answered(grant: Grant, sentAt: number, ttlMs: number, answer: RenewAnswer): void {

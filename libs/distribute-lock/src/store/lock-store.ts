@@ -1,4 +1,5 @@
 import type { LockVotes } from '../errors/lock-unavailable.error.js';
+import type { AcquireAllAnswer } from './acquire-all-answer.js';
 import type { LockState } from './lock-state.js';
 
 /**
@@ -54,11 +55,6 @@ export type AcquireAnswer =
       /** The permits of the semaphore that the key is at present; absent when it is a lock of another kind. */
       readonly permits?: number;
     };
-
-/** Fencing tokens in the order of the requests; or nothing was written, and one that is not free ends in `remainingMs` (-1: unknown). @public */
-export type AcquireAllAnswer =
-  | { readonly outcome: 'granted'; readonly fencingTokens: readonly number[] }
-  | { readonly outcome: 'busy'; readonly remainingMs: number };
 
 /** Gives the lock back, leaves its queue, or undoes an attempt: all three are one. @public */
 export interface ReleaseRequest extends LockName {
@@ -189,6 +185,8 @@ export interface LockStore {
   release(request: ReleaseRequest): PromiseLike<ReleaseAnswer>;
   /** Lengthens leases, never shortens one; answers in the order of the requests. */
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]>;
+  /** The same for one, whose answer need not wait for those of others; absent where one call for all is better. */
+  renewOne?(request: RenewRequest): PromiseLike<RenewAnswer>;
   /** Only where `kinds` has `read`; idempotent by `readToken`. */
   downgrade?(request: DowngradeRequest): Promise<RenewAnswer>;
   /** Looks, and changes nothing. */

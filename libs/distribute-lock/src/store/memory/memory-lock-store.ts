@@ -1,7 +1,7 @@
 import { processClock, type Clock } from '../../runtime/clock.js';
 import type { LockState } from '../lock-state.js';
+import type { AcquireAllAnswer } from '../acquire-all-answer.js';
 import type {
-  AcquireAllAnswer,
   AcquireAnswer,
   AcquireRequest,
   DowngradeRequest,

@@ -124,7 +124,7 @@ export class QuorumLockStore implements LockStore {
     for (const { line } of this.members) line.close();
   }
 
-  private async renewOne(request: RenewRequest): Promise<RenewAnswer> {
+  async renewOne(request: RenewRequest): Promise<RenewAnswer> {
     const ballot = this.candidates.get(nameOf(request))?.ballot ?? this.strange(request);
     const end = await ballot.renew(request.ttlMs);
     if (end.outcome === 'no') return 'lost';

@@ -62,6 +62,10 @@ export class DurableLockStore implements LockStore {
     return this.plain.renew(requests);
   }
 
+  renewOne(request: RenewRequest): PromiseLike<RenewAnswer> {
+    return this.plain.renewOne!(request);
+  }
+
   downgrade(request: DowngradeRequest): Promise<RenewAnswer> {
     return this.plain.downgrade!(request);
   }

@@ -155,7 +155,15 @@ export class RedisLockStore implements LockStore {
   }
 
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
-    return Promise.all(requests.map((request) => this.renewOne(request)));
+    return Promise.all(requests.map((request) => this.renewOne(request).then(undefined, (error: Error) => error)));
+  }
+
+  renewOne(request: RenewRequest): PromiseLike<RenewAnswer> {
+    if (request.kind === 'semaphore') return this.semaphores.renew(request);
+    const { key, ownerToken, kind, ttlMs } = request;
+    const lockKey = this.keys.lock(key);
+    const command = new RenewCommand(lockKey, this.keys.queue(lockKey), `n ${ownerToken} ${ttlMs}`);
+    return this.add(kind, command);
   }
 
   downgrade({ key, ownerToken, readToken, ttlMs }: DowngradeRequest): Promise<RenewAnswer> {
@@ -173,14 +181,6 @@ export class RedisLockStore implements LockStore {
     this.lanes.close();
     this.inbox.close();
     this.connection.close();
-  }
-
-  private renewOne(request: RenewRequest): Promise<RenewAnswer> {
-    if (request.kind === 'semaphore') return this.semaphores.renew(request);
-    const { key, ownerToken, kind, ttlMs } = request;
-    const lockKey = this.keys.lock(key);
-    const command = new RenewCommand(lockKey, this.keys.queue(lockKey), `n ${ownerToken} ${ttlMs}`);
-    return this.add(kind, command).then(undefined, (error: Error) => error);
   }
 
   /** Who excludes everybody goes the fast way, which leaves to the other script what concerns readers. */

@@ -74,9 +74,8 @@ export class RedisSemaphores {
     });
   }
 
-  renew({ key, ownerToken, ttlMs }: RenewRequest): Promise<RenewAnswer> {
-    const answer = this.ask<RenewAnswer>(key, `n ${ownerToken} ${ttlMs}`, (code, x) => (code === LOST ? 'lost' : x));
-    return answer.then(undefined, (error: Error) => error);
+  renew({ key, ownerToken, ttlMs }: RenewRequest): PromiseLike<RenewAnswer> {
+    return this.ask<RenewAnswer>(key, `n ${ownerToken} ${ttlMs}`, (code, x) => (code === LOST ? 'lost' : x));
   }
 
   private ask<T>(key: string, text: string, meaning: (code: number, x: number, y: number) => T): SemaphoreCommand<T> {

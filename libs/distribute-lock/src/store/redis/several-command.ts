@@ -1,4 +1,5 @@
-import type { AcquireAllAnswer, AcquireRequest, LockStore } from '../lock-store.js';
+import type { AcquireAllAnswer } from '../acquire-all-answer.js';
+import type { AcquireRequest, LockStore } from '../lock-store.js';
 import { Asked } from './asked.js';
 import type { ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';

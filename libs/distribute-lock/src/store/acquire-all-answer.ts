@@ -1,0 +1,4 @@
+/** Fencing tokens in the order of the requests; or nothing was written, and one that is not free ends in `remainingMs` (-1: unknown). @public */
+export type AcquireAllAnswer =
+  | { readonly outcome: 'granted'; readonly fencingTokens: readonly number[] }
+  | { readonly outcome: 'busy'; readonly remainingMs: number };
