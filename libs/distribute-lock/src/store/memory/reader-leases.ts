@@ -1,4 +1,5 @@
 import { CLAIM_WINDOW_MS } from '../protocol.js';
+import { Sweep } from './sweep.js';
 
 /** The lease of one reader. */
 export interface ReaderLease {
@@ -9,6 +10,7 @@ export interface ReaderLease {
 /** Leases of readers, and the gates that keep new ones out while a writer waits. They count while the lock says `readers`. */
 export class ReaderLeases {
   private readonly ends = new Map<string, Map<string, number>>();
+  private readonly sweep = new Sweep();
   private readonly gates = new Map<string, number>();
 
   constructor(private readonly now: () => number) {}
@@ -30,6 +32,7 @@ export class ReaderLeases {
     if (!this.ends.has(key)) this.ends.set(key, new Map());
     const leases = this.ends.get(key)!;
     leases.set(ownerToken, Math.max(leases.get(ownerToken) ?? -Infinity, this.now() + ms));
+    this.sweep.of(this.ends, (each) => this.of(each).length === 0);
   }
 
   end(key: string, ownerToken: string): void {

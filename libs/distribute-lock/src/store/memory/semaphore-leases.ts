@@ -1,4 +1,5 @@
 import type { LockTable } from './lock-table.js';
+import { Sweep } from './sweep.js';
 import { SEMAPHORE } from './table-state.js';
 
 /** The weight is the last part of an owner token, so it never changes. */
@@ -10,6 +11,7 @@ export const weightOf = (ownerToken: string): number => Number(/\d+$/.exec(owner
  */
 export class SemaphoreLeases {
   private readonly leases = new Map<string, Map<string, number>>();
+  private readonly sweep = new Sweep();
 
   constructor(
     private readonly locks: LockTable,
@@ -42,6 +44,7 @@ export class SemaphoreLeases {
     const leases = new Map(this.live(key)).set(ownerToken, endsAt);
     this.leases.set(key, leases);
     this.locks.put(key, `semaphore:${permits}`, Math.max(...leases.values()));
+    this.sweep.of(this.leases, (each) => this.limit(each) === undefined);
   }
 
   takeBack(key: string, ownerToken: string): void {

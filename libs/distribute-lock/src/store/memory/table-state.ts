@@ -1,6 +1,7 @@
 import type { LockMessage } from '../lock-store.js';
 import { processOf } from '../../runtime/owner-token.js';
 import { CLAIM_WINDOW_MS, OFFERED_NUMBERS } from '../protocol.js';
+import { Sweep } from './sweep.js';
 import { TokenQueues } from './token-queues.js';
 
 /** What stands at the key of a semaphore. */
@@ -25,6 +26,7 @@ export interface TableWorld {
 /** Locks and their queues as a server keeps them, and the smallest steps of the commands. */
 export abstract class TableState {
   protected readonly locks = new Map<string, Lock>();
+  private readonly sweep = new Sweep();
   private readonly queues: TokenQueues;
   protected unusedFence = 0;
 
@@ -73,6 +75,7 @@ export abstract class TableState {
   /** Puts a value at the key that ends at this moment. */
   put(key: string, owner: string, endsAt: number): void {
     this.locks.set(key, { owner, endsAt });
+    this.sweep.of(this.locks, (each) => this.owner(each) === undefined);
   }
 
   /** Forgets everything, fencing tokens too, as a flushed server would. */
