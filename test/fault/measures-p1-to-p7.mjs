@@ -166,6 +166,22 @@ export const measuresP1toP7 = [
     test: ['nothing-left-behind', 'when all its undos overtook it'],
   },
   {
+    promise: 'P6',
+    what: '... and when a command for several locks was sent again, and one of them is not free any more',
+    file: 'queue/at-once.ts',
+    measure: 'if (answer.resent === true) core.dead.bury(line.queue.key, ownerToken, ttlMs);',
+    without: '',
+    test: ['several-keys', 'when the answer was lost, and one is somebody else'],
+  },
+  {
+    promise: 'P5',
+    what: '... and so has the question with which an application starts',
+    file: 'store/redis/command-batch.ts',
+    measure: 'return inTime(this.script.probe(), COMMAND_LIMIT_MS, this.clock);',
+    without: 'return this.script.probe();',
+    test: ['acquire-settles', 'and so does the start'],
+  },
+  {
     promise: 'P7',
     what: 'scripts recognise the token that asks',
     file: lua('common-case'),

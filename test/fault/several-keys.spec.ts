@@ -1,6 +1,7 @@
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { overlaps } from './support/witness.js';
+import { PREFIX } from './support/lock-core.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 /** What two services that take the same keys may wait at most: far more than it takes, far less than a deadlock lasts. */
@@ -48,6 +49,21 @@ describe('Several keys', () => {
     await lease.release();
     await held.release();
     await (await locks.acquire(b, { wait: '5s' })).release();
+  });
+
+  it('leave nothing behind when the answer was lost, and one is somebody else’s before the command is sent again', async () => {
+    const [a, b] = [world.newKey(), world.newKey()];
+    const proxy = await world.proxy();
+    const locks = world.locks(proxy.url);
+    await (await locks.acquireSeveral([world.newKey(), world.newKey()])).release();
+    const lost = proxy.swallowNextReply(new RegExp(a));
+    const refused = expect(locks.acquireSeveral([a, b], { ttl: '60s' })).rejects.toMatchObject({
+      code: 'LOCK_CONTENDED',
+    });
+    await lost;
+    await world.client.set(PREFIX + a, 'somebody', 'PX', 60_000);
+    await refused;
+    await eventually(async () => expect(await world.keysOf(b)).toEqual([]));
   });
 
   it('are given back by a process that loses its connection while it waits for more of them', async () => {

@@ -100,13 +100,17 @@ export class AtOnce {
 
   private answered(attempt: Attempt, answer: AcquireAllAnswer, index: number, sentAt: number): void {
     const { line, ownerToken, ttlMs } = attempt;
+    const { core, asking } = this.world.laneParts;
     attempt.inFlight = false;
     if (answer.outcome === 'granted') {
       const fencingToken = answer.fencingTokens[index];
-      this.world.laneParts.asking.won(attempt, { ownerToken, ttlMs, sentAt, block: 1, fencingToken, waiting: 0 });
-    } else if (!attempt.over) {
-      line.queue.end(attempt);
-      withdraw(this.world.laneParts.core, line.first!, new NotAtOnce(answer.remainingMs));
+      asking.won(attempt, { ownerToken, ttlMs, sentAt, block: 1, fencingToken, waiting: 0 });
+    } else {
+      if (answer.resent === true) core.dead.bury(line.queue.key, ownerToken, ttlMs);
+      if (!attempt.over) {
+        line.queue.end(attempt);
+        withdraw(core, line.first!, new NotAtOnce(answer.remainingMs));
+      }
     }
     this.world.changed(line.queue);
   }

@@ -1,4 +1,9 @@
 /** Fencing tokens in the order of the requests; or nothing was written, and one that is not free ends in `remainingMs` (-1: unknown). @public */
 export type AcquireAllAnswer =
   | { readonly outcome: 'granted'; readonly fencingTokens: readonly number[] }
-  | { readonly outcome: 'busy'; readonly remainingMs: number };
+  | {
+      readonly outcome: 'busy';
+      readonly remainingMs: number;
+      /** The command may have been applied before, and some of them stand under their token since: they must be released. */
+      readonly resent?: boolean;
+    };

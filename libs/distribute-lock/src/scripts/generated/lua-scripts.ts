@@ -1823,7 +1823,7 @@ return replies`,
 
 export const severalScript: LuaScript = {
   name: 'several',
-  sha1: '9dce6565639389a3dc251ea62edeb1e3e199745e',
+  sha1: '117f2845bcef67bab6e8ad23a9cd6fd5b1f424ac',
   lua: `local fence = KEYS[1]
 local counted = true
 local fenceMs = nil
@@ -1871,7 +1871,7 @@ end
 local function takeAll(first, tokens, ttlMs)
   for i, token in ipairs(tokens) do
     local at = first + stride * (i - 1)
-    if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, redis.call('PTTL', KEYS[at]), 0 end
+    if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, math.max(redis.call('PTTL', KEYS[at]), -1), 0 end
   end
   for i, token in ipairs(tokens) do
     local lock = KEYS[first + stride * (i - 1)]
@@ -1894,7 +1894,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '2bf7d5158f8c9b0b4ced673c7f5f6c42a83b1f66',
+    sha1: '1efd34cef556e1bc36c501d37e5d774175ca2b19',
     lua: `local fence = KEYS[1]
 local counted = false
 local fenceMs = '600000'
@@ -1942,7 +1942,7 @@ end
 local function takeAll(first, tokens, ttlMs)
   for i, token in ipairs(tokens) do
     local at = first + stride * (i - 1)
-    if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, redis.call('PTTL', KEYS[at]), 0 end
+    if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, math.max(redis.call('PTTL', KEYS[at]), -1), 0 end
   end
   for i, token in ipairs(tokens) do
     local lock = KEYS[first + stride * (i - 1)]

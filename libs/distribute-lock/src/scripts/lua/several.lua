@@ -43,7 +43,7 @@ end
 local function takeAll(first, tokens, ttlMs)
   for i, token in ipairs(tokens) do
     local at = first + stride * (i - 1)
-    if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, redis.call('PTTL', KEYS[at]), 0 end
+    if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, math.max(redis.call('PTTL', KEYS[at]), -1), 0 end
   end
   for i, token in ipairs(tokens) do
     local lock = KEYS[first + stride * (i - 1)]

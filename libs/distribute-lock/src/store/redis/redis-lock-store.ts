@@ -68,7 +68,7 @@ export class RedisLockStore implements LockStore {
     const batch = (script: LuaScript) => new CommandBatch(script, connection, fence, clock, this.lanes);
     this.readWrite = batch(readwriteScript);
     this.semaphores = new RedisSemaphores(batch(semaphoreScript), this.keys, connection);
-    this.acquireAll = severalLocks(batch(severalScript), this.keys, connection.clustered);
+    this.acquireAll = severalLocks(batch(severalScript), this.keys, connection);
     this.inbox = new Inbox(connection, prefix, clock);
     this.admin = new RedisAdmin(connection, this.keys, clock);
   }

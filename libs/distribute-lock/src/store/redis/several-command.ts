@@ -3,6 +3,7 @@ import type { AcquireRequest, LockStore } from '../lock-store.js';
 import { Asked } from './asked.js';
 import type { ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
+import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 
 /** Code of the script's reply; its header says what it means. */
@@ -10,20 +11,24 @@ const GRANTED = 1;
 
 /** A command of `several.lua`: all of these locks, or none. */
 class SeveralCommand extends Asked<AcquireAllAnswer> {
+  /** The connection as it was when the command was given: an answer on another one may be that of a second sending. */
+  private readonly epoch: number;
+
   constructor(
     private readonly requests: readonly AcquireRequest[],
     private readonly names: RedisKeys,
-    private readonly clustered: boolean,
+    private readonly connection: RedisConnection,
   ) {
     const tokens = requests.map(({ ownerToken }) => ownerToken);
     super(names.lock(requests[0].key), '', `${requests[0].ttlMs} ${tokens.join(' ')}`);
+    this.epoch = connection.epoch;
   }
 
   override addKeys(keys: string[]): void {
     for (const { key } of this.requests) {
       const lockKey = this.names.lock(key);
       keys.push(lockKey, this.names.queue(lockKey));
-      if (this.clustered) keys.push(this.names.fenceOf(lockKey));
+      if (this.connection.clustered) keys.push(this.names.fenceOf(lockKey));
     }
   }
 
@@ -33,7 +38,8 @@ class SeveralCommand extends Asked<AcquireAllAnswer> {
 
   answered(code: number, x: ReplyWord): void {
     const number = x as number;
-    if (code !== GRANTED) this.resolve({ outcome: 'busy', remainingMs: number });
+    const resent = this.connection.epoch !== this.epoch;
+    if (code !== GRANTED) this.resolve({ outcome: 'busy', remainingMs: number, resent });
     else this.resolve({ outcome: 'granted', fencingTokens: this.requests.map((_, i) => number + i) });
   }
 }
@@ -42,10 +48,10 @@ class SeveralCommand extends Asked<AcquireAllAnswer> {
 export function severalLocks(
   commands: CommandBatch,
   names: RedisKeys,
-  clustered: boolean,
+  connection: RedisConnection,
 ): NonNullable<LockStore['acquireAll']> {
   return (requests) => {
-    const command = new SeveralCommand(requests, names, clustered);
+    const command = new SeveralCommand(requests, names, connection);
     commands.add(command);
     return command;
   };
