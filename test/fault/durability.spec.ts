@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { Redis } from 'ioredis';
+
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
@@ -45,6 +47,19 @@ describe('locks that a replica must have', () => {
     const locks = await open(100);
     expect(new Set(await ask(locks))).toEqual(new Set(['LOCK_UNAVAILABLE, 0 replicas']));
     await eventually(async () => expect(await world.client.keys(`${PREFIX}*`)).toEqual([]));
+  });
+
+  it('are in the database that a client of the application has selected', async () => {
+    const client = new Redis(world.server.url);
+    onCleanup(() => client.disconnect());
+    await client.select(3);
+    const store = RedisLockStore.over(client, { prefix: PREFIX }).acknowledgedBy({ replicas: 0, timeoutMs: 100 });
+    const locks = locksOn(store);
+    onCleanup(() => locks.core.close());
+    const lease = await locks.acquire(world.newKey(), { ttl });
+    expect(await client.get(PREFIX + lease.key)).toBe(lease.grant.ownerToken);
+    await lease.release();
+    expect(await client.get(PREFIX + lease.key)).toBeNull();
   });
 
   it('share the time that a distant one takes', async () => {

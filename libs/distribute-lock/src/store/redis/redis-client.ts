@@ -28,6 +28,13 @@ export function keyPrefixOf(client: RedisClient): string {
   return client.options.keyPrefix ?? '';
 }
 
+/** Another client for the same data: of the database, too, that was selected since this one was made. */
+export function another(client: RedisClient): RedisClient {
+  if (isCluster(client)) return client.duplicate();
+  const { condition } = client as { condition?: { readonly select?: number } | null };
+  return client.duplicate({ db: condition?.select ?? client.options.db ?? 0 });
+}
+
 /** Whether it is a client of a whole Redis Cluster. */
 export const isCluster = (client: RedisClient): client is Cluster => 'isCluster' in client && client.isCluster;
 

@@ -27,7 +27,7 @@ import { FenceCounter } from './fence-counter.js';
 import { Inbox } from './inbox.js';
 import { ownClusterOptions, ownOptions } from './own-options.js';
 import { RedisAdmin } from './redis-admin.js';
-import { isCluster, keyPrefixOf, type RedisClient } from './redis-client.js';
+import { another, isCluster, keyPrefixOf, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisKeys } from './redis-keys.js';
 import { ReadWriteCommand } from './read-write-command.js';
@@ -103,10 +103,8 @@ export class RedisLockStore implements LockStore {
 
   /** The same locks, where a grant counts only once so many replicas have it. */
   acknowledgedBy(settings: AckSettings): LockStore {
-    const { client } = this.connection;
-    const another = (client.duplicate as () => RedisClient).call(client);
     const { prefix, clock } = this.settings;
-    const asking = RedisLockStore.on(another, true, { prefix, clock });
+    const asking = RedisLockStore.on(another(this.connection.client), true, { prefix, clock });
     asking.connection.acknowledging = new Acknowledging(asking.connection, settings);
     return new DurableLockStore(this, asking);
   }
