@@ -1,8 +1,13 @@
+import { Redis } from 'ioredis';
+
+import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startFaultProxy } from '../support/fault-proxy.js';
 import { startRedisServer } from '../support/redis-server.js';
 import { expectBelow } from './support/bound.js';
-import { PREFIX, type Locks } from './support/lock-core.js';
+import { locksOn, PREFIX, type Locks } from './support/lock-core.js';
+import { monotonicMs } from './support/monotonic.js';
 import { outcome } from './support/outcome.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
@@ -29,6 +34,19 @@ describe('P5: acquire settles within wait + 1 s', () => {
     const { tookMs, code } = await outcome(world.locks(proxy.url), world.newKey(), { wait: 500 });
     expect(code).toBe('LOCK_UNAVAILABLE'); // nobody is known to hold it
     expectBelow(tookMs, 1_500);
+  });
+
+  it('and so does the start, over a client of the application whose server has gone mute', async () => {
+    const proxy = await world.proxy();
+    const client = new Redis(proxy.url);
+    onCleanup(() => client.disconnect());
+    await client.ping();
+    proxy.hold();
+    const locks = locksOn(RedisLockStore.over(client, { prefix: PREFIX }));
+    onCleanup(() => locks.core.close());
+    const startedAt = monotonicMs();
+    await expect(locks.core.connect()).rejects.toThrow('Redis did not answer');
+    expectBelow(monotonicMs() - startedAt, 1_000);
   });
 
   it('when nobody listens', async () => {

@@ -8,6 +8,7 @@ import type { Command, ReplyWord } from './command.js';
 import type { FenceCounter } from './fence-counter.js';
 import type { RedisConnection } from './redis-connection.js';
 import { answerError, isDemotion, messageOf, storeError, tooFewReplicas } from './redis-errors.js';
+import { inTime } from './in-time.js';
 import { isUnknownScript, ScriptRunner } from './script-runner.js';
 
 /** How long an answer may take. Neither an option of the client nor the system's time-outs bound it well. */
@@ -56,7 +57,7 @@ export class CommandBatch {
 
   /** Proves that the server runs the script. */
   probe(): Promise<void> {
-    return this.script.probe();
+    return inTime(this.script.probe(), COMMAND_LIMIT_MS, this.clock);
   }
 
   /** A blocked event loop is not a mute server: answers that have arrived get a turn of the loop first. */

@@ -3,7 +3,8 @@ import { processOf } from '../../runtime/owner-token.js';
 import { deleteForeignScript } from '../../scripts/generated/lua-scripts.js';
 import { takeAway } from '../forcing.js';
 import { kindOfValue, type LockState } from '../lock-state.js';
-import { LockStoreError, type LockStore } from '../lock-store.js';
+import type { LockStore } from '../lock-store.js';
+import { inTime } from './in-time.js';
 import { CHANNEL_PREFIX } from './inbox.js';
 import { keyPrefixOf } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -77,13 +78,8 @@ export class RedisAdmin {
     });
   }
 
-  /** A client waits without end for a server that is mute. */
   private inTime<T>(answer: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const mute = new LockStoreError(`Redis did not answer within ${ANSWER_LIMIT_MS} ms.`, true);
-      const cancel = this.clock.after(ANSWER_LIMIT_MS, () => reject(mute));
-      answer.then(resolve, (error: unknown) => reject(storeError(error))).finally(cancel);
-    });
+    return inTime(answer, ANSWER_LIMIT_MS, this.clock);
   }
 }
 
