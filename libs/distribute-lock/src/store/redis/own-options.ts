@@ -41,6 +41,8 @@ export function ownClusterOptions(options: ClusterOptions): ClusterOptions {
       disconnectTimeout: DISCONNECT_TIMEOUT_MS,
       ...options.redisOptions,
     },
+    // What leaves in one tick is gathered by us; some versions of the client refuse keys of several slots then.
+    enableAutoPipelining: false,
     lazyConnect: true,
   };
 }

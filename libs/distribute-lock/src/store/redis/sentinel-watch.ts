@@ -1,4 +1,4 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import { Redis, type RedisOptions, type SentinelAddress } from 'ioredis';
 
 import { pauseMs } from './own-options.js';
 
@@ -20,28 +20,16 @@ export class SentinelWatch {
 
   open(): void {
     if (this.sentinels.length > 0) return;
-    this.sentinels = (this.options.sentinels ?? []).map(({ host, port }) => this.subscribed(host, port));
+    this.sentinels = (this.options.sentinels ?? []).map((at) => this.subscribed(at));
   }
 
   close(): void {
     for (const sentinel of this.sentinels) sentinel.disconnect();
   }
 
-  private subscribed(host?: string, port = 26_379): Redis {
-    const { sentinelUsername, sentinelPassword, sentinelTLS, name } = this.options;
-    const sentinel = new Redis({
-      ...(host !== undefined && { host }),
-      port,
-      ...(typeof sentinelUsername === 'string' && { username: sentinelUsername }),
-      ...(typeof sentinelPassword === 'string' && { password: sentinelPassword }),
-      ...(sentinelTLS !== undefined && { tls: sentinelTLS }),
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      disconnectTimeout: CONNECT_TIMEOUT_MS,
-      enableReadyCheck: false,
-      autoResubscribe: false,
-      maxRetriesPerRequest: null,
-      retryStrategy: pauseMs,
-    });
+  private subscribed(at: Partial<SentinelAddress>): Redis {
+    const { name } = this.options;
+    const sentinel = new Redis(sentinelOptions(at, this.options));
     sentinel.on('error', () => undefined); // one that is away tells nothing, and is tried again
     sentinel.on('message', (_: string, text: string) => {
       const [of, , , newHost, newPort] = text.split(' ');
@@ -51,4 +39,24 @@ export class SentinelWatch {
     sentinel.on('ready', () => void sentinel.subscribe(CHANNEL).catch(() => undefined));
     return sentinel;
   }
+}
+
+/** A connection to a Sentinel, had in the same way as the client of the primary has its own. */
+export function sentinelOptions(at: Partial<SentinelAddress>, options: RedisOptions): RedisOptions {
+  const { host, port = 26_379, family = options.family } = at;
+  const { sentinelUsername, sentinelPassword, sentinelTLS } = options;
+  return {
+    ...(host !== undefined && { host }),
+    port,
+    ...(family !== undefined && { family }),
+    ...(typeof sentinelUsername === 'string' && { username: sentinelUsername }),
+    ...(typeof sentinelPassword === 'string' && { password: sentinelPassword }),
+    ...(sentinelTLS !== undefined && { tls: sentinelTLS }),
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    disconnectTimeout: CONNECT_TIMEOUT_MS,
+    enableReadyCheck: false,
+    autoResubscribe: false,
+    maxRetriesPerRequest: null,
+    retryStrategy: pauseMs,
+  };
 }

@@ -1,0 +1,15 @@
+import { sentinelOptions } from './sentinel-watch.js';
+
+describe('A connection to a Sentinel', () => {
+  const at = { host: 'sentinel', port: 5_000 };
+
+  it.each([
+    [{ ...at, family: 6 as const }, {}, 6],
+    [at, { family: 6 as const }, 6],
+    [{ ...at, family: 4 as const }, { family: 6 as const }, 4],
+    [at, {}, undefined],
+  ])('to %j with options %j is of family %p', (address, options, family) => {
+    expect(sentinelOptions(address, options)).toMatchObject(at);
+    expect(sentinelOptions(address, options).family).toBe(family);
+  });
+});
