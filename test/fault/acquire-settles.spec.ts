@@ -36,7 +36,7 @@ describe('P5: acquire settles within wait + 1 s', () => {
     expectBelow(tookMs, 1_500);
   });
 
-  it('and so does the start, over a client of the application whose server has gone mute', async () => {
+  it('and the start of an application within 2 s, over its own client whose server has gone mute', async () => {
     const proxy = await world.proxy();
     const client = new Redis(proxy.url);
     onCleanup(() => client.disconnect());
@@ -46,7 +46,7 @@ describe('P5: acquire settles within wait + 1 s', () => {
     onCleanup(() => locks.core.close());
     const startedAt = monotonicMs();
     await expect(locks.core.connect()).rejects.toThrow('Redis did not answer');
-    expectBelow(monotonicMs() - startedAt, 1_000);
+    expectBelow(monotonicMs() - startedAt, 2_000);
   });
 
   it('when nobody listens', async () => {

@@ -49,6 +49,11 @@ describe('locks that a replica must have', () => {
     await eventually(async () => expect(await world.client.keys(`${PREFIX}*`)).toEqual([]));
   });
 
+  it('let an application start without one, also where the server does not know the scripts yet', async () => {
+    await world.client.script('FLUSH');
+    await open(500);
+  });
+
   it('are in the database that a client of the application has selected', async () => {
     const client = new Redis(world.server.url);
     onCleanup(() => client.disconnect());
