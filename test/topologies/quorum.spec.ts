@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 
 import { connectStore } from '../../libs/distribute-lock/src/module/connect-store.js';
 import { ownerOf } from '../../libs/distribute-lock/src/store/quorum/ballot-tokens.js';
@@ -30,7 +30,7 @@ function majority<T>(values: readonly T[]): T | undefined {
   return values.find((value) => values.filter((other) => other === value).length > values.length / 2);
 }
 
-function quorumWorld(): World {
+function quorumWorld(options: RedisOptions = {}): World {
   return {
     handsOver: false,
     counted: true,
@@ -38,7 +38,7 @@ function quorumWorld(): World {
     store: () =>
       connectStore(
         'connection',
-        servers.map(({ port }) => `redis://${user.username}:${user.password}@127.0.0.1:${port}`),
+        servers.map(({ port }) => Object.assign({ host: '127.0.0.1', port }, user, options)),
         PREFIX,
       ),
     owner: async (key) => {
@@ -70,6 +70,8 @@ function quorumWorld(): World {
 }
 
 describe('QuorumLockStore', () => describeStoreContract(quorumWorld));
+describe('... over clients that give numbers as text', () =>
+  describeStoreContract(() => quorumWorld({ stringNumbers: true })));
 describe('LockCore on a quorum', () => describeCoreContract(quorumWorld));
 describe('A nested call on a quorum', () => describeNestingContract(quorumWorld));
 describe('A key held on purpose on a quorum', () => describeHeldOnPurposeContract(quorumWorld));

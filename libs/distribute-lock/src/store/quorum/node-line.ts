@@ -1,4 +1,5 @@
 import { quorumScript } from '../../scripts/generated/lua-scripts.js';
+import { givesNumbersAsText, withNumbers } from '../redis/numbers-as-text.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { messageOf, storeError } from '../redis/redis-errors.js';
 import type { RedisKeys } from '../redis/redis-keys.js';
@@ -52,14 +53,16 @@ export class RedisNodeLine implements NodeLine {
     const { client } = this.connection;
     const lock = this.keys.lock(key);
     const keys = [lock, this.keys.queue(lock), this.keys.fenceOf(lock)];
+    let reply: unknown;
     try {
-      return (await client.evalsha(quorumScript.sha1, keys.length, ...keys, ...words)) as NodeReply;
+      reply = await client.evalsha(quorumScript.sha1, keys.length, ...keys, ...words);
     } catch (error) {
       if (!messageOf(error).startsWith('NOSCRIPT')) throw storeError(error);
+      reply = await client.eval(quorumScript.lua, keys.length, ...keys, ...words).catch((refused: unknown) => {
+        throw storeError(refused);
+      });
     }
-    return client.eval(quorumScript.lua, keys.length, ...keys, ...words).catch((error: unknown) => {
-      throw storeError(error);
-    }) as Promise<NodeReply>;
+    return (givesNumbersAsText(client) ? withNumbers(reply) : reply) as NodeReply;
   }
 
   close(): void {
