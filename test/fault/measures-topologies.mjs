@@ -97,7 +97,7 @@ export const measuresOfTopologies = [
     promise: 'quorum',
     what: 'votes of an attempt without a majority are taken back',
     file: 'store/quorum/candidate.ts',
-    measure: '    ballot.withdraw();\n',
+    measure: 'if (!granted) ballot.withdraw();',
     without: '',
     test: ['quorum-votes', 'whichever of 5 nodes are taken by one foreign holder'],
   },
@@ -108,6 +108,14 @@ export const measuresOfTopologies = [
     measure: 'else this.again(leftover, RETRY_MS, true);',
     without: 'else this.tokens.delete(leftover.token);',
     test: ['quorum-loss', 'when the connections broke before anything could be undone'],
+  },
+  {
+    promise: 'quorum',
+    what: 'nodes that do not answer are told from a lock that somebody has',
+    file: 'store/quorum/ballot.ts',
+    measure: "else if (end.outcome === 'no') return undefined;\n      else throw noMajority(end);",
+    without: 'else return undefined;',
+    test: ['quorum-votes', 'is not told from a lock'],
   },
   {
     promise: 'quorum',

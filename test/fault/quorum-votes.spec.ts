@@ -102,6 +102,20 @@ describe('A quorum whose nodes are slow', () => {
     const lease = await locks.acquire(world.newKey(), { ttl: '30s' });
     await lease.release();
   });
+
+  it('is not told from a lock that somebody else has, when it gives its votes and does not answer any more', async () => {
+    const proxies = await world.proxies();
+    const locks = world.locks(proxies.map(({ url }) => url));
+    await (await locks.acquire(world.newKey(), { wait: 1_000 })).release();
+    for (const proxy of proxies) proxy.delay(100);
+    const key = world.newKey();
+    const refused = unavailable(locks, key, { ttl: '30s' });
+    await eventually(async () => expect(await world.taken(key)).toBe(5));
+    for (const proxy of proxies) proxy.hold('toServer'); // the votes arrive, the number does not
+    expect((await refused).message).toMatch(/ [45] failed; 3 are needed.* did not answer within \d+ ms/);
+    for (const proxy of proxies) await proxy.resume();
+    await eventually(async () => expect(await world.taken(key)).toBe(0), NETWORK_BACK_MS);
+  });
 });
 
 describe('P16: a quorum with one node dead and one mute', () => {

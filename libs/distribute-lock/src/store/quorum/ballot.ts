@@ -1,7 +1,7 @@
 import { LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
 import { NodeVote, type Standing } from './node-vote.js';
-import { Poll, yesOrNo, type PollEnd, type Vote } from './poll.js';
+import { noMajority, Poll, yesOrNo, type PollEnd, type Vote } from './poll.js';
 import type { Heard, NodeCall, QuorumNode } from './quorum-node.js';
 
 /** A node that does not answer must not cost the lease: a small part of it, but time enough for a busy server. */
@@ -79,20 +79,22 @@ export class Ballot {
 
   /**
    * Writes `block` fencing tokens, from `first` or from behind the last ones that a node knows, to a majority. Answers the first
-   * of them; undefined when the majority is gone, or does not answer in time.
+   * of them; undefined when the majority is gone.
+   * @throws LockStoreError when it does not answer in time
    */
   async number(first: number, block: number, limitMs: number): Promise<number | undefined> {
     let lowest = first;
     for (let tries = 0; tries < FENCE_TRIES; tries += 1) {
-      const { outcome, replies } = await this.askVoters(
+      const end = await this.askVoters(
         ['f', this.token, this.ownerToken, lowest, lowest + block - 1],
         limitMs,
         ({ reply }) => (reply instanceof Error ? reply : reply[0] === 1 ? 'yes' : 'no'),
       );
-      if (outcome === 'yes') return lowest;
-      const behind = Math.max(...replies.filter(([code]) => code === 2).map(([, last]) => last + 1));
-      if (behind <= lowest) return undefined;
-      lowest = behind;
+      if (end.outcome === 'yes') return lowest;
+      const behind = Math.max(...end.replies.filter(([code]) => code === 2).map(([, last]) => last + 1));
+      if (behind > lowest) lowest = behind;
+      else if (end.outcome === 'no') return undefined;
+      else throw noMajority(end);
     }
     return undefined;
   }

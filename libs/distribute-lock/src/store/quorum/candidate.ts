@@ -37,13 +37,23 @@ export class Candidate {
   /** Asks for every vote, and numbers the grant. Rejects when too many nodes fail. */
   async run(request: AcquireRequest): Promise<Answer> {
     if (this.ballot.withdrawn) this.ballot = this.nextBallot(this.ballot);
-    const { ballot, clock } = this;
-    const startedAt = clock.now();
+    const { ballot } = this;
+    let granted = false;
+    try {
+      const answer = await this.stand(ballot, request);
+      granted = answer.granted;
+      return answer;
+    } finally {
+      if (!granted) ballot.withdraw();
+    }
+  }
+
+  private async stand(ballot: Ballot, request: AcquireRequest): Promise<Answer> {
+    const startedAt = this.clock.now();
     const end = await ballot.cast(request.ttlMs, request.block, request.wait);
-    this.tookMs = clock.now() - startedAt;
+    this.tookMs = this.clock.now() - startedAt;
     const grant = end.outcome === 'yes' ? await this.number(end, request) : undefined;
     if (grant !== undefined) return grant;
-    ballot.withdraw();
     if (end.outcome === 'failed') throw noMajority(end);
     const refusal = refusalOf(end);
     this.splits = refusal.held ? 0 : this.splits + 1;
@@ -60,7 +70,7 @@ export class Candidate {
     const given = replies.filter(([code]) => code > 0);
     const lowest = Math.max(...given.map(([, first]) => first));
     // Both round trips together have the limit of one command.
-    const limitMs = Math.min(limitOf(ttlMs), COMMAND_LIMIT_MS - this.tookMs);
+    const limitMs = Math.min(limitOf(ttlMs), COMMAND_LIMIT_MS - Math.ceil(this.tookMs));
     const fencingToken = this.over ? undefined : await this.ballot.number(lowest, block, limitMs);
     if (fencingToken === undefined || this.over) return undefined;
     this.granted = true;
