@@ -29,9 +29,10 @@ type Words = readonly (string | number)[];
  */
 export class Ballot {
   withdrawn = false;
+  /** The longest time that its votes were asked for. */
+  ttlMs = 0;
   /** What is common to all ballots of an owner. */
   private readonly owner: Owner;
-  private ttlMs = 0;
   private readonly votes: readonly NodeVote[];
 
   constructor(

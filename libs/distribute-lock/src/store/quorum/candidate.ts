@@ -1,4 +1,5 @@
 import type { Clock } from '../../runtime/clock.js';
+import { Timed } from '../../runtime/timer-lanes.js';
 import type { AcquireRequest } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
 import { type Ballot, limitOf } from './ballot.js';
@@ -16,7 +17,7 @@ const LEAST_PAUSE_MS = 4;
 const MOST_PAUSE_MS = 250;
 
 /** An owner that wants the lock or has it, from its first question to its release. */
-export class Candidate {
+export class Candidate extends Timed {
   /** The lock is its own, or was. */
   granted = false;
   /** It has been released; nothing is asked for it any more. */
@@ -30,7 +31,10 @@ export class Candidate {
     private readonly nextBallot: (before?: Ballot) => Ballot,
     private readonly clock: Clock,
     private readonly random: () => number,
+    /** Its votes have ended, and nobody speaks of it any more. */
+    readonly due: () => void,
   ) {
+    super();
     this.ballot = nextBallot();
   }
 

@@ -6,7 +6,7 @@ import type { QuorumNode } from './quorum-node.js';
 /** Between tries while the node does not answer. */
 const RETRY_MS = 250;
 /** How much longer than its ttl a token is pursued: an acquire may be applied when the network is back. */
-const GRACE_MS = 10_000;
+export const GRACE_MS = 10_000;
 /** An acquire that was under way when a connection broke may arrive after its undo; it is undone once more. */
 const SECOND_UNDO_MS = 1_000;
 

@@ -16,6 +16,7 @@ import { Ballot, NOBODY } from './ballot.js';
 import { BallotTokens, ownerOf } from './ballot-tokens.js';
 import { Candidate, type Answer } from './candidate.js';
 import { connectNodes } from './connect-nodes.js';
+import { GRACE_MS } from './leftovers.js';
 import { NodeInboxes, type NodeInbox } from './node-inboxes.js';
 import type { NodeLine } from './node-line.js';
 import { noMajority } from './poll.js';
@@ -88,13 +89,14 @@ export class QuorumLockStore implements LockStore {
     const answer = await this.compete(candidate, request);
     if (answer.granted) {
       const { fencingToken, waiting } = answer;
+      this.keep(candidate);
       return { outcome: 'granted', fencingToken, waiting };
     }
     const { held, foreign, remainingMs } = answer;
     if (request.wait)
       return { outcome: 'queued', remainingMs: this.lookAfterMs(candidate, answer), foreign: held && foreign };
     // Nobody speaks of it again.
-    if (!candidate.over) this.candidates.delete(nameOf(request));
+    if (!candidate.over) this.forget(request);
     return { outcome: 'busy', remainingMs, foreign };
   }
 
@@ -108,7 +110,7 @@ export class QuorumLockStore implements LockStore {
     const end = await ballot.release(granted, next?.ownerToken ?? NOBODY);
     // The caller asks again; an attempt is pursued from here, node by node.
     if (granted && (end.outcome === 'failed' || end.outcome === 'mixed')) throw noMajority(end);
-    this.candidates.delete(nameOf(request));
+    this.forget(request);
     if (end.outcome !== 'yes') return { outcome: 'lost', resent: end.resent || end.outcome !== 'no' };
     if (!end.replies.some(([, told]) => told === 1)) return { outcome: 'free' };
     return next === undefined ? { outcome: 'passed' } : { outcome: 'queued', remainingMs: this.turnMs() };
@@ -125,8 +127,10 @@ export class QuorumLockStore implements LockStore {
   }
 
   async renewOne(request: RenewRequest): Promise<RenewAnswer> {
-    const ballot = this.candidates.get(nameOf(request))?.ballot ?? this.strange(request);
+    const candidate = this.candidates.get(nameOf(request));
+    const ballot = candidate?.ballot ?? this.strange(request);
     const end = await ballot.renew(request.ttlMs);
+    if (candidate?.over === false) this.keep(candidate);
     if (end.outcome === 'no') return 'lost';
     if (end.outcome !== 'yes') return noMajority(end);
     return Math.max(...end.replies.map(([, waiting]) => waiting));
@@ -159,10 +163,22 @@ export class QuorumLockStore implements LockStore {
     if (candidate === undefined) {
       const nextBallot = (before?: Ballot): Ballot =>
         new Ballot(this.nodes, key, ownerToken, this.tokens.next(ownerToken), before);
-      candidate = new Candidate(nextBallot, this.clock, this.random);
+      candidate = new Candidate(nextBallot, this.clock, this.random, () => this.forget(name));
       this.candidates.set(nameOf(name), candidate);
     }
     return candidate;
+  }
+
+  /** Not every lease is released: some end with their ttl, or while no majority hears of it. */
+  private keep(candidate: Candidate): void {
+    this.lanes.add(candidate, candidate.ballot.ttlMs + GRACE_MS);
+  }
+
+  private forget(name: LockName): void {
+    const candidate = this.candidates.get(nameOf(name));
+    if (candidate === undefined) return;
+    this.lanes.remove(candidate);
+    this.candidates.delete(nameOf(name));
   }
 
   /** Of an owner that has no votes from here; it may stand in queues. */

@@ -1,0 +1,73 @@
+import { ManualClock, settled } from '../../../../../test/support/manual-clock.js';
+import { LockStoreError } from '../lock-store.js';
+import type { NodeLine, NodeReply } from './node-line.js';
+import { QuorumLockStore } from './quorum-lock-store.js';
+
+/** A node that gives every vote, until it is away, somebody else has it, or it has forgotten it. */
+class Line implements NodeLine {
+  ready = true;
+  readonly epoch = 0;
+  readonly trouble = '';
+  away = false;
+  theirs = false;
+  forgot = false;
+
+  async whenReady(): Promise<void> {}
+
+  async run(_: string, [command]: readonly (string | number)[]): Promise<NodeReply> {
+    if (this.away) throw new LockStoreError('away', true);
+    if (command === 'n' && this.forgot) return [0, 0, 0];
+    return [this.theirs ? 0 : 1, 1, 0];
+  }
+
+  silent(): void {}
+
+  close(): void {}
+}
+
+describe('QuorumLockStore', () => {
+  const TTL_MS = 5_000;
+  /** Answers how many owners it remembers, too. */
+  const make = () => {
+    const clock = new ManualClock();
+    const lines = [new Line(), new Line(), new Line()];
+    const store = new QuorumLockStore(
+      lines.map((line) => ({ line, inbox: { open: async () => undefined, close: () => undefined } })),
+      clock,
+    );
+    const remembered = (): number => (store as unknown as { candidates: Map<string, unknown> }).candidates.size;
+    const name = { key: 'k', ownerToken: `${'p'.repeat(22)}:1` };
+    const acquire = () => store.acquire({ ...name, ttlMs: TTL_MS, block: 1, wait: false });
+    return { clock, lines, store, name, acquire, remembered };
+  };
+
+  it('remembers an owner until its release', async () => {
+    const { store, name, acquire, remembered } = make();
+    expect(await acquire()).toMatchObject({ outcome: 'granted' });
+    expect(remembered()).toBe(1);
+    expect(await store.release(name)).toMatchObject({ outcome: 'passed' });
+    expect(remembered()).toBe(0);
+  });
+
+  it('forgets an owner whose lease was left to its ttl, counted from the last renewal', async () => {
+    const { clock, store, name, acquire, remembered } = make();
+    await acquire();
+    await clock.pass(TTL_MS);
+    await store.renew([{ ...name, ttlMs: 2 * TTL_MS }]);
+    await clock.pass(TTL_MS + 10_000);
+    expect(remembered()).toBe(1);
+    await clock.pass(TTL_MS);
+    expect(remembered()).toBe(0);
+  });
+
+  it('forgets an owner of whose release no majority heard', async () => {
+    const { clock, lines, store, name, acquire, remembered } = make();
+    await acquire();
+    for (const line of lines) line.away = true;
+    await expect(store.release(name)).rejects.toThrow('3 failed');
+    await settled();
+    expect(remembered()).toBe(1);
+    await clock.pass(TTL_MS + 10_000);
+    expect(remembered()).toBe(0);
+  });
+});
