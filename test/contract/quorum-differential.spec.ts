@@ -27,7 +27,7 @@ function step(random: Random, far: number): Words {
   if (kind < 0.5) return [random.pick(['a', 'w']), token, owner, random.int(60_000, 120_000), random.int(1, 9)];
   if (kind < 0.65) return ['f', token, owner, first, first + random.int(0, 9)];
   if (kind < 0.9) return ['d', token, owner, random.int(0, 1), random.pick(['-', ...OWNERS])];
-  return ['n', token, owner, random.int(60_000, 120_000)];
+  return ['n', token, owner, random.int(60_000, 120_000), random.chance(0.3) ? 0 : first];
 }
 
 /** Exact but for what a clock has a part in. */

@@ -111,6 +111,15 @@ export const measuresOfTopologies = [
   },
   {
     promise: 'quorum',
+    what: 'a holder asks again for votes that it does not have',
+    file: 'store/quorum/ballot.ts',
+    measure: 'for (const vote of this.votes) this.askAgain(vote, ttlMs);',
+    without: '',
+    also: { file: 'store/quorum/ballot.ts', measure: 'if (this.sure) this.askAgain(vote, ttlMs);', without: '' },
+    test: ['quorum-loss', 'count like those of the grant'],
+  },
+  {
+    promise: 'quorum',
     what: 'nodes that do not answer are told from a lock that somebody has',
     file: 'store/quorum/ballot.ts',
     measure: "else if (end.outcome === 'no') return undefined;\n      else throw noMajority(end);",

@@ -2,6 +2,7 @@ import { Ballot } from '../../libs/distribute-lock/src/store/quorum/ballot.js';
 import { BallotTokens } from '../../libs/distribute-lock/src/store/quorum/ballot-tokens.js';
 import { Leftovers } from '../../libs/distribute-lock/src/store/quorum/leftovers.js';
 import type { NodeReply } from '../../libs/distribute-lock/src/store/quorum/node-line.js';
+import { QuorumNode } from '../../libs/distribute-lock/src/store/quorum/quorum-node.js';
 import { Tally } from '../../libs/distribute-lock/src/store/quorum/tally.js';
 import { patch, type Restore } from './patch.js';
 import { NodeModel } from './quorum/node-model.js';
@@ -23,7 +24,7 @@ async function runHistories(count: number, first = FIRST, makeNode?: MakeNode, t
   let holds = 0;
   for (let i = 0; i < count; i += 1) {
     const world = await new QuorumWorld(first + i, makeNode, trace).run();
-    holds += world.holds;
+    holds += world.holders.count;
     if (world.violation !== undefined) {
       return { histories: i + 1, holds, broken: `${world.violation}; again with SIM_SEED=${first + i}` };
     }
@@ -67,6 +68,16 @@ const NODES: Record<string, MakeNode> = {
 const STORES: Record<string, () => Restore> = {
   'a token that is voted for again after its release': () =>
     patch(BallotTokens, 'next', () => (owner: string) => owner),
+  'a vote that a renewal makes again, and counts': () =>
+    patch(
+      QuorumNode,
+      'ask',
+      (original) =>
+        function (this: QuorumNode, key: string, words: readonly (string | number)[], ...rest: never[]) {
+          const [command, token, owner, ttlMs] = words;
+          return original.call(this, key, command === 'n' ? ['a', token, owner, ttlMs, 1] : words, ...rest);
+        },
+    ),
   'votes that are not taken back': () => patch(Leftovers, 'undo', () => () => undefined),
   'fencing tokens that are not written to a majority': () =>
     patch(Ballot, 'number', () => async (first: number) => first),

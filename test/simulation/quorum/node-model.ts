@@ -39,7 +39,13 @@ export class NodeModel {
     if (this.voted(key) !== token) return this.notMine(key, token, command, Number(x));
     if (command === 'f') return this.fence(key, Number(x), Number(y));
     this.raise(key, Number(x));
+    this.fences.set(key, Math.max(this.fences.get(key) ?? 0, Number(y)));
     return [1, this.queued(key).length, 0];
+  }
+
+  /** It starts without its data. */
+  forget(): void {
+    for (const lost of [this.votes, this.queues, this.fences]) lost.clear();
   }
 
   /** Who has the vote. */

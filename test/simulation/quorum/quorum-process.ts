@@ -75,7 +75,7 @@ export class QuorumProcess implements Clock {
     const { world } = this;
     const { random } = world;
     const key = world.keys === 1 ? 'k0' : `k${random.int(0, world.keys - 1)}`;
-    const ttlMs = random.pick([200, 600, 2_000, 20_000]);
+    const ttlMs = random.pick(world.ttlsMs);
     const waitMs = random.chance(0.3) ? 0 : random.int(1, 3_000);
     const abort = random.chance(0.15) ? new AbortController() : undefined;
     if (abort !== undefined) this.after(random.between(0, waitMs + 1), () => abort.abort());
@@ -84,21 +84,21 @@ export class QuorumProcess implements Clock {
     world.note(`${this.id} asks for ${key}, ttl ${ttlMs}, wait ${waitMs}`);
     try {
       const call = { key, label: 'simulated', options, scoped: false, signal: abort?.signal };
-      await this.hold(await this.core.acquire(call));
+      await this.hold(await this.core.acquire(call), ttlMs);
     } catch (error) {
       if (!isLockError(error, ...EXPECTED)) world.fail(`an acquire ended with ${String(error)}`);
     }
-    if (!this.gone) await this.pause(random.between(0, 40));
+    if (!this.gone) await this.pause(random.between(0, world.longPauses ? 400 : 40));
     if (world.now - askedAt > (waitMs + SETTLES_MS) * 1.01 + world.mostHoldMs) world.fail('an acquire took too long');
   }
 
-  private async hold(lease: Lease): Promise<void> {
+  private async hold(lease: Lease, ttlMs: number): Promise<void> {
     const { world } = this;
-    world.started(this, lease);
+    world.holders.started(this, lease, ttlMs);
     world.note(`${this.id} holds ${lease.key}, ${lease.fencingToken}`);
-    const holdMs = world.random.chance(0.1) ? world.random.between(0, 900) : world.random.between(0, 30);
+    const holdMs = world.random.chance(world.longHolds) ? world.random.between(0, 900) : world.random.between(0, 30);
     await this.pause(holdMs);
-    world.ended(lease);
+    world.holders.ended(lease);
     await lease.release();
   }
 

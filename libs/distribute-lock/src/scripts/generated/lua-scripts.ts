@@ -493,7 +493,7 @@ return replies`,
 
 export const quorumScript: LuaScript = {
   name: 'quorum',
-  sha1: '22b9d1101805f1717daf65a4f3d9c3ebfcd43bac',
+  sha1: 'a712c3b37579648f58f41247b6a363d00d14aaa4',
   lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local FENCE_MS = 600000
@@ -566,16 +566,21 @@ if command == 'd' then
   return { mine and 1 or 0, told, 0 }
 end
 if not mine then return { 0, 0, 0 } end
+local last = lastFence()
 if command == 'n' then
   raise()
+  if last < tonumber(y) then
+    redis.call('SET', fence, y, 'PX', FENCE_MS)
+  else
+    redis.call('PEXPIRE', fence, FENCE_MS)
+  end
   return { 1, redis.call('ZCARD', queue), 0 }
 end
-local last = lastFence()
 if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   cluster: {
-    sha1: '134b9da278c6709f31e9ee1347e5e6612aca77ec',
+    sha1: '5a6b3d31ca4de16ca733b3e412406078bb3b6733',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local FENCE_MS = 600000
@@ -648,11 +653,16 @@ if command == 'd' then
   return { mine and 1 or 0, told, 0 }
 end
 if not mine then return { 0, 0, 0 } end
+local last = lastFence()
 if command == 'n' then
   raise()
+  if last < tonumber(y) then
+    redis.call('SET', fence, y, 'PX', FENCE_MS)
+  else
+    redis.call('PEXPIRE', fence, FENCE_MS)
+  end
   return { 1, redis.call('ZCARD', queue), 0 }
 end
-local last = lastFence()
 if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,

@@ -6,12 +6,12 @@
 
   @key  lock: string      the token that has this primary's vote, or whatever a foreign client wrote; expires with the lease
   @key  queue: zset       owner tokens that wait for a message; expires a while after the last question
-  @key  fence: string     last fencing token of the lock that was written here; expires ten minutes later
+  @key  fence: string     last fencing token of the lock that was written here; expires ten minutes after the last grant or renewal
   @arg  command: string   a: acquire; w: acquire, or wait for a message; f: write fencing tokens; d: release; n: renew
   @arg  token: string     whom the vote is for
   @arg  owner: string     the owner token that stands in the queue; the votes of one owner may go to several tokens in turn
   @arg  x: string         a, w, n: ttlMs; f: first fencing token; d: 1 to tell the next one who waits, or 0
-  @arg  y: string         a, w: how many fencing tokens; f: last fencing token; d: owner token to queue instead, or -
+  @arg  y: string         a, w: how many fencing tokens; f: last fencing token; n: the same, or 0; d: owner token to queue instead, or -
   @returns [code, x, y]
 
   a, w: 1, n, q   the vote is given: n is the lowest first fencing token from here, q processes wait
@@ -75,11 +75,17 @@ if command == 'd' then
 end
 
 if not mine then return { 0, 0, 0 } end
+local last = lastFence()
 if command == 'n' then
   raise()
+  -- However long the lock is held, and on nodes whose vote came after the number, too.
+  if last < tonumber(y) then
+    redis.call('SET', fence, y, 'PX', FENCE_MS)
+  else
+    redis.call('PEXPIRE', fence, FENCE_MS)
+  end
   return { 1, redis.call('ZCARD', queue), 0 }
 end
-local last = lastFence()
 if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }

@@ -1,20 +1,12 @@
-import { LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
+import { limitOf } from './limits.js';
 import { NodeVote, type Standing } from './node-vote.js';
 import { noMajority, Poll, yesOrNo, type PollEnd, type Vote } from './poll.js';
 import type { Heard, NodeCall, QuorumNode } from './quorum-node.js';
 
-/** A node that does not answer must not cost the lease: a small part of it, but time enough for a busy server. */
-const LIMIT_SHARE = 0.05;
-const LEAST_LIMIT_MS = 50;
-
-export const limitOf = (ttlMs: number): number =>
-  Math.min(COMMAND_LIMIT_MS, Math.max(LEAST_LIMIT_MS, Math.ceil(ttlMs * LIMIT_SHARE)));
-
 const FENCE_TRIES = 4;
 /** In place of an owner token. */
 export const NOBODY = '-';
-const TWIN = 'two nodes of the quorum are the same Redis; every node must be a server of its own.';
 
 interface Owner {
   /** It wants no more: it must not stand in a queue either. */
@@ -33,6 +25,10 @@ export class Ballot {
   ttlMs = 0;
   /** What is common to all ballots of an owner. */
   private readonly owner: Owner;
+  /** The last fencing token of the grant. */
+  private lastFence = 0;
+  /** The lock is held: the last renewal that was sent has found its majority. */
+  private sure = false;
   private readonly votes: readonly NodeVote[];
 
   constructor(
@@ -86,13 +82,15 @@ export class Ballot {
   async number(first: number, block: number, limitMs: number): Promise<number | undefined> {
     let lowest = first;
     for (let tries = 0; tries < FENCE_TRIES; tries += 1) {
-      const end = await this.askVoters(
-        ['f', this.token, this.ownerToken, lowest, lowest + block - 1],
-        limitMs,
-        ({ reply }) => (reply instanceof Error ? reply : reply[0] === 1 ? 'yes' : 'no'),
+      const last = lowest + block - 1;
+      const end = await this.askVoters(['f', this.token, this.ownerToken, lowest, last], limitMs, ({ reply }) =>
+        reply instanceof Error ? reply : reply[0] === 1 ? 'yes' : 'no',
       );
-      if (end.outcome === 'yes') return lowest;
-      const behind = Math.max(...end.replies.filter(([code]) => code === 2).map(([, last]) => last + 1));
+      if (end.outcome === 'yes') {
+        this.lastFence = last;
+        return lowest;
+      }
+      const behind = Math.max(...end.replies.filter(([code]) => code === 2).map(([, known]) => known + 1));
       if (behind > lowest) lowest = behind;
       else if (end.outcome === 'no') return undefined;
       else throw noMajority(end);
@@ -100,9 +98,25 @@ export class Ballot {
     return undefined;
   }
 
-  renew(ttlMs: number): Promise<PollEnd> {
+  /**
+   * Prolongs the votes; then asks for those that are missing. They count as soon as a renewal that was sent behind their answers has
+   * found a majority of the others: so each one proves that no other owner can have had a majority since the one before.
+   */
+  async renew(ttlMs: number): Promise<PollEnd> {
     this.ttlMs = Math.max(this.ttlMs, ttlMs);
-    return this.askVoters(['n', this.token, this.ownerToken, ttlMs], limitOf(ttlMs), yesOrNo);
+    this.sure = false;
+    const known = this.votes.filter(({ standing }) => standing === 'mine');
+    const words = ['n', this.token, this.ownerToken, ttlMs, this.lastFence];
+    const end = await this.askVoters(words, limitOf(ttlMs), (heard, vote) => {
+      const counted = vote.renewed(heard);
+      if (this.sure) this.askAgain(vote, ttlMs);
+      return counted;
+    });
+    if (end.outcome !== 'yes' || this.lastFence === 0) return end;
+    this.sure = true;
+    for (const vote of known) vote.recent = false;
+    for (const vote of this.votes) this.askAgain(vote, ttlMs);
+    return end;
   }
 
   /**
@@ -124,7 +138,8 @@ export class Ballot {
         continue;
       }
       this.ask(poll, node, words, COMMAND_LIMIT_MS, (heard) => {
-        if (!heard.late && (heard.reply instanceof Error ? possible || vote.queued : vote.astray)) this.pursue(vote);
+        if (!heard.late && (vote.astray || (heard.reply instanceof Error && (possible || vote.queued))))
+          this.pursue(vote);
         if (!possible) return 'no';
         resent ||= heard.resent;
         return yesOrNo(heard);
@@ -144,21 +159,17 @@ export class Ballot {
     }
   }
 
-  private voted(vote: NodeVote, before: Standing, { reply, resent }: Heard): Vote {
-    vote.resent ||= resent && vote.call?.sent === true;
-    if (reply instanceof Error) return reply;
-    const given = reply[0] !== 0;
-    vote.answered = given ? 'mine' : 'theirs';
-    if (this.owner.left || (given && this.withdrawn)) this.pursue(vote);
-    const isTwin = reply[0] === 2 && !resent && (before === 'never asked' || before === 'theirs');
-    if (isTwin) return new LockStoreError(TWIN, false);
-    return given ? 'yes' : 'no';
+  private voted(vote: NodeVote, before: Standing, heard: Heard): Vote {
+    const counted = vote.voted(before, heard);
+    const answered = !(heard.reply instanceof Error);
+    if (answered && (this.owner.left || (this.withdrawn && vote.answered === 'mine'))) this.pursue(vote);
+    return counted;
   }
 
-  private askVoters(words: Words, limitMs: number, voteOf: (heard: Heard) => Vote): Promise<PollEnd> {
+  private askVoters(words: Words, limitMs: number, voteOf: (heard: Heard, vote: NodeVote) => Vote): Promise<PollEnd> {
     const poll = new Poll(this.votes.length);
-    for (const { node, possible } of this.votes) {
-      if (possible) this.ask(poll, node, words, limitMs, voteOf);
+    for (const vote of this.votes) {
+      if (vote.possible) this.ask(poll, vote.node, words, limitMs, (heard) => voteOf(heard, vote));
       else poll.count('no');
     }
     return poll.close();
@@ -166,6 +177,17 @@ export class Ballot {
 
   private ask(poll: Poll, node: QuorumNode, words: Words, limitMs: number, voteOf: (heard: Heard) => Vote): NodeCall {
     return poll.ask(node, (heard) => node.ask(this.key, words, limitMs, heard), voteOf);
+  }
+
+  /** A node that was away, has forgotten its vote, or had given it to somebody else; a mute one comes later. */
+  private askAgain(vote: NodeVote, ttlMs: number): void {
+    const { node, standing } = vote;
+    if (vote.possible || node.doubtful || this.withdrawn) return;
+    vote.call?.cancel();
+    vote.recent = true;
+    vote.answered = undefined;
+    const words = ['a', this.token, this.ownerToken, ttlMs, 1];
+    vote.call = node.ask(this.key, words, limitOf(ttlMs), (heard) => void this.voted(vote, standing, heard));
   }
 
   private pursue({ node, astray }: NodeVote): void {

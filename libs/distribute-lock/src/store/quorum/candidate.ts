@@ -2,8 +2,9 @@ import type { Clock } from '../../runtime/clock.js';
 import { Timed } from '../../runtime/timer-lanes.js';
 import type { AcquireRequest } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
-import { type Ballot, limitOf } from './ballot.js';
+import type { Ballot } from './ballot.js';
 import { refusalOf, type Refusal } from './contest.js';
+import { limitOf } from './limits.js';
 import { noMajority, type PollEnd } from './poll.js';
 
 /** What an owner was told. */

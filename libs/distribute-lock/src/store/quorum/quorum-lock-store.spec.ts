@@ -41,6 +41,32 @@ describe('QuorumLockStore', () => {
     return { clock, lines, store, name, acquire, remembered };
   };
 
+  it('counts a vote that came later when a majority of the others was found once more', async () => {
+    const { lines, store, name, acquire } = make();
+    const renew = async () => {
+      const [answer] = await store.renew([{ ...name, ttlMs: TTL_MS }]);
+      await settled();
+      return answer;
+    };
+    const [first, second, third] = lines;
+    third.theirs = true;
+    await acquire();
+    third.theirs = false;
+    expect(await renew()).toBe(1); // behind it the third vote is asked for
+    second.forgot = true;
+    // The third was away from this owner when the second forgot it: nobody knows whose the lock was meanwhile.
+    expect(await renew()).toBe('lost');
+    second.forgot = false;
+    await store.release(name);
+
+    third.theirs = true;
+    await acquire();
+    third.theirs = false;
+    expect([await renew(), await renew()]).toEqual([1, 1]);
+    first.forgot = true;
+    expect(await renew()).toBe(1);
+  });
+
   it('remembers an owner until its release', async () => {
     const { store, name, acquire, remembered } = make();
     expect(await acquire()).toMatchObject({ outcome: 'granted' });

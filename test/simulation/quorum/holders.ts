@@ -1,0 +1,64 @@
+import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
+import type { QuorumProcess } from './quorum-process.js';
+
+/** More than the rates of the clocks differ. */
+export const CLOCKS_SHARE = 0.01;
+
+interface Surroundings {
+  readonly now: number;
+  fail(what: string): void;
+}
+
+interface Hold {
+  readonly process: QuorumProcess;
+  readonly ttlMs: number;
+  /** Somebody else has had the lock meanwhile: it must have ended by then. */
+  overBy: number;
+}
+
+/** Who believes to hold a lock, and the rules for that. */
+export class Holders {
+  count = 0;
+  private readonly held = new Map<Lease, Hold>();
+  private readonly lastToken = new Map<string, number>();
+
+  constructor(
+    private readonly world: Surroundings,
+    /** Nodes forget their votes at any time: two may hold a lock, but not for long. */
+    private readonly forgetful: boolean,
+  ) {}
+
+  started(process: QuorumProcess, lease: Lease, ttlMs: number): void {
+    this.count += 1;
+    const { key, fencingToken } = lease;
+    const rises = fencingToken > (this.lastToken.get(key) ?? -Infinity);
+    // Of two holders the first one may pass the lock on in its process, with a number that it had reserved.
+    if (!rises && !this.forgetful) this.world.fail('fencing tokens do not rise');
+    this.lastToken.set(key, fencingToken);
+    this.held.set(lease, { process, ttlMs, overBy: Infinity });
+  }
+
+  ended(lease: Lease): void {
+    this.held.delete(lease);
+  }
+
+  /** At every moment at most one lease of a key is believed. */
+  check(): void {
+    const believed = new Map<string, Lease>();
+    for (const [lease, hold] of this.held) {
+      if (hold.process.gone) this.held.delete(lease);
+      else if (lease.isHeld()) {
+        const other = believed.get(lease.key);
+        if (other !== undefined) this.overlap(lease, other);
+        believed.set(lease.key, lease);
+        if (this.world.now > hold.overBy) this.world.fail('a holder was not told that somebody else had the lock');
+      }
+    }
+  }
+
+  private overlap(one: Lease, other: Lease): void {
+    if (!this.forgetful) return this.world.fail('two valid holds');
+    const first = this.held.get(one.fencingToken < other.fencingToken ? one : other)!;
+    first.overBy = Math.min(first.overBy, this.world.now + first.ttlMs * (1 + CLOCKS_SHARE));
+  }
+}
