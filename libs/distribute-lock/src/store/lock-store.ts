@@ -121,15 +121,22 @@ export interface LockStoreErrorOptions extends ErrorOptions {
   readonly votes?: LockVotes;
   /** How many replicas acknowledged the grant, where more were asked for. */
   readonly replicas?: number;
+  /**
+   * Whether the command may have reached the store. `false`: it never left this process, so it has no effect and is not undone.
+   * @defaultValue `true`
+   */
+  readonly sent?: boolean;
 }
 
-/** A command of the store failed, and it is not known whether it took effect. @public */
+/** A command of the store failed. Unless `sent` is false, it is not known whether it took effect. @public */
 export class LockStoreError extends Error {
   override readonly name = 'LockStoreError';
   /** Of a quorum: how the nodes voted. */
   readonly votes: LockVotes | undefined;
   /** How many replicas acknowledged the grant, where more were asked for. */
   readonly replicas: number | undefined;
+  /** Whether the command may have reached the store; `false`: it never left this process. */
+  readonly sent: boolean;
 
   constructor(
     message: string,
@@ -140,12 +147,18 @@ export class LockStoreError extends Error {
     super(message, options);
     this.votes = options.votes;
     this.replicas = options.replicas;
+    this.sent = options.sent ?? true;
   }
 }
 
 /** Whether asking again soon may help. By name, as the store may come from another copy of this package. @internal */
 export function isPassing(error: unknown): boolean {
   return error instanceof Error && error.name === 'LockStoreError' && 'passing' in error && error.passing === true;
+}
+
+/** Whether the failed command may have reached the store, and so may take effect. By name, as for {@link isPassing}. @internal */
+export function mayTakeEffect(error: unknown): boolean {
+  return !(error instanceof Error && error.name === 'LockStoreError' && 'sent' in error && error.sent === false);
 }
 
 /**

@@ -71,7 +71,8 @@ export class RedisConnection {
         reject,
         cancel: this.clock.after(limitMs, () => {
           this.waiting.delete(waiting);
-          reject(new LockStoreError(`Redis is not connected${this.trouble || ` (${stateOf(this.client)})`}.`, true));
+          const state = this.trouble || ` (${stateOf(this.client)})`;
+          reject(new LockStoreError(`Redis is not connected${state}.`, true, { sent: false }));
         }),
       };
       this.waiting.add(waiting);
@@ -152,6 +153,6 @@ export class RedisConnection {
   }
 
   private ended(): LockStoreError {
-    return new LockStoreError(`The connection to Redis is closed${this.trouble}.`, false);
+    return new LockStoreError(`The connection to Redis is closed${this.trouble}.`, false, { sent: false });
   }
 }
