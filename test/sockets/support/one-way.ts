@@ -1,0 +1,62 @@
+import type { Socket } from 'node:net';
+
+/** Bytes, or the end of the stream (`undefined`), and when they may pass. */
+interface Passage {
+  readonly bytes: Buffer | undefined;
+  readonly dueAt: number;
+}
+
+/** Carries one direction of a connection, in order. */
+export class OneWay {
+  delayMs = 0;
+  private holding = false;
+  private readonly passages: Passage[] = [];
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly to: Socket) {}
+
+  /** Whether bytes wait here. */
+  get holds(): boolean {
+    return this.passages.some(({ bytes }) => bytes !== undefined);
+  }
+
+  push(bytes: Buffer | undefined): void {
+    const last = this.passages.at(-1)?.dueAt ?? 0;
+    this.passages.push({ bytes, dueAt: Math.max(last, performance.now() + this.delayMs) });
+    this.pass();
+  }
+
+  hold(): void {
+    this.holding = true;
+    clearTimeout(this.timer);
+  }
+
+  /** What was held passes, in its order. */
+  resume(): void {
+    this.holding = false;
+    this.pass();
+  }
+
+  /** Nothing that waits here will ever pass. */
+  stop(): void {
+    this.hold();
+    this.passages.length = 0;
+  }
+
+  private pass(): void {
+    clearTimeout(this.timer);
+    while (!this.holding) {
+      const next = this.passages[0];
+      if (next === undefined) return;
+      const inMs = this.delayMs === 0 ? 0 : next.dueAt - performance.now();
+      if (inMs > 0) {
+        this.timer = setTimeout(() => this.pass(), inMs);
+        return;
+      }
+      this.passages.shift();
+      if (this.to.destroyed) continue;
+      if (next.bytes === undefined) this.to.end();
+      else this.to.write(next.bytes);
+    }
+  }
+}

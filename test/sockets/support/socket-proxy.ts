@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+import { onCleanup } from '../../support/cleanup.js';
+import { eventually } from '../../support/eventually.js';
+import { freePort } from '../../support/free-port.js';
+import { TappedConnection, type Role } from './tapped-connection.js';
+
+/** Starts a proxy on a free loopback port that passes everything on to `targetPort`; it ends with the spec file. */
+export async function startSocketProxy(targetPort: number): Promise<SocketProxy> {
+  const proxy = new SocketProxy(targetPort);
+  await proxy.listen();
+  return proxy;
+}
+
+/** The way of one client to one server. Its connections are told apart by their roles, and each has faults of its own. */
+export class SocketProxy {
+  port = 0;
+  /** Every connection that was ever accepted, in order. */
+  readonly connections: TappedConnection[] = [];
+  private readonly forget = onCleanup(() => this.stop());
+  private listener: Server | undefined;
+  private unresponsive = false;
+
+  constructor(private readonly targetPort: number) {}
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** Requests that arrived from the client so far. */
+  get requests(): number {
+    return this.connections.reduce((sum, { requests }) => sum + requests, 0);
+  }
+
+  async listen(): Promise<void> {
+    this.port ||= await freePort();
+    this.listener = createServer((client) => this.accept(client)).listen(this.port, '127.0.0.1');
+    await once(this.listener, 'listening');
+  }
+
+  /** The open connections, all or those with the role. */
+  open(role?: Role): TappedConnection[] {
+    return this.connections.filter((one) => one.open && (role === undefined || one.roles.has(role)));
+  }
+
+  /** The newest open connection with the role, as soon as there is one. */
+  connection(role: Role): Promise<TappedConnection> {
+    return eventually(() => {
+      const found = this.open(role).at(-1);
+      if (found === undefined) throw new Error(`No connection is open for ${role}`);
+      return found;
+    }, 10_000);
+  }
+
+  /** The server stops to respond, for this client: nothing passes, new connections are accepted and stay silent. */
+  silence(): void {
+    this.unresponsive = true;
+    for (const connection of this.open()) connection.halfOpen();
+  }
+
+  /** The server is gone: connections are reset, new ones refused. */
+  refuse(): void {
+    this.listener?.close();
+    this.listener = undefined;
+    this.cut();
+  }
+
+  cut(): void {
+    for (const connection of this.connections) connection.cut();
+  }
+
+  /** New connections pass again, and what is held arrives. */
+  async resume(): Promise<void> {
+    this.unresponsive = false;
+    for (const connection of this.connections) connection.resume();
+    if (this.listener === undefined) await this.listen();
+  }
+
+  async stop(): Promise<void> {
+    this.forget();
+    this.refuse();
+  }
+
+  private accept(client: Socket): void {
+    const connection = new TappedConnection(client, connect(this.targetPort, '127.0.0.1'));
+    this.connections.push(connection);
+    if (this.unresponsive) connection.halfOpen();
+  }
+}

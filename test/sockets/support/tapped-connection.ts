@@ -1,0 +1,152 @@
+import type { Socket } from 'node:net';
+
+import { monotonicMs } from '../../fault/support/monotonic.js';
+import { OneWay } from './one-way.js';
+import { RespFrames, wordsOf } from './resp-frames.js';
+
+/**
+ * What a connection is for, as its requests show. A connection that speaks RESP3 may be for commands and for messages; `watch`
+ * is a subscription to the news of a Sentinel.
+ */
+export type Role = 'commands' | 'inbox' | 'watch';
+
+/** What happens to the reply to one request. */
+interface ReplyFault {
+  readonly request: RegExp;
+  /** The reply in its place; `undefined`: it is lost, with all that follows on this connection. */
+  readonly instead: string | undefined;
+  readonly happened: () => void;
+}
+
+const SWITCH = '+switch-master';
+const MESSAGES = /^[*>]\d+\r\n\$\d+\r\np?message\r\n/;
+
+/** One connection of a client through the proxy, and the proxy's own to the server. */
+export class TappedConnection {
+  readonly roles = new Set<Role>();
+  /** Requests that came from the client. */
+  requests = 0;
+  /** When the client closed it, on the monotonic clock. */
+  closedAt: number | undefined;
+  private readonly toServer: OneWay;
+  private readonly toClient: OneWay;
+  private readonly asked = new RespFrames();
+  private readonly answered = new RespFrames();
+  private readonly unanswered: string[] = [];
+  private readonly replyFaults: ReplyFault[] = [];
+
+  constructor(
+    private readonly client: Socket,
+    private readonly server: Socket,
+  ) {
+    this.toServer = new OneWay(server);
+    this.toClient = new OneWay(client);
+    client.on('data', (chunk: Buffer) => this.request(chunk));
+    server.on('data', (chunk: Buffer) => this.reply(chunk));
+    client.on('close', () => (this.closedAt = monotonicMs()));
+    for (const side of [client, server]) side.setNoDelay(true).on('error', () => {}); // 'close' follows
+    client.on('close', () => this.toServer.push(undefined));
+    server.on('close', () => this.toClient.push(undefined));
+  }
+
+  /** Whether the client still has it open. */
+  get open(): boolean {
+    return this.closedAt === undefined;
+  }
+
+  /** Nothing passes in either direction, and nothing closes; bytes wait. */
+  halfOpen(): void {
+    this.toServer.hold();
+    this.toClient.hold();
+  }
+
+  /** The server has lost the connection, and the client is not informed. */
+  closeAtServer(): void {
+    this.toServer.stop();
+    this.toClient.stop();
+    this.server.destroy();
+  }
+
+  /** Bytes to the server wait, until `deliver()`. */
+  holdRequests(): void {
+    this.toServer.hold();
+  }
+
+  /** Bytes of the server wait, until `resume()`. */
+  holdReplies(): void {
+    this.toClient.hold();
+  }
+
+  /** Whether requests wait here that the server has not received. */
+  get holdsRequests(): boolean {
+    return this.toServer.holds;
+  }
+
+  /** The server receives what the client sent, also when the client has closed the connection long ago. */
+  deliver(): void {
+    this.toServer.resume();
+  }
+
+  resume(): void {
+    this.toServer.resume();
+    this.toClient.resume();
+  }
+
+  delay(ms: number): void {
+    this.toServer.delayMs = this.toClient.delayMs = ms;
+    if (ms === 0) this.resume();
+  }
+
+  /** The server does what the next matching request asks for. Neither its reply nor any later byte arrives; nothing closes. */
+  loseReply(request: RegExp): Promise<void> {
+    return this.fault(request, undefined);
+  }
+
+  /** The server does what the next matching request asks for; the client gets other bytes for a reply. */
+  replaceReply(request: RegExp, instead: string): Promise<void> {
+    return this.fault(request, instead);
+  }
+
+  /** Resets it, for both sides. */
+  cut(): void {
+    this.toServer.stop();
+    this.toClient.stop();
+    for (const side of [this.client, this.server]) {
+      // Node never lets go of a socket that is reset while its own end is under way.
+      if (side.writableEnded) side.destroy();
+      else side.resetAndDestroy();
+    }
+  }
+
+  private fault(request: RegExp, instead: string | undefined): Promise<void> {
+    return new Promise((happened) => this.replyFaults.push({ request, instead, happened }));
+  }
+
+  private request(chunk: Buffer): void {
+    for (const frame of this.asked.push(chunk)) {
+      const words = wordsOf(frame);
+      this.requests += 1;
+      this.unanswered.push(words.join(' '));
+      const [command, subject] = words;
+      if (/^evalsha|^eval$/i.test(command)) this.roles.add('commands');
+      if (/^subscribe$/i.test(command)) this.roles.add(subject === SWITCH ? 'watch' : 'inbox');
+    }
+    this.toServer.push(chunk);
+  }
+
+  private reply(chunk: Buffer): void {
+    for (const frame of this.answered.push(chunk)) {
+      if (MESSAGES.test(frame.toString('latin1', 0, 32))) this.toClient.push(frame);
+      else this.answer(this.unanswered.shift() ?? '', frame);
+    }
+  }
+
+  private answer(request: string, frame: Buffer): void {
+    const at = this.replyFaults.findIndex((fault) => fault.request.test(request));
+    const [fault] = at < 0 ? [] : this.replyFaults.splice(at, 1);
+    if (fault === undefined) return this.toClient.push(frame);
+    if (fault.instead === undefined) this.toClient.stop();
+    else this.toClient.push(Buffer.from(fault.instead, 'latin1'));
+    fault.happened();
+  }
+}
