@@ -42,6 +42,8 @@ export type { ContentionAnswer, DistributeLockOptions, LockContentionInfo } from
 export { LockInterceptor } from './interception/lock.interceptor.js';
 
 export type { KeyFunction } from './keys/compile-key.js';
+export { encodeKeyPart } from './keys/encode-key.js';
+export { type KeyPart, lockKey } from './keys/lock-key.js';
 export type { KeysFunction } from './keys/compile-keys.js';
 export type {
   KeyArgumentFault,

@@ -30,12 +30,12 @@ export function hasLoneSurrogate(text: string): boolean {
  * @throws LockKeyError when the key is empty, not a string, not valid Unicode or over 1 KiB in UTF-8
  * @internal
  */
-export function checkKey(key: unknown, method: string): asserts key is string {
+export function checkKey(key: unknown, method: string, source: 'request' | 'code' = 'code'): asserts key is string {
   const fault = keyFault(key);
   if (fault === undefined) return;
   throw new LockKeyError(`The key given to ${method} ${fault}.`, {
     method,
-    source: 'code',
+    source,
     ...(typeof key === 'string' ? { key } : undefined),
   });
 }

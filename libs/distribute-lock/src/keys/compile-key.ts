@@ -35,13 +35,13 @@ export function compileKey(key: unknown, site: KeySite): CompiledKey {
 }
 
 function functionKey(make: KeyFunction, method: string): RenderKey {
-  return (args, _request, self) => {
+  return (args, request, self) => {
     const key = made(make, method, args, self);
     const fault = keyFault(key);
     if (fault === undefined) return key as string;
     throw new LockKeyError(`What the key function of ${method} returned ${fault}.`, {
       method,
-      source: 'code',
+      source: request === undefined ? 'code' : 'request',
       ...(typeof key === 'string' ? { key } : undefined),
     });
   };

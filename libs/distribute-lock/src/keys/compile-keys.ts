@@ -41,6 +41,7 @@ export function compileKeys(keys: unknown, key: unknown, site: KeySite): { label
       orderedKeys(
         renders.map((render) => render(args, request, self)),
         method,
+        sourceOf(request),
       ),
   };
 }
@@ -54,13 +55,16 @@ function templateOnly(key: unknown, method: string): unknown {
 }
 
 function keysFunction(make: KeysFunction, method: string): RenderKeys {
-  return (args, _request, self) => {
+  return (args, request, self) => {
     const keys = made(make, method, args, self);
-    if (Array.isArray(keys)) return orderedKeys(keys as string[], method);
+    if (Array.isArray(keys)) return orderedKeys(keys as string[], method, sourceOf(request));
     const message = `What the keys function of ${method} returned is ${kindOf(keys)}, not a list of keys.`;
     throw new LockKeyError(message, { method, source: 'code' });
   };
 }
+
+/** Within a request its data decide what the keys are. */
+const sourceOf = (request: RequestData | undefined): 'request' | 'code' => (request === undefined ? 'code' : 'request');
 
 function made(make: KeysFunction, method: string, args: readonly unknown[], self: unknown): unknown {
   try {

@@ -1,6 +1,5 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import { LockKeyError } from '../errors/lock-key.error.js';
-import { kindOf, MAX_KEY_BYTES } from './check-key.js';
 import {
   type BoundParameter,
   findRoot,
@@ -9,6 +8,7 @@ import {
   type RequestData,
   type RequestRoot,
 } from './key-roots.js';
+import { faultOfValue, textOfValue } from './key-value.js';
 
 /** What surrounds a hole, for messages. */
 export interface HolePlace {
@@ -20,9 +20,6 @@ export interface HolePlace {
 
 /** A name in a path; anything else is more likely a slip than a property. */
 const NAME = /^[^\s.[\]{}#]+$/;
-
-/** A digit takes more than three bits, so a key has no room for numbers with more. */
-const MOST_BITS = MAX_KEY_BYTES * 4;
 
 /** One `#{path}` of a key template, ready to be filled from the arguments of a call. */
 export class KeyHole {
@@ -100,18 +97,9 @@ export class KeyHole {
   }
 
   private text(value: unknown): string {
-    if (typeof value === 'string' && value !== '') return value;
-    if (typeof value === 'number' && Number.isFinite(value)) return String(value);
-    if (typeof value === 'boolean') return String(value);
-    if (typeof value === 'bigint') return this.digits(value);
-    const found = value === '' ? 'an empty string' : kindOf(value);
-    throw this.refusal(`is ${found}, but it must be a non-empty string, a finite number, a bigint or a boolean`);
-  }
-
-  /** Writing a bigint takes longer than in proportion to its size, so what cannot fit is not written at all. */
-  private digits(value: bigint): string {
-    if (BigInt.asIntN(MOST_BITS, value) === value) return String(value);
-    throw this.refusal(`has too many digits for a key of ${MAX_KEY_BYTES} bytes`);
+    const text = textOfValue(value);
+    if (text === undefined) throw this.refusal(`is ${faultOfValue(value)}`);
+    return text;
   }
 
   private first(args: readonly unknown[], request: RequestData | undefined): unknown {

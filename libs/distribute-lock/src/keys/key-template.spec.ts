@@ -93,12 +93,27 @@ describe('KeyTemplate.render', () => {
     expect(render('#{arg0}', false)).toBe('false');
   });
 
-  it('encodes in values %, braces and what stands between two holes, and nothing else', () => {
-    expect(render('#{arg0}', 'a_b:c/d é{t}%')).toBe('a_b:c/d é%7Bt%7D%25');
+  it('encodes in values %, {, }, :, / and |, and the text between two holes, and nothing else', () => {
+    expect(render('#{arg0}', 'a_b:c/d é{t}%|')).toBe('a_b%3Ac%2Fd é%7Bt%7D%25%7C');
     expect(render('x_#{arg0}_:#{arg1}', 'a_b', 'c:d-x')).toBe('x_a%5Fb_:c%3Ad-x');
+    expect(render('#{arg0}-#{arg1}', 'a_b.c@d', '1')).toBe('a_b.c@d-1');
     expect(render('#{arg0}🔒#{arg1}', '🔒', 'é🔓')).toBe('%F0%9F%94%92🔒é🔓');
     expect(render('#{arg0}2#{arg1}', '1', '2')).toBe('12%32');
     expect(render('#{arg0}]^-#{arg1}', ']', 'a-^')).toBe('%5D]^-a%2D%5E');
+  });
+
+  it.each([
+    ['post_test_#{arg0}', 'web', 'post_test_web'],
+    ['post_test_#{arg0}', 'my_channel', 'post_test_my_channel'],
+    ['order:#{arg0}', '9b2d4c1e-7a55-4a53-9f1e-2f6f0a1c7d10', 'order:9b2d4c1e-7a55-4a53-9f1e-2f6f0a1c7d10'],
+    ['user:#{arg0}', 'ada.lovelace@example.org', 'user:ada.lovelace@example.org'],
+  ])('keeps %s with %s as %s', (text, value, key) => {
+    expect(render(text, value)).toBe(key);
+  });
+
+  it('keeps a value from continuing the literal text of another template', () => {
+    expect(render('order:#{arg0}', 'refund:7')).not.toBe(render('order:refund:#{arg0}', '7'));
+    expect(render('a/#{arg0}', 'b/c')).not.toBe(render('a/b/#{arg0}', 'c'));
   });
 
   it.each([
@@ -171,7 +186,7 @@ describe('roots of the request', () => {
       user: { id: 3 },
     });
     const text = '#{body.channel}|#{params.id}|#{query.q}|#{headers.X-Tenant}|#{ip}|#{user.id}';
-    expect(template(text).render([], request)).toBe('web|7|a|t|::1|3');
+    expect(template(text).render([], request)).toBe('web|7|a|t|%3A%3A1|3');
   });
 
   it('come from the validated argument where one carries them', () => {

@@ -1,6 +1,7 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import { LockKeyError } from '../errors/lock-key.error.js';
 import { hasLoneSurrogate, keyFault, MAX_KEY_BYTES } from './check-key.js';
+import { encodeWith, faultBetween, reservedCharacters } from './encode-key.js';
 import { KeyHole } from './key-hole.js';
 import type { BoundParameter, HandlerFacts, RequestData } from './key-roots.js';
 
@@ -19,8 +20,7 @@ export interface KeySite {
 /**
  * A lock key with `#{path}` holes, parsed once.
  *
- * Values that have different texts always make different keys: what could be mistaken for the text between two holes
- * is percent-encoded inside the values.
+ * Values with different texts make different keys: `encode-key.ts` says which characters of a value are percent-encoded.
  */
 export class KeyTemplate {
   private constructor(
@@ -53,20 +53,17 @@ export class KeyTemplate {
     for (let index = 0; index < this.holes.length; index += 1) {
       const value = this.holes[index]?.read(args, request) ?? '';
       // Measured before it is encoded, and not added to others: a text can be as long as no text may become.
-      if (value.length > MAX_KEY_BYTES) throw this.refusal(keyFault(value) ?? '', value);
-      key += this.encode(value) + this.literals[index + 1];
+      if (value.length > MAX_KEY_BYTES) throw this.refusal(keyFault(value) ?? '', value, request);
+      key += encodeWith(this.reserved, value) + this.literals[index + 1];
     }
     const fault = keyFault(key);
-    if (fault !== undefined) throw this.refusal(fault, key);
+    if (fault !== undefined) throw this.refusal(fault, key, request);
     return key;
   }
 
-  private encode(value: string): string {
-    return value.replace(this.reserved, percentEncode);
-  }
-
-  private refusal(fault: string, key: string): LockKeyError {
-    const source = this.holes.some((hole) => hole.source === 'request') ? 'request' : 'code';
+  /** Within a request its data made the key unusable, also where an argument carries them. */
+  private refusal(fault: string, key: string, request: RequestData | undefined): LockKeyError {
+    const source = request === undefined ? 'code' : 'request';
     const { method } = this.site;
     return new LockKeyError(`The lock key "${this.text}" of ${method}, filled in, ${fault}.`, { method, source, key });
   }
@@ -92,15 +89,8 @@ function checkLiterals(text: string, literals: readonly string[]): void {
   // Each for itself: the halves that two literals end and begin with are no pair, because a value will stand between.
   if (literals.some(hasLoneSurrogate)) throw new LockConfigurationError('it contains half a surrogate pair');
   if (text.includes('${')) throw new LockConfigurationError('holes are written #{path}, not ${path}');
-  for (const between of literals.slice(1, -1)) {
-    if (between === '') {
-      throw new LockConfigurationError(
-        'two holes need a character between them, or "a" + "bc" and "ab" + "c" are one lock',
-      );
-    }
-    // Inside values it begins an escape, so between values it would be ambiguous.
-    if (between.includes('%')) throw new LockConfigurationError('"%" cannot stand between two holes');
-  }
+  const between = faultBetween(literals);
+  if (between !== undefined) throw new LockConfigurationError(between);
 }
 
 function checkArguments(holes: readonly KeyHole[], { parameters }: KeySite): void {
@@ -110,15 +100,4 @@ function checkArguments(holes: readonly KeyHole[], { parameters }: KeySite): voi
       throw new LockConfigurationError(`it asks for arg${argument}, but the method has ${parameters} parameter(s)`);
     }
   }
-}
-
-/** Braces are reserved everywhere, because Redis Cluster reads `{tags}` in keys. */
-function reservedCharacters(literals: readonly string[]): RegExp {
-  const characters = new Set(['%', '{', '}', ...literals.slice(1, -1).join('')]);
-  const codes = [...characters].map((character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
-  return new RegExp(`[${codes.join('')}]`, 'gu');
-}
-
-function percentEncode(character: string): string {
-  return Array.from(Buffer.from(character), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
 }

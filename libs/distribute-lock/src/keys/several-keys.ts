@@ -15,7 +15,7 @@ export function orderedKeys(
   method: string,
   source: 'request' | 'code' = 'code',
 ): readonly string[] {
-  for (const key of given) checkKey(key, method);
+  for (const key of given) checkKey(key, method, source);
   const keys = [...new Set(given)].sort(ascending);
   if (keys.length > 0 && keys.length <= MOST_KEYS) return keys;
   const fault = keys.length === 0 ? 'is empty' : `has ${keys.length} keys; ${MOST_KEYS} are the most`;

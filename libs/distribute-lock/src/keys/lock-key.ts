@@ -1,0 +1,44 @@
+import { LockKeyError } from '../errors/lock-key.error.js';
+import { checkKey, hasLoneSurrogate } from './check-key.js';
+import { encodeWith, faultBetween, reservedCharacters } from './encode-key.js';
+import { faultOfValue, textOfValue } from './key-value.js';
+
+const METHOD = 'lockKey';
+
+/** What can be a part of a key. @public */
+export type KeyPart = string | number | bigint | boolean;
+
+/**
+ * Makes the key that a decorator's template makes from the same values: ``lockKey`acc:${id}` `` equals `acc:#{arg0}` for every
+ * `id`, so `LockService` and `@DistributeLock` exclude each other.
+ *
+ * Values are encoded: `%`, `{`, `}`, `:`, `/`, `|` and the text between two values become `%XX`.
+ * @throws LockKeyError when a value is empty, `null`, `undefined`, not finite or an object, or the key is longer than 1 KiB
+ * @example
+ * ```ts
+ * await locks.withLock(lockKey`acc:${id}`, () => charge(id));
+ * ```
+ * @public
+ */
+export function lockKey(literals: TemplateStringsArray, ...values: readonly KeyPart[]): string {
+  const reserved = reservedCharacters(checked(literals));
+  let key = literals[0];
+  values.forEach((value, i) => {
+    const text = textOfValue(value);
+    if (text === undefined) throw refusal(`Value ${i + 1} of a key made by lockKey is ${faultOfValue(value)}.`);
+    key += encodeWith(reserved, text) + literals[i + 1];
+  });
+  checkKey(key, METHOD);
+  return key;
+}
+
+function checked(literals: TemplateStringsArray): TemplateStringsArray {
+  const fault = faultBetween(literals);
+  if (fault !== undefined) throw refusal(`The key "${literals.join('${}')}" made by lockKey is malformed: ${fault}.`);
+  if (literals.some(hasLoneSurrogate)) {
+    throw refusal(`The key "${literals.join('${}')}" made by lockKey contains half a surrogate pair.`);
+  }
+  return literals;
+}
+
+const refusal = (message: string): LockKeyError => new LockKeyError(message, { method: METHOD, source: 'code' });
