@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
-import { DistributeLock } from 'nestjs-distribute-lock';
+import { DistributeLock, lockKey } from 'nestjs-distribute-lock';
 
 import { Database } from './database.js';
 
@@ -24,7 +24,7 @@ export class Invoices {
     await this.database.write('report', undefined);
   }
 
-  @DistributeLock({ key: (invoice: Invoice) => `invoice:${invoice.id}` }) // a key of your own, typed by the method
+  @DistributeLock({ key: (invoice: Invoice) => lockKey`invoice:${invoice.id}` }) // a key of your own, typed by the method
   async send(invoice: Invoice) {
     await this.database.write(invoice.id, undefined);
   }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LockService } from 'nestjs-distribute-lock';
+import { lockKey, LockService } from 'nestjs-distribute-lock';
 
 import { Database } from './database.js';
 
@@ -12,7 +12,7 @@ export class StockService {
   ) {}
 
   async reserve(sku: string) {
-    await this.locks.withLock(`stock:${sku}`, { ttl: '30s', wait: '2s' }, async (lease) => {
+    await this.locks.withLock(lockKey`stock:${sku}`, { ttl: '30s', wait: '2s' }, async (lease) => {
       await this.database.write(sku, lease.fencingToken); // lease.signal aborts when the lease is lost
     });
   }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LockService } from 'nestjs-distribute-lock';
+import { lockKey, LockService } from 'nestjs-distribute-lock';
 
 /** What docs/testing.md tests by itself. */
 @Injectable()
@@ -9,6 +9,6 @@ export class StockService {
   constructor(private readonly locks: LockService) {}
 
   take(sku: string): Promise<number> {
-    return this.locks.withLock(`stock:${sku}`, { wait: '1s' }, async () => (this.amount -= 1));
+    return this.locks.withLock(lockKey`stock:${sku}`, { wait: '1s' }, async () => (this.amount -= 1));
   }
 }

@@ -15,6 +15,7 @@ import {
   Param,
   ParseIntPipe,
   Post,
+  Query,
   UseGuards,
   ValidationPipe,
 } from '@nestjs/common';
@@ -172,8 +173,16 @@ class Posts {
   }
 
   @Get('key-of-code')
-  @DistributeLock({ key: () => '' })
+  @DistributeLock({
+    key: () => {
+      throw new TypeError('a defect of the key function');
+    },
+  })
   async keyOfCode(): Promise<void> {}
+
+  @Get('key-of-name')
+  @DistributeLock({ key: (name: string) => name })
+  async keyOfName(@Query('name') _name: string): Promise<void> {}
 }
 
 describe('a locked handler over HTTP', () => {
@@ -339,9 +348,16 @@ describe('a locked handler over HTTP', () => {
     expect(JSON.stringify(response.body)).not.toMatch(/10\.0\.0\.7|secret/);
   });
 
-  it('answers 500 without internals where the code made no key', async () => {
+  it('answers 500 without internals when a key function throws', async () => {
     const response = await http().get('/key-of-code');
     expect(response.body).toEqual({ statusCode: 500, code: 'LOCK_KEY', message: 'Internal server error' });
+  });
+
+  it.each(['x'.repeat(1_100), ''])('answers 400 when a key function makes no usable key (%#)', async (name) => {
+    const response = await http().get(`/key-of-name?name=${name}`);
+    expect(response.body).toMatchObject({ statusCode: 400, code: 'LOCK_KEY' });
+    expect(response.body).not.toHaveProperty('stack');
+    expect(JSON.stringify(response.body)).not.toContain('xxx');
   });
 
   it('never runs the handler when the client leaves while it waits', async () => {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DistributeLock, LockService } from 'nestjs-distribute-lock';
+import { DistributeLock, lockKey, LockService } from 'nestjs-distribute-lock';
 import { DataSource } from 'typeorm';
 
 // #region service
@@ -21,7 +21,7 @@ export class AccountsService {
   }
 
   async withdraw(id: string, amount: number): Promise<void> {
-    await this.locks.withLock(`account:${id}`, { wait: '5s' }, () =>
+    await this.locks.withLock(lockKey`account:${id}`, { wait: '5s' }, () =>
       this.database.transaction(async (transaction) => {
         const [account] = await transaction.query<{ balance: number }[]>('SELECT balance FROM accounts WHERE id = ?', [
           id,

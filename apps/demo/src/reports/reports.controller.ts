@@ -1,6 +1,6 @@
 import { Body, Controller, Param, ParseIntPipe, Post } from '@nestjs/common';
 import { ApiConflictResponse, ApiCreatedResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { LockService } from 'nestjs-distribute-lock';
+import { lockKey, LockService } from 'nestjs-distribute-lock';
 
 import { WorkDone } from '../work/work-done.js';
 import { WorkDto } from '../work/work.dto.js';
@@ -19,6 +19,6 @@ export class ReportsController {
   @ApiCreatedResponse({ type: WorkDone })
   @ApiConflictResponse({ description: 'Somebody else makes this report' })
   async makeReport(@Param('id', ParseIntPipe) id: number, @Body() body: WorkDto): Promise<WorkDone> {
-    return this.locks.withLock(`report:${id}`, { ttl: '10s' }, (lease) => this.work.run(lease, body.workMs));
+    return this.locks.withLock(lockKey`report:${id}`, { ttl: '10s' }, (lease) => this.work.run(lease, body.workMs));
   }
 }

@@ -68,6 +68,8 @@ describe('resolveModuleOptions', () => {
     [{ prefix: 'q:' }, '"prefix"'],
     [{ prefix: 'q:mine:' }, '"prefix"'],
     [{ prefix: 'f:' }, '"prefix"'],
+    [{ prefix: 's' }, '"prefix"'],
+    [{ prefix: 'sq' }, '"prefix"'],
     [{ connectOnBoot: 'no' }, '"connectOnBoot"'],
     [{ drainTimeout: -1 }, '"drainTimeout"'],
     [{ drainTimeout: 'soon' }, '"drainTimeout"'],

@@ -81,11 +81,15 @@ function connectionsOf({ connection, connections = {} }: LockModuleOptions): Rea
 }
 
 function prefixOf({ prefix = DEFAULT_PREFIX }: LockModuleOptions): string {
-  if (typeof prefix === 'string' && prefix !== '' && !HELPER_PREFIXES.some((helper) => prefix.startsWith(helper)))
-    return prefix;
+  if (typeof prefix === 'string' && prefix !== '' && !meetsHelperKey(prefix)) return prefix;
   throw new LockConfigurationError(
     `Option "prefix" is ${JSON.stringify(prefix)}, but it must be a non-empty string that does not begin with ${HELPER_PREFIXES.join(' or ')}`,
   );
+}
+
+/** A prefix `s` with the key `:{lock:x}` would name a helper key, so also the beginnings of helper prefixes are refused. */
+function meetsHelperKey(prefix: string): boolean {
+  return HELPER_PREFIXES.some((helper) => prefix.startsWith(helper) || helper.startsWith(prefix));
 }
 
 function connectOnBootOf({ connectOnBoot = true }: LockModuleOptions): boolean {
