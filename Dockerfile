@@ -1,17 +1,20 @@
 # Two stages: what is needed to build stays behind, the image holds production dependencies and compiled code only.
-FROM node:20-slim AS build
+# `tools/pin-images.sh` writes the digest of a registry behind the tag; a mirror or a digest can also be given by --build-arg.
+ARG NODE_IMAGE=node:24-slim
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY libs/distribute-lock/package.json libs/distribute-lock/
 COPY apps/demo/package.json apps/demo/
-RUN npm ci
+# No package needs an install script.
+RUN npm ci --ignore-scripts
 COPY nest-cli.json tsconfig.json ./
 COPY tools tools
 COPY libs libs
 COPY apps apps
 RUN npm run build && npm prune --omit=dev && rm -rf libs/distribute-lock/dist/.tsc
 
-FROM node:20-slim
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 WORKDIR /app
 COPY --from=build /app/node_modules node_modules

@@ -44,6 +44,28 @@ describe('an instance of the demo', () => {
     expect((await demo.post('/post-test', body)).status).toBe(400);
   });
 
+  it.each(['-1', '2147483647', '1.5', 'soon', '60001'])('does not read the catalog for %s ms', async (workMs) => {
+    expect((await demo.get(`/catalog/1?workMs=${workMs}`)).status).toBe(400);
+  });
+
+  it.each(['0', '-1', '1000000001', '1.5', '%20'])('refuses the id %s', async (id) => {
+    const paths = [`/orders/${id}/settle`, `/reports/${id}`, `/reminders/${id}`];
+    const answers = await Promise.all(paths.map((path) => demo.post(path, {})));
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400]);
+    expect((await demo.get(`/catalog/${id}`)).status).toBe(400);
+  });
+
+  it('answers 1,000 requests in a second with 201 and 409, never with 429', async () => {
+    const body = { channel: 'crowd', workMs: 300 };
+    const answers = await Promise.all(Array.from({ length: 1_000 }, () => demo.post('/post-test', body)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 409]));
+  });
+
+  it('prints no warning under 30 concurrent requests', async () => {
+    await Promise.all(Array.from({ length: 30 }, (_, i) => demo.post('/reports/' + (i + 1), { workMs: 100 })));
+    expect(demo.output).not.toMatch(/warning/i);
+  });
+
   it('refuses a body above its limit', async () => {
     expect((await demo.post('/post-test', { channel: 'web', more: 'a'.repeat(20_000) })).status).toBe(413);
   });

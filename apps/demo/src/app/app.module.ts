@@ -1,4 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { LockModule } from 'nestjs-distribute-lock';
 
 import { CatalogController } from '../catalog/catalog.controller.js';
@@ -18,13 +20,19 @@ import { DemoSettings } from '../settings/demo-settings.js';
 import { TransfersController } from '../transfers/transfers.controller.js';
 import { WorkService } from '../work/work.service.js';
 
+/** Requests of one address in a second: far more than a person or a test sends, so contention still answers 409 and not 429. */
+const REQUESTS_PER_SECOND = 2_000;
+
 /** One instance of the demo. */
 @Module({})
 export class AppModule {
   static forRoot(settings: DemoSettings): DynamicModule {
     return {
       module: AppModule,
-      imports: [LockModule.forRoot({ connection: settings.connection, prefix: settings.prefix })],
+      imports: [
+        ThrottlerModule.forRoot([{ ttl: 1_000, limit: REQUESTS_PER_SECOND }]),
+        LockModule.forRoot({ connection: settings.connection, prefix: settings.prefix }),
+      ],
       controllers: [
         HomeController,
         HealthController,
@@ -38,7 +46,14 @@ export class AppModule {
         TransfersController,
         RemindersController,
       ],
-      providers: [{ provide: DemoSettings, useValue: settings }, WorkService, OrdersService, Ledger, LedgerService],
+      providers: [
+        { provide: APP_GUARD, useClass: ThrottlerGuard },
+        { provide: DemoSettings, useValue: settings },
+        WorkService,
+        OrdersService,
+        Ledger,
+        LedgerService,
+      ],
     };
   }
 }

@@ -1,10 +1,17 @@
+import type { Server } from 'node:http';
+
 import { ValidationPipe } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import helmet from 'helmet';
 
+import { LONGEST_WAIT_MS, LONGEST_WORK_MS } from '../settings/demo-settings.js';
 import { setUpSwagger } from './swagger.js';
 
 const LARGEST_BODY = '16kb';
+/** A client must send its request within this time. */
+const RECEIVE_LIMIT_MS = 10_000;
+/** Longer than any request waits and works, so only a client that stopped reading is cut off. */
+const ANSWER_LIMIT_MS = LONGEST_WAIT_MS + LONGEST_WORK_MS + 5_000;
 
 /** Everything about HTTP that is not a route; shared by `main.ts` and the tests. */
 export function configureApp(app: NestExpressApplication): void {
@@ -12,7 +19,14 @@ export function configureApp(app: NestExpressApplication): void {
   app.useBodyParser('json', { limit: LARGEST_BODY });
   app.useGlobalPipes(new ValidationPipe({ whitelist: true, transform: true }));
   app.enableShutdownHooks();
+  limitTimes(app.getHttpServer());
   setUpSwagger(app);
+}
+
+function limitTimes(server: Server): void {
+  server.headersTimeout = RECEIVE_LIMIT_MS;
+  server.requestTimeout = RECEIVE_LIMIT_MS;
+  server.setTimeout(ANSWER_LIMIT_MS);
 }
 
 function securityHeaders(): ReturnType<typeof helmet> {

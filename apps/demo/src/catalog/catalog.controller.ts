@@ -1,9 +1,10 @@
-import { Body, Controller, Get, Param, ParseIntPipe, Put, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Put, Query } from '@nestjs/common';
 import { ApiConflictResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentLease, DistributeLock, type Lease } from 'nestjs-distribute-lock';
 
+import { ParseIdPipe } from '../work/parse-id.pipe.js';
 import { WorkDone } from '../work/work-done.js';
-import { WorkDto } from '../work/work.dto.js';
+import { WorkDto, WorkQuery } from '../work/work.dto.js';
 import { WorkService } from '../work/work.service.js';
 
 @ApiTags('catalog')
@@ -17,11 +18,11 @@ export class CatalogController {
   @ApiOkResponse({ type: WorkDone })
   @ApiConflictResponse({ description: 'Somebody wrote for longer than the reader would wait' })
   async read(
-    @Param('id', ParseIntPipe) _id: number,
+    @Param('id', ParseIdPipe) _id: number,
     @CurrentLease() lease: Lease,
-    @Query('workMs', new ParseIntPipe({ optional: true })) workMs?: number,
+    @Query() query: WorkQuery,
   ): Promise<WorkDone> {
-    return this.work.run(lease, workMs);
+    return this.work.run(lease, query.workMs);
   }
 
   @Put(':id')
@@ -30,7 +31,7 @@ export class CatalogController {
   @ApiOkResponse({ type: WorkDone })
   @ApiConflictResponse({ description: 'Somebody read or wrote for longer than the writer would wait' })
   async write(
-    @Param('id', ParseIntPipe) _id: number,
+    @Param('id', ParseIdPipe) _id: number,
     @Body() body: WorkDto,
     @CurrentLease() lease: Lease,
   ): Promise<WorkDone> {

@@ -1,4 +1,4 @@
-import { Body, Controller, Param, ParseIntPipe, Post } from '@nestjs/common';
+import { Body, Controller, Param, Post } from '@nestjs/common';
 import {
   ApiConflictResponse,
   ApiCreatedResponse,
@@ -7,6 +7,7 @@ import {
   ApiUnprocessableEntityResponse,
 } from '@nestjs/swagger';
 
+import { ParseIdPipe } from '../work/parse-id.pipe.js';
 import { WorkDone } from '../work/work-done.js';
 import { OrdersService } from './orders.service.js';
 import { SettleOrderDto } from './settle-order.dto.js';
@@ -21,7 +22,7 @@ export class OrdersController {
   @ApiCreatedResponse({ type: WorkDone })
   @ApiConflictResponse({ description: 'Somebody else settles this order' })
   @ApiUnprocessableEntityResponse({ description: 'The payment was declined; the lock is free again' })
-  async settle(@Param('id', ParseIntPipe) id: number, @Body() body: SettleOrderDto): Promise<WorkDone> {
+  async settle(@Param('id', ParseIdPipe) id: number, @Body() body: SettleOrderDto): Promise<WorkDone> {
     return this.orders.settle(id, body);
   }
 }

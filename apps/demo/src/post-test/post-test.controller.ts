@@ -10,6 +10,7 @@ import {
 import { CurrentLease, DistributeLock, type Lease } from 'nestjs-distribute-lock';
 
 import { OrderLogInterceptor } from '../logging/order-log.interceptor.js';
+import { LONGEST_WAIT_MS } from '../settings/demo-settings.js';
 import { WorkService } from '../work/work.service.js';
 import { PostTestDone, PostTestDto } from './post-test.dto.js';
 
@@ -32,7 +33,7 @@ export class PostTestController {
 
   @Post('wait')
   @ApiOperation({ summary: 'The same lock, but waits up to 15 s for its turn' })
-  @DistributeLock({ key: 'post_test_#{body.channel}', ttl: '10s', wait: '15s' })
+  @DistributeLock({ key: 'post_test_#{body.channel}', ttl: '10s', wait: LONGEST_WAIT_MS })
   async postTestInTurn(@Body() body: PostTestDto, @CurrentLease() lease: Lease): Promise<PostTestDone> {
     return { ...(await this.work.run(lease, body.workMs)), channel: body.channel };
   }

@@ -1,6 +1,8 @@
-import { Controller, HttpCode, Param, ParseIntPipe, Post } from '@nestjs/common';
+import { Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
 import { DistributeLock } from 'nestjs-distribute-lock';
+
+import { ParseIdPipe } from '../work/parse-id.pipe.js';
 
 /** Answer of `POST /reminders/:orderId`. */
 export class ReminderAnswer {
@@ -21,7 +23,7 @@ export class RemindersController {
   })
   @ApiOperation({ summary: 'Sends one reminder for an order in 3 s, on all instances: the key is left to its ttl' })
   @ApiOkResponse({ type: ReminderAnswer })
-  async send(@Param('orderId', ParseIntPipe) _orderId: number): Promise<ReminderAnswer> {
+  async send(@Param('orderId', ParseIdPipe) _orderId: number): Promise<ReminderAnswer> {
     return { sent: true };
   }
 }

@@ -1,7 +1,8 @@
-import { Body, Controller, Param, ParseIntPipe, Post } from '@nestjs/common';
+import { Body, Controller, Param, Post } from '@nestjs/common';
 import { ApiConflictResponse, ApiCreatedResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { lockKey, LockService } from 'nestjs-distribute-lock';
 
+import { ParseIdPipe } from '../work/parse-id.pipe.js';
 import { WorkDone } from '../work/work-done.js';
 import { WorkDto } from '../work/work.dto.js';
 import { WorkService } from '../work/work.service.js';
@@ -18,7 +19,7 @@ export class ReportsController {
   @ApiOperation({ summary: 'Locks by hand with LockService; without a decorator a busy lock still answers 409' })
   @ApiCreatedResponse({ type: WorkDone })
   @ApiConflictResponse({ description: 'Somebody else makes this report' })
-  async makeReport(@Param('id', ParseIntPipe) id: number, @Body() body: WorkDto): Promise<WorkDone> {
+  async makeReport(@Param('id', ParseIdPipe) id: number, @Body() body: WorkDto): Promise<WorkDone> {
     return this.locks.withLock(lockKey`report:${id}`, { ttl: '10s' }, (lease) => this.work.run(lease, body.workMs));
   }
 }

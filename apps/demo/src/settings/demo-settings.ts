@@ -4,6 +4,8 @@ import { wholeNumber } from './whole-number.js';
 
 /** The longest work that a request may ask for, so that nobody parks requests for hours. */
 export const LONGEST_WORK_MS = 60_000;
+/** The longest `wait` of a route. */
+export const LONGEST_WAIT_MS = 15_000;
 
 /** What one instance of the demo needs to know; also the token under which Nest injects it. */
 export abstract class DemoSettings {

@@ -1,17 +1,22 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInt } from 'class-validator';
+import { IsInt, Max, Min } from 'class-validator';
 
+import { LARGEST_ID } from '../work/parse-id.pipe.js';
 import { WorkDone } from '../work/work-done.js';
 import { WorkDto } from '../work/work.dto.js';
 
 /** Body of `POST /transfers`. */
 export class TransferDto extends WorkDto {
-  @ApiProperty({ type: Number, example: 1 })
+  @ApiProperty({ type: Number, minimum: 1, maximum: LARGEST_ID, example: 1 })
   @IsInt()
+  @Min(1)
+  @Max(LARGEST_ID)
   from!: number;
 
-  @ApiProperty({ type: Number, example: 2 })
+  @ApiProperty({ type: Number, minimum: 1, maximum: LARGEST_ID, example: 2 })
   @IsInt()
+  @Min(1)
+  @Max(LARGEST_ID)
   to!: number;
 }
 

@@ -1,4 +1,5 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 
 import { LONGEST_WORK_MS } from '../settings/demo-settings.js';
@@ -7,6 +8,17 @@ import { LONGEST_WORK_MS } from '../settings/demo-settings.js';
 export class WorkDto {
   @ApiPropertyOptional({ type: Number, minimum: 0, maximum: LONGEST_WORK_MS, example: 3000 })
   @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(LONGEST_WORK_MS)
+  workMs?: number;
+}
+
+/** The same in a query, where every value is text. */
+export class WorkQuery {
+  @ApiPropertyOptional({ type: Number, minimum: 0, maximum: LONGEST_WORK_MS, example: 3000 })
+  @IsOptional()
+  @Type(() => Number)
   @IsInt()
   @Min(0)
   @Max(LONGEST_WORK_MS)

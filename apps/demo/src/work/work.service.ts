@@ -10,7 +10,8 @@ import type { WorkDone } from './work-done.js';
 @Injectable()
 export class WorkService implements OnModuleDestroy {
   private readonly logger = new Logger('handler');
-  private readonly stopping = new AbortController();
+  /** Ends every sleep at shutdown; one signal with a listener for each request would warn of a leak. */
+  private readonly sleeps = new Set<AbortController>();
 
   constructor(private readonly settings: DemoSettings) {}
 
@@ -28,27 +29,18 @@ export class WorkService implements OnModuleDestroy {
 
   /** Without this the shutdown would wait for the longest sleep. */
   onModuleDestroy(): void {
-    this.stopping.abort(new ServiceUnavailableException('This instance is shutting down.'));
+    for (const ended of this.sleeps) ended.abort(new ServiceUnavailableException('This instance is shutting down.'));
   }
 
   private async sleepWhileHeld(lease: Lease, workMs: number): Promise<void> {
-    const lapsed = new AbortController();
-    const lose = () => lapsed.abort(lease.signal.reason);
-    const stop = () => lapsed.abort(this.stopping.signal.reason);
-    const unlink = [follow(lease.signal, lose), follow(this.stopping.signal, stop)];
+    const ended = new AbortController();
+    this.sleeps.add(ended);
     try {
-      await sleep(workMs, undefined, { signal: lapsed.signal });
+      await sleep(workMs, undefined, { signal: AbortSignal.any([ended.signal, lease.signal]) });
     } catch {
-      throw lapsed.signal.reason;
+      throw ended.signal.aborted ? ended.signal.reason : lease.signal.reason;
     } finally {
-      for (const forget of unlink) forget();
+      this.sleeps.delete(ended);
     }
   }
-}
-
-/** Calls `then` when the signal aborts, at once if it has; answers with the way to stop listening. */
-function follow(signal: AbortSignal, then: () => void): () => void {
-  if (signal.aborted) then();
-  else signal.addEventListener('abort', then, { once: true });
-  return () => signal.removeEventListener('abort', then);
 }
