@@ -3,6 +3,7 @@ import { describeCoreContract } from './core-contract.js';
 import { describeHeldOnPurposeContract } from './held-on-purpose-contract.js';
 import { describeInspectingContract } from './inspecting-contract.js';
 import { describeNestingContract } from './nesting-contract.js';
+import { describeOutcomesContract } from './outcomes-contract.js';
 import { describeReadWriteContract } from './read-write-contract.js';
 import { describeReadWriteStoreContract } from './read-write-store-contract.js';
 import { describeSemaphoreContract } from './semaphore-contract.js';
@@ -35,5 +36,6 @@ describe('A nested call on the memory store', () => describeNestingContract(memo
 describe('A semaphore on the memory store', () => describeSemaphoreContract(memoryWorld));
 describe('A read/write lock on the memory store', () => describeReadWriteContract(memoryWorld));
 describe('A key held on purpose on the memory store', () => describeHeldOnPurposeContract(memoryWorld));
+describe('Events and errors on the memory store', () => describeOutcomesContract(memoryWorld));
 describe('Looking at locks on the memory store', () => describeInspectingContract(memoryWorld));
 describe('Several keys on the memory store', () => describeSeveralKeysContract(memoryWorld));

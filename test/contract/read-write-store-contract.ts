@@ -220,14 +220,14 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     await hears(bob, 'granted', 'read');
     await expectLeft(50_000, 60_000);
     expect(await downgrade(alice, 1_000)).toBe(1);
-    expect(await renew(alice, 'write')).toBe('lost');
-    expect(await release(alice, 'write')).toMatchObject({ outcome: 'lost' });
+    expect(await renew(alice, 'write')).toBe('taken');
+    expect(await release(alice, 'write')).toMatchObject({ outcome: 'lost', taken: true });
     const reader = await acquire(bob, 'read');
     expect(numberOf(reader)).toBeGreaterThan(numberOf(writer));
     await release(bob, 'read');
     expect(await release(alice, 'read', 2)).toEqual({ outcome: 'passed' });
     expect(numberOf(await acquire(carol, 'write'))).toBeGreaterThan(numberOf(reader));
-    expect(await downgrade(alice)).toBe('lost');
+    expect(await downgrade(alice)).toBe('taken');
     expect(await world.owner(key)).toBe(carol.token(1));
   });
 

@@ -7,6 +7,7 @@ import type {
   LockName,
   ReleaseAnswer,
   ReleaseRequest,
+  RenewAnswer,
   RenewRequest,
 } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
@@ -98,17 +99,17 @@ export class SimulatedServer {
     return answer;
   }
 
-  renew(request: RenewRequest): number | 'lost' {
+  renew(request: RenewRequest): Exclude<RenewAnswer, Error> {
     return this.isSemaphore(request)
       ? this.watch.during(request, () => this.semaphores.renew(request))
       : this.guarded(request, [], () => this.table.renew(request));
   }
 
-  downgrade(request: DowngradeRequest): number | 'lost' {
+  downgrade(request: DowngradeRequest): Exclude<RenewAnswer, Error> {
     const { ownerToken, readToken } = request;
     this.speaking = ownerToken;
     const answer = this.guarded(request, [readToken], () => this.table.downgrade(request));
-    if (answer !== 'lost') this.readTokens.set(ownerToken, readToken);
+    if (typeof answer === 'number') this.readTokens.set(ownerToken, readToken);
     return answer;
   }
 

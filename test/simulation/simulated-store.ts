@@ -84,7 +84,7 @@ export class SimulatedStore implements LockStore {
       () => server.release(request),
       () => server.leavesRelease(request),
     ).then((answer) => {
-      if (answer.outcome === 'lost') return { outcome: 'lost', resent: this.connection.epoch !== epoch };
+      if (answer.outcome === 'lost') return { ...answer, resent: this.connection.epoch !== epoch };
       // As in the Redis store, whose answer has no room for it.
       return answer.outcome === 'granted' && request.kind !== 'semaphore' ? { ...answer, waiting: 0 } : answer;
     });

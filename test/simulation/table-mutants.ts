@@ -3,6 +3,7 @@ import type {
   AcquireRequest,
   ReleaseAnswer,
   ReleaseRequest,
+  RenewAnswer,
   RenewRequest,
 } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
@@ -26,7 +27,7 @@ class ReleaseWithoutCompare extends LockTable {
 }
 
 class RenewalThatCreates extends LockTable {
-  override renew(request: RenewRequest): number | 'lost' {
+  override renew(request: RenewRequest): Exclude<RenewAnswer, Error> {
     const { key, ownerToken, ttlMs } = request;
     if (this.owner(key) === undefined) this.overwrite(key, ownerToken, ttlMs);
     return super.renew(request);

@@ -20,7 +20,7 @@ export type {
 } from './decorators/method-types.js';
 
 export { type AnyLockError, isLockError, type LockErrorOfCode } from './errors/is-lock-error.js';
-export { LeaseLostError, type LeaseLostErrorDetails } from './errors/lease-lost.error.js';
+export { type LeaseLossReason, LeaseLostError, type LeaseLostErrorDetails } from './errors/lease-lost.error.js';
 export { LockAbortedError } from './errors/lock-aborted.error.js';
 export { LockConfigurationError } from './errors/lock-configuration.error.js';
 export { LockContendedError, type LockContendedErrorDetails } from './errors/lock-contended.error.js';

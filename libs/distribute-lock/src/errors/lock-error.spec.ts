@@ -34,6 +34,6 @@ describe('LockError', () => {
     expect(isLockError(Object.assign(new Error(), { code: 'ECONNREFUSED' }))).toBe(false);
     expect(isLockError({ code: 'LOCK_CONTENDED' })).toBe(false);
     expect(isLockError(undefined)).toBe(false);
-    expect(isLockError(new LeaseLostError('lost', { fencingToken: 7 }), 'LEASE_LOST')).toBe(true);
+    expect(isLockError(new LeaseLostError('lost', { fencingToken: 7, reason: 'outage' }), 'LEASE_LOST')).toBe(true);
   });
 });

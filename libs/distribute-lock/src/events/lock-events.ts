@@ -1,3 +1,4 @@
+import type { LeaseLossReason } from '../errors/lease-lost.error.js';
 import { outside } from '../runtime/outside.js';
 import { knownAs } from '../runtime/process-wide.js';
 
@@ -17,6 +18,8 @@ export interface LockEvent {
   readonly waitedMs?: number;
   /** How long the lease was held, milliseconds. */
   readonly heldMs?: number;
+  /** Why the lease was lost, for `lost`. */
+  readonly reason?: LeaseLossReason;
   /** What went wrong, for all but `acquired` and `released`. */
   readonly error?: Error;
 }

@@ -24,7 +24,7 @@ function newLease() {
 }
 
 describe('a lost lease', () => {
-  const loss = new LeaseLostError('gone', { fencingToken: 7 });
+  const loss = new LeaseLostError('gone', { fencingToken: 7, reason: 'outage' });
 
   it('ends the call only where that was asked for', () => {
     const { lease, controller } = newLease();

@@ -61,5 +61,8 @@ export function lossOf(lease: Lease, { onLost }: ResolvedLockOptions, label: str
   if (onLost !== 'throw' || lease.isHeld()) return undefined;
   const reason: unknown = lease.signal.aborted ? lease.signal.reason : undefined;
   if (isLockError(reason)) return reason;
-  return new LeaseLostError(`The lease of ${label} ended while its work ran.`, { fencingToken: lease.fencingToken });
+  return new LeaseLostError(`The lease of ${label} ended while its work ran.`, {
+    fencingToken: lease.fencingToken,
+    reason: 'blocked',
+  });
 }

@@ -202,7 +202,7 @@ describe('around()', () => {
 
   it('tells of a lost lease after the work has ended, where that was asked for', async () => {
     const { client, give } = setUp();
-    const loss = new LeaseLostError('gone', { fencingToken: 1 });
+    const loss = new LeaseLostError('gone', { fencingToken: 1, reason: 'outage' });
     class Orders {
       @DistributeLock({ key: 'a', onLost: 'throw' })
       async strict(): Promise<string> {

@@ -56,7 +56,7 @@ describe('TransportErrors over HTTP', () => {
     [new LockKeyError('m', { method: 'A.b', source: 'request' }), 400, undefined],
     [new LockKeyError('m', { method: 'A.b', source: 'code' }), 500, undefined],
     [new LockAbortedError('m'), 499, undefined],
-    [new LeaseLostError('m', { fencingToken: 1 }), 500, undefined],
+    [new LeaseLostError('m', { fencingToken: 1, reason: 'outage' }), 500, undefined],
   ])('answers %p with %p', (error, status, retryAfter) => {
     const { map, headers } = setUp();
     const mapped = map(error) as HttpException;
@@ -95,7 +95,7 @@ describe('TransportErrors over HTTP', () => {
     const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     setUp().map(new LockAbortedError('left'));
     expect(logged).not.toHaveBeenCalled();
-    setUp().map(new LeaseLostError('lost', { fencingToken: 1 }));
+    setUp().map(new LeaseLostError('lost', { fencingToken: 1, reason: 'outage' }));
     expect(logged).toHaveBeenCalledTimes(1);
     logged.mockRestore();
   });

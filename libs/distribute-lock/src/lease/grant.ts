@@ -1,5 +1,6 @@
 import { Timed } from '../runtime/timer-lanes.js';
 import type { Holder } from './holder.js';
+import type { Loss } from './loss.js';
 
 /**
  * What is taken off a lease on this side for clocks that run at different speeds and for the granularity of timers,
@@ -23,7 +24,7 @@ const CONFIRM_AFTER_MS = 50;
 /** Who looks after a grant when its time has come. */
 export interface GrantKeeper {
   check(grant: Grant): void;
-  lose(grant: Grant, reason: 'expired' | 'taken'): void;
+  lose(grant: Grant, loss: Loss): void;
 }
 
 /**
@@ -102,8 +103,8 @@ export class Grant extends Timed {
     this.keeper.check(this);
   }
 
-  /** It is known to be another's, without asking the store. */
+  /** Its key is known to be gone, without asking the store. */
   lose(): void {
-    this.keeper.lose(this, 'taken');
+    this.keeper.lose(this, { reason: 'deleted' });
   }
 }

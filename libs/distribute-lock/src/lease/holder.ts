@@ -1,3 +1,5 @@
+import type { Loss } from './loss.js';
+
 /** Who holds a grant at present: what the watchdog needs to know of it, and whom it tells. */
 export interface Holder {
   readonly renew: boolean;
@@ -8,7 +10,7 @@ export interface Holder {
   /** What those who hold are called in messages. */
   readonly labels: readonly string[];
   /** Told once, when the lease is lost. */
-  lose(reason: 'expired' | 'taken'): void;
+  lose(loss: Loss): void;
   /** The application has waited long enough: gives the lease up, unless work depends on it. */
   shutDown(): void;
 }

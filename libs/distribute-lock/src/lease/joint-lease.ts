@@ -60,6 +60,7 @@ export class JointLease implements Lease {
     if (signal.aborted) throw signal.reason;
     throw new LeaseLostError(`The lease of ${this.keys.length} keys was released or lost before ${call} was called.`, {
       fencingToken,
+      reason: this.released === undefined ? 'blocked' : 'released',
     });
   }
 }

@@ -1,4 +1,4 @@
-import { LeaseLostError } from '../errors/lease-lost.error.js';
+import { type LeaseLossReason, LeaseLostError } from '../errors/lease-lost.error.js';
 import { LockShutdownError } from '../errors/lock-shutdown.error.js';
 import { MIN_TTL_MS } from '../options/defaults.js';
 import { durationMs } from '../options/duration.js';
@@ -10,6 +10,7 @@ import type { Grant } from './grant.js';
 import type { Holder } from './holder.js';
 import type { Lease } from './lease.js';
 import type { LockCall } from './lock-call.js';
+import { type Loss, lossSentence } from './loss.js';
 import { notDowngraded } from './not-downgraded.js';
 
 /** What a lease needs from whoever gave it. */
@@ -84,6 +85,11 @@ export class LeaseHandle implements Lease, Holder {
     return this.early ? Infinity : this.startedAt + this.call.options.maxHoldMs;
   }
 
+  /** How long it has been held. The start is a whole millisecond, rounded up. */
+  get heldMs(): number {
+    return Math.max(0, this.keeper.clock.now() - this.startedAt);
+  }
+
   /** Given back, lost or taken away. */
   get ended(): boolean {
     return this.released !== undefined || this.endReason !== undefined;
@@ -140,7 +146,7 @@ export class LeaseHandle implements Lease, Holder {
   }
 
   private checkHeld(call: string): void {
-    if (!this.isHeld()) throw this.lostError(`it was released or lost before ${call} could begin`);
+    if (!this.isHeld()) throw this.lostError(`it was released or lost before ${call} could begin`, this.whyEnded());
   }
 
   release(): Promise<void> {
@@ -158,13 +164,9 @@ export class LeaseHandle implements Lease, Holder {
   }
 
   /** The grant was lost; harmless when the lease has ended otherwise. */
-  lose(reason: 'expired' | 'taken'): void {
+  lose(loss: Loss): void {
     if (this.endReason !== undefined) return;
-    const error = this.lostError(
-      reason === 'expired'
-        ? `Redis did not confirm it within its ttl of ${this.grant.ttlMs} ms`
-        : 'the key in Redis was deleted or belongs to another owner',
-    );
+    const error = this.lostError(lossSentence(loss, this.grant.ttlMs, this.call.options), loss.reason);
     this.end(error);
     this.keeper.lost(this, error);
   }
@@ -182,13 +184,18 @@ export class LeaseHandle implements Lease, Holder {
     this.released = this.giveBack();
   }
 
+  /** Before its time has passed only `release()` ends it without a reason. */
+  private whyEnded(): LeaseLossReason {
+    if (this.endReason instanceof LeaseLostError) return this.endReason.reason;
+    return this.released === undefined ? 'blocked' : 'released';
+  }
+
   /** @internal */
-  lostError(why: string): LeaseLostError {
-    const heldMs = Math.round(this.keeper.clock.now() - this.startedAt);
+  lostError(why: string, reason: LeaseLossReason): LeaseLostError {
     return new LeaseLostError(
-      `The lease of "${this.call.label}" is lost after ${heldMs} ms: ${why}. ` +
+      `The lease of "${this.call.label}" is lost after ${Math.round(this.heldMs)} ms: ${why}. ` +
         'Stop the work, or let the resource reject its fencing token.',
-      { key: this.key, fencingToken: this.fencingToken },
+      { key: this.key, fencingToken: this.fencingToken, reason },
     );
   }
 }

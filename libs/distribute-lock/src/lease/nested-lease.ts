@@ -38,7 +38,7 @@ export class NestedLease implements Lease {
   }
 
   async extend(ttl?: Duration): Promise<void> {
-    if (this.left) throw this.outer.lostError('the inner call released it before extend() was called');
+    if (this.left) throw this.outer.lostError('the inner call released it before extend() was called', 'released');
     await this.outer.extend(ttl);
   }
 

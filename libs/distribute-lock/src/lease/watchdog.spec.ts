@@ -60,7 +60,7 @@ describe('Watchdog', () => {
     expect(held.holder!.lose).not.toHaveBeenCalled();
     await clock.pass(4);
     expect(held.holder!.lose).toHaveBeenCalledTimes(1);
-    expect(held.holder!.lose).toHaveBeenCalledWith('expired');
+    expect(held.holder!.lose).toHaveBeenCalledWith({ reason: 'outage' });
     expect(lost).toEqual([held]);
     // It went on trying until then, not only once.
     expect(store.asked.length).toBeGreaterThan(5);
@@ -89,7 +89,7 @@ describe('Watchdog', () => {
     answer(0);
     await settled();
     expect(held.ended).toBe(true);
-    expect(held.holder!.lose).toHaveBeenCalledWith('expired');
+    expect(held.holder!.lose).toHaveBeenCalledTimes(1);
   });
 
   it('tells the holder at once when the store says that the key is lost', async () => {
@@ -97,7 +97,23 @@ describe('Watchdog', () => {
     store.answer = async () => 'lost';
     const held = grant();
     await clock.pass(TTL / 3);
-    expect(held.holder!.lose).toHaveBeenCalledWith('taken');
+    expect(held.holder!.lose).toHaveBeenCalledWith({ reason: 'deleted' });
+  });
+
+  it('reports a key of another owner as taken', async () => {
+    const { clock, store, grant } = make();
+    store.answer = async () => 'taken';
+    const held = grant();
+    await clock.pass(TTL / 3);
+    expect(held.holder!.lose).toHaveBeenCalledWith({ reason: 'taken' });
+  });
+
+  it('measures how late its timer is when the event loop was blocked', async () => {
+    const { clock, grant } = make();
+    const held = grant();
+    clock.jump(TTL);
+    await clock.pass(0);
+    expect(held.holder!.lose).toHaveBeenCalledWith({ reason: 'blocked', blockedMs: (2 * TTL) / 3 });
   });
 
   it('tells so a holder that wants no renewal any more, but not one that is about to exchange the grant', async () => {
@@ -110,7 +126,7 @@ describe('Watchdog', () => {
     Object.assign(leaving.holder!, { renew: false, leaving });
     for (const answer of answers) answer();
     await settled();
-    expect(ending.holder!.lose).toHaveBeenCalledWith('taken');
+    expect(ending.holder!.lose).toHaveBeenCalledWith({ reason: 'deleted' });
     expect(leaving.holder!.lose).not.toHaveBeenCalled();
   });
 
@@ -128,9 +144,9 @@ describe('Watchdog', () => {
     const short = grant('short', { renewUntil: clock.now() + TTL / 2 });
     await clock.pass(TTL);
     expect(store.asked.flat().map(({ key }) => key)).toEqual(['short']);
-    expect(once.ended).toBe(true);
+    expect(once.holder!.lose).toHaveBeenCalledWith({ reason: 'expired' });
     await clock.pass(TTL);
-    expect(short.ended).toBe(true);
+    expect(short.holder!.lose).toHaveBeenCalledWith({ reason: 'maxHold' });
   });
 
   it('leaves a grant alone that is no longer watched', async () => {

@@ -2,8 +2,9 @@ import type { Clock } from '../runtime/clock.js';
 import { laneOf } from '../runtime/owner-token.js';
 import type { TimerLanes } from '../runtime/timer-lanes.js';
 import { whenAnswered } from '../store/answer.js';
-import type { LockStore, RenewAnswer, RenewRequest } from '../store/lock-store.js';
+import { isLost, type LockStore, lossOfAnswer, type RenewAnswer, type RenewRequest } from '../store/lock-store.js';
 import type { Grant, GrantKeeper } from './grant.js';
+import { type Loss, lossByTime } from './loss.js';
 
 /** The end is told this much early, because a timer of the runtime may be late by as much. */
 const EARLY_MS = 1;
@@ -40,7 +41,7 @@ export class Watchdog implements GrantKeeper {
   check(grant: Grant): void {
     if (grant.ended) return;
     const now = this.clock.now();
-    if (now >= grant.validUntil - EARLY_MS) return this.lose(grant, 'expired');
+    if (now >= grant.validUntil - EARLY_MS) return this.expire(grant, now);
     if (!this.wantsRenewal(grant, now) || now < Math.floor(grant.renewalAt)) return this.watch(grant);
     this.batch.push(grant);
     // Not queueMicrotask: fake timers of test runners hold that up.
@@ -79,9 +80,9 @@ export class Watchdog implements GrantKeeper {
   private answered(grant: Grant, sentAt: number, ttlMs: number, answer: RenewAnswer): void {
     if (grant.ended) return;
     const now = this.clock.now();
-    if (now >= grant.validUntil) return this.lose(grant, 'expired');
+    if (now >= grant.validUntil) return this.expire(grant, now);
     // That is no news of one that is being exchanged.
-    if (answer === 'lost') return grant.holder?.leaving === grant ? undefined : this.lose(grant, 'taken');
+    if (isLost(answer)) return grant.holder?.leaving === grant ? undefined : this.lose(grant, lossOfAnswer(answer));
     if (answer instanceof Error) return this.retry(grant, now);
     if (answer > 0) grant.contended = true;
     grant.confirm(sentAt, ttlMs);
@@ -90,8 +91,17 @@ export class Watchdog implements GrantKeeper {
 
   /** Whether its end has come, and the timer that tells of it may not have run yet: its holder is told now, at the latest. */
   isOver(grant: Grant): boolean {
-    if (!grant.ended && this.clock.now() >= grant.validUntil) this.lose(grant, 'expired');
+    const now = this.clock.now();
+    if (!grant.ended && now >= grant.validUntil) this.expire(grant, now);
     return grant.ended;
+  }
+
+  /** The grant is lost because its time has passed. */
+  expire(grant: Grant, now = this.clock.now()): void {
+    const { holder, ttlMs, dueAt } = grant;
+    const { renew = true, leaving, renewUntil = Infinity } = holder ?? {};
+    const wantsRenewal = renew || leaving === grant;
+    this.lose(grant, lossByTime({ ttlMs, lateMs: now - dueAt, renew: wantsRenewal, renewUntil }, now));
   }
 
   private retry(grant: Grant, now: number): void {
@@ -101,11 +111,11 @@ export class Watchdog implements GrantKeeper {
   }
 
   /** The grant is over: its holder is told, once. */
-  lose(grant: Grant, reason: 'expired' | 'taken'): void {
+  lose(grant: Grant, loss: Loss): void {
     if (grant.ended) return;
     this.unwatch(grant);
     grant.ended = true;
-    grant.holder?.lose(reason);
+    grant.holder?.lose(loss);
     this.onLost(grant);
   }
 }

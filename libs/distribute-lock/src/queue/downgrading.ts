@@ -1,7 +1,7 @@
 import { Grant } from '../lease/grant.js';
 import type { LeaseHandle } from '../lease/lease-handle.js';
 import { Timed } from '../runtime/timer-lanes.js';
-import { LockStoreError, type RenewAnswer } from '../store/lock-store.js';
+import { isLost, LockStoreError, lossOfAnswer, type RenewAnswer } from '../store/lock-store.js';
 import { RETRY_MS } from './asking.js';
 import type { KeyQueue } from './key-queue.js';
 import type { ExclusiveQueue } from './lanes/exclusive-queue.js';
@@ -96,9 +96,9 @@ class Downgrade extends Timed {
       const delay = RETRY_MS[Math.min(this.failures++, RETRY_MS.length - 1)];
       return lanes.add(this, Math.min(delay, Math.max(0, this.grant.validUntil - clock.now())));
     }
-    if (answer === 'lost') watchdog.lose(this.grant, 'taken');
-    else if (clock.now() >= this.grant.validUntil) watchdog.lose(this.grant, 'expired');
-    if (this.grant.ended || answer === 'lost') return this.lost(false);
+    if (isLost(answer)) watchdog.lose(this.grant, lossOfAnswer(answer));
+    else if (clock.now() >= this.grant.validUntil) watchdog.expire(this.grant);
+    if (this.grant.ended || isLost(answer)) return this.lost(false);
     this.reads(answer, sentAt);
   }
 
@@ -112,7 +112,9 @@ class Downgrade extends Timed {
 
   private lost(troubled: boolean): void {
     this.undo(troubled);
-    this.settle?.reject(this.lease.signal.reason ?? this.lease.lostError('it was lost before it became a read lock'));
+    this.settle?.reject(
+      this.lease.signal.reason ?? this.lease.lostError('it was released before it became a read lock', 'released'),
+    );
   }
 
   private undo(troubled: boolean): void {
@@ -130,7 +132,7 @@ class Downgrade extends Timed {
     writing.drop(grant);
     // Readers that waited here may have been let in before this answer came; who read here before we wrote reads no more.
     if (reading.grant !== undefined && reading.grant.startedAt < this.firstSentAt)
-      watchdog.lose(reading.grant, 'taken');
+      watchdog.lose(reading.grant, { reason: 'deleted' });
     reading.releaseEnds(readToken);
     const isFirst = reading.grant === undefined;
     if (isFirst) lane.open(reading, this.readGrant(waiting, sentAt), lease.fencingToken);

@@ -1,6 +1,7 @@
 import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
 import type { LeaseHandle } from '../lease/lease-handle.js';
 import { laneOf } from '../runtime/owner-token.js';
+import { isLost, lossOfAnswer } from '../store/lock-store.js';
 import type { CoreParts } from './core-parts.js';
 
 /** Lengthens a held lease on the holder's wish; see `Lease.extend`. */
@@ -20,8 +21,11 @@ export async function extendLease(
   }
   if (answer instanceof Error && lease.isHeld()) throw unconfirmed(call.label, key, answer);
   // A lease that was released meanwhile has no say any more: its grant may serve the next caller.
-  if (!lease.ended) watchdog.lose(grant, answer === 'lost' ? 'taken' : 'expired');
-  throw lease.signal.reason ?? lease.lostError('it was released before the extension was confirmed');
+  if (!lease.ended) {
+    if (isLost(answer)) watchdog.lose(grant, lossOfAnswer(answer));
+    else watchdog.expire(grant);
+  }
+  throw lease.signal.reason ?? lease.lostError('it was released before the extension was confirmed', 'released');
 }
 
 function unconfirmed(label: string, key: string, cause: Error): LockUnavailableError {

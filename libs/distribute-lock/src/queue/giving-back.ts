@@ -151,7 +151,8 @@ export class GivingBack {
   released(release: Release, answer: ReleaseAnswer): void {
     const { lease, attempt } = release;
     if (attempt !== undefined) attempt.inFlight = false;
-    if (answer.outcome === 'lost' && !answer.resent) lease.lose('taken');
+    if (answer.outcome === 'lost' && !answer.resent)
+      lease.lose({ reason: answer.taken === true ? 'taken' : 'deleted' });
     if (answer.outcome === 'granted') this.grantedNext(release, answer);
     else if (attempt !== undefined) this.notGranted(release, attempt, answer);
     this.settle(release);

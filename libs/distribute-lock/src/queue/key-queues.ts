@@ -110,7 +110,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
       else if (type === 'contended') attempt.contended = true;
     } else if (queue !== undefined && grant !== undefined) {
       if (type === 'contended') this.laneOf(queue).contended(queue, grant);
-      else if (type === 'revoked') this.parts.watchdog.lose(grant, 'taken');
+      else if (type === 'revoked') this.parts.watchdog.lose(grant, { reason: 'forced' });
     } else if (queue?.isReleasing(ownerToken) !== true) this.parts.dead.bury(key, ownerToken, 0);
   }
 
@@ -126,8 +126,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     const queue = this.queues.ofToken(key, grant.ownerToken);
     if (queue?.grantOf(grant.ownerToken) !== grant || this.parts.watchdog.isOver(grant)) return Promise.resolve();
     if (this.parts.events.observes('released')) {
-      const heldMs = this.clock.now() - lease.startedAt;
-      this.parts.events.emit({ type: 'released', label: lease.call.label, heldMs });
+      this.parts.events.emit({ type: 'released', label: lease.call.label, heldMs: lease.heldMs });
     }
     const lane = this.laneOf(queue);
     if (this.draining.keeps(queue, lease, () => void lane.ended(queue, lease))) return Promise.resolve();
@@ -146,8 +145,8 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   }
 
   lost(lease: LeaseHandle, error: LeaseLostError): void {
-    const heldMs = this.clock.now() - lease.startedAt;
-    this.parts.events.emit({ type: 'lost', label: lease.call.label, heldMs, error });
+    const { call, heldMs } = lease;
+    this.parts.events.emit({ type: 'lost', label: call.label, heldMs, reason: error.reason, error });
   }
 
   holderOf(key: string, ownerToken: string): Holder | undefined {

@@ -50,14 +50,14 @@ export function start(parts: CoreParts, keeper: LeaseKeeper, waiter: Waiter, gra
   grant.holder = lease;
   grant.passes += 1;
   parts.watchdog.watch(grant, now);
-  hand(parts, waiter, lease);
+  hand(parts, waiter, lease, now);
 }
 
 /** Ends the wait with this lease. */
-export function hand(parts: CoreParts, waiter: Waiter, lease: LeaseHandle): void {
+export function hand(parts: CoreParts, waiter: Waiter, lease: LeaseHandle, now: number): void {
   dismiss(parts, waiter);
   if (parts.events.observes('acquired')) {
-    parts.events.emit({ type: 'acquired', label: waiter.call.label, waitedMs: lease.startedAt - waiter.since });
+    parts.events.emit({ type: 'acquired', label: waiter.call.label, waitedMs: now - waiter.since });
   }
   waiter.resolve(lease);
 }

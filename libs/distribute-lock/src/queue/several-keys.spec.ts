@@ -174,7 +174,7 @@ describe('SeveralKeys', () => {
     });
     const first = last(pending).give();
     await settled();
-    first.extend = () => Promise.reject(new LeaseLostError('lost', { fencingToken: 1 }));
+    first.extend = () => Promise.reject(new LeaseLostError('lost', { fencingToken: 1, reason: 'outage' }));
     last(pending).give();
     await settled();
     last(pending).give();

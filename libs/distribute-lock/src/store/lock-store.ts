@@ -68,8 +68,11 @@ export interface ReleaseRequest extends LockName {
 export type ReleaseAnswer =
   /** `free`: nobody waits. `passed`: another process has it. */
   | { readonly outcome: 'free' | 'passed' }
-  /** The token did not hold the lock; nothing else was done. `resent`: the command may have been applied before, so this is no proof of a loss. */
-  | { readonly outcome: 'lost'; readonly resent: boolean }
+  /**
+   * The token did not hold the lock; nothing else was done. `resent`: the command may have been applied before, so this is no proof
+   * of a loss. `taken`: the key is known to belong to another owner.
+   */
+  | { readonly outcome: 'lost'; readonly resent: boolean; readonly taken?: boolean }
   /** `next` is queued; look again after `remainingMs` without a message. */
   | { readonly outcome: 'queued'; readonly remainingMs: number }
   /** `ownerToken`, a token of this process, holds the lock now. */
@@ -92,8 +95,12 @@ export interface DowngradeRequest extends LockName {
   readonly ttlMs: number;
 }
 
-/** How many processes wait, or `'lost'` when the token no longer holds the lock. @public */
-export type RenewAnswer = number | 'lost' | Error;
+/**
+ * How many processes wait, or that the token no longer holds the lock: `'taken'` where the key is known to belong to another
+ * owner, otherwise `'lost'`.
+ * @public
+ */
+export type RenewAnswer = number | 'lost' | 'taken' | Error;
 
 /** What other processes tell this one. @public */
 export interface LockMessage {
@@ -149,6 +156,16 @@ export class LockStoreError extends Error {
     this.replicas = options.replicas;
     this.sent = options.sent ?? true;
   }
+}
+
+/** Whether the answer says that the token no longer holds the lock. @internal */
+export function isLost(answer: RenewAnswer | undefined): answer is 'lost' | 'taken' {
+  return answer === 'lost' || answer === 'taken';
+}
+
+/** Why the lease is lost, as the store says. @internal */
+export function lossOfAnswer(answer: 'lost' | 'taken'): { readonly reason: 'deleted' | 'taken' } {
+  return { reason: answer === 'taken' ? 'taken' : 'deleted' };
 }
 
 /** Whether asking again soon may help. By name, as the store may come from another copy of this package. @internal */

@@ -30,7 +30,7 @@ export class ExclusiveLane implements Lane {
     const before = queue.grant;
     queue.grant = grant;
     // Another token of this process has the lock now, so Redis has lost what the one before it was told.
-    if (before !== undefined) core.watchdog.lose(before, 'taken');
+    if (before !== undefined) core.watchdog.lose(before, { reason: 'deleted' });
     start(core, keeper, line.first!, grant, now);
   }
 

@@ -46,7 +46,7 @@ export class ReadLane implements Lane, Gatekeeper {
     const queue = line.queue as ReadQueue;
     const before = queue.grant;
     // Redis has another token of this process among the readers, so it has lost what the one before was told.
-    if (before !== undefined) this.parts.core.watchdog.lose(before, 'taken');
+    if (before !== undefined) this.parts.core.watchdog.lose(before, { reason: 'deleted' });
     this.open(queue, grant, grant.nextFencingToken());
     while (line.first !== undefined) this.letIn(queue, grant, line.first, now);
   }
@@ -131,7 +131,7 @@ export class ReadLane implements Lane, Gatekeeper {
     const lease = new LeaseHandle(keeper, grant, waiter.call, queue.fencingToken, Math.ceil(now));
     (grant.holder as Readers).add(lease);
     core.watchdog.watch(grant, now);
-    hand(core, waiter, lease);
+    hand(core, waiter, lease, now);
   }
 
   private refresh(queue: ReadQueue, withinMs: number): void {

@@ -1,4 +1,5 @@
 import type { Holder } from '../../lease/holder.js';
+import type { Loss } from '../../lease/loss.js';
 
 /**
  * The readers of one process, who share one lease. It is renewed while one of them wants that, so that a reader with
@@ -34,8 +35,8 @@ export class Readers implements Holder {
     this.all.delete(reader);
   }
 
-  lose(reason: 'expired' | 'taken'): void {
-    for (const reader of this.all) reader.lose(reason);
+  lose(loss: Loss): void {
+    for (const reader of this.all) reader.lose(loss);
   }
 
   shutDown(): void {

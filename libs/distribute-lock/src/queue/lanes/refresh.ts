@@ -1,6 +1,6 @@
 import type { Grant } from '../../lease/grant.js';
 import { Timed } from '../../runtime/timer-lanes.js';
-import type { RenewAnswer } from '../../store/lock-store.js';
+import { isLost, lossOfAnswer, type RenewAnswer } from '../../store/lock-store.js';
 import { HEARTBEAT_MS } from '../heartbeat.js';
 import type { Line } from '../line.js';
 import { unavailable } from '../refusals.js';
@@ -59,8 +59,8 @@ export class Refresh extends Timed {
     const { core } = this.parts;
     this.inFlight = false;
     if (grant.ended || queue.grant !== grant) return this.superseded(answer);
-    if (core.clock.now() >= grant.validUntil) return core.watchdog.lose(grant, 'expired');
-    if (answer === 'lost') return core.watchdog.lose(grant, 'taken');
+    if (core.clock.now() >= grant.validUntil) return core.watchdog.expire(grant);
+    if (isLost(answer)) return core.watchdog.lose(grant, lossOfAnswer(answer));
     if (answer instanceof Error) {
       refuseImpatient(core, queue.line, ({ call }) => unavailable(call, answer));
       return this.within(HEARTBEAT_MS);

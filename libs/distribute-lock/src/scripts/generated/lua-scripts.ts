@@ -21,7 +21,7 @@ return redis.call('DEL', KEYS[1])`,
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: '03212bd956fa871a785e722d10a27b99e9f4876b',
+  sha1: '75998b05e473ca0a2b3f55cb9fad682769fb60fb',
   lua: `if #KEYS == 3 then
   local call, text = redis.call, ARGV[1]
   if string.sub(text, 1, 1) == 'd' then
@@ -200,7 +200,7 @@ local function release(lock, queue, token, next, ttlMs, block)
   if owner ~= token then
     if owner == 'readers' then return 11, 0, 0 end
     redis.call('ZREM', queue, token)
-    return 6, 0, 0
+    return 6, owner and 1 or 0, 0
   end
   local wanted = next ~= '' and next ~= '-'
   local own = next == '-' and string.sub(token, 1, 23)
@@ -229,7 +229,8 @@ local function release(lock, queue, token, next, ttlMs, block)
   return 8, fencingTokens(block), head
 end
 local function renew(lock, queue, token, ttlMs)
-  if redis.call('GET', lock) ~= token then return 6, 0, 0 end
+  local owner = redis.call('GET', lock)
+  if owner ~= token then return 6, owner and 1 or 0, 0 end
   raiseExpiry(lock, ttlMs)
   return 7, redis.call('ZCARD', queue), 0
 end
@@ -255,7 +256,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '26a56e0a21c640f0b15c87865f6c5d0121353752',
+    sha1: '4575f1ffa4ebfc4e565908fa43b30f5f55444e83',
     lua: `if #KEYS == 3 then
   local call, text = redis.call, ARGV[1]
   if string.sub(text, 1, 1) == 'd' then
@@ -434,7 +435,7 @@ local function release(lock, queue, token, next, ttlMs, block)
   if owner ~= token then
     if owner == 'readers' then return 11, 0, 0 end
     redis.call('ZREM', queue, token)
-    return 6, 0, 0
+    return 6, owner and 1 or 0, 0
   end
   local wanted = next ~= '' and next ~= '-'
   local own = next == '-' and string.sub(token, 1, 23)
@@ -463,7 +464,8 @@ local function release(lock, queue, token, next, ttlMs, block)
   return 8, fencingTokens(block), head
 end
 local function renew(lock, queue, token, ttlMs)
-  if redis.call('GET', lock) ~= token then return 6, 0, 0 end
+  local owner = redis.call('GET', lock)
+  if owner ~= token then return 6, owner and 1 or 0, 0 end
   raiseExpiry(lock, ttlMs)
   return 7, redis.call('ZCARD', queue), 0
 end
@@ -671,7 +673,7 @@ return { 1, 0, 0 }`,
 
 export const readwriteScript: LuaScript = {
   name: 'readwrite',
-  sha1: 'c09da4db8fb9800fb19a1dae4a57522dd3e13578',
+  sha1: 'ab6f04c6f08aa9a19c00c13dec2e0577346bd8f1',
   lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = true
@@ -932,7 +934,7 @@ local function leave(token, next, ttlMs, block)
   local owner = redis.call('GET', lock)
   if kind == 'w' and owner ~= token then
     if waited and owner == READERS then openGate() end
-    return 6, 0, 0
+    return 6, owner and 1 or 0, 0
   end
   local process = next == '-' and string.sub(token, 1, 23) or nil
   local wanted = next ~= '' and next ~= '-' and next or nil
@@ -949,7 +951,8 @@ local function leave(token, next, ttlMs, block)
   return 5, 0, 0
 end
 local function renew(lock, queue, token, ttlMs)
-  if redis.call('GET', lock) ~= token then return 6, 0, 0 end
+  local owner = redis.call('GET', lock)
+  if owner ~= token then return 6, owner and 1 or 0, 0 end
   raiseExpiry(lock, ttlMs)
   return 7, redis.call('ZCARD', queue), 0
 end
@@ -967,7 +970,8 @@ end
 local function downgrade(token, ttlMs, readToken)
   if reads(readToken) then return keepReading(readToken, ttlMs) end
   redis.call('ZREM', queue, readToken)
-  if redis.call('GET', lock) ~= token then return 6, 0, 0 end
+  local owner = redis.call('GET', lock)
+  if owner ~= token then return 6, owner and 1 or 0, 0 end
   beginReading(readToken, math.max(tonumber(ttlMs), redis.call('PTTL', lock)))
   return 7, writerWaits(), 0
 end
@@ -984,7 +988,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '47eae4e865d7ea16238e373de536f3daa8a44408',
+    sha1: '5cec7f0d783f8444b85919045036df85291517a8',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = false
@@ -1245,7 +1249,7 @@ local function leave(token, next, ttlMs, block)
   local owner = redis.call('GET', lock)
   if kind == 'w' and owner ~= token then
     if waited and owner == READERS then openGate() end
-    return 6, 0, 0
+    return 6, owner and 1 or 0, 0
   end
   local process = next == '-' and string.sub(token, 1, 23) or nil
   local wanted = next ~= '' and next ~= '-' and next or nil
@@ -1262,7 +1266,8 @@ local function leave(token, next, ttlMs, block)
   return 5, 0, 0
 end
 local function renew(lock, queue, token, ttlMs)
-  if redis.call('GET', lock) ~= token then return 6, 0, 0 end
+  local owner = redis.call('GET', lock)
+  if owner ~= token then return 6, owner and 1 or 0, 0 end
   raiseExpiry(lock, ttlMs)
   return 7, redis.call('ZCARD', queue), 0
 end
@@ -1280,7 +1285,8 @@ end
 local function downgrade(token, ttlMs, readToken)
   if reads(readToken) then return keepReading(readToken, ttlMs) end
   redis.call('ZREM', queue, readToken)
-  if redis.call('GET', lock) ~= token then return 6, 0, 0 end
+  local owner = redis.call('GET', lock)
+  if owner ~= token then return 6, owner and 1 or 0, 0 end
   beginReading(readToken, math.max(tonumber(ttlMs), redis.call('PTTL', lock)))
   return 7, writerWaits(), 0
 end

@@ -26,7 +26,7 @@
   3, ms, f  busy, and no waiting was wanted
   4, 0, 0   released, nobody waits
   5, 0, 0   released and offered to another process
-  6, 0, 0   the token does not hold the lock; nothing else was done
+  6, o, 0   the token does not hold the lock; nothing else was done. o = 1: the key belongs to another owner
   7, w, 0   renewed, w processes wait
   8, n, t   released and granted to owner token t of the same process; n is its first fencing token
   9, e, 0   refused; e is the error of the server

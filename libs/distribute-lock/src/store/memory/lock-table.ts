@@ -5,6 +5,7 @@ import type {
   DowngradeRequest,
   ReleaseAnswer,
   ReleaseRequest,
+  RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
 import { CLAIM_WINDOW_MS } from '../protocol.js';
@@ -66,7 +67,8 @@ export class LockTable extends ReadWriteSteps {
     const waited = this.unqueue(key, ownerToken);
     if (!(reads ? this.reads(key, ownerToken) : this.owner(key) === ownerToken)) {
       if (waited && !reads && this.owner(key) === READERS) this.writerLeft(key);
-      return { outcome: 'lost', resent: false };
+      const taken = !reads && this.owner(key) !== undefined;
+      return { outcome: 'lost', resent: false, ...(taken ? { taken } : {}) };
     }
     if (reads) {
       this.leases.end(key, ownerToken);
@@ -84,18 +86,18 @@ export class LockTable extends ReadWriteSteps {
     return next === undefined ? { outcome: 'passed' } : { outcome: 'queued', remainingMs: CLAIM_WINDOW_MS };
   }
 
-  renew({ key, ownerToken, ttlMs }: RenewRequest): number | 'lost' {
+  renew({ key, ownerToken, ttlMs }: RenewRequest): Exclude<RenewAnswer, Error> {
     if (isReader(ownerToken)) return this.reads(key, ownerToken) ? this.keepReading(key, ownerToken, ttlMs) : 'lost';
-    if (this.owner(key) !== ownerToken) return 'lost';
+    if (this.owner(key) !== ownerToken) return this.owner(key) === undefined ? 'lost' : 'taken';
     this.raise(key, ttlMs);
     return this.waiting(key);
   }
 
   /** The readers that wait come along; the lease may become longer, never shorter. */
-  downgrade({ key, ownerToken, readToken, ttlMs }: DowngradeRequest): number | 'lost' {
+  downgrade({ key, ownerToken, readToken, ttlMs }: DowngradeRequest): Exclude<RenewAnswer, Error> {
     if (this.reads(key, readToken)) return this.keepReading(key, readToken, ttlMs);
     this.unqueue(key, readToken);
-    if (this.owner(key) !== ownerToken) return 'lost';
+    if (this.owner(key) !== ownerToken) return this.owner(key) === undefined ? 'lost' : 'taken';
     this.beginReading(key, readToken, Math.max(ttlMs, this.leftMs(key)));
     return this.writerWaits(key);
   }

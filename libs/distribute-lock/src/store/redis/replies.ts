@@ -43,11 +43,15 @@ export class ReleaseCommand extends Asked<ReleaseAnswer> {
 
   answered(code: number, x: ReplyWord, y: ReplyWord): void {
     if (code === FREE) this.resolve({ outcome: 'free' });
-    else if (code === LOST) this.resolve({ outcome: 'lost', resent: this.connection.epoch !== this.epoch });
+    else if (code === LOST) this.resolve(this.lost(x === 1));
     else if (code === QUEUED) this.resolve({ outcome: 'queued', remainingMs: x as number });
     else if (code === GRANTED_OWN) {
       this.resolve({ outcome: 'granted', ownerToken: y as string, fencingToken: x as number, waiting: 0 });
     } else this.resolve({ outcome: 'passed' });
+  }
+
+  private lost(taken: boolean): ReleaseAnswer {
+    return { outcome: 'lost', resent: this.connection.epoch !== this.epoch, ...(taken ? { taken } : {}) };
   }
 }
 
@@ -57,6 +61,7 @@ export class RenewCommand extends Asked<RenewAnswer> {
   }
 
   answered(code: number, x: ReplyWord): void {
-    this.resolve(code === LOST ? 'lost' : (x as number));
+    if (code === LOST) this.resolve(x === 1 ? 'taken' : 'lost');
+    else this.resolve(x as number);
   }
 }

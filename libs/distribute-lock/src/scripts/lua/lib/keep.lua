@@ -16,7 +16,8 @@ end
 local function downgrade(token, ttlMs, readToken)
   if reads(readToken) then return keepReading(readToken, ttlMs) end
   redis.call('ZREM', queue, readToken)
-  if redis.call('GET', lock) ~= token then return 6, 0, 0 end
+  local owner = redis.call('GET', lock)
+  if owner ~= token then return 6, owner and 1 or 0, 0 end
   beginReading(readToken, math.max(tonumber(ttlMs), redis.call('PTTL', lock)))
   return 7, writerWaits(), 0
 end

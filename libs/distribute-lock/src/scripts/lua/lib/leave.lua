@@ -23,7 +23,7 @@ local function leave(token, next, ttlMs, block)
   local owner = redis.call('GET', lock)
   if kind == 'w' and owner ~= token then
     if waited and owner == READERS then openGate() end
-    return 6, 0, 0
+    return 6, owner and 1 or 0, 0
   end
   local process = next == '-' and string.sub(token, 1, 23) or nil
   local wanted = next ~= '' and next ~= '-' and next or nil

@@ -6,7 +6,7 @@ local function release(lock, queue, token, next, ttlMs, block)
     -- Who leaves may be the last writer that readers wait for: for the other script.
     if owner == 'readers' then return 11, 0, 0 end
     redis.call('ZREM', queue, token)
-    return 6, 0, 0
+    return 6, owner and 1 or 0, 0
   end
   local wanted = next ~= '' and next ~= '-'
   -- Owner tokens of one process begin alike.

@@ -1,0 +1,54 @@
+import type { LeaseLossReason } from '../errors/lease-lost.error.js';
+import type { ResolvedLockOptions } from '../options/lock-options.js';
+
+/** A timer of a grant that is so late, compared with its ttl, shows that the event loop was blocked. */
+const BLOCKED_SHARE = 0.1;
+const BLOCKED_MS = 20;
+
+/** Why a grant is lost. */
+export interface Loss {
+  readonly reason: LeaseLossReason;
+  /** For `blocked`: how late the timer of the grant was. The event loop was blocked for at least that long. */
+  readonly blockedMs?: number;
+}
+
+/** What is known of a lease whose time has passed without a confirmed renewal. */
+interface Overdue {
+  readonly ttlMs: number;
+  /** How late the timer of its grant is. */
+  readonly lateMs: number;
+  readonly renew: boolean;
+  readonly renewUntil: number;
+}
+
+/** Why a lease ended by its time. */
+export function lossByTime({ ttlMs, lateMs, renew, renewUntil }: Overdue, now: number): Loss {
+  if (!renew) return { reason: 'expired' };
+  if (now >= renewUntil) return { reason: 'maxHold' };
+  if (lateMs < Math.max(BLOCKED_MS, ttlMs * BLOCKED_SHARE)) return { reason: 'outage' };
+  return { reason: 'blocked', blockedMs: lateMs };
+}
+
+/** The loss as the end of a sentence about the lease. */
+export function lossSentence({ reason, blockedMs = 0 }: Loss, ttlMs: number, options: ResolvedLockOptions): string {
+  switch (reason) {
+    case 'blocked':
+      return `the event loop was blocked, or the process stopped, for at least ${seconds(blockedMs)}, so it was not renewed in time`;
+    case 'expired':
+      return `its ttl of ${ttlMs} ms has passed, and "renew" is false`;
+    case 'maxHold':
+      return `"maxHold" (${options.maxHoldMs} ms) has passed`;
+    case 'outage':
+      return `Redis did not confirm a renewal within its ttl of ${ttlMs} ms`;
+    case 'deleted':
+      return 'its key no longer exists in Redis, because it was deleted or Redis lost its data';
+    case 'taken':
+      return 'its key in Redis belongs to another owner';
+    case 'forced':
+      return 'LockService.forceRelease took the lock away';
+    case 'released':
+      return 'it was released';
+  }
+}
+
+const seconds = (ms: number): string => (ms < 1_000 ? `${Math.floor(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`);

@@ -1,0 +1,72 @@
+import type { LeaseLossReason } from '../../libs/distribute-lock/src/errors/lease-lost.error.js';
+import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
+import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
+import { type Locks, PREFIX } from './support/lock-core.js';
+import { monotonicMs } from './support/monotonic.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+interface Loss {
+  readonly reason: LeaseLossReason;
+  readonly says: RegExp;
+  readonly options?: AcquireOptions;
+  cause?(lease: LeaseHandle, locks: Locks): unknown;
+}
+
+describe('A lost lease', () => {
+  const world = useLockWorld();
+
+  const losses: Record<string, Loss> = {
+    'an event loop that is blocked': {
+      reason: 'blocked',
+      says: /the event loop was blocked, or the process stopped, for at least (3\d\d|4\d\d) ms/,
+      cause: () => {
+        const until = monotonicMs() + 500;
+        while (monotonicMs() < until);
+      },
+    },
+    '"renew: false"': {
+      reason: 'expired',
+      says: /its ttl of 300 ms has passed, and "renew" is false/,
+      options: { renew: false },
+    },
+    '"maxHold"': { reason: 'maxHold', says: /"maxHold" \(100 ms\) has passed/, options: { maxHold: 100 } },
+    'a deleted key': {
+      reason: 'deleted',
+      says: /its key no longer exists in Redis/,
+      cause: ({ key }) => world.client.del(PREFIX + key),
+    },
+    'a key of another owner': {
+      reason: 'taken',
+      says: /its key in Redis belongs to another owner/,
+      cause: ({ key }) => world.client.set(PREFIX + key, 'stranger', 'PX', 60_000),
+    },
+    forceRelease: {
+      reason: 'forced',
+      says: /LockService\.forceRelease took the lock away/,
+      cause: ({ key }, locks) => locks.core.forceRelease(key),
+    },
+  };
+
+  it.each(Object.entries(losses))('by %s has a reason and a sentence of its own', async (_, loss) => {
+    const locks = world.locks();
+    const lease = await locks.acquire(world.newKey(), { ttl: 300, ...loss.options });
+    await loss.cause?.(lease, locks);
+    await lost(lease, locks, loss);
+  });
+
+  it('by an outage of Redis has a reason and a sentence of its own', async () => {
+    const proxy = await world.proxy();
+    const locks = world.locks(proxy.url);
+    const lease = await locks.acquire(world.newKey(), { ttl: 600 });
+    proxy.hold();
+    await lost(lease, locks, { reason: 'outage', says: /Redis did not confirm a renewal within its ttl of 600 ms/ });
+  });
+
+  async function lost({ signal, call }: LeaseHandle, { events }: Locks, { reason, says }: Loss): Promise<void> {
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    const { message } = signal.reason as Error;
+    expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason });
+    expect(message).toMatch(says);
+    expect(events.findLast(({ type }) => type === 'lost')).toMatchObject({ label: call.label, reason });
+  }
+});
