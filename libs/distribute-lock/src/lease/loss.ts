@@ -31,24 +31,17 @@ export function lossByTime({ ttlMs, lateMs, renew, renewUntil }: Overdue, now: n
 
 /** The loss as the end of a sentence about the lease. */
 export function lossSentence({ reason, blockedMs = 0 }: Loss, ttlMs: number, options: ResolvedLockOptions): string {
-  switch (reason) {
-    case 'blocked':
-      return `the event loop was blocked, or the process stopped, for at least ${seconds(blockedMs)}, so it was not renewed in time`;
-    case 'expired':
-      return `its ttl of ${ttlMs} ms has passed, and "renew" is false`;
-    case 'maxHold':
-      return `"maxHold" (${options.maxHoldMs} ms) has passed`;
-    case 'outage':
-      return `Redis did not confirm a renewal within its ttl of ${ttlMs} ms`;
-    case 'deleted':
-      return 'its key no longer exists in Redis, because it was deleted or Redis lost its data';
-    case 'taken':
-      return 'its key in Redis belongs to another owner';
-    case 'forced':
-      return 'LockService.forceRelease took the lock away';
-    case 'released':
-      return 'it was released';
-  }
+  const sentences: Readonly<Record<LeaseLossReason, string>> = {
+    blocked: `the event loop was blocked, or the process stopped, for at least ${seconds(blockedMs)}, so it was not renewed in time`,
+    expired: `its ttl of ${ttlMs} ms has passed, and "renew" is false`,
+    maxHold: `"maxHold" (${options.maxHoldMs} ms) has passed`,
+    outage: `Redis did not confirm a renewal within its ttl of ${ttlMs} ms`,
+    deleted: 'its key no longer exists in Redis, because it was deleted or Redis lost its data',
+    taken: 'its key in Redis belongs to another owner',
+    forced: 'LockService.forceRelease took the lock away',
+    released: 'it was released',
+  };
+  return sentences[reason];
 }
 
 const seconds = (ms: number): string => (ms < 1_000 ? `${Math.floor(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`);
