@@ -78,7 +78,7 @@ export const measuresP8toP17 = [
     promise: 'P10',
     what: 'renewal compares the owner token',
     file: lua('renew'),
-    measure: "if owner ~= token then return 6, owner and 1 or 0, 0 end",
+    measure: 'if owner ~= token then return 6, owner and 1 or 0, 0 end',
     without: '',
     test: ['strangers', 'by release, also with a wish'],
   },
