@@ -7,7 +7,7 @@ import { LeaseLostError } from '../errors/lease-lost.error.js';
 import { currentLease } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
 import { LOCK_DEFAULTS } from '../options/defaults.js';
-import { Hold, lossOf } from './hold.js';
+import { Hold } from './hold.js';
 import { goesOn } from './release-after.js';
 
 function newLease() {
@@ -25,22 +25,6 @@ function newLease() {
 
 describe('a lost lease', () => {
   const loss = new LeaseLostError('gone', { fencingToken: 7, reason: 'outage' });
-
-  it('ends the call only where that was asked for', () => {
-    const { lease, controller } = newLease();
-    expect(lossOf(lease, { ...LOCK_DEFAULTS, onLost: 'throw' }, 'k')).toBeUndefined();
-    controller.abort(loss);
-    expect(lossOf(lease, { ...LOCK_DEFAULTS, onLost: 'throw' }, 'k')).toBe(loss);
-    expect(lossOf(lease, LOCK_DEFAULTS, 'k')).toBeUndefined();
-  });
-
-  it('is seen before the timer has told of it', () => {
-    const lease = { ...newLease().lease, isHeld: () => false };
-    expect(lossOf(lease, { ...LOCK_DEFAULTS, onLost: 'throw' }, 'k')).toMatchObject({
-      code: 'LEASE_LOST',
-      fencingToken: 7,
-    });
-  });
 
   it('ends what is handed out piece by piece, at its end', async () => {
     const { lease, controller, release } = newLease();

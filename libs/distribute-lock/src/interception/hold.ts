@@ -1,7 +1,6 @@
-import { isLockError } from '../errors/is-lock-error.js';
-import { LeaseLostError } from '../errors/lease-lost.error.js';
 import { runHolding } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
+import { throwIfLost } from '../lease/on-lost.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import type { CallScope } from './call-scope.js';
 
@@ -34,13 +33,12 @@ export class Hold {
 
   /**
    * Gives the lock back after work that ended well.
-   * @throws LeaseLostError with `onLost: 'throw'`, when the lease was lost before
+   * @throws LeaseLostError with `onLost: 'throw'`, when the lease was lost before, also when only the release finds that
    */
   async complete(): Promise<void> {
     if (this.ended) return;
-    const loss = lossOf(this.lease, this.options, this.label);
     await this.release();
-    if (loss !== undefined) throw loss;
+    throwIfLost(this.lease, this.options);
   }
 
   /**
@@ -54,15 +52,4 @@ export class Hold {
     timer.unref();
     return () => clearTimeout(timer);
   }
-}
-
-/** What `onLost: 'throw'` ends the call with; asked before the release, which ends the lease as well. */
-export function lossOf(lease: Lease, { onLost }: ResolvedLockOptions, label: string): Error | undefined {
-  if (onLost !== 'throw' || lease.isHeld()) return undefined;
-  const reason: unknown = lease.signal.aborted ? lease.signal.reason : undefined;
-  if (isLockError(reason)) return reason;
-  return new LeaseLostError(`The lease of ${label} ended while its work ran.`, {
-    fencingToken: lease.fencingToken,
-    reason: 'blocked',
-  });
 }

@@ -4,12 +4,13 @@ import { Observable } from 'rxjs';
 import { LockAbortedError } from '../errors/lock-aborted.error.js';
 import { runHolding } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
+import { throwIfLost } from '../lease/on-lost.js';
 import { acquireOf } from '../service/lock-client.js';
 import { eachIterator, isAsyncIterable, replace } from './async-iterables.js';
 import { CallScope } from './call-scope.js';
 import { answerContention } from './contention.js';
 import { startOnNext, startOnSubscribe } from './deferred-results.js';
-import { Hold, lossOf } from './hold.js';
+import { Hold } from './hold.js';
 import { LockConnections, type PreparedLock } from './lock-connections.js';
 import { LOCK_CONNECTIONS, TRANSPORT_ERRORS } from './lock-metadata.js';
 import type { LockSpec } from './lock-spec.js';
@@ -111,9 +112,8 @@ export class LockInterceptor implements NestInterceptor {
     }
     const releaseAfter = goesOn(result);
     if (releaseAfter !== undefined) return releaseAfter(new Hold(lease, lock.options, spec.label, scope));
-    const loss = lossOf(lease, lock.options, spec.label);
     await lease.release();
-    if (loss !== undefined) throw loss;
+    throwIfLost(lease, lock.options);
     return result;
   }
 

@@ -6,6 +6,7 @@ import { orderedKeys } from '../keys/several-keys.js';
 import { currentLease, runHolding } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
 import type { LockInspection } from '../lease/lock-inspection.js';
+import { throwIfLost } from '../lease/on-lost.js';
 import { checkSignal } from '../options/check-signal.js';
 import type { AcquireOptions, ResolvedLockOptions } from '../options/lock-options.js';
 import { CALL_OPTION_NAMES, checkNames } from '../options/option-names.js';
@@ -88,7 +89,7 @@ export class LockService {
     } finally {
       await lease.release();
     }
-    if (resolved.onLost === 'throw') lease.signal.throwIfAborted();
+    throwIfLost(lease, resolved);
     return result;
   }
 
