@@ -32,6 +32,14 @@ export class Attempt extends Timed {
     super();
   }
 
+  /**
+   * The latest reply of the store said that another process holds the lock. While a command is under way, or has failed, that is not
+   * known.
+   */
+  get seesHolder(): boolean {
+    return this.answered && !this.inFlight && !this.offered && this.lastError === undefined;
+  }
+
   due(): void {
     this.askAgain(this);
   }

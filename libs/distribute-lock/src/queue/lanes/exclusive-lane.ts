@@ -1,7 +1,8 @@
 import type { Grant } from '../../lease/grant.js';
 import type { LeaseHandle } from '../../lease/lease-handle.js';
 import { Line } from '../line.js';
-import { start } from '../settling.js';
+import { contended } from '../refusals.js';
+import { refuseImpatient, start } from '../settling.js';
 import type { Waiter } from '../waiter.js';
 import { ExclusiveQueue } from './exclusive-queue.js';
 import { askAnew, type Lane, type LaneParts } from './lane.js';
@@ -16,12 +17,14 @@ export class ExclusiveLane implements Lane {
 
   enter(queue: ExclusiveQueue, waiter: Waiter): void {
     const { core, asking } = this.parts;
-    if (!waiter.waits && queue.taken) return this.parts.turnAway(queue, waiter);
+    if (!waiter.waits && queue.isTaken(core.clock.now())) return this.parts.turnAway(queue, waiter);
     const line = waiter.call.options.fair === 'strict' ? new Line(queue, true) : queue.line;
     line.push(waiter);
     if (line.attempt === undefined && (line.single || queue.grant === undefined)) asking.ask(asking.attempt(line));
-    // Whoever waits behind a holder of this process must hear when another process comes.
+    // A waiter behind a holder of this process has to learn when another process comes.
     else if (line.waits) void core.mailbox.ready();
+    // A caller that does not wait shares the outcome of the attempt, and does not wait until messages can arrive.
+    if (!waiter.waits && line.attempt !== undefined) asking.hurry(line.attempt);
   }
 
   granted(line: Line, grant: Grant, now: number): void {
@@ -32,6 +35,7 @@ export class ExclusiveLane implements Lane {
     // Another token of this process has the lock now, so Redis has lost what the one before it was told.
     if (before !== undefined) core.watchdog.lose(before, { reason: 'deleted' });
     start(core, keeper, line.first!, grant, now);
+    refuseImpatient(core, line, ({ call }) => contended(call, Math.max(0, grant.validUntil - now)));
   }
 
   ended(queue: ExclusiveQueue, lease: LeaseHandle): Promise<void> | undefined {

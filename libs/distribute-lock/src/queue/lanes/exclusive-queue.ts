@@ -10,9 +10,10 @@ export class ExclusiveQueue extends KeyQueue {
     return 'exclusive';
   }
 
-  /** This process holds the lock or is trying to get it. */
-  get taken(): boolean {
-    return this.grant !== undefined || this.asks;
+  /** Whether this process holds the lock at `now`, or waits behind a process that does. */
+  isTaken(now: number): boolean {
+    if (this.grant !== undefined) return now < this.grant.validUntil;
+    return this.lines().some(({ attempt }) => attempt?.seesHolder === true);
   }
 
   override get ownTtlMs(): number {

@@ -35,7 +35,7 @@ export class ReadLane implements Lane, Gatekeeper {
     const now = this.parts.core.clock.now();
     const { grant } = queue;
     if (grant !== undefined && this.mayEnter(grant, waiter, now)) return this.letIn(queue, grant, waiter, now);
-    const isTurnedAway = grant === undefined ? queue.line.attempt?.answered === true : grant.contended;
+    const isTurnedAway = grant === undefined ? queue.line.attempt?.seesHolder === true : grant.contended;
     if (!waiter.waits && isTurnedAway) return this.parts.turnAway(queue, waiter);
     queue.line.push(waiter);
     if (grant === undefined) this.ask(queue, waiter);

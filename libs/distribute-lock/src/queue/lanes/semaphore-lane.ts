@@ -27,9 +27,13 @@ export class SemaphoreLane implements Lane {
       queue.line.push(waiter);
       return askAnew(this.parts, queue);
     }
-    // That this process has permits says nothing about others; that somebody waits here does.
-    if (size > 1 || attempt?.answered === true) this.parts.turnAway(queue, waiter);
-    else this.askAlone(queue, waiter);
+    // That this process has permits says nothing about others.
+    if (attempt?.seesHolder === true) return this.parts.turnAway(queue, waiter);
+    // It passes no caller of this process, and shares the outcome of the attempt before it.
+    if (size <= 1 && attempt?.lastError === undefined) return this.askAlone(queue, waiter);
+    queue.line.push(waiter);
+    if (attempt === undefined) askAnew(this.parts, queue);
+    else this.parts.asking.hurry(attempt);
   }
 
   private askAlone(queue: SemaphoreQueue, waiter: Waiter): void {
