@@ -111,6 +111,26 @@ describe('P13: a process that is told to end', () => {
     expect(asked).toBe(0);
   });
 
+  it.each(['exclusive', 'read', 'semaphore'] as const)(
+    'notifies work that outlasts it before its lease can end (%s)',
+    async (kind) => {
+      const locks = world.locks();
+      const key = world.newKey();
+      const permits = kind === 'semaphore' ? 1 : 0;
+      const options = { ...LOCK_DEFAULTS, ttlMs: 3_000, kind, permits };
+      const lease = await locks.core.acquire({ key, label: 'fault', options, scoped: true });
+      let notifiedAt = Infinity;
+      lease.signal.addEventListener('abort', () => (notifiedAt = monotonicMs()));
+      await locks.core.drain(50);
+      await locks.core.close();
+      expect(lease.isHeld()).toBe(true);
+      const endsAt = monotonicMs() + (await world.client.pttl(PREFIX + key));
+      await eventually(() => expect(notifiedAt).toBeLessThan(endsAt), 3_500);
+      expect(lease.isHeld()).toBe(false);
+      expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'shutdown' });
+    },
+  );
+
   /** The client's own, and those of its duplicates. */
   async function connections(): Promise<number> {
     const list = String(await world.client.client('LIST'));

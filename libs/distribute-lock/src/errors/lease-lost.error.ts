@@ -10,11 +10,12 @@ import { LockError, type LockErrorDetails } from './lock.error.js';
  * - `'deleted'`: the key no longer exists in Redis: it was deleted, or Redis lost its data
  * - `'taken'`: the key in Redis belongs to another owner
  * - `'forced'`: `LockService.forceRelease` took the lock away
+ * - `'shutdown'`: the application has shut down while the work ran, so the lease was not renewed any more
  * - `'released'`: the holder itself released it before it called a method that needs a held lease
  * @public
  */
 export type LeaseLossReason =
-  'blocked' | 'expired' | 'maxHold' | 'outage' | 'deleted' | 'taken' | 'forced' | 'released';
+  'blocked' | 'expired' | 'maxHold' | 'outage' | 'deleted' | 'taken' | 'forced' | 'shutdown' | 'released';
 
 /** What a {@link LeaseLostError} carries. @public */
 export interface LeaseLostErrorDetails extends LockErrorDetails {

@@ -39,6 +39,7 @@ export function lossSentence({ reason, blockedMs = 0 }: Loss, ttlMs: number, opt
     deleted: 'its key no longer exists in Redis, because it was deleted or Redis lost its data',
     taken: 'its key in Redis belongs to another owner',
     forced: 'LockService.forceRelease took the lock away',
+    shutdown: 'the application has shut down, so it was not renewed any more',
     released: 'it was released',
   };
   return sentences[reason];

@@ -1,6 +1,6 @@
 import type { Clock } from '../runtime/clock.js';
 import { laneOf } from '../runtime/owner-token.js';
-import type { TimerLanes } from '../runtime/timer-lanes.js';
+import { LONGEST_MS, type TimerLanes } from '../runtime/timer-lanes.js';
 import { whenAnswered } from '../store/answer.js';
 import { isLost, type LockStore, lossOfAnswer, type RenewAnswer, type RenewRequest } from '../store/lock-store.js';
 import type { Grant, GrantKeeper } from './grant.js';
@@ -102,6 +102,14 @@ export class Watchdog implements GrantKeeper {
     const { renew = true, leaving, renewUntil = Infinity } = holder ?? {};
     const wantsRenewal = renew || leaving === grant;
     this.lose(grant, lossByTime({ ttlMs, lateMs: now - dueAt, renew: wantsRenewal, renewUntil }, now));
+  }
+
+  /** The grant is not renewed any more, and the shared timers have ended: its holder is notified in time all the same. */
+  guardEnd(grant: Grant): void {
+    if (grant.ended) return;
+    const leftMs = untilEnd(grant, this.clock.now()) - EARLY_MS;
+    if (leftMs <= 0) return this.lose(grant, { reason: 'shutdown' });
+    this.clock.after(Math.min(leftMs, LONGEST_MS), () => this.guardEnd(grant));
   }
 
   private retry(grant: Grant, now: number): void {

@@ -170,6 +170,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   stop(): void {
     this.parts.dead.close();
     this.parts.lanes.close();
+    for (const queue of this.queues.all()) for (const grant of queue.grants()) this.parts.watchdog.guardEnd(grant);
   }
 
   queueOf(lane: LaneName, key: string): KeyQueue {

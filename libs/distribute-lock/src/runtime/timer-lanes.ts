@@ -1,7 +1,7 @@
 import type { CancelTimer, Clock } from './clock.js';
 
 /** The longest delay that a timer of the runtime keeps. */
-const LONGEST_MS = 2 ** 31 - 1;
+export const LONGEST_MS = 2 ** 31 - 1;
 
 /** Something that is due once. It stands in at most one lane. */
 export abstract class Timed {
