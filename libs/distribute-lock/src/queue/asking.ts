@@ -52,12 +52,14 @@ export class Asking implements Questioner {
     const unready = line.waits ? this.parts.mailbox.ready() : undefined;
     if (unready === undefined || line.patient < line.size) return this.send(attempt, line);
     attempt.held = true;
-    void unready.then(() => this.hurry(attempt));
+    void unready.then(() => {
+      if (attempt.held) this.hurry(attempt);
+    });
   }
 
-  /** Who does not want to wait does not wait until messages can arrive either; the attempt is sent again then. */
+  /** A caller that does not wait needs a reply: neither the subscription nor the pause after a failure delays the attempt. */
   hurry(attempt: Attempt): void {
-    if (!attempt.held) return;
+    if (!attempt.held) return this.ask(attempt);
     attempt.held = false;
     this.send(attempt, attempt.line);
   }
@@ -73,11 +75,11 @@ export class Asking implements Questioner {
   /** The store said that the attempt is queued: sleep until a message, or until the safety net. */
   queued(attempt: Attempt, leftMs: number, foreign: boolean): void {
     attempt.answered = true;
+    refuseImpatient(this.parts, attempt.line, ({ call }) => contended(call, leftMs));
+    // The callers that would have waited have left.
+    if (attempt.line.first === undefined) return this.abandon(attempt);
     if (attempt.offered) return this.ask(attempt);
     attempt.holderLeftMs = leftMs;
-    refuseImpatient(this.parts, attempt.line, ({ call }) => contended(call, leftMs));
-    // Those who would have waited have gone meanwhile.
-    if (attempt.line.first === undefined) return this.abandon(attempt);
     this.parts.lanes.add(attempt, askAgainInMs(this.parts, attempt, leftMs, foreign));
   }
 

@@ -23,7 +23,7 @@ export class ExclusiveLane implements Lane {
     if (line.attempt === undefined && (line.single || queue.grant === undefined)) asking.ask(asking.attempt(line));
     // A waiter behind a holder of this process has to learn when another process comes.
     else if (line.waits) void core.mailbox.ready();
-    // A caller that does not wait shares the outcome of the attempt, and does not wait until messages can arrive.
+    // A caller that does not wait shares the outcome of the attempt.
     if (!waiter.waits && line.attempt !== undefined) asking.hurry(line.attempt);
   }
 
