@@ -33,6 +33,70 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     for (const lease of leases) await lease.release();
   });
 
+  it('serves processes in the order in which their callers came', async () => {
+    const key = newKey();
+    const options = { ...permits(1), wait: '20s' } as const;
+    const holder = await here.acquire(key, options);
+    const order: string[] = [];
+    const visit = async (name: string): Promise<void> => {
+      const lease = await (name.startsWith('A') ? here : there).acquire(key, options);
+      order.push(name);
+      // Until the next caller of the process waits in the store.
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      await lease.release();
+    };
+    const all: Promise<void>[] = [];
+    for (const [name, process] of [
+      ['A1', here],
+      ['B1', there],
+    ] as const) {
+      const { queued } = process.asked;
+      all.push(visit(name));
+      await eventually(() => expect(process.asked.queued).toBeGreaterThan(queued));
+    }
+    all.push(...['A2', 'B2', 'A3'].map(visit));
+    await holder.release();
+    await Promise.all(all);
+    expect(order).toEqual(['A1', 'B1', 'A2', 'B2', 'A3']);
+  });
+
+  it('issues larger fencing tokens to callers of one process than to those before them', async () => {
+    const key = newKey();
+    const tokens: number[] = [];
+    const visit = async (ms: number): Promise<void> => {
+      const lease = await here.acquire(key, { ...permits(2), wait: '20s' });
+      tokens.push(lease.fencingToken);
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      await lease.release();
+    };
+    await Promise.all([visit(20), visit(30), visit(20), visit(5), visit(20)]);
+    expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
+  });
+
+  it('issues a larger fencing token behind a grant of another process', async () => {
+    const key = newKey();
+    const options = { ...permits(2), wait: '20s' } as const;
+    const waitsAt = async (process: Process): Promise<{ lease: ReturnType<Process['acquire']> }> => {
+      const { queued } = process.asked;
+      const lease = process.acquire(key, options);
+      await eventually(() => expect(process.asked.queued).toBeGreaterThan(queued));
+      return { lease };
+    };
+    const held = [await here.acquire(key, options), await there.acquire(key, options)] as const;
+    const first = await waitsAt(here);
+    const third = here.acquire(key, options);
+    const second = await waitsAt(there);
+    await held[0].release();
+    const one = await first.lease;
+    await held[1].release();
+    const two = await second.lease;
+    await one.release();
+    const three = await third;
+    expect(two.fencingToken).toBeGreaterThan(one.fencingToken);
+    expect(three.fencingToken).toBeGreaterThan(two.fencingToken);
+    for (const lease of [two, three]) await lease.release();
+  });
+
   it('never lets more in than there are permits while processes fight, and serves both', async () => {
     const key = newKey();
     let inside = 0;

@@ -23,7 +23,7 @@ export class Ledger {
   count = 0;
   private readonly holds = new Set<Hold>();
   private readonly byLabel = new Map<string, Hold>();
-  private readonly numbers: Numbers;
+  readonly numbers: Numbers;
   readonly gates: GateWatch;
   private readonly lastRank = new Map<string, number>();
   private readonly lastArrival = new Map<string, number>();
@@ -167,10 +167,17 @@ export class Ledger {
     this.lastArrival.set(line, question.order);
   }
 
+  /** A process that knows that others wait hands over no permit in memory. */
+  private checkTurns({ options, label }: Question, ownerToken: string, holds: number): void {
+    if (options.kind !== 'semaphore' || holds === 1 || !this.contendedTokens.has(ownerToken)) return;
+    this.world.fail('a process that waits for permits was overtaken', label);
+  }
+
   /** A process that knows that others wait passes the lock on in memory only so often, and for so long. */
   private checkQuantum({ lease, ownerToken, question }: Hold): void {
     const holds = (this.holdsOf.get(ownerToken) ?? 0) + 1;
     this.holdsOf.set(ownerToken, holds);
+    this.checkTurns(question, ownerToken, holds);
     if (
       holds === 1 ||
       question.keys !== undefined ||

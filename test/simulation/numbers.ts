@@ -1,3 +1,5 @@
+import type { LockName } from '../../libs/distribute-lock/src/store/lock-store.js';
+import { processOf } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { Hold } from './hold.js';
 import { shares } from './modes.js';
 import type { World } from './world.js';
@@ -8,6 +10,8 @@ export class Numbers {
   private readonly owners = new Map<number, string>();
   private readonly highest = new Map<string, number>();
   private readonly highestOfWriters = new Map<string, number>();
+  /** First numbers of grants of permits, and the process of each. */
+  private readonly permitted = new Map<string, Map<number, string | undefined>>();
 
   constructor(private readonly world: World) {}
 
@@ -26,11 +30,29 @@ export class Numbers {
       return;
     }
     if (server.forgotten.has(ownerToken)) return;
-    // Those who hold together learn of their numbers in any order.
-    if (shares(options) && !reads) return;
+    if (shares(options) && !reads) return this.checkPermit(key, ownerToken, fencingToken);
     const bound = reads ? this.highestOfWriters : this.highest;
     if (fencingToken <= (bound.get(key) ?? -1)) this.world.fail('fencing tokens do not rise', key);
     this.highest.set(key, Math.max(fencingToken, this.highest.get(key) ?? -1));
     if (!reads) this.highestOfWriters.set(key, fencingToken);
+  }
+
+  permit({ key, ownerToken }: LockName, first: number): void {
+    const firsts = this.permitted.get(key) ?? new Map<number, string | undefined>();
+    this.permitted.set(key, firsts.set(first, processOf(ownerToken)));
+  }
+
+  /**
+   * Replies arrive in any order, so a grant of the server has its number. What a process hands over comes behind its own holders, and
+   * behind all grants to other processes so far.
+   */
+  private checkPermit(key: string, ownerToken: string, fencingToken: number): void {
+    const firsts = this.permitted.get(key) ?? new Map<number, string | undefined>();
+    const line = `${processOf(ownerToken)} ${key}`;
+    const before = this.highest.get(line) ?? -1;
+    this.highest.set(line, Math.max(before, fencingToken));
+    if (firsts.has(fencingToken)) return;
+    const others = [...firsts].filter(([, process]) => process !== processOf(ownerToken)).map(([first]) => first);
+    if (fencingToken <= Math.max(before, ...others)) this.world.fail('fencing tokens of permits do not rise', key);
   }
 }

@@ -1,7 +1,8 @@
 import { SemaphoreQueue } from '../../libs/distribute-lock/src/queue/lanes/semaphore-queue.js';
+import { weightOf } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { Waiter } from '../../libs/distribute-lock/src/queue/waiter.js';
 import type { AcquireRequest, ReleaseRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
-import { weightOf, type SemaphoreLeases } from '../../libs/distribute-lock/src/store/memory/semaphore-leases.js';
+import type { SemaphoreLeases } from '../../libs/distribute-lock/src/store/memory/semaphore-leases.js';
 import type { SemaphorePlaces } from '../../libs/distribute-lock/src/store/memory/semaphore-places.js';
 import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
@@ -134,6 +135,24 @@ export const SEMAPHORE_CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
       () =>
         function (this: { sharedLine?: { first?: Waiter } }) {
           return this.sharedLine?.first;
+        },
+    ),
+  'a permit handed over beside permits of another process': () =>
+    patch(
+      SemaphoreQueue,
+      'hasAll',
+      () =>
+        function (this: SemaphoreQueue) {
+          return this.grants().every(({ contended }) => !contended);
+        },
+    ),
+  'a permit handed over though another process waits': () =>
+    patch(
+      SemaphoreQueue,
+      'hasAll',
+      () =>
+        function (this: SemaphoreQueue, permits: number) {
+          return this.grants().reduce((sum, { ownerToken }) => sum + weightOf(ownerToken), 0) === permits;
         },
     ),
   'an attempt inherited by another weight': () => patch(SemaphoreQueue, 'fits', () => () => true),

@@ -70,7 +70,7 @@ export class SimulatedServer {
       ? this.watch.during(request, () => this.semaphores.acquire(request))
       : this.lockWatch.during(request, [], () => this.table.acquire(request, counted));
     if (answer.outcome !== 'busy') this.rank(request.ownerToken);
-    if (answer.outcome === 'granted') this.numbered(answer.fencingToken, request.block);
+    if (answer.outcome === 'granted') this.numbered(answer.fencingToken, request.block, request);
     return answer;
   }
 
@@ -95,7 +95,8 @@ export class SimulatedServer {
       : this.guarded(request, [nextOf(request)], () => this.table.release(request));
     if (answer.outcome !== 'lost') this.givenBack.add(request.ownerToken);
     if (answer.outcome !== 'lost' && request.next !== undefined) this.rank(request.next.ownerToken);
-    if (answer.outcome === 'granted') this.numbered(answer.fencingToken, (request.next ?? request.grantOwn)!.block);
+    if (answer.outcome === 'granted')
+      this.numbered(answer.fencingToken, (request.next ?? request.grantOwn)!.block, request);
     return answer;
   }
 
@@ -171,7 +172,8 @@ export class SimulatedServer {
   }
 
   /** Numbers that outrun the clock would come again after the counter is lost. */
-  private numbered(first: number, block: number): void {
+  private numbered(first: number, block: number, request?: LockName): void {
+    if (request?.kind === 'semaphore') this.world.ledger.numbers.permit(request, first);
     if (first + block > (EPOCH_MS + this.world.timeline.now) * 1_000 + MOST_AHEAD) {
       this.world.fail('fencing tokens are issued faster than the clock runs');
     }

@@ -21,6 +21,25 @@ export const validUntil = (sentAt: number, ttlMs: number): number => Math.floor(
 /** Work that began on an offer and is over by then costs no command but its release. */
 const CONFIRM_AFTER_MS = 50;
 
+/** Fencing tokens that the store has reserved for a process. */
+export class FencingBlock {
+  constructor(
+    private nextNumber: number,
+    /** How many are left. */
+    public left: number,
+  ) {}
+
+  take(): number {
+    this.left -= 1;
+    this.nextNumber += 1;
+    return this.nextNumber - 1;
+  }
+
+  isNewerThan(other: FencingBlock): boolean {
+    return this.nextNumber > other.nextNumber;
+  }
+}
+
 /** Who looks after a grant when its time has come. */
 export interface GrantKeeper {
   check(grant: Grant): void;
@@ -45,6 +64,7 @@ export class Grant extends Timed {
   unconfirmed = false;
   /** When the command was sent that brought it, in whole milliseconds. */
   readonly startedAt: number;
+  numbers: FencingBlock;
 
   constructor(
     private readonly keeper: GrantKeeper,
@@ -52,20 +72,15 @@ export class Grant extends Timed {
     readonly ownerToken: string,
     public ttlMs: number,
     sentAt: number,
-    /** The next number of the reserved block of fencing tokens. */
-    private nextFence: number,
-    /** How many are left of it. */
-    private numbers: number,
+    fencingToken: number,
+    block: number,
     waiting: number,
   ) {
     super();
+    this.numbers = new FencingBlock(fencingToken, block);
     this.startedAt = Math.floor(sentAt);
     this.validUntil = validUntil(sentAt, ttlMs);
     this.contended = waiting > 0;
-  }
-
-  get numbersLeft(): boolean {
-    return this.numbers > 0;
   }
 
   /** When it wants to be renewed: a third of its ttl after its last confirmed command was sent. */
@@ -77,12 +92,6 @@ export class Grant extends Timed {
   /** When the key ends in the store at the earliest, if it is not renewed any more. */
   get endsAt(): number {
     return this.validUntil - proofMs(this.ttlMs) + this.ttlMs;
-  }
-
-  nextFencingToken(): number {
-    this.numbers -= 1;
-    this.nextFence += 1;
-    return this.nextFence - 1;
   }
 
   /** Nobody has claimed it: it can be proven until then, unless it is confirmed. Whether others wait is not known. */

@@ -75,8 +75,9 @@ export class GivingBack {
   /** The holder has ended; resolves when the lock is another's or free, or when the store is too slow to tell. */
   giveOn(queue: KeyQueue, lease: LeaseHandle): Promise<void> | undefined {
     const { grant } = lease;
-    const next = queue.heir(lease);
-    if (next === undefined || !mayPass(grant, next.call.options, this.parts.clock.now())) {
+    const now = this.parts.clock.now();
+    const next = queue.heir(lease, now);
+    if (next === undefined || !mayPass(grant, next.call.options, now)) {
       return this.release(queue, grant, lease);
     }
     this.parts.turn.step(() => {
@@ -87,8 +88,8 @@ export class GivingBack {
 
   /** Time may have gone by since it was decided: everything is looked at again. */
   private passOn(queue: KeyQueue, grant: Grant, lease: LeaseHandle): void {
-    const next = queue.heir(lease);
     const now = this.parts.clock.now();
+    const next = queue.heir(lease, now);
     if (next !== undefined && mayPass(grant, next.call.options, now)) {
       const line = next.line!;
       start(this.parts, this.keeper, next, grant, now);
@@ -116,9 +117,8 @@ export class GivingBack {
     grant.ended = true;
     queue.drop(grant);
     queue.releaseStarts(grant.ownerToken);
-    const first = queue.next;
-    const attempt = first === undefined ? undefined : this.asking.attempt(queue.line);
-    const ttlMs = first === undefined ? queue.ownTtlMs : queue.ttlMsOf(queue.line);
+    const attempt = queue.standing ?? (queue.next === undefined ? undefined : this.asking.attempt(queue.line));
+    const ttlMs = attempt === undefined ? queue.ownTtlMs : queue.ttlMsOf(queue.line);
     const block = Math.min(queue.waiting, MOST_NUMBERS);
     const sentAt = clock.now();
     return new Promise((resolve) => {
@@ -133,6 +133,7 @@ export class GivingBack {
     const { ownerToken } = grant;
     const { kind } = lease.call.options;
     if (attempt !== undefined) {
+      this.parts.lanes.remove(attempt);
       attempt.inFlight = true;
       attempt.answered = true; // until now the lock was here
       attempt.ttlMs = ttlMs;

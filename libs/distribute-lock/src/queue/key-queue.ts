@@ -30,8 +30,8 @@ export abstract class KeyQueue {
   abstract drop(grant: Grant): void;
   /** Put behind owner tokens to say what kind they are. */
   abstract suffix(first: Waiter | undefined): string;
-  /** Who gets the grant when `lease` ends, if it may be passed on in memory. */
-  abstract heir(lease: LeaseHandle): Waiter | undefined;
+  /** Who gets the grant when `lease` ends, if it may be passed on in memory at `now`. */
+  abstract heir(lease: LeaseHandle, now: number): Waiter | undefined;
 
   /** `by` holds the grant in the place of `from`; nobody does when it is undefined. */
   replace(grant: Grant, _from: Holder, by: Holder | undefined): void {
@@ -45,6 +45,11 @@ export abstract class KeyQueue {
   /** For how long a release grants at once whichever of those who ask here heads the queue; 0 when it does not. */
   get ownTtlMs(): number {
     return 0;
+  }
+
+  /** The attempt in the queue of the store that a release serves in its turn, by the same command. */
+  get standing(): Attempt | undefined {
+    return undefined;
   }
 
   /** For how long the line asks for the lock. */

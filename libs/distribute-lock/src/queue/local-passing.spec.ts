@@ -1,4 +1,4 @@
-import type { Grant } from '../lease/grant.js';
+import { FencingBlock, type Grant } from '../lease/grant.js';
 import { LOCK_DEFAULTS } from '../options/defaults.js';
 import { QUANTUM_HOLDS, QUANTUM_MS, mayPass } from './local-passing.js';
 
@@ -6,7 +6,14 @@ describe('mayPass', () => {
   const NOW = 10_000;
   const next = { ...LOCK_DEFAULTS, ttlMs: 1_000 };
   const grant = (more: object = {}): Grant =>
-    ({ ended: false, numbersLeft: true, ttlMs: 1_000, validUntil: NOW + 900, startedAt: NOW - 90, ...more }) as Grant;
+    ({
+      ended: false,
+      numbers: new FencingBlock(1, 1),
+      ttlMs: 1_000,
+      validUntil: NOW + 900,
+      startedAt: NOW - 90,
+      ...more,
+    }) as Grant;
 
   it('passes while at least half of the ttl is left', () => {
     expect(mayPass(grant({ validUntil: NOW + 500 }), next, NOW)).toBe(true);
@@ -26,7 +33,7 @@ describe('mayPass', () => {
   it('does not pass to a caller that wants more than the grant can give', () => {
     expect(mayPass(grant(), { ...next, ttlMs: 1_500 }, NOW)).toBe(false);
     expect(mayPass(grant(), { ...next, renew: false }, NOW)).toBe(false);
-    expect(mayPass(grant({ numbersLeft: false }), next, NOW)).toBe(false);
+    expect(mayPass(grant({ numbers: new FencingBlock(1, 0) }), next, NOW)).toBe(false);
   });
 
   it('is bounded in holds and in time while another process waits', () => {

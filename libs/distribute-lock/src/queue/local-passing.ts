@@ -25,7 +25,7 @@ const endsByRenewal = ({ renew, release }: ResolvedLockOptions): boolean => rene
 export function mayPass(grant: Grant, next: ResolvedLockOptions, now: number): boolean {
   const halfMs = grant.unconfirmed && isConfirmed(next) ? CONFIRMED_WITHIN_MS : next.ttlMs / 2;
   const needsMs = endsByRenewal(next) ? halfMs : next.ttlMs;
-  if (grant.ended || !grant.numbersLeft || grant.validUntil - now < needsMs) return false;
+  if (grant.ended || grant.numbers.left === 0 || grant.validUntil - now < needsMs) return false;
   // Neither shorter than the caller asked for nor longer: that is for how long its crash would keep others out.
   if (next.ttlMs !== grant.ttlMs) return false;
   return !grant.contended || (grant.passes < QUANTUM_HOLDS && now - grant.startedAt < QUANTUM_MS);

@@ -46,7 +46,7 @@ export function refuseImpatient(parts: CoreParts, line: Line, why: (waiter: Wait
 
 /** Ends the wait with a lease on the grant. */
 export function start(parts: CoreParts, keeper: LeaseKeeper, waiter: Waiter, grant: Grant, now: number): void {
-  const lease = new LeaseHandle(keeper, grant, waiter.call, grant.nextFencingToken(), Math.ceil(now));
+  const lease = new LeaseHandle(keeper, grant, waiter.call, grant.numbers.take(), Math.ceil(now));
   grant.holder = lease;
   grant.passes += 1;
   parts.watchdog.watch(grant, now);

@@ -34,6 +34,9 @@ export function laneOf(ownerToken: string): LaneName {
   return ownerToken.charAt(suffix + 1) === 'r' ? 'read' : 'semaphore';
 }
 
+/** The permits that the token of a semaphore takes: its last part, so it never changes. */
+export const weightOf = (ownerToken: string): number => Number(ownerToken.slice(ownerToken.lastIndexOf(':') + 1));
+
 const TOKEN = /^([\w-]{22}):[0-9A-Za-z]+(?::[0-9A-Za-z]+)?$/;
 
 /** The process that minted an owner token; `undefined` when it is none of ours. */

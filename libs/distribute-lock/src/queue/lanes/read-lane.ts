@@ -47,7 +47,7 @@ export class ReadLane implements Lane, Gatekeeper {
     const before = queue.grant;
     // Redis has another token of this process among the readers, so it has lost what the one before was told.
     if (before !== undefined) this.parts.core.watchdog.lose(before, { reason: 'deleted' });
-    this.open(queue, grant, grant.nextFencingToken());
+    this.open(queue, grant, grant.numbers.take());
     while (line.first !== undefined) this.letIn(queue, grant, line.first, now);
   }
 

@@ -18,7 +18,7 @@ export class SemaphoreLane implements Lane {
   }
 
   enter(queue: SemaphoreQueue, waiter: Waiter): void {
-    const { last, size, attempt } = queue.line;
+    const { last, attempt } = queue.line;
     // The store says which number of permits is right, at once; behind others it would be heard when it is their turn.
     if (last !== undefined && last.call.options.permits !== waiter.call.options.permits) {
       return this.askAlone(queue, waiter);
@@ -27,13 +27,9 @@ export class SemaphoreLane implements Lane {
       queue.line.push(waiter);
       return askAnew(this.parts, queue);
     }
-    // That this process has permits says nothing about others.
-    if (attempt?.seesHolder === true) return this.parts.turnAway(queue, waiter);
-    // It passes no caller of this process, and shares the outcome of the attempt before it.
-    if (size <= 1 && attempt?.lastError === undefined) return this.askAlone(queue, waiter);
-    queue.line.push(waiter);
-    if (attempt === undefined) askAnew(this.parts, queue);
-    else this.parts.asking.hurry(attempt);
+    // That this process has permits, or asks for some, says nothing about others.
+    if (attempt?.seesHolder === true) this.parts.turnAway(queue, waiter);
+    else this.askAlone(queue, waiter);
   }
 
   private askAlone(queue: SemaphoreQueue, waiter: Waiter): void {
@@ -45,8 +41,8 @@ export class SemaphoreLane implements Lane {
 
   granted(line: Line, grant: Grant, now: number): void {
     const queue = line.queue as SemaphoreQueue;
-    queue.add(grant);
     start(this.parts.core, this.parts.keeper, line.first!, grant, now);
+    queue.add(grant);
     askAnew(this.parts, queue);
   }
 

@@ -1,9 +1,7 @@
+import { weightOf } from '../../runtime/owner-token.js';
 import type { LockTable } from './lock-table.js';
 import { Sweep } from './sweep.js';
 import { SEMAPHORE } from './table-state.js';
-
-/** The weight is the last part of an owner token, so it never changes. */
-export const weightOf = (ownerToken: string): number => Number(/\d+$/.exec(ownerToken)?.[0]);
 
 /**
  * Who has permits of the semaphores, and until when; offers among them. What stands at the lock's key says how many permits

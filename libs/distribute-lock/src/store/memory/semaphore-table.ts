@@ -1,4 +1,4 @@
-import { processOf } from '../../runtime/owner-token.js';
+import { processOf, weightOf } from '../../runtime/owner-token.js';
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -10,7 +10,7 @@ import type {
 import { CLAIM_WINDOW_MS } from '../protocol.js';
 import type { LockTable } from './lock-table.js';
 import type { TableWorld } from './table-state.js';
-import { SemaphoreLeases, weightOf } from './semaphore-leases.js';
+import { SemaphoreLeases } from './semaphore-leases.js';
 import { SemaphorePlaces } from './semaphore-places.js';
 
 /** Offers of one command; whoever claims one goes on. */
