@@ -105,7 +105,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P5',
     what: 'every command has a time limit of our own',
-    file: 'store/redis/command-batch.ts',
+    file: 'store/redis/link.ts',
     measure: 'COMMAND_LIMIT_MS = 800',
     without: 'COMMAND_LIMIT_MS = 20_000',
     test: ['acquire-settles', 'on a mute network, with a wait of 0 ms'],

@@ -17,8 +17,8 @@ export const measuresOfTopologies = [
     promise: 'Sentinel',
     what: 'a primary that takes no writes any more is left: Sentinel is asked anew',
     file: 'store/redis/redis-connection.ts',
-    measure: 'if (this.owned && this.ready) (this.client as Redis).disconnect(true);\n  }\n\n  /** Runs a script',
-    without: '}\n\n  /** Runs a script',
+    measure: 'this.link?.close();',
+    without: '',
     test: ['topologies-sentinel', 'is left for the new one'],
   },
   {
@@ -41,8 +41,8 @@ export const measuresOfTopologies = [
     promise: 'Sentinel',
     what: 'with `durability` a grant counts when enough replicas have it',
     file: 'store/redis/acknowledged.ts',
-    measure: 'return Number(count) < replicas ? withoutGrants(replies, texts.length, Number(count)) : replies;',
-    without: 'return replies;',
+    measure: 'return Number(count) < replicas ? withoutGrants(reply, texts.length, Number(count)) : reply;',
+    without: 'return reply;',
     test: ['topologies-sentinel', 'refuse the lock, say how many had it'],
   },
   {
@@ -56,9 +56,9 @@ export const measuresOfTopologies = [
   {
     promise: 'Cluster',
     what: 'a node on which nothing comes back is given up',
-    file: 'store/redis/cluster-connection.ts',
-    measure: "if (node.status === 'ready') node.disconnect(true);",
-    without: '',
+    file: 'store/redis/link.ts',
+    measure: 'if (silentMs >= SILENCE_LIMIT_MS) this.close();',
+    without: 'if (silentMs < 0) this.close();',
     test: ['topologies-cluster', 'to one node is given up after 2.5 s'],
   },
   {

@@ -185,7 +185,7 @@ describe('a half-open connection', () => {
     const { near, natMap, proxies } = await startProxies();
     const watched = new Cluster(near, { natMap });
     watched.on('error', () => {});
-    const connection = new ClusterConnection(watched, true, processClock);
+    const connection = new ClusterConnection(watched, processClock);
     onCleanup(() => connection.close());
     await connection.whenReady(5_000);
     const masters = watched.nodes('master');
@@ -194,9 +194,10 @@ describe('a half-open connection', () => {
     for (const node of masters) node.on('close', () => closed.push(node));
     const mute = proxies.find(({ port }) => port === masters[1].options.port)!;
 
+    const links = Array.from({ length: 1_000 }, (_, i) => connection.linkOf(`key-${i}`)!);
+    const link = links.find((each) => each.client === masters[1])!;
     mute.hold();
-    connection.silent();
-    connection.silent();
+    void link.track(masters[1].ping()).catch(() => undefined);
     await eventually(() => expect(closed).toEqual([masters[1]]));
     expect(connection.epoch).toBeGreaterThan(0);
     await mute.resume();

@@ -46,10 +46,6 @@ export class SimulatedLine implements NodeLine, NodeInbox {
     });
   }
 
-  silent(forMs: number): void {
-    if (forMs >= 2_500 && this.ready) this.breakFor(20);
-  }
-
   run(key: string, words: readonly (string | number)[]): Promise<NodeReply> {
     return new Promise((resolve, reject) => {
       const settle = (answer: NodeReply | Error): void => {

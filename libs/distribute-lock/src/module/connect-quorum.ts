@@ -52,7 +52,7 @@ function nodeOf(option: string, node: unknown, prefix: string): Node {
 function nodeOver(option: string, client: RedisClient, prefix: string): Node {
   if ('isCluster' in client && client.isCluster)
     throw wrong(option, 'is a Redis Cluster, but a node is a single primary');
-  return { place: placeOf(client.options), open: () => memberOver(client, false, prefix) };
+  return { place: placeOf(client.options), open: () => memberOver(client, prefix) };
 }
 
 const noNode = (option: string): Error => wrong(option, `is no node of a quorum; it must be ${NODE_WAYS}`);

@@ -83,9 +83,16 @@ export class Asking implements Questioner {
     this.parts.lanes.add(attempt, askAgainInMs(this.parts, attempt, leftMs, foreign));
   }
 
+  /** No message arrives: a sleeping attempt polls. */
+  poll(attempt: Attempt): void {
+    if (attempt.lane === undefined || !attempt.answered) return;
+    this.parts.lanes.add(attempt, askAgainInMs(this.parts, attempt, attempt.holderLeftMs, false));
+  }
+
   /** A message said that the lock carries the attempt's token: it is claimed, or its holder begins at once. */
   offered(attempt: Attempt, fencingToken: number | undefined): void {
     attempt.offered = true;
+    attempt.awaitsMessage = false;
     const now = this.parts.clock.now();
     const granted = fencingToken === undefined ? undefined : provenOffer(attempt, fencingToken, now);
     if (granted === undefined) return this.ask(attempt);
@@ -124,6 +131,7 @@ export class Asking implements Questioner {
   /** The command of the attempt failed. */
   failed(attempt: Attempt, error: Error): void {
     attempt.inFlight = false;
+    attempt.awaitsMessage = false;
     if (attempt.over) return this.bury(attempt, true);
     attempt.lastError = error;
     const { line } = attempt;
@@ -159,6 +167,7 @@ export class Asking implements Questioner {
   answered({ attempt, ttlMs, block, sentAt }: Question, answer: AcquireAnswer): void {
     attempt.inFlight = false;
     if (answer.outcome === 'granted') {
+      if (attempt.awaitsMessage && !attempt.over) this.parts.store.messageMissed?.();
       const { ownerToken } = attempt;
       const { fencingToken, waiting } = answer;
       this.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting });

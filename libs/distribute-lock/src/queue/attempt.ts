@@ -13,6 +13,8 @@ export class Attempt extends Timed {
   offered = false;
   /** Somebody waits behind it already; counts for the lease to come. */
   contended = false;
+  /** It is queued behind a lease that has not ended, so a message announces its grant. */
+  awaitsMessage = false;
   over = false;
   failures = 0;
   /** The store has answered it at least once, so it is known who has the lock. */

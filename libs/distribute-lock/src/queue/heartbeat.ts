@@ -13,9 +13,11 @@ const POLL_MS = 250;
 /** When an attempt asks again that stands in the queue behind a lease of which `leftMs` is left. */
 export function askAgainInMs(parts: CoreParts, attempt: Attempt, leftMs: number, foreign: boolean): number {
   const { random, mailbox } = parts;
+  attempt.awaitsMessage = false;
   if (foreign || !mailbox.open) return POLL_MS * (0.4 + 0.6 * random());
   // Strict callers of one process stay in step, so that their questions share a command.
   const jitter = attempt.line.single ? 1 : 1 - HEARTBEAT_JITTER + 2 * HEARTBEAT_JITTER * random();
   const heartbeat = HEARTBEAT_MS * jitter;
-  return leftMs < 0 ? heartbeat : Math.min(heartbeat, leftMs + 1);
+  attempt.awaitsMessage = leftMs < 0 || heartbeat <= leftMs;
+  return attempt.awaitsMessage ? heartbeat : leftMs + 1;
 }

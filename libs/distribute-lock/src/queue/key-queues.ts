@@ -7,6 +7,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { LaneName } from '../runtime/owner-token.js';
 import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
 import { Asking, type AskingListener } from './asking.js';
+import type { Attempt } from './attempt.js';
 import { coreParts, type CoreParts, type CoreSettings } from './core-parts.js';
 import { downgradeLease } from './downgrading.js';
 import { Draining } from './draining.js';
@@ -35,8 +36,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   private readonly draining: Draining;
   readonly laneParts: LaneParts;
   private readonly lanes: Lanes;
-  /** Callers without a lease, all keys together. */
-  waiting = 0;
+  private callers = 0;
 
   constructor(settings: CoreSettings) {
     this.clock = settings.clock;
@@ -57,6 +57,18 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
       turnAway: (queue, waiter) => refuse(this.parts, waiter, contended(waiter.call, leftMs(queue, this.clock.now()))),
     };
     this.lanes = makeLanes(this.laneParts);
+  }
+
+  /** Callers without a lease, all keys together. */
+  get waiting(): number {
+    return this.callers;
+  }
+
+  set waiting(callers: number) {
+    const { store } = this.parts;
+    if (callers === 0) store.messagesExpected?.(false);
+    else if (this.callers === 0) store.messagesExpected?.(true);
+    this.callers = callers;
   }
 
   waitingFor({ key, options }: LockCall): number {
@@ -114,9 +126,16 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     } else if (queue?.isReleasing(ownerToken) !== true) this.parts.dead.bury(key, ownerToken, 0);
   }
 
+  unsubscribed(): void {
+    this.parts.mailbox.changed(false);
+    for (const attempt of this.attempts()) this.asking.poll(attempt);
+  }
+
   resubscribed(): void {
-    for (const queue of this.queues.all()) {
-      for (const { attempt } of queue.lines()) if (attempt !== undefined) this.asking.ask(attempt);
+    this.parts.mailbox.changed(true);
+    for (const attempt of this.attempts()) {
+      attempt.awaitsMessage = false;
+      this.asking.ask(attempt);
     }
   }
 
@@ -179,6 +198,10 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     const made = this.lanes[lane].newQueue(key);
     this.queues.add(made);
     return made;
+  }
+
+  private attempts(): Attempt[] {
+    return this.queues.all().flatMap((queue) => queue.lines().flatMap(({ attempt }) => attempt ?? []));
   }
 
   private grantLost(grant: Grant): void {

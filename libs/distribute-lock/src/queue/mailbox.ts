@@ -30,6 +30,11 @@ export class Mailbox extends Timed {
     return this.opening;
   }
 
+  /** Messages arrive again, or do not. */
+  changed(open: boolean): void {
+    this.open = open;
+  }
+
   due(): void {
     this.opening ??= this.subscribe();
   }

@@ -118,7 +118,9 @@ export interface LockMessage {
 /** What a store reports without being asked. @public */
 export interface LockStoreListener {
   message(message: LockMessage): void;
-  /** Messages may have been missed: whoever waits should ask again. */
+  /** No message arrives until {@link resubscribed}: waiting callers have to poll. */
+  unsubscribed?(): void;
+  /** Messages arrive, but some may have been missed: waiting callers should ask again. */
   resubscribed(): void;
 }
 
@@ -203,6 +205,10 @@ export interface LockStore {
    * (the caller then asks again now and then).
    */
   subscribe(processId: string, listener: LockStoreListener): Promise<boolean>;
+  /** Whether callers wait for messages, so that a connection on which none can arrive has to be found soon. */
+  messagesExpected?(expected: boolean): void;
+  /** A lock was granted without the message that announces it: the connection for messages may be dead. */
+  messageMissed?(): void;
   /** What an operator should change about the server, as sentences; never rejects, and says nothing where it may not ask. */
   advice?(): Promise<readonly string[]>;
   /** Why the store cannot hold a lock of this key, as the end of a sentence about the key; absent where all keys are good. */

@@ -1,4 +1,4 @@
-import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
+import { COMMAND_LIMIT_MS } from '../redis/link.js';
 import { limitOf } from './limits.js';
 import { NodeVote, type Standing } from './node-vote.js';
 import { noMajority, Poll, yesOrNo, type PollEnd, type Vote } from './poll.js';
@@ -63,7 +63,7 @@ export class Ballot {
     for (const vote of this.votes) {
       const { node, standing } = vote;
       // A mute node has the last question still; another one would only be one more to take back.
-      if (node.muteFor(limitMs)) poll.count(node.noAnswer(limitMs));
+      if (node.muteFor(limitMs)) poll.count(node.noAnswer(limitMs, false));
       else {
         vote.wasQueued ||= vote.queued;
         vote.waits = wait;

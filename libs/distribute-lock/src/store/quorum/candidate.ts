@@ -1,7 +1,7 @@
 import type { Clock } from '../../runtime/clock.js';
 import { Timed } from '../../runtime/timer-lanes.js';
 import type { AcquireRequest } from '../lock-store.js';
-import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
+import { COMMAND_LIMIT_MS } from '../redis/link.js';
 import type { Ballot } from './ballot.js';
 import { refusalOf, type Refusal } from './contest.js';
 import { limitOf } from './limits.js';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../runtime/clock.js';
 import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
-import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
+import { COMMAND_LIMIT_MS } from '../redis/link.js';
 import type { QuorumNode } from './quorum-node.js';
 
 /** Between tries while the node does not answer. */

@@ -1,4 +1,4 @@
-import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
+import { COMMAND_LIMIT_MS } from '../redis/link.js';
 
 /** A node that does not answer must not cost the lease: a small part of it, but time enough for a busy server. */
 const LIMIT_SHARE = 0.05;

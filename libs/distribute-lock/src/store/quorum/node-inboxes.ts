@@ -6,6 +6,10 @@ import { majorityOf } from './tally.js';
 export interface NodeInbox {
   /** Resolves when messages arrive; they go on arriving across reconnects. */
   open(processId: string, listener: LockStoreListener): Promise<void>;
+  /** Whether callers wait for messages. */
+  messagesExpected?(expected: boolean): void;
+  /** A message did not arrive. */
+  messageMissed?(): void;
   close(): void;
 }
 
@@ -25,6 +29,7 @@ class Alarm extends Timed {
  * majority of subscriptions hears of each.
  */
 export class NodeInboxes {
+  /** Messages of these arrive. */
   private readonly opened = new Set<NodeInbox>();
   private readonly opening = new Set<NodeInbox>();
   private waiting: (() => void)[] = [];
@@ -50,6 +55,14 @@ export class NodeInboxes {
     });
   }
 
+  messagesExpected(expected: boolean): void {
+    for (const inbox of this.inboxes) inbox.messagesExpected?.(expected);
+  }
+
+  messageMissed(): void {
+    for (const inbox of this.inboxes) inbox.messageMissed?.();
+  }
+
   close(): void {
     for (const inbox of this.inboxes) inbox.close();
   }
@@ -61,19 +74,29 @@ export class NodeInboxes {
   private openOne(inbox: NodeInbox, processId: string, listener: LockStoreListener): void {
     if (this.opened.has(inbox) || this.opening.has(inbox)) return;
     this.opening.add(inbox);
-    inbox.open(processId, listener).then(
-      () => {
+    const opened = (): void => {
+      this.opening.delete(inbox);
+      this.opened.add(inbox);
+      if (this.enough) for (const resolve of this.waiting.splice(0)) resolve();
+    };
+    const ofNode: LockStoreListener = {
+      message: (message) => listener.message(message),
+      unsubscribed: () => {
+        const wereEnough = this.enough;
+        this.opened.delete(inbox);
+        if (wereEnough && !this.enough) listener.unsubscribed?.();
+      },
+      resubscribed: () => {
+        opened();
+        if (this.enough) listener.resubscribed();
+      },
+    };
+    inbox.open(processId, ofNode).then(opened, () => {
+      const retry = new Alarm(() => {
         this.opening.delete(inbox);
-        this.opened.add(inbox);
-        if (this.enough) for (const resolve of this.waiting.splice(0)) resolve();
-      },
-      () => {
-        const retry = new Alarm(() => {
-          this.opening.delete(inbox);
-          this.openOne(inbox, processId, listener);
-        });
-        this.lanes.add(retry, RETRY_MS);
-      },
-    );
+        this.openOne(inbox, processId, listener);
+      });
+      this.lanes.add(retry, RETRY_MS);
+    });
   }
 }

@@ -1,5 +1,4 @@
 import { quorumScript } from '../../scripts/generated/lua-scripts.js';
-import { givesNumbersAsText, withNumbers } from '../redis/numbers-as-text.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { messageOf, storeError } from '../redis/redis-errors.js';
 import type { RedisKeys } from '../redis/redis-keys.js';
@@ -15,8 +14,6 @@ export interface NodeLine {
   /** What went wrong last, for messages. */
   readonly trouble: string;
   whenReady(limitMs: number): Promise<void>;
-  /** Nothing has come back for so long though it was asked. */
-  silent(forMs: number): void;
   /** Runs one step of `quorum.lua`; rejects with a `LockStoreError`. Without words it only proves that the node answers. */
   run(key: string, words: readonly (string | number)[]): Promise<NodeReply>;
   close(): void;
@@ -30,7 +27,7 @@ export class RedisNodeLine implements NodeLine {
   ) {}
 
   get ready(): boolean {
-    return this.connection.ready;
+    return this.connection.accepts();
   }
 
   get epoch(): number {
@@ -45,24 +42,21 @@ export class RedisNodeLine implements NodeLine {
     return this.connection.whenReady(limitMs);
   }
 
-  silent(forMs: number): void {
-    this.connection.silent(forMs);
-  }
-
   async run(key: string, words: readonly (string | number)[]): Promise<NodeReply> {
     const { client } = this.connection;
     const lock = this.keys.lock(key);
     const keys = [lock, this.keys.queue(lock), this.keys.fenceOf(lock)];
-    let reply: unknown;
+    const link = this.connection.linkOf(lock)!;
     try {
-      reply = await client.evalsha(quorumScript.sha1, keys.length, ...keys, ...words);
+      return (await link.track(client.evalsha(quorumScript.sha1, keys.length, ...keys, ...words))) as NodeReply;
     } catch (error) {
       if (!messageOf(error).startsWith('NOSCRIPT')) throw storeError(error);
-      reply = await client.eval(quorumScript.lua, keys.length, ...keys, ...words).catch((refused: unknown) => {
-        throw storeError(refused);
-      });
     }
-    return (givesNumbersAsText(client) ? withNumbers(reply) : reply) as NodeReply;
+    try {
+      return (await link.track(client.eval(quorumScript.lua, keys.length, ...keys, ...words))) as NodeReply;
+    } catch (error) {
+      throw storeError(error);
+    }
   }
 
   close(): void {

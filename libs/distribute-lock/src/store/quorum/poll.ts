@@ -1,4 +1,4 @@
-import { LockStoreError } from '../lock-store.js';
+import { LockStoreError, mayTakeEffect } from '../lock-store.js';
 import type { NodeReply } from './node-line.js';
 import type { Heard, NodeCall, QuorumNode } from './quorum-node.js';
 import { Tally, type Outcome } from './tally.js';
@@ -76,6 +76,6 @@ export function noMajority({ tally, failures }: PollEnd): LockStoreError {
   return new LockStoreError(
     `${votes.granted} of ${nodes} nodes were for it, ${votes.refused} against it, ${votes.failed} failed; ${needed} are needed${why}.`,
     passing,
-    { votes },
+    { votes, sent: failures.length < nodes || failures.some(mayTakeEffect) },
   );
 }

@@ -79,9 +79,18 @@ export class QuorumLockStore implements LockStore {
   async subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
     await this.inboxes.open(processId, {
       message: (message) => listener.message({ ...message, ownerToken: ownerOf(message.ownerToken) }),
+      unsubscribed: () => listener.unsubscribed?.(),
       resubscribed: () => listener.resubscribed(),
     });
     return true;
+  }
+
+  messagesExpected(expected: boolean): void {
+    this.inboxes.messagesExpected(expected);
+  }
+
+  messageMissed(): void {
+    this.inboxes.messageMissed();
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireAnswer> {

@@ -1,12 +1,9 @@
 import type { Clock } from '../../runtime/clock.js';
 import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
 import { LockStoreError } from '../lock-store.js';
-import { COMMAND_LIMIT_MS } from '../redis/command-batch.js';
+import { COMMAND_LIMIT_MS } from '../redis/link.js';
 import { Leftovers } from './leftovers.js';
 import type { NodeLine, NodeReply } from './node-line.js';
-
-/** How often a node that does not answer is looked at. */
-const LOOK_MS = 500;
 
 /** What came of a step. */
 export interface Heard {
@@ -50,20 +47,12 @@ export class NodeCall extends Timed {
   }
 }
 
-class Look extends Timed {
-  constructor(readonly due: () => void) {
-    super();
-  }
-}
-
 /** One independent primary, as the quorum sees it: every step has its time limit, and a node that is mute is known to be. */
 export class QuorumNode {
   /** Tokens that may have this node's vote, and should not. */
   readonly leftovers: Leftovers;
-  private heardAt = -Infinity;
   /** The oldest step that was given up and is not answered yet. */
   private unanswered: NodeCall | undefined;
-  private readonly look = new Look(() => this.lookAgain());
 
   constructor(
     readonly line: NodeLine,
@@ -99,20 +88,17 @@ export class QuorumNode {
   late(call: NodeCall): void {
     this.clock.nextTurn(() => {
       if (call.settled) return;
-      if (call.sent && this.unanswered === undefined) {
-        this.unanswered = call;
-        this.lanes.add(this.look, LOOK_MS);
-      }
-      this.fail(call, this.noAnswer(call.limitMs));
+      if (call.sent) this.unanswered ??= call;
+      this.fail(call, this.noAnswer(call.limitMs, call.sent));
     });
   }
 
-  noAnswer(limitMs: number): LockStoreError {
-    return new LockStoreError(`Redis did not answer within ${limitMs} ms${this.line.trouble}.`, true);
+  noAnswer(limitMs: number, sent: boolean): LockStoreError {
+    return new LockStoreError(`Redis did not answer within ${limitMs} ms${this.line.trouble}.`, true, { sent });
   }
 
   giveUp(call: NodeCall): void {
-    this.fail(call, new LockStoreError('Nobody wanted it any more.', true));
+    this.fail(call, new LockStoreError('The step was cancelled.', true, { sent: call.sent }));
   }
 
   /** The limit is for answers; a connection may take longer to come, if a majority has to wait for it. */
@@ -134,7 +120,6 @@ export class QuorumNode {
     call.epoch = this.line.epoch;
     this.line.run(call.key, call.words).then(
       (reply) => {
-        this.heardAt = this.clock.now();
         this.unanswered = undefined;
         this.settle(call, reply);
       },
@@ -154,13 +139,5 @@ export class QuorumNode {
 
   private fail(call: NodeCall, error: Error): void {
     if (!call.settled) this.settle(call, error);
-  }
-
-  /** Nobody asks a mute node anything new, so its connection is looked after from here. */
-  private lookAgain(): void {
-    const { unanswered } = this;
-    if (unanswered === undefined) return;
-    if (this.mute) this.line.silent(this.clock.now() - Math.max(this.heardAt, unanswered.sentAt));
-    this.lanes.add(this.look, LOOK_MS);
   }
 }

@@ -3,7 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { processClock } from '../../runtime/clock.js';
 import { Inbox } from '../redis/inbox.js';
 import { ownOptions } from '../redis/own-options.js';
-import type { RedisClient } from '../redis/redis-client.js';
+import { another, type RedisClient } from '../redis/redis-client.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { RedisKeys } from '../redis/redis-keys.js';
 import { RedisNodeLine } from './node-line.js';
@@ -12,14 +12,14 @@ import type { QuorumMember } from './quorum-lock-store.js';
 /** A node over a connection of our own, opened with the first command. */
 export function openMember(options: RedisOptions | string, prefix: string): QuorumMember {
   const client = typeof options === 'string' ? new Redis(options, ownOptions({})) : new Redis(ownOptions(options));
-  return memberOver(client, true, prefix);
+  return memberOn(new RedisConnection(client, processClock), prefix);
 }
 
-/** A node over a client; one that is not `owned` is closed by somebody else. */
-export function memberOver(client: RedisClient, owned: boolean, prefix: string): QuorumMember {
-  const connection = new RedisConnection(client, owned, processClock);
-  return {
-    line: new RedisNodeLine(connection, new RedisKeys(prefix)),
-    inbox: new Inbox(connection, prefix, processClock),
-  };
+/** A node over a connection like that of a client of the application. */
+export function memberOver(client: RedisClient, prefix: string): QuorumMember {
+  return memberOn(new RedisConnection(another(client), processClock, client), prefix);
+}
+
+function memberOn(connection: RedisConnection, prefix: string): QuorumMember {
+  return { line: new RedisNodeLine(connection, new RedisKeys(prefix)), inbox: new Inbox(connection, prefix) };
 }

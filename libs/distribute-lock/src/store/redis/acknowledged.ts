@@ -1,6 +1,5 @@
 import type { LuaText } from '../../scripts/generated/lua-scripts.js';
 import { LockStoreError } from '../lock-store.js';
-import { givesNumbersAsText, withNumbers } from './numbers-as-text.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isRedirection } from './redis-errors.js';
@@ -26,7 +25,7 @@ export interface ScriptCall {
   readonly keys: readonly string[];
   readonly texts: readonly string[];
   /** Who gives up a call that takes too long. */
-  readonly asker?: { readonly settled: boolean } | undefined;
+  readonly asker?: { readonly settled: boolean; sent: boolean } | undefined;
 }
 
 /** Who waits for the answer to a call. */
@@ -109,7 +108,8 @@ export class Acknowledging {
     const { replicas, timeoutMs } = this.settings;
     const { epoch, client } = this.connection;
     const pipeline = client.pipeline();
-    for (const { script, withText, keys, texts } of calls) {
+    for (const { script, withText, keys, texts, asker } of calls) {
+      if (asker !== undefined) asker.sent = true;
       if (withText) pipeline.eval(script.lua, keys.length, ...keys, ...texts);
       else pipeline.evalsha(script.sha1, keys.length, ...keys, ...texts);
     }
@@ -121,13 +121,12 @@ export class Acknowledging {
       if (error !== null || waitError !== null) return error ?? waitError;
       // On another connection WAIT has nothing to wait for, and says so by a yes.
       if (this.connection.epoch !== epoch) return connectionChanged();
-      const replies = givesNumbersAsText(client) ? withNumbers(reply) : reply;
-      return Number(count) < replicas ? withoutGrants(replies, texts.length, Number(count)) : replies;
+      return Number(count) < replicas ? withoutGrants(reply, texts.length, Number(count)) : reply;
     });
   }
 }
 
-const givenUp = (): Error => new LockStoreError('It was given up before it was sent.', true);
+const givenUp = (): Error => new LockStoreError('It was given up before it was sent.', true, { sent: false });
 const connectionChanged = (): Error => new LockStoreError('The connection changed before replicas were counted.', true);
 
 function withoutGrants(replies: unknown, commands: number, count: number): unknown {

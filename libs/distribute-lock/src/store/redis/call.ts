@@ -4,6 +4,8 @@ import type { Command } from './command.js';
 /** Commands that are sent together and wait for the same answer. */
 export class Call extends Timed {
   settled = false;
+  /** It was written, so it may have reached the server. */
+  sent = false;
   /** The script was told to count fencing tokens up. */
   counted = false;
 

@@ -1,63 +1,77 @@
 import type { Cluster, Redis } from 'ioredis';
 
-import type { CancelTimer, Clock } from '../../runtime/clock.js';
-import { COMMAND_LIMIT_MS } from './command-batch.js';
-import { expectMoreErrors } from './redis-client.js';
-import { RedisConnection, SILENCE_MS } from './redis-connection.js';
+import type { Clock } from '../../runtime/clock.js';
+import { Link } from './link.js';
+import { isReady, keyPrefixOf, type RedisClient } from './redis-client.js';
+import { RedisConnection } from './redis-connection.js';
+import { slotOf } from './slot.js';
 
-/** How much longer a node may be mute after a command went unanswered. */
-const PATIENCE_MS = SILENCE_MS - COMMAND_LIMIT_MS;
-
-/** One client of a whole Cluster, and the state of its connections to the nodes. */
+/** One client of a whole Cluster, with a link for the connection to each node. */
 export class ClusterConnection extends RedisConnection {
   override readonly clustered = true;
-  private readonly nodes = new Set<Redis>();
-  private readonly suspects = new Map<Redis, CancelTimer>();
-  /** An answer is certain only if no node was lost meanwhile: the client sends again what was under way. */
+  /** By `host:port`, as the client names nodes. */
+  private readonly links = new Map<string, Link>();
+  private readonly keyPrefix: string;
+  /** An answer is certain only if no node was lost since its command: the client sends again what was under way. */
   private readonly onClose = (): void => void (this.epoch += 1);
   private readonly onNode = (node: Redis): void => {
-    this.nodes.add(node);
     node.on('close', this.onClose);
-    if (this.owned) node.on('error', () => expectMoreErrors(node));
+    const { clock, timers } = this;
+    this.links.set(nameOf(node), new Link(node, { clock, timers, listener: this }));
   };
   private readonly onNodeGone = (node: Redis): void => {
     this.epoch += 1;
-    this.forget(node);
+    node.off('close', this.onClose);
+    const name = nameOf(node);
+    const link = this.links.get(name);
+    if (link?.client !== node) return;
+    link.end();
+    this.links.delete(name);
   };
 
   constructor(
     private readonly cluster: Cluster,
-    owned: boolean,
     clock: Clock,
+    template?: RedisClient,
   ) {
-    super(cluster, owned, clock);
+    super(cluster, clock, template);
+    this.keyPrefix = keyPrefixOf(cluster);
     for (const node of cluster.nodes()) this.onNode(node);
     cluster.on('+node', this.onNode).on('-node', this.onNodeGone);
   }
 
-  /** Which node is mute is not known yet: all are asked, and those that do not answer are given up. */
-  override silent(): void {
-    if (!this.owned) return;
-    for (const node of this.cluster.nodes()) {
-      if (node.status === 'ready' && !this.suspects.has(node)) this.suspect(node);
-    }
+  override linkOf(lockKey: string): Link | undefined {
+    const [name] = this.cluster.slots[slotOf(this.keyPrefix + lockKey)] ?? [];
+    return name === undefined ? undefined : this.links.get(name);
   }
 
-  /** A Cluster says who serves a slot, so nobody has to be asked anew. */
+  /** A node is connected to with the first command for it, so only one that does not respond accepts none. */
+  override accepts(lockKey = ''): boolean {
+    return isReady(this.cluster) && (lockKey === '' || this.linkOf(lockKey)?.overdue !== true);
+  }
+
+  /** A Cluster says who serves a slot, so no connection has to be made anew. */
   override demoted(): void {}
 
   override together(send: () => void): void {
     const streams = this.cluster.nodes('master').flatMap(({ stream }) => stream ?? []);
     for (const stream of streams) stream.cork();
-    send();
-    for (const stream of streams) stream.uncork();
+    try {
+      send();
+    } finally {
+      for (const stream of streams) stream.uncork();
+    }
   }
 
   override close(): void {
     this.cluster.off('+node', this.onNode).off('-node', this.onNodeGone);
-    for (const node of this.nodes) this.forget(node);
-    for (const cancel of this.suspects.values()) cancel();
+    for (const { client } of this.links.values()) client.off('close', this.onClose);
+    for (const link of this.links.values()) link.end();
     super.close();
+  }
+
+  protected override becameReady(): void {
+    this.usable();
   }
 
   /** The client itself says no more than that all nodes failed. */
@@ -66,33 +80,18 @@ export class ClusterConnection extends RedisConnection {
     if (node === undefined) super.failed(error);
     else void troubleOf(node).then((trouble) => super.failed(trouble ?? error));
   }
-
-  private suspect(node: Redis): void {
-    const cancel = this.clock.after(PATIENCE_MS, () => {
-      this.suspects.delete(node);
-      if (node.status === 'ready') node.disconnect(true);
-    });
-    this.suspects.set(node, cancel);
-    const answered = (): void => {
-      cancel();
-      this.suspects.delete(node);
-    };
-    node.ping().then(answered, answered);
-  }
-
-  private forget(node: Redis): void {
-    node.off('close', this.onClose);
-    this.nodes.delete(node);
-  }
 }
+
+const nameOf = ({ options: { host, port } }: Redis): string => `${host}:${port}`;
 
 /** Why a node cannot be used, by trying once. */
 async function troubleOf(node: Redis): Promise<Error | undefined> {
   let trouble: Error | undefined;
   const once = node.duplicate({ lazyConnect: true, retryStrategy: () => null });
+  // Every error is listened to, also a second one of the same socket.
   once.on('error', (error: Error) => {
     trouble ??= error;
-    expectMoreErrors(once);
+    once.stream?.once('error', () => undefined);
   });
   await once.connect().catch((error: Error) => (trouble ??= error));
   once.disconnect();

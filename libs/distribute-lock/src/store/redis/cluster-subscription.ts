@@ -1,83 +1,129 @@
 import type { Cluster, Redis } from 'ioredis';
 
-import type { CancelTimer, Clock } from '../../runtime/clock.js';
+import { Timed } from '../../runtime/timer-lanes.js';
 import { LockStoreError } from '../lock-store.js';
-import { COMMAND_LIMIT_MS } from './command-batch.js';
-import { expectMoreErrors } from './redis-client.js';
+import { COMMAND_LIMIT_MS, Link } from './link.js';
+import type { RedisConnection } from './redis-connection.js';
 import { storeError } from './redis-errors.js';
 import type { Subscriber, Subscription } from './subscription.js';
 
 /** Between tries to find a node that takes the subscription. */
 const RETRY_MS = 250;
 
+class Alarm extends Timed {
+  constructor(readonly due: () => void) {
+    super();
+  }
+}
+
 /**
- * On one node of a Cluster, which passes on what is published at any other. It is a connection of its own, also where the
- * client could subscribe by itself, because that moves to another node without a word: messages are lost meanwhile, so
- * whoever waits has to know.
+ * On one node of a Cluster, which passes on what is published at any other. The client could subscribe by itself, but it
+ * changes the node without notice, and waiters have to know that messages were lost. A link of its own finds a node that does
+ * not respond, and the subscription moves to another one.
  */
 export class ClusterSubscription implements Subscription {
-  private redis: Redis | undefined;
-  private cancelRetry: CancelTimer | undefined;
+  private link: Link | undefined;
+  private readonly retry = new Alarm(() => this.move());
+  private expected = false;
   private closed = false;
 
   constructor(
     private readonly cluster: Cluster,
+    private readonly connection: RedisConnection,
     private readonly channel: string,
     private readonly subscriber: Subscriber,
-    private readonly clock: Clock,
   ) {}
 
-  async open(): Promise<void> {
-    let last: unknown = new LockStoreError('No node of the Cluster is known yet.', true);
-    for (const node of shuffled(this.cluster.nodes())) {
-      try {
-        return await this.openOn(node);
-      } catch (error) {
-        last = error;
-      }
-    }
-    throw storeError(last);
+  open(): Promise<void> {
+    return this.link === undefined ? this.openAnywhere() : Promise.resolve();
+  }
+
+  messagesExpected(expected: boolean): void {
+    this.expected = expected;
+    this.link?.watchMessages(expected);
+  }
+
+  messageMissed(): void {
+    this.link?.probe();
   }
 
   close(): void {
     this.closed = true;
-    this.cancelRetry?.();
-    this.redis?.disconnect();
+    this.connection.timers.remove(this.retry);
+    this.link?.end();
+    this.link?.client.disconnect();
+  }
+
+  /** @param last - the node to try after all others, as its connection was lost */
+  private async openAnywhere(last?: string): Promise<void> {
+    let trouble: unknown = new LockStoreError('No node of the Cluster is known yet.', true);
+    const nodes = shuffled(this.cluster.nodes());
+    for (const node of nodes.toSorted((a, b) => Number(placeOf(a) === last) - Number(placeOf(b) === last))) {
+      try {
+        return await this.openOn(node);
+      } catch (error) {
+        trouble = error;
+      }
+    }
+    throw storeError(trouble);
   }
 
   private async openOn(node: Redis): Promise<void> {
+    const { clock, timers } = this.connection;
     const redis = node.duplicate({ lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
     let trouble: Error | undefined;
-    redis.on('error', (error: Error) => {
-      trouble ??= error; // what was asked of it says less
-      expectMoreErrors(redis);
+    redis.on('error', (error: Error) => (trouble ??= error)); // it says more than the failure of a command
+    const listener = {
+      usable: () => link === this.link && this.subscriber.resubscribed(),
+      unusable: () => link === this.link && this.subscriber.unsubscribed(),
+    };
+    const link: Link = new Link(redis, { clock, timers, listener });
+    redis.on('message', (_: string, text: string) => {
+      link.received();
+      this.subscriber.message(text);
     });
-    redis.on('message', (_: string, text: string) => this.subscriber.message(text));
-    const cancel = this.clock.after(COMMAND_LIMIT_MS, () => redis.disconnect());
+    const alarm = new Alarm(() => abandon(link));
+    timers.add(alarm, COMMAND_LIMIT_MS);
     try {
       await redis.connect();
-      await redis.subscribe(this.channel);
+      await link.track(redis.subscribe(this.channel));
+      if (redis.status !== 'ready') throw new LockStoreError('The connection was lost before it was subscribed.', true);
     } catch (error) {
-      redis.disconnect();
+      abandon(link);
       throw trouble ?? error;
     } finally {
-      cancel();
+      timers.remove(alarm);
     }
-    if (this.closed) return redis.disconnect();
-    this.redis = redis;
-    redis.once('end', () => this.moved());
-    if (redis.status === 'end') this.moved();
+    if (this.closed) return abandon(link);
+    this.link = link;
+    link.watchMessages(this.expected);
+    redis.once('end', () => this.lost(link));
   }
 
-  /** The node is gone, or its connection: another one takes its place. */
-  private moved(): void {
+  private lost(link: Link): void {
+    link.end();
+    if (this.link !== link || this.closed) return;
+    this.link = undefined;
+    this.subscriber.unsubscribed();
+    this.move(placeOf(link.client));
+  }
+
+  private move(last?: string): void {
     if (this.closed) return;
-    this.open().then(
+    this.openAnywhere(last).then(
       () => this.subscriber.resubscribed(),
-      () => (this.cancelRetry = this.clock.after(RETRY_MS, () => this.moved())),
+      () => this.connection.timers.add(this.retry, RETRY_MS),
     );
   }
 }
+
+function abandon(link: Link): void {
+  link.end();
+  link.client.stream?.destroy();
+  link.client.disconnect();
+}
+
+const placeOf = ({ options: { host, port } }: Redis): string => `${host}:${port}`;
 
 function shuffled<T>(all: readonly T[]): T[] {
   const from = Math.floor(Math.random() * all.length);

@@ -1,6 +1,5 @@
 import type { LuaScript } from '../../scripts/generated/lua-scripts.js';
 import type { Clock } from '../../runtime/clock.js';
-import type { TimerLanes } from '../../runtime/timer-lanes.js';
 import { LockStoreError } from '../lock-store.js';
 import { NOT_REPLICATED } from './acknowledged.js';
 import { Call } from './call.js';
@@ -9,10 +8,9 @@ import type { FenceCounter } from './fence-counter.js';
 import type { RedisConnection } from './redis-connection.js';
 import { answerError, isDemotion, messageOf, storeError, tooFewReplicas } from './redis-errors.js';
 import { inTime } from './in-time.js';
+import { COMMAND_LIMIT_MS } from './link.js';
 import { isUnknownScript, ScriptRunner } from './script-runner.js';
 
-/** How long an answer may take. Neither an option of the client nor the system's time-outs bound it well. */
-export const COMMAND_LIMIT_MS = 800;
 /** Commands of one call of the script: it must not keep the server from others for long. */
 const MOST_COMMANDS = 64;
 /** Words of the script's answer for each command. */
@@ -30,7 +28,6 @@ export class CommandBatch {
   private inFlight = 0;
   /** The last call had one command, and no other was on its way. */
   private alone = true;
-  private answeredAt = -Infinity;
   private readonly flush = (): void => this.sendAll();
   private readonly script: ScriptRunner;
 
@@ -39,7 +36,6 @@ export class CommandBatch {
     private readonly connection: RedisConnection,
     fenceKey: string,
     private readonly clock: Clock,
-    private readonly lanes: TimerLanes,
     /** Takes over the commands that the script leaves to another one, with what is left of their time. */
     private readonly elsewhere?: (command: Command, leftMs: number) => void,
     /** Where the script may count fencing tokens up, and its commands have no keys but the usual ones. */
@@ -65,10 +61,9 @@ export class CommandBatch {
   private readonly late = (call: Call): void =>
     this.clock.nextTurn(() => {
       if (call.settled) return;
-      const silentMs = this.clock.now() - this.answeredAt;
       const error = `Redis did not answer within ${COMMAND_LIMIT_MS} ms${this.connection.trouble}.`;
-      this.reject(call, new LockStoreError(error, true));
-      this.connection.silent(silentMs);
+      this.connection.linkOf(call.commands[0].lockKey)?.late();
+      this.reject(call, new LockStoreError(error, true, { sent: call.sent }));
     });
 
   private sendAll(): void {
@@ -98,15 +93,15 @@ export class CommandBatch {
     this.alone = commands.length === 1 && this.inFlight === 0;
     const now = this.clock.now();
     const call = new Call(commands, now, this.connection.epoch, this.late);
-    if (this.connection.ready) this.send(call, false, true);
+    if (this.connection.accepts(commands[0].lockKey)) this.send(call, false, true);
     else this.sendWhenReady(call);
     // While the command is under way already.
-    this.lanes.add(call, COMMAND_LIMIT_MS, now);
+    this.connection.timers.add(call, COMMAND_LIMIT_MS, now);
   }
 
-  /** Commands wait here for a connection, not in the client: those whose time is up are never sent. */
+  /** Commands wait here for their link, not in the client: those whose time is up are never sent. */
   private sendWhenReady(call: Call): void {
-    this.connection.whenReady(COMMAND_LIMIT_MS).then(
+    this.connection.whenReady(COMMAND_LIMIT_MS, call.commands[0].lockKey).then(
       () => {
         if (!call.settled) this.send(call);
       },
@@ -117,18 +112,29 @@ export class CommandBatch {
   private send(call: Call, withText = false, mayCount = false): void {
     this.inFlight += 1;
     const { commands, epoch, startedAt } = call;
+    const link = this.connection.linkOf(commands[0].lockKey);
+    // A call that waited for its link was started before it is written.
+    link?.wrote(mayCount ? startedAt : this.clock.now());
+    // Where answers wait for replicas, the call may be held back, and is marked when it leaves.
+    call.sent ||= this.connection.acknowledging === undefined;
     const simple = this.counter !== undefined && commands.length === 1 && !withText;
     call.counted = simple && mayCount && commands[0].block > 0 && this.counter.mayCount(epoch, startedAt);
     const called = simple ? this.script.runOne(call) : this.script.run(call, withText);
     called.then(
-      (replies) => this.answered(call, replies as number | ReplyWord[]),
-      (error: unknown) => this.failed(call, error),
+      (replies) => {
+        const now = this.clock.now();
+        link?.answered(now);
+        this.answered(call, replies as number | ReplyWord[], now);
+      },
+      (error: unknown) => {
+        link?.failed(error);
+        this.failed(call, error);
+      },
     );
   }
 
-  private answered(call: Call, replies: number | readonly ReplyWord[]): void {
+  private answered(call: Call, replies: number | readonly ReplyWord[], now: number): void {
     this.inFlight -= 1;
-    this.answeredAt = this.clock.now();
     if (call.settled) return tellLate(call);
     const { commands } = call;
     if (typeof replies === 'number') return this.allCommon(call, replies);
@@ -136,7 +142,7 @@ export class CommandBatch {
     for (let i = 0, at = 0; i < commands.length; i += 1, at += REPLY_WORDS) {
       const code = replies[at] as number;
       if (code === REFUSED) commands[i].failed(this.refused(String(replies[at + 1])));
-      else if (code === ELSEWHERE) this.elsewhere?.(commands[i], call.dueAt - this.answeredAt);
+      else if (code === ELSEWHERE) this.elsewhere?.(commands[i], call.dueAt - now);
       else if (code === NOT_REPLICATED) commands[i].failed(tooFewReplicas(replies[at + 1] as number));
       else commands[i].answered(code, replies[at + 1], replies[at + 2]);
     }
@@ -184,7 +190,7 @@ export class CommandBatch {
 
   private settle(call: Call): void {
     call.settled = true;
-    this.lanes.remove(call);
+    this.connection.timers.remove(call);
   }
 }
 

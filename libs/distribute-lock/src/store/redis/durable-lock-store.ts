@@ -35,8 +35,17 @@ export class DurableLockStore implements LockStore {
     return this.plain.subscribe(processId, {
       // Nobody may begin on an offer that replicas may not have.
       message: ({ type, key, ownerToken }) => listener.message({ type, key, ownerToken }),
+      unsubscribed: () => listener.unsubscribed?.(),
       resubscribed: () => listener.resubscribed(),
     });
+  }
+
+  messagesExpected(expected: boolean): void {
+    this.plain.messagesExpected?.(expected);
+  }
+
+  messageMissed(): void {
+    this.plain.messageMissed?.();
   }
 
   async advice(): Promise<readonly string[]> {

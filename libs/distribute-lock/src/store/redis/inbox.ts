@@ -1,7 +1,6 @@
 import type { LockMessage, LockStoreListener } from '../lock-store.js';
-import type { Clock } from '../../runtime/clock.js';
 import { ClusterSubscription } from './cluster-subscription.js';
-import { COMMAND_LIMIT_MS } from './command-batch.js';
+import { COMMAND_LIMIT_MS } from './link.js';
 import { isCluster, keyPrefixOf } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
 import { PrimarySubscription, type Subscriber, type Subscription } from './subscription.js';
@@ -13,11 +12,11 @@ const TYPES: Readonly<Record<string, LockMessage['type']>> = { g: 'granted', c: 
 /** The subscription of a process, and what its messages mean. */
 export class Inbox {
   private readonly subscriptions = new Map<string, Subscription>();
+  private expected = false;
 
   constructor(
     private readonly commands: RedisConnection,
     private readonly prefix: string,
-    private readonly clock: Clock,
   ) {}
 
   /** Resolves when messages arrive; they are handed to the listener from then on, across reconnects. */
@@ -25,7 +24,17 @@ export class Inbox {
     await this.commands.whenReady(COMMAND_LIMIT_MS);
     const subscription = this.subscriptions.get(processId) ?? this.choose(CHANNEL_PREFIX + processId, listener);
     this.subscriptions.set(processId, subscription);
+    subscription.messagesExpected(this.expected);
     await subscription.open();
+  }
+
+  messagesExpected(expected: boolean): void {
+    this.expected = expected;
+    for (const subscription of this.subscriptions.values()) subscription.messagesExpected(expected);
+  }
+
+  messageMissed(): void {
+    for (const subscription of this.subscriptions.values()) subscription.messageMissed();
   }
 
   close(): void {
@@ -40,11 +49,12 @@ export class Inbox {
         const message = parse(text, lockPrefix);
         if (message !== undefined) listener.message(message);
       },
+      unsubscribed: () => listener.unsubscribed?.(),
       resubscribed: () => listener.resubscribed(),
     };
     return isCluster(client)
-      ? new ClusterSubscription(client, channel, subscriber, this.clock)
-      : new PrimarySubscription(this.commands, channel, subscriber, this.clock);
+      ? new ClusterSubscription(client, this.commands, channel, subscriber)
+      : new PrimarySubscription(this.commands, channel, subscriber);
   }
 }
 

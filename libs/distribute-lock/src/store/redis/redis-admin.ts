@@ -26,8 +26,9 @@ export class RedisAdmin {
   async inspect(key: string): Promise<LockState> {
     const lockKey = this.keys.lock(key);
     const [permits, permitsQueue] = this.keys.semaphore(lockKey);
-    await this.connection.whenReady(ANSWER_LIMIT_MS);
+    await this.connection.whenReady(ANSWER_LIMIT_MS, lockKey);
     const [value, leftMs, readers, holders, waiting, waitingForPermits, time] = await this.asked(
+      lockKey,
       this.connection.client
         .pipeline()
         .get(lockKey)
@@ -59,26 +60,32 @@ export class RedisAdmin {
       tell: (ownerToken) => {
         const message = `v ${ownerToken} ${keyPrefixOf(client)}${lockKey}`;
         // Without the right to publish its next renewal tells the holder.
-        return this.inTime(client.publish(`${CHANNEL_PREFIX}${processOf(ownerToken)}`, message)).catch(() => undefined);
+        return this.inTime(lockKey, client.publish(`${CHANNEL_PREFIX}${processOf(ownerToken)}`, message)).catch(
+          () => undefined,
+        );
       },
       deleteForeign: async (value) => {
         // Whatever a stranger wrote need not be text, and only its bytes are equal to it.
-        const bytes = await this.inTime(client.getBuffer(lockKey));
+        const bytes = await this.inTime(lockKey, client.getBuffer(lockKey));
         if (bytes?.toString() !== value) return false;
-        return Number(await this.inTime(client.eval(deleteForeignScript.lua, 1, lockKey, bytes))) === 1;
+        return Number(await this.inTime(lockKey, client.eval(deleteForeignScript.lua, 1, lockKey, bytes))) === 1;
       },
     });
   }
 
-  private async asked(answers: Promise<[error: Error | null, result: unknown][] | null>): Promise<unknown[]> {
-    const replies = await this.inTime(answers);
+  private async asked(
+    lockKey: string,
+    answers: Promise<[error: Error | null, result: unknown][] | null>,
+  ): Promise<unknown[]> {
+    const replies = await this.inTime(lockKey, answers);
     return (replies ?? []).map(([error, result]) => {
       if (error !== null) throw storeError(error);
       return result;
     });
   }
 
-  private inTime<T>(answer: Promise<T>): Promise<T> {
+  private inTime<T>(lockKey: string, answer: Promise<T>): Promise<T> {
+    void this.connection.linkOf(lockKey)?.track(answer);
     return inTime(answer, ANSWER_LIMIT_MS, this.clock);
   }
 }

@@ -2,6 +2,8 @@ import type { Socket } from 'node:net';
 
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 
+import { optionsInstead, pauseMs } from './own-options.js';
+
 /** A client of ioredis, of whichever copy and major version; recognised by its methods. @public */
 export type RedisClient = Redis | Cluster;
 
@@ -28,23 +30,46 @@ export function keyPrefixOf(client: RedisClient): string {
   return client.options.keyPrefix ?? '';
 }
 
-/** Another client for the same data: of the database, too, that was selected since this one was made. */
-export function another(client: RedisClient): RedisClient {
-  if (isCluster(client)) return client.duplicate();
-  const { condition } = client as { condition?: { readonly select?: number } | null };
-  return client.duplicate({ db: condition?.select ?? client.options.db ?? 0 });
+/**
+ * A client of our own for the same data, as the given one is configured now: a client of the application is a template and
+ * never written to, so a transaction or a blocking command on it cannot affect locks. It is of the database that was selected
+ * last, and reconnects with the credentials that the given client has then.
+ */
+export function another(given: RedisClient): RedisClient {
+  const own = isCluster(given) ? anotherCluster(given) : anotherRedis(given);
+  if (isEnded(given)) own.disconnect();
+  return own;
+}
+
+function anotherRedis(given: Redis): Redis {
+  const { condition } = given as { condition?: { readonly select?: number } | null };
+  const options: RedisOptions = {
+    ...optionsInstead(given.options),
+    db: condition?.select ?? given.options.db ?? 0,
+    retryStrategy: (times) => {
+      const { username, password, sentinelUsername, sentinelPassword } = given.options;
+      Object.assign(own.options, { username, password, sentinelUsername, sentinelPassword });
+      return pauseMs(times);
+    },
+  };
+  const own: Redis = given.duplicate(options);
+  return own;
+}
+
+function anotherCluster(given: Cluster): Cluster {
+  const redisOptions = given.options.redisOptions ?? {};
+  const { retryStrategy: _, ...instead } = optionsInstead(redisOptions);
+  return given.duplicate([], {
+    clusterRetryStrategy: pauseMs,
+    enableAutoPipelining: false,
+    enableOfflineQueue: true,
+    lazyConnect: true,
+    redisOptions: { ...redisOptions, ...instead },
+  });
 }
 
 /** Whether it is a client of a whole Redis Cluster. */
 export const isCluster = (client: RedisClient): client is Cluster => 'isCluster' in client && client.isCluster;
-
-/**
- * A socket that speaks TLS may report a second error while the first one closes it. The client listens for one only, so the second would
- * be thrown where nobody can catch it.
- */
-export function expectMoreErrors(client: Redis): void {
-  client.stream?.on('error', () => undefined);
-}
 
 /** Where the connection leads to, as `host port`. */
 export function placeOf(client: RedisClient): string {

@@ -1,106 +1,120 @@
-import type { Redis } from 'ioredis';
-
-import type { CancelTimer, Clock } from '../../runtime/clock.js';
+import type { Clock } from '../../runtime/clock.js';
+import { Timed, TimerLanes } from '../../runtime/timer-lanes.js';
 import { LockStoreError } from '../lock-store.js';
 import type { Acknowledging, ScriptCall } from './acknowledged.js';
-import { givesNumbersAsText, withNumbers } from './numbers-as-text.js';
-import { expectMoreErrors, isCluster, isEnded, isReady, placeOf, stateOf, type RedisClient } from './redis-client.js';
-import { messageOf, redacted, storeError } from './redis-errors.js';
+import { Link, type LinkListener } from './link.js';
+import { isCluster, isEnded, placeOf, stateOf, type RedisClient } from './redis-client.js';
+import { messageOf, neverSent, redacted, storeError } from './redis-errors.js';
 import { SentinelWatch } from './sentinel-watch.js';
 
-/** How long a connection may be mute. */
-export const SILENCE_MS = 2_500;
+/** A command that waits until its link accepts writes. */
+class Waiting extends Timed {
+  constructor(
+    readonly lockKey: string,
+    readonly resolve: () => void,
+    readonly reject: (error: Error) => void,
+    readonly due: () => void,
+    private readonly ended: () => void,
+  ) {
+    super();
+  }
 
-interface Waiting {
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
-  readonly cancel: CancelTimer;
+  override forgotten(): void {
+    this.ended();
+  }
 }
 
-/** One client and the state of its connection. */
-export class RedisConnection {
+/** A client that the library has opened, and the state of its connection to one primary. */
+export class RedisConnection implements LinkListener {
   /** Rises whenever the connection was lost: an answer is certain only if it came on the connection of its command. */
   epoch = 0;
   /** Whether it is to a whole Cluster: a call of a script may then have keys of one slot only. */
   readonly clustered: boolean = false;
   /** Where its answers wait for replicas. */
   acknowledging: Acknowledging | undefined;
-  private lastError: string | undefined;
+  /** Timers of everything that uses the connection. */
+  readonly timers: TimerLanes;
+  private readonly link: Link | undefined;
   private readonly watch: SentinelWatch | undefined;
   private readonly waiting = new Set<Waiting>();
+  private readonly listeners = new Set<LinkListener>();
   private readonly handlers: readonly (readonly [string, (error: Error) => void])[];
+  private lastError: string | undefined;
+  private readonly templateEnded = (): void => this.client.disconnect();
 
   constructor(
     readonly client: RedisClient,
-    /** Opened by us, so closed by us. */
-    readonly owned: boolean,
-    protected readonly clock: Clock,
+    readonly clock: Clock,
+    /** The client that this one and further ones are made from: that of the application, if it has given one. */
+    readonly template = client,
   ) {
+    // A client that the application has ended says that it wants no connection any more.
+    if (template !== client) template.once('end', this.templateEnded);
+    this.timers = new TimerLanes(clock);
     this.handlers = [
       ['ready', () => this.becameReady()],
       ['close', () => (this.epoch += 1)],
       ['end', () => this.rejectWaiting()],
-      // Without a listener the client writes every error to the console. A client that was given has its owner's listeners.
-      ...(owned ? [['error', (error: Error) => this.failed(error)] as const] : []),
+      // Without a listener the client writes every error to the console.
+      ['error', (error: Error) => this.failed(error)],
     ];
     for (const [event, handler] of this.handlers) client.on(event, handler);
-    if (owned && !isCluster(client) && client.options.sentinels) {
-      this.watch = new SentinelWatch(client.options, (place) => {
-        if (this.ready && place !== placeOf(client)) this.demoted();
-      });
+    if (isCluster(client)) return;
+    this.link = new Link(client, { clock, timers: this.timers, listener: this });
+    if (client.options.sentinels) {
+      const switched = (place: string): void => {
+        if (this.accepts() && place !== placeOf(client)) this.demoted();
+      };
+      this.watch = new SentinelWatch(client.options, switched, { clock, timers: this.timers });
     }
   }
 
-  get ready(): boolean {
-    return isReady(this.client);
+  /** The link that carries commands for this lock; `undefined` where the node of a Cluster is not known. */
+  linkOf(_lockKey: string): Link | undefined {
+    return this.link;
+  }
+
+  /** Whether a command for this lock leaves now, and its reply can be expected in time. */
+  accepts(_lockKey = ''): boolean {
+    return this.link!.accepts;
   }
 
   /** What went wrong last, for messages. */
   get trouble(): string {
-    return this.ready || this.lastError === undefined ? '' : ` (${this.lastError})`;
+    return this.lastError === undefined ? '' : ` (${this.lastError})`;
   }
 
-  /** Rejects with what is known of the trouble when the connection does not come within the limit. */
-  whenReady(limitMs: number): Promise<void> {
-    if (this.ready) return Promise.resolve();
+  /** Resolves when commands for this lock leave; rejects with the known cause when that takes longer than the limit. */
+  whenReady(limitMs: number, lockKey = ''): Promise<void> {
+    if (this.accepts(lockKey)) return Promise.resolve();
     if (isEnded(this.client)) return Promise.reject(this.ended());
     if (this.client.status === 'wait') this.client.connect().catch((error: Error) => this.failed(error));
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = {
-        resolve,
-        reject,
-        cancel: this.clock.after(limitMs, () => {
-          this.waiting.delete(waiting);
-          const state = this.trouble || ` (${stateOf(this.client)})`;
-          reject(new LockStoreError(`Redis is not connected${state}.`, true, { sent: false }));
-        }),
+      const late = (): void => {
+        this.waiting.delete(waiting);
+        reject(this.notReady(limitMs));
       };
+      const waiting = new Waiting(lockKey, resolve, reject, late, () => {
+        this.waiting.delete(waiting);
+        reject(this.ended());
+      });
       this.waiting.add(waiting);
+      this.timers.add(waiting, limitMs);
     });
   }
 
-  /**
-   * A command was not answered. A connection on which nothing comes back is given up: TCP itself would take minutes to notice,
-   * and the client's own time-out costs a timer for each command.
-   */
-  silent(forMs: number): void {
-    if (!this.owned || !this.ready || forMs < SILENCE_MS) return;
-    (this.client as Redis).disconnect(true);
-  }
-
-  /** The server takes no writes any more, as after a failover: whoever asks for the primary anew finds another one. */
+  /** The server takes no writes any more, as after a failover: the client finds the new primary when it connects again. */
   demoted(): void {
-    if (this.owned && this.ready) (this.client as Redis).disconnect(true);
+    this.link?.close();
   }
 
   /** Runs a script, named by its digest or, where the server does not know it, with its text. */
   evaluate(call: ScriptCall): Promise<unknown> {
     if (this.acknowledging !== undefined) return this.acknowledging.run(call);
     const { script, withText, keys, texts } = call;
-    const answer = withText
+    return withText
       ? this.client.eval(script.lua, keys.length, ...keys, ...texts)
       : this.client.evalsha(script.sha1, keys.length, ...keys, ...texts);
-    return givesNumbersAsText(this.client) ? answer.then(withNumbers) : answer;
   }
 
   /** What `send` sends leaves together. */
@@ -108,48 +122,85 @@ export class RedisConnection {
     send();
   }
 
-  /** Stops listening; closes the client if it is ours. */
+  /** The listener is notified of the state of the link until {@link unobserve}. */
+  observe(listener: LinkListener): void {
+    this.listeners.add(listener);
+  }
+
+  /** How many listeners observe the link: one for each channel that is subscribed. */
+  get observers(): number {
+    return this.listeners.size;
+  }
+
+  unobserve(listener: LinkListener): void {
+    this.listeners.delete(listener);
+  }
+
+  /** @internal */
+  usable(): void {
+    this.lastError = undefined;
+    this.watch?.open();
+    this.resolveWaiting();
+    for (const listener of this.listeners) listener.usable?.();
+  }
+
+  /** @internal */
+  unusable(): void {
+    for (const listener of this.listeners) listener.unusable?.();
+  }
+
+  /** Stops listening, and closes the client. */
   close(): void {
     for (const [event, handler] of this.handlers) {
       if (event !== 'error') this.client.off(event, handler);
     }
+    this.timers.close();
     this.rejectWaiting();
+    this.link?.end();
     this.watch?.close();
-    if (this.owned) this.client.disconnect();
+    this.template.off('end', this.templateEnded);
+    this.client.disconnect();
   }
 
-  private becameReady(): void {
-    this.lastError = undefined;
-    this.watch?.open();
-    for (const { resolve, cancel } of this.take()) {
-      cancel();
-      resolve();
+  /** The client is ready; the connection to one primary is usable only once its link is. */
+  protected becameReady(): void {}
+
+  protected failed(error: unknown): void {
+    this.lastError = redacted(messageOf(error));
+    const known = neverSent(storeError(error));
+    if (known.passing) return;
+    // A wrong password does not get better by waiting.
+    for (const waiting of this.take()) waiting.reject(known);
+  }
+
+  /** Lets commands go whose link accepts writes. */
+  protected resolveWaiting(): void {
+    for (const waiting of [...this.waiting]) {
+      if (!this.accepts(waiting.lockKey)) continue;
+      this.waiting.delete(waiting);
+      this.timers.remove(waiting);
+      waiting.resolve();
     }
   }
 
   private rejectWaiting(): void {
-    for (const { reject, cancel } of this.take()) {
-      cancel();
-      reject(this.ended());
-    }
-  }
-
-  protected failed(error: unknown): void {
-    if (!isCluster(this.client)) expectMoreErrors(this.client);
-    this.lastError = redacted(messageOf(error));
-    const { passing } = storeError(error);
-    if (passing) return;
-    // A wrong password does not get better by waiting.
-    for (const { reject, cancel } of this.take()) {
-      cancel();
-      reject(storeError(error));
-    }
+    for (const { reject } of this.take()) reject(this.ended());
   }
 
   private take(): Waiting[] {
     const all = [...this.waiting];
     this.waiting.clear();
+    for (const waiting of all) this.timers.remove(waiting);
     return all;
+  }
+
+  private notReady(limitMs: number): LockStoreError {
+    // The socket is open, so the server has the handshake or commands, and does not respond.
+    const open = this.client.status === 'connect' || this.client.status === 'ready';
+    const error = open
+      ? `Redis did not answer within ${limitMs} ms${this.trouble}.`
+      : `Redis is not connected${this.trouble || ` (${stateOf(this.client)})`}.`;
+    return new LockStoreError(error, true, { sent: false });
   }
 
   private ended(): LockStoreError {

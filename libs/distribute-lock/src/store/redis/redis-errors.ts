@@ -33,6 +33,10 @@ export function storeError(error: unknown): LockStoreError {
   return new LockStoreError(`Redis could not be asked: ${redacted(text)}.`, !TLS.test(codeOf(error)));
 }
 
+/** The same error for a command that was never written. */
+export const neverSent = ({ message, passing }: LockStoreError): LockStoreError =>
+  new LockStoreError(message, passing, { sent: false });
+
 /** Whether the server has become a replica. */
 export const isDemotion = (text: string): boolean => text.startsWith('READONLY');
 

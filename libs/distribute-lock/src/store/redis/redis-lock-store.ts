@@ -1,7 +1,6 @@
 import { Cluster, Redis, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 
 import { processClock } from '../../runtime/clock.js';
-import { TimerLanes } from '../../runtime/timer-lanes.js';
 import type { LuaScript } from '../../scripts/generated/lua-scripts.js';
 import { lockScript, readwriteScript, semaphoreScript, severalScript } from '../../scripts/generated/lua-scripts.js';
 import type { LockState } from '../lock-state.js';
@@ -52,31 +51,30 @@ export class RedisLockStore implements LockStore {
   private readonly semaphores: RedisSemaphores;
   private readonly inbox: Inbox;
   private readonly admin: RedisAdmin;
-  private readonly lanes: TimerLanes;
 
   private constructor(
     private readonly connection: RedisConnection,
     private readonly settings: RedisLockStoreSettings,
+    private readonly template: RedisClient,
   ) {
     const { prefix, clock = processClock } = settings;
     this.keys = new RedisKeys(prefix);
-    this.lanes = new TimerLanes(clock);
     const { fence } = this.keys;
     const counter = connection.clustered ? undefined : new FenceCounter();
     const amongReaders = (command: Command, leftMs: number): void => this.addReadWrite(command, leftMs);
-    this.commands = new CommandBatch(lockScript, connection, fence, clock, this.lanes, amongReaders, counter);
-    const batch = (script: LuaScript) => new CommandBatch(script, connection, fence, clock, this.lanes);
+    this.commands = new CommandBatch(lockScript, connection, fence, clock, amongReaders, counter);
+    const batch = (script: LuaScript) => new CommandBatch(script, connection, fence, clock);
     this.readWrite = batch(readwriteScript);
     this.semaphores = new RedisSemaphores(batch(semaphoreScript), this.keys, connection);
     this.acquireAll = severalLocks(batch(severalScript), this.keys, connection);
-    this.inbox = new Inbox(connection, prefix, clock);
+    this.inbox = new Inbox(connection, prefix);
     this.admin = new RedisAdmin(connection, this.keys, clock);
   }
 
   /** Opens a connection of its own, on the first command or `connect()`. */
   static open(options: RedisOptions | string, settings: RedisLockStoreSettings): RedisLockStore {
     const client = typeof options === 'string' ? new Redis(options, ownOptions({})) : new Redis(ownOptions(options));
-    return RedisLockStore.on(client, true, settings);
+    return RedisLockStore.on(client, settings);
   }
 
   /** The same for a Redis Cluster. */
@@ -85,26 +83,26 @@ export class RedisLockStore implements LockStore {
     options: ClusterOptions,
     settings: RedisLockStoreSettings,
   ): RedisLockStore {
-    return RedisLockStore.on(new Cluster([...nodes], ownClusterOptions(options)), true, settings);
+    return RedisLockStore.on(new Cluster([...nodes], ownClusterOptions(options)), settings);
   }
 
-  /** Uses a client that somebody else opened and closes. */
+  /** Opens connections like that of a client of the application, which is not used itself. */
   static over(client: RedisClient, settings: RedisLockStoreSettings): RedisLockStore {
-    return RedisLockStore.on(client, false, settings);
+    return RedisLockStore.on(another(client), settings, client);
   }
 
-  private static on(client: RedisClient, owned: boolean, settings: RedisLockStoreSettings): RedisLockStore {
+  private static on(client: RedisClient, settings: RedisLockStoreSettings, template = client): RedisLockStore {
     const { clock = processClock } = settings;
     const connection = isCluster(client)
-      ? new ClusterConnection(client, owned, clock)
-      : new RedisConnection(client, owned, clock);
-    return new RedisLockStore(connection, settings);
+      ? new ClusterConnection(client, clock, template)
+      : new RedisConnection(client, clock, template);
+    return new RedisLockStore(connection, settings, template);
   }
 
   /** The same locks, where a grant counts only once so many replicas have it. */
   acknowledgedBy(settings: AckSettings): LockStore {
     const { prefix, clock } = this.settings;
-    const asking = RedisLockStore.on(another(this.connection.client), true, { prefix, clock });
+    const asking = RedisLockStore.on(another(this.template), { prefix, clock }, this.template);
     asking.connection.acknowledging = new Acknowledging(asking.connection, settings);
     return new DurableLockStore(this, asking);
   }
@@ -130,6 +128,14 @@ export class RedisLockStore implements LockStore {
   async subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
     await this.inbox.open(processId, listener);
     return true;
+  }
+
+  messagesExpected(expected: boolean): void {
+    this.inbox.messagesExpected(expected);
+  }
+
+  messageMissed(): void {
+    this.inbox.messageMissed();
   }
 
   acquire(request: AcquireRequest): PromiseLike<AcquireAnswer> {
@@ -176,7 +182,7 @@ export class RedisLockStore implements LockStore {
   readonly force = (key: string): Promise<boolean> => this.admin.force(this, key);
 
   async close(): Promise<void> {
-    this.lanes.close();
+    this.connection.timers.close();
     this.inbox.close();
     this.connection.close();
   }
@@ -189,6 +195,6 @@ export class RedisLockStore implements LockStore {
   }
 
   private addReadWrite(command: Command, leftMs = Infinity): void {
-    this.readWrite.add(new ReadWriteCommand(command, this.keys).endsIn(leftMs, this.lanes));
+    this.readWrite.add(new ReadWriteCommand(command, this.keys).endsIn(leftMs, this.connection.timers));
   }
 }

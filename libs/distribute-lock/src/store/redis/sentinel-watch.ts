@@ -1,43 +1,53 @@
 import { Redis, type RedisOptions, type SentinelAddress } from 'ioredis';
 
+import type { Clock } from '../../runtime/clock.js';
+import type { TimerLanes } from '../../runtime/timer-lanes.js';
+import { Link } from './link.js';
 import { pauseMs } from './own-options.js';
 
 const CHANNEL = '+switch-master';
 const CONNECT_TIMEOUT_MS = 2_000;
 
 /**
- * Hears from every Sentinel that another primary has taken over. One that was replaced may take writes for ten seconds more, and would renew
- * what the new one has given to somebody else. (The client's own detector ends the client for good when the news comes while it reconnects.)
+ * Listens at every Sentinel for a new primary. A primary that was replaced may take writes for ten seconds more, and would
+ * renew what its successor has given to another process. (The client's own detector ends the client for good when the news
+ * comes while it reconnects.)
  */
 export class SentinelWatch {
-  private sentinels: readonly Redis[] = [];
+  private links: readonly Link[] = [];
 
-  /** @param switched - is told where the primary is now, as `host port` */
+  /** @param switched - is called with the place of the new primary, as `host port` */
   constructor(
     private readonly options: RedisOptions,
     private readonly switched: (place: string) => void,
+    private readonly timing: { readonly clock: Clock; readonly timers: TimerLanes },
   ) {}
 
   open(): void {
-    if (this.sentinels.length > 0) return;
-    this.sentinels = (this.options.sentinels ?? []).map((at) => this.subscribed(at));
+    if (this.links.length > 0) return;
+    this.links = (this.options.sentinels ?? []).map((at) => this.subscribed(at));
   }
 
   close(): void {
-    for (const sentinel of this.sentinels) sentinel.disconnect();
+    for (const link of this.links) {
+      link.end();
+      link.client.disconnect();
+    }
   }
 
-  private subscribed(at: Partial<SentinelAddress>): Redis {
+  private subscribed(at: Partial<SentinelAddress>): Link {
     const { name } = this.options;
     const sentinel = new Redis(sentinelOptions(at, this.options));
-    sentinel.on('error', () => undefined); // one that is away tells nothing, and is tried again
+    sentinel.on('error', () => undefined); // one that is away is tried again
     sentinel.on('message', (_: string, text: string) => {
       const [of, , , newHost, newPort] = text.split(' ');
       if (of === name) this.switched(`${newHost} ${newPort}`);
     });
-    // Without the right to it there is no news.
-    sentinel.on('ready', () => void sentinel.subscribe(CHANNEL).catch(() => undefined));
-    return sentinel;
+    // A Sentinel that refuses the subscription brings no news.
+    const usable = (): void => void link.track(sentinel.subscribe(CHANNEL)).catch(() => undefined);
+    const link: Link = new Link(sentinel, { ...this.timing, listener: { usable } });
+    link.watchMessages(false);
+    return link;
   }
 }
 
@@ -53,6 +63,7 @@ export function sentinelOptions(at: Partial<SentinelAddress>, options: RedisOpti
     ...(typeof sentinelPassword === 'string' && { password: sentinelPassword }),
     ...(sentinelTLS !== undefined && { tls: sentinelTLS }),
     connectTimeout: CONNECT_TIMEOUT_MS,
+    keepAlive: options.keepAlive ?? 0,
     disconnectTimeout: CONNECT_TIMEOUT_MS,
     enableReadyCheck: false,
     autoResubscribe: false,

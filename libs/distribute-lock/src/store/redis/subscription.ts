@@ -1,64 +1,130 @@
 import type { Redis } from 'ioredis';
 
-import type { Clock } from '../../runtime/clock.js';
-import { COMMAND_LIMIT_MS } from './command-batch.js';
-import { speaksResp3 } from './redis-client.js';
+import { Timed } from '../../runtime/timer-lanes.js';
+import { LockStoreError } from '../lock-store.js';
+import { inTime } from './in-time.js';
+import { COMMAND_LIMIT_MS, type LinkListener } from './link.js';
+import { another, speaksResp3 } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
+
+/** Between tries to subscribe where the server refuses it. */
+const RETRY_MS = 2_000;
 
 /** Where the messages of a subscription go. */
 export interface Subscriber {
   message(text: string): void;
-  /** The subscription stands again; what was sent meanwhile is gone. */
+  /** No message arrives until {@link resubscribed}. */
+  unsubscribed(): void;
+  /** Messages arrive again; those sent before are lost. */
   resubscribed(): void;
 }
 
 /** One channel, listened to across reconnects. */
 export interface Subscription {
-  /** Resolves when messages arrive. */
+  /** Resolves when messages arrive. Rejects with a {@link LockStoreError} when that takes too long; the next call tries again. */
   open(): Promise<void>;
+  /** Whether waiters depend on messages, so that the connection is probed more often. */
+  messagesExpected(expected: boolean): void;
+  /** A message did not arrive: the connection is probed now. */
+  messageMissed(): void;
   close(): void;
 }
 
-/**
- * On one primary. It shares our own connection where the server speaks RESP3; a client that was given is never subscribed,
- * a duplicate of it is.
- */
-export class PrimarySubscription implements Subscription {
+/** On one primary. It shares the connection for commands where the server speaks RESP3. */
+export class PrimarySubscription extends Timed implements Subscription, LinkListener {
   private readonly connection: RedisConnection;
   private readonly onMessage = (channel: string, text: string): void => {
-    if (channel === this.channel) this.subscriber.message(text);
+    if (channel !== this.channel) return;
+    this.connection.linkOf('')?.received();
+    this.subscriber.message(text);
   };
-  private readonly onReady = (): void => void this.subscribe().then(this.again, () => undefined);
-  private readonly again = (): void => this.subscriber.resubscribed();
-  private listening = false;
+  /** Calls of {@link open} that have not settled. */
+  private opening = 0;
+  /** The connection on which the server has confirmed the subscription. */
+  private subscribedOn = -1;
+  /** Messages arrive, as far as the link knows. */
+  private live = false;
+  private expected = false;
 
   constructor(
     private readonly commands: RedisConnection,
     private readonly channel: string,
     private readonly subscriber: Subscriber,
-    clock: Clock,
   ) {
-    const { client, owned } = commands;
-    this.connection =
-      owned && speaksResp3(client)
-        ? commands
-        : new RedisConnection((client as Redis).duplicate({ autoResubscribe: false }), true, clock);
+    super();
+    const { client, template, clock } = commands;
+    this.connection = speaksResp3(client) ? commands : new RedisConnection(another(template), clock, template);
+    this.connection.client.on('message', this.onMessage);
+    this.connection.observe(this);
   }
 
   async open(): Promise<void> {
-    await this.connection.whenReady(COMMAND_LIMIT_MS);
-    await this.subscribe();
-    if (this.listening) return;
-    this.listening = true;
-    this.connection.client.on('message', this.onMessage).on('ready', this.onReady);
+    const { connection } = this;
+    this.opening += 1;
+    try {
+      await connection.whenReady(COMMAND_LIMIT_MS);
+      await inTime(this.subscribe(), COMMAND_LIMIT_MS, connection.clock);
+    } finally {
+      this.opening -= 1;
+    }
+  }
+
+  messagesExpected(expected: boolean): void {
+    this.expected = expected;
+    if (this.live) this.connection.linkOf('')?.watchMessages(expected);
+  }
+
+  messageMissed(): void {
+    this.connection.linkOf('')?.probe();
   }
 
   close(): void {
-    this.connection.client.off('message', this.onMessage).off('ready', this.onReady);
+    this.connection.unobserve(this);
+    this.connection.timers.remove(this);
+    this.connection.client.off('message', this.onMessage);
     if (this.connection !== this.commands) this.connection.close();
   }
 
-  private subscribe(): Promise<unknown> {
-    return this.connection.client.subscribe(this.channel);
+  /** @internal */
+  usable(): void {
+    if (this.subscribedOn === this.connection.epoch) this.setLive(true);
+    else if (this.subscribedOn >= 0) this.due();
+  }
+
+  /** @internal */
+  unusable(): void {
+    this.setLive(false);
+  }
+
+  /** Subscribes again; where the server refuses that, waiters poll until it does not. */
+  due(): void {
+    this.subscribe().catch(() => {
+      // Otherwise the next connection subscribes.
+      if (this.connection.accepts()) this.connection.timers.add(this, RETRY_MS);
+    });
+  }
+
+  private async subscribe(): Promise<void> {
+    const { connection, channel, expected } = this;
+    const { epoch } = connection;
+    if (this.subscribedOn === epoch) return;
+    const link = connection.linkOf('')!;
+    const channels = await link.track((connection.client as Redis).subscribe(channel));
+    if (epoch !== connection.epoch) throw new LockStoreError('The connection was lost before it was subscribed.', true);
+    if (channels !== connection.observers) {
+      // The reply belongs to another command, so all replies of this connection are out of step.
+      link.close();
+      throw new LockStoreError('Redis did not confirm the subscription.', true);
+    }
+    this.subscribedOn = epoch;
+    link.watchMessages(expected);
+    this.setLive(true);
+  }
+
+  private setLive(live: boolean): void {
+    if (live === this.live) return;
+    this.live = live;
+    if (!live) this.subscriber.unsubscribed();
+    else if (this.opening === 0) this.subscriber.resubscribed();
   }
 }

@@ -44,9 +44,7 @@ class WrittenCommand extends ClientCommand {
 export function takesWritten(client: RedisClient): client is Redis {
   // Of the very copy of ioredis that the command is from.
   if (!(client instanceof Redis)) return false;
-  const { keyPrefix, enableAutoPipelining, commandTimeout, showFriendlyErrorStack, stringNumbers } = client.options;
-  const wantsMore = keyPrefix || enableAutoPipelining || showFriendlyErrorStack || stringNumbers;
-  return !wantsMore && commandTimeout === undefined;
+  return !client.options.keyPrefix;
 }
 
 /** An argument as it is written. */

@@ -1,0 +1,178 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { Redis } from 'ioredis';
+
+import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { expectBelow } from '../fault/support/bound.js';
+import { locksOn, openLocks, PREFIX, type Locks } from '../fault/support/lock-core.js';
+import { monotonicMs } from '../fault/support/monotonic.js';
+import { onCleanup } from '../support/cleanup.js';
+import { eventually } from '../support/eventually.js';
+import { startRedisServer, type RedisServer } from '../support/redis-server.js';
+import { startSocketProxy } from './support/socket-proxy.js';
+
+let server: RedisServer;
+let keys = 0;
+beforeAll(async () => (server = await startRedisServer()));
+
+const newKey = (): string => `key-${(keys += 1)}`;
+
+function closing(locks: Locks): Locks {
+  onCleanup(() => locks.core.close());
+  return locks;
+}
+
+async function arrange() {
+  const proxy = await startSocketProxy(server.port);
+  const locks = closing(openLocks(proxy.url));
+  await (await locks.acquire(newKey())).release();
+  const [connection] = proxy.open('commands');
+  const ask = (ttlMs = 1_000) =>
+    Promise.resolve(
+      locks.store.acquire({ key: newKey(), ownerToken: 'AAAAAAAAAAAAAAAAAAAAAA:1', ttlMs, wait: false, block: 1 }),
+    );
+  return { proxy, locks, connection, ask };
+}
+
+describe('a connection for commands', () => {
+  it('is closed 2.5 s after the first unanswered command, and no earlier, however long it was idle', async () => {
+    const { connection, ask } = await arrange();
+    await sleep(3_000);
+    connection.halfOpen();
+    const askedAt = monotonicMs();
+    await expect(ask()).rejects.toMatchObject({ sent: true });
+
+    await eventually(() => expect(connection.open).toBe(false));
+    const closedAfterMs = connection.closedAt! - askedAt;
+    expect(closedAfterMs).toBeGreaterThanOrEqual(2_400);
+    expectBelow(closedAfterMs, 3_200);
+    await eventually(async () => expect(await ask()).toMatchObject({ outcome: 'granted' }));
+  });
+
+  it('that is idle is not probed', async () => {
+    const { connection } = await arrange();
+    await sleep(1_000);
+    const { requests } = connection;
+    await sleep(2_000);
+    expect(connection.requests).toBe(requests);
+  });
+
+  it('accepts no writes while a reply is overdue, and says that they were not sent', async () => {
+    const { connection, ask } = await arrange();
+    connection.halfOpen();
+    await expect(ask()).rejects.toMatchObject({ sent: true });
+    const { requests } = connection;
+    const late = await Promise.all(Array.from({ length: 100 }, () => ask().catch((error: unknown) => error)));
+    for (const error of late) expect(error).toMatchObject({ name: 'LockStoreError', passing: true, sent: false });
+    expect(connection.requests - requests).toBeLessThan(5); // probes
+  });
+
+  it('accepts writes as soon as the overdue reply comes', async () => {
+    const { connection, ask } = await arrange();
+    connection.halfOpen();
+    await expect(ask()).rejects.toMatchObject({ sent: true });
+    const next = ask();
+    const answeredAt = next.then(() => monotonicMs());
+    connection.resume();
+    const resumedAt = monotonicMs();
+    expect(await next).toMatchObject({ outcome: 'granted' });
+    expectBelow((await answeredAt) - resumedAt, 100);
+    expect(connection.open).toBe(true);
+  });
+
+  it('is kept while the server pauses for 2 s and nothing is lost', async () => {
+    const { proxy, connection, ask } = await arrange();
+    const before = proxy.connections.length;
+    connection.halfOpen();
+    await expect(ask()).rejects.toThrow();
+    await sleep(1_200);
+    connection.resume();
+    await eventually(async () => expect(await ask()).toMatchObject({ outcome: 'granted' }));
+    await sleep(1_000);
+    expect(connection.open).toBe(true);
+    expect(proxy.connections).toHaveLength(before);
+  });
+
+  it('is kept when the event loop was blocked for 3 s', async () => {
+    const { connection, ask } = await arrange();
+    const asked = ask();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000);
+    await asked.catch(() => undefined);
+    await sleep(1_000);
+    expect(connection.open).toBe(true);
+  });
+
+  it('whose handshake is not answered is closed after 2.5 s', async () => {
+    const proxy = await startSocketProxy(server.port);
+    proxy.silence();
+    const locks = closing(openLocks(proxy.url));
+    await expect(locks.core.connect()).rejects.toThrow('Redis did not answer');
+    const [first] = proxy.connections;
+    await eventually(() => expect(first.open).toBe(false));
+    await proxy.resume();
+    await eventually(() => locks.core.connect(), 4_000);
+  });
+
+  it('is left once when 20 callers learn at the same time that the server takes no writes', async () => {
+    const { proxy, ask } = await arrange();
+    const warnings: Error[] = [];
+    const warned = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', warned);
+    onCleanup(() => process.off('warning', warned));
+    for (let round = 0; round < 3; round += 1) {
+      await server.run((redis) => redis.replicaof('127.0.0.1', 1));
+      await Promise.allSettled(
+        Array.from({ length: 20 }, async (_, i) => {
+          await sleep(i % 4);
+          return ask();
+        }),
+      );
+      await server.run((redis) => redis.replicaof('NO', 'ONE'));
+      await eventually(async () => expect(await ask()).toMatchObject({ outcome: 'granted' }));
+    }
+    await sleep(50);
+    expect(warnings).toEqual([]);
+    expect(proxy.open('commands')).toHaveLength(1);
+  });
+});
+
+describe("the application's client", () => {
+  it('is never written to, so its transaction does not affect locks', async () => {
+    const proxy = await startSocketProxy(server.port);
+    const client = new Redis(proxy.url);
+    onCleanup(() => client.disconnect());
+    await client.multi({ pipeline: false });
+    const [own] = proxy.connections;
+    const { requests } = own;
+    const locks = closing(locksOn(RedisLockStore.over(client, { prefix: PREFIX })));
+
+    const lease = await locks.acquire(newKey(), { wait: '1s' });
+    await lease.release();
+
+    expect(own.requests).toBe(requests);
+    expect(await client.exec()).toEqual([]);
+  });
+
+  it('is a template whose password may change', async () => {
+    const proxy = await startSocketProxy(server.port);
+    await server.run((redis) => redis.acl('SETUSER', 'app', 'on', '>old', '~*', '&*', '+@all'));
+    const client = new Redis(proxy.url, { username: 'app', password: 'old' });
+    client.on('error', () => undefined);
+    onCleanup(() => client.disconnect());
+    const locks = closing(locksOn(RedisLockStore.over(client, { prefix: PREFIX })));
+    await (await locks.acquire(newKey())).release();
+
+    await server.run((redis) => redis.acl('SETUSER', 'app', '<old', '>new'));
+    client.options.password = 'new';
+    proxy.cut();
+
+    await (await locks.acquire(newKey(), { wait: '2s' })).release();
+  });
+
+  it('that has ended fails clearly', async () => {
+    const client = new Redis(server.url);
+    await client.quit();
+    const locks = closing(locksOn(RedisLockStore.over(client, { prefix: PREFIX })));
+    await expect(locks.acquire(newKey(), { wait: '1s' })).rejects.toThrow('The connection to Redis is closed');
+  });
+});
