@@ -181,7 +181,7 @@ export function describeCoreContract(makeWorld: () => World): void {
     await world.overwrite(key, undefined);
     await eventually(() => expect(lease.signal.aborted).toBe(true));
     expect(lease.isHeld()).toBe(false);
-    expect(here.events.findLast(({ type }) => type === 'lost')).toMatchObject({ label: 'contract' });
+    expect(here.events.findLast(({ type }) => type === 'lost')).toMatchObject({ name: 'contract' });
   });
 
   it('extends a lease, never shortens it, and not a lost one', async () => {

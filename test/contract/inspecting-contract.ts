@@ -31,8 +31,8 @@ export function describeInspectingContract(makeWorld: () => World): void {
     const seen = await here.locks.inspect(key);
     const fromThere = await there.locks.inspect(key);
     expect(seen).toMatchObject({ key, held: true, kind: 'exclusive', waiting: 1 });
-    expect(seen.holders).toMatchObject([{ here: true, labels: ['contract'] }]);
-    expect(fromThere.holders).toEqual([{ process: seen.holders[0]?.process, here: false, labels: [] }]);
+    expect(seen.holders).toMatchObject([{ here: true, names: ['contract'] }]);
+    expect(fromThere.holders).toEqual([{ process: seen.holders[0]?.process, here: false, names: [] }]);
     expect(seen.remainingMs).toBeGreaterThan(15_000);
     expect(seen.remainingMs).toBeLessThanOrEqual(20_000);
     expect(JSON.stringify([seen, fromThere])).not.toContain(lease.grant.ownerToken.slice(0, 22));
@@ -50,7 +50,7 @@ export function describeInspectingContract(makeWorld: () => World): void {
 
     const permit = await there.acquire(key, { kind: 'semaphore', permits: 3, weight: 2 });
     const semaphore = await here.locks.inspect(key);
-    expect(semaphore).toMatchObject({ kind: 'semaphore', permits: 3, holders: [{ here: false, labels: [] }] });
+    expect(semaphore).toMatchObject({ kind: 'semaphore', permits: 3, holders: [{ here: false, names: [] }] });
     await permit.release();
 
     await world.overwrite(key, 'a stranger', 30_000);

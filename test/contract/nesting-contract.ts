@@ -34,9 +34,7 @@ export function describeNestingContract(makeWorld: () => World): void {
     await locks.withLock(key, async () => {
       const before = here.events.length;
       const error: unknown = await locks.acquire([key, ...others]).catch((refusal: unknown) => refusal);
-      expect(here.events.slice(before)).toEqual([
-        { type: 'refused', label: 'LockService.acquire', waitedMs: 0, error },
-      ]);
+      expect(here.events.slice(before)).toEqual([{ type: 'refused', name: 'service', waitedMs: 0, error }]);
     });
   });
 

@@ -1,10 +1,15 @@
+import { setTimeout } from 'node:timers/promises';
+
+import type { LockContendedError } from '../../libs/distribute-lock/src/errors/lock-contended.error.js';
+import type { RetryAfterInfo } from '../../libs/distribute-lock/src/options/retry-after.js';
 import { eventually } from '../support/eventually.js';
-import { startProcess, type World } from './world.js';
+import { type Process, startProcess, type World } from './world.js';
 
 /** What events and errors report about calls and leases. */
 export function describeOutcomesContract(makeWorld: () => World): void {
   const world = makeWorld();
   const here = startProcess(world);
+  const there = startProcess(world);
   let count = 0;
   const newKey = (): string => `outcomes-${(count += 1)}`;
 
@@ -33,5 +38,124 @@ export function describeOutcomesContract(makeWorld: () => World): void {
     expect(deleted.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'deleted' });
     expect(taken.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'taken' });
     await world.overwrite(taken.key, undefined);
+  });
+
+  const contended = async (by: Process, key: string, name: string): Promise<number> => {
+    const error: unknown = await by.acquire(key, { name }).catch((refusal: unknown) => refusal);
+    expect(error).toMatchObject({ code: 'LOCK_CONTENDED' });
+    return (error as LockContendedError).retryAfterMs;
+  };
+
+  it('estimates when to try again by the holds of that name, and by 1 s without any', async () => {
+    const key = newKey();
+    const name = 'short work';
+    for (const heldMs of [60, 50, 70]) {
+      const lease = await here.acquire(key, { name });
+      await setTimeout(heldMs);
+      await lease.release();
+    }
+    const lease = await here.acquire(key, { name, ttl: '30s' });
+    expect(await contended(here, key, name)).toBeLessThanOrEqual(70);
+    expect(await contended(there, key, name)).toBe(1_000);
+    await lease.release();
+    const other = await there.acquire(key, { name: 'unknown work', ttl: '30s' });
+    const estimate = await contended(here, key, name);
+    expect(estimate).toBeGreaterThanOrEqual(50);
+    expect(estimate).toBeLessThan(1_000);
+    await other.release();
+  });
+
+  it('estimates no more than the rest of the lease', async () => {
+    const key = newKey();
+    const lease = await here.acquire(key, { ttl: 500, renew: false });
+    for (const by of [here, there]) {
+      const estimate = await contended(by, key, 'unobserved');
+      expect(estimate).toBeGreaterThan(0);
+      expect(estimate).toBeLessThanOrEqual(500);
+    }
+    await lease.release();
+  });
+
+  it('estimates nothing where option retryAfter says when to try again', async () => {
+    const infos: RetryAfterInfo[] = [];
+    const wrong = startProcess(world, { retryAfter: () => 'soon' });
+    const fixed = startProcess(world, { retryAfter: '7s' });
+    const made = startProcess(world, {
+      retryAfter: (info) => {
+        infos.push(info);
+        return 4_321;
+      },
+    });
+    const key = newKey();
+    const lease = await here.acquire(key, { ttl: '30s' });
+    expect(await contended(wrong, key, 'a')).toBe(1_000);
+    expect(await contended(fixed, key, 'a')).toBe(7_000);
+    expect(await contended(made, key, 'a')).toBe(4_321);
+    expect(infos).toEqual([{ name: 'a', key, kind: 'exclusive', remainingMs: expect.any(Number), estimateMs: 1_000 }]);
+    await lease.release();
+  });
+
+  it('reports a lease that is held too long once, with the number of waiters', async () => {
+    const slow = startProcess(world, { warnAfterMs: 300 });
+    const key = newKey();
+    const lease = await slow.acquire(key, { name: 'slow work', ttl: '30s' });
+    const waiting = [slow.acquire(key, { wait: '20s' }), slow.acquire(key, { wait: '20s' })];
+    await setTimeout(200);
+    expect(slow.events.map(({ type }) => type)).toEqual(['acquired']);
+    await setTimeout(600);
+    const reported = slow.events.filter(({ type }) => type === 'held-long');
+    expect(reported).toEqual([{ type: 'held-long', name: 'slow work', heldMs: expect.any(Number), waiting: 2 }]);
+    expect(reported[0]?.heldMs).toBeGreaterThanOrEqual(299);
+    expect(reported[0]?.heldMs).toBeLessThan(600);
+    await lease.release();
+    for (const next of waiting) await (await next).release();
+  });
+
+  it.each(['read', 'semaphore'] as const)('reports each holder of kind %s once', async (kind) => {
+    const slow = startProcess(world, { warnAfterMs: 300 });
+    const key = newKey();
+    const options = { kind, ttl: 600, ...(kind === 'semaphore' ? { permits: 2 } : {}) };
+    const one = await slow.acquire(key, { ...options, name: 'one' });
+    await setTimeout(150);
+    const two = await slow.acquire(key, { ...options, name: 'two' });
+    await setTimeout(800);
+    const reported = slow.events.filter(({ type }) => type === 'held-long');
+    expect(reported.map(({ name }) => name)).toEqual(['one', 'two']);
+    await Promise.all([one.release(), two.release()]);
+  });
+
+  describe('a signal that ends only the wait', () => {
+    const left = AbortSignal.abort(new Error('left'));
+
+    it('lets a caller have a lock that is free, before and while it aborts', async () => {
+      const controller = new AbortController();
+      const asked = here.acquire(newKey(), { wait: '5s', endsWait: controller.signal });
+      controller.abort();
+      for (const lease of [await asked, await here.acquire(newKey(), { wait: '5s', endsWait: left })]) {
+        expect(lease.isHeld()).toBe(true);
+        await lease.release();
+      }
+    });
+
+    it('ends a wait for a lock that another caller holds, of this process or another, at once', async () => {
+      const key = newKey();
+      const lease = await here.acquire(key, { ttl: '30s' });
+      for (const by of [here, there]) {
+        const controller = new AbortController();
+        const waiting = by.acquire(key, { wait: '5s', endsWait: controller.signal });
+        const late = by.acquire(key, { wait: '5s', endsWait: left });
+        await expect(late).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
+        controller.abort(new Error('left'));
+        await expect(waiting).rejects.toMatchObject({ code: 'LOCK_ABORTED', cause: { message: 'left' } });
+      }
+      await lease.release();
+      await eventually(async () => expect([await world.owner(key), await world.waiting(key)]).toEqual([undefined, 0]));
+    });
+
+    it('lets a caller have several keys that are free', async () => {
+      const lease = await here.acquireSeveral([newKey(), newKey()], { wait: '5s', endsWait: left });
+      expect(lease.isHeld()).toBe(true);
+      await lease.release();
+    });
   });
 }

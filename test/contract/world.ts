@@ -6,7 +6,7 @@ import type { LockCall } from '../../libs/distribute-lock/src/lease/lock-call.js
 import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.js';
 import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { resolveLockOptions } from '../../libs/distribute-lock/src/options/resolve-lock-options.js';
-import { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js';
+import { LockCore, type LockCoreSettings } from '../../libs/distribute-lock/src/queue/lock-core.js';
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { onCleanup } from '../support/cleanup.js';
 import { type Asked, counting } from './counting-store.js';
@@ -50,10 +50,15 @@ export interface Process {
   acquireSeveral(keys: readonly string[], options?: ProcessOptions): Promise<Lease>;
 }
 
-type ProcessOptions = LockOptions & { signal?: AbortSignal; scoped?: boolean };
+type ProcessOptions = LockOptions & Partial<Pick<LockCall, 'name' | 'signal' | 'scoped' | 'endsWait'>>;
+
+interface Limits extends Pick<LockCoreSettings, 'retryAfter' | 'warnAfterMs'> {
+  readonly perKey?: number;
+  readonly total?: number;
+}
 
 /** It ends with the spec file. */
-export function startProcess(world: World, limits: { perKey?: number; total?: number } = {}): Process {
+export function startProcess(world: World, limits: Limits = {}): Process {
   const observer = new LockEvents();
   const events: LockEvent[] = [];
   observer.listen((event) => events.push(event));
@@ -63,14 +68,20 @@ export function startProcess(world: World, limits: { perKey?: number; total?: nu
     maxWaitersPerKey: limits.perKey ?? 10_000,
     maxWaiters: limits.total ?? 100_000,
     events: observer,
+    retryAfter: limits.retryAfter,
+    warnAfterMs: limits.warnAfterMs,
   });
   onCleanup(() => core.close());
-  const callOf = (key: string, { signal, scoped = false, ...options }: ProcessOptions = {}): LockCall => ({
+  const callOf = (
+    key: string,
+    { name = 'contract', signal, scoped = false, endsWait, ...options }: ProcessOptions = {},
+  ): LockCall => ({
     key,
-    label: 'contract',
+    name,
     options: resolveLockOptions(options),
     scoped,
     signal,
+    endsWait,
   });
   return {
     core,

@@ -67,6 +67,6 @@ describe('A lost lease', () => {
     const { message } = signal.reason as Error;
     expect(signal.reason).toMatchObject({ code: 'LEASE_LOST', reason });
     expect(message).toMatch(says);
-    expect(events.findLast(({ type }) => type === 'lost')).toMatchObject({ label: call.label, reason });
+    expect(events.findLast(({ type }) => type === 'lost')).toMatchObject({ name: call.name, reason });
   }
 });

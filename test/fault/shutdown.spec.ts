@@ -79,7 +79,7 @@ describe('P13: a process that is told to end', () => {
     const limits = { maxWaitersPerKey: 10, maxWaiters: 10 };
     const core = new LockCore(store, { defaults: LOCK_DEFAULTS, ...limits, events: new LockEvents() });
     await client.ping();
-    const call = { key: world.newKey(), label: 'fault', options: { ...LOCK_DEFAULTS, waitMs: 1_000 }, scoped: false };
+    const call = { key: world.newKey(), name: 'fault', options: { ...LOCK_DEFAULTS, waitMs: 1_000 }, scoped: false };
     await (await core.acquire(call)).release();
     expect(await connections()).toBe(2); // the second one is the subscription
     await core.drain(drainTimeoutMs);

@@ -40,17 +40,56 @@ class Poller {
   private async poll(): Promise<void> {}
 }
 
+/** Steps of one request, each under a lock of its own. */
+class Steps {
+  readonly outcomes: string[] = [];
+
+  async run(): Promise<void> {
+    await stage.play(undefined, undefined);
+    for (const step of ['free', 'taken', 'patient'] as const) {
+      const outcome = await this[step]().catch((error: { code: string }) => error.code);
+      this.outcomes.push(`${step}: ${outcome}`);
+    }
+  }
+
+  @DistributeLock({ key: 'step:free', wait: '20s' })
+  private async free(): Promise<string> {
+    return 'ran';
+  }
+
+  @DistributeLock({ key: 'step:taken', wait: '20s' })
+  private async taken(): Promise<string> {
+    return 'ran';
+  }
+
+  @DistributeLock({ key: 'step:taken', wait: '20s', abortOnDisconnect: false })
+  private async patient(): Promise<string> {
+    return 'ran';
+  }
+}
+
 @Controller()
 class Orders {
   constructor(
     private readonly locks: LockService,
     private readonly poller: Poller,
+    private readonly allSteps: Steps,
   ) {}
 
   @Get('poll')
   async poll(): Promise<string> {
     this.poller.start();
     return stage.play(undefined, undefined);
+  }
+
+  @Get('steps')
+  steps(): Promise<void> {
+    return this.allSteps.run();
+  }
+
+  @Get('limited')
+  limited(): Promise<string> {
+    return this.locks.withLock('limited', { wait: '20s', signal: AbortSignal.timeout(50) }, () => 'done');
   }
 
   @Get('settle')
@@ -79,7 +118,7 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
     const module = await Test.createTestingModule({
       imports: [LockModule.forRoot({ connection: redis.url, prefix: redis.prefix })],
       controllers: [Orders],
-      providers: [Poller],
+      providers: [Poller, Steps],
     }).compile();
     app = module.createNestApplication(adapter());
     app.useLogger(['error', 'warn']);
@@ -110,6 +149,13 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
       (app.getHttpServer() as Server).getConnections((_error, count) => resolve(count));
     });
 
+  /** Resolves when the server has noticed, too. */
+  async function leave(leaving: ClientRequest): Promise<void> {
+    const before = await connections();
+    leaving.destroy();
+    await eventually(async () => expect(await connections()).toBeLessThan(before));
+  }
+
   it('that leaves while it waits ends the wait, and no error is logged', async () => {
     const first = fetch(`${url}/settle`);
     await stage.entered(1);
@@ -128,12 +174,9 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
   });
 
   it('that leaves while its handler runs leaves it the lock until it has ended', async () => {
-    const before = await connections();
     const leaving = ask();
     await stage.entered(1);
-    leaving.destroy();
-    await new Promise((resolve) => leaving.once('close', resolve));
-    await eventually(async () => expect(await connections()).toBeLessThanOrEqual(before));
+    await leave(leaving);
     expect(await isLocked(redis, 'settle')).toBe(true);
 
     stage.open();
@@ -146,10 +189,33 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
     const leaving = ask('poll');
     await stage.entered(1);
     await eventually(() => expect(seen).toContain('polled'));
-    leaving.destroy();
-    await eventually(() => expect(seen).toContain('LOCK_ABORTED'));
+    await leave(leaving);
+    const before = seen.length;
+    await eventually(() => expect(seen.length).toBeGreaterThan(before + 2));
     stage.open();
-    await eventually(() => expect(seen.at(-1)).toBe('polled'));
+    await eventually(() => expect(seen.length).toBeGreaterThan(before + 5));
+    expect(new Set(seen)).toEqual(new Set(['polled']));
+  });
+
+  it('that leaves ends only waits of later steps, and not where abortOnDisconnect is false', async () => {
+    const { outcomes } = app.get(Steps);
+    const taken = await app.get(LockService).acquire('step:taken');
+    const leaving = ask('steps');
+    await stage.entered(1);
+    await leave(leaving);
+    stage.open();
+    await eventually(() => expect(outcomes).toEqual(['free: ran', 'taken: LOCK_ABORTED']));
+    await taken.release();
+    await eventually(() => expect(outcomes.at(-1)).toBe('patient: ran'));
+    outcomes.length = 0;
+  });
+
+  it('that is still there gets 503 when a time limit of the handler ended the wait', async () => {
+    const taken = await app.get(LockService).acquire('limited');
+    const response = await fetch(`${url}/limited`);
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({ statusCode: 503, code: 'LOCK_ABORTED' });
+    await taken.release();
   });
 
   it('gets what a handler with @Res({ passthrough: true }) returned, and the lock is free', async () => {

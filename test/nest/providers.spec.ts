@@ -200,13 +200,13 @@ describe('a method of a provider', () => {
   it('is locked: handle of a CQRS event handler, which skips while somebody else is at it', async () => {
     const publish = async (): Promise<void> => void app.get(EventBus).publish(new Settled('7'));
     const skipped: string[] = [];
-    const stop = app.get(LockEvents).listen(({ type, label }) => void (type === 'contended' && skipped.push(label)));
+    const stop = app.get(LockEvents).listen(({ type, name }) => void (type === 'contended' && skipped.push(name)));
     await showLocked(redis, {
       key: 'event:7',
       call: publish,
       refused: async () => {
         await publish();
-        await eventually(() => expect(skipped).toEqual(['event:#{arg0.id}']));
+        await eventually(() => expect(skipped).toEqual(['SettledHandler.handle']));
       },
     });
     stop();

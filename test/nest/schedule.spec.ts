@@ -62,7 +62,7 @@ describe('without a request', () => {
     skipped.length = 0;
     errors.mockClear();
     app = await application(redis, job);
-    app.get(LockEvents).listen(({ type, label }) => void (type === 'contended' && skipped.push(label)));
+    app.get(LockEvents).listen(({ type, name }) => void (type === 'contended' && skipped.push(name)));
   }
 
   afterEach(async () => {
@@ -78,7 +78,7 @@ describe('without a request', () => {
       call: async () => job.fireOnTick(),
       refused: async () => {
         await job.fireOnTick();
-        await eventually(() => expect(skipped).toEqual(['nightly']));
+        await eventually(() => expect(skipped).toEqual(['CronJob.nightly']));
         expect(errors).not.toHaveBeenCalled();
       },
     });
@@ -118,7 +118,7 @@ describe('without a request', () => {
       call: emit,
       refused: async () => {
         expect(await emit()).toEqual([undefined]);
-        expect(skipped).toEqual(['opened:#{arg0.id}']);
+        expect(skipped).toEqual(['Listener.opened']);
       },
     });
   });

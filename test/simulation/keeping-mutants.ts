@@ -44,7 +44,7 @@ export const KEEPING_MUTANTS: Readonly<Record<string, () => Restore>> = {
       'keeps',
       (original) =>
         function (this: Draining, queue: unknown, lease: LeaseHandle, over: unknown) {
-          lease.early = false;
+          Object.defineProperty(lease, 'early', { value: false });
           return original.call(this, queue, lease, over);
         },
     ),

@@ -21,7 +21,7 @@ export class SeveralCaller extends Caller {
 
   protected override acquire(label: string, signal: AbortSignal | undefined): Promise<Lease> {
     const { options, scoped } = this.plan;
-    const calls = this.order().map((key) => ({ key, label: `${label}/${key}`, options, scoped, signal }));
+    const calls = this.order().map((key) => ({ key, name: `${label}/${key}`, options, scoped, signal }));
     return this.process.core.acquireSeveral(calls);
   }
 

@@ -32,8 +32,8 @@ export class SimulatedProcess implements Clock {
     this.id = `p${index}`.padEnd(22, '-');
     this.store = new SimulatedStore(world, this);
     const events = new LockEvents();
-    events.listen(({ type, label }) => {
-      if (type === 'lost') world.ledger.told(label);
+    events.listen(({ type, name }) => {
+      if (type === 'lost') world.ledger.told(name);
     });
     this.core = new LockCore(this.store, {
       defaults: LOCK_DEFAULTS,

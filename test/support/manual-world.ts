@@ -41,7 +41,7 @@ export class ManualWorld {
       clock: this.clock,
     });
     const callOf = (key: string, { signal, scoped = false, ...options }: Asked): LockCall => {
-      return { key, label: 'unit', options: resolveLockOptions(options), scoped, signal };
+      return { key, name: 'unit', options: resolveLockOptions(options), scoped, signal };
     };
     const acquire = (key: string, asked: Asked = {}): Promise<LeaseHandle> =>
       core.acquire(callOf(key, asked)) as Promise<LeaseHandle>;

@@ -78,6 +78,7 @@ export type {
 export { LockModule } from './module/lock.module.js';
 
 export type { AcquireOptions, Duration, LockOptions } from './options/lock-options.js';
+export type { RetryAfter, RetryAfterInfo } from './options/retry-after.js';
 
 export { type LockedWork, LockService } from './service/lock.service.js';
 

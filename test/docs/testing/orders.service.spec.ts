@@ -52,7 +52,7 @@ describe('OrdersService', () => {
 
     const shipped = orders.ship('42').catch((error) => error.code);
     await locks.advance('10m'); // renewed all the time
-    expect(locks.held).toEqual([{ key: 'order:42', label: 'order:#{arg0}' }]);
+    expect(locks.held).toEqual([{ key: 'order:42', name: 'OrdersService.ship' }]);
 
     locks.lose('order:42');
     print('label of 42');

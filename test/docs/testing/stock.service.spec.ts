@@ -15,7 +15,7 @@ describe('StockService', () => {
     // #endregion
     // #region events
     const seen: string[] = [];
-    module.get(LockEvents).listen(({ type, label }) => seen.push(`${type} ${label}`));
+    module.get(LockEvents).listen(({ type, name }) => seen.push(`${type} ${name}`));
     // #endregion
 
     const elsewhere = await locks.contend('stock:book');
@@ -25,8 +25,8 @@ describe('StockService', () => {
 
     await elsewhere.release();
     expect(await module.get(StockService).take('book')).toBe(9);
-    const label = 'LockService.withLock';
-    expect(seen).toEqual([`contended ${label}`, `acquired ${label}`, `released ${label}`]);
+    const name = 'service';
+    expect(seen).toEqual([`contended ${name}`, `acquired ${name}`, `released ${name}`]);
     await module.close();
   });
 });

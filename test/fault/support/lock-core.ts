@@ -64,14 +64,14 @@ export function locksOn(store: LockStore): Locks {
     store,
     events,
     async acquire(key, { signal, ...options } = {}) {
-      const call = { key, label: 'fault', options: resolveLockOptions(options), scoped: false, signal };
+      const call = { key, name: 'fault', options: resolveLockOptions(options), scoped: false, signal };
       const lease: Lease = await core.acquire(call);
       return lease as LeaseHandle;
     },
     async acquireSeveral(keys, { signal, ...options } = {}) {
       const resolved = resolveLockOptions(options);
       return core.acquireSeveral(
-        orderedKeys(keys, 'fault').map((key) => ({ key, label: 'fault', options: resolved, scoped: false, signal })),
+        orderedKeys(keys, 'fault').map((key) => ({ key, name: 'fault', options: resolved, scoped: false, signal })),
       );
     },
   };

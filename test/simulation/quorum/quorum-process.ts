@@ -83,7 +83,7 @@ export class QuorumProcess implements Clock {
     const askedAt = world.now;
     world.note(`${this.id} asks for ${key}, ttl ${ttlMs}, wait ${waitMs}`);
     try {
-      const call = { key, label: 'simulated', options, scoped: false, signal: abort?.signal };
+      const call = { key, name: 'simulated', options, scoped: false, signal: abort?.signal };
       await this.hold(await this.core.acquire(call), ttlMs);
     } catch (error) {
       if (!isLockError(error, ...EXPECTED)) world.fail(`an acquire ended with ${String(error)}`);

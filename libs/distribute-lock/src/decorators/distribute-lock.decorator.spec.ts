@@ -74,10 +74,10 @@ describe('@DistributeLock at import', () => {
 
 describe('@DistributeLock on a class', () => {
   const Route = (path: string) => SetMetadata('path', path);
-  const labels = (type: { prototype: object }, name: string) =>
+  const templates = (type: { prototype: object }, name: string) =>
     locksOf(type.prototype)
       .get(name)
-      ?.map(({ label }) => label);
+      ?.map(({ template }) => template);
 
   class Base {
     @Route('base')
@@ -115,10 +115,10 @@ describe('@DistributeLock on a class', () => {
   }
 
   it('covers handlers, also inherited ones, outside of their own locks', () => {
-    expect(labels(Invoices, 'inherited')).toEqual(['inner', 'outer']);
-    expect(labels(Invoices, 'own')).toEqual(['own', 'inner', 'outer']);
-    expect(labels(Invoices, 'late')).toEqual(['own', 'inner', 'outer']);
-    expect(labels(Invoices, 'sync')).toEqual(['inner', 'outer']);
+    expect(templates(Invoices, 'inherited')).toEqual(['inner', 'outer']);
+    expect(templates(Invoices, 'own')).toEqual(['own', 'inner', 'outer']);
+    expect(templates(Invoices, 'late')).toEqual(['own', 'inner', 'outer']);
+    expect(templates(Invoices, 'sync')).toEqual(['inner', 'outer']);
     expect([...locksOf(Invoices.prototype).keys()]).toHaveLength(4);
   });
 
@@ -171,7 +171,7 @@ describe('@DistributeLock on a class', () => {
         return values;
       }
     }
-    expect(labels(Generic as unknown as { prototype: object }, 'two')).toHaveLength(1);
+    expect(templates(Generic as unknown as { prototype: object }, 'two')).toHaveLength(1);
   });
 });
 
@@ -298,7 +298,7 @@ describe('types', () => {
       @DistributeLock({ key: (...ids: string[]) => ids.join(), onContended: 'skip' })
       async rest(..._ids: string[]): Promise<void> {}
 
-      @DistributeLock({ key: 'a:#{arg0}', onContended: (info, id) => `${info.label} ${String(id)}` })
+      @DistributeLock({ key: 'a:#{arg0}', onContended: (info, id) => `${info.name} ${String(id)}` })
       async generic<T extends string>(id: T, @CurrentLease() _lease?: Lease): Promise<T> {
         return id;
       }

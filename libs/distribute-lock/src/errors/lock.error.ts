@@ -21,7 +21,7 @@ export interface LockErrorDetails {
 /**
  * Root of all errors that this package throws.
  *
- * The message names the key template (or the method of `LockService`), the numbers and what to do next.
+ * The message names the call (class and method, or option `name`), the numbers and what to do next.
  * The rendered key is only in the non-enumerable property `key`, so that it does not leak into logs and responses.
  * @public
  */

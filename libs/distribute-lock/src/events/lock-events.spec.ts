@@ -5,7 +5,7 @@ import { jest } from '@jest/globals';
 import { LockEvents, type LockEvent } from './lock-events.js';
 
 describe('LockEvents', () => {
-  const released: LockEvent = { type: 'released', label: 'order:#{body.id}', heldMs: 3 };
+  const released: LockEvent = { type: 'released', name: 'order:#{body.id}', heldMs: 3 };
 
   it('tells listeners of the types that they want, until they have had enough', () => {
     const events = new LockEvents();

@@ -3,24 +3,28 @@ import { outside } from '../runtime/outside.js';
 import { knownAs } from '../runtime/process-wide.js';
 
 /**
- * What happened to a lock; labelled by the key template, never by the rendered key.
+ * What happened to a lock. Its `name` never contains the rendered key.
  *
  * `contended` is normal (somebody else has it, or `wait` ran out); `refused` is every other call that ended without a lease.
  * Either comes once for a call, `acquired` and `released` for each of its keys.
+ * `held-long` comes once for a lease that is held for longer than option `warnAfter`.
  * `degraded` is about no lock: messages cannot be received, so whoever waits asks again and again.
  * @public
  */
 export interface LockEvent {
-  readonly type: 'acquired' | 'contended' | 'refused' | 'released' | 'lost' | 'release-failed' | 'degraded';
-  /** Key template, or the method of `LockService`. */
-  readonly label: string;
+  readonly type:
+    'acquired' | 'contended' | 'refused' | 'released' | 'held-long' | 'lost' | 'release-failed' | 'degraded';
+  /** Class and method of a decorated call, or option `name` of a call of `LockService`. */
+  readonly name: string;
   /** How long the caller waited for the lock, milliseconds. */
   readonly waitedMs?: number;
   /** How long the lease was held, milliseconds. */
   readonly heldMs?: number;
+  /** How many wait for the lock, for `held-long`: callers of this process, and other processes as far as they are known. */
+  readonly waiting?: number;
   /** Why the lease was lost, for `lost`. */
   readonly reason?: LeaseLossReason;
-  /** What went wrong, for all but `acquired` and `released`. */
+  /** What went wrong, for all but `acquired`, `released` and `held-long`. */
   readonly error?: Error;
 }
 
@@ -40,6 +44,7 @@ const TYPES: readonly LockEventType[] = [
   'contended',
   'refused',
   'released',
+  'held-long',
   'lost',
   'release-failed',
   'degraded',
@@ -51,7 +56,7 @@ const TYPES: readonly LockEventType[] = [
  * @example
  * ```ts
  * constructor(events: LockEvents) {
- *   events.listen(({ label, heldMs }) => this.histogram.observe({ lock: label }, heldMs ?? 0), 'released');
+ *   events.listen(({ name, heldMs }) => this.histogram.observe({ name }, heldMs ?? 0), 'released');
  * }
  * ```
  * @public

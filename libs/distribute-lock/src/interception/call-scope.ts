@@ -59,9 +59,7 @@ export class CallScope implements RequestData {
   }
 
   private watchClient(): AbortSignal | undefined {
-    const response = this.context.switchToHttp().getResponse<(HttpResponse & { raw?: HttpResponse }) | undefined>();
-    // Fastify wraps the response of Node; the event is on the inner one.
-    const raw = response?.raw ?? response;
+    const raw = responseOf(this.context);
     if (typeof raw?.once !== 'function') return undefined;
     const controller = new AbortController();
     const leave = (): void => {
@@ -71,4 +69,17 @@ export class CallScope implements RequestData {
     else raw.once('close', leave);
     return controller.signal;
   }
+}
+
+/** Whether the client of an HTTP request closed its connection before it was answered. */
+export function clientHasLeft(context: ExecutionContext): boolean {
+  if (context.getType() !== 'http') return false;
+  const raw = responseOf(context);
+  return raw?.destroyed === true && raw.writableFinished !== true;
+}
+
+/** Fastify wraps the response of Node. */
+function responseOf(context: ExecutionContext): HttpResponse | undefined {
+  const response = context.switchToHttp().getResponse<(HttpResponse & { raw?: HttpResponse }) | undefined>();
+  return response?.raw ?? response;
 }

@@ -8,10 +8,10 @@ import type { LockedCall } from './locked-method.js';
  */
 export function answerContention(error: unknown, { spec, self, args }: LockedCall): unknown {
   if (!isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT')) throw error;
-  const { onContended, contendedStatus, label } = spec;
+  const { onContended, contendedStatus, name } = spec;
   if (contendedStatus !== undefined) answerWith(error, contendedStatus);
   if (onContended === 'throw') throw error;
   if (onContended === 'skip') return undefined;
   const { code, retryAfterMs } = error;
-  return Reflect.apply(onContended, self, [{ label, code, retryAfterMs, error }, ...args]);
+  return Reflect.apply(onContended, self, [{ name, code, retryAfterMs, error }, ...args]);
 }

@@ -16,8 +16,11 @@ export function answerWith(error: Error, status: number): void {
   chosenStatus.set(error, status);
 }
 
-/** The HTTP status that fits the error. */
-export function statusOf(error: AnyLockError, contendedStatus: number): number {
+/**
+ * The HTTP status that fits the error.
+ * @param clientLeft - the connection of the request was closed
+ */
+export function statusOf(error: AnyLockError, contendedStatus: number, clientLeft: boolean): number {
   switch (error.code) {
     case 'LOCK_CONTENDED':
     case 'LOCK_WAIT_TIMEOUT':
@@ -28,8 +31,8 @@ export function statusOf(error: AnyLockError, contendedStatus: number): number {
     case 'LOCK_KEY':
       return error.source === 'request' ? 400 : 500;
     case 'LOCK_ABORTED':
-      // Nobody is left to read it; it keeps access logs honest.
-      return 499;
+      // Without a client the status is only for access logs. With one, something else ended the wait, such as a time limit.
+      return clientLeft ? 499 : 503;
     default:
       return 500;
   }
@@ -53,7 +56,7 @@ function publicMessage(error: AnyLockError): string {
     case 'LOCK_SHUTDOWN':
       return 'This server is stopping; try again.';
     case 'LOCK_ABORTED':
-      return 'The request was given up while it waited.';
+      return 'The wait for this was ended; try again later.';
     case 'LOCK_KEY':
       if (error.source === 'code') break;
       return error.path === undefined

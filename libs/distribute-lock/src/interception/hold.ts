@@ -12,7 +12,7 @@ export class Hold {
     private readonly lease: Lease,
     private readonly options: ResolvedLockOptions,
     /** What messages call the lock. */
-    readonly label: string,
+    readonly name: string,
     private readonly scope: CallScope | undefined,
   ) {}
 

@@ -15,6 +15,18 @@ export const DEFAULT_CONNECTION = 'default';
 export interface PreparedLock {
   readonly client: LockClient;
   readonly options: ResolvedLockOptions;
+  /** A client that leaves ends the wait. */
+  readonly abortOnDisconnect: boolean;
+}
+
+/** What the module says about calls of locked methods. */
+export interface ConnectionSettings {
+  /** HTTP status that says that a lock is taken. */
+  readonly contendedStatus: number;
+  /** A client that leaves ends the waits of its request. */
+  readonly abortOnDisconnect: boolean;
+  /** Exceptions of the user's own. */
+  readonly errors: LockErrorMappers;
 }
 
 /** The lock clients of one application, and what each locked method makes of them. */
@@ -23,10 +35,7 @@ export class LockConnections {
 
   constructor(
     private readonly clients: ReadonlyMap<string, LockClient>,
-    /** HTTP status that says that a lock is taken. */
-    readonly contendedStatus: number,
-    /** Exceptions of the user's own. */
-    readonly errors: LockErrorMappers = {},
+    readonly settings: ConnectionSettings,
   ) {}
 
   /** @throws LockConfigurationError when there is no connection of that name */
@@ -55,7 +64,9 @@ export class LockConnections {
     if (known !== undefined) return known;
     try {
       const client = this.client(spec.connectionName);
-      const prepared = { client, options: resolveLockOptions(spec.options, client.defaults) };
+      const { abortOnDisconnect = this.settings.abortOnDisconnect } = spec;
+      const options = resolveLockOptions(spec.options, client.defaults);
+      const prepared = { client, options, abortOnDisconnect: abortOnDisconnect && options.waitMs > 0 };
       this.prepared.set(spec, prepared);
       return prepared;
     } catch (error) {

@@ -1,18 +1,19 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import type { LockErrorCode } from '../errors/lock.error.js';
-import { checkContendedStatus } from './option-checks.js';
+import { checkContendedStatus, checkFlag } from './option-checks.js';
 import { compileKey, type KeyFunction } from '../keys/compile-key.js';
 import { compileKeys, type KeysFunction, type RenderKeys } from '../keys/compile-keys.js';
 import type { KeySite } from '../keys/key-template.js';
 import { LOCK_DEFAULTS, MOST_PERMITS } from '../options/defaults.js';
+import { boundedName } from '../options/lock-name.js';
 import type { LockOptions, ResolvedLockOptions } from '../options/lock-options.js';
 import { checkNames, LOCK_OPTION_NAMES } from '../options/option-names.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
 
 /** What `onContended` is told about the lock that could not be had. @public */
 export interface LockContentionInfo {
-  /** The key template, or class and method where a function makes the key. */
-  readonly label: string;
+  /** Class and method. */
+  readonly name: string;
   /** `LOCK_CONTENDED`: somebody else has it. `LOCK_WAIT_TIMEOUT`: it did not become free within `wait`. */
   readonly code: Extract<LockErrorCode, 'LOCK_CONTENDED' | 'LOCK_WAIT_TIMEOUT'>;
   /** A guess, in milliseconds, of when it is worth trying again. */
@@ -57,6 +58,11 @@ export interface DistributeLockOptions extends LockOptions {
    * @defaultValue the module's `contendedStatus`, which is 409
    */
   readonly contendedStatus?: number;
+  /**
+   * Whether a client that closes its connection ends the wait for this lock. A lock that is free is taken all the same.
+   * @defaultValue the module's `abortOnDisconnect`, which is `true`
+   */
+  readonly abortOnDisconnect?: boolean;
 }
 
 /** How the method hands out its result, which decides when the lock is taken. */
@@ -66,13 +72,17 @@ export type ResultShape = 'promise' | 'generator' | 'observable';
 export interface LockSpec {
   /** Class and method, for messages. */
   readonly method: string;
-  readonly label: string;
+  /** What labels errors and events: the method, unless the process has too many names. */
+  readonly name: string;
+  /** Text of the key template, or the method whose function makes the key. */
+  readonly template: string;
   readonly render: RenderKeys;
   readonly shape: ResultShape;
   readonly options: LockOptions;
   readonly connectionName: string | undefined;
   readonly onContended: 'throw' | 'skip' | ContentionAnswer;
   readonly contendedStatus: number | undefined;
+  readonly abortOnDisconnect: boolean | undefined;
   /** Arguments that the lease is put into. */
   readonly leaseParameters: readonly number[];
 }
@@ -89,6 +99,7 @@ const DECORATOR_OPTIONS: Readonly<Record<Exclude<keyof DistributeLockOptions, ke
   connectionName: true,
   onContended: true,
   contendedStatus: true,
+  abortOnDisconnect: true,
 };
 
 /** The module's defaults are not known before boot, and then all is checked once more. */
@@ -99,17 +110,19 @@ export function lockSpec(given: DistributeLockOptions, place: LockPlace): LockSp
   try {
     checkNames(given, { ...LOCK_OPTION_NAMES, ...DECORATOR_OPTIONS });
     checkChoices(given);
-    const { key, keys, connectionName, onContended = 'throw', contendedStatus, ...options } = given;
+    const { key, keys, connectionName, onContended = 'throw', contendedStatus, abortOnDisconnect, ...options } = given;
     resolveLockOptions(options, ANY_DEFAULTS);
     const { method, shape, leaseParameters } = place;
     return {
       method,
+      name: boundedName(method),
       ...(keys === undefined ? compileKey(key, place) : compileKeys(keys, key, place)),
       shape,
       options,
       connectionName,
       onContended,
       contendedStatus,
+      abortOnDisconnect,
       leaseParameters,
     };
   } catch (error) {
@@ -123,7 +136,12 @@ export function namingMethod(error: unknown, method: string): unknown {
   return new LockConfigurationError(`@DistributeLock on ${method}: ${error.message}`, { cause: error.cause });
 }
 
-function checkChoices({ connectionName, onContended, contendedStatus }: DistributeLockOptions): void {
+function checkChoices({
+  connectionName,
+  onContended,
+  contendedStatus,
+  abortOnDisconnect,
+}: DistributeLockOptions): void {
   if (connectionName !== undefined && (typeof connectionName !== 'string' || connectionName === '')) {
     throw new LockConfigurationError('Option "connectionName" must be a non-empty string.');
   }
@@ -131,4 +149,5 @@ function checkChoices({ connectionName, onContended, contendedStatus }: Distribu
     throw new LockConfigurationError('Option "onContended" must be "throw", "skip" or a function.');
   }
   checkContendedStatus(contendedStatus);
+  if (abortOnDisconnect !== undefined) checkFlag('abortOnDisconnect', abortOnDisconnect);
 }

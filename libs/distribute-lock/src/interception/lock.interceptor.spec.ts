@@ -71,7 +71,10 @@ const errors = { map: (error: unknown) => new Error('mapped', { cause: error }) 
 
 function setUp() {
   const client = new FakeClient();
-  const aspect = new LockInterceptor(new LockConnections(new Map([['default', client]]), 409), errors);
+  const aspect = new LockInterceptor(
+    new LockConnections(new Map([['default', client]]), { contendedStatus: 409, abortOnDisconnect: true, errors: {} }),
+    errors,
+  );
   const give = <T extends object>(instance: T): T => Object.assign(instance, { [ASPECT]: aspect });
   return { client, aspect, give };
 }
@@ -98,7 +101,7 @@ describe('around()', () => {
     expect(client.log).toEqual(['+order:7', 'run order:7', 'ran', '-order:7']);
     expect(client.calls[0]).toMatchObject({
       key: 'order:7',
-      label: 'order:#{arg0}',
+      name: 'Orders.open',
       scoped: true,
       options: { ttlMs: 10_000, waitMs: 0 },
     });
@@ -175,7 +178,7 @@ describe('around()', () => {
     const orders = give(new Orders());
     await expect(orders.thrown()).rejects.toBe(client.refusal);
     expect(await orders.skipped()).toBeUndefined();
-    const info = { label: 'a:#{arg0}', code: 'LOCK_CONTENDED', retryAfterMs: 5, error: client.refusal };
+    const info = { name: 'Orders.answered', code: 'LOCK_CONTENDED', retryAfterMs: 5, error: client.refusal };
     expect(await orders.answered(7, 'more')).toEqual(['ours', info, 7, 'more']);
     expect(await orders.pages().next()).toEqual({ done: true, value: undefined });
     expect(await firstValueFrom(orders.observable())).toBe('busy');

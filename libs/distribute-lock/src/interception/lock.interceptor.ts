@@ -111,38 +111,33 @@ export class LockInterceptor implements NestInterceptor {
       throw error;
     }
     const releaseAfter = goesOn(result);
-    if (releaseAfter !== undefined) return releaseAfter(new Hold(lease, lock.options, spec.label, scope));
+    if (releaseAfter !== undefined) return releaseAfter(new Hold(lease, lock.options, spec.name, scope));
     await lease.release();
     throwIfLost(lease, lock.options);
     return result;
   }
 
   private acquire(
-    { client, options }: PreparedLock,
+    { client, options, abortOnDisconnect }: PreparedLock,
     { spec, self, args }: LockedCall,
     scope: CallScope | undefined,
     leaving: AbortSignal | undefined,
   ): Promise<Lease> {
     const key = spec.render(args, scope, self);
-    // Only a wait can be ended, so who does not wait does not listen either.
-    const signal = options.waitMs > 0 ? eitherOf(scope?.clientLeft, leaving) : leaving;
-    const acquired = acquireOf(client, key, { label: spec.label, options, scoped: true, signal });
-    return signal === undefined ? acquired : unlessLeft(acquired, signal, spec);
+    const clientLeft = abortOnDisconnect ? scope?.clientLeft : undefined;
+    const call = { name: spec.name, options, scoped: true, signal: leaving, endsWait: clientLeft };
+    const acquired = acquireOf(client, key, call);
+    return leaving === undefined ? acquired : unlessLeft(acquired, leaving, spec);
   }
 }
 
 /** The lock may have come at the moment at which the caller left. */
-async function unlessLeft(acquired: Promise<Lease>, signal: AbortSignal, { label }: LockSpec): Promise<Lease> {
+async function unlessLeft(acquired: Promise<Lease>, signal: AbortSignal, { name }: LockSpec): Promise<Lease> {
   const lease = await acquired;
   if (!signal.aborted) return lease;
   await lease.release();
-  throw new LockAbortedError(`The caller of ${label} left while it waited for its lock.`, {
+  throw new LockAbortedError(`The caller of ${name} left while it waited for its lock.`, {
     key: lease.key,
     cause: signal.reason,
   });
-}
-
-function eitherOf(one: AbortSignal | undefined, other: AbortSignal | undefined): AbortSignal | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  return AbortSignal.any([one, other]);
 }

@@ -16,7 +16,7 @@ export class Readers {
   /** @throws LockUsageError when the lock has been given back */
   checkInTime(): void {
     if (!this.hold.ended) return;
-    throw new LockUsageError(`What ${this.hold.label} returned was read after its lock had been given back.`);
+    throw new LockUsageError(`What ${this.hold.name} returned was read after its lock had been given back.`);
   }
 
   /** One more reads, until it calls what this answers; `end` gives the lock back if nobody else reads. */

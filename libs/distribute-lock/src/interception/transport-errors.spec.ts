@@ -39,13 +39,26 @@ function setUp(circumstances: Circumstances = {}) {
   const host = { httpAdapter, ...('adapter' in circumstances && { httpAdapter: circumstances.adapter }) };
   const response = 'response' in circumstances ? circumstances.response : {};
   const context = { getType: () => type, switchToHttp: () => ({ getResponse: () => response }) };
-  const errors = new TransportErrors(new LockConnections(new Map(), 409, own), host as unknown as HttpAdapterHost);
+  const errors = new TransportErrors(
+    new LockConnections(new Map(), { contendedStatus: 409, abortOnDisconnect: true, errors: own }),
+    host as unknown as HttpAdapterHost,
+  );
   return { headers, map: (error: unknown) => errors.map(error, context as unknown as ExecutionContext) };
 }
 
 beforeAll(() => Logger.overrideLogger(false));
 
 describe('TransportErrors over HTTP', () => {
+  it.each([
+    ['on Express', { destroyed: true, writableFinished: false }, 499],
+    ['on Fastify', { raw: { destroyed: true, writableFinished: false } }, 499],
+    ['that was answered', { destroyed: true, writableFinished: true }, 503],
+  ])('answers an aborted wait with 499 only where the connection was closed: %s', (_, response, status) => {
+    const mapped = setUp({ response }).map(new LockAbortedError('m')) as HttpException;
+    expect(mapped.getStatus()).toBe(status);
+    expect(mapped.getResponse()).toMatchObject({ code: 'LOCK_ABORTED' });
+  });
+
   it.each([
     [contended(), 409, '2'],
     [new LockWaitTimeoutError('m', { waitedMs: 5, retryAfterMs: 1 }), 409, '1'],
@@ -55,7 +68,7 @@ describe('TransportErrors over HTTP', () => {
     [new LockShutdownError('m'), 503, '1'],
     [new LockKeyError('m', { method: 'A.b', source: 'request' }), 400, undefined],
     [new LockKeyError('m', { method: 'A.b', source: 'code' }), 500, undefined],
-    [new LockAbortedError('m'), 499, undefined],
+    [new LockAbortedError('m'), 503, undefined],
     [new LeaseLostError('m', { fencingToken: 1, reason: 'outage' }), 500, undefined],
   ])('answers %p with %p', (error, status, retryAfter) => {
     const { map, headers } = setUp();

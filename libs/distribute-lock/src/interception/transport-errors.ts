@@ -2,6 +2,7 @@ import { type ExecutionContext, HttpException, Inject, Injectable, Logger } from
 import { HttpAdapterHost } from '@nestjs/core';
 
 import { type AnyLockError, isLockError } from '../errors/is-lock-error.js';
+import { clientHasLeft } from './call-scope.js';
 import { ownException } from './error-mapping.js';
 import { type LockErrorPayload, payloadOf, statusOf } from './error-payload.js';
 import { LockConnections } from './lock-connections.js';
@@ -22,12 +23,12 @@ export class TransportErrors {
     if (!isLockError(error)) return error;
     if (context.getType() === 'http') this.setRetryAfter(error, context);
     const orAnswer = (own: unknown): unknown => (own === undefined ? this.answer(error, context) : own);
-    const own = ownException(error, this.connections.errors, context);
+    const own = ownException(error, this.connections.settings.errors, context);
     return own instanceof Promise ? own.then(orAnswer, (thrown: unknown) => thrown) : orAnswer(own);
   }
 
   private answer(error: AnyLockError, context: ExecutionContext): unknown {
-    const status = statusOf(error, this.connections.contendedStatus);
+    const status = statusOf(error, this.connections.settings.contendedStatus, clientHasLeft(context));
     switch (context.getType<string>()) {
       case 'http':
       case 'graphql':

@@ -14,7 +14,10 @@ const { TransportErrors } = await import('./transport-errors.js');
 
 describe('TransportErrors', () => {
   it.each(['rpc', 'ws'])('leaves the error as it is where the package of %s is not installed', async (type) => {
-    const errors = new TransportErrors(new LockConnections(new Map(), 409), {} as HttpAdapterHost);
+    const errors = new TransportErrors(
+      new LockConnections(new Map(), { contendedStatus: 409, abortOnDisconnect: true, errors: {} }),
+      {} as HttpAdapterHost,
+    );
     const error = new LockContendedError('The lock "a" is held.', { retryAfterMs: 10 });
     expect(await errors.map(error, { getType: () => type } as unknown as ExecutionContext)).toBe(error);
   });

@@ -18,7 +18,10 @@ const { LockConnections } = await import('./lock-connections.js');
 const { TransportErrors } = await import('./transport-errors.js');
 
 describe('TransportErrors', () => {
-  const errors = new TransportErrors(new LockConnections(new Map(), 409), {} as HttpAdapterHost);
+  const errors = new TransportErrors(
+    new LockConnections(new Map(), { contendedStatus: 409, abortOnDisconnect: true, errors: {} }),
+    {} as HttpAdapterHost,
+  );
   const over = (type: string) => ({ getType: () => type }) as unknown as ExecutionContext;
 
   it('loads the package of a transport with its first error, not before', async () => {

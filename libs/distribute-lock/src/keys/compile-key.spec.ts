@@ -3,9 +3,9 @@ import { compileKey, type KeyFunction } from './compile-key.js';
 const site = { method: 'Invoices.settle', bound: [], parameters: undefined };
 
 describe('compileKey', () => {
-  it('labels a template by its text and a function by its method', () => {
-    expect(compileKey('invoice:#{arg0.id}', site).label).toBe('invoice:#{arg0.id}');
-    expect(compileKey(() => 'a', site).label).toBe('Invoices.settle');
+  it('keeps the text of a template, and the method of a function', () => {
+    expect(compileKey('invoice:#{arg0.id}', site).template).toBe('invoice:#{arg0.id}');
+    expect(compileKey(() => 'a', site).template).toBe('Invoices.settle');
   });
 
   it('hands the arguments and the instance to a key function', () => {

@@ -17,17 +17,17 @@ export type RenderKey = (args: readonly unknown[], request: RequestData | undefi
 
 /** A key, checked as far as it can be without a call. */
 export interface CompiledKey {
-  /** What messages and events call the lock: the template, or the method whose function makes the key. */
-  readonly label: string;
+  /** Text of the template, or the method whose function makes the key. */
+  readonly template: string;
   readonly render: RenderKey;
 }
 
 /** @throws LockConfigurationError naming the method, when `key` can never make a key */
 export function compileKey(key: unknown, site: KeySite): CompiledKey {
-  if (typeof key === 'function') return { label: site.method, render: functionKey(key as KeyFunction, site.method) };
+  if (typeof key === 'function') return { template: site.method, render: functionKey(key as KeyFunction, site.method) };
   if (typeof key === 'string') {
-    const template = KeyTemplate.parse(key, site);
-    return { label: key, render: (args, request) => template.render(args, request) };
+    const parsed = KeyTemplate.parse(key, site);
+    return { template: key, render: (args, request) => parsed.render(args, request) };
   }
   throw new LockConfigurationError(
     `Option "key" of ${site.method} is ${kindOf(key)}, but it must be a template such as "order:#{arg0.id}" or a function.`,

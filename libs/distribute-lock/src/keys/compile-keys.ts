@@ -22,11 +22,11 @@ export type RenderKeys = (
 ) => string | readonly string[];
 
 /** @throws LockConfigurationError naming the method, when they can never make keys */
-export function compileKeys(keys: unknown, key: unknown, site: KeySite): { label: string; render: RenderKeys } {
+export function compileKeys(keys: unknown, key: unknown, site: KeySite): { template: string; render: RenderKeys } {
   const { method } = site;
   if (key !== undefined)
     throw new LockConfigurationError(`${method} has the options "key" and "keys"; give one of them.`);
-  if (typeof keys === 'function') return { label: method, render: keysFunction(keys as KeysFunction, method) };
+  if (typeof keys === 'function') return { template: method, render: keysFunction(keys as KeysFunction, method) };
   if (!Array.isArray(keys) || keys.length === 0) {
     const given = Array.isArray(keys) ? 'an empty list' : kindOf(keys);
     throw new LockConfigurationError(
@@ -36,7 +36,7 @@ export function compileKeys(keys: unknown, key: unknown, site: KeySite): { label
   const compiled = keys.map((each: unknown) => compileKey(templateOnly(each, method), site));
   const renders: readonly RenderKey[] = compiled.map(({ render }) => render);
   return {
-    label: compiled.map(({ label }) => label).join(', '),
+    template: compiled.map(({ template }) => template).join(', '),
     render: (args, request, self) =>
       orderedKeys(
         renders.map((render) => render(args, request, self)),

@@ -37,8 +37,8 @@ describe('compileKeys', () => {
   const compile = (keys: unknown, key?: unknown) => compileKeys(keys, key, site);
 
   it('fills templates, and orders what comes out', () => {
-    const { label, render } = compile(['account:#{arg0.from}', 'account:#{arg0.to}', 'day:#{arg1}']);
-    expect(label).toBe('account:#{arg0.from}, account:#{arg0.to}, day:#{arg1}');
+    const { template, render } = compile(['account:#{arg0.from}', 'account:#{arg0.to}', 'day:#{arg1}']);
+    expect(template).toBe('account:#{arg0.from}, account:#{arg0.to}, day:#{arg1}');
     expect(render([{ from: 'z', to: 'b' }, 7], undefined, undefined)).toEqual(['account:b', 'account:z', 'day:7']);
     expect(render([{ from: 'b', to: 'b' }, 7], undefined, undefined)).toEqual(['account:b', 'day:7']);
     expect(refused(() => render([{ from: 'b' }, 7], undefined, undefined))).toMatchObject({ code: 'LOCK_KEY' });
@@ -50,7 +50,7 @@ describe('compileKeys', () => {
       return skus.map((sku) => `${this.prefix}:${sku}`);
     };
     expect(compile(keys).render([['b', 'a']], undefined, self)).toEqual(['sku:a', 'sku:b']);
-    expect(compile(keys).label).toBe('A.b');
+    expect(compile(keys).template).toBe('A.b');
     for (const wrong of [() => 'a', () => undefined, () => [], () => ['a', null]]) {
       const { render } = compile(wrong);
       expect(refused(() => render([], undefined, undefined))).toMatchObject({ code: 'LOCK_KEY', method: 'A.b' });

@@ -52,8 +52,8 @@ export interface GrantKeeper {
  */
 export class Grant extends Timed {
   validUntil: number;
-  /** Another process waits for the lock. */
-  contended: boolean;
+  /** How many other processes are known to wait for the lock. */
+  waitingElsewhere: number;
   /** How many holders it has served. */
   passes = 0;
   holder: Holder | undefined = undefined;
@@ -80,7 +80,16 @@ export class Grant extends Timed {
     this.numbers = new FencingBlock(fencingToken, block);
     this.startedAt = Math.floor(sentAt);
     this.validUntil = validUntil(sentAt, ttlMs);
-    this.contended = waiting > 0;
+    this.waitingElsewhere = waiting;
+  }
+
+  /** Another process waits for the lock. */
+  get contended(): boolean {
+    return this.waitingElsewhere > 0;
+  }
+
+  set contended(contended: boolean) {
+    this.waitingElsewhere = contended ? Math.max(1, this.waitingElsewhere) : 0;
   }
 
   /** When it wants to be renewed: a third of its ttl after its last confirmed command was sent. */

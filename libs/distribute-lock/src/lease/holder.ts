@@ -7,8 +7,12 @@ export interface Holder {
   readonly leaving?: object;
   /** On the monotonic clock; renewal ends there. */
   readonly renewUntil: number;
-  /** What those who hold are called in messages. */
-  readonly labels: readonly string[];
+  /** The names of the holders. */
+  readonly names: readonly string[];
+  /** When the oldest hold began that was not reported as long, on the monotonic clock; `Infinity` when there is none. */
+  readonly unreportedSince: number;
+  /** Reports each hold that began until `before` as long, once. */
+  reportLong(before: number): void;
   /** Told once, when the lease is lost. */
   lose(loss: Loss): void;
   /** The application has waited long enough: gives the lease up, unless work depends on it. */

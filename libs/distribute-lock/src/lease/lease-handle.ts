@@ -21,14 +21,15 @@ export interface LeaseKeeper {
   extend(lease: LeaseHandle, ttlMs: number): Promise<void>;
   /** Puts the lease on the grant of a reader. */
   downgrade(lease: LeaseHandle): Promise<void>;
+  /** The lease has been held for longer than `warnAfter`. */
+  heldLong(lease: LeaseHandle): void;
   /** The holder has been told of the loss. */
   lost(lease: LeaseHandle, error: LeaseLostError): void;
 }
 
 /** The lease of one holder on a grant; see {@link Lease} for what it promises. */
 export class LeaseHandle implements Lease, Holder {
-  /** Other keys are waited for, and no work has begun: it is renewed whatever the work will want, and given back at once. */
-  early: boolean;
+  private phase: 'early' | 'working' | 'reported';
   private released: Promise<void> | undefined;
   private downgrading: Promise<void> | undefined;
   /** The last of its changes that is not made yet. */
@@ -47,13 +48,28 @@ export class LeaseHandle implements Lease, Holder {
     /** On the monotonic clock, in whole milliseconds. */
     public startedAt: number,
   ) {
-    this.early = call.joint === true;
+    this.phase = call.joint === true ? 'early' : 'working';
   }
 
   /** The work begins. */
   begin(): void {
-    this.early = false;
+    this.phase = 'working';
     this.startedAt = Math.ceil(this.keeper.clock.now());
+  }
+
+  /** Other keys are waited for, and no work has begun: it is renewed whatever the work will want, and given back at once. */
+  get early(): boolean {
+    return this.phase === 'early';
+  }
+
+  get unreportedSince(): number {
+    return this.phase === 'working' ? this.startedAt : Infinity;
+  }
+
+  reportLong(before: number): void {
+    if (this.unreportedSince > before) return;
+    this.phase = 'reported';
+    this.keeper.heldLong(this);
   }
 
   get key(): string {
@@ -68,8 +84,8 @@ export class LeaseHandle implements Lease, Holder {
     return new Map([[this.key, this.fencingToken]]);
   }
 
-  get labels(): readonly string[] {
-    return [this.call.label];
+  get names(): readonly string[] {
+    return [this.call.name];
   }
 
   get lane(): LaneName {
@@ -179,7 +195,7 @@ export class LeaseHandle implements Lease, Holder {
 
   shutDown(): void {
     if (this.call.scoped || this.ended) return;
-    const reason = `The lease of "${this.call.label}" is taken back: the application is shutting down.`;
+    const reason = `The lease of "${this.call.name}" is taken back: the application is shutting down.`;
     this.end(new LockShutdownError(reason, { key: this.key }));
     this.released = this.giveBack();
   }
@@ -193,7 +209,7 @@ export class LeaseHandle implements Lease, Holder {
   /** @internal */
   lostError(why: string, reason: LeaseLossReason): LeaseLostError {
     return new LeaseLostError(
-      `The lease of "${this.call.label}" is lost after ${Math.round(this.heldMs)} ms: ${why}. ` +
+      `The lease of "${this.call.name}" is lost after ${Math.round(this.heldMs)} ms: ${why}. ` +
         'Stop the work, or let the resource reject its fencing token.',
       { key: this.key, fencingToken: this.fencingToken, reason },
     );

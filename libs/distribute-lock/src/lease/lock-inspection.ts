@@ -4,8 +4,8 @@ export interface LockHolderInfo {
   readonly process: string;
   /** It is this very process. */
   readonly here: boolean;
-  /** What its holders are called: key templates or methods. Known of this process only; empty while an offer is on its way. */
-  readonly labels: readonly string[];
+  /** What its holders are called: class and method, or option `name`. Known of this process only; empty while an offer is on its way. */
+  readonly names: readonly string[];
 }
 
 /** What was seen of a lock at one moment. It is advisory: by the time it is read it may be another. @public */

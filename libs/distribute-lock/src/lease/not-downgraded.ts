@@ -1,5 +1,5 @@
 import { LockUsageError } from '../errors/lock-usage.error.js';
 import type { LockCall } from './lock-call.js';
 
-export const notDowngraded = ({ label, key }: LockCall, why: string): LockUsageError =>
-  new LockUsageError(`The lease of "${label}" cannot be downgraded: ${why}.`, { key });
+export const notDowngraded = ({ name, key }: LockCall, why: string): LockUsageError =>
+  new LockUsageError(`The lease of "${name}" cannot be downgraded: ${why}.`, { key });

@@ -27,7 +27,16 @@ describe('Watchdog', () => {
     const watchdog = new Watchdog(store, clock, new TimerLanes(clock), (grant) => lost.push(grant));
     const grant = (key = 'order:42', terms: Partial<Holder> = {}, ttlMs = TTL) => {
       const made = new Grant(watchdog, key, `${key}-alice`, ttlMs, clock.now(), 1, 1, 0);
-      made.holder = { labels: [], renew: true, renewUntil: Infinity, lose: jest.fn(), shutDown: jest.fn(), ...terms };
+      made.holder = {
+        names: [],
+        renew: true,
+        renewUntil: Infinity,
+        unreportedSince: Infinity,
+        reportLong: jest.fn(),
+        lose: jest.fn(),
+        shutDown: jest.fn(),
+        ...terms,
+      };
       watchdog.watch(made);
       return made;
     };

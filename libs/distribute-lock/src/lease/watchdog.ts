@@ -24,13 +24,17 @@ export class Watchdog implements GrantKeeper {
     private readonly clock: Clock,
     private readonly lanes: TimerLanes,
     private readonly onLost: (grant: Grant) => void,
+    /** How old a hold becomes before it is reported; `Infinity`: none is. */
+    private readonly warnAfterMs = Infinity,
   ) {}
 
   /** Looks after the grant from now on, on the terms of its present holder. */
   watch(grant: Grant, now = this.clock.now()): void {
     const end = untilEnd(grant, now);
     const renewal = grant.renewalAt - now;
-    this.lanes.add(grant, this.wantsRenewal(grant, now) ? Math.min(end, Math.max(0, renewal)) : end, now);
+    const delay = this.wantsRenewal(grant, now) ? Math.min(end, Math.max(0, renewal)) : end;
+    const report = (grant.holder?.unreportedSince ?? Infinity) + this.warnAfterMs - now;
+    this.lanes.add(grant, report < delay ? Math.max(0, report) : delay, now);
   }
 
   unwatch(grant: Grant): void {
@@ -42,10 +46,17 @@ export class Watchdog implements GrantKeeper {
     if (grant.ended) return;
     const now = this.clock.now();
     if (now >= grant.validUntil - EARLY_MS) return this.expire(grant, now);
+    this.reportLong(grant, now);
     if (!this.wantsRenewal(grant, now) || now < Math.floor(grant.renewalAt)) return this.watch(grant);
     this.batch.push(grant);
     // Not queueMicrotask: fake timers of test runners hold that up.
     if (this.batch.length === 1) void Promise.resolve().then(() => this.renewBatch());
+  }
+
+  /** Reported by the timer of the renewal, so a lease needs none of its own. */
+  private reportLong({ holder }: Grant, now: number): void {
+    const before = now - this.warnAfterMs;
+    if (holder !== undefined && holder.unreportedSince <= before) holder.reportLong(before);
   }
 
   private wantsRenewal({ holder }: Grant, now: number): boolean {
@@ -84,7 +95,7 @@ export class Watchdog implements GrantKeeper {
     // That is no news of one that is being exchanged.
     if (isLost(answer)) return grant.holder?.leaving === grant ? undefined : this.lose(grant, lossOfAnswer(answer));
     if (answer instanceof Error) return this.retry(grant, now);
-    if (answer > 0) grant.contended = true;
+    if (answer > 0) grant.waitingElsewhere = answer;
     grant.confirm(sentAt, ttlMs);
     this.watch(grant);
   }

@@ -10,12 +10,12 @@ describe('logEvents', () => {
     const debug = jest.spyOn(Logger.prototype, 'debug').mockImplementation(() => undefined);
     const events = new LockEvents();
     logEvents(events);
-    events.emit({ type: 'acquired', label: 'a' });
-    events.emit({ type: 'released', label: 'a' });
-    events.emit({ type: 'contended', label: 'order:#{arg0}', error: new Error('x') });
+    events.emit({ type: 'acquired', name: 'a' });
+    events.emit({ type: 'released', name: 'a' });
+    events.emit({ type: 'contended', name: 'order:#{arg0}', error: new Error('x') });
     expect(warn).not.toHaveBeenCalled();
-    events.emit({ type: 'lost', label: 'order:#{arg0}', error: new Error('The lease of "order:#{arg0}" is lost.') });
-    events.emit({ type: 'release-failed', label: 'order:#{arg0}', error: new Error('mute') });
+    events.emit({ type: 'lost', name: 'order:#{arg0}', error: new Error('The lease of "order:#{arg0}" is lost.') });
+    events.emit({ type: 'release-failed', name: 'order:#{arg0}', error: new Error('mute') });
     expect(warn.mock.calls).toEqual([['The lease of "order:#{arg0}" is lost.'], ['order:#{arg0}: mute']]);
     expect(debug).toHaveBeenCalledTimes(1);
     warn.mockRestore();

@@ -3,6 +3,7 @@ import type { ClusterNode, ClusterOptions, RedisOptions } from 'ioredis';
 
 import type { LockErrorMappers } from '../interception/error-mapping.js';
 import type { Duration, LockOptions } from '../options/lock-options.js';
+import type { RetryAfter } from '../options/retry-after.js';
 import type { LockStore } from '../store/lock-store.js';
 import type { RedisClient } from '../store/redis/redis-client.js';
 
@@ -108,6 +109,27 @@ export interface LockModuleOptions {
    * @defaultValue `409`
    */
   readonly contendedStatus?: number;
+  /**
+   * Replaces the estimate in `retryAfterMs` and `Retry-After` when another caller holds the lock: a duration, or a function that
+   * returns one. The estimate stands where the function throws or returns no duration.
+   * @defaultValue how much longer holds of that `name` lasted lately (median); 1 s without observations; never above the rest of the lease
+   * @example
+   * ```ts
+   * retryAfter: ({ name, estimateMs }) => (name === 'nightly' ? '10m' : estimateMs)
+   * ```
+   */
+  readonly retryAfter?: RetryAfter;
+  /**
+   * Whether a client that closes its connection ends the waits of its request. A lock that is free is taken all the same, so later
+   * steps of the request go on.
+   * @defaultValue `true`
+   */
+  readonly abortOnDisconnect?: boolean;
+  /**
+   * A lease that is held for longer is reported once, by a warning in the log and the event `held-long`. 0 reports none.
+   * @defaultValue `'1m'`
+   */
+  readonly warnAfter?: Duration;
   /**
    * Exceptions of your own for lock errors that leave a handler, by code, on every transport. What the function returns,
    * promises or throws is thrown as it is; `undefined` leaves the answer to the module; `Retry-After` is set all the same. Plain

@@ -72,7 +72,7 @@ function newCores(
 
 function newConnections(
   cores: ReadonlyMap<string, LockCore>,
-  { contendedStatus, errors }: LockSettings,
+  { contendedStatus, abortOnDisconnect, errors }: LockSettings,
 ): LockConnections {
-  return new LockConnections(cores, contendedStatus, errors);
+  return new LockConnections(cores, { contendedStatus, abortOnDisconnect, errors });
 }

@@ -1,17 +1,19 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import { checkErrorMappers, type LockErrorMappers } from '../interception/error-mapping.js';
 import { DEFAULT_CONNECTION } from '../interception/lock-connections.js';
-import { checkContendedStatus } from '../interception/option-checks.js';
+import { checkContendedStatus, checkFlag } from '../interception/option-checks.js';
 import {
   DEFAULT_CONTENDED_STATUS,
   DEFAULT_DRAIN_TIMEOUT_MS,
   DEFAULT_MAX_WAITERS,
   DEFAULT_MAX_WAITERS_PER_KEY,
   DEFAULT_PREFIX,
+  DEFAULT_WARN_AFTER_MS,
 } from '../options/defaults.js';
 import { durationMs } from '../options/duration.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import { checkNames, LOCK_OPTION_NAMES } from '../options/option-names.js';
+import { checkRetryAfter, type RetryAfter } from '../options/retry-after.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
 import type { AckSettings } from '../store/redis/acknowledged.js';
 import { HELPER_PREFIXES } from '../store/redis/redis-keys.js';
@@ -29,6 +31,10 @@ export interface LockSettings {
   readonly maxWaitersPerKey: number;
   readonly maxWaiters: number;
   readonly contendedStatus: number;
+  readonly retryAfter: RetryAfter | undefined;
+  readonly abortOnDisconnect: boolean;
+  /** 0: no hold is reported. */
+  readonly warnAfterMs: number;
   readonly errors: LockErrorMappers;
   readonly defaults: ResolvedLockOptions;
 }
@@ -42,6 +48,9 @@ const MODULE_OPTIONS: Readonly<Record<keyof LockModuleOptions, true>> = {
   drainTimeout: true,
   maxWaiters: true,
   contendedStatus: true,
+  retryAfter: true,
+  abortOnDisconnect: true,
+  warnAfter: true,
   errors: true,
   defaults: true,
 };
@@ -51,6 +60,9 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
   checkObject('options of LockModule', given);
   checkNames(given, MODULE_OPTIONS);
   checkContendedStatus(given.contendedStatus);
+  checkRetryAfter(given.retryAfter);
+  const { warnAfter, abortOnDisconnect = true } = given;
+  checkFlag('abortOnDisconnect', abortOnDisconnect);
   const { drainTimeout, contendedStatus = DEFAULT_CONTENDED_STATUS, errors = {}, defaults = {} } = given;
   checkObject('Option "errors"', errors);
   checkErrorMappers(errors);
@@ -64,6 +76,9 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
     drainTimeoutMs: drainTimeout === undefined ? DEFAULT_DRAIN_TIMEOUT_MS : durationMs('drainTimeout', drainTimeout),
     ...maxWaitersOf(given),
     contendedStatus,
+    retryAfter: given.retryAfter,
+    abortOnDisconnect,
+    warnAfterMs: warnAfter === undefined ? DEFAULT_WARN_AFTER_MS : durationMs('warnAfter', warnAfter),
     errors,
     defaults: resolveLockOptions(defaults),
   };
@@ -93,8 +108,8 @@ function meetsHelperKey(prefix: string): boolean {
 }
 
 function connectOnBootOf({ connectOnBoot = true }: LockModuleOptions): boolean {
-  if (typeof connectOnBoot === 'boolean') return connectOnBoot;
-  throw new LockConfigurationError(`Option "connectOnBoot" is ${String(connectOnBoot)}, but it must be true or false.`);
+  checkFlag('connectOnBoot', connectOnBoot);
+  return connectOnBoot;
 }
 
 function maxWaitersOf({ maxWaiters = {} }: LockModuleOptions): { maxWaitersPerKey: number; maxWaiters: number } {

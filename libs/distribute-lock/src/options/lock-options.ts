@@ -83,6 +83,12 @@ export interface LockOptions {
 
 /** Options of one call of `LockService`. @public */
 export interface AcquireOptions extends LockOptions {
+  /**
+   * Labels errors, events and metrics, and groups holds for the estimate of `retryAfterMs`. Use a constant that names the work, such as
+   * `'reserve stock'`, never the key: a process keeps 200 names, and every further one counts as `'other'`. 1 to 100 characters.
+   * @defaultValue `'service'`
+   */
+  readonly name?: string;
   /** Ends the wait when it aborts, with a `LockAbortedError`. It does not end a lease that is already held. */
   readonly signal?: AbortSignal;
 }

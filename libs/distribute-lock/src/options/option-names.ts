@@ -19,7 +19,11 @@ export const LOCK_OPTION_NAMES: Readonly<Record<keyof LockOptions, true>> = {
 };
 
 /** Every option of a call. */
-export const CALL_OPTION_NAMES: Readonly<Record<keyof AcquireOptions, true>> = { ...LOCK_OPTION_NAMES, signal: true };
+export const CALL_OPTION_NAMES: Readonly<Record<keyof AcquireOptions, true>> = {
+  ...LOCK_OPTION_NAMES,
+  name: true,
+  signal: true,
+};
 
 /** @throws LockConfigurationError when an option is not one of `known`: it was mistyped, and would be ignored */
 export function checkNames(given: object, known: object, parent = ''): void {

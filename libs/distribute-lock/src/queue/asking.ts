@@ -75,7 +75,7 @@ export class Asking implements Questioner {
   /** The store said that the attempt is queued: sleep until a message, or until the safety net. */
   queued(attempt: Attempt, leftMs: number, foreign: boolean): void {
     attempt.answered = true;
-    refuseImpatient(this.parts, attempt.line, ({ call }) => contended(call, leftMs));
+    refuseImpatient(this.parts, attempt.line, ({ call }) => contended(call, this.parts.retries.of(call, leftMs)));
     // The callers that would have waited have left.
     if (attempt.line.first === undefined) return this.abandon(attempt);
     if (attempt.offered) return this.ask(attempt);
@@ -187,7 +187,8 @@ export class Asking implements Questioner {
     if (answer.outcome === 'queued') return this.queued(attempt, answer.remainingMs, answer.foreign);
     const { line } = attempt;
     if (answer.outcome === 'mismatch') return this.mismatched(attempt, answer.permits);
-    refuseImpatient(this.parts, line, ({ call }) => contended(call, answer.remainingMs));
+    const { retries } = this.parts;
+    refuseImpatient(this.parts, line, ({ call }) => contended(call, retries.of(call, answer.remainingMs)));
     if (line.first !== undefined) return this.ask(attempt);
     // What went unanswered before may have asked for a place, for somebody who has gone.
     if (lastError === undefined) line.queue.end(attempt);

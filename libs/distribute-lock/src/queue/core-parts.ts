@@ -1,13 +1,16 @@
 import type { LockEvent, LockEvents } from '../events/lock-events.js';
 import type { Grant } from '../lease/grant.js';
 import { Watchdog } from '../lease/watchdog.js';
+import type { RetryAfter } from '../options/retry-after.js';
 import type { Clock } from '../runtime/clock.js';
 import { OwnerTokens } from '../runtime/owner-token.js';
 import { TimerLanes } from '../runtime/timer-lanes.js';
 import { Turn } from '../runtime/turn.js';
 import type { LockStore, LockStoreListener } from '../store/lock-store.js';
 import { DeadTokens } from './dead-tokens.js';
+import { HoldTimes } from './hold-times.js';
 import { Mailbox } from './mailbox.js';
+import { RetryEstimates } from './retry-estimates.js';
 
 /** What the lock core is made of. */
 export interface CoreSettings {
@@ -16,6 +19,9 @@ export interface CoreSettings {
   readonly events: LockEvents;
   readonly random: () => number;
   readonly processId: string;
+  readonly retryAfter?: RetryAfter | undefined;
+  /** `Infinity`: no hold is reported. */
+  readonly warnAfterMs: number;
 }
 
 /** What the rooms of the lock core share. */
@@ -28,6 +34,8 @@ export interface CoreParts {
   readonly watchdog: Watchdog;
   readonly dead: DeadTokens;
   readonly mailbox: Mailbox;
+  readonly holds: HoldTimes;
+  readonly retries: RetryEstimates;
   readonly events: LockEvents;
   /** A number from 0 to 1, for jitter. */
   readonly random: () => number;
@@ -44,17 +52,20 @@ export interface CoreListeners {
 }
 
 export function coreParts(settings: CoreSettings, { lost, undone, settled, listener }: CoreListeners): CoreParts {
-  const { store, clock, events, random, processId } = settings;
+  const { store, clock, events, random, processId, retryAfter, warnAfterMs } = settings;
   const lanes = new TimerLanes(clock);
+  const holds = new HoldTimes();
   return {
     store,
     clock,
     lanes,
     turn: new Turn(clock),
     tokens: new OwnerTokens(processId),
-    watchdog: new Watchdog(store, clock, lanes, lost),
+    watchdog: new Watchdog(store, clock, lanes, lost, warnAfterMs),
     dead: new DeadTokens(store, clock, lanes, undone),
     mailbox: new Mailbox(store, processId, lanes, listener, (error) => events.emit(deaf(error))),
+    holds,
+    retries: new RetryEstimates(clock, holds, retryAfter),
     events,
     random,
     settled,
@@ -64,6 +75,6 @@ export function coreParts(settings: CoreSettings, { lost, undone, settled, liste
 /** An operator should know why waiting costs commands. */
 const deaf = (error: Error): LockEvent => ({
   type: 'degraded',
-  label: 'messages between processes',
+  name: 'messages between processes',
   error: new Error(`They cannot be received, so callers who wait ask Redis up to 10 times a second: ${error.message}`),
 });

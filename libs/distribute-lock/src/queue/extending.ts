@@ -19,7 +19,7 @@ export async function extendLease(
     watchdog.watch(grant);
     return;
   }
-  if (answer instanceof Error && lease.isHeld()) throw unconfirmed(call.label, key, answer);
+  if (answer instanceof Error && lease.isHeld()) throw unconfirmed(call.name, key, answer);
   // A lease that was released meanwhile has no say any more: its grant may serve the next caller.
   if (!lease.ended) {
     if (isLost(answer)) watchdog.lose(grant, lossOfAnswer(answer));
@@ -28,9 +28,9 @@ export async function extendLease(
   throw lease.signal.reason ?? lease.lostError('it was released before the extension was confirmed', 'released');
 }
 
-function unconfirmed(label: string, key: string, cause: Error): LockUnavailableError {
+function unconfirmed(name: string, key: string, cause: Error): LockUnavailableError {
   return new LockUnavailableError(
-    `The lease of "${label}" could not be extended because its store failed: ${cause.message}. It is as it was.`,
+    `The lease of "${name}" could not be extended because its store failed: ${cause.message}. It is as it was.`,
     { key, cause },
   );
 }

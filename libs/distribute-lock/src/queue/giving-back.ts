@@ -163,7 +163,7 @@ export class GivingBack {
   failed(release: Release, error: Error): void {
     const { queue, grant, lease, attempt } = release;
     this.parts.dead.bury(queue.key, grant.ownerToken, grant.ttlMs, true);
-    this.parts.events.emit({ type: 'release-failed', label: lease.call.label, error });
+    this.parts.events.emit({ type: 'release-failed', name: lease.call.name, error });
     if (attempt !== undefined) this.asking.failed(attempt, error);
     this.settle(release);
   }

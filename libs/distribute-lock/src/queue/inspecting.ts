@@ -17,8 +17,8 @@ export function inspection(key: string, state: LockState, core: InspectedCore): 
   const described = (ownerToken: string): LockHolderInfo[] => {
     const process = processOf(ownerToken);
     if (process === undefined) return [];
-    const labels = core.holderOf(key, ownerToken)?.labels ?? [];
-    return [{ process: nameOf(process), here: process === core.processId, labels }];
+    const names = core.holderOf(key, ownerToken)?.names ?? [];
+    return [{ process: nameOf(process), here: process === core.processId, names }];
   };
   return {
     key,

@@ -89,6 +89,11 @@ export abstract class KeyQueue {
     return (this.sharedLine?.size ?? 0) + (this.singles?.size ?? 0);
   }
 
+  /** Those of them that Redis does not know of. */
+  get waitingInMemory(): number {
+    return this.sharedLine?.attempt === undefined ? (this.sharedLine?.size ?? 0) : 0;
+  }
+
   /** What is known of the lease in front of those who wait; -1 when nothing is. */
   get holderLeftMs(): number {
     return this.sharedLine?.attempt?.holderLeftMs ?? -1;

@@ -21,6 +21,7 @@ import { laneOfKind, type Lanes, makeLanes } from './lanes/make-lanes.js';
 import type { ReadQueue } from './lanes/read-queue.js';
 import type { Line } from './line.js';
 import { aborted, contended, shuttingDown } from './refusals.js';
+import { keptMs } from './min-hold.js';
 import { Registry } from './registry.js';
 import { refuse } from './settling.js';
 import { leftMs, timeUp } from './time-up.js';
@@ -54,7 +55,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
       asking: this.asking,
       giving: this.giving,
       keeper: this,
-      turnAway: (queue, waiter) => refuse(this.parts, waiter, contended(waiter.call, leftMs(queue, this.clock.now()))),
+      turnAway: (queue, waiter) => this.turnAway(queue, waiter),
     };
     this.lanes = makeLanes(this.laneParts);
   }
@@ -87,9 +88,16 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   left(waiter: Waiter, why: 'aborted' | 'timed out'): void {
     const { call, line, since } = waiter;
     if (line === undefined) return;
-    refuse(this.parts, waiter, why === 'aborted' ? aborted(call) : timeUp(call, line, since, this.clock.now()));
+    if (why === 'aborted' && call.signal?.aborted !== true && line.mayBeFree) return this.giveUp(waiter, line);
+    refuse(this.parts, waiter, why === 'aborted' ? aborted(call) : timeUp(this.parts, call, line, since));
     this.laneOf(line.queue).moved(line);
     this.changed(line.queue);
+  }
+
+  /** The client left before it is known whether there is anything to wait for: the answer of the store decides. */
+  private giveUp(waiter: Waiter, line: Line): void {
+    line.giveUp(waiter);
+    if (line.attempt !== undefined) this.asking.hurry(line.attempt);
   }
 
   granted(line: Line, granted: Granted, isContended: boolean, now: number): void {
@@ -144,9 +152,10 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     const { key, grant } = lease;
     const queue = this.queues.ofToken(key, grant.ownerToken);
     if (queue?.grantOf(grant.ownerToken) !== grant || this.parts.watchdog.isOver(grant)) return Promise.resolve();
-    if (this.parts.events.observes('released')) {
-      this.parts.events.emit({ type: 'released', label: lease.call.label, heldMs: lease.heldMs });
-    }
+    const { heldMs } = lease;
+    const { name } = lease.call;
+    this.parts.holds.record(name, Math.max(heldMs, keptMs(lease)));
+    if (this.parts.events.observes('released')) this.parts.events.emit({ type: 'released', name, heldMs });
     const lane = this.laneOf(queue);
     if (this.draining.keeps(queue, lease, () => void lane.ended(queue, lease))) return Promise.resolve();
     queue.replace(grant, lease, undefined);
@@ -165,7 +174,14 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
 
   lost(lease: LeaseHandle, error: LeaseLostError): void {
     const { call, heldMs } = lease;
-    this.parts.events.emit({ type: 'lost', label: call.label, heldMs, reason: error.reason, error });
+    this.parts.events.emit({ type: 'lost', name: call.name, heldMs, reason: error.reason, error });
+  }
+
+  heldLong(lease: LeaseHandle): void {
+    const { key, grant, call, heldMs } = lease;
+    const queue = this.queues.ofToken(key, grant.ownerToken);
+    const waiting = Math.max(queue?.waiting ?? 0, (queue?.waitingInMemory ?? 0) + grant.waitingElsewhere);
+    this.parts.events.emit({ type: 'held-long', name: call.name, heldMs, waiting });
   }
 
   holderOf(key: string, ownerToken: string): Holder | undefined {
@@ -215,6 +231,12 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     queue.drop(grant);
     this.laneOf(queue).bereft(queue);
     this.changed(queue);
+  }
+
+  private turnAway(queue: KeyQueue, waiter: Waiter): void {
+    const { call } = waiter;
+    const retryAfterMs = this.parts.retries.of(call, leftMs(queue, this.clock.now()), queue);
+    refuse(this.parts, waiter, contended(call, retryAfterMs));
   }
 
   private laneOf(queue: KeyQueue): Lane {

@@ -35,6 +35,18 @@ export class Line {
     if (waiter.waits) this.patient += 1;
   }
 
+  /** The waiter gets the lock if it is free, and does not wait for it any longer. */
+  giveUp(waiter: Waiter): void {
+    if (waiter.waits) this.patient -= 1;
+    waiter.givenUp = true;
+  }
+
+  /** Whether the lock may be free: no answer of the store says otherwise, and this process does not hold it. */
+  get mayBeFree(): boolean {
+    const { lane } = this.queue;
+    return this.attempt?.answered === false && (lane === 'semaphore' || this.queue.grants().length === 0);
+  }
+
   /** @returns whether the waiter stood here */
   remove(waiter: Waiter): boolean {
     if (waiter.line !== this) return false;

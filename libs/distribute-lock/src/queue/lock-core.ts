@@ -8,6 +8,7 @@ import type { LockCall } from '../lease/lock-call.js';
 import type { LockInspection } from '../lease/lock-inspection.js';
 import { NestedLease } from '../lease/nested-lease.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
+import type { RetryAfter } from '../options/retry-after.js';
 import { processClock, type Clock } from '../runtime/clock.js';
 import { newProcessId } from '../runtime/owner-token.js';
 import type { LockKind, LockStore } from '../store/lock-store.js';
@@ -40,6 +41,13 @@ export interface LockCoreSettings {
   /** Callers that may wait in this process. */
   readonly maxWaiters: number;
   readonly events: LockEvents;
+  /** Replaces the estimate of when to try again. */
+  readonly retryAfter?: RetryAfter | undefined;
+  /**
+   * A hold that lasts longer is reported once; 0 reports none.
+   * @defaultValue `0`
+   */
+  readonly warnAfterMs?: number;
   /** Replaced in tests. */
   readonly clock?: Clock;
   /** Numbers from 0 to 1 for jitter; replaced in tests. */
@@ -70,12 +78,15 @@ export class LockCore {
       events: settings.events,
       random: settings.random ?? Math.random,
       processId: this.processId,
+      retryAfter: settings.retryAfter,
+      warnAfterMs: settings.warnAfterMs || Infinity,
     });
     this.several = new SeveralKeys({
       clock: this.clock,
       lanes: this.queues.laneParts.core.lanes,
       atOnce: new AtOnce(this.queues, store),
       one: (call) => this.acquire(call),
+      retryAfterMs: (call, leftMs) => this.queues.laneParts.core.retries.of(call, leftMs),
       refused: (call, waitedMs, error) => tellRefusal(settings.events, call, waitedMs, error),
     });
   }
@@ -181,9 +192,9 @@ export class LockCore {
 /** Readers may always enter again: behind a closed gate they would wait for themselves. */
 function nestingFault(call: LockCall, outer: LeaseHandle): Error | undefined {
   const { kind, reentrant } = call.options;
-  if (outer.lane === 'read' && (kind === 'write' || kind === 'exclusive')) return upgrade(call, outer.call.label);
+  if (outer.lane === 'read' && (kind === 'write' || kind === 'exclusive')) return upgrade(call, outer.call.name);
   const fits = kind === 'read' ? outer.lane !== 'semaphore' : kind !== 'semaphore' && outer.lane === 'exclusive';
-  return fits && (reentrant || outer.lane === 'read') ? undefined : nested(call, outer.call.label);
+  return fits && (reentrant || outer.lane === 'read') ? undefined : nested(call, outer.call.name);
 }
 
 /** What a lease of a call chain has of the key. */

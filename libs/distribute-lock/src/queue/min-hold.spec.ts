@@ -24,7 +24,7 @@ describe('A key that is kept before or after the work', () => {
   const there = make();
   const call = (key: string, options: Partial<ResolvedLockOptions> = {}) => ({
     key,
-    label: 'x',
+    name: 'x',
     options: { ...LOCK_DEFAULTS, ...options },
     scoped: false,
   });

@@ -18,6 +18,8 @@ export function endsByItself({ call: { options }, early, grant, lane, startedAt 
 /** Keeps the grant of a lease whose work has ended before it may be given back; renewed until then, whatever the work wanted. */
 export class MinHold extends Timed implements Holder {
   readonly renew = true;
+  /** The work has ended. */
+  readonly unreportedSince = Infinity;
 
   constructor(
     readonly lease: LeaseHandle,
@@ -27,8 +29,12 @@ export class MinHold extends Timed implements Holder {
     super();
   }
 
-  get labels(): readonly string[] {
-    return this.lease.labels;
+  get names(): readonly string[] {
+    return this.lease.names;
+  }
+
+  reportLong(): void {
+    // Kept on purpose.
   }
 
   lose(): void {

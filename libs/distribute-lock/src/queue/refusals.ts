@@ -8,88 +8,84 @@ import { LockUsageError } from '../errors/lock-usage.error.js';
 import type { LockCall } from '../lease/lock-call.js';
 import { LockStoreError } from '../store/lock-store.js';
 
-/** What to tell a caller of whom nothing better is known. */
-const RETRY_AFTER_MS = 1_000;
-
-const retryAfter = (leftMs: number): number => (leftMs >= 0 ? Math.ceil(leftMs) : RETRY_AFTER_MS);
-
-export function contended({ label, key }: LockCall, leftMs: number): LockContendedError {
+export function contended({ name, key }: LockCall, retryAfterMs: number): LockContendedError {
   return new LockContendedError(
-    `The lock "${label}" is held by somebody else. Try again later, or set "wait" to wait for it.`,
-    { key, retryAfterMs: retryAfter(leftMs) },
+    `The lock "${name}" is held by somebody else. Try again later, or set "wait" to wait for it.`,
+    { key, retryAfterMs },
   );
 }
 
 export function waitTimedOut(
-  { label, key, options }: LockCall,
+  { name, key, options }: LockCall,
   waitedMs: number,
-  leftMs: number,
+  retryAfterMs: number,
 ): LockWaitTimeoutError {
   return new LockWaitTimeoutError(
-    `The lock "${label}" did not become free within "wait" (${options.waitMs} ms). Try again later, or wait longer.`,
-    { key, waitedMs: Math.round(waitedMs), retryAfterMs: retryAfter(leftMs) },
+    `The lock "${name}" did not become free within "wait" (${options.waitMs} ms). Try again later, or wait longer.`,
+    { key, waitedMs: Math.round(waitedMs), retryAfterMs },
   );
 }
 
-export function aborted({ label, key, signal }: LockCall): LockAbortedError {
-  return new LockAbortedError(`The wait for the lock "${label}" was ended by the caller's signal.`, {
+export function aborted({ name, key, signal, endsWait }: LockCall): LockAbortedError {
+  const by = signal?.aborted === true ? "the caller's signal" : 'the client, which left';
+  return new LockAbortedError(`The wait for the lock "${name}" was ended by ${by}.`, {
     key,
-    cause: signal?.reason,
+    cause: signal?.aborted === true ? signal.reason : endsWait?.reason,
   });
 }
 
-export function nested({ label, key }: LockCall, outer: string): LockUsageError {
+export function nested({ name, key }: LockCall, outer: string): LockUsageError {
   return new LockUsageError(
-    `The lock "${label}" is held by the call that asks for it (as "${outer}"), so it would wait for itself. ` +
+    `The lock "${name}" is held by the call that asks for it (as "${outer}"), so it would wait for itself. ` +
       'Take it once, or set "reentrant: true".',
     { key },
   );
 }
 
-export function upgrade({ label, key }: LockCall, outer: string): LockUsageError {
+export function upgrade({ name, key }: LockCall, outer: string): LockUsageError {
   return new LockUsageError(
-    `The lock "${label}" is held for reading by the call that asks to write (as "${outer}"), so it would wait for itself. ` +
+    `The lock "${name}" is held for reading by the call that asks to write (as "${outer}"), so it would wait for itself. ` +
       'Give the read lock back first, or take the write lock from the start and downgrade() it.',
     { key },
   );
 }
 
 /** The key is in use as something else. `found`: the permits of the semaphore that it is, if it is one. */
-export function mismatch({ label, key, options }: LockCall, found: number | undefined): LockUsageError {
+export function mismatch({ name, key, options }: LockCall, found: number | undefined): LockUsageError {
   const wanted = options.kind === 'semaphore' ? `a semaphore of ${options.permits} permits` : `kind "${options.kind}"`;
   const is = found === undefined ? 'a lock of another kind' : `a semaphore of ${found} permits`;
   return new LockUsageError(
-    `The lock "${label}" asks for ${wanted}, but its key is ${is} at present. Use one kind, and one number of permits, for a key.`,
+    `The lock "${name}" asks for ${wanted}, but its key is ${is} at present. Use one kind, and one number of permits, for a key.`,
     { key },
   );
 }
 
-export function notOffered({ label, key, options }: LockCall, offered: ReadonlySet<string>): LockUsageError {
+export function notOffered({ name, key, options }: LockCall, offered: ReadonlySet<string>): LockUsageError {
   return new LockUsageError(
-    `The lock "${label}" asks for kind "${options.kind}", but its connection offers only ${[...offered].join(', ')}.`,
+    `The lock "${name}" asks for kind "${options.kind}", but its connection offers only ${[...offered].join(', ')}.`,
     { key },
   );
 }
 
-export function noReaders({ label, key }: LockCall): LockUsageError {
-  return new LockUsageError(`The lock "${label}" cannot be downgraded: its connection offers no read locks.`, { key });
+export function noReaders({ name, key }: LockCall): LockUsageError {
+  return new LockUsageError(`The lock "${name}" cannot be downgraded: its connection offers no read locks.`, { key });
 }
 
-export function unordered({ label, key }: LockCall): LockUsageError {
+export function unordered({ name, key }: LockCall): LockUsageError {
   return new LockUsageError(
-    `The lock "${label}" asks for "fair: 'strict'", but its connection keeps no order among those who wait. Use "fair: 'process'".`,
+    `The lock "${name}" asks for "fair: 'strict'", but its connection keeps no order among those who wait. Use "fair: 'process'".`,
     { key },
   );
 }
 
-export function shuttingDown({ label, key }: LockCall): LockShutdownError {
-  return new LockShutdownError(`The lock "${label}" is not given out any more: the application is shutting down.`, {
+export function shuttingDown({ name, key }: LockCall): LockShutdownError {
+  return new LockShutdownError(`The lock "${name}" is not given out any more: the application is shutting down.`, {
     key,
   });
 }
 
-export function unavailable({ label, key }: LockCall, cause: Error): LockUnavailableError {
-  return new LockUnavailableError(`The lock "${label}" could not be taken because its store failed: ${cause.message}`, {
+export function unavailable({ name, key }: LockCall, cause: Error): LockUnavailableError {
+  return new LockUnavailableError(`The lock "${name}" could not be taken because its store failed: ${cause.message}`, {
     key,
     cause,
     votes: cause instanceof LockStoreError ? cause.votes : undefined,
@@ -101,16 +97,16 @@ export function unavailable({ label, key }: LockCall, cause: Error): LockUnavail
 export const mute = ({ options }: LockCall): Error =>
   new Error(`it did not answer within "wait" (${options.waitMs} ms).`);
 
-export function tooManyWaiters({ label, key }: LockCall, limit: number, scope: string): LockUnavailableError {
+export function tooManyWaiters({ name, key }: LockCall, limit: number, scope: string): LockUnavailableError {
   return new LockUnavailableError(
-    `The lock "${label}" has ${limit} callers waiting ${scope} already. Try again later, or raise "maxWaiters".`,
+    `The lock "${name}" has ${limit} callers waiting ${scope} already. Try again later, or raise "maxWaiters".`,
     { key },
   );
 }
 
 /** @param fault - what the store has against the key */
-export function unusableKey({ label, key }: LockCall, fault: string): LockKeyError {
-  return new LockKeyError(`The key of the lock "${label}" ${fault}.`, { key, method: label, source: 'code' });
+export function unusableKey({ name, key }: LockCall, fault: string): LockKeyError {
+  return new LockKeyError(`The key of the lock "${name}" ${fault}.`, { key, method: name, source: 'code' });
 }
 
 export const notInspected = (what: string): LockUsageError =>

@@ -5,6 +5,7 @@ import type { Grant } from '../lease/grant.js';
 import type { LockCall } from '../lease/lock-call.js';
 import type { CoreParts } from './core-parts.js';
 import type { Line } from './line.js';
+import { aborted } from './refusals.js';
 import type { Waiter } from './waiter.js';
 
 /** The waiter stands nowhere any more, and nothing calls it. */
@@ -18,14 +19,15 @@ function dismiss({ lanes, settled }: CoreParts, waiter: Waiter): void {
 /** Ends the wait with an error. */
 export function refuse(parts: CoreParts, waiter: Waiter, error: Error): void {
   dismiss(parts, waiter);
-  tellRefusal(parts.events, waiter.call, parts.clock.now() - waiter.since, error);
-  waiter.reject(error);
+  const reason = waiter.givenUp && isLockError(error, 'LOCK_CONTENDED') ? aborted(waiter.call) : error;
+  tellRefusal(parts.events, waiter.call, parts.clock.now() - waiter.since, reason);
+  waiter.reject(reason);
 }
 
 /** Observers hear once of a call that ended without a lease: of one for several keys when all of it has ended. */
-export function tellRefusal(events: LockEvents, { label, joint }: LockCall, waitedMs: number, error: unknown): void {
+export function tellRefusal(events: LockEvents, { name, joint }: LockCall, waitedMs: number, error: unknown): void {
   const type = isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT') ? 'contended' : 'refused';
-  if (joint !== true && events.observes(type)) events.emit({ type, label, waitedMs, error: error as Error });
+  if (joint !== true && events.observes(type)) events.emit({ type, name, waitedMs, error: error as Error });
 }
 
 /** Ends the wait of a caller that asks in another way. */
@@ -57,7 +59,7 @@ export function start(parts: CoreParts, keeper: LeaseKeeper, waiter: Waiter, gra
 export function hand(parts: CoreParts, waiter: Waiter, lease: LeaseHandle, now: number): void {
   dismiss(parts, waiter);
   if (parts.events.observes('acquired')) {
-    parts.events.emit({ type: 'acquired', label: waiter.call.label, waitedMs: now - waiter.since });
+    parts.events.emit({ type: 'acquired', name: waiter.call.name, waitedMs: now - waiter.since });
   }
   waiter.resolve(lease);
 }

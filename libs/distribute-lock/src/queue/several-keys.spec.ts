@@ -66,11 +66,12 @@ function make(waitMs: number, others: Partial<ResolvedLockOptions> = {}) {
     lanes: new TimerLanes(clock),
     atOnce,
     one,
+    retryAfterMs: (_, leftMs) => leftMs,
     refused: ({ key }, waitedMs, error) => told.push([key, waitedMs, (error as Error).message]),
   });
   const controller = new AbortController();
   const options = { ...LOCK_DEFAULTS, waitMs, ...others };
-  const calls = ['a', 'b', 'c'].map((key) => ({ key, label: 'x', options, scoped: false, signal: controller.signal }));
+  const calls = ['a', 'b', 'c'].map((key) => ({ key, name: 'x', options, scoped: false, signal: controller.signal }));
   return { clock, log, told, pending, controller, answer: several.acquire(calls) };
 }
 

@@ -21,6 +21,7 @@ export interface SeveralKeysParts {
   readonly atOnce: AtOnce;
   /** Takes one key. */
   readonly one: (call: LockCall) => Promise<Lease>;
+  readonly retryAfterMs: (call: LockCall, leftMs: number) => number;
   /** All of the call has ended without a lease. */
   readonly refused: (call: LockCall, waitedMs: number, error: unknown) => void;
 }
@@ -69,7 +70,8 @@ export class SeveralKeys {
       // What was in the way is asked for once more, and waited for.
       if (this.hasTime(call, since)) return undefined;
       if (!(error instanceof NotAtOnce)) throw error;
-      throw this.tooLate(call, since, contended(call, error.remainingMs), error.remainingMs);
+      const retryAfterMs = this.parts.retryAfterMs(call, error.remainingMs);
+      throw this.tooLate(call, since, contended(call, retryAfterMs), retryAfterMs);
     }
   }
 
@@ -131,8 +133,13 @@ export class SeveralKeys {
   }
 
   /** The time of who waited is up; who would not wait is refused for a reason. */
-  private tooLate(call: LockCall, since: number, refusal: Error, leftMs = -1): Error {
-    return call.options.waitMs > 0 ? waitTimedOut(call, this.parts.clock.now() - since, leftMs) : refusal;
+  private tooLate(
+    call: LockCall,
+    since: number,
+    refusal: Error,
+    retryAfterMs = this.parts.retryAfterMs(call, -1),
+  ): Error {
+    return call.options.waitMs > 0 ? waitTimedOut(call, this.parts.clock.now() - since, retryAfterMs) : refusal;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { LockCall } from '../lease/lock-call.js';
+import type { CoreParts } from './core-parts.js';
 import type { KeyQueue } from './key-queue.js';
 import type { Line } from './line.js';
 import { mute, unavailable, waitTimedOut } from './refusals.js';
@@ -7,11 +8,13 @@ import { mute, unavailable, waitTimedOut } from './refusals.js';
 const MUTE_MS = 250;
 
 /** A caller's time is up: somebody else has the lock, or nobody knows. */
-export function timeUp(call: LockCall, { attempt, queue }: Line, since: number, now: number): Error {
+export function timeUp({ clock, retries }: CoreParts, call: LockCall, { attempt, queue }: Line, since: number): Error {
+  const now = clock.now();
   const waitedMs = now - since;
   const isMute = attempt?.answered === false && now - Math.max(since, attempt.since) >= MUTE_MS;
   const trouble = attempt?.lastError ?? (isMute ? mute(call) : undefined);
-  return trouble === undefined ? waitTimedOut(call, waitedMs, leftMs(queue, now)) : unavailable(call, trouble);
+  if (trouble !== undefined) return unavailable(call, trouble);
+  return waitTimedOut(call, waitedMs, retries.of(call, leftMs(queue, now), queue));
 }
 
 /** When it may be worth asking again; -1 when nothing is known. */

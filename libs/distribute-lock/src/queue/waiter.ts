@@ -14,6 +14,8 @@ export class Waiter extends Timed implements Hearer {
   line: Line | undefined = undefined;
   before: Waiter | undefined = undefined;
   behind: Waiter | undefined = undefined;
+  /** The wait was ended: the caller gets the lock if it is free, and nothing else. */
+  givenUp = false;
 
   constructor(
     private readonly keeper: WaiterKeeper,
@@ -23,19 +25,25 @@ export class Waiter extends Timed implements Hearer {
     readonly reject: (error: Error) => void,
   ) {
     super();
-    if (call.signal !== undefined) hearAbort(call.signal, this);
+    const { signal, endsWait } = call;
+    if (signal !== undefined) hearAbort(signal, this);
+    if (endsWait === undefined || !this.waits) return;
+    if (endsWait.aborted) this.givenUp = true;
+    else hearAbort(endsWait, this);
   }
 
   get waits(): boolean {
-    return this.call.options.waitMs > 0;
+    return this.call.options.waitMs > 0 && !this.givenUp;
   }
 
   /** Stops listening; whoever calls it settles the promise. */
   deaf(): void {
-    if (this.call.signal !== undefined) ignoreAbort(this.call.signal, this);
+    const { signal, endsWait } = this.call;
+    if (signal !== undefined) ignoreAbort(signal, this);
+    if (endsWait !== undefined) ignoreAbort(endsWait, this);
   }
 
-  /** The caller's signal aborted. */
+  /** One of the caller's signals aborted. */
   aborted(): void {
     this.keeper.left(this, 'aborted');
   }

@@ -7,10 +7,10 @@ import type { ResolvedLockOptions } from '../options/lock-options.js';
 export function acquireOf(
   client: LockClient,
   key: string | readonly string[],
-  { label, options, scoped, signal }: Omit<LockCall, 'key'>,
+  { name, options, scoped, signal, endsWait }: Omit<LockCall, 'key'>,
 ): Promise<Lease> {
-  if (typeof key === 'string') return client.acquire({ key, label, options, scoped, signal });
-  return client.acquireSeveral(key.map((each) => ({ key: each, label, options, scoped, signal })));
+  if (typeof key === 'string') return client.acquire({ key, name, options, scoped, signal, endsWait });
+  return client.acquireSeveral(key.map((each) => ({ key: each, name, options, scoped, signal, endsWait })));
 }
 
 export type { LockCall } from '../lease/lock-call.js';

@@ -51,6 +51,7 @@ describe('LockService.acquire', () => {
     const options: Required<AcquireOptions> = {
       ...{ ttl: '5s', wait: 1, renew: true, maxHold: '1m', minHold: 0, fair: 'process', reentrant: false },
       ...{ kind: 'semaphore', permits: 2, weight: 1, release: 'end', onLost: 'signal' },
+      name: 'reserve stock',
       signal: new AbortController().signal,
     };
     await locks.acquire('k', options);

@@ -8,6 +8,7 @@ import type { Lease } from '../lease/lease.js';
 import type { LockInspection } from '../lease/lock-inspection.js';
 import { throwIfLost } from '../lease/on-lost.js';
 import { checkSignal } from '../options/check-signal.js';
+import { DEFAULT_NAME, lockName } from '../options/lock-name.js';
 import type { AcquireOptions, ResolvedLockOptions } from '../options/lock-options.js';
 import { CALL_OPTION_NAMES, checkNames } from '../options/option-names.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
@@ -81,8 +82,7 @@ export class LockService {
     const options = typeof second === 'function' ? NO_OPTIONS : second;
     const work = typeof second === 'function' ? second : third!;
     const resolved = this.resolve(options);
-    const label = 'LockService.withLock';
-    const lease = await this.ask(key, { label, options: resolved, scoped: true, signal: options.signal });
+    const lease = await this.ask('LockService.withLock', key, callOf(options, resolved, true));
     let result: T;
     try {
       result = await runHolding(lease, () => work(lease));
@@ -124,19 +124,19 @@ export class LockService {
   }
 
   /** Not async: that would be three more turns of the microtask queue for every lock. */
-  private take(label: string, key: string | readonly string[], options: AcquireOptions): Promise<Lease> {
+  private take(method: string, key: string | readonly string[], options: AcquireOptions): Promise<Lease> {
     try {
-      return this.ask(key, { label, options: this.resolve(options), scoped: false, signal: options.signal });
+      return this.ask(method, key, callOf(options, this.resolve(options), false));
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  private ask(key: string | readonly string[], call: Omit<LockCall, 'key'>): Promise<Lease> {
+  private ask(method: string, key: string | readonly string[], call: Omit<LockCall, 'key'>): Promise<Lease> {
     checkSignal(call.signal);
     // A text that is an object can be gone through, too: letter by letter.
-    if (typeof key === 'string' || !Array.isArray(key)) checkKey(key, call.label);
-    return acquireOf(this.client, typeof key === 'string' ? key : orderedKeys(key, call.label), call);
+    if (typeof key === 'string' || !Array.isArray(key)) checkKey(key, method);
+    return acquireOf(this.client, typeof key === 'string' ? key : orderedKeys(key, method), call);
   }
 
   private resolve(options: AcquireOptions): ResolvedLockOptions {
@@ -145,5 +145,16 @@ export class LockService {
     return resolveLockOptions(options, this.client.defaults);
   }
 }
+
+const callOf = (
+  { name, signal }: AcquireOptions,
+  options: ResolvedLockOptions,
+  scoped: boolean,
+): Omit<LockCall, 'key'> => ({
+  name: name === undefined ? DEFAULT_NAME : lockName(name),
+  options,
+  scoped,
+  signal,
+});
 
 knownAs('LockService', LockService);

@@ -15,8 +15,8 @@ import type { TestClock } from './test-clock.js';
 /** A lock that the application holds. @public */
 export interface HeldLock {
   readonly key: string;
-  /** The key template, or the method of `LockService`. */
-  readonly label: string;
+  /** Class and method, or option `name` of a call of `LockService`. */
+  readonly name: string;
 }
 
 /** The locks of one connection in a test. @public */
@@ -32,7 +32,7 @@ export class TestConnection {
 
   /** Every lock that the application holds at this moment, oldest first. */
   get held(): readonly HeldLock[] {
-    return this.given().map(({ call: { key, label } }) => ({ key, label }));
+    return this.given().map(({ call: { key, name } }) => ({ key, name }));
   }
 
   /**
@@ -77,7 +77,7 @@ export class TestConnection {
 
   private holderOf(key: string): string {
     const holder = this.given().find(({ call }) => call.key === key);
-    return holder === undefined ? 'an earlier contend()' : `"${holder.call.label}" of the application`;
+    return holder === undefined ? 'an earlier contend()' : `"${holder.call.name}" of the application`;
   }
 
   private shown(): string {

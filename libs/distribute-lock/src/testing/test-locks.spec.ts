@@ -75,7 +75,7 @@ describe('TestLocks in the place of the real ones', () => {
   it('shows what is held, until it is given back', async () => {
     const shipped = orders.ship('42');
     await held('order:42');
-    expect(locks.held).toEqual([{ key: 'order:42', label: 'order:#{arg0}' }]);
+    expect(locks.held).toEqual([{ key: 'order:42', name: 'Orders.ship' }]);
     expect(await codeOf(orders.ship('42'))).toBe('LOCK_CONTENDED');
     orders.work.end();
     expect(await shipped).toBe('shipped');
@@ -104,7 +104,7 @@ describe('TestLocks in the place of the real ones', () => {
     await locks.advance('3.9s');
     expect(locks.held).toEqual([]);
     await locks.advance('150ms');
-    expect(locks.held).toEqual([{ key: 'order:42', label: 'order:#{arg0}' }]);
+    expect(locks.held).toEqual([{ key: 'order:42', name: 'Orders.shipLater' }]);
     orders.work.end();
     expect(await waiting).toBe('shipped');
   });
@@ -174,7 +174,7 @@ describe('TestLocks in the place of the real ones', () => {
   it('keeps connections apart', async () => {
     await orders.reports.acquire('order:42');
     expect(locks.held).toEqual([]);
-    expect(locks.connection('reports').held).toEqual([{ key: 'order:42', label: 'LockService.acquire' }]);
+    expect(locks.connection('reports').held).toEqual([{ key: 'order:42', name: 'service' }]);
     await locks.contend('order:42');
     locks.connection('reports').lose('order:42');
     expect(locks.connection('reports').held).toEqual([]);
@@ -184,7 +184,7 @@ describe('TestLocks in the place of the real ones', () => {
     void orders.ship('42');
     await held('order:42');
     await expect(locks.contend('order:42')).rejects.toThrow(
-      'contend("order:42") comes too late: "order:#{arg0}" of the application holds the lock.',
+      'contend("order:42") comes too late: "Orders.ship" of the application holds the lock.',
     );
     await locks.contend('order:7');
     await expect(locks.contend('order:7')).rejects.toThrow('an earlier contend()');
@@ -233,7 +233,7 @@ describe('the ways to bring TestLocks in', () => {
       .compile();
     await module.init();
     const lease = await module.get(LockService).acquire('stock:1');
-    expect(module.get(TestLocks).held).toEqual([{ key: 'stock:1', label: 'LockService.acquire' }]);
+    expect(module.get(TestLocks).held).toEqual([{ key: 'stock:1', name: 'service' }]);
     await lease.release();
     await module.close();
   });

@@ -112,7 +112,8 @@ export class ReadLane implements Lane, Gatekeeper {
   }
 
   turnAway(queue: ReadQueue): void {
-    refuseImpatient(this.parts.core, queue.line, ({ call }) => contended(call, queue.holderLeftMs));
+    const { core } = this.parts;
+    refuseImpatient(core, queue.line, ({ call }) => contended(call, core.retries.of(call, queue.holderLeftMs)));
   }
 
   private ask(queue: ReadQueue, { waits }: Waiter): void {

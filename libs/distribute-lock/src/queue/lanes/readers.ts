@@ -23,8 +23,18 @@ export class Readers implements Holder {
     return until;
   }
 
-  get labels(): readonly string[] {
-    return [...this.all].flatMap(({ labels }) => labels);
+  get names(): readonly string[] {
+    return [...this.all].flatMap(({ names }) => names);
+  }
+
+  get unreportedSince(): number {
+    let since = Infinity;
+    for (const { unreportedSince } of this.all) since = Math.min(since, unreportedSince);
+    return since;
+  }
+
+  reportLong(before: number): void {
+    for (const reader of this.all) reader.reportLong(before);
   }
 
   add(reader: Holder): void {

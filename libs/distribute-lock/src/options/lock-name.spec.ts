@@ -1,0 +1,17 @@
+import { boundedName, lockName, MOST_NAMES } from './lock-name.js';
+
+describe('lockName', () => {
+  it.each([[''], ['x'.repeat(101)], ['a\nb'], [7], [null], [{}]])('refuses %j', (name) => {
+    expect(() => lockName(name as string)).toThrow(
+      /^Option "name" is .*, but it must be a text of 1 to 100 characters/,
+    );
+  });
+
+  it('keeps 200 names in a process, and counts every further one as "other"', () => {
+    const names = Array.from({ length: MOST_NAMES + 50 }, (_, i) => `name ${i}`);
+    expect(names.map((name) => lockName(name))).toEqual(names.map((name, i) => (i < MOST_NAMES ? name : 'other')));
+    expect(lockName('name 0')).toBe('name 0');
+    expect(lockName('service')).toBe('service');
+    expect(boundedName('Orders.ship')).toBe('other');
+  });
+});
