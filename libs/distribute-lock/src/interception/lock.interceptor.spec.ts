@@ -271,10 +271,10 @@ describe('around()', () => {
     const response = { once: () => (listeners += 1) };
     const scope = new CallScope(contextOf({ getResponse: () => ({ raw: response }) }));
     await scope.run(() => give(new Orders()).now());
-    expect([client.calls[0]?.signal, listeners]).toEqual([undefined, 0]);
+    expect([client.calls[0]?.endsWait, listeners]).toEqual([undefined, 0]);
     await scope.run(() => give(new Orders()).later());
     await scope.run(() => give(new Orders()).later());
-    expect([client.calls[1]?.signal?.aborted, listeners]).toEqual([false, 1]);
+    expect([client.calls[1]?.endsWait?.aborted, listeners]).toEqual([false, 1]);
   });
 
   it('runs the steps of a generator inside the request that it was called in', async () => {
