@@ -139,8 +139,8 @@ export const measuresP8toP17 = [
     promise: 'P14',
     what: 'one listener for a signal that many callers share',
     file: 'queue/waiter.ts',
-    measure: 'if (call.signal !== undefined) hearAbort(call.signal, this);',
-    without: "call.signal?.addEventListener('abort', () => this.aborted());",
+    measure: 'if (signal !== undefined) hearAbort(signal, this);',
+    without: "signal?.addEventListener('abort', () => this.aborted());",
     test: ['quiet', 'when 500 callers share one signal'],
   },
   {

@@ -118,7 +118,7 @@ describe('P13: a process that is told to end', () => {
       const key = world.newKey();
       const permits = kind === 'semaphore' ? 1 : 0;
       const options = { ...LOCK_DEFAULTS, ttlMs: 3_000, kind, permits };
-      const lease = await locks.core.acquire({ key, label: 'fault', options, scoped: true });
+      const lease = await locks.core.acquire({ key, name: 'fault', options, scoped: true });
       let notifiedAt = Infinity;
       lease.signal.addEventListener('abort', () => (notifiedAt = monotonicMs()));
       await locks.core.drain(50);

@@ -35,7 +35,8 @@ export class ExclusiveLane implements Lane {
     // Another token of this process has the lock now, so Redis has lost what the one before it was told.
     if (before !== undefined) core.watchdog.lose(before, { reason: 'deleted' });
     start(core, keeper, line.first!, grant, now);
-    refuseImpatient(core, line, ({ call }) => contended(call, Math.max(0, grant.validUntil - now)));
+    const leftMs = Math.max(0, grant.validUntil - now);
+    refuseImpatient(core, line, ({ call }) => contended(call, core.retries.of(call, leftMs, queue)));
   }
 
   ended(queue: ExclusiveQueue, lease: LeaseHandle): Promise<void> | undefined {
