@@ -21,21 +21,36 @@ return redis.call('DEL', KEYS[1])`,
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: '75998b05e473ca0a2b3f55cb9fad682769fb60fb',
-  lua: `if #KEYS == 3 then
-  local call, text = redis.call, ARGV[1]
-  if string.sub(text, 1, 1) == 'd' then
-    if call('EXISTS', KEYS[3]) == 0 and call('GET', KEYS[2]) == string.sub(text, 3) then
-      call('DEL', KEYS[2])
-      return 0
-    end
-  else
-    local token, ttlMs, block = string.match(text, '^[aw] (%S+) (%d+) (%d+) %+$')
-    if token and call('EXISTS', KEYS[3]) == 0 then
-      local set = redis.pcall('SET', KEYS[2], token, 'NX', 'PX', ttlMs)
-      local last = set and not set.err and redis.pcall('INCRBY', KEYS[1], block)
-      if type(last) == 'number' then return last - block + 1 end
-    end
+  sha1: 'fac05e01861187dbdcfcae2f567c883c7429c745',
+  lua: `local isAlone, text = #KEYS == 3, ARGV[1]
+if isAlone and string.sub(text, 1, 1) == 'd' then
+  local call = redis.call
+  if call('EXISTS', KEYS[3]) == 0 and call('GET', KEYS[2]) == string.sub(text, 3) then
+    call('DEL', KEYS[2])
+    return 0
+  end
+end
+local clock
+local function isLate(deadlineMs)
+  if deadlineMs == '0' then return false end
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0
+end
+local function nowMs()
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + math.floor(clock[2] / 1000)
+end
+local function takeUnqueued(lock, token, ttlMs)
+  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
+  if set and set.err then return false, set end
+  return set
+end
+if isAlone then
+  local token, ttlMs, block, deadlineMs = string.match(text, '^[aw] (%S+) (%d+) (%d+) (%d+) %+$')
+  if token and redis.call('EXISTS', KEYS[3]) == 0 and not isLate(deadlineMs) then
+    local taken = takeUnqueued(KEYS[2], token, ttlMs)
+    local last = taken and redis.pcall('INCRBY', KEYS[1], block)
+    if type(last) == 'number' then return last - block + 1 end
   end
 end
 local fence = KEYS[1]
@@ -48,7 +63,7 @@ local function swapFence(number)
 end
 local function fencingTokens(count)
   if not last then
-    local clock = redis.call('TIME')
+    clock = clock or redis.call('TIME')
     local micros = clock[2]
     if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
     saved = clock[1] .. micros
@@ -68,9 +83,8 @@ local function saveFence()
 end
 local function take(lock, queue, token, ttlMs, block)
   if redis.call('EXISTS', queue) == 1 then return end
-  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
-  if not set then return end
-  if set.err then return nil, set end
+  local taken, full = takeUnqueued(lock, token, ttlMs)
+  if not taken then return nil, full end
   return fencingTokens(block)
 end
 local function raiseExpiry(lock, ttlMs)
@@ -83,9 +97,10 @@ local function claim(lock, queue, token, ttlMs, block)
   redis.call('ZREM', queue, token)
   return fencingTokens(block), redis.call('ZCARD', queue)
 end
-local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$'
-local command, token, x1, x2, x3 = string.match(ARGV[1] or '', WORDS)
+local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$'
+local command, token, x1, x2, x3, x4 = string.match(ARGV[1] or '', WORDS)
 if #KEYS == 3 and (command == 'a' or command == 'w') then
+  if isLate(x3) then return { 14, nowMs(), 0 } end
   local fencingToken, full = take(KEYS[2], KEYS[3], token, x1, x2)
   local waiting
   if not fencingToken then fencingToken, waiting = claim(KEYS[2], KEYS[3], token, x1, x2) end
@@ -97,20 +112,19 @@ if #KEYS == 3 and (command == 'a' or command == 'w') then
 end
 local blocks = {}
 if #ARGV > 1 then
-  local call, pcall = redis.call, redis.pcall
+  local call = redis.call
   local queues, total = {}, 0
   for i = 1, #ARGV do queues[i] = KEYS[2 * i + 1] end
   if call('EXISTS', unpack(queues)) == 0 then
     for i = 1, #ARGV do
       local lock, text = KEYS[2 * i], ARGV[i]
       if string.sub(text, 1, 1) == 'd' then
-        if pcall('GET', lock) ~= string.sub(text, 3) then break end
+        if redis.pcall('GET', lock) ~= string.sub(text, 3) then break end
         call('DEL', lock)
         blocks[i] = 0
       else
-        local token, ttlMs, block = string.match(text, '^[aw] (%S+) (%d+) (%d+)')
-        local set = token and pcall('SET', lock, token, 'NX', 'PX', ttlMs)
-        if not set or set.err then break end
+        local token, ttlMs, block, deadlineMs = string.match(text, '^[aw] (%S+) (%d+) (%d+) (%d+)')
+        if not token or isLate(deadlineMs) or not takeUnqueued(lock, token, ttlMs) then break end
         blocks[i] = tonumber(block)
         total = total + blocks[i]
       end
@@ -167,7 +181,8 @@ local function offerToHead(lock, queue, token)
     head = redis.call('ZRANGE', queue, 0, 0)[1]
   end
 end
-local function acquire(lock, queue, token, ttlMs, block, _, command)
+local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
+  if isLate(deadlineMs) then return 14, nowMs(), 0 end
   local taken, full = take(lock, queue, token, ttlMs, block)
   if taken then return 1, taken, 0 end
   local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
@@ -179,7 +194,7 @@ local function acquire(lock, queue, token, ttlMs, block, _, command)
     if readerIsNext then return 11, 0, 0 end
   end
   if not owner then
-    redis.call('SET', lock, token, 'PX', ttlMs)
+    takeServed(lock, token, ttlMs)
     redis.call('ZREM', queue, token)
     return 1, fencingTokens(block), redis.call('ZCARD', queue)
   end
@@ -195,7 +210,8 @@ local function acquire(lock, queue, token, ttlMs, block, _, command)
   if foreign == 0 then tell(owner, 'c', lock) end
   return 2, redis.call('PTTL', lock), foreign
 end
-local function release(lock, queue, token, next, ttlMs, block)
+local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
+  if next ~= '' and isLate(deadlineMs) then next = '' end
   local owner = redis.call('GET', lock)
   if owner ~= token then
     if owner == 'readers' then return 11, 0, 0 end
@@ -236,7 +252,7 @@ local function renew(lock, queue, token, ttlMs)
 end
 local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 if #KEYS == 3 then
-  local code, x, y = run[command](KEYS[2], KEYS[3], token, x1, x2, x3, command)
+  local code, x, y = run[command](KEYS[2], KEYS[3], token, x1, x2, x3, x4, command)
   saveFence()
   return { code, x, y }
 end
@@ -245,8 +261,8 @@ for i = 1, #ARGV do
   local n, block = 3 * i - 2, blocks[i]
   local ok, code, x, y = true, 4, 0, 0
   if not block then
-    command, token, x1, x2, x3 = string.match(ARGV[i], WORDS)
-    ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, command)
+    command, token, x1, x2, x3, x4 = string.match(ARGV[i], WORDS)
+    ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, x4, command)
     if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
   elseif block > 0 then
     code, x = 1, fencingTokens(block)
@@ -256,21 +272,36 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '4575f1ffa4ebfc4e565908fa43b30f5f55444e83',
-    lua: `if #KEYS == 3 then
-  local call, text = redis.call, ARGV[1]
-  if string.sub(text, 1, 1) == 'd' then
-    if call('EXISTS', KEYS[3]) == 0 and call('GET', KEYS[2]) == string.sub(text, 3) then
-      call('DEL', KEYS[2])
-      return 0
-    end
-  else
-    local token, ttlMs, block = string.match(text, '^[aw] (%S+) (%d+) (%d+) %+$')
-    if token and call('EXISTS', KEYS[3]) == 0 then
-      local set = redis.pcall('SET', KEYS[2], token, 'NX', 'PX', ttlMs)
-      local last = set and not set.err and redis.pcall('INCRBY', KEYS[1], block)
-      if type(last) == 'number' then return last - block + 1 end
-    end
+    sha1: 'afc56bc08490f0f7dd2e2bb641e5499412f6c592',
+    lua: `local isAlone, text = #KEYS == 3, ARGV[1]
+if isAlone and string.sub(text, 1, 1) == 'd' then
+  local call = redis.call
+  if call('EXISTS', KEYS[3]) == 0 and call('GET', KEYS[2]) == string.sub(text, 3) then
+    call('DEL', KEYS[2])
+    return 0
+  end
+end
+local clock
+local function isLate(deadlineMs)
+  if deadlineMs == '0' then return false end
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0
+end
+local function nowMs()
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + math.floor(clock[2] / 1000)
+end
+local function takeUnqueued(lock, token, ttlMs)
+  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
+  if set and set.err then return false, set end
+  return set
+end
+if isAlone then
+  local token, ttlMs, block, deadlineMs = string.match(text, '^[aw] (%S+) (%d+) (%d+) (%d+) %+$')
+  if token and redis.call('EXISTS', KEYS[3]) == 0 and not isLate(deadlineMs) then
+    local taken = takeUnqueued(KEYS[2], token, ttlMs)
+    local last = taken and redis.pcall('INCRBY', KEYS[1], block)
+    if type(last) == 'number' then return last - block + 1 end
   end
 end
 local fence = KEYS[1]
@@ -283,7 +314,7 @@ local function swapFence(number)
 end
 local function fencingTokens(count)
   if not last then
-    local clock = redis.call('TIME')
+    clock = clock or redis.call('TIME')
     local micros = clock[2]
     if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
     saved = clock[1] .. micros
@@ -303,9 +334,8 @@ local function saveFence()
 end
 local function take(lock, queue, token, ttlMs, block)
   if redis.call('EXISTS', queue) == 1 then return end
-  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
-  if not set then return end
-  if set.err then return nil, set end
+  local taken, full = takeUnqueued(lock, token, ttlMs)
+  if not taken then return nil, full end
   return fencingTokens(block)
 end
 local function raiseExpiry(lock, ttlMs)
@@ -318,9 +348,10 @@ local function claim(lock, queue, token, ttlMs, block)
   redis.call('ZREM', queue, token)
   return fencingTokens(block), redis.call('ZCARD', queue)
 end
-local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$'
-local command, token, x1, x2, x3 = string.match(ARGV[1] or '', WORDS)
+local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$'
+local command, token, x1, x2, x3, x4 = string.match(ARGV[1] or '', WORDS)
 if #KEYS == 3 and (command == 'a' or command == 'w') then
+  if isLate(x3) then return { 14, nowMs(), 0 } end
   local fencingToken, full = take(KEYS[2], KEYS[3], token, x1, x2)
   local waiting
   if not fencingToken then fencingToken, waiting = claim(KEYS[2], KEYS[3], token, x1, x2) end
@@ -332,20 +363,19 @@ if #KEYS == 3 and (command == 'a' or command == 'w') then
 end
 local blocks = {}
 if #ARGV > 1 then
-  local call, pcall = redis.call, redis.pcall
+  local call = redis.call
   local queues, total = {}, 0
   for i = 1, #ARGV do queues[i] = KEYS[2 * i + 1] end
   if call('EXISTS', unpack(queues)) == 0 then
     for i = 1, #ARGV do
       local lock, text = KEYS[2 * i], ARGV[i]
       if string.sub(text, 1, 1) == 'd' then
-        if pcall('GET', lock) ~= string.sub(text, 3) then break end
+        if redis.pcall('GET', lock) ~= string.sub(text, 3) then break end
         call('DEL', lock)
         blocks[i] = 0
       else
-        local token, ttlMs, block = string.match(text, '^[aw] (%S+) (%d+) (%d+)')
-        local set = token and pcall('SET', lock, token, 'NX', 'PX', ttlMs)
-        if not set or set.err then break end
+        local token, ttlMs, block, deadlineMs = string.match(text, '^[aw] (%S+) (%d+) (%d+) (%d+)')
+        if not token or isLate(deadlineMs) or not takeUnqueued(lock, token, ttlMs) then break end
         blocks[i] = tonumber(block)
         total = total + blocks[i]
       end
@@ -402,7 +432,8 @@ local function offerToHead(lock, queue, token)
     head = redis.call('ZRANGE', queue, 0, 0)[1]
   end
 end
-local function acquire(lock, queue, token, ttlMs, block, _, command)
+local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
+  if isLate(deadlineMs) then return 14, nowMs(), 0 end
   local taken, full = take(lock, queue, token, ttlMs, block)
   if taken then return 1, taken, 0 end
   local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
@@ -414,7 +445,7 @@ local function acquire(lock, queue, token, ttlMs, block, _, command)
     if readerIsNext then return 11, 0, 0 end
   end
   if not owner then
-    redis.call('SET', lock, token, 'PX', ttlMs)
+    takeServed(lock, token, ttlMs)
     redis.call('ZREM', queue, token)
     return 1, fencingTokens(block), redis.call('ZCARD', queue)
   end
@@ -430,7 +461,8 @@ local function acquire(lock, queue, token, ttlMs, block, _, command)
   if foreign == 0 then tell(owner, 'c', lock) end
   return 2, redis.call('PTTL', lock), foreign
 end
-local function release(lock, queue, token, next, ttlMs, block)
+local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
+  if next ~= '' and isLate(deadlineMs) then next = '' end
   local owner = redis.call('GET', lock)
   if owner ~= token then
     if owner == 'readers' then return 11, 0, 0 end
@@ -471,7 +503,7 @@ local function renew(lock, queue, token, ttlMs)
 end
 local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 if #KEYS == 3 then
-  local code, x, y = run[command](KEYS[2], KEYS[3], token, x1, x2, x3, command)
+  local code, x, y = run[command](KEYS[2], KEYS[3], token, x1, x2, x3, x4, command)
   saveFence()
   return { code, x, y }
 end
@@ -480,8 +512,8 @@ for i = 1, #ARGV do
   local n, block = 3 * i - 2, blocks[i]
   local ok, code, x, y = true, 4, 0, 0
   if not block then
-    command, token, x1, x2, x3 = string.match(ARGV[i], WORDS)
-    ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, command)
+    command, token, x1, x2, x3, x4 = string.match(ARGV[i], WORDS)
+    ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, x4, command)
     if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
   elseif block > 0 then
     code, x = 1, fencingTokens(block)
@@ -495,11 +527,21 @@ return replies`,
 
 export const quorumScript: LuaScript = {
   name: 'quorum',
-  sha1: 'a712c3b37579648f58f41247b6a363d00d14aaa4',
+  sha1: '3d36368deb22e72fcf5dfa129faaefcc1f61f602',
   lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
-local command, token, owner, x, y = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
 if not command then return { 0, 0, 0 } end
+local clock
+local function isLate(deadlineMs)
+  if deadlineMs == '0' then return false end
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0
+end
+local function nowMs()
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + math.floor(clock[2] / 1000)
+end
 local claimMs = '1750'
 local queueMs = '15000'
 local offeredNumbers = 16
@@ -535,12 +577,14 @@ local function lastFence()
   return tonumber(redis.call('GET', fence) or 0)
 end
 local function lowestFence(count)
-  local clock = redis.call('TIME')
+  clock = clock or redis.call('TIME')
   return math.max(lastFence() + 1, clock[1] * 1000000 + clock[2] - count + 1)
 end
 local function raise()
   if redis.call('PTTL', lock) < tonumber(x) then redis.call('PEXPIRE', lock, x) end
 end
+local late = (command == 'a' or command == 'w' or command == 'd') and isLate(z)
+if late and command ~= 'd' then return { 14, nowMs(), 0 } end
 local voted = redis.call('GET', lock)
 local mine = voted == token
 if command == 'a' or command == 'w' then
@@ -564,7 +608,7 @@ if command == 'd' then
     if not next then break end
     if tell(next, 'g', lock) ~= 0 then told = 1 end
   end
-  if mine and y ~= '-' then append(queue, y) end
+  if mine and y ~= '-' and not late then append(queue, y) end
   return { mine and 1 or 0, told, 0 }
 end
 if not mine then return { 0, 0, 0 } end
@@ -582,11 +626,21 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   cluster: {
-    sha1: '5a6b3d31ca4de16ca733b3e412406078bb3b6733',
+    sha1: '43df9bd4d924fc6a51ee46e68ddf409b5c745f4c',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
-local command, token, owner, x, y = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
 if not command then return { 0, 0, 0 } end
+local clock
+local function isLate(deadlineMs)
+  if deadlineMs == '0' then return false end
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0
+end
+local function nowMs()
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + math.floor(clock[2] / 1000)
+end
 local claimMs = '1750'
 local queueMs = '15000'
 local offeredNumbers = 16
@@ -622,12 +676,14 @@ local function lastFence()
   return tonumber(redis.call('GET', fence) or 0)
 end
 local function lowestFence(count)
-  local clock = redis.call('TIME')
+  clock = clock or redis.call('TIME')
   return math.max(lastFence() + 1, clock[1] * 1000000 + clock[2] - count + 1)
 end
 local function raise()
   if redis.call('PTTL', lock) < tonumber(x) then redis.call('PEXPIRE', lock, x) end
 end
+local late = (command == 'a' or command == 'w' or command == 'd') and isLate(z)
+if late and command ~= 'd' then return { 14, nowMs(), 0 } end
 local voted = redis.call('GET', lock)
 local mine = voted == token
 if command == 'a' or command == 'w' then
@@ -651,7 +707,7 @@ if command == 'd' then
     if not next then break end
     if tell(next, 'g', lock) ~= 0 then told = 1 end
   end
-  if mine and y ~= '-' then append(queue, y) end
+  if mine and y ~= '-' and not late then append(queue, y) end
   return { mine and 1 or 0, told, 0 }
 end
 if not mine then return { 0, 0, 0 } end
@@ -673,11 +729,21 @@ return { 1, 0, 0 }`,
 
 export const readwriteScript: LuaScript = {
   name: 'readwrite',
-  sha1: 'ab6f04c6f08aa9a19c00c13dec2e0577346bd8f1',
+  sha1: '0c26dec4644bafb46572aa0666391e3d18e3e093',
   lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = true
 local fenceMs = nil
+local clock
+local function isLate(deadlineMs)
+  if deadlineMs == '0' then return false end
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0
+end
+local function nowMs()
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + math.floor(clock[2] / 1000)
+end
 local last, saved
 local function swapFence(number)
   if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
@@ -685,7 +751,7 @@ local function swapFence(number)
 end
 local function fencingTokens(count)
   if not last then
-    local clock = redis.call('TIME')
+    clock = clock or redis.call('TIME')
     local micros = clock[2]
     if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
     saved = clock[1] .. micros
@@ -703,11 +769,15 @@ end
 local function saveFence()
   if last ~= saved then swapFence(last) end
 end
+local function takeUnqueued(lock, token, ttlMs)
+  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
+  if set and set.err then return false, set end
+  return set
+end
 local function take(lock, queue, token, ttlMs, block)
   if redis.call('EXISTS', queue) == 1 then return end
-  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
-  if not set then return end
-  if set.err then return nil, set end
+  local taken, full = takeUnqueued(lock, token, ttlMs)
+  if not taken then return nil, full end
   return fencingTokens(block)
 end
 local function raiseExpiry(lock, ttlMs)
@@ -757,28 +827,20 @@ local function offer(lock, head)
   return false
 end
 local READERS = 'readers'
-local moment
-local function now()
-  if not moment then
-    local clock = redis.call('TIME')
-    moment = clock[1] * 1000 + math.floor(clock[2] / 1000)
-  end
-  return moment
-end
 local function reads(token)
   if redis.call('GET', lock) ~= READERS then return false end
   local ends = redis.call('ZSCORE', readers, token)
-  return ends and tonumber(ends) > now()
+  return ends and tonumber(ends) > nowMs()
 end
 local function anyoneReads()
   local ends = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
-  return ends and tonumber(ends) > now()
+  return ends and tonumber(ends) > nowMs()
 end
 local function lend(token, ms)
-  redis.call('ZADD', readers, 'GT', now() + ms, token)
+  redis.call('ZADD', readers, 'GT', nowMs() + ms, token)
 end
 local function settle()
-  redis.call('ZREMRANGEBYSCORE', readers, '-inf', now())
+  redis.call('ZREMRANGEBYSCORE', readers, '-inf', nowMs())
   local ends = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
   if not ends then
     redis.call('DEL', lock, gate)
@@ -864,7 +926,7 @@ local function enterFree(token, kind, ttlMs)
     if owner then return mine end
   end
   if kind == 'r' then return beginReading(token, ttlMs) end
-  redis.call('SET', lock, token, 'PX', ttlMs)
+  takeServed(lock, token, ttlMs)
   redis.call('DEL', readers, gate)
   return true
 end
@@ -882,11 +944,12 @@ local function join(token, ttlMs)
   return true
 end
 local function tellReaders()
-  for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. now(), '+inf', 'LIMIT', 0, 128)) do
+  for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. nowMs(), '+inf', 'LIMIT', 0, 128)) do
     tell(token, 'c', lock)
   end
 end
-local function enter(token, ttlMs, block, _, command)
+local function enter(token, ttlMs, block, deadlineMs, _, command)
+  if isLate(deadlineMs) then return 14, nowMs(), 0 end
   local kind = isReader(token) and 'r' or 'w'
   local owner = redis.call('GET', lock)
   if owner == token then
@@ -928,7 +991,8 @@ local function leaveOthers(next, ttlMs, block)
   append(queue, next)
   return 2, untilOpen(), 0
 end
-local function leave(token, next, ttlMs, block)
+local function leave(token, next, ttlMs, block, deadlineMs)
+  if next ~= '' and isLate(deadlineMs) then next = '' end
   local kind = isReader(token) and 'r' or 'w'
   local waited = redis.call('ZREM', queue, token) == 1
   local owner = redis.call('GET', lock)
@@ -978,9 +1042,9 @@ end
 local run = { a = enter, w = enter, d = leave, r = leave, n = keep, g = downgrade }
 local replies = {}
 for i = 1, #ARGV do
-  local command, token, x1, x2, x3 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$')
+  local command, token, x1, x2, x3, x4 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
   lock, queue, readers, gate = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
-  local ok, code, x, y = pcall(run[command], token, x1, x2, x3, command)
+  local ok, code, x, y = pcall(run[command], token, x1, x2, x3, x4, command)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
   local n = 3 * i - 2
   replies[n], replies[n + 1], replies[n + 2] = code, x, y
@@ -988,11 +1052,21 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '5cec7f0d783f8444b85919045036df85291517a8',
+    sha1: 'c87dc662a85fadfd969d579fac1fba0f0b50c2d9',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = false
 local fenceMs = '600000'
+local clock
+local function isLate(deadlineMs)
+  if deadlineMs == '0' then return false end
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0
+end
+local function nowMs()
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + math.floor(clock[2] / 1000)
+end
 local last, saved
 local function swapFence(number)
   if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
@@ -1000,7 +1074,7 @@ local function swapFence(number)
 end
 local function fencingTokens(count)
   if not last then
-    local clock = redis.call('TIME')
+    clock = clock or redis.call('TIME')
     local micros = clock[2]
     if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
     saved = clock[1] .. micros
@@ -1018,11 +1092,15 @@ end
 local function saveFence()
   if last ~= saved then swapFence(last) end
 end
+local function takeUnqueued(lock, token, ttlMs)
+  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
+  if set and set.err then return false, set end
+  return set
+end
 local function take(lock, queue, token, ttlMs, block)
   if redis.call('EXISTS', queue) == 1 then return end
-  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
-  if not set then return end
-  if set.err then return nil, set end
+  local taken, full = takeUnqueued(lock, token, ttlMs)
+  if not taken then return nil, full end
   return fencingTokens(block)
 end
 local function raiseExpiry(lock, ttlMs)
@@ -1072,28 +1150,20 @@ local function offer(lock, head)
   return false
 end
 local READERS = 'readers'
-local moment
-local function now()
-  if not moment then
-    local clock = redis.call('TIME')
-    moment = clock[1] * 1000 + math.floor(clock[2] / 1000)
-  end
-  return moment
-end
 local function reads(token)
   if redis.call('GET', lock) ~= READERS then return false end
   local ends = redis.call('ZSCORE', readers, token)
-  return ends and tonumber(ends) > now()
+  return ends and tonumber(ends) > nowMs()
 end
 local function anyoneReads()
   local ends = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
-  return ends and tonumber(ends) > now()
+  return ends and tonumber(ends) > nowMs()
 end
 local function lend(token, ms)
-  redis.call('ZADD', readers, 'GT', now() + ms, token)
+  redis.call('ZADD', readers, 'GT', nowMs() + ms, token)
 end
 local function settle()
-  redis.call('ZREMRANGEBYSCORE', readers, '-inf', now())
+  redis.call('ZREMRANGEBYSCORE', readers, '-inf', nowMs())
   local ends = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
   if not ends then
     redis.call('DEL', lock, gate)
@@ -1179,7 +1249,7 @@ local function enterFree(token, kind, ttlMs)
     if owner then return mine end
   end
   if kind == 'r' then return beginReading(token, ttlMs) end
-  redis.call('SET', lock, token, 'PX', ttlMs)
+  takeServed(lock, token, ttlMs)
   redis.call('DEL', readers, gate)
   return true
 end
@@ -1197,11 +1267,12 @@ local function join(token, ttlMs)
   return true
 end
 local function tellReaders()
-  for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. now(), '+inf', 'LIMIT', 0, 128)) do
+  for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. nowMs(), '+inf', 'LIMIT', 0, 128)) do
     tell(token, 'c', lock)
   end
 end
-local function enter(token, ttlMs, block, _, command)
+local function enter(token, ttlMs, block, deadlineMs, _, command)
+  if isLate(deadlineMs) then return 14, nowMs(), 0 end
   local kind = isReader(token) and 'r' or 'w'
   local owner = redis.call('GET', lock)
   if owner == token then
@@ -1243,7 +1314,8 @@ local function leaveOthers(next, ttlMs, block)
   append(queue, next)
   return 2, untilOpen(), 0
 end
-local function leave(token, next, ttlMs, block)
+local function leave(token, next, ttlMs, block, deadlineMs)
+  if next ~= '' and isLate(deadlineMs) then next = '' end
   local kind = isReader(token) and 'r' or 'w'
   local waited = redis.call('ZREM', queue, token) == 1
   local owner = redis.call('GET', lock)
@@ -1293,9 +1365,9 @@ end
 local run = { a = enter, w = enter, d = leave, r = leave, n = keep, g = downgrade }
 local replies = {}
 for i = 1, #ARGV do
-  local command, token, x1, x2, x3 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$')
+  local command, token, x1, x2, x3, x4 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
   lock, queue, readers, gate = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
-  local ok, code, x, y = pcall(run[command], token, x1, x2, x3, command)
+  local ok, code, x, y = pcall(run[command], token, x1, x2, x3, x4, command)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
   local n = 3 * i - 2
   replies[n], replies[n + 1], replies[n + 2] = code, x, y
@@ -1307,10 +1379,20 @@ return replies`,
 
 export const semaphoreScript: LuaScript = {
   name: 'semaphore',
-  sha1: 'ec431fa4dd211850c85a31cccecf839ba017eab2',
+  sha1: '9ccfff2f08651a9a11978796522469a7b63f94ca',
   lua: `local fence = KEYS[1]
 local counted = true
 local fenceMs = nil
+local clock
+local function isLate(deadlineMs)
+  if deadlineMs == '0' then return false end
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0
+end
+local function nowMs()
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + math.floor(clock[2] / 1000)
+end
 local last, saved
 local function swapFence(number)
   if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
@@ -1318,7 +1400,7 @@ local function swapFence(number)
 end
 local function fencingTokens(count)
   if not last then
-    local clock = redis.call('TIME')
+    clock = clock or redis.call('TIME')
     local micros = clock[2]
     if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
     saved = clock[1] .. micros
@@ -1368,11 +1450,7 @@ end
 local lock, held, queue, asked
 local stored, limit
 local ends, used
-local function readClock()
-  local clock = redis.call('TIME')
-  return clock[1] * 1000 + math.floor(clock[2] / 1000)
-end
-local now = readClock()
+local now = nowMs()
 local function look(i)
   lock, held, queue, asked = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
   stored = redis.call('GET', lock)
@@ -1494,7 +1572,8 @@ end
 local function mismatch(permits)
   return 10, permits, 0
 end
-local function acquire(token, ttlMs, block, permits, command)
+local function acquire(token, ttlMs, block, permits, deadlineMs, command)
+  if isLate(deadlineMs) then return 14, now, 0 end
   permits = tonumber(permits)
   if stored and not limit then
     leaveQueue(token)
@@ -1527,7 +1606,8 @@ local function acquire(token, ttlMs, block, permits, command)
   settle()
   return command == 'w' and 2 or 3, left(token), 0
 end
-local function release(token, next, ttlMs, block)
+local function release(token, next, ttlMs, block, deadlineMs)
+  if next ~= '' and isLate(deadlineMs) then next = '' end
   leaveQueue(token)
   if not limit then return 6, 0, 0 end
   readLeases()
@@ -1557,9 +1637,9 @@ local function renew(token, ttlMs)
 end
 local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
-  local command, token, x1, x2, x3 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$')
+  local command, token, x1, x2, x3, x4 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
   look(i)
-  return run[command](token, x1, x2, x3, command)
+  return run[command](token, x1, x2, x3, x4, command)
 end
 local replies = {}
 for i = 1, #ARGV do
@@ -1571,10 +1651,20 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: 'f9e63996ae761568434d0cefe153c2564b0c22e1',
+    sha1: '2701832fed728fb720703333a9f5dd44dac2fbb8',
     lua: `local fence = KEYS[1]
 local counted = false
 local fenceMs = '600000'
+local clock
+local function isLate(deadlineMs)
+  if deadlineMs == '0' then return false end
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0
+end
+local function nowMs()
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + math.floor(clock[2] / 1000)
+end
 local last, saved
 local function swapFence(number)
   if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
@@ -1582,7 +1672,7 @@ local function swapFence(number)
 end
 local function fencingTokens(count)
   if not last then
-    local clock = redis.call('TIME')
+    clock = clock or redis.call('TIME')
     local micros = clock[2]
     if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
     saved = clock[1] .. micros
@@ -1632,11 +1722,7 @@ end
 local lock, held, queue, asked
 local stored, limit
 local ends, used
-local function readClock()
-  local clock = redis.call('TIME')
-  return clock[1] * 1000 + math.floor(clock[2] / 1000)
-end
-local now = readClock()
+local now = nowMs()
 local function look(i)
   lock, held, queue, asked = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
   stored = redis.call('GET', lock)
@@ -1758,7 +1844,8 @@ end
 local function mismatch(permits)
   return 10, permits, 0
 end
-local function acquire(token, ttlMs, block, permits, command)
+local function acquire(token, ttlMs, block, permits, deadlineMs, command)
+  if isLate(deadlineMs) then return 14, now, 0 end
   permits = tonumber(permits)
   if stored and not limit then
     leaveQueue(token)
@@ -1791,7 +1878,8 @@ local function acquire(token, ttlMs, block, permits, command)
   settle()
   return command == 'w' and 2 or 3, left(token), 0
 end
-local function release(token, next, ttlMs, block)
+local function release(token, next, ttlMs, block, deadlineMs)
+  if next ~= '' and isLate(deadlineMs) then next = '' end
   leaveQueue(token)
   if not limit then return 6, 0, 0 end
   readLeases()
@@ -1821,9 +1909,9 @@ local function renew(token, ttlMs)
 end
 local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
-  local command, token, x1, x2, x3 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$')
+  local command, token, x1, x2, x3, x4 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
   look(i)
-  return run[command](token, x1, x2, x3, command)
+  return run[command](token, x1, x2, x3, x4, command)
 end
 local replies = {}
 for i = 1, #ARGV do
@@ -1839,10 +1927,20 @@ return replies`,
 
 export const severalScript: LuaScript = {
   name: 'several',
-  sha1: '117f2845bcef67bab6e8ad23a9cd6fd5b1f424ac',
+  sha1: '3084631d7c4d784481ab3e487eac2a9ca114cc75',
   lua: `local fence = KEYS[1]
 local counted = true
 local fenceMs = nil
+local clock
+local function isLate(deadlineMs)
+  if deadlineMs == '0' then return false end
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0
+end
+local function nowMs()
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + math.floor(clock[2] / 1000)
+end
 local last, saved
 local function swapFence(number)
   if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
@@ -1850,7 +1948,7 @@ local function swapFence(number)
 end
 local function fencingTokens(count)
   if not last then
-    local clock = redis.call('TIME')
+    clock = clock or redis.call('TIME')
     local micros = clock[2]
     if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
     saved = clock[1] .. micros
@@ -1868,6 +1966,11 @@ end
 local function saveFence()
   if last ~= saved then swapFence(last) end
 end
+local function takeUnqueued(lock, token, ttlMs)
+  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
+  if set and set.err then return false, set end
+  return set
+end
 local function isFree(lock, queue, token)
   local owner = redis.call('GET', lock)
   if owner == token then return true end
@@ -1884,14 +1987,15 @@ local function numbersFor(first, count)
   last = math.max(last, number)
   return number
 end
-local function takeAll(first, tokens, ttlMs)
+local function takeAll(first, tokens, ttlMs, deadlineMs)
+  if isLate(deadlineMs) then return 14, nowMs(), 0 end
   for i, token in ipairs(tokens) do
     local at = first + stride * (i - 1)
     if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, math.max(redis.call('PTTL', KEYS[at]), -1), 0 end
   end
   for i, token in ipairs(tokens) do
     local lock = KEYS[first + stride * (i - 1)]
-    if redis.call('PTTL', lock) < ttlMs then redis.call('SET', lock, token, 'PX', ttlMs) end
+    if redis.call('PTTL', lock) < ttlMs then takeServed(lock, token, ttlMs) end
   end
   return 1, numbersFor(first, #tokens), 0
 end
@@ -1900,8 +2004,8 @@ local first = 2
 for i = 1, #ARGV do
   local words = {}
   for word in string.gmatch(ARGV[i], '%S+') do words[#words + 1] = word end
-  local ttlMs = tonumber(table.remove(words, 1))
-  local ok, code, x, y = pcall(takeAll, first, words, ttlMs)
+  local ttlMs, deadlineMs = tonumber(table.remove(words, 1)), table.remove(words, 1)
+  local ok, code, x, y = pcall(takeAll, first, words, ttlMs, deadlineMs)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
   first = first + stride * #words
   local n = 3 * i - 2
@@ -1910,10 +2014,20 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '1efd34cef556e1bc36c501d37e5d774175ca2b19',
+    sha1: 'afb8e2995687f6ff6d0a8ed2df82ad2d5dfbac83',
     lua: `local fence = KEYS[1]
 local counted = false
 local fenceMs = '600000'
+local clock
+local function isLate(deadlineMs)
+  if deadlineMs == '0' then return false end
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0
+end
+local function nowMs()
+  clock = clock or redis.call('TIME')
+  return clock[1] * 1000 + math.floor(clock[2] / 1000)
+end
 local last, saved
 local function swapFence(number)
   if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
@@ -1921,7 +2035,7 @@ local function swapFence(number)
 end
 local function fencingTokens(count)
   if not last then
-    local clock = redis.call('TIME')
+    clock = clock or redis.call('TIME')
     local micros = clock[2]
     if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
     saved = clock[1] .. micros
@@ -1939,6 +2053,11 @@ end
 local function saveFence()
   if last ~= saved then swapFence(last) end
 end
+local function takeUnqueued(lock, token, ttlMs)
+  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
+  if set and set.err then return false, set end
+  return set
+end
 local function isFree(lock, queue, token)
   local owner = redis.call('GET', lock)
   if owner == token then return true end
@@ -1955,14 +2074,15 @@ local function numbersFor(first, count)
   last = math.max(last, number)
   return number
 end
-local function takeAll(first, tokens, ttlMs)
+local function takeAll(first, tokens, ttlMs, deadlineMs)
+  if isLate(deadlineMs) then return 14, nowMs(), 0 end
   for i, token in ipairs(tokens) do
     local at = first + stride * (i - 1)
     if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, math.max(redis.call('PTTL', KEYS[at]), -1), 0 end
   end
   for i, token in ipairs(tokens) do
     local lock = KEYS[first + stride * (i - 1)]
-    if redis.call('PTTL', lock) < ttlMs then redis.call('SET', lock, token, 'PX', ttlMs) end
+    if redis.call('PTTL', lock) < ttlMs then takeServed(lock, token, ttlMs) end
   end
   return 1, numbersFor(first, #tokens), 0
 end
@@ -1971,8 +2091,8 @@ local first = 2
 for i = 1, #ARGV do
   local words = {}
   for word in string.gmatch(ARGV[i], '%S+') do words[#words + 1] = word end
-  local ttlMs = tonumber(table.remove(words, 1))
-  local ok, code, x, y = pcall(takeAll, first, words, ttlMs)
+  local ttlMs, deadlineMs = tonumber(table.remove(words, 1)), table.remove(words, 1)
+  local ok, code, x, y = pcall(takeAll, first, words, ttlMs, deadlineMs)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
   first = first + stride * #words
   local n = 3 * i - 2

@@ -1,20 +1,26 @@
 --[[
   Runs the lock commands of one tick, one after the other, each as if it were alone.
 
-  Every command is idempotent by owner token, so it may be sent again. Time is the server's; a part depends on TIME
-  only for fencing tokens, which rise with it even when the counter is lost.
+  Every command is idempotent by owner token, so it may be sent again. Time is the server's: TIME decides
+  whether an acquire came too late, and fencing tokens rise with it even when their counter is lost.
 
   @key  fence: string       last fencing token that was issued, one for all locks of a prefix; never expires. In Cluster
                             one for each lock, which expires; a call then has commands of one lock only
   @key  lock...: string     owner token of the holder, or whatever a foreign client wrote; expires with the lease
   @key  queue...: zset      waiting owner tokens, in the order of their scores, readers first; expires a while after the last question
   @arg  command...: string  one for each pair of lock and queue, its words divided by single spaces:
-          a <ownerToken> <ttlMs> <block> [+]        acquire, or be told that somebody else has it
-          w <ownerToken> <ttlMs> <block> [+]        acquire, or wait in the queue
-          d <ownerToken>                            release, nobody waits here (also: leave, undo)
-          r <ownerToken> <next> <ttlMs> <block>     release; `next` of this process wants it again, `-` stands for any
-                                                    head of the queue that is of this process: it is granted at once
-          n <ownerToken> <ttlMs>                    renew
+          a <ownerToken> <ttlMs> <block> <deadlineMs> [+]
+              acquire, or be told that somebody else has it
+          w <ownerToken> <ttlMs> <block> <deadlineMs> [+]
+              acquire, or wait in the queue
+          d <ownerToken>
+              release, nobody waits here (also: leave, undo)
+          r <ownerToken> <next> <ttlMs> <block> <deadlineMs>
+              release; `next` of this process wants it again, `-` stands for any head of the queue that is of this process: it
+              is granted at once. Past the deadline nothing is wanted again
+          n <ownerToken> <ttlMs>
+              renew
+          `deadlineMs`: on the server's clock, after which the command gets nothing for its process; 0: none
           `+`: a counter that another command of this connection has raised to the clock a moment ago may be counted up;
                whoever sends it looks at the number, which is small when the counter has been lost
   @returns [code, x, y] for each command, in one flat list; or a number when each had the common case, a lock that was free or a
@@ -32,16 +38,18 @@
   9, e, 0   refused; e is the error of the server
   10, p, 0  the key is a semaphore of p permits at present; the token stands in no queue
   11, 0, 0  readers have the lock or wait for it; nothing was done: readwrite.lua has to run the command
+  14, c, 0  too late: the deadline has passed, nothing was done; c is the server's clock in ms
 ]]
 --@include lib/alone.lua
 local fence = KEYS[1]
 --@include lib/fencing.lua
 --@include lib/common-case.lua
-local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$'
-local command, token, x1, x2, x3 = string.match(ARGV[1] or '', WORDS)
+local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$'
+local command, token, x1, x2, x3, x4 = string.match(ARGV[1] or '', WORDS)
 
 -- The acquire of a lock that is free or was offered, alone.
 if #KEYS == 3 and (command == 'a' or command == 'w') then
+  if isLate(x3) then return { 14, nowMs(), 0 } end
   local fencingToken, full = take(KEYS[2], KEYS[3], token, x1, x2)
   local waiting
   if not fencingToken then fencingToken, waiting = claim(KEYS[2], KEYS[3], token, x1, x2) end
@@ -62,7 +70,7 @@ end
 
 local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 if #KEYS == 3 then
-  local code, x, y = run[command](KEYS[2], KEYS[3], token, x1, x2, x3, command)
+  local code, x, y = run[command](KEYS[2], KEYS[3], token, x1, x2, x3, x4, command)
   saveFence()
   return { code, x, y }
 end
@@ -72,9 +80,9 @@ for i = 1, #ARGV do
   local n, block = 3 * i - 2, blocks[i]
   local ok, code, x, y = true, 4, 0, 0
   if not block then
-    command, token, x1, x2, x3 = string.match(ARGV[i], WORDS)
+    command, token, x1, x2, x3, x4 = string.match(ARGV[i], WORDS)
     -- One refused command (a key of another type, a full server) must not fail those beside it.
-    ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, command)
+    ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, x4, command)
     if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
   elseif block > 0 then
     code, x = 1, fencingTokens(block)

@@ -1,8 +1,8 @@
 --[[
   One step of a lock on one of several independent primaries. No primary decides alone: the caller counts what each of them says.
 
-  Every step is idempotent by owner token. A token that was released anywhere is never asked for again. A part depends on
-  TIME only for fencing tokens, which rise with it even when the counter is lost.
+  Every step is idempotent by owner token. A token that was released anywhere is never asked for again. TIME
+  decides whether a question came too late, and fencing tokens rise with it even when their counter is lost.
 
   @key  lock: string      the token that has this primary's vote, or whatever a foreign client wrote; expires with the lease
   @key  queue: zset       owner tokens that wait for a message; expires a while after the last question
@@ -12,21 +12,24 @@
   @arg  owner: string     the owner token that stands in the queue; the votes of one owner may go to several tokens in turn
   @arg  x: string         a, w, n: ttlMs; f: first fencing token; d: 1 to tell the next one who waits, or 0
   @arg  y: string         a, w: how many fencing tokens; f: last fencing token; n: the same, or 0; d: owner token to queue instead, or -
+  @arg z: string          a, w: deadline on this server's clock, after which nothing is done; d: ... after which nothing is queued; 0: none
   @returns [code, x, y]
 
   a, w: 1, n, q   the vote is given: n is the lowest first fencing token from here, q processes wait
         2, n, q   the same, and the token had the vote already
         0, ms, t  token t has the vote ('' for a foreign one) and it ends in ms (-1: no end)
+        14, c, 0  too late: the deadline has passed; c is the server's clock in ms
   f:    1, 0, 0   written; 2, n, 0: too low, n is written already
   d:    1, t, 0   released; t = 1: somebody who waits was told
   n:    1, q, 0   renewed, q processes wait
         0, 0, 0   (f, d, n) the token does not have the vote here
 ]]
 local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
-local command, token, owner, x, y = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
 if not command then return { 0, 0, 0 } end
 
+--@include lib/clock.lua
 --@include lib/numbers.lua
 --@include lib/queue.lua
 
@@ -35,7 +38,7 @@ local function lastFence()
 end
 
 local function lowestFence(count)
-  local clock = redis.call('TIME')
+  clock = clock or redis.call('TIME')
   return math.max(lastFence() + 1, clock[1] * 1000000 + clock[2] - count + 1)
 end
 
@@ -43,6 +46,8 @@ local function raise()
   if redis.call('PTTL', lock) < tonumber(x) then redis.call('PEXPIRE', lock, x) end
 end
 
+local late = (command == 'a' or command == 'w' or command == 'd') and isLate(z)
+if late and command ~= 'd' then return { 14, nowMs(), 0 } end
 local voted = redis.call('GET', lock)
 local mine = voted == token
 
@@ -70,7 +75,7 @@ if command == 'd' then
     if tell(next, 'g', lock) ~= 0 then told = 1 end
   end
   -- Not again when the step is sent again.
-  if mine and y ~= '-' then append(queue, y) end
+  if mine and y ~= '-' and not late then append(queue, y) end
   return { mine and 1 or 0, told, 0 }
 end
 

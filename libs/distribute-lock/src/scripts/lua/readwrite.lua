@@ -38,10 +38,10 @@ local lock, queue, readers, gate
 local run = { a = enter, w = enter, d = leave, r = leave, n = keep, g = downgrade }
 local replies = {}
 for i = 1, #ARGV do
-  local command, token, x1, x2, x3 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$')
+  local command, token, x1, x2, x3, x4 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
   lock, queue, readers, gate = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
   -- One refused command (a key of another type, a full server) must not fail those beside it.
-  local ok, code, x, y = pcall(run[command], token, x1, x2, x3, command)
+  local ok, code, x, y = pcall(run[command], token, x1, x2, x3, x4, command)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
   local n = 3 * i - 2
   replies[n], replies[n + 1], replies[n + 2] = code, x, y

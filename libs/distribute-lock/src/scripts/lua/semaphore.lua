@@ -10,11 +10,12 @@
   @key  queue...: zset      waiting owner tokens, in the order of their scores; expires a while after the last question
   @key  asked...: zset      the same tokens, by the time until which their places count; expires as the queue
   @arg  command...: string  one for each four keys, its words divided by single spaces:
-          a <ownerToken> <ttlMs> <block> <permits>  acquire, or be told that it cannot be now
-          w <ownerToken> <ttlMs> <block> <permits>  acquire, or wait in the queue
-          d <ownerToken>                            release, nobody waits here (also: leave, undo)
-          r <ownerToken> <next> <ttlMs> <block>     release; `next` of this process wants permits again
-          n <ownerToken> <ttlMs>                    renew
+          a <ownerToken> <ttlMs> <block> <permits> <deadlineMs>  acquire, or be told that it cannot be now
+          w <ownerToken> <ttlMs> <block> <permits> <deadlineMs>  acquire, or wait in the queue
+          d <ownerToken>                                         release, nobody waits here (also: leave, undo)
+          r <ownerToken> <next> <ttlMs> <block> <deadlineMs>     release; `next` of this process wants permits again
+          n <ownerToken> <ttlMs>                                 renew
+          `deadlineMs`: as in lock.lua
   @returns [code, x, y] for each command, in one flat list
 
   1, n, o   granted: n is the first of `block` fencing tokens; o = 1: another process waits
@@ -26,6 +27,7 @@
   8, n, o   released and granted to `next`; n is its first fencing token
   9, e, 0   refused; e is the error of the server
   10, p, 0  the key is a semaphore of p permits at present (0: a lock of another kind); the token is nowhere
+  14, c, 0  too late: the deadline has passed, nothing was done; c is the server's clock in ms
 ]]
 local fence = KEYS[1]
 --@include lib/fencing.lua
@@ -38,9 +40,9 @@ local fence = KEYS[1]
 local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 
 local function runCommand(i)
-  local command, token, x1, x2, x3 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*)$')
+  local command, token, x1, x2, x3, x4 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
   look(i)
-  return run[command](token, x1, x2, x3, command)
+  return run[command](token, x1, x2, x3, x4, command)
 end
 
 local replies = {}

@@ -1,22 +1,23 @@
 --[[
   Takes several exclusive locks for one caller: all of them or none.
 
-  Every command is idempotent by owner token, so it may be sent again. Time is the server's; a part depends on TIME
-  only for fencing tokens. What somebody has or waits for is left to lock.lua, one lock after the other.
+  Every command is idempotent by owner token, so it may be sent again. Time is the server's. What somebody has or waits for is left to lock.lua, one lock after the other.
 
   @key  fence: string       last fencing token that was issued, one for all locks of a prefix; never expires (in Cluster that of the first lock)
   @key  lock...: string     owner token of the holder, or whatever another client wrote; expires with the lease
   @key  queue...: zset      waiting owner tokens; only looked at
   @key  own...: string      in Cluster only: last fencing token of this lock; expires a while after the last grant
-  @arg  command...: string  <ttlMs> <ownerToken> ..., one token for each pair (in Cluster three) of keys, in their order
+  @arg  command...: string  <ttlMs> <deadlineMs> <ownerToken> ..., one token for each pair (in Cluster three) of keys, in their order
   @returns [code, x, y] for each command, in one flat list
 
   1, n, 0   granted: n is the fencing token of the first lock, n + 1 that of the second, and so on
   3, ms, 0  nothing was done: a lock is held, or waited for; its lease ends in ms (-1: unknown)
   9, e, 0   refused; e is the error of the server
+  14, c, 0  too late: the deadline, as in lock.lua, has passed; nothing was done; c is the server's clock in ms
 ]]
 local fence = KEYS[1]
 --@include lib/fencing.lua
+--@include lib/take.lua
 
 -- A lock that carries the token already is the caller's: the question is asked again.
 local function isFree(lock, queue, token)
@@ -40,14 +41,15 @@ local function numbersFor(first, count)
   return number
 end
 
-local function takeAll(first, tokens, ttlMs)
+local function takeAll(first, tokens, ttlMs, deadlineMs)
+  if isLate(deadlineMs) then return 14, nowMs(), 0 end
   for i, token in ipairs(tokens) do
     local at = first + stride * (i - 1)
     if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, math.max(redis.call('PTTL', KEYS[at]), -1), 0 end
   end
   for i, token in ipairs(tokens) do
     local lock = KEYS[first + stride * (i - 1)]
-    if redis.call('PTTL', lock) < ttlMs then redis.call('SET', lock, token, 'PX', ttlMs) end
+    if redis.call('PTTL', lock) < ttlMs then takeServed(lock, token, ttlMs) end
   end
   return 1, numbersFor(first, #tokens), 0
 end
@@ -57,9 +59,9 @@ local first = 2
 for i = 1, #ARGV do
   local words = {}
   for word in string.gmatch(ARGV[i], '%S+') do words[#words + 1] = word end
-  local ttlMs = tonumber(table.remove(words, 1))
+  local ttlMs, deadlineMs = tonumber(table.remove(words, 1)), table.remove(words, 1)
   -- One refused command (a key of another type, a full server) must not fail those beside it.
-  local ok, code, x, y = pcall(takeAll, first, words, ttlMs)
+  local ok, code, x, y = pcall(takeAll, first, words, ttlMs, deadlineMs)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
   first = first + stride * #words
   local n = 3 * i - 2

@@ -118,16 +118,18 @@ export class QuorumNode {
     call.sent = true;
     call.sentAt = this.clock.now();
     call.epoch = this.line.epoch;
-    this.line.run(call.key, call.words).then(
-      (reply) => {
-        this.unanswered = undefined;
-        this.settle(call, reply);
-      },
-      (error: Error) => {
-        if (this.unanswered === call) this.unanswered = undefined;
-        this.settle(call, error);
-      },
-    );
+    this.line
+      .run(call.key, call.words, () => !call.settled)
+      .then(
+        (reply) => {
+          this.unanswered = undefined;
+          this.settle(call, reply);
+        },
+        (error: Error) => {
+          if (this.unanswered === call) this.unanswered = undefined;
+          this.settle(call, error);
+        },
+      );
   }
 
   private settle(call: NodeCall, reply: NodeReply | Error): void {

@@ -12,6 +12,8 @@ export class Call extends Timed {
   constructor(
     readonly commands: readonly Command[],
     readonly startedAt: number,
+    /** How long its answer may take. */
+    readonly limitMs: number,
     /** Of the connection at the start. */
     readonly epoch: number,
     /** It has waited for its answer for too long. */

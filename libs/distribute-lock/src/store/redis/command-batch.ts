@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
 import { NOT_REPLICATED } from './acknowledged.js';
 import { Call } from './call.js';
-import type { Command, ReplyWord } from './command.js';
+import { TOO_LATE, type Command, type ReplyWord } from './command.js';
 import type { FenceCounter } from './fence-counter.js';
 import type { RedisConnection } from './redis-connection.js';
 import { answerError, isDemotion, messageOf, storeError, tooFewReplicas } from './redis-errors.js';
@@ -13,6 +13,8 @@ import { isUnknownScript, ScriptRunner } from './script-runner.js';
 
 /** Commands of one call of the script: it must not keep the server from others for long. */
 const MOST_COMMANDS = 64;
+/** Limits of what is sent again have so many lengths, so that they share a few lanes. */
+const STEP_MS = 100;
 /** Words of the script's answer for each command. */
 const REPLY_WORDS = 3;
 const REFUSED = 9;
@@ -92,7 +94,7 @@ export class CommandBatch {
   private start(commands: readonly Command[]): void {
     this.alone = commands.length === 1 && this.inFlight === 0;
     const now = this.clock.now();
-    const call = new Call(commands, now, this.connection.epoch, this.late);
+    const call = new Call(commands, now, COMMAND_LIMIT_MS, this.connection.epoch, this.late);
     if (this.connection.accepts(commands[0].lockKey)) this.send(call, false, true);
     else this.sendWhenReady(call);
     // While the command is under way already.
@@ -114,7 +116,9 @@ export class CommandBatch {
     const { commands, epoch, startedAt } = call;
     const link = this.connection.linkOf(commands[0].lockKey);
     // A call that waited for its link was started before it is written.
-    link?.wrote(mayCount ? startedAt : this.clock.now());
+    const now = mayCount ? startedAt : this.clock.now();
+    link?.wrote(now);
+    link?.refreshClock(now);
     // Where answers wait for replicas, the call may be held back, and is marked when it leaves.
     call.sent ||= this.connection.acknowledging === undefined;
     const simple = this.counter !== undefined && commands.length === 1 && !withText;
@@ -122,9 +126,9 @@ export class CommandBatch {
     const called = simple ? this.script.runOne(call) : this.script.run(call, withText);
     called.then(
       (replies) => {
-        const now = this.clock.now();
-        link?.answered(now);
-        this.answered(call, replies as number | ReplyWord[], now);
+        const answeredAt = this.clock.now();
+        link?.answered(answeredAt);
+        this.answered(call, replies as number | ReplyWord[], answeredAt);
       },
       (error: unknown) => {
         link?.failed(error);
@@ -135,17 +139,32 @@ export class CommandBatch {
 
   private answered(call: Call, replies: number | readonly ReplyWord[], now: number): void {
     this.inFlight -= 1;
-    if (call.settled) return tellLate(call);
     const { commands } = call;
+    if (call.settled) return tellLate(commands.filter((_, i) => !isTooLate(replies, i)));
     if (typeof replies === 'number') return this.allCommon(call, replies);
     this.settle(call);
+    const refused = commands.filter((_, i) => isTooLate(replies, i));
     for (let i = 0, at = 0; i < commands.length; i += 1, at += REPLY_WORDS) {
       const code = replies[at] as number;
-      if (code === REFUSED) commands[i].failed(this.refused(String(replies[at + 1])));
+      if (code === TOO_LATE)
+        this.connection.clockOf(commands[i].lockKey).correct(Number(replies[at + 1]), call.startedAt);
+      else if (code === REFUSED) commands[i].failed(this.refused(String(replies[at + 1])));
       else if (code === ELSEWHERE) this.elsewhere?.(commands[i], call.dueAt - now);
       else if (code === NOT_REPLICATED) commands[i].failed(tooFewReplicas(replies[at + 1] as number));
       else commands[i].answered(code, replies[at + 1], replies[at + 2]);
     }
+    if (refused.length > 0) this.startAgain(refused, call, now);
+  }
+
+  /** The bound of the server's clock was too low: nothing was done, and the same is sent with what is left of its time. */
+  private startAgain(commands: readonly Command[], { startedAt, limitMs, dueAt }: Call, now: number): void {
+    const [{ lockKey }] = commands;
+    const call = new Call(commands, startedAt, limitMs, this.connection.epoch, this.late);
+    // What the refusal says of the clock is too high by the round trip of the command, which may have been a slow one.
+    void this.connection.linkOf(lockKey)?.readClock();
+    if (this.connection.accepts(lockKey)) this.send(call);
+    else this.sendWhenReady(call);
+    this.connection.timers.add(call, Math.ceil((dueAt - now) / STEP_MS) * STEP_MS);
   }
 
   /** Each command had the common case, and their fencing tokens follow each other. */
@@ -165,7 +184,7 @@ export class CommandBatch {
   private failed(call: Call, error: unknown): void {
     this.inFlight -= 1;
     this.counter?.forget();
-    if (call.settled) return tellLate(call);
+    if (call.settled) return tellLate(call.commands);
     if (isUnknownScript(error)) return this.send(call, true);
     // The server checks the rights for all keys of a call at once: one forbidden key must not fail the others.
     if (call.commands.length > 1 && messageOf(error).startsWith('NOPERM')) {
@@ -195,6 +214,9 @@ export class CommandBatch {
 }
 
 /** Also of an error: a connection that changed while replicas were counted says nothing of what the script did. */
-function tellLate({ commands }: Call): void {
+function tellLate(commands: readonly Command[]): void {
   for (const command of commands) command.late();
 }
+
+const isTooLate = (replies: number | readonly ReplyWord[], command: number): boolean =>
+  typeof replies !== 'number' && replies[command * REPLY_WORDS] === TOO_LATE;

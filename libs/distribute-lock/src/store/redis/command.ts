@@ -1,6 +1,9 @@
 /** A word of the script's answer; the script's header says what the codes mean. */
 export type ReplyWord = number | string;
 
+/** Code of a reply that every script knows: the deadline has passed, and nothing was done. */
+export const TOO_LATE = 14;
+
 /** One command of the script, and who waits for its answer. */
 export abstract class Command {
   constructor(
@@ -11,6 +14,11 @@ export abstract class Command {
     /** Fencing tokens that it wants; 0 when it wants none. */
     readonly block = 0,
   ) {}
+
+  /** @param deadlineMs - on the server's clock; past it the command gets nothing for this process */
+  textUntil(_deadlineMs: number): string {
+    return this.text;
+  }
 
   /** The keys that the script wants for each command. */
   addKeys(keys: string[]): void {

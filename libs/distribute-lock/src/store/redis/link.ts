@@ -142,6 +142,27 @@ export class Link extends Timed {
     return reply;
   }
 
+  /** Reads the server's clock again once in a while, beside the commands that need it. */
+  refreshClock(now: number): void {
+    if (this.serverClock.refreshes(now)) void this.readClock();
+  }
+
+  /** Whether this connection has answered, be it with an error, which leaves the clock unknown. Never rejects. */
+  async readClock(): Promise<boolean> {
+    if (this.client.status !== 'ready') return false;
+    const { connection } = this;
+    const sentAt = this.clock.now();
+    try {
+      // The client types them as numbers, and passes on the text of the server.
+      const [seconds, microseconds] = (await this.track(this.client.time())).map(Number);
+      if (connection !== this.connection) return false;
+      this.serverClock.observe(seconds * 1_000 + microseconds / 1_000, sentAt);
+      return true;
+    } catch (error) {
+      return connection === this.connection && isReply(error);
+    }
+  }
+
   /** Writes a `PING`, whose reply is expected as that of any command. */
   probe(): void {
     if (this.client.status !== 'ready' || this.closing) return;
@@ -241,17 +262,8 @@ export class Link extends Timed {
 
   /** Any answer to `TIME` proves the connection; one that is refused leaves the clock unknown. */
   private async prove(): Promise<void> {
-    const { connection } = this;
-    const sentAt = this.clock.now();
-    this.lastByteAt = sentAt;
-    try {
-      // The client types them as numbers, and passes on the text of the server.
-      const [seconds, microseconds] = (await this.track(this.client.time())).map(Number);
-      if (connection !== this.connection) return;
-      this.serverClock.observe(seconds * 1_000 + microseconds / 1_000, sentAt);
-    } catch (error) {
-      if (connection !== this.connection || !isReply(error)) return;
-    }
+    this.lastByteAt = this.clock.now();
+    if (!(await this.readClock())) return;
     this.handshaking = false;
     if (this.ended) return;
     this.proven = true;

@@ -1,6 +1,7 @@
 import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
 import { LockStoreError } from '../lock-store.js';
 import { Command, type ReplyWord } from './command.js';
+import { COMMAND_LIMIT_MS } from './link.js';
 import type { RedisKeys } from './redis-keys.js';
 
 /** Limits of so many lengths, so that they share a few lanes. */
@@ -16,6 +17,8 @@ class Limit extends Timed {
 export class ReadWriteCommand extends Command {
   private over = false;
   private stop: (() => void) | undefined = undefined;
+  /** What the first of two scripts took of the time of the command. */
+  private spentMs = 0;
 
   constructor(
     private readonly command: Command,
@@ -27,6 +30,7 @@ export class ReadWriteCommand extends Command {
   /** It was sent to another script before: both together take no longer than one command may. */
   endsIn(leftMs: number, lanes: TimerLanes): this {
     if (leftMs === Infinity) return this;
+    this.spentMs = COMMAND_LIMIT_MS - leftMs;
     const limit = new Limit(() => {
       const error = new LockStoreError('Redis did not answer the same command, sent to two scripts, in time.', true);
       this.end(() => this.command.failed(error));
@@ -34,6 +38,10 @@ export class ReadWriteCommand extends Command {
     lanes.add(limit, Math.ceil(leftMs / STEP_MS) * STEP_MS);
     this.stop = () => lanes.remove(limit);
     return this;
+  }
+
+  override textUntil(deadlineMs: number): string {
+    return this.command.textUntil(Math.max(1, Math.floor(deadlineMs - this.spentMs)));
   }
 
   override addKeys(keys: string[]): void {

@@ -6,6 +6,7 @@ import { Link, type LinkListener } from './link.js';
 import { isCluster, isEnded, placeOf, stateOf, type RedisClient } from './redis-client.js';
 import { messageOf, neverSent, redacted, storeError } from './redis-errors.js';
 import { SentinelWatch } from './sentinel-watch.js';
+import { ServerClock } from './server-clock.js';
 
 /** A command that waits until its link accepts writes. */
 class Waiting extends Timed {
@@ -34,6 +35,8 @@ export class RedisConnection implements LinkListener {
   acknowledging: Acknowledging | undefined;
   /** Timers of everything that uses the connection. */
   readonly timers: TimerLanes;
+  /** Of a node of a Cluster that is not known. */
+  private readonly unknownClock = new ServerClock();
   private readonly link: Link | undefined;
   private readonly watch: SentinelWatch | undefined;
   private readonly waiting = new Set<Waiting>();
@@ -72,6 +75,11 @@ export class RedisConnection implements LinkListener {
   /** The link that carries commands for this lock; `undefined` where the node of a Cluster is not known. */
   linkOf(_lockKey: string): Link | undefined {
     return this.link;
+  }
+
+  /** The clock of the server that has this lock. */
+  clockOf(lockKey: string): ServerClock {
+    return this.linkOf(lockKey)?.serverClock ?? this.unknownClock;
   }
 
   /** Whether a command for this lock leaves now, and its reply can be expected in time. */

@@ -155,7 +155,10 @@ export class RedisLockStore implements LockStore {
       again === undefined
         ? `d ${ownerToken}`
         : `r ${ownerToken} ${next?.ownerToken ?? '-'} ${again.ttlMs} ${again.block}`;
-    return this.add(kind, new ReleaseCommand(lockKey, this.keys.queue(lockKey), text, this.connection));
+    return this.add(
+      kind,
+      new ReleaseCommand(lockKey, this.keys.queue(lockKey), text, this.connection, again !== undefined),
+    );
   }
 
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {

@@ -27,8 +27,14 @@ class SemaphoreCommand<T> extends Asked<T> {
     private readonly helperKeys: readonly string[],
     text: string,
     private readonly meaning: (code: number, x: number, y: number) => T,
+    /** It wants permits. */
+    private readonly wants: boolean,
   ) {
     super(lockKey, '', text);
+  }
+
+  override textUntil(deadlineMs: number): string {
+    return this.wants ? `${this.text} ${deadlineMs}` : this.text;
   }
 
   override addKeys(keys: string[]): void {
@@ -54,7 +60,7 @@ export class RedisSemaphores {
 
   acquire({ key, ownerToken, ttlMs, wait, block, permits = 1 }: AcquireRequest): PromiseLike<AcquireAnswer> {
     const text = `${wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block} ${permits}`;
-    return this.ask(key, text, (code, x, y) => {
+    return this.ask(key, text, true, (code, x, y) => {
       if (code === GRANTED) return { outcome: 'granted', fencingToken: x, waiting: y };
       if (code === MISMATCH) return x === 0 ? { outcome: 'mismatch' } : { outcome: 'mismatch', permits: x };
       return { outcome: code === QUEUED ? 'queued' : 'busy', remainingMs: x, foreign: false };
@@ -66,7 +72,7 @@ export class RedisSemaphores {
       next === undefined ? `d ${ownerToken}` : `r ${ownerToken} ${next.ownerToken} ${next.ttlMs} ${next.block}`;
     // An answer on another connection may be that of a second sending.
     const { epoch } = this.connection;
-    return this.ask(key, text, (code, x, y) => {
+    return this.ask(key, text, next !== undefined, (code, x, y) => {
       if (code === LOST) return { outcome: 'lost', resent: this.connection.epoch !== epoch };
       if (code === FREE || next === undefined) return { outcome: 'free' };
       if (code !== GRANTED_NEXT) return { outcome: 'queued', remainingMs: x };
@@ -75,12 +81,17 @@ export class RedisSemaphores {
   }
 
   renew({ key, ownerToken, ttlMs }: RenewRequest): PromiseLike<RenewAnswer> {
-    return this.ask<RenewAnswer>(key, `n ${ownerToken} ${ttlMs}`, (code, x) => (code === LOST ? 'lost' : x));
+    return this.ask<RenewAnswer>(key, `n ${ownerToken} ${ttlMs}`, false, (code, x) => (code === LOST ? 'lost' : x));
   }
 
-  private ask<T>(key: string, text: string, meaning: (code: number, x: number, y: number) => T): SemaphoreCommand<T> {
+  private ask<T>(
+    key: string,
+    text: string,
+    wants: boolean,
+    meaning: (code: number, x: number, y: number) => T,
+  ): SemaphoreCommand<T> {
     const lockKey = this.keys.lock(key);
-    const command = new SemaphoreCommand(lockKey, this.keys.semaphore(lockKey), text, meaning);
+    const command = new SemaphoreCommand(lockKey, this.keys.semaphore(lockKey), text, meaning, wants);
     this.commands.add(command);
     return command;
   }

@@ -12,6 +12,10 @@ const GRANTED_OWN = 8;
 const MISMATCH = 10;
 
 export class AcquireCommand extends Asked<AcquireAnswer> {
+  override textUntil(deadlineMs: number): string {
+    return `${this.text} ${deadlineMs}`;
+  }
+
   commonCase(fencingToken: number): void {
     this.resolve({ outcome: 'granted', fencingToken, waiting: 0 });
   }
@@ -32,9 +36,15 @@ export class ReleaseCommand extends Asked<ReleaseAnswer> {
     queueKey: string,
     text: string,
     private readonly connection: RedisConnection,
+    /** The process wants the lock again. */
+    private readonly again: boolean,
   ) {
     super(lockKey, queueKey, text);
     this.epoch = connection.epoch;
+  }
+
+  override textUntil(deadlineMs: number): string {
+    return this.again ? `${this.text} ${deadlineMs}` : this.text;
   }
 
   commonCase(): void {

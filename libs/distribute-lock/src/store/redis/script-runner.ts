@@ -32,10 +32,11 @@ export class ScriptRunner {
   run(call: Call, withText: boolean): Promise<unknown> {
     const { commands } = call;
     const keys = [this.connection.clustered ? fenceBeside(commands[0].lockKey) : this.fenceKey];
+    const deadlineMs = this.deadlineOf(call);
     const texts: string[] = [];
     for (const command of commands) {
       command.addKeys(keys);
-      texts.push(command.text);
+      texts.push(command.textUntil(deadlineMs));
     }
     if (this.direct === undefined || withText || this.waits) return this.evaluate(keys, texts, withText, call);
     const args = [this.script.sha1, String(keys.length), ...keys, ...texts];
@@ -47,7 +48,9 @@ export class ScriptRunner {
   /** The same for one command with the usual keys, without lists. */
   runOne(call: Call): Promise<unknown> {
     const { direct, fenceKey } = this;
-    const [{ lockKey, queueKey, text }] = call.commands;
+    const [command] = call.commands;
+    const { lockKey, queueKey } = command;
+    const text = command.textUntil(this.deadlineOf(call));
     const words = call.counted ? `${text} +` : text;
     if (direct === undefined || this.waits) {
       return this.evaluate([fenceKey, lockKey, queueKey], [words], false, call);
@@ -64,6 +67,10 @@ export class ScriptRunner {
       if (!isUnknownScript(error)) throw storeError(error);
       await this.evaluate([this.fenceKey], [], true).catch((refused: unknown) => Promise.reject(storeError(refused)));
     }
+  }
+
+  private deadlineOf({ commands, startedAt, limitMs }: Call): number {
+    return this.connection.clockOf(commands[0].lockKey).deadline(startedAt, limitMs);
   }
 
   /** Answers wait for replicas. */

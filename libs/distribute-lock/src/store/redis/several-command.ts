@@ -20,8 +20,12 @@ class SeveralCommand extends Asked<AcquireAllAnswer> {
     private readonly connection: RedisConnection,
   ) {
     const tokens = requests.map(({ ownerToken }) => ownerToken);
-    super(names.lock(requests[0].key), '', `${requests[0].ttlMs} ${tokens.join(' ')}`);
+    super(names.lock(requests[0].key), '', tokens.join(' '));
     this.epoch = connection.epoch;
+  }
+
+  override textUntil(deadlineMs: number): string {
+    return `${this.requests[0].ttlMs} ${deadlineMs} ${this.text}`;
   }
 
   override addKeys(keys: string[]): void {

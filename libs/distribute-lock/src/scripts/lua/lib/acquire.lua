@@ -10,7 +10,8 @@ local function offerToHead(lock, queue, token)
   end
 end
 
-local function acquire(lock, queue, token, ttlMs, block, _, command)
+local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
+  if isLate(deadlineMs) then return 14, nowMs(), 0 end
   local taken, full = take(lock, queue, token, ttlMs, block)
   if taken then return 1, taken, 0 end
   local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
@@ -22,7 +23,7 @@ local function acquire(lock, queue, token, ttlMs, block, _, command)
     if readerIsNext then return 11, 0, 0 end
   end
   if not owner then
-    redis.call('SET', lock, token, 'PX', ttlMs)
+    takeServed(lock, token, ttlMs)
     redis.call('ZREM', queue, token)
     return 1, fencingTokens(block), redis.call('ZCARD', queue)
   end

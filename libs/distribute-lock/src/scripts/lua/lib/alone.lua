@@ -1,18 +1,20 @@
--- A lock that nobody else wants, alone: so common that it does without any function.
-if #KEYS == 3 then
-  local call, text = redis.call, ARGV[1]
-  if string.sub(text, 1, 1) == 'd' then
-    if call('EXISTS', KEYS[3]) == 0 and call('GET', KEYS[2]) == string.sub(text, 3) then
-      call('DEL', KEYS[2])
-      return 0
-    end
-  else
-    local token, ttlMs, block = string.match(text, '^[aw] (%S+) (%d+) (%d+) %+$')
-    if token and call('EXISTS', KEYS[3]) == 0 then
-      local set = redis.pcall('SET', KEYS[2], token, 'NX', 'PX', ttlMs)
-      -- Counting is cheaper than a look at the clock. Where it is refused, what follows asks the clock: the lock is ours already.
-      local last = set and not set.err and redis.pcall('INCRBY', KEYS[1], block)
-      if type(last) == 'number' then return last - block + 1 end
-    end
+-- A lock that nobody else wants, alone: so common that it does with as few functions as it can.
+local isAlone, text = #KEYS == 3, ARGV[1]
+if isAlone and string.sub(text, 1, 1) == 'd' then
+  local call = redis.call
+  if call('EXISTS', KEYS[3]) == 0 and call('GET', KEYS[2]) == string.sub(text, 3) then
+    call('DEL', KEYS[2])
+    return 0
+  end
+end
+--@include lib/clock.lua
+--@include lib/take.lua
+if isAlone then
+  local token, ttlMs, block, deadlineMs = string.match(text, '^[aw] (%S+) (%d+) (%d+) (%d+) %+$')
+  if token and redis.call('EXISTS', KEYS[3]) == 0 and not isLate(deadlineMs) then
+    local taken = takeUnqueued(KEYS[2], token, ttlMs)
+    -- Counting is cheaper than writing the clock. Where it is refused, what follows does that: the lock is ours already.
+    local last = taken and redis.pcall('INCRBY', KEYS[1], block)
+    if type(last) == 'number' then return last - block + 1 end
   end
 end

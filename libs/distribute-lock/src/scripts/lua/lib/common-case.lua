@@ -1,10 +1,10 @@
+--@include lib/take.lua
 -- Nobody holds the lock and nobody waits: in as few calls as it takes. Answers the first fencing token, or nothing when the
 -- case is another one, or, second, the error of a server that is full: nothing has happened then, and the lock may be ours.
 local function take(lock, queue, token, ttlMs, block)
   if redis.call('EXISTS', queue) == 1 then return end
-  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
-  if not set then return end
-  if set.err then return nil, set end
+  local taken, full = takeUnqueued(lock, token, ttlMs)
+  if not taken then return nil, full end
   return fencingTokens(block)
 end
 

@@ -1,3 +1,5 @@
+--@include lib/clock.lua
+--@include lib/take.lua
 -- A lock that nobody holds: for those who wait, or for who asks. Answers true when it is the latter.
 local function enterFree(token, kind, ttlMs)
   if redis.call('EXISTS', queue) == 1 then
@@ -5,7 +7,7 @@ local function enterFree(token, kind, ttlMs)
     if owner then return mine end
   end
   if kind == 'r' then return beginReading(token, ttlMs) end
-  redis.call('SET', lock, token, 'PX', ttlMs)
+  takeServed(lock, token, ttlMs)
   redis.call('DEL', readers, gate)
   return true
 end
@@ -27,12 +29,13 @@ end
 
 -- Whoever stands between a writer and the lock hears of it; a crowd of readers learns it from its renewals.
 local function tellReaders()
-  for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. now(), '+inf', 'LIMIT', 0, 128)) do
+  for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. nowMs(), '+inf', 'LIMIT', 0, 128)) do
     tell(token, 'c', lock)
   end
 end
 
-local function enter(token, ttlMs, block, _, command)
+local function enter(token, ttlMs, block, deadlineMs, _, command)
+  if isLate(deadlineMs) then return 14, nowMs(), 0 end
   local kind = isReader(token) and 'r' or 'w'
   local owner = redis.call('GET', lock)
   if owner == token then

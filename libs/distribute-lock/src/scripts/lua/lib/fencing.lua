@@ -1,4 +1,5 @@
 --@include lib/one-primary.lua
+--@include lib/clock.lua
 local last, saved
 
 -- Writes the counter, and answers what it held.
@@ -12,7 +13,7 @@ end
 -- more slowly than the clock runs. Answers the first of them.
 local function fencingTokens(count)
   if not last then
-    local clock = redis.call('TIME')
+    clock = clock or redis.call('TIME')
     local micros = clock[2]
     if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
     -- Written and read in one call, and as text: the counter hardly ever runs ahead of the clock.

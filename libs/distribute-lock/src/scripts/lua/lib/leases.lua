@@ -1,39 +1,30 @@
+--@include lib/clock.lua
 -- The leases of readers, and the gate that keeps new ones out while a writer waits.
 local READERS = 'readers'
-
--- The server's milliseconds, the same for all commands of one call.
-local moment
-local function now()
-  if not moment then
-    local clock = redis.call('TIME')
-    moment = clock[1] * 1000 + math.floor(clock[2] / 1000)
-  end
-  return moment
-end
 
 -- A lease that has ended is never revived, though it may still stand there.
 local function reads(token)
   if redis.call('GET', lock) ~= READERS then return false end
   local ends = redis.call('ZSCORE', readers, token)
-  return ends and tonumber(ends) > now()
+  return ends and tonumber(ends) > nowMs()
 end
 
 -- The lock key may say `readers` without one: in its last millisecond, or when a hand deleted the leases. Then it stands for
 -- leases that their holders believe in, and nobody may enter or shorten it.
 local function anyoneReads()
   local ends = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
-  return ends and tonumber(ends) > now()
+  return ends and tonumber(ends) > nowMs()
 end
 
 -- Never shortens the lease of a token.
 local function lend(token, ms)
-  redis.call('ZADD', readers, 'GT', now() + ms, token)
+  redis.call('ZADD', readers, 'GT', nowMs() + ms, token)
 end
 
 -- Leases that are over go; the lock ends with the last lease to the millisecond, earlier than before if need be.
 -- Answers false when nobody reads: then the lock is free.
 local function settle()
-  redis.call('ZREMRANGEBYSCORE', readers, '-inf', now())
+  redis.call('ZREMRANGEBYSCORE', readers, '-inf', nowMs())
   local ends = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
   if not ends then
     redis.call('DEL', lock, gate)

@@ -16,7 +16,8 @@ local function leaveOthers(next, ttlMs, block)
 end
 
 -- Release, leave and undo, as in lock.lua.
-local function leave(token, next, ttlMs, block)
+local function leave(token, next, ttlMs, block, deadlineMs)
+  if next ~= '' and isLate(deadlineMs) then next = '' end
   local kind = isReader(token) and 'r' or 'w'
   -- The first write: a server that is full does not refuse it, nor what follows.
   local waited = redis.call('ZREM', queue, token) == 1

@@ -1,6 +1,8 @@
 -- Also leaves the queue and undoes an attempt. `next` is the token under which this process wants the lock again;
 -- '-' grants it to whichever token of this process heads the queue, '' is a process that wants no more.
-local function release(lock, queue, token, next, ttlMs, block)
+-- A release that comes late gives the lock back and hands it over as any other, but gets nothing for its own process.
+local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
+  if next ~= '' and isLate(deadlineMs) then next = '' end
   local owner = redis.call('GET', lock)
   if owner ~= token then
     -- Who leaves may be the last writer that readers wait for: for the other script.

@@ -2,7 +2,8 @@ local function mismatch(permits)
   return 10, permits, 0
 end
 
-local function acquire(token, ttlMs, block, permits, command)
+local function acquire(token, ttlMs, block, permits, deadlineMs, command)
+  if isLate(deadlineMs) then return 14, now, 0 end
   permits = tonumber(permits)
   if stored and not limit then
     leaveQueue(token)
@@ -38,7 +39,8 @@ local function acquire(token, ttlMs, block, permits, command)
 end
 
 -- Also leaves the queue and undoes an attempt: whoever leaves serves those behind it.
-local function release(token, next, ttlMs, block)
+local function release(token, next, ttlMs, block, deadlineMs)
+  if next ~= '' and isLate(deadlineMs) then next = '' end
   leaveQueue(token)
   if not limit then return 6, 0, 0 end
   readLeases()

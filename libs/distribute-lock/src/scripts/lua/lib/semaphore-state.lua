@@ -1,3 +1,4 @@
+--@include lib/clock.lua
 -- What the command under way sees: the semaphore is looked at once, and every change is made here and in the server.
 local lock, held, queue, asked
 -- What stands at the key (false: nothing), and the permits that it names, unless it is something else.
@@ -5,12 +6,8 @@ local stored, limit
 -- Ends of the leases that are not over, offers among them, and the sum of their weights: there is no counter to drift.
 local ends, used
 
-local function readClock()
-  local clock = redis.call('TIME')
-  return clock[1] * 1000 + math.floor(clock[2] / 1000)
-end
 -- One moment for all commands of the call.
-local now = readClock()
+local now = nowMs()
 
 local function look(i)
   lock, held, queue, asked = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]

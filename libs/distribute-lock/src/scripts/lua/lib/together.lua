@@ -3,20 +3,19 @@
 -- before it have been run, and have an entry in `blocks`, the fencing tokens that each of them wants.
 local blocks = {}
 if #ARGV > 1 then
-  local call, pcall = redis.call, redis.pcall
+  local call = redis.call
   local queues, total = {}, 0
   for i = 1, #ARGV do queues[i] = KEYS[2 * i + 1] end
   if call('EXISTS', unpack(queues)) == 0 then
     for i = 1, #ARGV do
       local lock, text = KEYS[2 * i], ARGV[i]
       if string.sub(text, 1, 1) == 'd' then
-        if pcall('GET', lock) ~= string.sub(text, 3) then break end
+        if redis.pcall('GET', lock) ~= string.sub(text, 3) then break end
         call('DEL', lock)
         blocks[i] = 0
       else
-        local token, ttlMs, block = string.match(text, '^[aw] (%S+) (%d+) (%d+)')
-        local set = token and pcall('SET', lock, token, 'NX', 'PX', ttlMs)
-        if not set or set.err then break end
+        local token, ttlMs, block, deadlineMs = string.match(text, '^[aw] (%S+) (%d+) (%d+) (%d+)')
+        if not token or isLate(deadlineMs) or not takeUnqueued(lock, token, ttlMs) then break end
         blocks[i] = tonumber(block)
         total = total + blocks[i]
       end
