@@ -67,6 +67,13 @@ export class TappedConnection {
     this.server.destroy();
   }
 
+  /** The client has lost the connection; what it sent is still on its way, until `deliver()`. */
+  closeAtClient(): void {
+    this.toServer.hold();
+    this.toClient.stop();
+    this.client.resetAndDestroy();
+  }
+
   /** Bytes to the server wait, until `deliver()`. */
   holdRequests(): void {
     this.toServer.hold();

@@ -21,7 +21,7 @@ return redis.call('DEL', KEYS[1])`,
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: 'fac05e01861187dbdcfcae2f567c883c7429c745',
+  sha1: '59bd8b969eb7ded06c7a29261a17d0ae16be854e',
   lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -44,6 +44,9 @@ local function takeUnqueued(lock, token, ttlMs)
   local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
   if set and set.err then return false, set end
   return set
+end
+local function takeServed(lock, token, ttlMs)
+  redis.call('SET', lock, token, 'PX', ttlMs)
 end
 if isAlone then
   local token, ttlMs, block, deadlineMs = string.match(text, '^[aw] (%S+) (%d+) (%d+) (%d+) %+$')
@@ -272,7 +275,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: 'afc56bc08490f0f7dd2e2bb641e5499412f6c592',
+    sha1: '225c21df0061c1de071273d03ee386783d12d1ea',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -295,6 +298,9 @@ local function takeUnqueued(lock, token, ttlMs)
   local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
   if set and set.err then return false, set end
   return set
+end
+local function takeServed(lock, token, ttlMs)
+  redis.call('SET', lock, token, 'PX', ttlMs)
 end
 if isAlone then
   local token, ttlMs, block, deadlineMs = string.match(text, '^[aw] (%S+) (%d+) (%d+) (%d+) %+$')
@@ -729,7 +735,7 @@ return { 1, 0, 0 }`,
 
 export const readwriteScript: LuaScript = {
   name: 'readwrite',
-  sha1: '0c26dec4644bafb46572aa0666391e3d18e3e093',
+  sha1: '336b911151e86f3938c8e3c61f9bef40b11702d7',
   lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = true
@@ -773,6 +779,9 @@ local function takeUnqueued(lock, token, ttlMs)
   local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
   if set and set.err then return false, set end
   return set
+end
+local function takeServed(lock, token, ttlMs)
+  redis.call('SET', lock, token, 'PX', ttlMs)
 end
 local function take(lock, queue, token, ttlMs, block)
   if redis.call('EXISTS', queue) == 1 then return end
@@ -1052,7 +1061,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: 'c87dc662a85fadfd969d579fac1fba0f0b50c2d9',
+    sha1: '913e595a35179e4e5b30b9f4449365dc6724e11d',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = false
@@ -1096,6 +1105,9 @@ local function takeUnqueued(lock, token, ttlMs)
   local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
   if set and set.err then return false, set end
   return set
+end
+local function takeServed(lock, token, ttlMs)
+  redis.call('SET', lock, token, 'PX', ttlMs)
 end
 local function take(lock, queue, token, ttlMs, block)
   if redis.call('EXISTS', queue) == 1 then return end
@@ -1927,7 +1939,7 @@ return replies`,
 
 export const severalScript: LuaScript = {
   name: 'several',
-  sha1: '3084631d7c4d784481ab3e487eac2a9ca114cc75',
+  sha1: '1509563ff2fd0cbd86ef068ebacf2f45b292dbce',
   lua: `local fence = KEYS[1]
 local counted = true
 local fenceMs = nil
@@ -1970,6 +1982,9 @@ local function takeUnqueued(lock, token, ttlMs)
   local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
   if set and set.err then return false, set end
   return set
+end
+local function takeServed(lock, token, ttlMs)
+  redis.call('SET', lock, token, 'PX', ttlMs)
 end
 local function isFree(lock, queue, token)
   local owner = redis.call('GET', lock)
@@ -2014,7 +2029,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: 'afb8e2995687f6ff6d0a8ed2df82ad2d5dfbac83',
+    sha1: 'dd1df371e4d7ca88c3c8978ea00a2f0471e0c8fa',
     lua: `local fence = KEYS[1]
 local counted = false
 local fenceMs = '600000'
@@ -2057,6 +2072,9 @@ local function takeUnqueued(lock, token, ttlMs)
   local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
   if set and set.err then return false, set end
   return set
+end
+local function takeServed(lock, token, ttlMs)
+  redis.call('SET', lock, token, 'PX', ttlMs)
 end
 local function isFree(lock, queue, token)
   local owner = redis.call('GET', lock)

@@ -5,3 +5,8 @@ local function takeUnqueued(lock, token, ttlMs)
   if set and set.err then return false, set end
   return set
 end
+
+-- With one: the queue has been served, and the lock is known to be free.
+local function takeServed(lock, token, ttlMs)
+  redis.call('SET', lock, token, 'PX', ttlMs)
+end

@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
+import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
+import type { Locks } from '../fault/support/lock-core.js';
+import { monotonicMs } from '../fault/support/monotonic.js';
+import { cluster, onePrimary, quorum, type StartTopology } from '../fault/support/topology.js';
+import { useTopology, type TopologyWorld } from '../fault/support/use-topology.js';
+import { eventually } from '../support/eventually.js';
+import { startSocketProxy, type SocketProxy } from './support/socket-proxy.js';
+import type { TappedConnection } from './support/tapped-connection.js';
+
+/** How long after the client has closed its connection the server receives what was sent on it. */
+const LATE_MS = 5_000;
+/** When the key must be free again after the delivery (P19). */
+const FREE_MS = 2_000;
+/** The server executes a delivered command within this time. */
+const EXECUTED_MS = 200;
+const ttl = 30_000;
+
+type Take = (locks: Locks, key: string) => Promise<Lease>;
+
+const kinds: Readonly<Record<string, AcquireOptions>> = {
+  exclusive: {},
+  write: { kind: 'write' },
+  read: { kind: 'read' },
+  semaphore: { kind: 'semaphore', permits: 1 },
+};
+const taking =
+  (options: AcquireOptions): Take =>
+  (locks, key) =>
+    locks.acquire(key, { ttl, ...options });
+
+/** A caller behind proxies, whose connections are open. */
+async function callerOf(world: TopologyWorld, take: Take) {
+  const proxies = await Promise.all(world.servers.map(({ port }) => startSocketProxy(port)));
+  const locks = world.locks(proxies);
+  const key = world.newKey();
+  await (await take(locks, key)).release();
+  // On one primary the number of the next fencing token is counted up: the path that looks at as little as it can.
+  await (await take(locks, key)).release();
+  return { proxies, locks, key };
+}
+
+/** Runs `send`, whose commands do not arrive before the client has lost its connections. */
+async function sendInVain<T>(proxies: readonly SocketProxy[], send: () => Promise<T>) {
+  const connections = proxies.flatMap((proxy) => proxy.open('commands'));
+  for (const connection of connections) connection.holdRequests();
+  const sent = send();
+  sent.catch(() => undefined);
+  const delayed = await eventually(() => {
+    const found = connections.filter(({ holdsRequests }) => holdsRequests);
+    if (found.length === 0) throw new Error('Nothing was sent');
+    return found;
+  });
+  const closedAt = monotonicMs();
+  for (const connection of connections) connection.closeAtClient();
+  return { delayed, closedAt, sent };
+}
+
+async function deliverLate(delayed: readonly TappedConnection[], closedAt: number): Promise<number> {
+  await sleep(closedAt + LATE_MS - monotonicMs());
+  for (const connection of delayed) connection.deliver();
+  const deliveredAt = monotonicMs();
+  await sleep(EXECUTED_MS);
+  return deliveredAt;
+}
+
+/** For callers that do not wait, and so cannot help by their waiting. */
+async function expectFree(other: Locks, key: string, take: Take, since: number): Promise<void> {
+  await eventually(async () => (await take(other, key)).release(), FREE_MS - (monotonicMs() - since));
+}
+
+function describeLateAcquires(start: StartTopology, cases: Readonly<Record<string, Take>>): void {
+  const world = useTopology(start);
+
+  it.each(Object.entries(cases))(
+    'leaves the key free if the attempt was granted on the next connection, and released: %s',
+    async (_, take) => {
+      const { proxies, locks, key } = await callerOf(world, take);
+      const { delayed, closedAt, sent } = await sendInVain(proxies, () => take(locks, key));
+      await (await sent.catch(() => take(locks, key))).release();
+      await eventually(async () => expect(await world.left(key)).toBe(0));
+
+      const deliveredAt = await deliverLate(delayed, closedAt);
+
+      await expectFree(world.locks(), key, taking({}), deliveredAt);
+    },
+  );
+
+  it.each(Object.entries(cases))('leaves the key free if the attempt was refused: %s', async (_, take) => {
+    const { proxies, locks, key } = await callerOf(world, take);
+    const other = world.locks();
+    const held = await other.acquire(key, { ttl });
+    const { delayed, closedAt, sent } = await sendInVain(proxies, () => take(locks, key));
+    await expect(sent).rejects.toMatchObject({ code: /LOCK_CONTENDED|LOCK_UNAVAILABLE|LOCK_USAGE/ });
+    await held.release();
+
+    const deliveredAt = await deliverLate(delayed, closedAt);
+
+    await expectFree(other, key, taking({}), deliveredAt);
+  });
+}
+
+describe('A late execution of an acquire', () => {
+  describe('on one primary', () => {
+    const all: Take = async (locks, key) => locks.acquireSeveral([key, `${key}-2`], { ttl });
+    const cases = Object.entries(kinds).map(([name, options]) => [name, taking(options)] as const);
+    describeLateAcquires(onePrimary, { ...Object.fromEntries(cases), 'several keys': all });
+  });
+
+  describe('in a Cluster', () => describeLateAcquires(cluster, { exclusive: taking({}) }));
+
+  describe('on a quorum', () => describeLateAcquires(quorum, { exclusive: taking({}) }));
+});
+
+describe('A late execution of what a holder sent', () => {
+  const world = useTopology(onePrimary);
+
+  it.each(['renewal', 'release'] as const)('changes nothing when its lease has been released: %s', async (command) => {
+    const { proxies, locks, key } = await callerOf(world, taking({}));
+    const lease = await locks.acquire(key, { ttl });
+    const { delayed, closedAt, sent } = await sendInVain(proxies, async () =>
+      command === 'release' ? lease.release() : lease.extend(2 * ttl),
+    );
+    await sent.catch(() => undefined);
+    await lease.release();
+    await eventually(async () => expect(await world.left(key)).toBe(0));
+    const other = await world.locks().acquire(key, { ttl });
+
+    await deliverLate(delayed, closedAt);
+
+    await other.extend(ttl);
+    expect(other.isHeld()).toBe(true);
+    await other.release();
+    expect(await world.left(key)).toBe(0);
+  });
+});
