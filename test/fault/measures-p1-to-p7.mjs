@@ -8,7 +8,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P1',
     what: 'a free lock is written only if absent',
-    file: lua('common-case'),
+    file: lua('take'),
     measure: "token, 'NX', 'PX', ttlMs)",
     without: "token, 'PX', ttlMs)",
     test: ['no-overlap', 'while three processes fight'],
@@ -137,7 +137,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P5',
     what: 'a full server refuses new locks only: a lock that was handed over can be claimed',
-    file: lua('common-case'),
+    file: lua('take'),
     measure: "redis.pcall('SET', lock, token",
     without: "redis.call('SET', lock, token",
     test: ['server-trouble', 'lets a waiter claim'],
@@ -185,7 +185,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P7',
     what: 'scripts recognise the token that asks',
-    file: lua('common-case'),
+    file: lua('take'),
     measure: 'if owner ~= token then',
     without: 'if true then',
     test: ['nothing-left-behind', 'a lone caller whose answer was lost'],

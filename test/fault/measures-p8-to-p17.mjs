@@ -8,7 +8,7 @@ export const measuresP8toP17 = [
   {
     promise: 'P8',
     what: 'the lock ends with its ttl, and a waiter wakes at that moment',
-    file: lua('common-case'),
+    file: lua('take'),
     measure: "token, 'NX', 'PX', ttlMs)",
     without: "token, 'NX', 'PX', ttlMs * 10)",
     test: ['crashes', 'everybody behind it is served'],

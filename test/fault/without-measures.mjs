@@ -16,6 +16,7 @@ import { measuresOfOneCall } from './measures-one-call.mjs';
 import { measuresP1toP7 } from './measures-p1-to-p7.mjs';
 import { measuresP11 } from './measures-p11.mjs';
 import { measuresP17 } from './measures-p17.mjs';
+import { measuresP19 } from './measures-p19.mjs';
 import { measuresP8toP17 } from './measures-p8-to-p17.mjs';
 import { measuresOfTopologies } from './measures-topologies.mjs';
 
@@ -54,13 +55,21 @@ async function takeOut(copy, measure) {
 /** Whether the test fails; throws when no test has that title. */
 async function fails(copy, [spec, title]) {
   const pattern = title.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-  const jest = ['node_modules/jest/bin/jest.js', `fault/${spec}`, '-t', pattern, '--forceExit', '--json'];
+  const jest = [
+    'node_modules/jest/bin/jest.js',
+    spec.includes('/') ? spec : `fault/${spec}`,
+    '-t',
+    pattern,
+    '--forceExit',
+    '--json',
+  ];
   const args = [
     '--experimental-vm-modules',
     '--disable-warning=ExperimentalWarning',
     ...jest,
     '--selectProjects',
     'fault',
+    'sockets',
   ];
   const { stdout } = await run(process.execPath, args, { cwd: copy, timeout: 120_000, maxBuffer: 1e8 }).catch((e) => e);
   const { numFailedTests, numPassedTests } = JSON.parse(stdout);
@@ -101,6 +110,7 @@ const all = [
   ...measuresP8toP17,
   ...measuresP17,
   ...measuresP11,
+  ...measuresP19,
   ...measuresOfOneCall,
   ...measuresOfTopologies,
 ];

@@ -12,6 +12,7 @@ import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { OwnerTokens } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { LockMessage, ReleaseAnswer } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { FenceCounter, type NumbersAsked } from '../../libs/distribute-lock/src/store/redis/fence-counter.js';
+import { ServerClock } from '../../libs/distribute-lock/src/store/redis/server-clock.js';
 import { patch, type Restore } from './patch.js';
 
 /** Each takes one measure out of the lock core. What is mutated is private; a name that has changed makes `patch` throw. */
@@ -87,6 +88,8 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
   'a local pass without a look at the clock': () => passing((grant) => ({ validUntil: [grant.validUntil, Infinity] })),
 
   'no limit to local passes': () => passing((grant) => ({ contended: [grant.contended, false] })),
+
+  'an acquire without a deadline': () => patch(ServerClock, 'deadline', () => () => Infinity),
 
   'dead tokens ignored': () => patch(DeadTokens, 'bury', () => () => undefined),
 

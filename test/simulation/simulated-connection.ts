@@ -1,3 +1,4 @@
+import { ServerClock } from '../../libs/distribute-lock/src/store/redis/server-clock.js';
 import { LockStoreError } from '../../libs/distribute-lock/src/store/lock-store.js';
 import type { CancelTimer } from '../../libs/distribute-lock/src/runtime/clock.js';
 import type { SimulatedProcess } from './simulated-process.js';
@@ -6,21 +7,31 @@ import type { World } from './world.js';
 
 /** As in the Redis store. */
 export const COMMAND_LIMIT_MS = 800;
+/** What a look at the server's clock takes, there and back. */
+const CLOCK_TRIP_MS = 5;
 /** Bytes of a broken connection may still arrive so much later. */
 const MOST_STRAY_MS = 5_000;
 
 const latest = (a: number, b: number): number => (a > b ? a : b);
 
+/** The server executed an acquire too late, so it did nothing; and its clock. */
+export class TooLate {
+  constructor(readonly serverMs: number) {}
+}
+
 /** A command on its way. */
 class Command {
   settled = false;
+  /** On the server's clock; set when it is sent for the first time, as the same bytes are sent again. */
+  deadlineMs: number | undefined;
   /** Its arrival at the server, until it has arrived. */
   arrival: Happening | undefined;
   cancelLimit: CancelTimer = () => undefined;
 
   constructor(
     readonly what: string,
-    readonly apply: () => unknown,
+    readonly apply: (deadlineMs: number) => unknown,
+    readonly startedAt: number,
     private readonly resolve: (answer: unknown) => void,
     private readonly reject: (error: Error) => void,
   ) {}
@@ -41,6 +52,7 @@ class Command {
 export class SimulatedConnection {
   /** Rises with every break. */
   epoch = 0;
+  readonly serverClock = new ServerClock();
   private down = 0;
   private readonly unanswered = new Set<Command>();
   private waiting: Command[] = [];
@@ -52,9 +64,11 @@ export class SimulatedConnection {
     private readonly process: SimulatedProcess,
   ) {}
 
-  ask<T>(what: string, apply: () => T, limitMs = COMMAND_LIMIT_MS): Promise<T> {
+  /** @param startedAt - when the first of several commands for one purpose was sent: together they have the time of one */
+  ask<T>(what: string, apply: (deadlineMs: number) => T, startedAt = this.process.now()): Promise<T> {
+    const limitMs = startedAt + COMMAND_LIMIT_MS - this.process.now();
     return new Promise<T>((resolve, reject) => {
-      const command = new Command(what, apply, resolve as (answer: unknown) => void, reject);
+      const command = new Command(what, apply, startedAt, resolve as (answer: unknown) => void, reject);
       command.cancelLimit = this.process.after(limitMs, () => {
         // Answers that have arrived meanwhile get a turn of the loop first.
         this.process.nextTurn(() => command.settle(new LockStoreError('no answer', true)));
@@ -62,6 +76,20 @@ export class SimulatedConnection {
       if (this.down > 0) this.waiting.push(command);
       else this.send(command);
     });
+  }
+
+  /** An acquire, or what stands for one: one that was refused as too late is sent again while it is waited for. */
+  async askInTime<T>(
+    what: string,
+    apply: (deadlineMs: number) => T | TooLate,
+    startedAt = this.process.now(),
+  ): Promise<T> {
+    for (;;) {
+      const answer = await this.ask(what, apply, startedAt);
+      if (!(answer instanceof TooLate)) return answer;
+      this.serverClock.correct(answer.serverMs, startedAt);
+      this.readClock();
+    }
   }
 
   /** Nothing passes for a while, but nothing is lost either. */
@@ -74,6 +102,7 @@ export class SimulatedConnection {
   breakFor(ms: number): void {
     const { timeline } = this.world;
     this.epoch += 1;
+    this.serverClock.forget();
     this.down += 1;
     for (const command of this.unanswered) this.stray(command);
     this.lastArrival = this.lastAnswer = 0;
@@ -83,6 +112,7 @@ export class SimulatedConnection {
   private restore(): void {
     this.down -= 1;
     if (this.down > 0) return;
+    this.readClock();
     for (const command of this.unanswered) this.send(command);
     const { waiting } = this;
     this.waiting = [];
@@ -91,7 +121,9 @@ export class SimulatedConnection {
   }
 
   private send(command: Command): void {
-    const { epoch } = this;
+    const { epoch, serverClock } = this;
+    if (serverClock.refreshes(this.process.now())) this.readClock();
+    command.deadlineMs ??= serverClock.deadline(command.startedAt, COMMAND_LIMIT_MS);
     this.unanswered.add(command);
     this.lastArrival = latest(this.lastArrival, this.world.timeline.now + this.world.transferMs());
     const arrival = this.world.timeline.add(this.lastArrival, undefined, () => {
@@ -104,7 +136,7 @@ export class SimulatedConnection {
   private arrive(command: Command, epoch: number, arrival: Happening): void {
     const { timeline, server, random, plan } = this.world;
     if (server.awayUntil > timeline.now) return timeline.again(arrival, server.awayUntil);
-    const answer = random.chance(plan.refusalShare) ? this.refusal() : command.apply();
+    const answer = random.chance(plan.refusalShare) ? this.refusal() : command.apply(command.deadlineMs!);
     this.world.note(command.what, this.process, answer);
     if (epoch !== this.epoch) return this.world.trouble();
     this.lastAnswer = latest(this.lastAnswer, timeline.now + this.world.transferMs());
@@ -126,6 +158,10 @@ export class SimulatedConnection {
     const late = random.between(0, random.pick([10, MOST_STRAY_MS]));
     const old = this.epoch - 1;
     const again = timeline.add(timeline.now + late, undefined, () => this.arrive(command, old, again));
+  }
+
+  private readClock(): void {
+    this.serverClock.observe(this.world.server.wallClock(), this.process.now() - CLOCK_TRIP_MS);
   }
 
   private refusal(): Error {

@@ -16,6 +16,8 @@ import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/sema
 import type { SimulatedTableWorld, Tables } from './tables.js';
 import { nextOf, ReadWriteWatch } from './read-write-watch.js';
 import { SemaphoreWatch } from './semaphore-watch.js';
+import { EXECUTION_LIMIT_MS } from '../../libs/distribute-lock/src/store/protocol.js';
+import { TooLate } from './simulated-connection.js';
 import type { SimulatedInbox } from './simulated-inbox.js';
 import type { World } from './world.js';
 
@@ -24,6 +26,17 @@ const EPOCH_MS = 1e9;
 /** Fencing tokens in hand before the clock catches up with them: what a few blocks of one moment take. */
 const MOST_AHEAD = 1_000;
 const AWAY_AFTER_FLUSH_MS = 1.5;
+
+/** In some histories the server's wall clock is set forward or back, each time by this much at most. */
+const STEPS_MS = [0, -150, 100, -50, 150] as const;
+const STEP_EVERY_MS = 3_000;
+const STEPPING = 4;
+
+/** When a command was sent, and until when it may have an effect by the server's wall clock. */
+export interface Sent {
+  readonly deadlineMs: number;
+  readonly sentAt: number;
+}
 
 /** The one server: the table, who listens, and what a command may never do. */
 export class SimulatedServer {
@@ -65,16 +78,26 @@ export class SimulatedServer {
     return EPOCH_MS + this.world.timeline.now;
   }
 
-  acquire(request: AcquireRequest, counted: boolean): AcquireAnswer {
+  /** What TIME says. Leases end by a clock that is never set, because steps of it are not promised to be harmless to them. */
+  wallClock(): number {
+    const { timeline, plan } = this.world;
+    if (plan.seed % STEPPING !== 0) return this.now();
+    return this.now() + STEPS_MS[Math.floor(timeline.now / STEP_EVERY_MS) % STEPS_MS.length];
+  }
+
+  acquire(request: AcquireRequest, counted: boolean, sent: Sent): AcquireAnswer | TooLate {
+    if (this.isLate(sent)) return new TooLate(this.wallClock());
     const answer = this.isSemaphore(request)
       ? this.watch.during(request, () => this.semaphores.acquire(request))
       : this.lockWatch.during(request, [], () => this.table.acquire(request, counted));
     if (answer.outcome !== 'busy') this.rank(request.ownerToken);
+    if (answer.outcome !== 'busy') this.hadEffect(request, sent);
     if (answer.outcome === 'granted') this.numbered(answer.fencingToken, request.block, request);
     return answer;
   }
 
-  acquireAll(requests: readonly AcquireRequest[]): AcquireAllAnswer {
+  acquireAll(requests: readonly AcquireRequest[], sent: Sent): AcquireAllAnswer | TooLate {
+    if (this.isLate(sent)) return new TooLate(this.wallClock());
     const isOwn = ({ key, ownerToken }: LockName): boolean => this.table.owner(key) === ownerToken;
     const before = requests.filter(isOwn);
     const isWaited = requests.some((request) => !isOwn(request) && this.table.queued(request.key).length > 0);
@@ -84,19 +107,24 @@ export class SimulatedServer {
     if (requests.filter(isOwn).length !== length) this.world.fail('several keys were taken in part', whose);
     if (answer.outcome === 'busy') return answer;
     if (isWaited) this.world.fail('several keys were taken past somebody who waits', whose);
+    this.hadEffect(requests[0], sent);
     for (const { ownerToken } of requests) this.rank(ownerToken);
     this.numbered(answer.fencingTokens[0], requests.length);
     return answer;
   }
 
-  release(request: ReleaseRequest): ReleaseAnswer {
+  release(asked: ReleaseRequest, sent: Sent): ReleaseAnswer {
+    const { next, grantOwn, ...late } = asked;
+    const request: ReleaseRequest = this.isLate(sent) ? late : asked;
     const answer = this.isSemaphore(request)
       ? this.watch.during(request, () => this.semaphores.release(request))
       : this.guarded(request, [nextOf(request)], () => this.table.release(request));
     if (answer.outcome !== 'lost') this.givenBack.add(request.ownerToken);
-    if (answer.outcome !== 'lost' && request.next !== undefined) this.rank(request.next.ownerToken);
-    if (answer.outcome === 'granted')
-      this.numbered(answer.fencingToken, (request.next ?? request.grantOwn)!.block, request);
+    if (answer.outcome !== 'lost' && request.next !== undefined) {
+      this.rank(request.next.ownerToken);
+      this.hadEffect(request.next, sent);
+    }
+    if (answer.outcome === 'granted') this.numbered(answer.fencingToken, (next ?? grantOwn)!.block, request);
     return answer;
   }
 
@@ -164,6 +192,18 @@ export class SimulatedServer {
     // Whoever does not know yet that it reads.
     for (const [ownerToken, readToken] of this.readTokens) {
       if (readers.includes(readToken)) this.forgotten.set(ownerToken, this.world.timeline.now);
+    }
+  }
+
+  private isLate({ deadlineMs }: Sent): boolean {
+    return this.wallClock() > deadlineMs;
+  }
+
+  /** The last undo of an unanswered acquire counts on this. */
+  private hadEffect({ ownerToken }: Pick<LockName, 'ownerToken'>, { sentAt }: Sent): void {
+    const steppedMs = this.world.plan.seed % STEPPING === 0 ? Math.max(...STEPS_MS) - Math.min(...STEPS_MS) : 0;
+    if (this.world.timeline.now - sentAt > EXECUTION_LIMIT_MS + steppedMs) {
+      this.world.fail('an acquire took effect after its deadline', ownerToken);
     }
   }
 

@@ -13,7 +13,7 @@ import type {
   RenewRequest,
 } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { FenceCounter } from '../../libs/distribute-lock/src/store/redis/fence-counter.js';
-import { COMMAND_LIMIT_MS, SimulatedConnection } from './simulated-connection.js';
+import { SimulatedConnection, type TooLate } from './simulated-connection.js';
 import { SimulatedInbox } from './simulated-inbox.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
@@ -48,11 +48,12 @@ export class SimulatedStore implements LockStore {
     const { epoch } = connection;
     const counted = mayCount && COUNTING.has(request.kind) && counter.mayCount(epoch, startedAt);
     const what = `acquire ${request.ownerToken}${counted ? ' +' : ''}`;
-    const { server } = this.world;
+    const { server, timeline } = this.world;
+    const sentAt = timeline.now;
     const asked = this.ask(
       request,
       what,
-      () => server.acquire(request, counted),
+      (deadlineMs) => server.acquire(request, counted, { deadlineMs, sentAt }),
       () => server.leavesAcquire(request),
     );
     return asked.then(
@@ -71,17 +72,22 @@ export class SimulatedStore implements LockStore {
 
   acquireAll(requests: readonly AcquireRequest[]): Promise<AcquireAllAnswer> {
     const what = `acquire all ${requests.map(({ ownerToken }) => ownerToken).join(' ')}`;
-    return this.connection.ask<AcquireAllAnswer>(what, () => this.world.server.acquireAll(requests));
+    const { server, timeline } = this.world;
+    const sentAt = timeline.now;
+    return this.connection.askInTime<AcquireAllAnswer>(what, (deadlineMs) =>
+      server.acquireAll(requests, { deadlineMs, sentAt }),
+    );
   }
 
   release(request: ReleaseRequest): Promise<ReleaseAnswer> {
     const { epoch } = this.connection;
     const what = `release ${request.ownerToken} ${request.next?.ownerToken ?? (request.grantOwn ? 'own' : '')}`;
-    const { server } = this.world;
+    const { server, timeline } = this.world;
+    const sentAt = timeline.now;
     return this.ask(
       request,
       what,
-      () => server.release(request),
+      (deadlineMs) => server.release(request, { deadlineMs, sentAt }),
       () => server.leavesRelease(request),
     ).then((answer) => {
       if (answer.outcome === 'lost') return { ...answer, resent: this.connection.epoch !== epoch };
@@ -111,13 +117,18 @@ export class SimulatedStore implements LockStore {
   }
 
   /** What the fast script leaves to the other one takes a second way, in the time of one command. */
-  private ask<T>(request: LockName, what: string, apply: () => T, leaves: () => boolean): Promise<T> {
+  private ask<T>(
+    request: LockName,
+    what: string,
+    apply: (deadlineMs: number) => T | TooLate,
+    leaves: () => boolean,
+  ): Promise<T> {
     const { connection, process } = this;
-    if (request.kind !== 'exclusive') return connection.ask(what, apply);
+    if (request.kind !== 'exclusive') return connection.askInTime(what, apply);
     const askedAt = process.now();
     return connection
-      .ask<T | undefined>(`${what} `, () => (leaves() ? undefined : apply()))
-      .then((answer) => answer ?? connection.ask(what, apply, COMMAND_LIMIT_MS - (process.now() - askedAt)));
+      .askInTime<T | undefined>(`${what} `, (deadlineMs) => (leaves() ? undefined : apply(deadlineMs)), askedAt)
+      .then((answer) => answer ?? connection.askInTime(what, apply, askedAt));
   }
 
   async close(): Promise<void> {
