@@ -6,7 +6,7 @@ import type { Happening } from './timeline.js';
 import type { World } from './world.js';
 
 /** As in the Redis store. */
-export const COMMAND_LIMIT_MS = 800;
+const COMMAND_LIMIT_MS = 800;
 /** What a look at the server's clock takes, there and back. */
 const CLOCK_TRIP_MS = 5;
 /** Bytes of a broken connection may still arrive so much later. */
