@@ -185,7 +185,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P7',
     what: 'scripts recognise the token that asks',
-    file: lua('take'),
+    file: lua('common-case'),
     measure: 'if owner ~= token then',
     without: 'if true then',
     test: ['nothing-left-behind', 'a lone caller whose answer was lost'],

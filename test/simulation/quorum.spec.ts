@@ -4,6 +4,7 @@ import { Leftovers } from '../../libs/distribute-lock/src/store/quorum/leftovers
 import type { NodeReply } from '../../libs/distribute-lock/src/store/quorum/node-line.js';
 import { QuorumNode } from '../../libs/distribute-lock/src/store/quorum/quorum-node.js';
 import { Tally } from '../../libs/distribute-lock/src/store/quorum/tally.js';
+import { ServerClock } from '../../libs/distribute-lock/src/store/redis/server-clock.js';
 import { patch, type Restore } from './patch.js';
 import { NodeModel } from './quorum/node-model.js';
 import { QuorumWorld, type MakeNode } from './quorum/quorum-world.js';
@@ -80,6 +81,7 @@ const STORES: Record<string, () => Restore> = {
           return original.call(this, key, command === 'n' ? ['a', token, owner, ttlMs, 1] : words, ...rest);
         },
     ),
+  'a vote without a deadline': () => patch(ServerClock, 'deadline', () => () => 0),
   'votes that are not taken back': () => patch(Leftovers, 'undo', () => () => undefined),
   'fencing tokens that are not written to a majority': () =>
     patch(Ballot, 'number', () => async (first: number) => first),

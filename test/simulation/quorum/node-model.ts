@@ -1,5 +1,6 @@
 import type { LockMessage } from '../../../libs/distribute-lock/src/store/lock-store.js';
 import { QUEUE_TTL_MS } from '../../../libs/distribute-lock/src/store/protocol.js';
+import { TOO_LATE } from '../../../libs/distribute-lock/src/store/redis/command.js';
 import type { NodeReply } from '../../../libs/distribute-lock/src/store/quorum/node-line.js';
 
 const TOKEN = /^([\w-]{22}):[0-9A-Za-z]+$/;
@@ -31,16 +32,23 @@ export class NodeModel {
   constructor(protected readonly surroundings: NodeSurroundings) {}
 
   run(key: string, words: readonly (string | number)[]): NodeReply {
-    const [command = '', token = '', owner = '', x = '', y = ''] = words.map(String);
+    const [command = '', token = '', owner = '', x = '', y = '', deadlineMs = '0'] = words.map(String);
+    const late = Number(deadlineMs) > 0 && this.surroundings.now() > Number(deadlineMs);
     if (command === '') return [0, 0, 0];
+    if (late && (command === 'a' || command === 'w')) return [TOO_LATE, this.clockMs(), 0];
     if (command === 'a' || command === 'w')
       return this.acquire(key, token, owner, Number(x), Number(y), command === 'w');
-    if (command === 'd') return this.release(key, token, owner, x === '1', y);
+    if (command === 'd') return this.release(key, token, owner, x === '1', y, late);
     if (this.voted(key) !== token) return this.notMine(key, token, command, Number(x));
     if (command === 'f') return this.fence(key, Number(x), Number(y));
     this.raise(key, Number(x));
     this.fences.set(key, Math.max(this.fences.get(key) ?? 0, Number(y)));
     return [1, this.queued(key).length, 0];
+  }
+
+  /** What TIME says. */
+  clockMs(): number {
+    return Math.floor(this.surroundings.now());
   }
 
   /** It starts without its data. */
@@ -90,7 +98,7 @@ export class NodeModel {
     return [1, 0, 0];
   }
 
-  private release(key: string, token: string, owner: string, tell: boolean, next: string): NodeReply {
+  private release(key: string, token: string, owner: string, tell: boolean, next: string, late: boolean): NodeReply {
     const mine = this.voted(key) === token;
     if (mine) this.votes.delete(key);
     if (next !== owner) this.unqueue(key, owner);
@@ -101,7 +109,7 @@ export class NodeModel {
       this.unqueue(key, head);
       if (this.tell(head, 'granted', key) !== 0) told = 1;
     }
-    if (mine && next !== '-') this.append(key, next);
+    if (mine && next !== '-' && !late) this.append(key, next);
     return [mine ? 1 : 0, told, 0];
   }
 

@@ -3,13 +3,18 @@ import {
   type LockMessage,
   type LockStoreListener,
 } from '../../../libs/distribute-lock/src/store/lock-store.js';
+import { TOO_LATE } from '../../../libs/distribute-lock/src/store/redis/command.js';
+import { COMMAND_LIMIT_MS } from '../../../libs/distribute-lock/src/store/redis/link.js';
+import { ServerClock } from '../../../libs/distribute-lock/src/store/redis/server-clock.js';
 import type { NodeInbox } from '../../../libs/distribute-lock/src/store/quorum/node-inboxes.js';
 import type { NodeLine, NodeReply } from '../../../libs/distribute-lock/src/store/quorum/node-line.js';
 import type { QuorumProcess } from './quorum-process.js';
 import type { QuorumWorld, SimulatedNode } from './quorum-world.js';
 
-/** Bytes of a broken connection may still arrive so much later; votes are taken back once more a second after. */
-const MOST_STRAY_MS = 900;
+/** Bytes of a broken connection may still arrive so much later. */
+const MOST_STRAY_MS = 5_000;
+/** What a look at the node's clock takes, there and back. */
+const CLOCK_TRIP_MS = 5;
 
 interface Command {
   readonly key: string;
@@ -26,6 +31,7 @@ export class SimulatedLine implements NodeLine, NodeInbox {
   ready = true;
   epoch = 0;
   readonly trouble = '';
+  private readonly serverClock = new ServerClock();
   private unanswered: Command[] = [];
   private lastArrival = 0;
   private lastAnswer = 0;
@@ -46,7 +52,19 @@ export class SimulatedLine implements NodeLine, NodeInbox {
     });
   }
 
-  run(key: string, words: readonly (string | number)[]): Promise<NodeReply> {
+  async run(key: string, words: readonly (string | number)[], isWanted: () => boolean): Promise<NodeReply> {
+    const sentAt = this.process.now();
+    for (;;) {
+      if (this.serverClock.refreshes(sentAt)) this.readClock();
+      const reply = await this.ask(key, [...words, this.serverClock.deadline(sentAt, COMMAND_LIMIT_MS)]);
+      if (reply[0] !== TOO_LATE) return reply;
+      this.serverClock.correct(reply[1], sentAt);
+      this.readClock();
+      if (!isWanted()) throw new LockStoreError('too late', true);
+    }
+  }
+
+  private ask(key: string, words: readonly (string | number)[]): Promise<NodeReply> {
     return new Promise((resolve, reject) => {
       const settle = (answer: NodeReply | Error): void => {
         if (this.process.gone) return;
@@ -90,6 +108,7 @@ export class SimulatedLine implements NodeLine, NodeInbox {
     this.world.note(`${this.name} breaks for ${ms.toFixed(0)} ms`);
     this.ready = false;
     this.epoch += 1;
+    this.serverClock.forget();
     this.lastArrival = this.lastAnswer = 0;
     for (const { key, words, arrived } of this.unanswered) {
       if (arrived || random.chance(0.5)) continue;
@@ -103,9 +122,14 @@ export class SimulatedLine implements NodeLine, NodeInbox {
 
   private restore(): void {
     this.ready = true;
+    this.readClock();
     for (const command of this.unanswered) this.send(command);
     for (const back of this.whenBack.splice(0)) back();
     if (!this.process.gone) this.listener?.resubscribed();
+  }
+
+  private readClock(): void {
+    this.serverClock.observe(this.node.model.clockMs(), this.process.now() - CLOCK_TRIP_MS);
   }
 
   private send(command: Command): void {
