@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
+import { measuresOfLinks } from './measures-links.mjs';
 import { measuresOfOneCall } from './measures-one-call.mjs';
 import { measuresP1toP7 } from './measures-p1-to-p7.mjs';
 import { measuresP11 } from './measures-p11.mjs';
@@ -113,6 +114,7 @@ const all = [
   ...measuresP19,
   ...measuresOfOneCall,
   ...measuresOfTopologies,
+  ...measuresOfLinks,
 ];
 for (const measure of all.filter(wanted)) {
   const outcome = await (only ? placeOf(measure) : outcomeOf(measure));

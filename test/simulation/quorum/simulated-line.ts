@@ -15,6 +15,8 @@ import type { QuorumWorld, SimulatedNode } from './quorum-world.js';
 const MOST_STRAY_MS = 5_000;
 /** What a look at the node's clock takes, there and back. */
 const CLOCK_TRIP_MS = 5;
+/** A connection on which a reply is expected and nothing comes is closed after this. */
+const SILENCE_LIMIT_MS = 2_500;
 
 interface Command {
   readonly key: string;
@@ -35,6 +37,7 @@ export class SimulatedLine implements NodeLine, NodeInbox {
   private unanswered: Command[] = [];
   private lastArrival = 0;
   private lastAnswer = 0;
+  private answeredAt = 0;
   private whenBack: (() => void)[] = [];
   private listener: LockStoreListener | undefined;
 
@@ -135,6 +138,11 @@ export class SimulatedLine implements NodeLine, NodeInbox {
   private send(command: Command): void {
     const { epoch, world } = this;
     command.arrived = false;
+    // The link closes a connection on which a reply is expected and nothing comes.
+    world.in(SILENCE_LIMIT_MS, () => {
+      const silentMs = world.now - this.answeredAt;
+      if (epoch === this.epoch && this.unanswered.includes(command) && silentMs >= SILENCE_LIMIT_MS) this.breakFor(20);
+    });
     this.lastArrival = Math.max(this.lastArrival, world.now + world.transferMs());
     world.in(this.lastArrival - world.now, () => {
       if (epoch === this.epoch) this.arrive(command, epoch);
@@ -156,6 +164,7 @@ export class SimulatedLine implements NodeLine, NodeInbox {
     world.in(this.lastAnswer - world.now, () => {
       if (epoch !== this.epoch) return;
       this.unanswered = this.unanswered.filter((other) => other !== command);
+      this.answeredAt = world.now;
       command.settle(reply);
     });
   }

@@ -27,6 +27,8 @@ export class ClusterConnection extends RedisConnection {
     if (link?.client !== node) return;
     link.end();
     this.links.delete(name);
+    // The client asks another node who serves the slots now.
+    this.resolveWaiting();
   };
 
   constructor(

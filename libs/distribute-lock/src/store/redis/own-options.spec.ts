@@ -1,7 +1,21 @@
-import { ownClusterOptions } from './own-options.js';
+import { optionsInstead, ownClusterOptions, ownOptions } from './own-options.js';
 
-describe('The options of a Cluster client of our own', () => {
-  it('leave gathering to us, whatever the user wants: some versions of the client refuse keys of several slots in one tick', () => {
+describe('ownClusterOptions', () => {
+  it('disables automatic pipelining: some versions of the client refuse keys of several slots in one tick', () => {
     expect(ownClusterOptions({ enableAutoPipelining: true })).toMatchObject({ enableAutoPipelining: false });
+  });
+});
+
+describe('keepAlive', () => {
+  it('is set unless the user sets it', () => {
+    expect(ownOptions({})).toMatchObject({ keepAlive: 10_000 });
+    expect(ownOptions({ keepAlive: 3_000 })).toMatchObject({ keepAlive: 3_000 });
+    expect(ownClusterOptions({}).redisOptions).toMatchObject({ keepAlive: 10_000 });
+    expect(ownClusterOptions({ redisOptions: { keepAlive: 3_000 } }).redisOptions).toMatchObject({ keepAlive: 3_000 });
+  });
+
+  it("is set on connections made from the application's client, where it has the default of ioredis 5", () => {
+    expect(optionsInstead({ keepAlive: 0 })).toMatchObject({ keepAlive: 10_000 });
+    expect(optionsInstead({ keepAlive: 3_000 })).not.toHaveProperty('keepAlive');
   });
 });

@@ -31,6 +31,8 @@ const DEFAULTS: RedisOptions = {
 /** What no connection of ours may have otherwise: replies have one shape, and health and retries are ours. */
 const REQUIRED: RedisOptions = {
   maxLoadingRetryTime: LOADING_RETRY_MS,
+  // Otherwise the client never settles what was under way when a connection was lost.
+  autoResendUnfulfilledCommands: true,
   // A command of ours is timed out by us, without a timer for each.
   commandTimeout: undefined,
   stringNumbers: false,

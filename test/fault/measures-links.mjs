@@ -1,0 +1,96 @@
+/** What finds and replaces connections that died silently (P18); see measures-p8-to-p17.mjs. The tests are those of test/sockets. */
+const LINK = 'store/redis/link.ts';
+const SUBSCRIPTION = 'store/redis/subscription.ts';
+
+export const measuresOfLinks = [
+  {
+    promise: 'P18',
+    what: 'a connection on which a reply is expected and no byte comes is closed',
+    file: LINK,
+    measure: 'if (silentMs >= SILENCE_LIMIT_MS) this.close();',
+    without: 'if (silentMs < 0) this.close();',
+    test: ['sockets/link-commands', 'is closed 2.5 s after the first unanswered command'],
+  },
+  {
+    promise: 'P18',
+    what: '... and idle time does not count',
+    file: LINK,
+    measure: 'return now - Math.max(this.lastByteAt, this.unansweredSince);',
+    without: 'return now - this.lastByteAt;',
+    test: ['sockets/link-commands', 'however long it was idle'],
+  },
+  {
+    promise: 'P18',
+    what: '... nor does time in which the process did not run',
+    file: LINK,
+    measure: 'if (this.clock.now() - this.dueAt < LATE_TICK_MS) return this.examine(false);',
+    without: 'if (this.dueAt > 0) return this.examine(false);',
+    test: ['sockets/link-commands', 'when the event loop was blocked for 3 s'],
+  },
+  {
+    promise: 'P18',
+    what: 'a handshake has the same limit',
+    file: LINK,
+    measure: 'if (this.unanswered > 0 || this.handshaking) this',
+    without: 'if (this.unanswered > 0) this',
+    test: ['sockets/link-commands', 'whose handshake is not answered'],
+  },
+  {
+    promise: 'P18',
+    what: 'a link on which a reply is overdue accepts no writes',
+    file: LINK,
+    measure: 'const usable = this.proven && !this.isOverdue && !this.closing;',
+    without: 'const usable = this.proven && !this.closing;',
+    test: ['sockets/link-commands', 'accepts no writes while a reply is overdue'],
+  },
+  {
+    promise: 'P18',
+    what: '... until a byte comes',
+    file: LINK,
+    measure: 'this.unanswered -= 1;\n    this.lastByteAt = now;\n    if (this.isOverdue) this.setOverdue(false);',
+    without: 'this.unanswered -= 1;\n    this.lastByteAt = now;',
+    test: ['sockets/link-commands', 'as soon as the overdue reply comes'],
+  },
+  {
+    promise: 'P18',
+    what: 'a socket is closed once, whoever learns that it has to be',
+    file: LINK,
+    measure: 'if (this.closing || stream === undefined || stream === null || stream.destroyed) return;',
+    without: 'if (stream === undefined || stream === null) return;',
+    also: { file: LINK, measure: 'stream.destroy();', without: 'this.client.disconnect(true);' },
+    test: ['sockets/link-commands', 'is left once when 20 callers'],
+  },
+  {
+    promise: 'P18',
+    what: 'a connection for messages is probed while waiters depend on it',
+    file: LINK,
+    measure: 'if (leftMs <= 0) this.probe();',
+    without: '',
+    test: ['sockets/link-messages', 'a subscription of the library is closed and reopened when it is half-open'],
+  },
+  {
+    promise: 'P18',
+    what: 'waiters poll while their subscription does not respond',
+    file: 'queue/key-queues.ts',
+    measure:
+      'this.parts.mailbox.changed(false);\n    for (const attempt of this.attempts()) this.asking.poll(attempt);',
+    without: '',
+    test: ['sockets/link-messages', 'a subscription of the library is not needed while it does not respond'],
+  },
+  {
+    promise: 'P18',
+    what: 'SUBSCRIBE has the limit of every command',
+    file: SUBSCRIPTION,
+    measure: 'await inTime(this.subscribe(), COMMAND_LIMIT_MS, connection.clock);',
+    without: 'await this.subscribe();',
+    test: ['sockets/link-messages', 'whose reply is lost delays a free lock by 1 s at most (RESP2)'],
+  },
+  {
+    promise: 'P18',
+    what: 'a client of the application is a template, and its credentials are read again for each connection',
+    file: 'store/redis/redis-client.ts',
+    measure: 'Object.assign(own.options, { username, password, sentinelUsername, sentinelPassword });',
+    without: 'void [username, password, sentinelUsername, sentinelPassword];',
+    test: ['sockets/link-commands', 'is a template whose password may change'],
+  },
+];
