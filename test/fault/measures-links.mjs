@@ -79,6 +79,14 @@ export const measuresOfLinks = [
   },
   {
     promise: 'P18',
+    what: 'a grant without its message makes the subscription suspect',
+    file: 'queue/asking.ts',
+    measure: 'if (attempt.awaitsMessage && !attempt.over) this.parts.store.messageMissed?.();',
+    without: '',
+    test: ['sockets/link-messages', 'a subscription of the library is probed when a lock is granted without'],
+  },
+  {
+    promise: 'P18',
     what: 'SUBSCRIBE has the limit of every command',
     file: SUBSCRIPTION,
     measure: 'await inTime(this.subscribe(), COMMAND_LIMIT_MS, connection.clock);',

@@ -5,6 +5,7 @@ import { Redis } from 'ioredis';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { expectBelow } from '../fault/support/bound.js';
 import { locksOn, openLocks, PREFIX, type Locks } from '../fault/support/lock-core.js';
+import { LockProcess } from '../fault/support/lock-process.js';
 import { monotonicMs } from '../fault/support/monotonic.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
@@ -114,24 +115,23 @@ describe('a connection for commands', () => {
   });
 
   it('is left once when 20 callers learn at the same time that the server takes no writes', async () => {
-    const { proxy, ask } = await arrange();
-    const warnings: Error[] = [];
-    const warned = (warning: Error): void => void warnings.push(warning);
-    process.on('warning', warned);
-    onCleanup(() => process.off('warning', warned));
-    for (let round = 0; round < 3; round += 1) {
-      await server.run((redis) => redis.replicaof('127.0.0.1', 1));
-      await Promise.allSettled(
-        Array.from({ length: 20 }, async (_, i) => {
-          await sleep(i % 4);
-          return ask();
-        }),
-      );
-      await server.run((redis) => redis.replicaof('NO', 'ONE'));
-      await eventually(async () => expect(await ask()).toMatchObject({ outcome: 'granted' }));
-    }
-    await sleep(50);
-    expect(warnings).toEqual([]);
+    const proxy = await startSocketProxy(server.port);
+    const process = await LockProcess.start(proxy.url); // reports warnings
+    await process.do('release', await process.do('acquire', { key: newKey() }));
+    const [connection] = proxy.open('commands');
+    await server.run((redis) => redis.replicaof('127.0.0.1', 1));
+    const { requests } = connection;
+    connection.holdReplies();
+    const refused = Array.from({ length: 20 }, async (_, i) => {
+      await sleep(10 * i); // so that each is a command of its own
+      return process.do('acquire', { key: newKey() }).catch((error: unknown) => error);
+    });
+    await eventually(() => expect(connection.requests - requests).toBeGreaterThanOrEqual(20));
+    connection.resume();
+    for (const error of await Promise.all(refused)) expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    await server.run((redis) => redis.replicaof('NO', 'ONE'));
+    await eventually(async () => process.do('release', await process.do('acquire', { key: newKey() })));
+    expect(process.trouble).toEqual([]);
     expect(proxy.open('commands')).toHaveLength(1);
   });
 });

@@ -85,6 +85,16 @@ describe.each(WAYS)('a subscription %s', (_, through) => {
     expectBelow(monotonicMs() - releasedAt, 400);
   });
 
+  it('is probed when a lock is granted without the message that announces it, also if no caller waits any longer', async () => {
+    const { holder, waiting, inbox } = await arrange();
+    inbox.halfOpen();
+    const faultAt = monotonicMs();
+    await holder.release();
+    await (await waiting).release();
+    await eventually(() => expect(inbox.open).toBe(false), 8_000);
+    expectBelow(monotonicMs() - faultAt, 5_000);
+  });
+
   it('is kept while the server pauses for 2 s and nothing is lost', async () => {
     const { proxy, holder, waiting, inbox } = await arrange();
     await sleep(1_000);
