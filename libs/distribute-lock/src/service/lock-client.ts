@@ -7,10 +7,17 @@ import type { ResolvedLockOptions } from '../options/lock-options.js';
 export function acquireOf(
   client: LockClient,
   key: string | readonly string[],
-  { name, options, scoped, signal, endsWait }: Omit<LockCall, 'key'>,
+  call: Omit<LockCall, 'key'>,
 ): Promise<Lease> {
-  if (typeof key === 'string') return client.acquire({ key, name, options, scoped, signal, endsWait });
-  return client.acquireSeveral(key.map((each) => ({ key: each, name, options, scoped, signal, endsWait })));
+  if (typeof key === 'string') return client.acquire(callFor(key, call));
+  return client.acquireSeveral(key.map((each) => callFor(each, call)));
+}
+
+/** A lease keeps its call, so a field that few calls have is not on all of them. */
+function callFor(key: string, { name, options, scoped, signal, endsWait }: Omit<LockCall, 'key'>): LockCall {
+  return endsWait === undefined
+    ? { key, name, options, scoped, signal }
+    : { key, name, options, scoped, signal, endsWait };
 }
 
 export type { LockCall } from '../lease/lock-call.js';
