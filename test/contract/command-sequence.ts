@@ -59,7 +59,7 @@ function commandOf(random: Random, key: string, processes: readonly string[]): C
   if (dice < 0.76)
     return { type: 'release', request: { key, ownerToken, next: { ownerToken: token(), ttlMs, block } } };
   if (dice < 0.84) return { type: 'release', request: { key, ownerToken, grantOwn: { ttlMs, block } } };
-  if (dice < 0.92) return { type: 'renew', request: { key, ownerToken, ttlMs } };
+  if (dice < 0.92) return { type: 'renew', request: { key, ownerToken, ttlMs, exact: random.chance(0.3) } };
   if (dice < 0.97) return { type: 'overwrite', owner: undefined };
   return { type: 'overwrite', owner: random.pick(FOREIGN), ...(random.chance(0.5) ? { ttlMs } : {}) };
 }

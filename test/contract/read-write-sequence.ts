@@ -21,7 +21,7 @@ export function readWriteCommandOf(random: Random, key: string, processes: reado
   if (dice < 0.74)
     return { type: 'release', request: { ...name, next: { ownerToken: tokenOf(reader), ttlMs, block } } };
   if (dice < 0.8) return { type: 'release', request: { ...name, grantOwn: { ttlMs, block } } };
-  if (dice < 0.88) return { type: 'renew', request: { ...name, ttlMs } };
+  if (dice < 0.88) return { type: 'renew', request: { ...name, ttlMs, exact: random.chance(0.3) } };
   if (dice < 0.93) {
     return { type: 'downgrade', request: { key, ownerToken: tokenOf(false), readToken: tokenOf(true), ttlMs } };
   }

@@ -24,7 +24,7 @@ export function semaphoreCommandOf(random: Random, key: string, processes: reado
   }
   if (dice < 0.6) return { type: 'release', request: name };
   if (dice < 0.76) return { type: 'release', request: { ...name, next: { ownerToken: token(), ttlMs, block } } };
-  if (dice < 0.84) return { type: 'renew', request: { ...name, ttlMs } };
+  if (dice < 0.84) return { type: 'renew', request: { ...name, ttlMs, exact: random.chance(0.3) } };
   if (dice < 0.88) return { type: 'expire', ownerToken };
   if (dice < 0.92) return { type: 'silence', ownerToken };
   if (dice < 0.95) {

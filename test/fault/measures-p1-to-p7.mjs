@@ -73,7 +73,7 @@ export const measuresP1toP7 = [
     promise: 'P3',
     what: '`isHeld()` compares the clock',
     file: 'lease/lease-handle.ts',
-    measure: ' && this.keeper.clock.now() < this.grant.validUntil',
+    measure: ' && this.keeper.clock.now() < this.validUntil',
     without: '',
     test: ['told-of-loss', 'after a blocked event loop'],
   },

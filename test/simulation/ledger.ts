@@ -1,5 +1,7 @@
+import { surelyOverMs } from '../../libs/distribute-lock/src/lease/grant.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import { QUANTUM_HOLDS, QUANTUM_MS } from '../../libs/distribute-lock/src/queue/local-passing.js';
+import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import { GateWatch } from './gate-watch.js';
 import { Hold } from './hold.js';
 import { Lefts } from './lefts.js';
@@ -77,7 +79,12 @@ export class Ledger {
     hold.told = true;
     if (!hold.lease.signal.aborted) this.world.fail('a loss was told, but the signal did not abort', label);
     if (this.world.server.givenBack.has(hold.ownerToken)) this.world.fail('a release was taken for a loss', label);
-    const { renew, maxHoldMs } = hold.question.options;
+    const { renew, maxHoldMs, release, ttlMs } = hold.question.options;
+    if (maxHoldMs < Infinity && release === 'expire') {
+      const longestMs = Math.max(ttlMs, hold.lease.grant.ttlMs, CLAIM_WINDOW_MS);
+      const overMs = hold.process.realMs(surelyOverMs(longestMs));
+      this.world.questions.leftUntil(hold.lease.key, this.world.timeline.now + overMs);
+    }
     if (renew && maxHoldMs === Infinity && isCalm(this.world.plan))
       this.world.fail('a loss was told for nothing', label);
   }
@@ -111,6 +118,7 @@ export class Ledger {
     const { world } = this;
     const { lease, ownerToken, process } = hold;
     if (hold.over) world.fail('a lost lease is valid again', hold.question.label);
+    if (process.now() > lease.leaseUntil) world.fail('a hold outlasts its maxHold', hold.question.label);
     const left = world.server.leftMs(lease.key, ownerToken);
     const forgotten = world.server.forgotten.get(ownerToken);
     if (forgotten !== undefined) {

@@ -52,6 +52,8 @@ export interface GrantKeeper {
  */
 export class Grant extends Timed {
   validUntil: number;
+  /** When the key ends in the store at the earliest, if it is not renewed any more. In whole milliseconds. */
+  endsAt: number;
   /** How many other processes are known to wait for the lock. */
   waitingElsewhere: number;
   /** How many holders it has served. */
@@ -80,6 +82,7 @@ export class Grant extends Timed {
     this.numbers = new FencingBlock(fencingToken, block);
     this.startedAt = Math.floor(sentAt);
     this.validUntil = validUntil(sentAt, ttlMs);
+    this.endsAt = Math.floor(sentAt + ttlMs);
     this.waitingElsewhere = waiting;
   }
 
@@ -98,14 +101,10 @@ export class Grant extends Timed {
     return this.validUntil - proofMs(this.ttlMs) + this.ttlMs / 3;
   }
 
-  /** When the key ends in the store at the earliest, if it is not renewed any more. */
-  get endsAt(): number {
-    return this.validUntil - proofMs(this.ttlMs) + this.ttlMs;
-  }
-
   /** Nobody has claimed it: it can be proven until then, unless it is confirmed. Whether others wait is not known. */
   beginUnconfirmed(until: number): void {
     this.validUntil = until;
+    this.endsAt = until;
     this.unconfirmed = this.contended = true;
   }
 
@@ -113,6 +112,7 @@ export class Grant extends Timed {
   confirm(sentAt: number, ttlMs: number): void {
     this.ttlMs = Math.max(this.ttlMs, ttlMs);
     this.validUntil = Math.max(this.validUntil, validUntil(sentAt, ttlMs));
+    this.endsAt = Math.max(this.endsAt, Math.floor(sentAt + ttlMs));
     this.failedRenewals = 0;
     this.unconfirmed = false;
   }

@@ -7,6 +7,8 @@ export interface Holder {
   readonly leaving?: object;
   /** On the monotonic clock; renewal ends there. */
   readonly renewUntil: number;
+  /** On the monotonic clock; no renewal lengthens the lease beyond it. */
+  readonly leaseUntil: number;
   /** The names of the holders. */
   readonly names: readonly string[];
   /** When the oldest hold began that was not reported as long, on the monotonic clock; `Infinity` when there is none. */

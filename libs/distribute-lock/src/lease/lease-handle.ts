@@ -6,7 +6,9 @@ import type { Duration } from '../options/lock-options.js';
 import type { Clock } from '../runtime/clock.js';
 import { outside } from '../runtime/outside.js';
 import { type LaneName, laneOf } from '../runtime/owner-token.js';
+import type { TimerLanes } from '../runtime/timer-lanes.js';
 import type { Grant } from './grant.js';
+import { HoldLimit, holdEnd } from './hold-limit.js';
 import type { Holder } from './holder.js';
 import type { Lease } from './lease.js';
 import type { LockCall } from './lock-call.js';
@@ -16,6 +18,7 @@ import { notDowngraded } from './not-downgraded.js';
 /** What a lease needs from whoever gave it. */
 export interface LeaseKeeper {
   readonly clock: Clock;
+  readonly timers: TimerLanes;
   /** Takes the lease back, when `before` has ended; never rejects, and lets nobody wait long. */
   giveBack(lease: LeaseHandle, before?: Promise<void>): Promise<void>;
   extend(lease: LeaseHandle, ttlMs: number): Promise<void>;
@@ -37,6 +40,8 @@ export class LeaseHandle implements Lease, Holder {
   /** The grant of a writer that is on its way to that of a reader. */
   leaving: Grant | undefined;
   private endReason: Error | undefined;
+  /** Made for holders with `maxHold` only. */
+  private limit: HoldLimit | undefined = undefined;
   // Made when somebody asks for it: most holders never do, and a controller costs more than the lease.
   private controller: AbortController | undefined;
 
@@ -49,12 +54,33 @@ export class LeaseHandle implements Lease, Holder {
     public startedAt: number,
   ) {
     this.phase = call.joint === true ? 'early' : 'working';
+    if (!this.early) this.limitHold();
   }
 
   /** The work begins. */
   begin(): void {
     this.phase = 'working';
     this.startedAt = Math.ceil(this.keeper.clock.now());
+    this.limitHold();
+  }
+
+  private limitHold(): void {
+    if (this.call.options.maxHoldMs === Infinity || this.ended) return;
+    const { timers, clock } = this.keeper;
+    this.limit = new HoldLimit(timers, this.holdEnd - clock.now(), () => this.endHold());
+  }
+
+  /** `maxHold` has passed: work that goes on is no holder any more, and the key is given back. */
+  private endHold(): void {
+    if (this.ended) return;
+    this.lose({ reason: 'maxHold' });
+    this.released = this.giveBack();
+  }
+
+  private get holdEnd(): number {
+    if (this.early) return Infinity;
+    const { maxHoldMs, ttlMs } = this.call.options;
+    return holdEnd(this.startedAt, maxHoldMs, ttlMs);
   }
 
   /** Other keys are waited for, and no work has begun: it is renewed whatever the work will want, and given back at once. */
@@ -101,6 +127,20 @@ export class LeaseHandle implements Lease, Holder {
     return this.early ? Infinity : this.startedAt + this.call.options.maxHoldMs;
   }
 
+  get leaseUntil(): number {
+    return this.renewUntil;
+  }
+
+  /** Its holder was notified of a loss. */
+  get lost(): boolean {
+    return this.endReason instanceof LeaseLostError;
+  }
+
+  /** Until when it is proven without another renewal. */
+  private get validUntil(): number {
+    return Math.min(this.grant.validUntil, this.holdEnd);
+  }
+
   /** How long it has been held. The start is a whole millisecond, rounded up. */
   get heldMs(): number {
     return Math.max(0, this.keeper.clock.now() - this.startedAt);
@@ -125,11 +165,11 @@ export class LeaseHandle implements Lease, Holder {
   }
 
   isHeld(): boolean {
-    return !this.ended && !this.grant.ended && this.keeper.clock.now() < this.grant.validUntil;
+    return !this.ended && !this.grant.ended && this.keeper.clock.now() < this.validUntil;
   }
 
   remainingMs(): number {
-    return this.isHeld() ? Math.max(0, this.grant.validUntil - this.keeper.clock.now()) : 0;
+    return this.isHeld() ? Math.max(0, this.validUntil - this.keeper.clock.now()) : 0;
   }
 
   async extend(ttl: Duration = this.grant.ttlMs): Promise<void> {
@@ -166,6 +206,7 @@ export class LeaseHandle implements Lease, Holder {
   }
 
   release(): Promise<void> {
+    this.limit?.cancel();
     this.released ??= this.endReason === undefined ? this.giveBack() : Promise.resolve();
     return this.released;
   }
@@ -182,13 +223,18 @@ export class LeaseHandle implements Lease, Holder {
   /** The grant was lost; harmless when the lease has ended otherwise. */
   lose(loss: Loss): void {
     if (this.endReason !== undefined) return;
-    const error = this.lostError(lossSentence(loss, this.grant.ttlMs, this.call.options), loss.reason);
+    const { options } = this.call;
+    // Without renewal it ends with its ttl, which is no longer than `maxHold`.
+    const isLimited = loss.reason === 'expired' && options.maxHoldMs <= options.ttlMs;
+    const { reason } = isLimited ? { reason: 'maxHold' as const } : loss;
+    const error = this.lostError(lossSentence({ ...loss, reason }, this.grant.ttlMs, options), reason);
     this.end(error);
     this.keeper.lost(this, error);
   }
 
   private end(reason: Error): void {
     this.endReason ??= reason;
+    this.limit?.cancel();
     const { controller } = this;
     if (controller !== undefined) outside(() => controller.abort(reason));
   }

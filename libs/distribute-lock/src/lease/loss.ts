@@ -18,13 +18,14 @@ interface Overdue {
   /** How late the timer of its grant is. */
   readonly lateMs: number;
   readonly renew: boolean;
-  readonly renewUntil: number;
+  /** It lasted as long as `maxHold` allows. */
+  readonly reachedLimit: boolean;
 }
 
 /** Why a lease ended by its time. */
-export function lossByTime({ ttlMs, lateMs, renew, renewUntil }: Overdue, now: number): Loss {
+export function lossByTime({ ttlMs, lateMs, renew, reachedLimit }: Overdue): Loss {
+  if (reachedLimit) return { reason: 'maxHold' };
   if (!renew) return { reason: 'expired' };
-  if (now >= renewUntil) return { reason: 'maxHold' };
   if (lateMs < Math.max(BLOCKED_MS, ttlMs * BLOCKED_SHARE)) return { reason: 'outage' };
   return { reason: 'blocked', blockedMs: lateMs };
 }

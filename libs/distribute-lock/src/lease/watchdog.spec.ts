@@ -31,6 +31,7 @@ describe('Watchdog', () => {
         names: [],
         renew: true,
         renewUntil: Infinity,
+        leaseUntil: Infinity,
         unreportedSince: Infinity,
         reportLong: jest.fn(),
         lose: jest.fn(),
@@ -150,11 +151,15 @@ describe('Watchdog', () => {
   it('does not renew without being asked to, nor beyond maxHold', async () => {
     const { clock, store, grant } = make();
     const once = grant('once', { renew: false });
-    const short = grant('short', { renewUntil: clock.now() + TTL / 2 });
+    const limit = clock.now() + 1.5 * TTL;
+    const short = grant('short', { renewUntil: limit, leaseUntil: limit });
     await clock.pass(TTL);
-    expect(store.asked.flat().map(({ key }) => key)).toEqual(['short']);
+    expect(store.asked.flat().map(({ key, ttlMs }) => [key, ttlMs])).toEqual([
+      ['short', TTL],
+      ['short', (TTL * 5) / 6],
+    ]);
     expect(once.holder!.lose).toHaveBeenCalledWith({ reason: 'expired' });
-    await clock.pass(TTL);
+    await clock.pass(TTL / 2);
     expect(short.holder!.lose).toHaveBeenCalledWith({ reason: 'maxHold' });
   });
 

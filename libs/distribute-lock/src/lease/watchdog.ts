@@ -9,6 +9,9 @@ import { type Loss, lossByTime } from './loss.js';
 /** The end is told this much early, because a timer of the runtime may be late by as much. */
 const EARLY_MS = 1;
 
+/** A lease that ends so much before its limit is not renewed for the rest. */
+const LIMIT_TOLERANCE_MS = 5;
+
 /** Delays between tries while Redis does not confirm a renewal; the last one repeats until the lease is lost. */
 const RETRY_MS = [50, 100, 200];
 
@@ -59,8 +62,9 @@ export class Watchdog implements GrantKeeper {
     if (holder !== undefined && holder.unreportedSince <= before) holder.reportLong(before);
   }
 
-  private wantsRenewal({ holder }: Grant, now: number): boolean {
-    return holder !== undefined && holder.renew && now < holder.renewUntil;
+  private wantsRenewal(grant: Grant, now: number): boolean {
+    const { holder } = grant;
+    return holder !== undefined && holder.renew && now < holder.renewUntil && !reachesLimit(grant);
   }
 
   private renewBatch(): void {
@@ -68,7 +72,10 @@ export class Watchdog implements GrantKeeper {
     this.batch = [];
     if (grants.length === 0) return;
     const sentAt = this.clock.now();
-    const asked = grants.map(({ key, ownerToken, ttlMs }) => ({ key, ownerToken, kind: laneOf(ownerToken), ttlMs }));
+    const asked = grants.map((grant) => {
+      const { key, ownerToken } = grant;
+      return { key, ownerToken, kind: laneOf(ownerToken), ttlMs: renewalMs(grant, sentAt) };
+    });
     for (const grant of grants) this.lanes.add(grant, untilEnd(grant, sentAt));
     this.ask(asked, (answer, i) => this.answered(grants[i], sentAt, asked[i].ttlMs, answer));
   }
@@ -110,9 +117,12 @@ export class Watchdog implements GrantKeeper {
   /** The grant is lost because its time has passed. */
   expire(grant: Grant, now = this.clock.now()): void {
     const { holder, ttlMs, dueAt } = grant;
-    const { renew = true, leaving, renewUntil = Infinity } = holder ?? {};
+    const { renew = true, leaving } = holder ?? {};
     const wantsRenewal = renew || leaving === grant;
-    this.lose(grant, lossByTime({ ttlMs, lateMs: now - dueAt, renew: wantsRenewal, renewUntil }, now));
+    this.lose(
+      grant,
+      lossByTime({ ttlMs, lateMs: now - dueAt, renew: wantsRenewal, reachedLimit: reachesLimit(grant) }),
+    );
   }
 
   /** The grant is not renewed any more, and the shared timers have ended: its holder is notified in time all the same. */
@@ -137,6 +147,16 @@ export class Watchdog implements GrantKeeper {
     grant.holder?.lose(loss);
     this.onLost(grant);
   }
+}
+
+/** The lease lasts as long as its holder may have it. */
+function reachesLimit({ endsAt, holder }: Grant): boolean {
+  return holder !== undefined && endsAt > holder.leaseUntil - LIMIT_TOLERANCE_MS;
+}
+
+/** For how long a renewal that is sent at `now` asks. */
+function renewalMs({ ttlMs, holder }: Grant, now: number): number {
+  return Math.min(ttlMs, Math.ceil((holder?.leaseUntil ?? Infinity) - now));
 }
 
 function untilEnd(grant: Grant, now: number): number {

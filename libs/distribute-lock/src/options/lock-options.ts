@@ -23,7 +23,7 @@ export interface LockOptions {
    */
   readonly renew?: boolean;
   /**
-   * How long a lease may be held in all; renewal ends there, and the lease is lost when its ttl runs out.
+   * How long a lease may be held in all. Before it has passed, the signal aborts and the key is given back, also if `ttl` is longer.
    * @defaultValue no limit
    */
   readonly maxHold?: Duration;

@@ -113,6 +113,8 @@ export class Draining {
       grant.ended = true;
       if (queue !== undefined) this.gone(queue, grant);
     }
-    void store.renew([{ key, ownerToken, kind: queue?.lane, ttlMs }]).catch(() => undefined);
+    void store
+      .renew([{ key, ownerToken, kind: queue?.lane, ttlMs, exact: queue?.isHeld(grant) !== true }])
+      .catch(() => undefined);
   }
 }

@@ -8,11 +8,12 @@ import type { CoreParts } from './core-parts.js';
 export async function extendLease(
   { store, clock, watchdog }: CoreParts,
   lease: LeaseHandle,
-  ttlMs: number,
+  askedMs: number,
 ): Promise<void> {
   const { grant, key, call } = lease;
   const sentAt = clock.now();
   const { ownerToken } = grant;
+  const ttlMs = Math.min(askedMs, Math.max(1, Math.ceil(lease.leaseUntil - sentAt)));
   const [answer] = await store.renew([{ key, ownerToken, kind: laneOf(ownerToken), ttlMs }]);
   if (typeof answer === 'number' && lease.isHeld()) {
     grant.confirm(sentAt, ttlMs);

@@ -5,6 +5,7 @@ import type { LeaseHandle, LeaseKeeper } from '../lease/lease-handle.js';
 import type { LockCall } from '../lease/lock-call.js';
 import type { Clock } from '../runtime/clock.js';
 import type { LaneName } from '../runtime/owner-token.js';
+import type { TimerLanes } from '../runtime/timer-lanes.js';
 import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
 import { Asking, type AskingListener } from './asking.js';
 import type { Attempt } from './attempt.js';
@@ -30,6 +31,7 @@ import type { Waiter, WaiterKeeper } from './waiter.js';
 /** Every key that this process holds or wants, and the ways between callers, attempts and grants. */
 export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, GivingListener, LockStoreListener {
   readonly clock: Clock;
+  readonly timers: TimerLanes;
   readonly queues = new Registry();
   private readonly parts: CoreParts;
   private readonly asking: Asking;
@@ -47,6 +49,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
       listener: this,
       settled: () => (this.waiting -= 1),
     });
+    this.timers = this.parts.lanes;
     this.asking = new Asking(this.parts, this);
     this.giving = new GivingBack(this.parts, this.asking, this, this);
     this.draining = new Draining(this.parts, this.queues, (queue, grant) => this.gone(queue, grant));
@@ -155,7 +158,8 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     const { heldMs } = lease;
     const { name } = lease.call;
     this.parts.holds.record(name, Math.max(heldMs, keptMs(lease)));
-    if (this.parts.events.observes('released')) this.parts.events.emit({ type: 'released', name, heldMs });
+    if (!lease.lost && this.parts.events.observes('released'))
+      this.parts.events.emit({ type: 'released', name, heldMs });
     const lane = this.laneOf(queue);
     if (this.draining.keeps(queue, lease, () => void lane.ended(queue, lease))) return Promise.resolve();
     queue.replace(grant, lease, undefined);

@@ -7,6 +7,7 @@ import type { Holder } from '../lease/holder.js';
 import type { LockCall } from '../lease/lock-call.js';
 import type { LockInspection } from '../lease/lock-inspection.js';
 import { NestedLease } from '../lease/nested-lease.js';
+import { MIN_TTL_MS } from '../options/defaults.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import type { RetryAfter } from '../options/retry-after.js';
 import { processClock, type Clock } from '../runtime/clock.js';
@@ -102,7 +103,8 @@ export class LockCore {
   }
 
   /** Resolves with a lease, or rejects with a `LockError`. */
-  acquire(call: LockCall): Promise<Lease> {
+  acquire(asked: LockCall): Promise<Lease> {
+    const call = withinMaxHold(asked);
     const outer = this.outerOf(call.key);
     const fault = this.faultOf(call, outer);
     if (fault !== undefined) return Promise.reject(fault);
@@ -113,7 +115,8 @@ export class LockCore {
   }
 
   /** The same for several keys: one call for each, in ascending order, alike but for the key. */
-  async acquireSeveral(calls: readonly LockCall[]): Promise<Lease> {
+  async acquireSeveral(asked: readonly LockCall[]): Promise<Lease> {
+    const calls = asked.map(withinMaxHold);
     for (const call of calls) {
       const fault = this.faultOf(call, this.outerOf(call.key));
       if (fault !== undefined) throw fault;
@@ -187,6 +190,13 @@ export class LockCore {
     if (this.queues.waitingFor(call) >= maxWaitersPerKey) return tooManyWaiters(call, maxWaitersPerKey, 'for one key');
     return undefined;
   }
+}
+
+/** The key of a holder that crashes ends no later than `maxHold` either, unless it is kept on purpose. */
+function withinMaxHold(call: LockCall): LockCall {
+  const { options } = call;
+  if (options.maxHoldMs >= options.ttlMs || options.release === 'expire') return call;
+  return { ...call, options: { ...options, ttlMs: Math.max(MIN_TTL_MS, options.maxHoldMs) } };
 }
 
 /** Readers may always enter again: behind a closed gate they would wait for themselves. */

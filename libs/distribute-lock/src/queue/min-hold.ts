@@ -18,6 +18,7 @@ export function endsByItself({ call: { options }, early, grant, lane, startedAt 
 /** Keeps the grant of a lease whose work has ended before it may be given back; renewed until then, whatever the work wanted. */
 export class MinHold extends Timed implements Holder {
   readonly renew = true;
+  readonly leaseUntil = Infinity;
   /** The work has ended. */
   readonly unreportedSince = Infinity;
 

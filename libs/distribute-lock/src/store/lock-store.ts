@@ -86,6 +86,11 @@ export type ReleaseAnswer =
 /** @public */
 export interface RenewRequest extends LockName {
   readonly ttlMs: number;
+  /**
+   * Whether the lease may also become shorter: it ends `ttlMs` after the command.
+   * @defaultValue `false`
+   */
+  readonly exact?: boolean;
 }
 
 /** Turns a write lock into a read lock, without a moment in which somebody else may write. @public */
@@ -219,7 +224,7 @@ export interface LockStore {
   /** Whether `acquireAll` can take these keys; absent where it can take any. */
   mayTakeAll?(keys: readonly string[]): boolean;
   release(request: ReleaseRequest): PromiseLike<ReleaseAnswer>;
-  /** Lengthens leases, never shortens one; answers in the order of the requests. */
+  /** Lengthens leases, and shortens one only where the request is `exact`; answers in the order of the requests. */
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]>;
   /** The same for one, whose answer need not wait for those of others; absent where one call for all is better. */
   renewOne?(request: RenewRequest): PromiseLike<RenewAnswer>;

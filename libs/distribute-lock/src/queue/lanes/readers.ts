@@ -23,6 +23,12 @@ export class Readers implements Holder {
     return until;
   }
 
+  get leaseUntil(): number {
+    let until = -Infinity;
+    for (const { leaseUntil } of this.all) until = Math.max(until, leaseUntil);
+    return until;
+  }
+
   get names(): readonly string[] {
     return [...this.all].flatMap(({ names }) => names);
   }

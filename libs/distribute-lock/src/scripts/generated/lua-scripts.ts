@@ -21,7 +21,7 @@ return redis.call('DEL', KEYS[1])`,
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: '59bd8b969eb7ded06c7a29261a17d0ae16be854e',
+  sha1: '59f27993ad10f4d1eaebd9882378306f7104b5a1',
   lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -247,10 +247,10 @@ local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
   redis.call('SET', lock, head, 'PX', ttlMs)
   return 8, fencingTokens(block), head
 end
-local function renew(lock, queue, token, ttlMs)
+local function renew(lock, queue, token, ttlMs, exact)
   local owner = redis.call('GET', lock)
   if owner ~= token then return 6, owner and 1 or 0, 0 end
-  raiseExpiry(lock, ttlMs)
+  if exact == '=' then redis.call('PEXPIRE', lock, ttlMs) else raiseExpiry(lock, ttlMs) end
   return 7, redis.call('ZCARD', queue), 0
 end
 local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
@@ -275,7 +275,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '225c21df0061c1de071273d03ee386783d12d1ea',
+    sha1: '6adb7b7efc8c5ac2f53c845b35cf504bf6f04809',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -501,10 +501,10 @@ local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
   redis.call('SET', lock, head, 'PX', ttlMs)
   return 8, fencingTokens(block), head
 end
-local function renew(lock, queue, token, ttlMs)
+local function renew(lock, queue, token, ttlMs, exact)
   local owner = redis.call('GET', lock)
   if owner ~= token then return 6, owner and 1 or 0, 0 end
-  raiseExpiry(lock, ttlMs)
+  if exact == '=' then redis.call('PEXPIRE', lock, ttlMs) else raiseExpiry(lock, ttlMs) end
   return 7, redis.call('ZCARD', queue), 0
 end
 local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
@@ -533,7 +533,7 @@ return replies`,
 
 export const quorumScript: LuaScript = {
   name: 'quorum',
-  sha1: '3d36368deb22e72fcf5dfa129faaefcc1f61f602',
+  sha1: '888b4d75391f9ecb1fae52d679dd65f66df8d299',
   lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
@@ -619,8 +619,8 @@ if command == 'd' then
 end
 if not mine then return { 0, 0, 0 } end
 local last = lastFence()
-if command == 'n' then
-  raise()
+if command == 'n' or command == 'l' then
+  if command == 'l' then redis.call('PEXPIRE', lock, x) else raise() end
   if last < tonumber(y) then
     redis.call('SET', fence, y, 'PX', FENCE_MS)
   else
@@ -632,7 +632,7 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   cluster: {
-    sha1: '43df9bd4d924fc6a51ee46e68ddf409b5c745f4c',
+    sha1: '2bba69dc6b5c548965e9d725ef28a4478389fd1d',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
@@ -718,8 +718,8 @@ if command == 'd' then
 end
 if not mine then return { 0, 0, 0 } end
 local last = lastFence()
-if command == 'n' then
-  raise()
+if command == 'n' or command == 'l' then
+  if command == 'l' then redis.call('PEXPIRE', lock, x) else raise() end
   if last < tonumber(y) then
     redis.call('SET', fence, y, 'PX', FENCE_MS)
   else
@@ -735,7 +735,7 @@ return { 1, 0, 0 }`,
 
 export const readwriteScript: LuaScript = {
   name: 'readwrite',
-  sha1: '336b911151e86f3938c8e3c61f9bef40b11702d7',
+  sha1: '880f309bc52d669b5d16c0709064e49508c63c14',
   lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = true
@@ -1023,22 +1023,22 @@ local function leave(token, next, ttlMs, block, deadlineMs)
   if wanted then return 2, tonumber(claimMs), 0 end
   return 5, 0, 0
 end
-local function renew(lock, queue, token, ttlMs)
+local function renew(lock, queue, token, ttlMs, exact)
   local owner = redis.call('GET', lock)
   if owner ~= token then return 6, owner and 1 or 0, 0 end
-  raiseExpiry(lock, ttlMs)
+  if exact == '=' then redis.call('PEXPIRE', lock, ttlMs) else raiseExpiry(lock, ttlMs) end
   return 7, redis.call('ZCARD', queue), 0
 end
-local function keepReading(token, ttlMs)
+local function keepReading(token, ttlMs, exact)
   redis.call('ZREM', queue, token)
-  lend(token, ttlMs)
+  if exact == '=' then redis.call('ZADD', readers, nowMs() + ttlMs, token) else lend(token, ttlMs) end
   settle()
   return 7, writerWaits(), 0
 end
-local function keep(token, ttlMs)
-  if not isReader(token) then return renew(lock, queue, token, ttlMs) end
+local function keep(token, ttlMs, exact)
+  if not isReader(token) then return renew(lock, queue, token, ttlMs, exact) end
   if not reads(token) then return 6, 0, 0 end
-  return keepReading(token, ttlMs)
+  return keepReading(token, ttlMs, exact)
 end
 local function downgrade(token, ttlMs, readToken)
   if reads(readToken) then return keepReading(readToken, ttlMs) end
@@ -1061,7 +1061,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '913e595a35179e4e5b30b9f4449365dc6724e11d',
+    sha1: 'a793f04571ea8a089e9eabdd284ce653c2239ccb',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = false
@@ -1349,22 +1349,22 @@ local function leave(token, next, ttlMs, block, deadlineMs)
   if wanted then return 2, tonumber(claimMs), 0 end
   return 5, 0, 0
 end
-local function renew(lock, queue, token, ttlMs)
+local function renew(lock, queue, token, ttlMs, exact)
   local owner = redis.call('GET', lock)
   if owner ~= token then return 6, owner and 1 or 0, 0 end
-  raiseExpiry(lock, ttlMs)
+  if exact == '=' then redis.call('PEXPIRE', lock, ttlMs) else raiseExpiry(lock, ttlMs) end
   return 7, redis.call('ZCARD', queue), 0
 end
-local function keepReading(token, ttlMs)
+local function keepReading(token, ttlMs, exact)
   redis.call('ZREM', queue, token)
-  lend(token, ttlMs)
+  if exact == '=' then redis.call('ZADD', readers, nowMs() + ttlMs, token) else lend(token, ttlMs) end
   settle()
   return 7, writerWaits(), 0
 end
-local function keep(token, ttlMs)
-  if not isReader(token) then return renew(lock, queue, token, ttlMs) end
+local function keep(token, ttlMs, exact)
+  if not isReader(token) then return renew(lock, queue, token, ttlMs, exact) end
   if not reads(token) then return 6, 0, 0 end
-  return keepReading(token, ttlMs)
+  return keepReading(token, ttlMs, exact)
 end
 local function downgrade(token, ttlMs, readToken)
   if reads(readToken) then return keepReading(readToken, ttlMs) end
@@ -1391,7 +1391,7 @@ return replies`,
 
 export const semaphoreScript: LuaScript = {
   name: 'semaphore',
-  sha1: '9ccfff2f08651a9a11978796522469a7b63f94ca',
+  sha1: '1f1aa4cc11b7bd2b3a72d0cf11d1e1587c701ae8',
   lua: `local fence = KEYS[1]
 local counted = true
 local fenceMs = nil
@@ -1641,9 +1641,10 @@ local function release(token, next, ttlMs, block, deadlineMs)
   settle()
   return 2, left(next), 0
 end
-local function renew(token, ttlMs)
+local function renew(token, ttlMs, exact)
   readLeases()
   if not ends[token] then return 6, 0, 0 end
+  if exact == '=' then ends[token] = 0 end
   raise(token, ttlMs)
   return 7, others(token), 0
 end
@@ -1663,7 +1664,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '2701832fed728fb720703333a9f5dd44dac2fbb8',
+    sha1: '1aee161099b73fe4d2fc08536a51431f85dafe6a',
     lua: `local fence = KEYS[1]
 local counted = false
 local fenceMs = '600000'
@@ -1913,9 +1914,10 @@ local function release(token, next, ttlMs, block, deadlineMs)
   settle()
   return 2, left(next), 0
 end
-local function renew(token, ttlMs)
+local function renew(token, ttlMs, exact)
   readLeases()
   if not ends[token] then return 6, 0, 0 end
+  if exact == '=' then ends[token] = 0 end
   raise(token, ttlMs)
   return 7, others(token), 0
 end

@@ -18,8 +18,8 @@
           r <ownerToken> <next> <ttlMs> <block> <deadlineMs>
               release; `next` of this process wants it again, `-` stands for any head of the queue that is of this process: it
               is granted at once. Past the deadline nothing is wanted again
-          n <ownerToken> <ttlMs>
-              renew
+          n <ownerToken> <ttlMs> [=]
+              renew; with `=` the lease may also become shorter
           `deadlineMs`: on the server's clock, after which the command gets nothing for its process; 0: none
           `+`: a counter that another command of this connection has raised to the clock a moment ago may be counted up;
                whoever sends it looks at the number, which is small when the counter has been lost

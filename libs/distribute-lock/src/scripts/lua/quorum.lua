@@ -7,10 +7,10 @@
   @key  lock: string      the token that has this primary's vote, or whatever a foreign client wrote; expires with the lease
   @key  queue: zset       owner tokens that wait for a message; expires a while after the last question
   @key  fence: string     last fencing token of the lock that was written here; expires ten minutes after the last grant or renewal
-  @arg  command: string   a: acquire; w: acquire, or wait for a message; f: write fencing tokens; d: release; n: renew
+  @arg  command: string   a: acquire; w: acquire, or wait for a message; f: write fencing tokens; d: release; n: renew; l: renew, also to a shorter lease
   @arg  token: string     whom the vote is for
   @arg  owner: string     the owner token that stands in the queue; the votes of one owner may go to several tokens in turn
-  @arg  x: string         a, w, n: ttlMs; f: first fencing token; d: 1 to tell the next one who waits, or 0
+  @arg  x: string         a, w, n, l: ttlMs; f: first fencing token; d: 1 to tell the next one who waits, or 0
   @arg  y: string         a, w: how many fencing tokens; f: last fencing token; n: the same, or 0; d: owner token to queue instead, or -
   @arg z: string          a, w: deadline on this server's clock, after which nothing is done; d: ... after which nothing is queued; 0: none
   @returns [code, x, y]
@@ -81,8 +81,8 @@ end
 
 if not mine then return { 0, 0, 0 } end
 local last = lastFence()
-if command == 'n' then
-  raise()
+if command == 'n' or command == 'l' then
+  if command == 'l' then redis.call('PEXPIRE', lock, x) else raise() end
   -- However long the lock is held, and on nodes whose vote came after the number, too.
   if last < tonumber(y) then
     redis.call('SET', fence, y, 'PX', FENCE_MS)

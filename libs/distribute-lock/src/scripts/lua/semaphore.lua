@@ -14,7 +14,7 @@
           w <ownerToken> <ttlMs> <block> <permits> <deadlineMs>  acquire, or wait in the queue
           d <ownerToken>                                         release, nobody waits here (also: leave, undo)
           r <ownerToken> <next> <ttlMs> <block> <deadlineMs>     release; `next` of this process wants permits again
-          n <ownerToken> <ttlMs>                                 renew
+          n <ownerToken> <ttlMs> [=]                             renew; with `=` the lease may also become shorter
           `deadlineMs`: as in lock.lua
   @returns [code, x, y] for each command, in one flat list
 

@@ -86,10 +86,15 @@ export class LockTable extends ReadWriteSteps {
     return next === undefined ? { outcome: 'passed' } : { outcome: 'queued', remainingMs: CLAIM_WINDOW_MS };
   }
 
-  renew({ key, ownerToken, ttlMs }: RenewRequest): Exclude<RenewAnswer, Error> {
-    if (isReader(ownerToken)) return this.reads(key, ownerToken) ? this.keepReading(key, ownerToken, ttlMs) : 'lost';
+  renew({ key, ownerToken, ttlMs, exact }: RenewRequest): Exclude<RenewAnswer, Error> {
+    if (isReader(ownerToken)) {
+      if (!this.reads(key, ownerToken)) return 'lost';
+      if (exact === true) this.leases.lend(key, ownerToken, ttlMs, true);
+      return this.keepReading(key, ownerToken, ttlMs);
+    }
     if (this.owner(key) !== ownerToken) return this.owner(key) === undefined ? 'lost' : 'taken';
-    this.raise(key, ttlMs);
+    if (exact === true) this.set(key, ownerToken, ttlMs);
+    else this.raise(key, ttlMs);
     return this.waiting(key);
   }
 

@@ -27,11 +27,11 @@ export class ReaderLeases {
     return (this.ends.get(key)?.get(ownerToken) ?? -Infinity) > this.now();
   }
 
-  /** Never shortens a lease. */
-  lend(key: string, ownerToken: string, ms: number): void {
+  /** Never shortens a lease, unless it is `exact`. */
+  lend(key: string, ownerToken: string, ms: number, exact = false): void {
     if (!this.ends.has(key)) this.ends.set(key, new Map());
     const leases = this.ends.get(key)!;
-    leases.set(ownerToken, Math.max(leases.get(ownerToken) ?? -Infinity, this.now() + ms));
+    leases.set(ownerToken, Math.max((exact ? undefined : leases.get(ownerToken)) ?? -Infinity, this.now() + ms));
     this.sweep.of(this.ends, (each) => this.of(each).length === 0);
   }
 

@@ -49,11 +49,11 @@ export class SemaphoreLeases {
     this.leases.get(key)?.delete(ownerToken);
   }
 
-  /** Never lowers an end. */
-  raise(key: string, ownerToken: string, endsAt: number): void {
+  /** Never lowers an end, unless it is `exact`. */
+  raise(key: string, ownerToken: string, endsAt: number, exact = false): void {
     const leases = this.leases.get(key);
     const present = leases?.get(ownerToken);
-    if (leases === undefined || present === undefined || present >= endsAt) return;
+    if (leases === undefined || present === undefined || (present >= endsAt && !exact)) return;
     leases.set(ownerToken, endsAt);
     this.locks.put(key, this.locks.owner(key)!, Math.max(...this.live(key).values()));
   }

@@ -79,9 +79,9 @@ export class SemaphoreTable {
     return { outcome: 'queued', remainingMs: this.leftMs(key, next.ownerToken) };
   }
 
-  renew({ key, ownerToken, ttlMs }: RenewRequest): number | 'lost' {
+  renew({ key, ownerToken, ttlMs, exact }: RenewRequest): number | 'lost' {
     if (!this.leases.live(key).has(ownerToken)) return 'lost';
-    this.leases.raise(key, ownerToken, this.now() + ttlMs);
+    this.leases.raise(key, ownerToken, this.now() + ttlMs, exact);
     return this.places.others(key, ownerToken);
   }
 

@@ -102,11 +102,11 @@ export class Ballot {
    * Prolongs the votes; then asks for those that are missing. They count as soon as a renewal that was sent behind their answers has
    * found a majority of the others: so each one proves that no other owner can have had a majority since the one before.
    */
-  async renew(ttlMs: number): Promise<PollEnd> {
+  async renew(ttlMs: number, exact = false): Promise<PollEnd> {
     this.ttlMs = Math.max(this.ttlMs, ttlMs);
     this.sure = false;
     const known = this.votes.filter(({ standing }) => standing === 'mine');
-    const words = ['n', this.token, this.ownerToken, ttlMs, this.lastFence];
+    const words = [exact ? 'l' : 'n', this.token, this.ownerToken, ttlMs, this.lastFence];
     const end = await this.askVoters(words, limitOf(ttlMs), (heard, vote) => {
       const counted = vote.renewed(heard);
       if (this.sure) this.askAgain(vote, ttlMs);

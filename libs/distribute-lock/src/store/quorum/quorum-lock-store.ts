@@ -138,7 +138,7 @@ export class QuorumLockStore implements LockStore {
   async renewOne(request: RenewRequest): Promise<RenewAnswer> {
     const candidate = this.candidates.get(nameOf(request));
     const ballot = candidate?.ballot ?? this.strange(request);
-    const end = await ballot.renew(request.ttlMs);
+    const end = await ballot.renew(request.ttlMs, request.exact);
     if (candidate?.over === false) this.keep(candidate);
     if (end.outcome === 'no') return 'lost';
     if (end.outcome !== 'yes') return noMajority(end);

@@ -167,9 +167,10 @@ export class RedisLockStore implements LockStore {
 
   renewOne(request: RenewRequest): PromiseLike<RenewAnswer> {
     if (request.kind === 'semaphore') return this.semaphores.renew(request);
-    const { key, ownerToken, kind, ttlMs } = request;
+    const { key, ownerToken, kind, ttlMs, exact } = request;
     const lockKey = this.keys.lock(key);
-    const command = new RenewCommand(lockKey, this.keys.queue(lockKey), `n ${ownerToken} ${ttlMs}`);
+    const text = `n ${ownerToken} ${ttlMs}${exact === true ? ' =' : ''}`;
+    const command = new RenewCommand(lockKey, this.keys.queue(lockKey), text);
     return this.add(kind, command);
   }
 

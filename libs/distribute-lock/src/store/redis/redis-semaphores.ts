@@ -80,8 +80,9 @@ export class RedisSemaphores {
     });
   }
 
-  renew({ key, ownerToken, ttlMs }: RenewRequest): PromiseLike<RenewAnswer> {
-    return this.ask<RenewAnswer>(key, `n ${ownerToken} ${ttlMs}`, false, (code, x) => (code === LOST ? 'lost' : x));
+  renew({ key, ownerToken, ttlMs, exact }: RenewRequest): PromiseLike<RenewAnswer> {
+    const text = `n ${ownerToken} ${ttlMs}${exact === true ? ' =' : ''}`;
+    return this.ask<RenewAnswer>(key, text, false, (code, x) => (code === LOST ? 'lost' : x));
   }
 
   private ask<T>(

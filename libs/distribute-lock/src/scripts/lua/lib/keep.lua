@@ -1,15 +1,15 @@
 -- The first write of both takes a token out of the queue: a server that is full would refuse to raise a lease first.
-local function keepReading(token, ttlMs)
+local function keepReading(token, ttlMs, exact)
   redis.call('ZREM', queue, token)
-  lend(token, ttlMs)
+  if exact == '=' then redis.call('ZADD', readers, nowMs() + ttlMs, token) else lend(token, ttlMs) end
   settle()
   return 7, writerWaits(), 0
 end
 
-local function keep(token, ttlMs)
-  if not isReader(token) then return renew(lock, queue, token, ttlMs) end
+local function keep(token, ttlMs, exact)
+  if not isReader(token) then return renew(lock, queue, token, ttlMs, exact) end
   if not reads(token) then return 6, 0, 0 end
-  return keepReading(token, ttlMs)
+  return keepReading(token, ttlMs, exact)
 end
 
 -- The readers that wait come along. What the writer was promised is kept: the lease may become longer, never shorter.

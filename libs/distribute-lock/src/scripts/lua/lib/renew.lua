@@ -1,6 +1,7 @@
-local function renew(lock, queue, token, ttlMs)
+-- `exact` is '=' where the lease may become shorter.
+local function renew(lock, queue, token, ttlMs, exact)
   local owner = redis.call('GET', lock)
   if owner ~= token then return 6, owner and 1 or 0, 0 end
-  raiseExpiry(lock, ttlMs)
+  if exact == '=' then redis.call('PEXPIRE', lock, ttlMs) else raiseExpiry(lock, ttlMs) end
   return 7, redis.call('ZCARD', queue), 0
 end

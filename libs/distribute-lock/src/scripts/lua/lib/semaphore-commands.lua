@@ -64,9 +64,11 @@ local function release(token, next, ttlMs, block, deadlineMs)
   return 2, left(next), 0
 end
 
-local function renew(token, ttlMs)
+-- `exact` is '=' where the lease may become shorter.
+local function renew(token, ttlMs, exact)
   readLeases()
   if not ends[token] then return 6, 0, 0 end
+  if exact == '=' then ends[token] = 0 end
   raise(token, ttlMs)
   return 7, others(token), 0
 end
