@@ -25,7 +25,7 @@ export const measuresP8toP17 = [
     promise: 'P9',
     what: 'a waiter that gives up leaves the queue',
     file: 'queue/asking.ts',
-    measure: 'this.bury(attempt, attempt.lastError !== undefined);',
+    measure: 'if (attempt.sent || (attempt.inFlight && !attempt.held)) this.undo(attempt);',
     without: '',
     test: ['crashes', 'after it gave up'],
   },
@@ -125,9 +125,9 @@ export const measuresP8toP17 = [
   {
     promise: 'P13',
     what: 'a closed core starts no timer and undoes nothing any more',
-    file: 'queue/dead-tokens.ts',
-    measure: 'private failed(token: DeadToken): void {\n    if (this.closed) return;',
-    without: 'private failed(token: DeadToken): void {',
+    file: 'store/abandoned-tokens.ts',
+    measure: 'this.closed = true;\n    this.tokens.clear();',
+    without: 'this.closed = true;',
     also: {
       file: 'runtime/timer-lanes.ts',
       measure: '    if (this.closed) return entry.forgotten(false);\n',
@@ -146,7 +146,7 @@ export const measuresP8toP17 = [
   {
     promise: 'P14',
     what: 'what is done behind the back of the callers has its own handler of failure',
-    file: 'queue/dead-tokens.ts',
+    file: 'store/abandoned-tokens.ts',
     measure: 'failed: () => this.failed(token),',
     without: '',
     test: ['quiet', 'when the network comes and goes'],

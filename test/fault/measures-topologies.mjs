@@ -104,9 +104,9 @@ export const measuresOfTopologies = [
   {
     promise: 'quorum',
     what: '... from nodes that do not answer, until they do',
-    file: 'store/quorum/leftovers.ts',
-    measure: 'else this.again(leftover, RETRY_MS, true);',
-    without: 'else this.tokens.delete(leftover.token);',
+    file: 'store/abandoned-tokens.ts',
+    measure: 'if (this.ended(token)) this.waiting.add(token);',
+    without: 'if (this.ended(token)) this.forget(token);',
     test: ['quorum-loss', 'when the connections broke before anything could be undone'],
   },
   {

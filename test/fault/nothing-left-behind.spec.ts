@@ -10,8 +10,8 @@ import { storeOfTwoWays } from './support/two-ways.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const NETWORK_BACK_MS = 2_000;
-/** When a question that was not answered in time has been undone twice. */
-const UNDONE_MS = 1_500;
+/** When a command that was not answered in time has been undone twice. */
+const UNDONE_MS = 2_000;
 const ttl = '30s';
 
 describe('P6: an acquire that was not granted leaves nothing behind', () => {

@@ -18,6 +18,7 @@ import { measuresP1toP7 } from './measures-p1-to-p7.mjs';
 import { measuresP11 } from './measures-p11.mjs';
 import { measuresP17 } from './measures-p17.mjs';
 import { measuresP19 } from './measures-p19.mjs';
+import { measuresP20 } from './measures-p20.mjs';
 import { measuresP8toP17 } from './measures-p8-to-p17.mjs';
 import { measuresOfTopologies } from './measures-topologies.mjs';
 
@@ -71,6 +72,7 @@ async function fails(copy, [spec, title]) {
     '--selectProjects',
     'fault',
     'sockets',
+    'unit',
   ];
   const { stdout } = await run(process.execPath, args, { cwd: copy, timeout: 120_000, maxBuffer: 1e8 }).catch((e) => e);
   const { numFailedTests, numPassedTests } = JSON.parse(stdout);
@@ -112,6 +114,7 @@ const all = [
   ...measuresP17,
   ...measuresP11,
   ...measuresP19,
+  ...measuresP20,
   ...measuresOfOneCall,
   ...measuresOfTopologies,
   ...measuresOfLinks,

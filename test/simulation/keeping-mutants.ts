@@ -1,12 +1,12 @@
 import { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
-import { DeadTokens } from '../../libs/distribute-lock/src/queue/dead-tokens.js';
 import { Draining } from '../../libs/distribute-lock/src/queue/draining.js';
+import { AbandonedTokens } from '../../libs/distribute-lock/src/store/abandoned-tokens.js';
 import { patch, patchGetter, type Restore } from './patch.js';
 import { SeveralCaller } from './several-caller.js';
 
 /** Each takes one measure out of how keys are kept: after the work, or before it for the sake of others. */
 export const KEEPING_MUTANTS: Readonly<Record<string, () => Restore>> = {
-  'a lock that is left to its ttl undone': () => patch(DeadTokens, 'spare', () => () => undefined),
+  'a lock that is left to its ttl undone': () => patch(AbandonedTokens, 'leaveToTtl', () => () => undefined),
 
   'several keys taken in the order in which they were given': () =>
     patch(

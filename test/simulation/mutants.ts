@@ -2,7 +2,6 @@ import { Grant } from '../../libs/distribute-lock/src/lease/grant.js';
 import { Asking } from '../../libs/distribute-lock/src/queue/asking.js';
 import type { Attempt } from '../../libs/distribute-lock/src/queue/attempt.js';
 import type { CoreParts } from '../../libs/distribute-lock/src/queue/core-parts.js';
-import { DeadTokens } from '../../libs/distribute-lock/src/queue/dead-tokens.js';
 import { GivingBack } from '../../libs/distribute-lock/src/queue/giving-back.js';
 import type { Granted } from '../../libs/distribute-lock/src/queue/granted.js';
 import { KeyQueues } from '../../libs/distribute-lock/src/queue/key-queues.js';
@@ -10,6 +9,7 @@ import type { KeyQueue } from '../../libs/distribute-lock/src/queue/key-queue.js
 import type { Registry } from '../../libs/distribute-lock/src/queue/registry.js';
 import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { OwnerTokens } from '../../libs/distribute-lock/src/runtime/owner-token.js';
+import { AbandonedTokens } from '../../libs/distribute-lock/src/store/abandoned-tokens.js';
 import type { LockMessage, ReleaseAnswer } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { FenceCounter, type NumbersAsked } from '../../libs/distribute-lock/src/store/redis/fence-counter.js';
 import { ServerClock } from '../../libs/distribute-lock/src/store/redis/server-clock.js';
@@ -91,7 +91,7 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
 
   'an acquire without a deadline': () => patch(ServerClock, 'deadline', () => () => Infinity),
 
-  'dead tokens ignored': () => patch(DeadTokens, 'bury', () => () => undefined),
+  'abandoned tokens ignored': () => patch(AbandonedTokens, 'abandon', () => () => undefined),
 
   'an attempt abandoned without its undo': () =>
     patch(

@@ -8,7 +8,7 @@ interface Insides {
     readonly waiting: number;
     readonly queues: { readonly empty: boolean };
     readonly parts: {
-      readonly dead: { readonly size: number };
+      readonly abandoned: { readonly size: number };
       readonly lanes: { readonly lanes: ReadonlyMap<number, { readonly first: unknown }> };
     };
   };
@@ -36,6 +36,6 @@ function checkIdle(world: World, core: LockCore, index: number): void {
   const timers = [...queues.parts.lanes.lanes.values()].filter(({ first }) => first !== undefined).length;
   if (queues.waiting > 0) world.fail('a waiter is left', `p${index}`);
   if (!queues.queues.empty) world.fail('a queue is left', `p${index}`);
-  if (queues.parts.dead.size > 0) world.fail('a dead token is left', `p${index}`);
+  if (queues.parts.abandoned.size > 0) world.fail('an abandoned token is left', `p${index}`);
   if (timers > 0) world.fail('a timer is left', `p${index}`);
 }

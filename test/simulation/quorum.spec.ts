@@ -1,6 +1,5 @@
 import { Ballot } from '../../libs/distribute-lock/src/store/quorum/ballot.js';
 import { BallotTokens } from '../../libs/distribute-lock/src/store/quorum/ballot-tokens.js';
-import { Leftovers } from '../../libs/distribute-lock/src/store/quorum/leftovers.js';
 import type { NodeReply } from '../../libs/distribute-lock/src/store/quorum/node-line.js';
 import { QuorumNode } from '../../libs/distribute-lock/src/store/quorum/quorum-node.js';
 import { Tally } from '../../libs/distribute-lock/src/store/quorum/tally.js';
@@ -82,7 +81,7 @@ const STORES: Record<string, () => Restore> = {
         },
     ),
   'a vote without a deadline': () => patch(ServerClock, 'deadline', () => () => 0),
-  'votes that are not taken back': () => patch(Leftovers, 'undo', () => () => undefined),
+  'votes that are not taken back': () => patch(QuorumNode, 'abandon', () => () => undefined),
   'fencing tokens that are not written to a majority': () =>
     patch(Ballot, 'number', () => async (first: number) => first),
   'half of the nodes for a majority': () => {

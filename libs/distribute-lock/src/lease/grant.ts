@@ -1,4 +1,5 @@
-import { Timed } from '../runtime/timer-lanes.js';
+import { Retry } from '../runtime/retries.js';
+import type { RenewAnswer } from '../store/lock-store.js';
 import type { Holder } from './holder.js';
 import type { Loss } from './loss.js';
 
@@ -40,6 +41,14 @@ export class FencingBlock {
   }
 }
 
+/** A renewal under way. */
+export interface Renewal {
+  readonly sentAt: number;
+  readonly ttlMs: number;
+  /** Notified after the answer has been applied to the grant. */
+  answered?: (answer: RenewAnswer) => void;
+}
+
 /** Who looks after a grant when its time has come. */
 export interface GrantKeeper {
   check(grant: Grant): void;
@@ -50,7 +59,7 @@ export interface GrantKeeper {
  * What Redis gave to this process: one owner token that may serve several local holders, one after the other.
  * Its truth is local: once `validUntil` has passed it is lost for good, whatever Redis says later.
  */
-export class Grant extends Timed {
+export class Grant extends Retry {
   validUntil: number;
   /** When the key ends in the store at the earliest, if it is not renewed any more. In whole milliseconds. */
   endsAt: number;
@@ -61,7 +70,8 @@ export class Grant extends Timed {
   holder: Holder | undefined = undefined;
   /** Released, lost, or given over: never valid again. */
   ended = false;
-  failedRenewals = 0;
+  /** At most one at a time. */
+  renewal: Renewal | undefined = undefined;
   /** It began on an offer, and the store has not confirmed it for its ttl yet. */
   unconfirmed = false;
   /** When the command was sent that brought it, in whole milliseconds. */
@@ -113,7 +123,7 @@ export class Grant extends Timed {
     this.ttlMs = Math.max(this.ttlMs, ttlMs);
     this.validUntil = Math.max(this.validUntil, validUntil(sentAt, ttlMs));
     this.endsAt = Math.max(this.endsAt, Math.floor(sentAt + ttlMs));
-    this.failedRenewals = 0;
+    this.failures = 0;
     this.unconfirmed = false;
   }
 

@@ -1,9 +1,10 @@
 import type { Clock } from '../runtime/clock.js';
 import { laneOf } from '../runtime/owner-token.js';
+import { LONGEST_RETRY_MS } from '../runtime/retries.js';
 import { LONGEST_MS, type TimerLanes } from '../runtime/timer-lanes.js';
 import { whenAnswered } from '../store/answer.js';
 import { isLost, type LockStore, lossOfAnswer, type RenewAnswer, type RenewRequest } from '../store/lock-store.js';
-import type { Grant, GrantKeeper } from './grant.js';
+import type { Grant, GrantKeeper, Renewal } from './grant.js';
 import { type Loss, lossByTime } from './loss.js';
 
 /** The end is told this much early, because a timer of the runtime may be late by as much. */
@@ -11,9 +12,6 @@ const EARLY_MS = 1;
 
 /** A lease that ends so much before its limit is not renewed for the rest. */
 const LIMIT_TOLERANCE_MS = 5;
-
-/** Delays between tries while Redis does not confirm a renewal; the last one repeats until the lease is lost. */
-const RETRY_MS = [50, 100, 200];
 
 /**
  * Renews every grant of the process at a third of its ttl, those of one tick in one call, and tells the holder
@@ -33,9 +31,11 @@ export class Watchdog implements GrantKeeper {
 
   /** Looks after the grant from now on, on the terms of its present holder. */
   watch(grant: Grant, now = this.clock.now()): void {
+    // A holder that enters must not bring a pending retry forward.
+    if (grant.failures > 0 && grant.lane !== undefined) return;
     const end = untilEnd(grant, now);
-    const renewal = grant.renewalAt - now;
-    const delay = this.wantsRenewal(grant, now) ? Math.min(end, Math.max(0, renewal)) : end;
+    const renews = grant.renewal === undefined && this.wantsRenewal(grant, now);
+    const delay = renews ? Math.min(end, Math.max(0, grant.renewalAt - now)) : end;
     const report = (grant.holder?.unreportedSince ?? Infinity) + this.warnAfterMs - now;
     this.lanes.add(grant, report < delay ? Math.max(0, report) : delay, now);
   }
@@ -50,7 +50,8 @@ export class Watchdog implements GrantKeeper {
     const now = this.clock.now();
     if (now >= grant.validUntil - EARLY_MS) return this.expire(grant, now);
     this.reportLong(grant, now);
-    if (!this.wantsRenewal(grant, now) || now < Math.floor(grant.renewalAt)) return this.watch(grant);
+    const renews = grant.renewal === undefined && this.wantsRenewal(grant, now);
+    if (!renews || now < Math.floor(grant.renewalAt)) return this.watch(grant);
     this.batch.push(grant);
     // Not queueMicrotask: fake timers of test runners hold that up.
     if (this.batch.length === 1) void Promise.resolve().then(() => this.renewBatch());
@@ -68,16 +69,35 @@ export class Watchdog implements GrantKeeper {
   }
 
   private renewBatch(): void {
-    const grants = this.batch.filter((grant) => !grant.ended);
+    const grants = this.batch.filter((grant) => !grant.ended && grant.renewal === undefined);
     this.batch = [];
-    if (grants.length === 0) return;
+    if (grants.length > 0) this.send(grants);
+  }
+
+  /** Renews the grant now for `ttlMs`, unless a renewal of it is under way already; answers the renewal under way. */
+  renew(grant: Grant, ttlMs: number): Renewal {
+    if (grant.renewal === undefined) this.send([grant], ttlMs);
+    return grant.renewal!;
+  }
+
+  /** How long the back-off after a failed renewal still lasts; 0 when the grant may be renewed now. */
+  retryInMs({ failures, lane, renewal, dueAt }: Grant): number {
+    if (failures === 0 || lane === undefined || renewal !== undefined) return 0;
+    return Math.max(0, Math.min(LONGEST_RETRY_MS, Math.ceil(dueAt - this.clock.now())));
+  }
+
+  private send(grants: readonly Grant[], ttlMs = 0): void {
     const sentAt = this.clock.now();
     const asked = grants.map((grant) => {
       const { key, ownerToken } = grant;
-      return { key, ownerToken, kind: laneOf(ownerToken), ttlMs: renewalMs(grant, sentAt) };
+      return { key, ownerToken, kind: laneOf(ownerToken), ttlMs: Math.max(ttlMs, renewalMs(grant, sentAt)) };
     });
-    for (const grant of grants) this.lanes.add(grant, untilEnd(grant, sentAt));
-    this.ask(asked, (answer, i) => this.answered(grants[i], sentAt, asked[i].ttlMs, answer));
+    const renewals = asked.map((request): Renewal => ({ sentAt, ttlMs: request.ttlMs }));
+    grants.forEach((grant, i) => {
+      grant.renewal = renewals[i];
+      this.lanes.add(grant, untilEnd(grant, sentAt));
+    });
+    this.ask(asked, (answer, i) => this.answered(grants[i], renewals[i], answer));
   }
 
   private ask(asked: readonly RenewRequest[], answered: (answer: RenewAnswer, index: number) => void): void {
@@ -95,7 +115,13 @@ export class Watchdog implements GrantKeeper {
     }
   }
 
-  private answered(grant: Grant, sentAt: number, ttlMs: number, answer: RenewAnswer): void {
+  private answered(grant: Grant, renewal: Renewal, answer: RenewAnswer): void {
+    grant.renewal = undefined;
+    this.apply(grant, renewal, answer);
+    renewal.answered?.(answer);
+  }
+
+  private apply(grant: Grant, { sentAt, ttlMs }: Renewal, answer: RenewAnswer): void {
     if (grant.ended) return;
     const now = this.clock.now();
     if (now >= grant.validUntil) return this.expire(grant, now);
@@ -134,9 +160,7 @@ export class Watchdog implements GrantKeeper {
   }
 
   private retry(grant: Grant, now: number): void {
-    const delay = RETRY_MS[Math.min(grant.failedRenewals, RETRY_MS.length - 1)];
-    grant.failedRenewals += 1;
-    this.lanes.add(grant, Math.min(delay, untilEnd(grant, now)));
+    this.lanes.add(grant, Math.min(grant.nextDelayMs(), untilEnd(grant, now)));
   }
 
   /** The grant is over: its holder is told, once. */

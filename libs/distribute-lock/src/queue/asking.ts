@@ -1,6 +1,7 @@
 import { validUntil } from '../lease/grant.js';
 import { whenAnswered } from '../store/answer.js';
-import { type AcquireAnswer, isPassing, LockStoreError } from '../store/lock-store.js';
+import { finalUndoAt } from '../store/abandoned-tokens.js';
+import { type AcquireAnswer, isPassing, LockStoreError, mayTakeEffect } from '../store/lock-store.js';
 import { Attempt } from './attempt.js';
 import type { CoreParts } from './core-parts.js';
 import type { Granted } from './granted.js';
@@ -12,9 +13,6 @@ import { provenOffer } from './proven-offer.js';
 import { Question, type Questioner } from './question.js';
 import { contended, mismatch, unavailable } from './refusals.js';
 import { refuse, refuseImpatient } from './settling.js';
-
-/** After a failure that may pass. */
-export const RETRY_MS = [50, 100, 200];
 
 /** What becomes of an attempt. */
 export interface AskingListener {
@@ -64,12 +62,12 @@ export class Asking implements Questioner {
     this.send(attempt, attempt.line);
   }
 
-  /** Nobody wants it any more: it is undone, also while its command is under way. */
+  /** Ends the attempt without a grant. It is undone if a command of it may have been sent, also while the command is under way. */
   abandon(attempt: Attempt): void {
     const { line } = attempt;
     this.parts.lanes.remove(attempt);
     line.queue.end(attempt);
-    this.bury(attempt, attempt.lastError !== undefined);
+    if (attempt.sent || (attempt.inFlight && !attempt.held)) this.undo(attempt);
   }
 
   /** The store said that the attempt is queued: sleep until a message, or until the safety net. */
@@ -97,26 +95,27 @@ export class Asking implements Questioner {
     const granted = fencingToken === undefined ? undefined : provenOffer(attempt, fencingToken, now);
     if (granted === undefined) return this.ask(attempt);
     this.parts.lanes.remove(attempt);
-    attempt.line.queue.end(attempt);
+    this.endGranted(attempt);
     this.listener.granted(attempt.line, granted, attempt.contended, now);
   }
 
   /** The lock was given to this attempt. */
   won(attempt: Attempt, granted: Granted): void {
-    if (attempt.over) return this.bury(attempt, false);
+    attempt.sent = true;
+    if (attempt.over) return this.undo(attempt);
     const { line } = attempt;
     // Who asked for it has gone, and the next caller's lease must be neither shorter than its ttl nor longer.
     const wantedMs = line.first === undefined ? granted.ttlMs : line.queue.ttlMsOf(line);
     if (wantedMs > granted.ttlMs) return this.ask(attempt);
     if (wantedMs < granted.ttlMs && line.queue.lane !== 'read') return this.askAnew(attempt);
     this.parts.lanes.remove(attempt);
-    line.queue.end(attempt);
+    this.endGranted(attempt);
     const now = this.parts.clock.now();
     if (now < validUntil(granted.sentAt, granted.ttlMs)) {
       return this.listener.granted(line, granted, attempt.contended, now);
     }
     // The answer came so late that the lease cannot be proven: it is given back, and asked for anew.
-    this.bury(attempt, false);
+    this.undo(attempt);
     // Nobody who does not want to wait is made to wait for another answer.
     refuseImpatient(this.parts, line, ({ call }) => unavailable(call, tooLate()));
     if (line.first !== undefined) this.ask(this.attempt(line));
@@ -132,20 +131,28 @@ export class Asking implements Questioner {
   failed(attempt: Attempt, error: Error): void {
     attempt.inFlight = false;
     attempt.awaitsMessage = false;
-    if (attempt.over) return this.bury(attempt, true);
+    if (mayTakeEffect(error)) {
+      attempt.sent = true;
+      attempt.finalUndoAt = finalUndoAt(this.parts.clock.now());
+    }
+    if (attempt.over) {
+      if (attempt.sent) this.undo(attempt);
+      else this.parts.abandoned.neverSent(attempt.ownerToken);
+      return;
+    }
     attempt.lastError = error;
     const { line } = attempt;
     const passing = isPassing(error);
     if (passing) refuseImpatient(this.parts, line, ({ call }) => unavailable(call, error));
     else while (line.first !== undefined) refuse(this.parts, line.first, unavailable(line.first.call, error));
     if (line.first === undefined) this.abandon(attempt);
-    else this.parts.lanes.add(attempt, RETRY_MS[Math.min(attempt.failures++, RETRY_MS.length - 1)]);
+    else this.parts.lanes.add(attempt, attempt.nextDelayMs());
     this.listener.changed(line.queue);
   }
 
-  /** A command of the attempt that had failed was answered: it may have been applied after its undo. */
+  /** A command of the attempt was answered after it had failed: Redis may have executed it after its undo. */
   late(attempt: Attempt): void {
-    if (attempt.over) this.bury(attempt, true);
+    if (attempt.over) this.undo(attempt, true);
   }
 
   private send(attempt: Attempt, line: Line): void {
@@ -177,12 +184,11 @@ export class Asking implements Questioner {
 
   private notGranted(attempt: Attempt, answer: Exclude<AcquireAnswer, { outcome: 'granted' }>): void {
     if (attempt.over) {
-      if (answer.outcome === 'queued') this.bury(attempt, false);
+      if (answer.outcome === 'queued') this.undo(attempt);
       return;
     }
-    const { lastError } = attempt;
     attempt.failures = 0;
-    attempt.answered = true;
+    attempt.sent = attempt.answered = true;
     attempt.lastError = undefined;
     if (answer.outcome === 'queued') return this.queued(attempt, answer.remainingMs, answer.foreign);
     const { line } = attempt;
@@ -190,22 +196,28 @@ export class Asking implements Questioner {
     const { retries } = this.parts;
     refuseImpatient(this.parts, line, ({ call }) => contended(call, retries.of(call, answer.remainingMs)));
     if (line.first !== undefined) return this.ask(attempt);
-    // What went unanswered before may have asked for a place, for somebody who has gone.
-    if (lastError === undefined) line.queue.end(attempt);
+    // An earlier command without an answer may still occupy a place in the queue.
+    if (attempt.finalUndoAt === 0) line.queue.end(attempt);
     else this.abandon(attempt);
   }
 
   /** The token stands nowhere; whoever is next may want other permits, so it is nobody's. */
   private mismatched(attempt: Attempt, permits: number | undefined): void {
     const { line } = attempt;
-    line.queue.end(attempt);
+    if (attempt.finalUndoAt === 0) line.queue.end(attempt);
+    else this.abandon(attempt);
     if (line.first !== undefined) refuse(this.parts, line.first, mismatch(line.first.call, permits));
     if (line.first !== undefined) this.ask(this.attempt(line));
   }
 
-  private bury({ line, ownerToken, ttlMs }: Attempt, troubled: boolean): void {
-    // A second answer for a token that has won meanwhile says nothing new.
+  private endGranted(attempt: Attempt): void {
+    attempt.line.queue.end(attempt);
+    if (attempt.finalUndoAt > 0) this.parts.abandoned.granted(attempt.ownerToken, attempt.finalUndoAt);
+  }
+
+  private undo({ line, ownerToken, ttlMs, finalUndoAt: finalAt }: Attempt, again = false): void {
+    // A second answer for a token that has won says nothing new.
     if (line.queue.grantOf(ownerToken) !== undefined) return;
-    this.parts.dead.bury(line.queue.key, ownerToken, ttlMs, troubled);
+    this.parts.abandoned.abandon({ key: line.queue.key, ownerToken }, ttlMs, { finalAt, again });
   }
 }

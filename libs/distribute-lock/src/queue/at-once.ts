@@ -106,7 +106,7 @@ export class AtOnce {
       const fencingToken = answer.fencingTokens[index];
       asking.won(attempt, { ownerToken, ttlMs, sentAt, block: 1, fencingToken, waiting: 0 });
     } else {
-      if (answer.resent === true) core.dead.bury(line.queue.key, ownerToken, ttlMs);
+      if (answer.resent === true) core.abandoned.abandon({ key: line.queue.key, ownerToken }, ttlMs);
       if (!attempt.over) {
         line.queue.end(attempt);
         withdraw(core, line.first!, new NotAtOnce(answer.remainingMs));

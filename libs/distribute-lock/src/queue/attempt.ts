@@ -1,11 +1,11 @@
-import { Timed } from '../runtime/timer-lanes.js';
+import { Retry } from '../runtime/retries.js';
 import type { Line } from './line.js';
 
 /**
  * One try of this process to get a key: an owner token, the same for all its re-sends, and what is known of it.
- * It belongs to the line, not to one caller. Once over it is dead for good; the next attempt has a new token.
+ * It belongs to the line, not to one caller. Once over it is never used again; the next attempt has a new token.
  */
-export class Attempt extends Timed {
+export class Attempt extends Retry {
   inFlight = false;
   /** It is to be sent when messages can arrive. */
   held = false;
@@ -16,7 +16,10 @@ export class Attempt extends Timed {
   /** It is queued behind a lease that has not ended, so a message announces its grant. */
   awaitsMessage = false;
   over = false;
-  failures = 0;
+  /** A command of it was sent, or may have been. Otherwise there is nothing to undo. */
+  sent = false;
+  /** An undo that is sent from then on is final; 0 while no command of it went unanswered. */
+  finalUndoAt = 0;
   /** The store has answered it at least once, so it is known who has the lock. */
   answered = false;
   /** For how long a lock is asked at present. */

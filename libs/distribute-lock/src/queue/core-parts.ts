@@ -3,11 +3,12 @@ import type { Grant } from '../lease/grant.js';
 import { Watchdog } from '../lease/watchdog.js';
 import type { RetryAfter } from '../options/retry-after.js';
 import type { Clock } from '../runtime/clock.js';
-import { OwnerTokens } from '../runtime/owner-token.js';
+import { laneOf, OwnerTokens } from '../runtime/owner-token.js';
 import { TimerLanes } from '../runtime/timer-lanes.js';
 import { Turn } from '../runtime/turn.js';
-import type { LockStore, LockStoreListener } from '../store/lock-store.js';
-import { DeadTokens } from './dead-tokens.js';
+import { AbandonedTokens } from '../store/abandoned-tokens.js';
+import { whenAnswered } from '../store/answer.js';
+import type { LockName, LockStore, LockStoreListener } from '../store/lock-store.js';
 import { HoldTimes } from './hold-times.js';
 import { Mailbox } from './mailbox.js';
 import { RetryEstimates } from './retry-estimates.js';
@@ -32,7 +33,7 @@ export interface CoreParts {
   readonly turn: Turn;
   readonly tokens: OwnerTokens;
   readonly watchdog: Watchdog;
-  readonly dead: DeadTokens;
+  readonly abandoned: AbandonedTokens<LockName>;
   readonly mailbox: Mailbox;
   readonly holds: HoldTimes;
   readonly retries: RetryEstimates;
@@ -62,7 +63,14 @@ export function coreParts(settings: CoreSettings, { lost, undone, settled, liste
     turn: new Turn(clock),
     tokens: new OwnerTokens(processId),
     watchdog: new Watchdog(store, clock, lanes, lost, warnAfterMs),
-    dead: new DeadTokens(store, clock, lanes, undone),
+    abandoned: new AbandonedTokens<LockName>({
+      clock,
+      lanes,
+      undo: ({ key, ownerToken }, answer) =>
+        whenAnswered(store.release({ key, ownerToken, kind: laneOf(ownerToken) }), answer),
+      settled: undone,
+      dropped: (count) => events.emit(droppedTokens(count)),
+    }),
     mailbox: new Mailbox(store, processId, lanes, listener, (error) => events.emit(deaf(error))),
     holds,
     retries: new RetryEstimates(clock, holds, retryAfter),
@@ -77,4 +85,13 @@ const deaf = (error: Error): LockEvent => ({
   type: 'degraded',
   name: 'messages between processes',
   error: new Error(`They cannot be received, so callers who wait ask Redis up to 10 times a second: ${error.message}`),
+});
+
+export const droppedTokens = (count: number): LockEvent => ({
+  type: 'degraded',
+  name: 'abandoned attempts',
+  error: new Error(
+    `Redis does not confirm that attempts without a grant were undone, and too many of them wait for that: the ${count} oldest were ` +
+      'dropped. A key that one of them took stays locked until its ttl ends.',
+  ),
 });

@@ -1,8 +1,8 @@
 import { Grant } from '../lease/grant.js';
 import type { LeaseHandle } from '../lease/lease-handle.js';
-import { Timed } from '../runtime/timer-lanes.js';
-import { isLost, LockStoreError, lossOfAnswer, type RenewAnswer } from '../store/lock-store.js';
-import { RETRY_MS } from './asking.js';
+import { Retry } from '../runtime/retries.js';
+import { finalUndoAt } from '../store/abandoned-tokens.js';
+import { isLost, LockStoreError, lossOfAnswer, mayTakeEffect, type RenewAnswer } from '../store/lock-store.js';
 import type { KeyQueue } from './key-queue.js';
 import type { ExclusiveQueue } from './lanes/exclusive-queue.js';
 import type { LaneParts } from './lanes/lane.js';
@@ -46,10 +46,13 @@ export function downgradeLease(
  * Turns the grant of a writer into that of a reader, in one command that may be sent again. Until its answer comes nothing is
  * renewed and nothing released; the end of the writer's lease still counts.
  */
-class Downgrade extends Timed {
+class Downgrade extends Retry {
   private readonly grant: Grant;
   private readonly readToken: string;
-  private failures = 0;
+  /** A command of it was sent, or may have been. */
+  private sent = false;
+  /** See `Attempt.finalUndoAt`. */
+  private finalUndoAt = 0;
   private readonly firstSentAt: number;
   private settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;
 
@@ -77,7 +80,7 @@ class Downgrade extends Timed {
   due(): void {
     const { store, clock } = this.parts.core;
     const { key, ownerToken, ttlMs } = this.grant;
-    if (this.grant.ended) return this.lost(true);
+    if (this.grant.ended) return this.lost();
     const sentAt = clock.now();
     store.downgrade!({ key, ownerToken, kind: 'write', readToken: this.readToken, ttlMs }).then(
       (answer) => this.answered(answer, sentAt),
@@ -91,14 +94,18 @@ class Downgrade extends Timed {
 
   private answered(answer: RenewAnswer, sentAt: number): void {
     const { clock, watchdog, lanes } = this.parts.core;
-    if (answer instanceof Error) {
+    if (!(answer instanceof Error)) this.sent = true;
+    else {
+      if (mayTakeEffect(answer)) {
+        this.sent = true;
+        this.finalUndoAt = finalUndoAt(clock.now());
+      }
       if (!(answer instanceof LockStoreError) || !answer.passing) return this.refused(answer);
-      const delay = RETRY_MS[Math.min(this.failures++, RETRY_MS.length - 1)];
-      return lanes.add(this, Math.min(delay, Math.max(0, this.grant.validUntil - clock.now())));
+      return lanes.add(this, Math.min(this.nextDelayMs(), Math.max(0, this.grant.validUntil - clock.now())));
     }
     if (isLost(answer)) watchdog.lose(this.grant, lossOfAnswer(answer));
     else if (clock.now() >= this.grant.validUntil) watchdog.expire(this.grant);
-    if (this.grant.ended || isLost(answer)) return this.lost(false);
+    if (this.grant.ended || isLost(answer)) return this.lost();
     this.reads(answer, sentAt);
   }
 
@@ -106,26 +113,32 @@ class Downgrade extends Timed {
   private refused(error: Error): void {
     this.lease.leaving = undefined;
     this.parts.core.watchdog.watch(this.grant);
-    this.undo(true);
+    this.undo();
     this.settle?.reject(unavailable(this.lease.call, error));
   }
 
-  private lost(troubled: boolean): void {
-    this.undo(troubled);
+  private lost(): void {
+    this.undo();
     this.settle?.reject(
       this.lease.signal.reason ?? this.lease.lostError('it was released before it became a read lock', 'released'),
     );
   }
 
-  private undo(troubled: boolean): void {
+  private undo(): void {
     this.world.reading.releaseEnds(this.readToken);
-    this.parts.core.dead.bury(this.grant.key, this.readToken, this.grant.ttlMs, troubled);
+    if (this.sent) this.abandonReader();
     this.world.readEnded();
+  }
+
+  private abandonReader(): void {
+    const { key, ttlMs } = this.grant;
+    const name = { key, ownerToken: this.readToken };
+    this.parts.core.abandoned.abandon(name, ttlMs, { finalAt: this.finalUndoAt });
   }
 
   private reads(waiting: number, sentAt: number): void {
     const { lane, reading, writing } = this.world;
-    const { watchdog, dead } = this.parts.core;
+    const { watchdog, abandoned } = this.parts.core;
     const { grant, lease, readToken } = this;
     watchdog.unwatch(grant);
     grant.ended = true;
@@ -135,8 +148,10 @@ class Downgrade extends Timed {
       watchdog.lose(reading.grant, { reason: 'deleted' });
     reading.releaseEnds(readToken);
     const isFirst = reading.grant === undefined;
-    if (isFirst) lane.open(reading, this.readGrant(waiting, sentAt), lease.fencingToken);
-    else dead.bury(grant.key, readToken, grant.ttlMs); // one lease is enough for all
+    if (isFirst) {
+      abandoned.granted(readToken, this.finalUndoAt);
+      lane.open(reading, this.readGrant(waiting, sentAt), lease.fencingToken);
+    } else this.abandonReader(); // one lease is enough for all
     lane.join(reading, lease);
     if (isFirst) lane.letAllIn(reading);
     this.world.writeEnded();

@@ -59,7 +59,7 @@ export class Draining {
   private leaveToTtl(queue: KeyQueue, grant: Grant): true {
     this.parts.watchdog.unwatch(grant);
     grant.ended = true;
-    this.parts.dead.spare(grant.ownerToken, grant.ttlMs);
+    this.parts.abandoned.leaveToTtl(grant.ownerToken, grant.ttlMs);
     this.gone(queue, grant);
     return true;
   }
@@ -82,7 +82,7 @@ export class Draining {
   }
 
   private isQuiet(): boolean {
-    return this.queues.empty && this.parts.dead.size === 0;
+    return this.queues.empty && this.parts.abandoned.size === 0;
   }
 
   private quiet(timeoutMs: number): Promise<void> {

@@ -156,13 +156,14 @@ export class GivingBack {
       lease.lose({ reason: answer.taken === true ? 'taken' : 'deleted' });
     if (answer.outcome === 'granted') this.grantedNext(release, answer);
     else if (attempt !== undefined) this.notGranted(release, attempt, answer);
+    this.parts.abandoned.released(release.grant, release.grant.ttlMs);
     this.settle(release);
   }
 
   /** @internal */
   failed(release: Release, error: Error): void {
     const { queue, grant, lease, attempt } = release;
-    this.parts.dead.bury(queue.key, grant.ownerToken, grant.ttlMs, true);
+    this.undo(queue.key, grant.ownerToken, grant.ttlMs);
     this.parts.events.emit({ type: 'release-failed', name: lease.call.name, error });
     if (attempt !== undefined) this.asking.failed(attempt, error);
     this.settle(release);
@@ -177,7 +178,8 @@ export class GivingBack {
   }
 
   private notGranted({ queue }: Release, attempt: Attempt, answer: ReleaseAnswer): void {
-    if (attempt.over) this.parts.dead.bury(queue.key, attempt.ownerToken, attempt.ttlMs);
+    attempt.sent = true;
+    if (attempt.over) this.undo(queue.key, attempt.ownerToken, attempt.ttlMs);
     else if (answer.outcome === 'queued') this.asking.queued(attempt, answer.remainingMs, false);
     else this.asking.ask(attempt);
   }
@@ -186,8 +188,12 @@ export class GivingBack {
     const { queue, sentAt, ttlMs } = release;
     const { ownerToken, fencingToken, waiting } = answer;
     const attempt = release.attempt ?? queue.attemptOf(ownerToken);
-    if (attempt === undefined) return this.parts.dead.bury(queue.key, ownerToken, ttlMs);
+    if (attempt === undefined) return this.undo(queue.key, ownerToken, ttlMs);
     const block = release.attempt === undefined ? 1 : release.block;
     this.asking.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting });
+  }
+
+  private undo(key: string, ownerToken: string, ttlMs: number): void {
+    this.parts.abandoned.abandon({ key, ownerToken }, ttlMs);
   }
 }

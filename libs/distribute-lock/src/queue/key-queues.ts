@@ -9,7 +9,7 @@ import type { TimerLanes } from '../runtime/timer-lanes.js';
 import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
 import { Asking, type AskingListener } from './asking.js';
 import type { Attempt } from './attempt.js';
-import { coreParts, type CoreParts, type CoreSettings } from './core-parts.js';
+import { coreParts, type CoreParts, type CoreSettings, droppedTokens } from './core-parts.js';
 import { downgradeLease } from './downgrading.js';
 import { Draining } from './draining.js';
 import { extendLease } from './extending.js';
@@ -134,7 +134,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     } else if (queue !== undefined && grant !== undefined) {
       if (type === 'contended') this.laneOf(queue).contended(queue, grant);
       else if (type === 'revoked') this.parts.watchdog.lose(grant, { reason: 'forced' });
-    } else if (queue?.isReleasing(ownerToken) !== true) this.parts.dead.bury(key, ownerToken, 0);
+    } else if (queue?.isReleasing(ownerToken) !== true) this.parts.abandoned.abandon({ key, ownerToken }, 0);
   }
 
   unsubscribed(): void {
@@ -148,6 +148,10 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
       attempt.awaitsMessage = false;
       this.asking.ask(attempt);
     }
+  }
+
+  dropped(count: number): void {
+    this.parts.events.emit(droppedTokens(count));
   }
 
   giveBack(lease: LeaseHandle, before?: Promise<void>): Promise<void> {
@@ -207,7 +211,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   }
 
   stop(): void {
-    this.parts.dead.close();
+    this.parts.abandoned.close();
     this.parts.lanes.close();
     for (const queue of this.queues.all()) for (const grant of queue.grants()) this.parts.watchdog.guardEnd(grant);
   }
@@ -227,7 +231,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   private grantLost(grant: Grant): void {
     const { key, ownerToken, ttlMs } = grant;
     const queue = this.queues.ofToken(key, ownerToken);
-    this.parts.dead.bury(key, ownerToken, ttlMs);
+    this.parts.abandoned.abandon({ key, ownerToken }, ttlMs);
     if (queue?.grantOf(ownerToken) === grant) this.gone(queue, grant);
   }
 

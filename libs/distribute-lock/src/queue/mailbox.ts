@@ -1,7 +1,7 @@
 import { Timed, type TimerLanes } from '../runtime/timer-lanes.js';
 import type { LockStore, LockStoreListener } from '../store/lock-store.js';
 
-const RETRY_MS = 2_000;
+const RESUBSCRIBE_MS = 2_000;
 
 /** Opens the subscription when the first caller wants to wait, and says whether messages can wake anybody. */
 export class Mailbox extends Timed {
@@ -45,7 +45,7 @@ export class Mailbox extends Timed {
       if (this.open) this.listener.resubscribed();
       this.told = false;
     } catch (error) {
-      this.lanes.add(this, RETRY_MS);
+      this.lanes.add(this, RESUBSCRIBE_MS);
       if (!this.told) this.degraded(error instanceof Error ? error : new Error(String(error)));
       this.told = true;
     }

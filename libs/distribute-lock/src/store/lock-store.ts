@@ -127,6 +127,8 @@ export interface LockStoreListener {
   unsubscribed?(): void;
   /** Messages arrive, but some may have been missed: waiting callers should ask again. */
   resubscribed(): void;
+  /** The store could not undo so many abandoned tokens: the keys that they took stay locked until their ttl ends. */
+  dropped?(count: number): void;
 }
 
 /** What a {@link LockStoreError} may carry besides. @public */

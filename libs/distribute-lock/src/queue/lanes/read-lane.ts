@@ -1,24 +1,17 @@
 import type { Grant } from '../../lease/grant.js';
 import { LeaseHandle } from '../../lease/lease-handle.js';
-import { LockStoreError } from '../../store/lock-store.js';
 import { HEARTBEAT_MS } from '../heartbeat.js';
 import type { Line } from '../line.js';
-import { contended, unavailable } from '../refusals.js';
+import { contended } from '../refusals.js';
 import { hand, refuseImpatient } from '../settling.js';
 import type { Waiter } from '../waiter.js';
 import { askAnew, type Lane, type LaneParts } from './lane.js';
 import { ReadQueue } from './read-queue.js';
 import { Readers } from './readers.js';
-import { type Gatekeeper, Refresh } from './refresh.js';
+import { type Gatekeeper, Refresh, refuseLate } from './refresh.js';
 
 /** A reader that does not want renewal is let in only while it can have this share of its ttl. */
 const UNRENEWED_SHARE = 0.9;
-
-/** Who would not wait, and has waited so long for a renewal in vain, does not wait for another command. */
-const MOST_LOST_MS = 150;
-
-const unconfirmed = (): Error =>
-  new LockStoreError('the lease that readers of this process share was not confirmed in time.', true);
 
 /**
  * The read lock. Readers of one process share one lease; entering it costs no command. While a writer waits the gate is
@@ -91,9 +84,7 @@ export class ReadLane implements Lane, Gatekeeper {
   }
 
   bereft(queue: ReadQueue): void {
-    const { core } = this.parts;
-    const before = core.clock.now() - MOST_LOST_MS;
-    refuseImpatient(core, queue.line, ({ call }) => unavailable(call, unconfirmed()), before);
+    refuseLate(this.parts, queue);
     askAnew(this.parts, queue);
   }
 

@@ -1,12 +1,18 @@
-import type { Grant } from '../../lease/grant.js';
+import type { Grant, Renewal } from '../../lease/grant.js';
 import { Timed } from '../../runtime/timer-lanes.js';
-import { isLost, lossOfAnswer, type RenewAnswer } from '../../store/lock-store.js';
+import { isLost, LockStoreError, type RenewAnswer } from '../../store/lock-store.js';
 import { HEARTBEAT_MS } from '../heartbeat.js';
 import type { Line } from '../line.js';
 import { unavailable } from '../refusals.js';
 import { refuseImpatient } from '../settling.js';
 import type { LaneParts } from './lane.js';
 import type { ReadQueue } from './read-queue.js';
+
+/** A non-waiting caller that has waited so long for a renewal in vain does not wait for another command. */
+const MOST_LOST_MS = 150;
+
+const unconfirmed = (): Error =>
+  new LockStoreError('the lease that readers of this process share was not confirmed in time.', true);
 
 /** Who lets readers in. */
 export interface Gatekeeper {
@@ -16,12 +22,19 @@ export interface Gatekeeper {
   moved(line: Line): void;
 }
 
+/** Refuses non-waiting callers that have no time left for another command. */
+export function refuseLate({ core }: LaneParts, { line }: ReadQueue, why: Error = unconfirmed()): void {
+  refuseImpatient(core, line, ({ call }) => unavailable(call, why), core.clock.now() - MOST_LOST_MS);
+}
+
 /**
  * Renews the lease of a process's readers for those who wait at its gate: because what is left of it is too short for them,
- * or, every heartbeat, to learn whether the writer in front of them has gone.
+ * or, every heartbeat, to learn whether the writer in front of them has gone. It shares renewals and their back-off with the watchdog.
  */
 export class Refresh extends Timed {
   private inFlight = false;
+  /** Of the last renewal, if that failed. */
+  private lastError: Error | undefined = undefined;
 
   constructor(
     private readonly parts: LaneParts,
@@ -32,52 +45,56 @@ export class Refresh extends Timed {
   }
 
   within(ms: number): void {
-    const { lanes } = this.parts.core;
-    if (this.inFlight) return;
-    if (ms === 0) {
+    const { lanes, watchdog } = this.parts.core;
+    const { grant } = this.queue;
+    const retryInMs = grant === undefined ? 0 : watchdog.retryInMs(grant);
+    // A reader that enters must not bring a pending retry forward.
+    if (this.inFlight || (this.lastError !== undefined && this.lane !== undefined)) return;
+    if (ms === 0 && retryInMs > 0) lanes.add(this, retryInMs);
+    else if (ms === 0) {
       lanes.remove(this);
       this.due();
     } else if (this.lane === undefined) lanes.add(this, ms);
   }
 
   due(): void {
-    const { grant, line, warnings } = this.queue;
-    if (grant === undefined || line.first === undefined) return this.queue.tidy();
-    const { clock, store } = this.parts.core;
-    const { key, ownerToken } = grant;
-    const ttlMs = Math.max(grant.ttlMs, this.queue.ttlMsOf(line));
-    const sentAt = clock.now();
-    this.inFlight = true;
-    store.renew([{ key, ownerToken, kind: 'read', ttlMs }]).then(
-      ([answer]) => this.answered(grant, answer, sentAt, ttlMs, warnings),
-      (error: Error) => this.answered(grant, error, sentAt, ttlMs, warnings),
-    );
-  }
-
-  private answered(grant: Grant, answer: RenewAnswer, sentAt: number, ttlMs: number, warnings: number): void {
     const { queue } = this;
-    const { core } = this.parts;
-    this.inFlight = false;
-    if (grant.ended || queue.grant !== grant) return this.superseded(answer);
-    if (core.clock.now() >= grant.validUntil) return core.watchdog.expire(grant);
-    if (isLost(answer)) return core.watchdog.lose(grant, lossOfAnswer(answer));
-    if (answer instanceof Error) {
-      refuseImpatient(core, queue.line, ({ call }) => unavailable(call, answer));
-      return this.within(HEARTBEAT_MS);
-    }
-    grant.confirm(sentAt, ttlMs);
-    core.watchdog.watch(grant);
-    // A warning that came after the question is newer than its answer.
-    grant.contended = answer > 0 || queue.warnings > warnings;
-    if (!grant.contended) return this.gatekeeper.admit(queue, grant, sentAt);
-    this.gatekeeper.turnAway(queue);
-    this.within(HEARTBEAT_MS);
+    refuseLate(this.parts, queue, this.lastError);
+    const { grant, line, warnings } = queue;
+    if (grant === undefined || line.first === undefined) return queue.tidy();
+    const joined = grant.renewal !== undefined;
+    const renewal = this.parts.core.watchdog.renew(grant, queue.ttlMsOf(line));
+    this.inFlight = true;
+    renewal.answered = (answer) => this.answered(grant, answer, renewal, joined ? undefined : warnings);
   }
 
-  /** The lease was given back meanwhile. Who would not wait is not made to wait for another silence of the store. */
-  private superseded(answer: RenewAnswer): void {
+  /** @param warnings - how many there were when the renewal was sent; `undefined` when the watchdog had sent it before */
+  private answered(grant: Grant, answer: RenewAnswer, renewal: Renewal, warnings: number | undefined): void {
+    const { queue } = this;
+    this.inFlight = false;
+    if (answer instanceof Error) {
+      this.lastError = answer;
+      refuseImpatient(this.parts.core, queue.line, ({ call }) => unavailable(call, answer));
+    } else {
+      this.lastError = undefined;
+    }
+    if (grant.ended || queue.grant !== grant) return this.superseded();
+    if (answer instanceof Error) return this.within(0);
+    if (isLost(answer)) return;
+    // A warning that came after the question is newer than its answer.
+    if (warnings !== undefined) grant.contended = answer > 0 || queue.warnings > warnings;
+    if (grant.contended) {
+      this.gatekeeper.turnAway(queue);
+      return this.within(warnings === undefined ? 0 : HEARTBEAT_MS);
+    }
+    const { line } = queue;
+    if (line.first !== undefined && renewal.ttlMs < queue.ttlMsOf(line)) return this.within(0);
+    this.gatekeeper.admit(queue, grant, renewal.sentAt);
+  }
+
+  /** The lease was given back before the answer came. */
+  private superseded(): void {
     const { line, grant } = this.queue;
-    if (answer instanceof Error) refuseImpatient(this.parts.core, line, ({ call }) => unavailable(call, answer));
     // Those who have come to the next lease could not ask for it meanwhile.
     if (grant !== undefined && line.first !== undefined) return this.within(grant.contended ? HEARTBEAT_MS : 0);
     this.gatekeeper.moved(line);

@@ -54,6 +54,11 @@ export class Ballot {
     for (const vote of this.votes) vote.wasQueued = true;
   }
 
+  /** Whether a node may have received a question for its vote. */
+  get sent(): boolean {
+    return this.votes.some(({ call }) => call?.sent === true);
+  }
+
   /** Asks every node for its vote. */
   cast(ttlMs: number, block: number, wait: boolean): Promise<PollEnd> {
     this.ttlMs = Math.max(this.ttlMs, ttlMs);
@@ -133,13 +138,13 @@ export class Ballot {
       const { node, possible } = vote;
       vote.call?.cancel();
       if (!possible && node.doubtful) {
-        if (vote.queued || vote.astray) this.pursue(vote);
+        if (vote.queued || vote.astray) this.abandon(vote);
         poll.count('no');
         continue;
       }
       this.ask(poll, node, words, COMMAND_LIMIT_MS, (heard) => {
-        if (!heard.late && (vote.astray || (heard.reply instanceof Error && (possible || vote.queued))))
-          this.pursue(vote);
+        const unanswered = heard.reply instanceof Error;
+        if (!heard.late && (vote.astray || (unanswered && (possible || vote.queued)))) this.abandon(vote, !unanswered);
         if (!possible) return 'no';
         resent ||= heard.resent;
         return yesOrNo(heard);
@@ -155,14 +160,14 @@ export class Ballot {
       vote.call?.cancel();
       if (!vote.possible && !vote.astray) continue;
       this.withdrawn = true;
-      this.pursue(vote);
+      this.abandon(vote);
     }
   }
 
   private voted(vote: NodeVote, before: Standing, heard: Heard): Vote {
     const counted = vote.voted(before, heard);
     const answered = !(heard.reply instanceof Error);
-    if (answered && (this.owner.left || (this.withdrawn && vote.answered === 'mine'))) this.pursue(vote);
+    if (answered && (this.owner.left || (this.withdrawn && vote.answered === 'mine'))) this.abandon(vote);
     return counted;
   }
 
@@ -190,8 +195,8 @@ export class Ballot {
     vote.call = node.ask(this.key, words, limitOf(ttlMs), (heard) => void this.voted(vote, standing, heard));
   }
 
-  private pursue({ node, astray }: NodeVote): void {
+  private abandon({ node, astray }: NodeVote, released = false): void {
     const words = (): string[] => ['d', this.token, this.owner.left ? this.ownerToken : NOBODY, '0', NOBODY];
-    node.leftovers.undo(this.key, this.token, words, this.ttlMs, astray);
+    node.abandon({ key: this.key, ownerToken: this.token, words }, this.ttlMs, astray, released);
   }
 }

@@ -23,6 +23,8 @@ export class Candidate extends Timed {
   granted = false;
   /** It has been released; nothing is asked for it any more. */
   over = false;
+  /** A command of it was sent, or may have been. */
+  sent = false;
   ballot: Ballot;
   private splits = 0;
   private tookMs = 0;
@@ -39,6 +41,12 @@ export class Candidate extends Timed {
     this.ballot = nextBallot();
   }
 
+  /** The release of another owner has queued it on every node. */
+  queuedEverywhere(): void {
+    this.sent = true;
+    this.ballot.queuedEverywhere();
+  }
+
   /** Asks for every vote, and numbers the grant. Rejects when too many nodes fail. */
   async run(request: AcquireRequest): Promise<Answer> {
     if (this.ballot.withdrawn) this.ballot = this.nextBallot(this.ballot);
@@ -49,6 +57,7 @@ export class Candidate extends Timed {
       granted = answer.granted;
       return answer;
     } finally {
+      this.sent ||= ballot.sent;
       if (!granted) ballot.withdraw();
     }
   }
@@ -59,7 +68,7 @@ export class Candidate extends Timed {
     this.tookMs = this.clock.now() - startedAt;
     const grant = end.outcome === 'yes' ? await this.number(end, request) : undefined;
     if (grant !== undefined) return grant;
-    if (end.outcome === 'failed') throw noMajority(end);
+    if (end.outcome === 'failed') throw noMajority(end, ballot.sent);
     const refusal = refusalOf(end);
     this.splits = refusal.held ? 0 : this.splits + 1;
     return { granted: false, ...refusal };

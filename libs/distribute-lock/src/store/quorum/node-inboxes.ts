@@ -14,7 +14,7 @@ export interface NodeInbox {
 }
 
 /** Between tries to subscribe on a node that is away. */
-const RETRY_MS = 2_000;
+const RESUBSCRIBE_MS = 2_000;
 /** Nobody waits longer for messages before the first question; without them the core asks again now and then. */
 const LIMIT_MS = 300;
 
@@ -96,7 +96,7 @@ export class NodeInboxes {
         this.opening.delete(inbox);
         this.openOne(inbox, processId, listener);
       });
-      this.lanes.add(retry, RETRY_MS);
+      this.lanes.add(retry, RESUBSCRIBE_MS);
     });
   }
 }

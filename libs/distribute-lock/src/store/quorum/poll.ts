@@ -1,4 +1,4 @@
-import { LockStoreError, mayTakeEffect } from '../lock-store.js';
+import { LockStoreError } from '../lock-store.js';
 import type { NodeReply } from './node-line.js';
 import type { Heard, NodeCall, QuorumNode } from './quorum-node.js';
 import { Tally, type Outcome } from './tally.js';
@@ -66,8 +66,11 @@ export class Poll {
 
 export const yesOrNo = ({ reply }: Heard): Vote => (reply instanceof Error ? reply : reply[0] === 0 ? 'no' : 'yes');
 
-/** Why there is no majority, neither for it nor against it: too many nodes failed. */
-export function noMajority({ tally, failures }: PollEnd): LockStoreError {
+/**
+ * Why there is no majority, neither for it nor against it: too many nodes failed.
+ * @param sent - whether a node may have received the command
+ */
+export function noMajority({ tally, failures }: PollEnd, sent = true): LockStoreError {
   const { nodes, needed, votes } = tally;
   const lasting = failures.filter((error) => error instanceof LockStoreError && !error.passing);
   const passing = lasting.length <= nodes - needed;
@@ -76,6 +79,6 @@ export function noMajority({ tally, failures }: PollEnd): LockStoreError {
   return new LockStoreError(
     `${votes.granted} of ${nodes} nodes were for it, ${votes.refused} against it, ${votes.failed} failed; ${needed} are needed${why}.`,
     passing,
-    { votes, sent: failures.length < nodes || failures.some(mayTakeEffect) },
+    { votes, sent },
   );
 }

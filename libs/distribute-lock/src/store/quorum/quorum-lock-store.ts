@@ -1,5 +1,6 @@
 import { processClock, type Clock } from '../../runtime/clock.js';
 import { Timed, TimerLanes } from '../../runtime/timer-lanes.js';
+import { GRACE_MS } from '../abandoned-tokens.js';
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -16,7 +17,6 @@ import { Ballot, NOBODY } from './ballot.js';
 import { BallotTokens, ownerOf } from './ballot-tokens.js';
 import { Candidate, type Answer } from './candidate.js';
 import { connectNodes } from './connect-nodes.js';
-import { GRACE_MS } from './leftovers.js';
 import { NodeInboxes, type NodeInbox } from './node-inboxes.js';
 import type { NodeLine } from './node-line.js';
 import { noMajority } from './poll.js';
@@ -58,6 +58,7 @@ export class QuorumLockStore implements LockStore {
   private readonly candidates = new Map<string, Candidate>();
   private readonly tokens = new BallotTokens();
   private readonly lanes: TimerLanes;
+  private listener: LockStoreListener | undefined;
 
   constructor(
     private readonly members: readonly QuorumMember[],
@@ -65,7 +66,8 @@ export class QuorumLockStore implements LockStore {
     private readonly random: () => number = Math.random,
   ) {
     this.lanes = new TimerLanes(clock);
-    this.nodes = members.map(({ line }) => new QuorumNode(line, clock, this.lanes));
+    const dropped = (count: number): void => this.listener?.dropped?.(count);
+    this.nodes = members.map(({ line }) => new QuorumNode(line, clock, this.lanes, dropped));
     this.inboxes = new NodeInboxes(
       members.map(({ inbox }) => inbox),
       this.lanes,
@@ -77,6 +79,7 @@ export class QuorumLockStore implements LockStore {
   }
 
   async subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
+    this.listener = listener;
     await this.inboxes.open(processId, {
       message: (message) => listener.message({ ...message, ownerToken: ownerOf(message.ownerToken) }),
       unsubscribed: () => listener.unsubscribed?.(),
@@ -115,9 +118,9 @@ export class QuorumLockStore implements LockStore {
     const ballot = candidate?.ballot ?? this.strange(request);
     const granted = candidate?.granted === true;
     if (candidate !== undefined) candidate.over = true;
-    if (next !== undefined) this.candidateOf({ ...request, ownerToken: next.ownerToken }).ballot.queuedEverywhere();
+    if (next !== undefined) this.candidateOf({ ...request, ownerToken: next.ownerToken }).queuedEverywhere();
     const end = await ballot.release(granted, next?.ownerToken ?? NOBODY);
-    // The caller asks again; an attempt is pursued from here, node by node.
+    // The caller asks again; an attempt is abandoned from here, node by node.
     if (granted && (end.outcome === 'failed' || end.outcome === 'mixed')) throw noMajority(end);
     this.forget(request);
     if (end.outcome !== 'yes') return { outcome: 'lost', resent: end.resent || end.outcome !== 'no' };
@@ -148,11 +151,20 @@ export class QuorumLockStore implements LockStore {
   private async compete(candidate: Candidate, request: AcquireRequest): Promise<Answer> {
     const until = this.clock.now() + PATIENCE_OF_IMPATIENT_MS;
     for (let tries = 1; ; tries += 1) {
-      const answer = await candidate.run(request);
+      const answer = await this.run(candidate, request);
       if (answer.granted || answer.held || request.wait) return answer;
       if (tries === TRIES_OF_IMPATIENT || this.clock.now() > until) return answer;
       await new Promise<void>((resolve) => this.lanes.add(new Pause(resolve), candidate.pauseMs()));
       if (candidate.over) return answer;
+    }
+  }
+
+  private async run(candidate: Candidate, request: AcquireRequest): Promise<Answer> {
+    try {
+      return await candidate.run(request);
+    } finally {
+      // An attempt that was never sent is not released.
+      if (!candidate.sent) this.forget(request);
     }
   }
 

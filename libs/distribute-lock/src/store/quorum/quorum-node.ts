@@ -1,8 +1,8 @@
 import type { Clock } from '../../runtime/clock.js';
 import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
+import { AbandonedTokens, type AbandonedName, finalUndoAt } from '../abandoned-tokens.js';
 import { LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
-import { Leftovers } from './leftovers.js';
 import type { NodeLine, NodeReply } from './node-line.js';
 
 /** What came of a step. */
@@ -12,6 +12,13 @@ export interface Heard {
   readonly late: boolean;
   /** The connection changed under it, so it may have been applied twice. */
   readonly resent: boolean;
+}
+
+/** A vote to take back. */
+export interface AbandonedVote extends AbandonedName {
+  readonly key: string;
+  /** Made for each undo: its owner may have left since the one before. */
+  readonly words: () => readonly string[];
 }
 
 /** One step on its way to a node. */
@@ -50,7 +57,7 @@ export class NodeCall extends Timed {
 /** One independent primary, as the quorum sees it: every step has its time limit, and a node that is mute is known to be. */
 export class QuorumNode {
   /** Tokens that may have this node's vote, and should not. */
-  readonly leftovers: Leftovers;
+  private readonly abandoned: AbandonedTokens<AbandonedVote>;
   /** The oldest step that was given up and is not answered yet. */
   private unanswered: NodeCall | undefined;
 
@@ -58,8 +65,21 @@ export class QuorumNode {
     readonly line: NodeLine,
     private readonly clock: Clock,
     private readonly lanes: TimerLanes,
+    dropped: (count: number) => void,
   ) {
-    this.leftovers = new Leftovers(this, clock, lanes);
+    this.abandoned = new AbandonedTokens<AbandonedVote>({
+      clock,
+      lanes,
+      undo: ({ key, words }, answer) => {
+        this.ask(key, words(), COMMAND_LIMIT_MS, ({ reply, late }) => {
+          if (late) return;
+          if (reply instanceof Error) answer.failed(reply);
+          else answer.answered(reply);
+        });
+      },
+      settled: () => undefined,
+      dropped,
+    });
   }
 
   /** It has let a step of this connection's go unanswered, and has not said a word since. */
@@ -82,6 +102,16 @@ export class QuorumNode {
     if (this.line.ready) this.send(call, limitMs);
     else this.sendWhenReady(call, Math.max(limitMs, COMMAND_LIMIT_MS));
     return call;
+  }
+
+  /**
+   * Takes the vote back until the node has confirmed that.
+   * @param astray - a command of the token went unanswered
+   * @param released - the node has confirmed a release just now
+   */
+  abandon(vote: AbandonedVote, ttlMs: number, astray: boolean, released = false): void {
+    const finalAt = astray ? finalUndoAt(this.clock.now()) : 0;
+    this.abandoned.abandon(vote, ttlMs, { finalAt, again: !released, released });
   }
 
   /** A blocked event loop is not a mute node: answers that have arrived get a turn of the loop first. */

@@ -8,7 +8,7 @@ import { storeError } from './redis-errors.js';
 import type { Subscriber, Subscription } from './subscription.js';
 
 /** Between tries to find a node that takes the subscription. */
-const RETRY_MS = 250;
+const RESUBSCRIBE_MS = 250;
 
 class Alarm extends Timed {
   constructor(readonly due: () => void) {
@@ -112,7 +112,7 @@ export class ClusterSubscription implements Subscription {
     if (this.closed) return;
     this.openAnywhere(last).then(
       () => this.subscriber.resubscribed(),
-      () => this.connection.timers.add(this.retry, RETRY_MS),
+      () => this.connection.timers.add(this.retry, RESUBSCRIBE_MS),
     );
   }
 }

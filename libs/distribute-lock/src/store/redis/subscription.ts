@@ -8,7 +8,7 @@ import { another, speaksResp3 } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 
 /** Between tries to subscribe where the server refuses it. */
-const RETRY_MS = 2_000;
+const RESUBSCRIBE_MS = 2_000;
 
 /** Where the messages of a subscription go. */
 export interface Subscriber {
@@ -100,7 +100,7 @@ export class PrimarySubscription extends Timed implements Subscription, LinkList
   due(): void {
     this.subscribe().catch(() => {
       // Otherwise the next connection subscribes.
-      if (this.connection.accepts()) this.connection.timers.add(this, RETRY_MS);
+      if (this.connection.accepts()) this.connection.timers.add(this, RESUBSCRIBE_MS);
     });
   }
 

@@ -1,0 +1,283 @@
+import type { Clock } from '../runtime/clock.js';
+import { Retry } from '../runtime/retries.js';
+import { Timed, type TimerLanes } from '../runtime/timer-lanes.js';
+import type { AnswerListener } from './answer.js';
+import { EXECUTION_LIMIT_MS } from './protocol.js';
+
+/** How much longer than its ttl a token is pursued: the store may have executed its command late. */
+export const GRACE_MS = 10_000;
+/** Tokens that one store may have to undo. The cap bounds memory and the work after an outage. */
+const MOST_TOKENS = 10_000;
+/** Undos without an answer. They fit into one call of a script, so other commands and the event loop get their turn. */
+const MOST_IN_FLIGHT = 64;
+/** Timers of final undos share lanes of this width. */
+const LANE_MS = 100;
+const FIRST_REPORT_MS = 1_000;
+const REPORT_MS = 60_000;
+
+/** When an undo is final for a command that failed at `now` without an answer: no late execution can follow it. */
+export const finalUndoAt = (now: number): number => now + EXECUTION_LIMIT_MS;
+
+/** Names a token for its undo. */
+export interface AbandonedName {
+  readonly ownerToken: string;
+}
+
+/** What is known of the commands of a token. */
+export interface AbandonedState {
+  /** An undo that is sent from then on is final; 0 when every command of the token was answered. See {@link finalUndoAt}. */
+  readonly finalAt?: number;
+  /** An undo in flight may have come too early, so another one follows it. */
+  readonly again?: boolean;
+  /** It was released just now, so only the final undo is missing. */
+  readonly released?: boolean;
+}
+
+export interface AbandonedTokensSettings<Name extends AbandonedName> {
+  readonly clock: Clock;
+  readonly lanes: TimerLanes;
+  /** Sends one undo, which takes the token out of the lock and of its queues. */
+  readonly undo: (name: Name, listener: AnswerListener<unknown>) => void;
+  /** A token is pursued no longer. */
+  readonly settled: () => void;
+  /** So many tokens were dropped since the last report. */
+  readonly dropped: (count: number) => void;
+}
+
+class AbandonedToken<Name> extends Timed {
+  inFlight = false;
+  sentAt = -Infinity;
+  /** The undo in flight is not the last one. */
+  again = false;
+
+  constructor(
+    public name: Name,
+    public finalAt: number,
+    readonly until: number,
+    private readonly ready: (token: AbandonedToken<Name>) => void,
+  ) {
+    super();
+  }
+
+  due(): void {
+    this.ready(this);
+  }
+}
+
+/** While the store does not respond, one undo at a time finds out whether it does again. */
+class Scout extends Retry {
+  constructor(readonly due: () => void) {
+    super();
+  }
+}
+
+class Reminder extends Timed {
+  constructor(readonly due: () => void) {
+    super();
+  }
+}
+
+/**
+ * Attempts and leases that ended while the store may still execute one of their commands. Each token is undone until the store has
+ * confirmed that: at once, so that its key is free early, and after a command without an answer once more when no late execution can follow.
+ *
+ * The work is bounded. A token has one undo in flight, all tokens together have 64, a store that does not respond gets one for each step of the back-off,
+ * and beyond 10,000 tokens the oldest are dropped.
+ */
+export class AbandonedTokens<Name extends AbandonedName> {
+  private readonly tokens = new Map<string, AbandonedToken<Name>>();
+  /** Tokens that wait for their turn to be undone, the oldest first. */
+  private readonly waiting = new Set<AbandonedToken<Name>>();
+  /** Grants that had a command without an answer, and when an undo of them is final. */
+  private readonly troubled = new Map<string, number>();
+  private readonly leftAlone = new Set<string>();
+  private inFlight = 0;
+  /** The store does not respond. */
+  private paused = false;
+  private scouting: AbandonedToken<Name> | undefined;
+  private readonly scout = new Scout(() => this.sendScout());
+  private readonly report = new Reminder(() => this.reportDropped());
+  private unreported = 0;
+  private reportedAt = -Infinity;
+  private closed = false;
+  private readonly ready = (token: AbandonedToken<Name>): void => this.enqueue(token);
+
+  constructor(private readonly settings: AbandonedTokensSettings<Name>) {}
+
+  get size(): number {
+    return this.tokens.size;
+  }
+
+  /** Undoes a token of which a command may have been sent. */
+  abandon(name: Name, ttlMs: number, { finalAt = 0, again = false, released = false }: AbandonedState = {}): void {
+    const { ownerToken } = name;
+    if (this.closed || this.leftAlone.has(ownerToken)) return;
+    const final = Math.max(finalAt, this.troubleOf(ownerToken));
+    const known = this.tokens.get(ownerToken);
+    if (known === undefined) {
+      const token = this.add(name, ttlMs, final);
+      return released ? this.undoLater(token) : this.enqueue(token);
+    }
+    known.name = name;
+    known.finalAt = Math.max(known.finalAt, final);
+    if (!again) return;
+    if (known.inFlight) known.again = true;
+    else this.enqueue(known);
+  }
+
+  /** None of its commands was sent. */
+  neverSent(ownerToken: string): void {
+    const token = this.tokens.get(ownerToken);
+    if (token !== undefined) this.forget(token);
+  }
+
+  /** The token was granted after a command without an answer; see {@link released}. */
+  granted(ownerToken: string, finalAt: number): void {
+    const now = this.settings.clock.now();
+    for (const [other, at] of this.troubled) {
+      if (at > now) break;
+      this.troubled.delete(other);
+    }
+    if (finalAt > now) this.troubled.set(ownerToken, finalAt);
+  }
+
+  /** The store confirmed the release. A command that went unanswered before the grant may still be executed, so a final undo follows. */
+  released(name: Name, ttlMs: number): void {
+    const finalAt = this.troubled.get(name.ownerToken);
+    if (finalAt === undefined) return;
+    if (finalAt > this.settings.clock.now()) this.abandon(name, ttlMs, { released: true });
+    else this.troubled.delete(name.ownerToken);
+  }
+
+  /** From now on the token is left to its ttl, whatever an answer or a message says of it. */
+  leaveToTtl(ownerToken: string, ttlMs: number): void {
+    this.leftAlone.add(ownerToken);
+    this.settings.lanes.add(new Reminder(() => this.leftAlone.delete(ownerToken)), ttlMs + GRACE_MS);
+  }
+
+  /** Forgets all tokens and undoes no more; what is left in the store ends with its ttl. */
+  close(): void {
+    this.closed = true;
+    this.tokens.clear();
+    this.waiting.clear();
+    this.troubled.clear();
+  }
+
+  private add(name: Name, ttlMs: number, finalAt: number): AbandonedToken<Name> {
+    const until = this.settings.clock.now() + ttlMs + GRACE_MS;
+    const token = new AbandonedToken(name, finalAt, until, this.ready);
+    this.tokens.set(name.ownerToken, token);
+    if (this.tokens.size > MOST_TOKENS) this.dropOldest();
+    return token;
+  }
+
+  private enqueue(token: AbandonedToken<Name>): void {
+    this.settings.lanes.remove(token);
+    this.waiting.add(token);
+    this.pump();
+  }
+
+  private pump(): void {
+    while (!this.paused && this.inFlight < MOST_IN_FLIGHT) {
+      const token = this.next();
+      if (token === undefined) return;
+      this.send(token);
+    }
+  }
+
+  private sendScout(): void {
+    this.scouting = this.next();
+    if (this.scouting === undefined) this.responds();
+    else this.send(this.scouting);
+  }
+
+  /** The first one that is still pursued. */
+  private next(): AbandonedToken<Name> | undefined {
+    const now = this.settings.clock.now();
+    for (const token of this.waiting) {
+      this.waiting.delete(token);
+      if (now < token.until) return token;
+      this.forget(token);
+    }
+    return undefined;
+  }
+
+  private send(token: AbandonedToken<Name>): void {
+    this.inFlight += 1;
+    token.inFlight = true;
+    token.again = false;
+    token.sentAt = this.settings.clock.now();
+    this.settings.undo(token.name, {
+      answered: () => this.undone(token),
+      failed: () => this.failed(token),
+    });
+  }
+
+  private undone(token: AbandonedToken<Name>): void {
+    if (this.ended(token)) {
+      if (token.again) this.waiting.add(token);
+      else if (token.sentAt >= token.finalAt) this.forget(token);
+      else this.undoLater(token);
+    }
+    this.responds();
+  }
+
+  private failed(token: AbandonedToken<Name>): void {
+    if (this.ended(token)) this.waiting.add(token);
+    if (this.paused && token !== this.scouting) return;
+    this.paused = true;
+    this.settings.lanes.add(this.scout, this.scout.nextDelayMs());
+  }
+
+  /** @returns whether the token is still pursued */
+  private ended(token: AbandonedToken<Name>): boolean {
+    this.inFlight -= 1;
+    token.inFlight = false;
+    return this.tokens.get(token.name.ownerToken) === token;
+  }
+
+  private responds(): void {
+    this.paused = false;
+    this.scouting = undefined;
+    this.scout.failures = 0;
+    this.settings.lanes.remove(this.scout);
+    this.pump();
+  }
+
+  private undoLater(token: AbandonedToken<Name>): void {
+    const { clock, lanes } = this.settings;
+    const lanesAway = Math.ceil((token.finalAt - clock.now()) / LANE_MS);
+    lanes.add(token, Math.max(0, lanesAway) * LANE_MS);
+  }
+
+  private troubleOf(ownerToken: string): number {
+    const finalAt = this.troubled.get(ownerToken);
+    if (finalAt === undefined) return 0;
+    this.troubled.delete(ownerToken);
+    return finalAt;
+  }
+
+  private forget(token: AbandonedToken<Name>): void {
+    this.settings.lanes.remove(token);
+    this.waiting.delete(token);
+    this.tokens.delete(token.name.ownerToken);
+    this.settings.settled();
+  }
+
+  private dropOldest(): void {
+    for (const token of this.tokens.values()) {
+      this.forget(token);
+      break;
+    }
+    this.unreported += 1;
+    if (this.unreported > 1) return;
+    const { clock, lanes } = this.settings;
+    lanes.add(this.report, Math.max(FIRST_REPORT_MS, this.reportedAt + REPORT_MS - clock.now()));
+  }
+
+  private reportDropped(): void {
+    this.reportedAt = this.settings.clock.now();
+    this.settings.dropped(this.unreported);
+    this.unreported = 0;
+  }
+}

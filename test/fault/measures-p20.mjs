@@ -1,0 +1,69 @@
+/** What bounds everything that is tried again, in the form of the other measures; see measures-p8-to-p17.mjs. */
+const unit = (title) => ['store/abandoned-tokens', title];
+
+export const measuresP20 = [
+  {
+    promise: 'P20',
+    what: 'an attempt of which no command was sent is not undone',
+    file: 'queue/asking.ts',
+    measure: 'if (mayTakeEffect(error)) {',
+    without: 'if (mayTakeEffect(error) || attempt.inFlight === false) {',
+    test: ['sockets/retries', 'costs nothing while the connection is refused'],
+  },
+  {
+    promise: 'P20',
+    what: '... nor is a command that waited for a connection until its time was up',
+    file: 'store/redis/command-batch.ts',
+    measure: '{ sent: call.sent }',
+    without: '{ sent: true }',
+    test: ['sockets/retries', 'costs nothing while the connection is refused'],
+  },
+  {
+    promise: 'P20',
+    what: 'while the store does not respond, one undo for each step of the back-off asks whether it does',
+    file: 'store/abandoned-tokens.ts',
+    measure: 'while (!this.paused && this.inFlight < MOST_IN_FLIGHT) {',
+    without: 'while (this.inFlight < MOST_IN_FLIGHT) {',
+    test: unit('sends one undo for each step of the back-off'),
+  },
+  {
+    promise: 'P20',
+    what: '64 undos at most are in flight, one of each token',
+    file: 'store/abandoned-tokens.ts',
+    measure: 'while (!this.paused && this.inFlight < MOST_IN_FLIGHT) {',
+    without: 'while (!this.paused) {',
+    test: unit('has one undo of a token, and 64 of all, in flight'),
+  },
+  {
+    promise: 'P20',
+    what: 'beyond 10,000 abandoned tokens the oldest are dropped',
+    file: 'store/abandoned-tokens.ts',
+    measure: 'if (this.tokens.size > MOST_TOKENS) this.dropOldest();',
+    without: '',
+    test: unit('drops the oldest beyond 10,000 tokens'),
+  },
+  {
+    promise: 'P19',
+    what: 'a grant that had an unanswered command is undone once more after its release',
+    file: 'queue/giving-back.ts',
+    measure: 'this.parts.abandoned.released(release.grant, release.grant.ttlMs);',
+    without: '',
+    test: ['queue/retries', 'leaves no ghost holder after its grant and its release'],
+  },
+  {
+    promise: 'P20',
+    what: 'a reader that enters does not bring the retry of a renewal forward',
+    file: 'lease/watchdog.ts',
+    measure: 'if (grant.failures > 0 && grant.lane !== undefined) return;',
+    without: '',
+    test: ['queue/retries', 'are not sent for each reader that enters: that fails at once'],
+  },
+  {
+    promise: 'P20',
+    what: 'a lease has one renewal in flight',
+    file: 'lease/watchdog.ts',
+    measure: 'if (grant.renewal === undefined) this.send([grant], ttlMs);',
+    without: 'this.send([grant], ttlMs);',
+    test: ['queue/retries', 'are not sent for each reader that enters: that does not answer, for readers'],
+  },
+];
