@@ -1,4 +1,4 @@
-import type { ClusterNode, ClusterOptions, RedisOptions } from 'ioredis';
+import { Cluster, Redis, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 
 import { LockEvents, type LockEvent } from '../../../libs/distribute-lock/src/events/lock-events.js';
 import { orderedKeys } from '../../../libs/distribute-lock/src/keys/several-keys.js';
@@ -12,6 +12,7 @@ import type { LockStore } from '../../../libs/distribute-lock/src/store/lock-sto
 import { QuorumLockStore } from '../../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
 import { openMember } from '../../../libs/distribute-lock/src/store/quorum/redis-members.js';
 import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { onCleanup } from '../../support/cleanup.js';
 
 /** Prefix of the locks in these specs: each has a Redis of its own. */
 export const PREFIX = 'lock:';
@@ -25,8 +26,10 @@ export interface Locks {
   acquireSeveral(keys: readonly string[], options?: AcquireOptions): Promise<Lease>;
 }
 
-/** What leads to the locks: one primary (also behind Sentinel), a Cluster, or the nodes of a quorum. */
-export type Connection = string | RedisOptions | ClusterConnection | Nodes;
+/** What leads to the locks: one primary (also behind Sentinel), a Cluster, the nodes of a quorum, or the application's client. */
+export type Connection = OwnConnection | Nodes | { readonly application: OwnConnection };
+
+type OwnConnection = string | RedisOptions | ClusterConnection;
 
 type Nodes = readonly (string | RedisOptions)[];
 
@@ -41,7 +44,22 @@ export function openLocks(connection: Connection): Locks {
 
 const isQuorum = (connection: Connection): connection is Nodes => Array.isArray(connection);
 
+/** The client of an application, which handles its errors and closes it. */
+function clientOf(connection: OwnConnection): Redis | Cluster {
+  const client =
+    typeof connection !== 'string' && 'cluster' in connection
+      ? new Cluster([...connection.cluster], connection.options)
+      : typeof connection === 'string'
+        ? new Redis(connection)
+        : new Redis(connection);
+  client.on('error', () => {});
+  onCleanup(() => client.disconnect());
+  return client;
+}
+
 function storeOf(connection: Connection): LockStore {
+  if (typeof connection !== 'string' && 'application' in connection)
+    return RedisLockStore.over(clientOf(connection.application), { prefix: PREFIX });
   if (typeof connection !== 'string' && 'cluster' in connection)
     return RedisLockStore.openCluster(connection.cluster, connection.options, { prefix: PREFIX });
   if (isQuorum(connection)) return new QuorumLockStore(connection.map((node) => openMember(node, PREFIX)));

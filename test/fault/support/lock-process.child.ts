@@ -3,6 +3,7 @@ import type { LeaseHandle } from '../../../libs/distribute-lock/src/lease/lease-
 import { parentProcess } from '../../support/parent-process.js';
 import { openLocks, type Connection } from './lock-core.js';
 import { abort as abortNow, crowd } from './crowd.js';
+import { calls, loop, Meter } from './load.js';
 import { fight, flood } from './loops.js';
 import { monotonicMs } from './monotonic.js';
 import type { Commands, LeaseNumber } from './lock-process.js';
@@ -21,6 +22,7 @@ const locks = openLocks(JSON.parse(process.env['LOCK_CONNECTION'] ?? '') as Conn
 const awake = setInterval(() => {}, 60_000);
 const leases: LeaseHandle[] = [];
 const aborts = new Map<string, AbortController>();
+let meter: Meter | undefined;
 
 const heldAt = (lease: LeaseHandle) => ({ held: lease.isHeld(), at: monotonicMs() });
 
@@ -100,6 +102,12 @@ const commands: Commands = {
   },
   fight: (plan) => fight(locks, plan),
   flood: (plan) => flood(locks, plan),
+  loop: (plan) => loop(locks, plan),
+  calls: (plan) => calls(locks, plan),
+  async usage() {
+    meter ??= new Meter();
+    return meter.read();
+  },
   shutDownOnSigterm: ({ drainTimeoutMs }) =>
     new Promise((resolve) => process.once('SIGTERM', () => void shutDown(drainTimeoutMs).then(resolve))),
   resources: async () => process.getActiveResourcesInfo(),

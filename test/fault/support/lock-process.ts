@@ -1,6 +1,7 @@
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import { SecondProcess } from '../../support/second-process.js';
 import type { crowd, CrowdPlan } from './crowd.js';
+import type { calls, CallsPlan, loop, LoopPlan, Usage } from './load.js';
 import type { Connection } from './lock-core.js';
 import type { fight, FightPlan, flood, FloodPlan } from './loops.js';
 
@@ -40,6 +41,11 @@ export interface Commands {
   acquireSeveral(asked: Omit<AcquireOptions, 'signal'> & { keys: readonly string[] }): Promise<{ at: number }>;
   fight(plan: FightPlan): ReturnType<typeof fight>;
   flood(plan: FloodPlan): ReturnType<typeof flood>;
+  loop(plan: LoopPlan): ReturnType<typeof loop>;
+  /** Calls at a steady rate, each for a key of its own; how they ended. */
+  calls(plan: CallsPlan): ReturnType<typeof calls>;
+  /** What the process has used, and its longest lag since the last look. */
+  usage(asked: undefined): Promise<Usage>;
   /** Answers when the core is closed; then the process has nothing to do any more. */
   shutDownOnSigterm(asked: { drainTimeoutMs: number }): Promise<{ at: number }>;
   resources(asked: undefined): Promise<string[]>;

@@ -52,7 +52,7 @@ function take(locks: Locks, key: string | readonly string[], options: AcquireOpt
   return typeof key === 'string' ? locks.acquire(key, options) : locks.acquireSeveral(key, options);
 }
 
-async function hold(lease: Lease, ms: number): Promise<Hold> {
+export async function hold(lease: Lease, ms: number): Promise<Hold> {
   const entered = monotonicMs();
   // Not asked of the lease whether it is held: that it was handed out is the claim.
   const { signal, fencingToken } = lease;

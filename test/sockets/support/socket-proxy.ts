@@ -21,6 +21,7 @@ export class SocketProxy {
   private readonly forget = onCleanup(() => this.stop());
   private listener: Server | undefined;
   private unresponsive = false;
+  private prepare: ((next: TappedConnection) => void) | undefined;
 
   constructor(private readonly targetPort: number) {}
 
@@ -51,6 +52,11 @@ export class SocketProxy {
       if (found === undefined) throw new Error(`No connection is open for ${role}`);
       return found;
     }, 10_000);
+  }
+
+  /** Prepares a fault of the connection that is opened next. */
+  onNextConnection(prepare: (next: TappedConnection) => void): void {
+    this.prepare = prepare;
   }
 
   /** The server stops to respond, for this client: nothing passes, new connections are accepted and stay silent. */
@@ -85,6 +91,8 @@ export class SocketProxy {
   private accept(client: Socket): void {
     const connection = new TappedConnection(client, connect(this.targetPort, '127.0.0.1'));
     this.connections.push(connection);
+    this.prepare?.(connection);
+    this.prepare = undefined;
     if (this.unresponsive) connection.halfOpen();
   }
 }

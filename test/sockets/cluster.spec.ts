@@ -1,0 +1,26 @@
+import {
+  closedAtServer,
+  delayedBytes,
+  halfOpen,
+  lostReply,
+  oddReply,
+  refused,
+  unresponsive,
+} from './support/faults.js';
+import { describeFaults } from './support/use-trials.js';
+
+describeFaults(
+  'Cluster',
+  [
+    halfOpen('inbox'),
+    closedAtServer('inbox'),
+    halfOpen('commands'),
+    closedAtServer('commands'),
+    delayedBytes('commands'),
+    lostReply('commands'),
+    oddReply('QUEUED'),
+    unresponsive('its server'),
+    refused('its server'),
+  ],
+  10_000,
+);

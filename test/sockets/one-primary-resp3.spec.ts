@@ -1,0 +1,23 @@
+import {
+  closedAtServer,
+  delayedBytes,
+  halfOpen,
+  lostReply,
+  lostSubscribe,
+  oddReply,
+  refused,
+  unresponsive,
+} from './support/faults.js';
+import { describeFaults } from './support/use-trials.js';
+
+describeFaults('one primary, RESP3', [
+  halfOpen('commands'),
+  closedAtServer('commands'),
+  delayedBytes('commands'),
+  lostReply('commands'),
+  lostSubscribe,
+  oddReply('QUEUED'),
+  oddReply('an array that is too short'),
+  unresponsive('all servers'),
+  refused('all servers'),
+]);

@@ -1,0 +1,118 @@
+import { eventually } from '../../support/eventually.js';
+import type { TappedConnection, Role } from './tapped-connection.js';
+import type { Affected, Fault } from './trial.js';
+
+/** How long the server is away or silent, and how long bytes are kept back. */
+const AWAY_MS = 4_000;
+const SCRIPTS = /^eval(sha)? /i;
+
+/** Commands go to the server that serves the key; the subscription of a Cluster may be on any. */
+async function connectionOf({ ways, home }: Affected, role: Role): Promise<TappedConnection> {
+  if (role === 'commands') return home.connection(role);
+  return eventually(() => {
+    const [found] = ways.flatMap((way) => way.open(role));
+    if (found === undefined) throw new Error(`No connection is open for ${role}`);
+    return found;
+  }, 10_000);
+}
+
+export const halfOpen = (role: Role): Fault => ({
+  role,
+  fault: 'half-open',
+  replaced: true,
+  async begin(affected) {
+    const connection = await connectionOf(affected, role);
+    connection.halfOpen();
+    return connection;
+  },
+});
+
+export const closedAtServer = (role: Role): Fault => ({
+  role,
+  fault: 'closed at the server only',
+  replaced: true,
+  async begin(affected) {
+    const connection = await connectionOf(affected, role);
+    connection.closeAtServer();
+    return connection;
+  },
+});
+
+/** The network keeps the bytes back and delivers them when the client has another connection. */
+export const delayedBytes = (role: Role): Fault => ({
+  role,
+  fault: 'bytes delayed beyond a reconnect',
+  replaced: true,
+  lastsMs: AWAY_MS,
+  async begin(affected) {
+    const connection = await connectionOf(affected, role);
+    connection.halfOpen();
+    return connection;
+  },
+  end: async (_, connection) => connection?.deliver(),
+});
+
+export const lostReply = (role: Role): Fault => ({
+  role,
+  fault: 'the reply lost, the connection silent from then on',
+  replaced: true,
+  async begin(affected) {
+    const connection = await connectionOf(affected, role);
+    await connection.loseReply(SCRIPTS);
+    return connection;
+  },
+});
+
+/** The first connection that subscribes gets no answer: the fault replaces the present one. */
+export const lostSubscribe: Fault = {
+  role: 'inbox',
+  fault: 'the answer to SUBSCRIBE lost',
+  async begin(affected) {
+    const connection = await connectionOf(affected, 'inbox');
+    for (const way of affected.ways) way.onNextConnection((next) => void next.loseReply(/^subscribe /i));
+    connection.cut();
+  },
+};
+
+const ODD: Readonly<Record<string, string>> = {
+  QUEUED: '+QUEUED\r\n',
+  OK: '+OK\r\n',
+  null: '$-1\r\n',
+  'an array that is too short': '*1\r\n:1\r\n',
+  'an unknown code': '*3\r\n:77\r\n:0\r\n:0\r\n',
+  'a number out of range': ':-5\r\n',
+};
+
+/** As a proxy that went out of step, or a client within MULTI: several replies in a row are of another shape. */
+export const oddReply = (shape: keyof typeof ODD): Fault => ({
+  role: 'commands',
+  fault: `odd replies: ${shape}`,
+  async begin(affected) {
+    const connection = await connectionOf(affected, 'commands');
+    for (let i = 0; i < 5; i += 1) await connection.replaceReply(SCRIPTS, ODD[shape]);
+  },
+});
+
+export const oddReplies: readonly Fault[] = Object.keys(ODD).map(oddReply);
+
+/** To every server, or to the one that serves the key. */
+const places = {
+  'all servers': ({ ways }: Affected) => ways,
+  'its server': ({ home }: Affected) => [home],
+};
+
+export const unresponsive = (place: keyof typeof places): Fault => ({
+  role: place,
+  fault: 'unresponsive',
+  lastsMs: AWAY_MS,
+  begin: async (affected) => places[place](affected).forEach((way) => way.silence()),
+  end: (affected) => Promise.all(places[place](affected).map((way) => way.resume())),
+});
+
+export const refused = (place: keyof typeof places): Fault => ({
+  role: place,
+  fault: 'refused connections',
+  lastsMs: AWAY_MS,
+  begin: async (affected) => places[place](affected).forEach((way) => way.refuse()),
+  end: (affected) => Promise.all(places[place](affected).map((way) => way.resume())),
+});

@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { loop, type Usage } from '../../fault/support/load.js';
+import type { Locks } from '../../fault/support/lock-core.js';
+import type { LockProcess } from '../../fault/support/lock-process.js';
+import type { Hold } from '../../fault/support/loops.js';
+import { monotonicMs } from '../../fault/support/monotonic.js';
+import { fencingTokensRise, overlaps } from '../../fault/support/witness.js';
+import type { SocketProxy } from './socket-proxy.js';
+import type { TappedConnection } from './tapped-connection.js';
+
+/** The process whose connections fail. */
+export interface Affected {
+  readonly process: LockProcess;
+  /** Its ways to the servers, in their order. */
+  readonly ways: readonly SocketProxy[];
+  /** Its way to the server that serves the key. */
+  readonly home: SocketProxy;
+}
+
+export interface Fault {
+  readonly role: string;
+  readonly fault: string;
+  /** Whether the client must close the connection that broke. */
+  readonly replaced?: boolean;
+  /** Answers with the connection that broke. */
+  readonly begin: (affected: Affected) => Promise<TappedConnection | void>;
+  readonly end?: (affected: Affected, broken: TappedConnection | void) => Promise<unknown>;
+  /** How long the fault lasts, where it ends. */
+  readonly lastsMs?: number;
+}
+
+export interface TrialPlan {
+  readonly key: string;
+  readonly affected: Affected;
+  readonly healthy: readonly Locks[];
+  /** From when on after the fault the processes must have their rate again. */
+  readonly recoveryMs: number;
+}
+
+const BEFORE_MS = 3_000;
+/** The first holds wait for connections. */
+const WARM_UP_MS = 1_000;
+const AFTER_MS = 3_000;
+const WINDOW_MS = 1_000;
+/** `ttl` and `wait` are longer than a trial: what heals, heals by the measures and not by the end of a lease. */
+const LOOP = { holdMs: 30, ttl: '30s', wait: '30s' } as const;
+
+/** What three processes that loop on one key saw, before and after the sockets of one of them failed. */
+export interface Report {
+  readonly overlaps: number;
+  readonly fencingTokensRise: boolean;
+  /** Whether every call ended. */
+  readonly settled: boolean;
+  /** What the affected process threw or warned of outside its promises. */
+  readonly trouble: readonly string[];
+  /** Ends of calls that were not granted. */
+  readonly refusals: Readonly<Record<string, number>>;
+  /** Of the rate before the fault, in the window behind the time in which it must recover. */
+  readonly healthyShare: number;
+  /** The longest time that the affected process had no lock. */
+  readonly affectedGapMs: number;
+  /** From the fault until all processes together have half of their rate, and keep it. */
+  readonly recoveredMs: number;
+  /** From the fault until the client closed the connection. */
+  readonly detectedMs: number | undefined;
+  /** Of the affected process, behind the fault. */
+  readonly cpuShare: number;
+  readonly grownBytes: number;
+  /** Requests of the affected process a second. */
+  readonly ownHolds: readonly number[];
+  readonly rateBefore: number;
+  readonly requestsBefore: number;
+  readonly requestsAfter: number;
+}
+
+export async function runTrial(fault: Fault, { key, affected, healthy, recoveryMs }: TrialPlan): Promise<Report> {
+  const forMs = BEFORE_MS + recoveryMs + AFTER_MS;
+  const startedAt = monotonicMs();
+  const requestsAtStart = requestsOf(affected);
+  const plan = { ...LOOP, key, forMs };
+  const loops = [affected.process.do('loop', plan), ...healthy.map((locks) => loop(locks, plan))];
+  await sleep(BEFORE_MS);
+  const before = await affected.process.do('usage', undefined);
+  const requestsBefore = requestsOf(affected);
+  const faultAt = monotonicMs();
+  const begun = fault.begin(affected);
+  // A reply that never comes cannot be replaced.
+  const broken = await Promise.race([begun, sleep(recoveryMs)]);
+  if (fault.lastsMs !== undefined) {
+    await sleep(fault.lastsMs);
+    await fault.end?.(affected, broken);
+  }
+  const [own, ...others] = await Promise.all(loops);
+  const holds = [own, ...others].flatMap((loop) => loop.holds);
+  const endedAt = startedAt + forMs;
+  const rateOf = (some: readonly Hold[], from: number, to: number) => (count(some, from, to) * 1_000) / (to - from);
+  const healthyHolds = others.flatMap((loop) => loop.holds);
+  const rateBefore = rateOf(healthyHolds, startedAt + WARM_UP_MS, faultAt);
+  return {
+    overlaps: overlaps(holds).length,
+    fencingTokensRise: fencingTokensRise(holds),
+    settled: own.settled && others.every((each) => each.settled),
+    trouble: affected.process.trouble.splice(0),
+    refusals: Object.assign({}, ...[own, ...others].map(({ refusals }) => refusals)) as Record<string, number>,
+    healthyShare: rateOf(healthyHolds, faultAt + recoveryMs, endedAt) / rateBefore,
+    affectedGapMs: longestGap(own.holds, faultAt, endedAt),
+    recoveredMs: recoveredAt(holds, rateOf(holds, startedAt + WARM_UP_MS, faultAt) / 2, faultAt, endedAt) - faultAt,
+    detectedMs: broken?.closedAt === undefined ? undefined : broken.closedAt - faultAt,
+    ...spent(before, await affected.process.do('usage', undefined)),
+    requestsBefore: (requestsBefore - requestsAtStart) / (BEFORE_MS / 1_000),
+    requestsAfter: (requestsOf(affected) - requestsBefore) / ((endedAt - faultAt) / 1_000),
+    ownHolds: [count(own.holds, startedAt, faultAt), count(own.holds, faultAt, endedAt)],
+    rateBefore,
+  };
+}
+
+const requestsOf = ({ ways }: Affected): number => ways.reduce((sum, { requests }) => sum + requests, 0);
+
+function spent(before: Usage, after: Usage): Pick<Report, 'cpuShare' | 'grownBytes'> {
+  return {
+    cpuShare: (after.cpuMs - before.cpuMs) / (after.at - before.at),
+    grownBytes: after.memoryBytes - before.memoryBytes,
+  };
+}
+
+const count = (holds: readonly Hold[], from: number, to: number): number =>
+  holds.filter(({ entered }) => entered >= from && entered < to).length;
+
+function longestGap(holds: readonly Hold[], from: number, to: number): number {
+  const times = holds.map(({ entered }) => entered).filter((at) => at >= from && at < to);
+  const edges = [from, ...times, to];
+  return Math.max(...edges.slice(1).map((at, i) => at - edges[i]));
+}
+
+/** The end of the last window in which there were fewer holds a second than `rate`. */
+function recoveredAt(holds: readonly Hold[], rate: number, from: number, to: number): number {
+  for (let at = to - WINDOW_MS; at > from; at -= WINDOW_MS / 10) {
+    if (count(holds, at, at + WINDOW_MS) < (rate * WINDOW_MS) / 1_000) return at + WINDOW_MS;
+  }
+  return from;
+}
