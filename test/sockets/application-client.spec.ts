@@ -7,6 +7,7 @@ import {
   oddReply,
   refused,
   unresponsive,
+  withinMulti,
 } from './support/faults.js';
 import { describeFaults } from './support/use-trials.js';
 
@@ -20,6 +21,7 @@ describeFaults("the application's client", [
   delayedBytes('commands'),
   lostReply('commands'),
   oddReply('QUEUED'),
+  withinMulti,
   unresponsive('all servers'),
   refused('all servers'),
 ]);

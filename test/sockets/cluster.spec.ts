@@ -6,6 +6,7 @@ import {
   oddReply,
   refused,
   unresponsive,
+  withinMulti,
 } from './support/faults.js';
 import { describeFaults } from './support/use-trials.js';
 
@@ -19,6 +20,7 @@ describeFaults(
     delayedBytes('commands'),
     lostReply('commands'),
     oddReply('QUEUED'),
+    withinMulti,
     unresponsive('its server'),
     refused('its server'),
   ],

@@ -7,6 +7,7 @@ import {
   oddReplies,
   refused,
   unresponsive,
+  withinMulti,
 } from './support/faults.js';
 import { describeFaults } from './support/use-trials.js';
 
@@ -20,6 +21,7 @@ describeFaults('one primary, RESP2', [
   delayedBytes('commands'),
   lostReply('commands'),
   ...oddReplies,
+  withinMulti,
   unresponsive('all servers'),
   refused('all servers'),
 ]);

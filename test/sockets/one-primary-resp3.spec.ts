@@ -7,6 +7,7 @@ import {
   oddReply,
   refused,
   unresponsive,
+  withinMulti,
 } from './support/faults.js';
 import { describeFaults } from './support/use-trials.js';
 
@@ -18,6 +19,7 @@ describeFaults('one primary, RESP3', [
   lostSubscribe,
   oddReply('QUEUED'),
   oddReply('an array that is too short'),
+  withinMulti,
   unresponsive('all servers'),
   refused('all servers'),
 ]);

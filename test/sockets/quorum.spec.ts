@@ -6,6 +6,7 @@ import {
   oddReply,
   refused,
   unresponsive,
+  withinMulti,
 } from './support/faults.js';
 import { describeFaults } from './support/use-trials.js';
 
@@ -15,6 +16,7 @@ describeFaults('quorum', [
   delayedBytes('commands'),
   lostReply('commands'),
   oddReply('QUEUED'),
+  withinMulti,
   unresponsive('its server'),
   refused('its server'),
   unresponsive('all servers'),

@@ -1,10 +1,12 @@
 import { eventually } from '../../support/eventually.js';
+import { loseFirstReply } from './socket-proxy.js';
 import type { TappedConnection, Role } from './tapped-connection.js';
 import type { Affected, Fault } from './trial.js';
 
 /** How long the server is away or silent, and how long bytes are kept back. */
 const AWAY_MS = 4_000;
-const SCRIPTS = /^eval(sha)? /i;
+const SUBSCRIBE = /^subscribe /i;
+export const SCRIPTS = /^eval(sha)? /i;
 
 /** Commands go to the server that serves the key; the subscription of a Cluster may be on any. */
 async function connectionOf({ ways, home }: Affected, role: Role): Promise<TappedConnection> {
@@ -63,18 +65,18 @@ export const lostReply = (role: Role): Fault => ({
   },
 });
 
-/** The first connection that subscribes gets no answer: the fault replaces the present one. */
+/** The connection is reset, and the answer to the SUBSCRIBE of the next one is lost. */
 export const lostSubscribe: Fault = {
   role: 'inbox',
   fault: 'the answer to SUBSCRIBE lost',
   async begin(affected) {
     const connection = await connectionOf(affected, 'inbox');
-    for (const way of affected.ways) way.onNextConnection((next) => void next.loseReply(/^subscribe /i));
+    void loseFirstReply(affected.ways, SUBSCRIBE);
     connection.cut();
   },
 };
 
-const ODD: Readonly<Record<string, string>> = {
+export const ODD_REPLIES: Readonly<Record<string, string>> = {
   QUEUED: '+QUEUED\r\n',
   OK: '+OK\r\n',
   null: '$-1\r\n',
@@ -83,17 +85,30 @@ const ODD: Readonly<Record<string, string>> = {
   'a number out of range': ':-5\r\n',
 };
 
-/** As a proxy that went out of step, or a client within MULTI: several replies in a row are of another shape. */
-export const oddReply = (shape: keyof typeof ODD): Fault => ({
+/** The server does what it is asked for, and several of its replies arrive in another shape. */
+export const oddReply = (shape: string): Fault => ({
   role: 'commands',
   fault: `odd replies: ${shape}`,
   async begin(affected) {
     const connection = await connectionOf(affected, 'commands');
-    for (let i = 0; i < 5; i += 1) await connection.replaceReply(SCRIPTS, ODD[shape]);
+    for (let i = 0; i < 5; i += 1) await connection.replaceReply(SCRIPTS, ODD_REPLIES[shape]);
   },
 });
 
-export const oddReplies: readonly Fault[] = Object.keys(ODD).map(oddReply);
+export const oddReplies: readonly Fault[] = Object.keys(ODD_REPLIES).map(oddReply);
+
+/** Nothing is executed, and every command seems to be accepted. */
+export const withinMulti: Fault = {
+  role: 'commands',
+  fault: 'within a MULTI',
+  lastsMs: AWAY_MS,
+  async begin(affected) {
+    const connection = await connectionOf(affected, 'commands');
+    connection.intercept(SCRIPTS, ODD_REPLIES['QUEUED']);
+    return connection;
+  },
+  end: async (_, connection) => connection?.endIntercept(),
+};
 
 /** To every server, or to the one that serves the key. */
 const places = {

@@ -84,6 +84,17 @@ describe('startSocketProxy', () => {
     expect(connection.open).toBe(true);
   });
 
+  it('answers requests in the place of the server, in their order', async () => {
+    const { client, connection } = await arrange();
+    connection.intercept(/^set /i, '+QUEUED\r\n');
+
+    const answers = await Promise.all([client.echo('a'), client.set('never', '1'), client.echo('b')]);
+    connection.endIntercept();
+
+    expect(answers).toEqual(['a', 'QUEUED', 'b']);
+    expect(await client.get('never')).toBeNull();
+  });
+
   it('delays both directions', async () => {
     const { client, connection } = await arrange();
     connection.delay(50);

@@ -18,10 +18,13 @@ export class SocketProxy {
   port = 0;
   /** Every connection that was ever accepted, in order. */
   readonly connections: TappedConnection[] = [];
+  /** Prepares the faults of a new connection. */
+  prepare: (next: TappedConnection) => void = () => {};
+  /** Receives every request, its words separated by spaces. */
+  onRequest: (request: string) => void = () => {};
   private readonly forget = onCleanup(() => this.stop());
   private listener: Server | undefined;
   private unresponsive = false;
-  private prepare: ((next: TappedConnection) => void) | undefined;
 
   constructor(private readonly targetPort: number) {}
 
@@ -54,11 +57,6 @@ export class SocketProxy {
     }, 10_000);
   }
 
-  /** Prepares a fault of the connection that is opened next. */
-  onNextConnection(prepare: (next: TappedConnection) => void): void {
-    this.prepare = prepare;
-  }
-
   /** The server stops to respond, for this client: nothing passes, new connections are accepted and stay silent. */
   silence(): void {
     this.unresponsive = true;
@@ -89,10 +87,20 @@ export class SocketProxy {
   }
 
   private accept(client: Socket): void {
-    const connection = new TappedConnection(client, connect(this.targetPort, '127.0.0.1'));
+    const connection = new TappedConnection(client, connect(this.targetPort, '127.0.0.1'), (request) =>
+      this.onRequest(request),
+    );
     this.connections.push(connection);
-    this.prepare?.(connection);
-    this.prepare = undefined;
+    this.prepare(connection);
     if (this.unresponsive) connection.halfOpen();
   }
+}
+
+/** Connections that are opened from now on lose the reply to a matching request, until one has lost it. */
+export async function loseFirstReply(ways: readonly SocketProxy[], request: RegExp): Promise<void> {
+  const lost = new Promise<void>((resolve) => {
+    for (const way of ways) way.prepare = (next) => void next.loseReply(request).then(resolve);
+  });
+  await lost;
+  for (const way of ways) way.prepare = () => {};
 }

@@ -18,6 +18,12 @@ interface ReplyFault {
   readonly happened: () => void;
 }
 
+/** A request that the server has not answered yet, or never will, because its reply is made up. */
+interface Asked {
+  readonly request: string;
+  readonly reply?: string;
+}
+
 const SWITCH = '+switch-master';
 const MESSAGES = /^[*>]\d+\r\n\$\d+\r\np?message\r\n/;
 
@@ -32,12 +38,14 @@ export class TappedConnection {
   private readonly toClient: OneWay;
   private readonly asked = new RespFrames();
   private readonly answered = new RespFrames();
-  private readonly unanswered: string[] = [];
+  private readonly unanswered: Asked[] = [];
   private readonly replyFaults: ReplyFault[] = [];
+  private intercepted: { readonly request: RegExp; readonly reply: string } | undefined;
 
   constructor(
     private readonly client: Socket,
     private readonly server: Socket,
+    private readonly requested: (request: string) => void,
   ) {
     this.toServer = new OneWay(server);
     this.toClient = new OneWay(client);
@@ -114,6 +122,15 @@ export class TappedConnection {
     return this.fault(request, instead);
   }
 
+  /** Matching requests never reach the server and get this reply, as in `MULTI`. */
+  intercept(request: RegExp, reply: string): void {
+    this.intercepted = { request, reply };
+  }
+
+  endIntercept(): void {
+    this.intercepted = undefined;
+  }
+
   /** Resets it, for both sides. */
   cut(): void {
     this.toServer.stop();
@@ -132,19 +149,37 @@ export class TappedConnection {
   private request(chunk: Buffer): void {
     for (const frame of this.asked.push(chunk)) {
       const words = wordsOf(frame);
-      this.requests += 1;
-      this.unanswered.push(words.join(' '));
-      const [command, subject] = words;
-      if (/^evalsha|^eval$/i.test(command)) this.roles.add('commands');
-      if (/^subscribe$/i.test(command)) this.roles.add(subject === SWITCH ? 'watch' : 'inbox');
+      const request = words.join(' ');
+      this.note(words);
+      this.requested(request);
+      const reply = this.intercepted?.request.test(request) === true ? this.intercepted.reply : undefined;
+      this.unanswered.push({ request, ...(reply !== undefined && { reply }) });
+      if (reply === undefined) this.toServer.push(frame);
     }
-    this.toServer.push(chunk);
+    this.passMadeUp();
+  }
+
+  private note([command, subject]: readonly string[]): void {
+    this.requests += 1;
+    if (/^evalsha|^eval$/i.test(command)) this.roles.add('commands');
+    if (/^subscribe$/i.test(command)) this.roles.add(subject === SWITCH ? 'watch' : 'inbox');
   }
 
   private reply(chunk: Buffer): void {
     for (const frame of this.answered.push(chunk)) {
       if (MESSAGES.test(frame.toString('latin1', 0, 32))) this.toClient.push(frame);
-      else this.answer(this.unanswered.shift() ?? '', frame);
+      else this.answer(this.unanswered.shift()?.request ?? '', frame);
+      this.passMadeUp();
+    }
+  }
+
+  /** Replies keep the order of their requests. */
+  private passMadeUp(): void {
+    for (;;) {
+      const reply = this.unanswered[0]?.reply;
+      if (reply === undefined) return;
+      this.unanswered.shift();
+      this.toClient.push(Buffer.from(reply, 'latin1'));
     }
   }
 

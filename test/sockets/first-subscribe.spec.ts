@@ -1,0 +1,31 @@
+import { monotonicMs } from '../fault/support/monotonic.js';
+import { expectBelow } from '../fault/support/bound.js';
+import { useTopology } from '../fault/support/use-topology.js';
+import { loseFirstReply, startSocketProxy } from './support/socket-proxy.js';
+import { topologies, type TopologyName } from './support/topologies.js';
+
+const NAMES: readonly TopologyName[] = [
+  'one primary, RESP3',
+  'one primary, RESP2',
+  "the application's client",
+  'Cluster',
+];
+
+describe('the first SUBSCRIBE without an answer', () => {
+  describe.each(NAMES)('%s', (name) => {
+    const world = useTopology(topologies[name]);
+
+    it('keeps no waiting caller from a free lock', async () => {
+      const ways = await Promise.all(world.servers.map(({ port }) => startSocketProxy(port)));
+      void loseFirstReply(ways, /^subscribe /i);
+      const locks = world.locks(ways);
+      await locks.core.connect();
+      const startedAt = monotonicMs();
+
+      const lease = await locks.acquire('free', { wait: '20s' });
+
+      expectBelow(monotonicMs() - startedAt, 8_000);
+      await lease.release();
+    });
+  });
+});
