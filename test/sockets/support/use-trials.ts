@@ -1,6 +1,4 @@
-import { expectBelow } from '../../fault/support/bound.js';
-import { LockProcess } from '../../fault/support/lock-process.js';
-import { PREFIX } from '../../fault/support/lock-core.js';
+import { expectBelow, record } from '../../fault/support/bound.js';
 import { useTopology } from '../../fault/support/use-topology.js';
 import { eventually } from '../../support/eventually.js';
 import { startSocketProxy } from './socket-proxy.js';
@@ -8,8 +6,8 @@ import { topologies, type TopologyName } from './topologies.js';
 import { runTrial, type Affected, type Fault, type Report } from './trial.js';
 
 const MB = 1024 * 1024;
-/** A probe every 0.5 s while something is expected, and 2.5 s without a byte. */
-const DETECTED_MS = 4_000;
+/** An idle subscription with waiters is probed after 1.5 s, and closed 2.5 s after the first probe without a reply. */
+const DETECTED_MS = 5_500;
 
 /** One test for each fault on this topology. The trials run side by side, before the first test. */
 export function describeFaults(name: TopologyName, faults: readonly Fault[], recoveryMs = 8_000): void {
@@ -42,26 +40,26 @@ export function describeFaults(name: TopologyName, faults: readonly Fault[], rec
         trials.set(fault, trial);
       }
       await Promise.allSettled(trials.values());
-      for (const [f, t] of trials)
-        process.stderr.write(`${name} ${f.role} ${f.fault} ${await t.then(JSON.stringify, String)}\n`);
     }, 120_000);
 
     describe.each(faults.map((fault) => [`${fault.role}: ${fault.fault}`, fault] as const))('%s', (_, fault) => {
-      it('no two holders, nothing left behind', async () => {
-        const report = await trials.get(fault)!;
-        expect(report).toMatchObject({ overlaps: 0, fencingTokensRise: true, settled: true, trouble: [] });
+      const report = () => trials.get(fault)!;
+
+      it('leads to no second holder, and leaves no key behind', async () => {
+        expect(await report()).toMatchObject({ overlaps: 0, fencingTokensRise: true, settled: true, trouble: [] });
         await eventually(async () => expect(await world.left(keys.get(fault)!)).toBe(0), 2_000);
       });
 
-      it('is detected, and all processes get locks again', async () => {
-        const { healthyShare, affectedGapMs, recoveredMs, detectedMs } = await trials.get(fault)!;
-        if (fault.replaced === true) expectBelow(detectedMs ?? Infinity, DETECTED_MS);
-        expect(affectedGapMs).toBeLessThan(recoveryMs);
+      it('is detected, and every process gets locks again', async () => {
+        const { healthyShare, affectedGapMs, recoveredMs, detectedMs } = await report();
+        record({ recoveredMs, affectedGapMs, ...(detectedMs !== undefined && { detectedMs }) });
+        if (fault.replaced === true) expect(detectedMs).toBeLessThan(DETECTED_MS);
+        expectBelow(affectedGapMs, recoveryMs);
         expect(healthyShare).toBeGreaterThan(0.5);
       });
 
       it('costs little memory, CPU and few commands', async () => {
-        const { grownBytes, cpuShare, requestsBefore, requestsAfter } = await trials.get(fault)!;
+        const { grownBytes, cpuShare, requestsBefore, requestsAfter } = await report();
         expect(grownBytes).toBeLessThan(10 * MB);
         expect(cpuShare).toBeLessThan(0.3);
         expect(requestsAfter).toBeLessThan(2 * requestsBefore + 40);
