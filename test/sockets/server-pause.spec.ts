@@ -42,7 +42,7 @@ describe('a server that pauses for 2 s', () => {
       const leases = await Promise.all(during);
       expect(ways.map(({ connections }) => connections.length)).toEqual(accepted);
       const closed = ways.flatMap(({ connections }) => connections).filter((one) => !one.open);
-      expect(closed.map(({ roles }) => [...roles])).toEqual([]);
+      expect(closed.length).toBe(0);
       expect(held.isHeld()).toBe(true);
       await held.release();
       await Promise.all([...leases, await waiting].map((lease) => lease.release()));

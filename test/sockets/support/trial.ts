@@ -82,32 +82,51 @@ export async function runTrial(fault: Fault, { key, affected, healthy, recoveryM
   const before = await affected.process.do('usage', undefined);
   const requestsBefore = requestsOf(affected);
   const faultAt = monotonicMs();
-  const begun = fault.begin(affected);
+  const broken = await breakIt(fault, affected, recoveryMs);
+  const ended = await Promise.all(loops);
+  const times = { startedAt, faultAt, recoveredBy: faultAt + recoveryMs, endedAt: startedAt + forMs };
+  return {
+    ...looped(ended, times),
+    trouble: affected.process.trouble.splice(0),
+    detectedMs: broken?.closedAt === undefined ? undefined : broken.closedAt - faultAt,
+    ...spent(before, await affected.process.do('usage', undefined)),
+    requestsBefore: (requestsBefore - requestsAtStart) / (BEFORE_MS / 1_000),
+    requestsAfter: (requestsOf(affected) - requestsBefore) / ((times.endedAt - faultAt) / 1_000),
+  };
+}
+
+async function breakIt(fault: Fault, affected: Affected, limitMs: number): Promise<TappedConnection | void> {
   // A reply that never comes cannot be replaced.
-  const broken = await Promise.race([begun, sleep(recoveryMs)]);
+  const broken = await Promise.race([fault.begin(affected), sleep(limitMs)]);
   if (fault.lastsMs !== undefined) {
     await sleep(fault.lastsMs);
     await fault.end?.(affected, broken);
   }
-  const [own, ...others] = await Promise.all(loops);
-  const holds = [own, ...others].flatMap((loop) => loop.holds);
-  const endedAt = startedAt + forMs;
-  const rateOf = (some: readonly Hold[], from: number, to: number) => (count(some, from, to) * 1_000) / (to - from);
-  const healthyHolds = others.flatMap((loop) => loop.holds);
-  const rateBefore = rateOf(healthyHolds, startedAt + WARM_UP_MS, faultAt);
+  return broken;
+}
+
+type Looped = Awaited<ReturnType<typeof loop>>;
+
+interface Times {
+  readonly startedAt: number;
+  readonly faultAt: number;
+  readonly recoveredBy: number;
+  readonly endedAt: number;
+}
+
+/** @param ended - the loop of the affected process is the first */
+function looped(ended: readonly Looped[], { startedAt, faultAt, recoveredBy, endedAt }: Times) {
+  const warmAt = startedAt + WARM_UP_MS;
+  const holds = ended.flatMap((each) => each.holds);
+  const healthy = ended.slice(1).flatMap((each) => each.holds);
   return {
     overlaps: overlaps(holds).length,
     fencingTokensRise: fencingTokensRise(holds),
-    settled: own.settled && others.every((each) => each.settled),
-    trouble: affected.process.trouble.splice(0),
-    refusals: Object.assign({}, ...[own, ...others].map(({ refusals }) => refusals)) as Record<string, number>,
-    healthyShare: rateOf(healthyHolds, faultAt + recoveryMs, endedAt) / rateBefore,
-    affectedGapMs: longestGap(own.holds, faultAt, endedAt),
-    recoveredMs: recoveredAt(holds, rateOf(holds, startedAt + WARM_UP_MS, faultAt) / 2, faultAt, endedAt) - faultAt,
-    detectedMs: broken?.closedAt === undefined ? undefined : broken.closedAt - faultAt,
-    ...spent(before, await affected.process.do('usage', undefined)),
-    requestsBefore: (requestsBefore - requestsAtStart) / (BEFORE_MS / 1_000),
-    requestsAfter: (requestsOf(affected) - requestsBefore) / ((endedAt - faultAt) / 1_000),
+    settled: ended.every((each) => each.settled),
+    refusals: Object.assign({}, ...ended.map(({ refusals }) => refusals)) as Record<string, number>,
+    healthyShare: rateOf(healthy, recoveredBy, endedAt) / rateOf(healthy, warmAt, faultAt),
+    affectedGapMs: longestGap(ended[0].holds, faultAt, endedAt),
+    recoveredMs: recoveredAt(holds, rateOf(holds, warmAt, faultAt) / 2, faultAt, endedAt) - faultAt,
   };
 }
 
@@ -122,6 +141,9 @@ function spent(before: Usage, after: Usage): Pick<Report, 'cpuShare' | 'grownByt
 
 const count = (holds: readonly Hold[], from: number, to: number): number =>
   holds.filter(({ entered }) => entered >= from && entered < to).length;
+
+const rateOf = (holds: readonly Hold[], from: number, to: number): number =>
+  (count(holds, from, to) * 1_000) / (to - from);
 
 function longestGap(holds: readonly Hold[], from: number, to: number): number {
   const times = holds.map(({ entered }) => entered).filter((at) => at >= from && at < to);
