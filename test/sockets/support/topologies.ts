@@ -28,7 +28,7 @@ export const topologies = {
   'one primary, RESP3': onePrimary,
   /** Messages have a connection of their own. */
   'one primary, RESP2': changed(onePrimary, onResp2),
-  "the application's client": changed(onePrimary, givenByApplication),
+  "the application's client": changed(onePrimary, (connection) => givenByApplication(onResp2(connection))),
   "the application's Cluster client": changed(cluster, givenByApplication),
   Cluster: cluster,
   Sentinel: sentinel,
