@@ -71,68 +71,88 @@ async function expectFree(other: Locks, key: string, take: Take, since: number):
   await eventually(async () => (await take(other, key)).release(), FREE_MS - (monotonicMs() - since));
 }
 
-function describeLateAcquires(start: StartTopology, cases: Readonly<Record<string, Take>>): void {
+type Case = (world: TopologyWorld) => Promise<void>;
+
+/** The cases of a topology run side by side, before the first test: each of them mostly waits. */
+function itSideBySide(start: StartTopology, cases: Readonly<Record<string, Case>>): void {
   const world = useTopology(start);
+  const outcomes = new Map<string, Promise<void>>();
+  beforeAll(async () => {
+    for (const [title, run] of Object.entries(cases)) outcomes.set(title, run(world));
+    await Promise.allSettled(outcomes.values());
+  }, 60_000);
+  it.each(Object.keys(cases))('%s', (title) => outcomes.get(title));
+}
 
-  it.each(Object.entries(cases))(
-    'leaves the key free if the attempt was granted on the next connection, and released: %s',
-    async (_, take) => {
-      const { proxies, locks, key } = await callerOf(world, take);
-      const { delayed, closedAt, sent } = await sendInVain(proxies, () => take(locks, key));
-      await (await sent.catch(() => take(locks, key))).release();
-      await eventually(async () => expect(await world.left(key)).toBe(0));
+async function grantedAndReleased(world: TopologyWorld, take: Take): Promise<void> {
+  const { proxies, locks, key } = await callerOf(world, take);
+  const { delayed, closedAt, sent } = await sendInVain(proxies, () => take(locks, key));
+  await (await sent.catch(() => take(locks, key))).release();
+  await eventually(async () => expect(await world.left(key)).toBe(0));
 
-      const deliveredAt = await deliverLate(delayed, closedAt);
+  const deliveredAt = await deliverLate(delayed, closedAt);
 
-      await expectFree(world.locks(), key, taking({}), deliveredAt);
-    },
-  );
+  await expectFree(world.locks(), key, taking({}), deliveredAt);
+}
 
-  it.each(Object.entries(cases))('leaves the key free if the attempt was refused: %s', async (_, take) => {
-    const { proxies, locks, key } = await callerOf(world, take);
-    const other = world.locks();
-    const held = await other.acquire(key, { ttl });
-    const { delayed, closedAt, sent } = await sendInVain(proxies, () => take(locks, key));
-    await expect(sent).rejects.toMatchObject({ code: /LOCK_CONTENDED|LOCK_UNAVAILABLE|LOCK_USAGE/ });
-    await held.release();
+async function refused(world: TopologyWorld, take: Take): Promise<void> {
+  const { proxies, locks, key } = await callerOf(world, take);
+  const other = world.locks();
+  const held = await other.acquire(key, { ttl });
+  const { delayed, closedAt, sent } = await sendInVain(proxies, () => take(locks, key));
+  await expect(sent).rejects.toMatchObject({ code: /LOCK_CONTENDED|LOCK_UNAVAILABLE|LOCK_USAGE/ });
+  await held.release();
 
-    const deliveredAt = await deliverLate(delayed, closedAt);
+  const deliveredAt = await deliverLate(delayed, closedAt);
 
-    await expectFree(other, key, taking({}), deliveredAt);
-  });
+  await expectFree(other, key, taking({}), deliveredAt);
+}
+
+function itLeavesTheKeyFree(start: StartTopology, takes: Readonly<Record<string, Take>>): void {
+  const cases = Object.entries(takes).flatMap(([name, take]): [string, Case][] => [
+    [
+      `leaves the key free if the attempt was granted on the next connection, and released: ${name}`,
+      (world) => grantedAndReleased(world, take),
+    ],
+    [`leaves the key free if the attempt was refused: ${name}`, (world) => refused(world, take)],
+  ]);
+  itSideBySide(start, Object.fromEntries(cases));
 }
 
 describe('A late execution of an acquire', () => {
   describe('on one primary', () => {
     const all: Take = async (locks, key) => locks.acquireSeveral([key, `${key}-2`], { ttl });
     const cases = Object.entries(kinds).map(([name, options]) => [name, taking(options)] as const);
-    describeLateAcquires(onePrimary, { ...Object.fromEntries(cases), 'several keys': all });
+    itLeavesTheKeyFree(onePrimary, { ...Object.fromEntries(cases), 'several keys': all });
   });
 
-  describe('in a Cluster', () => describeLateAcquires(cluster, { exclusive: taking({}) }));
+  describe('in a Cluster', () => itLeavesTheKeyFree(cluster, { exclusive: taking({}) }));
 
-  describe('on a quorum', () => describeLateAcquires(quorum, { exclusive: taking({}) }));
+  describe('on a quorum', () => itLeavesTheKeyFree(quorum, { exclusive: taking({}) }));
 });
 
+async function sentByHolder(world: TopologyWorld, send: (lease: Lease) => Promise<unknown>): Promise<void> {
+  const { proxies, locks, key } = await callerOf(world, taking({}));
+  const lease = await locks.acquire(key, { ttl });
+  const { delayed, closedAt, sent } = await sendInVain(proxies, () => send(lease));
+  await sent.catch(() => undefined);
+  await lease.release();
+  await eventually(async () => expect(await world.left(key)).toBe(0));
+  const other = await world.locks().acquire(key, { ttl });
+
+  await deliverLate(delayed, closedAt);
+
+  await other.extend(ttl);
+  expect(other.isHeld()).toBe(true);
+  await other.release();
+  expect(await world.left(key)).toBe(0);
+}
+
 describe('A late execution of what a holder sent', () => {
-  const world = useTopology(onePrimary);
-
-  it.each(['renewal', 'release'] as const)('changes nothing when its lease has been released: %s', async (command) => {
-    const { proxies, locks, key } = await callerOf(world, taking({}));
-    const lease = await locks.acquire(key, { ttl });
-    const { delayed, closedAt, sent } = await sendInVain(proxies, async () =>
-      command === 'release' ? lease.release() : lease.extend(2 * ttl),
-    );
-    await sent.catch(() => undefined);
-    await lease.release();
-    await eventually(async () => expect(await world.left(key)).toBe(0));
-    const other = await world.locks().acquire(key, { ttl });
-
-    await deliverLate(delayed, closedAt);
-
-    await other.extend(ttl);
-    expect(other.isHeld()).toBe(true);
-    await other.release();
-    expect(await world.left(key)).toBe(0);
+  itSideBySide(onePrimary, {
+    'changes nothing when its lease has been released: renewal': (world) =>
+      sentByHolder(world, (lease) => lease.extend(2 * ttl)),
+    'changes nothing when its lease has been released: release': (world) =>
+      sentByHolder(world, (lease) => lease.release()),
   });
 });
