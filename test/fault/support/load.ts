@@ -25,6 +25,7 @@ export async function calls(locks: Locks, { key, perSecond, forMs, ...options }:
   const ended = (code: string): void => void (codes[code] = (codes[code] ?? 0) + 1);
   const total = (perSecond * forMs) / 1_000;
   for (let made = 0; made < total; await sleep(SLICE_MS)) {
+    locks.events.length = 0; // each holds an error
     const due = Math.min(total, ((monotonicMs() - startedAt) / 1_000) * perSecond);
     for (; made < due; made += 1) {
       const call = locks.acquire(`${key}-${made}`, options).then(
