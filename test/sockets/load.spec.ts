@@ -135,8 +135,8 @@ describe('an outage under load', () => {
 
     it('undoes nothing that was never sent', async () => {
       const { tokens } = await gone;
-      // The waiter's own.
-      expect(tokens.size).toBeLessThanOrEqual(1);
+      // Attempts of the waiter, the last of which was granted.
+      expect(tokens.size).toBeLessThanOrEqual(5);
     });
   });
 });
