@@ -28,7 +28,7 @@ const share = (from: Usage, to: Usage): number => (to.cpuMs - from.cpuMs) / (to.
 async function unanswered(connection: (proxy: SocketProxy) => Connection) {
   const proxy = await startSocketProxy(world.server.port);
   const process = await LockProcess.start(connection(proxy));
-  await process.do('release', await process.do('acquire', { key: `warm-${proxy.port}` }));
+  await process.do('release', await process.do('acquire', { key: `warm-${proxy.port}`, wait: '5s' }));
   await process.do('usage', undefined);
   const tokens = countByToken(proxy);
   proxy.silence();
@@ -52,7 +52,7 @@ async function unanswered(connection: (proxy: SocketProxy) => Connection) {
 async function refused() {
   const proxy = await startSocketProxy(world.server.port);
   const process = await LockProcess.start(proxy.url);
-  await process.do('release', await process.do('acquire', { key: 'warm-refused' }));
+  await process.do('release', await process.do('acquire', { key: 'warm-refused', wait: '5s' }));
   proxy.refuse();
   const codes = await process.do('calls', {
     key: 'refused',

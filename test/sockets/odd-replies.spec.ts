@@ -20,7 +20,7 @@ async function arrange() {
   const proxy = await startSocketProxy(world.server.port);
   const locks = world.locks(proxy.url);
   const key = world.newKey();
-  await (await locks.acquire(`${key}-warm-up`)).release();
+  await (await locks.acquire(`${key}-warm-up`, { wait: '5s' })).release();
   return { proxy, locks, key, connection: await proxy.connection('commands') };
 }
 
@@ -101,7 +101,7 @@ describe('READONLY as the answer to 20 callers', () => {
     const proxy = await startSocketProxy(world.server.port);
     const process = await world.process(proxy.url);
     const key = world.newKey();
-    await process.do('release', await process.do('acquire', { key }));
+    await process.do('release', await process.do('acquire', { key, wait: '5s' }));
     const connection = await proxy.connection('commands');
     connection.intercept(SCRIPTS, READONLY);
     connection.holdReplies();
