@@ -1,0 +1,30 @@
+import type { HistoryEvent } from '../event.js';
+import { checkCleanUp } from './clean-up.js';
+import { checkContention } from './contention.js';
+import { checkExclusion } from './exclusion.js';
+import { checkFencing } from './fencing.js';
+import { checkFreeLocks } from './free-locks.js';
+import { History, type Violation } from './history.js';
+import { checkLeases } from './leases.js';
+import { checkOutcomes } from './outcomes.js';
+import { checkRegister } from './register.js';
+import { checkWaitBounds } from './wait-bounds.js';
+
+/** Every rule, each in a file of its own. */
+const RULES = [
+  checkExclusion,
+  checkFencing,
+  checkRegister,
+  checkWaitBounds,
+  checkOutcomes,
+  checkContention,
+  checkFreeLocks,
+  checkLeases,
+  checkCleanUp,
+];
+
+/** What the history breaks, in the order of time. */
+export function checkHistory(events: readonly HistoryEvent[]): Violation[] {
+  const history = new History(events);
+  return RULES.flatMap((rule) => rule(history)).sort((a, b) => a.at - b.at);
+}

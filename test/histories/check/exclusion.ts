@@ -1,0 +1,55 @@
+import type { History, Violation } from './history.js';
+import { validHolds, type ValidHold } from './valid-holds.js';
+
+/** A stretch of a hold in which it does one thing. */
+interface Stretch {
+  readonly hold: ValidHold;
+  readonly from: number;
+  readonly to: number;
+  readonly reads: boolean;
+}
+
+/** Valid holds that conflict never overlap: nobody beside a writer, no more weight than permits. */
+export function checkExclusion(history: History): Violation[] {
+  return [...validHolds(history).values()].flatMap((holds) =>
+    overlaps(holds.flatMap(stretches).sort((a, b) => a.from - b.from)),
+  );
+}
+
+function stretches(hold: ValidHold): Stretch[] {
+  const { from, to, readsFrom } = hold;
+  if (hold.operation.kind === 'read') return [{ hold, from, to, reads: true }];
+  const turn = Math.min(to, readsFrom);
+  const written = { hold, from, to: turn, reads: false };
+  return turn < to ? [written, { hold, from: turn, to, reads: true }] : [written];
+}
+
+function overlaps(inOrder: readonly Stretch[]): Violation[] {
+  const violations: Violation[] = [];
+  let inside: Stretch[] = [];
+  for (const stretch of inOrder) {
+    inside = inside.filter(({ to }) => to > stretch.from);
+    const fault = conflict(stretch, inside);
+    if (fault !== undefined) violations.push(fault);
+    inside.push(stretch);
+  }
+  return violations;
+}
+
+function conflict(stretch: Stretch, inside: readonly Stretch[]): Violation | undefined {
+  const { operation, key } = stretch.hold;
+  const { permits } = operation.options;
+  const others = permits === undefined ? inside.filter(({ reads }) => !(reads && stretch.reads)) : inside;
+  const all = [...others, stretch];
+  if (permits !== undefined) {
+    const weight = all.reduce((sum, { hold }) => sum + (hold.operation.options.weight ?? 1), 0);
+    if (weight <= permits) return undefined;
+  } else if (others.length === 0) return undefined;
+  const names = all.map(({ hold, reads }) => `${hold.operation.id}${reads ? ' (reads)' : ''}`);
+  return {
+    rule: 'exclusion',
+    message: `${key} is held at the same time by ${names.join(', ')}`,
+    operations: all.map(({ hold }) => hold.operation),
+    at: stretch.from,
+  };
+}

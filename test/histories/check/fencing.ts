@@ -1,0 +1,73 @@
+import type { History, Violation } from './history.js';
+import { validHolds, type ValidHold } from './valid-holds.js';
+
+/** Fencing tokens rise with the grants of a key; readers that share a lease share a token. */
+export function checkFencing(history: History): Violation[] {
+  const nested = history.operations.flatMap((operation) => checkNested(operation.inside, operation, history));
+  const ordered = [...validHolds(history).values()].flatMap((holds) =>
+    holds[0].operation.kind === 'semaphore' ? checkPermits(holds) : checkLock(holds),
+  );
+  return [...nested, ...ordered];
+}
+
+/** Exclusive holders come one after the other, and the readers between two of them have tokens between theirs. */
+function checkLock(holds: readonly ValidHold[]): Violation[] {
+  const violations: Violation[] = [];
+  let writer: ValidHold | undefined;
+  let readers: ValidHold[] = [];
+  for (const hold of holds) {
+    const reads = hold.operation.kind === 'read';
+    // A writer that became a reader shares its token with the readers that joined it.
+    const joins = reads && writer !== undefined && writer.readsFrom < Infinity && hold.token === writer.token;
+    const before = reads ? [writer] : [writer, ...readers];
+    for (const other of before) {
+      if (other !== undefined && !joins && hold.token <= other.token) violations.push(fault(other, hold));
+    }
+    if (reads) readers.push(hold);
+    else [writer, readers] = [hold, []];
+  }
+  return violations;
+}
+
+/** Permits are granted side by side, so only a grant that was seen before another was asked for is surely the earlier one. */
+function checkPermits(holds: readonly ValidHold[]): Violation[] {
+  const violations: Violation[] = [];
+  const byAsked = holds.toSorted((a, b) => a.operation.askedAt - b.operation.askedAt);
+  let next = 0;
+  let largest: ValidHold | undefined;
+  for (const hold of byAsked) {
+    for (; next < holds.length && holds[next].from < hold.operation.askedAt; next += 1) {
+      if (largest === undefined || holds[next].token > largest.token) largest = holds[next];
+    }
+    if (largest !== undefined && hold.token <= largest.token) violations.push(fault(largest, hold));
+  }
+  return violations;
+}
+
+function checkNested(
+  inside: string | undefined,
+  operation: History['operations'][number],
+  { operations }: History,
+): Violation[] {
+  if (inside === undefined || operation.hold === undefined) return [];
+  const outer = operations.find(({ id }) => id === inside);
+  const [key] = operation.keys;
+  if (outer?.hold === undefined || outer.hold.tokens[key] === operation.hold.tokens[key]) return [];
+  return [
+    {
+      rule: 'fencing',
+      message: `${operation.id} runs inside ${inside} on ${key}, but its token ${operation.hold.tokens[key]} is not ${outer.hold.tokens[key]}`,
+      operations: [outer, operation],
+      at: operation.hold.from,
+    },
+  ];
+}
+
+function fault(earlier: ValidHold, later: ValidHold): Violation {
+  return {
+    rule: 'fencing',
+    message: `${later.key}: ${later.operation.id} has the token ${later.token}, though ${earlier.operation.id} was granted before with ${earlier.token}`,
+    operations: [earlier.operation, later.operation],
+    at: later.from,
+  };
+}

@@ -1,0 +1,92 @@
+import {
+  RUN,
+  type CallName,
+  type HistoryEvent,
+  type RecordedOptions,
+  type RunEvent,
+  type WorkerEvent,
+} from '../event.js';
+import { checkHistory } from './check-history.js';
+
+interface HandMadeOperation extends RecordedOptions {
+  readonly call?: CallName;
+  readonly process?: string;
+  readonly keys?: readonly string[];
+  readonly inside?: string;
+  readonly probe?: true;
+  readonly asked: number;
+  readonly granted?: number;
+  readonly token?: number;
+  /** By default the lease is proven until long after its end. */
+  readonly until?: number;
+  readonly lost?: number;
+  readonly notHeld?: number;
+  readonly downgraded?: number;
+  readonly released?: number;
+  /** How long `release()` took. */
+  readonly releaseMs?: number;
+  readonly refused?: number;
+  readonly code?: string;
+  readonly aborted?: number;
+  readonly ended?: string;
+}
+
+type OfOperation = Extract<WorkerEvent, { readonly op: string }>;
+type Bare<E, Known extends string = 'op'> = E extends unknown ? Omit<E, Known> : never;
+
+/** A history written by hand, in milliseconds from 0. */
+export class HandMade {
+  private readonly events: HistoryEvent[] = [];
+
+  /** What an operation did, as far as it is given, and more events of it. */
+  operation(op: string, made: HandMadeOperation, ...more: readonly Bare<OfOperation>[]): this {
+    const { call = 'acquire', process = 'p1', keys = ['k'], inside, probe, ...rest } = made;
+    const {
+      asked,
+      granted,
+      token = 1,
+      until = 1e6,
+      lost,
+      notHeld,
+      downgraded,
+      released,
+      releaseMs = 0,
+      ...others
+    } = rest;
+    const { refused, code = 'LOCK_CONTENDED', aborted, ended, ...options } = others;
+    const byKey = (value: number): Record<string, number> => Object.fromEntries(keys.map((key) => [key, value]));
+    const at = (time: number | undefined, event: Bare<OfOperation, 'op' | 'at'>): void => {
+      if (time !== undefined) this.events.push({ ...event, at: time, process, op });
+    };
+    at(asked, { type: 'ask', call, keys, options: { ttl: 1e6, ...options }, inside, probe });
+    at(aborted, { type: 'abort' });
+    at(granted, { type: 'granted', tokens: byKey(token), sentAt: byKey(asked), until });
+    at(refused, { type: 'refused', code, message: '' });
+    at(downgraded, { type: 'downgrade' });
+    at(lost, { type: 'lost', code: 'LEASE_LOST', message: '' });
+    at(notHeld, { type: 'not-held' });
+    at(released, { type: 'release', held: lost === undefined && notHeld === undefined });
+    const end = released === undefined ? undefined : released + releaseMs;
+    if (ended === undefined) at(end, { type: 'released' });
+    else at(end, { type: 'ended', code: ended });
+    for (const event of more) at(event.at, event);
+    return this;
+  }
+
+  /** Something that the run did or saw. */
+  run(event: RunEvent): this {
+    this.events.push({ process: RUN, ...event });
+    return this;
+  }
+
+  standstill(process: string, from: number, to: number): this {
+    this.events.push({ type: 'standstill', process, from, at: to });
+    return this;
+  }
+
+  /** What the checker notices, as `rule: message`. */
+  violations(): string[] {
+    const inOrder = this.events.toSorted((a, b) => a.at - b.at);
+    return checkHistory(inOrder).map(({ rule, message }) => `${rule}: ${message}`);
+  }
+}

@@ -1,0 +1,119 @@
+import { RUN, type HistoryEvent, type RecordedOptions, type RunEvent, type WorkerEvent } from '../event.js';
+import { groupBy } from './group-by.js';
+import { between, overlap, type Interval } from './interval.js';
+import { readOperation, type Operation, type OperationEvent } from './operation.js';
+
+/** What a history breaks. */
+export interface Violation {
+  readonly rule: string;
+  readonly message: string;
+  /** The operations that the message is about. */
+  readonly operations: readonly Operation[];
+  readonly at: number;
+}
+
+export type Fault = Extract<RunEvent, { type: 'fault' }>;
+export type DataLoss = Extract<RunEvent, { type: 'data-lost' }>;
+type EventOfRun = RunEvent & { readonly process: typeof RUN };
+type Asked = Extract<WorkerEvent, { type: 'ask' }>;
+
+/** After a fault connections are opened anew, and what it left in the queues is sorted out. */
+const AFTERMATH_MS = 4_000;
+
+/** The events of a run, sorted by what they are about. */
+export class History {
+  readonly operations: readonly Operation[];
+  readonly dataLosses: readonly DataLoss[];
+  readonly faults: readonly Fault[];
+  readonly stray: readonly Extract<HistoryEvent, { type: 'stray' }>[];
+  readonly ofRun: readonly EventOfRun[];
+  private readonly standstills = new Map<string, Interval[]>();
+  private readonly endedAt = new Map<string, number>();
+  private readonly shutdownAt = new Map<string, number>();
+
+  constructor(readonly events: readonly HistoryEvent[]) {
+    this.ofRun = events.filter((event): event is EventOfRun => event.process === RUN);
+    this.faults = this.ofRun.filter((event) => event.type === 'fault');
+    this.dataLosses = this.ofRun.filter((event) => event.type === 'data-lost');
+    this.stray = events.filter((event) => event.type === 'stray');
+    for (const event of events) this.note(event);
+    const byOperation = groupBy(events.filter(isOfOperation), ({ op }) => op);
+    const operations = [...byOperation.values()]
+      .filter(([first]) => first.type === 'ask')
+      .map((own) => readOperation(own as [Asked & { process: string }, ...OperationEvent[]], this));
+    const byId = new Map(operations.map((operation) => [operation.id, operation]));
+    this.operations = operations.map((operation) => withOuter(operation, byId));
+  }
+
+  get endsAt(): number {
+    return this.events.at(-1)?.at ?? 0;
+  }
+
+  /** When the process was killed, or had shut down. */
+  endOf(process: string): number | undefined {
+    return this.endedAt.get(process);
+  }
+
+  shutsDown(process: string, by: number): boolean {
+    return (this.shutdownAt.get(process) ?? Infinity) <= by;
+  }
+
+  /** For how long the process, or the network before it, stood still in that time. */
+  standstillMs(process: string, { from, to }: Interval): number {
+    const own = [...(this.standstills.get(process) ?? []), ...(this.standstills.get(RUN) ?? [])];
+    return own.reduce((sum, each) => sum + overlap(each, { from, to }), 0);
+  }
+
+  /** Whether anything that went wrong may still be felt in that time: by the process, or by all. */
+  troubled({ from, to }: Interval, process?: string): boolean {
+    const near = { from: from - AFTERMATH_MS, to };
+    const mine = ({ of }: Fault): boolean => of === undefined || process === undefined || of === process;
+    return (
+      this.faults.some((fault) => mine(fault) && overlap({ from: fault.from, to: fault.at }, near) > 0) ||
+      this.dataLosses.some((loss) => overlap({ from: loss.from, to: loss.at }, near) > 0) ||
+      (process === undefined && [...this.endedAt.values()].some((at) => between(at, near))) ||
+      this.slow({ from: from - SLOW_BEFORE_MS, to }, process)
+    );
+  }
+
+  /** When the first command of the process could reach the server in that time; `to` when none could. */
+  reachesServerAt(process: string, { from, to }: Interval): number {
+    let at = from;
+    const cutOff = this.faults.filter((fault) => fault.cutOff && (fault.of ?? process) === process);
+    for (const fault of cutOff.sort((a, b) => a.from - b.from)) if (fault.from <= at && fault.at > at) at = fault.at;
+    return Math.min(at, to);
+  }
+
+  private slow(near: Interval, process: string | undefined): boolean {
+    const names = process === undefined ? [...this.standstills.keys()] : [process];
+    return names.some((name) => this.standstillMs(name, near) > SLOW_MS);
+  }
+
+  private note(event: HistoryEvent): void {
+    const { process, at } = event;
+    if (event.type === 'standstill') {
+      this.standstills.set(process, [...(this.standstills.get(process) ?? []), { from: event.from, to: at }]);
+    } else if (event.type === 'killed' || (event.type === 'exited' && !event.byItself)) {
+      this.endedAt.set(event.of, Math.min(at, this.endedAt.get(event.of) ?? Infinity));
+    } else if (event.type === 'closed') this.endedAt.set(process, at);
+    else if (event.type === 'shutdown') this.shutdownAt.set(process, at);
+  }
+}
+
+/** An outer call that had lost its lease by then holds nothing: the inner one is a call like any other. */
+function withOuter(operation: Operation, byId: ReadonlyMap<string, Operation>): Operation {
+  const outer = byId.get(operation.inside ?? '');
+  return outer?.hold !== undefined && outer.hold.to > operation.askedAt
+    ? operation
+    : { ...operation, inside: undefined };
+}
+
+/** A process or a network that stands still for longer in all may miss a time limit of the library. */
+const SLOW_MS = 200;
+const SLOW_BEFORE_MS = 1_000;
+
+function isOfOperation(event: HistoryEvent): event is OperationEvent {
+  return 'op' in event;
+}
+
+export const ttlOf = ({ ttl }: RecordedOptions): number => Number(ttl ?? 30_000);

@@ -1,0 +1,54 @@
+import { ttlOf, type History, type Violation } from './history.js';
+import type { Operation } from './operation.js';
+
+/** A lock that was handed over stands for at least so long. */
+const CLAIM_WINDOW_MS = 1_750;
+const SLACK_MS = 50;
+
+/** A lease is proven for its own ttl and no longer, is renewed only if its holder wants that, and is not lost without a cause. */
+export function checkLeases(history: History): Violation[] {
+  return history.operations
+    .filter(({ hold, inside }) => hold !== undefined && inside === undefined)
+    .flatMap((operation) =>
+      [provenTooLong(operation), lostForNothing(operation, history)].filter((each) => each !== undefined),
+    );
+}
+
+function provenTooLong(operation: Operation): Violation | undefined {
+  const { events, options, keys } = operation;
+  let ttlMs = Math.max(ttlOf(options), CLAIM_WINDOW_MS);
+  let last = Infinity;
+  for (const event of events) {
+    if (event.type === 'extend') ttlMs = Math.max(ttlMs, event.ttlMs);
+    // These lengthen it, too.
+    if (/^extend|^downgrade/.test(event.type)) last = Infinity;
+    if (event.type !== 'granted' && event.type !== 'proven') continue;
+    const proven = event.until - event.at;
+    if (proven > ttlMs + SLACK_MS)
+      return fault(`is proven for ${Math.round(proven)} ms; its ttl is ${ttlOf(options)} ms`, operation, event.at);
+    // Several keys are renewed while the last one is waited for.
+    if (options.renew === false && keys.length === 1 && event.until > last + SLACK_MS)
+      return fault('was renewed in spite of `renew: false`', operation, event.at);
+    last = Math.max(event.until, last === Infinity ? 0 : last);
+  }
+  return undefined;
+}
+
+function lostForNothing(operation: Operation, history: History): Violation | undefined {
+  const { hold, options, process, events } = operation;
+  const lost = events.find((event) => event.type === 'lost' || event.type === 'not-held');
+  if (hold === undefined || lost === undefined) return undefined;
+  if (options.renew === false || options.maxHold !== undefined || history.shutsDown(process, lost.at)) return undefined;
+  const near = { from: lost.at - Math.max(ttlOf(options), CLAIM_WINDOW_MS), to: lost.at };
+  if (history.troubled(near, process)) return undefined;
+  return fault('was lost without a cause', operation, lost.at);
+}
+
+function fault(message: string, operation: Operation, at: number): Violation {
+  return {
+    rule: 'leases',
+    message: `the lease of ${operation.id} on ${operation.keys.join(' and ')} ${message}`,
+    operations: [operation],
+    at,
+  };
+}

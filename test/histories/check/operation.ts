@@ -1,0 +1,96 @@
+import type { CallName, RecordedOptions, WorkerEvent } from '../event.js';
+import type { History } from './history.js';
+import type { Interval } from './interval.js';
+
+export type OperationEvent = Extract<WorkerEvent, { readonly op: string }> & { readonly process: string };
+type EventOf<Type extends OperationEvent['type']> = Extract<OperationEvent, { readonly type: Type }>;
+export type Write = EventOf<'write'>;
+
+/** How a lease was held, from the grant that the holder saw to the end that it could know. */
+export interface Hold extends Interval {
+  readonly tokens: Readonly<Record<string, number>>;
+  readonly sentAt: Readonly<Record<string, number>>;
+  /** From when on it only read, because it was downgraded. */
+  readonly readsFrom: number;
+  /** `release`: the holder gave it back while it was held. `open`: the history ended before. */
+  readonly ended: 'release' | 'lost' | 'killed' | 'open';
+}
+
+/** One call of a lock method, from its beginning to its end. */
+export interface Operation {
+  readonly id: string;
+  readonly process: string;
+  readonly call: CallName;
+  readonly keys: readonly string[];
+  readonly options: RecordedOptions;
+  readonly kind: NonNullable<RecordedOptions['kind']>;
+  readonly waitMs: number;
+  readonly inside: string | undefined;
+  readonly probe: boolean;
+  readonly askedAt: number;
+  /** When it was granted or refused; undefined when neither happened. */
+  readonly settledAt: number | undefined;
+  /** `granted`, the code of the refusal, or undefined. */
+  readonly outcome: string | undefined;
+  readonly message: string;
+  readonly abortedAt: number | undefined;
+  readonly hold: Hold | undefined;
+  /** When `release()` had ended, or `withLock`. */
+  readonly releasedAt: number | undefined;
+  readonly events: readonly OperationEvent[];
+}
+
+export function readOperation(events: readonly [EventOf<'ask'>, ...OperationEvent[]], history: History): Operation {
+  const [ask] = events;
+  const refused = find(events, 'refused');
+  const granted = find(events, 'granted');
+  return {
+    id: ask.op,
+    process: ask.process,
+    call: ask.call,
+    keys: ask.keys,
+    options: ask.options,
+    kind: ask.options.kind ?? 'exclusive',
+    waitMs: Number(ask.options.wait ?? 0),
+    inside: ask.inside,
+    probe: ask.probe === true,
+    askedAt: ask.at,
+    settledAt: granted?.at ?? refused?.at,
+    outcome: granted === undefined ? refused?.code : 'granted',
+    message: refused?.message ?? '',
+    abortedAt: find(events, 'abort')?.at,
+    hold: granted && readHold(granted, events, history),
+    releasedAt: (find(events, 'released') ?? find(events, 'ended'))?.at,
+    events,
+  };
+}
+
+/** A lease of which the holder learned too late, because it was stopped, ends where its last proof ended. */
+function readHold(granted: EventOf<'granted'>, events: readonly OperationEvent[], history: History): Hold {
+  const { at: from, tokens, sentAt } = granted;
+  const readsFrom = find(events, 'downgrade')?.at ?? Infinity;
+  const release = find(events, 'release');
+  const lost = events.find(({ type }) => type === 'lost' || type === 'not-held');
+  const killed = history.endOf(granted.process);
+  const until = Math.max(granted.until, ...events.map((event) => (event.type === 'proven' ? event.until : 0)));
+  const hold = (ended: Hold['ended'], to: number): Hold => ({
+    from,
+    to: Math.max(from, to),
+    tokens,
+    sentAt,
+    readsFrom,
+    ended,
+  });
+  if (lost !== undefined && lost.at <= (release?.at ?? Infinity)) return hold('lost', Math.min(lost.at, until));
+  if (release?.held === true) return hold('release', release.at);
+  if (release !== undefined) return hold('lost', Math.min(release.at, until));
+  if (killed !== undefined) return hold('killed', Math.min(killed, until));
+  return hold('open', Math.min(history.endsAt, until));
+}
+
+function find<Type extends OperationEvent['type']>(
+  events: readonly OperationEvent[],
+  type: Type,
+): EventOf<Type> | undefined {
+  return events.find((event): event is EventOf<Type> => event.type === type);
+}

@@ -1,0 +1,78 @@
+import type { History, Violation } from './history.js';
+import type { Operation } from './operation.js';
+
+/** Timers of the runtime may be early by so much. */
+const EARLY_MS = 2;
+
+/** Every refusal is one that the options and the state of the world allow, and `withLock` ends as `onLost` says. */
+export function checkOutcomes(history: History): Violation[] {
+  return history.operations.flatMap((operation) => [
+    ...faultsOf('outcomes', refusalFault(operation, history), operation),
+    ...faultsOf('outcomes', endFault(operation, history), operation),
+  ]);
+}
+
+function faultsOf(rule: string, message: string | undefined, operation: Operation): Violation[] {
+  if (message === undefined) return [];
+  const at = operation.releasedAt ?? operation.settledAt ?? operation.askedAt;
+  return [{ rule, message: `${operation.id} ${message}`, operations: [operation], at }];
+}
+
+function refusalFault(operation: Operation, history: History): string | undefined {
+  const { outcome, message, inside, kind, options } = operation;
+  const reenters = inside !== undefined && kind !== 'semaphore' && (options.reentrant === true || kind === 'read');
+  if (outcome === undefined) return undefined;
+  if (outcome === 'granted') return inside === undefined || reenters ? undefined : 'was granted inside its own lock';
+  if (isAllowed(operation, outcome, history)) return undefined;
+  return `was refused with ${outcome} after ${waited(operation).toFixed(1)} of ${operation.waitMs} ms: ${message}`;
+}
+
+function isAllowed(operation: Operation, code: string, history: History): boolean {
+  const { process, waitMs, askedAt, settledAt = askedAt, abortedAt = Infinity } = operation;
+  const inTime = waited(operation) >= waitMs - EARLY_MS;
+  switch (code) {
+    case 'LOCK_CONTENDED':
+      return waitMs === 0;
+    case 'LOCK_WAIT_TIMEOUT':
+      return waitMs > 0 && inTime;
+    case 'LOCK_UNAVAILABLE':
+      return inTime && history.troubled({ from: askedAt, to: settledAt }, process);
+    case 'LOCK_ABORTED':
+      return abortedAt <= settledAt;
+    case 'LOCK_SHUTDOWN':
+      return history.shutsDown(process, settledAt);
+    case 'LOCK_USAGE':
+      // A chain that holds the key would wait for itself.
+      return operation.inside !== undefined;
+    default:
+      return false;
+  }
+}
+
+const waited = ({ askedAt, settledAt = askedAt }: Operation): number => settledAt - askedAt;
+
+/** `onLost: 'throw'` rejects after a loss, `'signal'` never does; the library keeps its own opinion of a loss at the very end. */
+function endFault(operation: Operation, history: History): string | undefined {
+  const { events, options, hold, process } = operation;
+  const ended = events.find((event) => event.type === 'ended');
+  const release = events.find((event) => event.type === 'release');
+  if (ended === undefined || hold === undefined || release === undefined) return undefined;
+  const lost = events.some(({ type, at }) => type === 'lost' && at <= release.at);
+  if (options.onLost === 'throw' && lost) {
+    if (ended.code !== 'ok') return undefined;
+    return history.shutsDown(process, ended.at) ? undefined : 'lost its lease, and withLock did not reject';
+  }
+  if (ended.code === 'ok') return undefined;
+  const mayBeLost = ended.code === 'LEASE_LOST' && options.onLost === 'throw' && hold.ended === 'lost';
+  return mayBeLost || lossBehindRelease(operation, history)
+    ? undefined
+    : `ended with ${ended.code}, though its lease was held`;
+}
+
+/** The answer to a release may tell of a loss that the holder did not know. */
+function lossBehindRelease({ askedAt, releasedAt = askedAt, options }: Operation, history: History): boolean {
+  const during = { from: askedAt, to: releasedAt };
+  return (
+    options.onLost === 'throw' && history.dataLosses.some(({ at, from }) => at >= during.from && from <= during.to)
+  );
+}

@@ -1,0 +1,50 @@
+import type { History, Violation } from './history.js';
+import type { Operation } from './operation.js';
+
+/** P5. */
+const SETTLES_WITHIN_MS = 1_000;
+/** An aborted wait ends at once. */
+const ABORTS_WITHIN_MS = 250;
+/** P17: a release that is not answered. */
+const RELEASES_WITHIN_MS = 250;
+/** Of turns of the event loop that are too short to be recorded as a standstill. */
+const SLACK_MS = 100;
+
+/** Every call settles: an acquire within `wait` + 1 s, an aborted one at once, a release soon. Time in which its process stood still does not count. */
+export function checkWaitBounds(history: History): Violation[] {
+  return history.operations.flatMap((operation) =>
+    [checkAcquire(operation, history), checkRelease(operation, history)].filter((violation) => violation !== undefined),
+  );
+}
+
+function checkAcquire(operation: Operation, history: History): Violation | undefined {
+  const { id, process, askedAt, settledAt, abortedAt, waitMs } = operation;
+  const end = settledAt ?? history.endOf(process) ?? history.endsAt;
+  const took = own(history, process, askedAt, end);
+  const bound = waitMs + SETTLES_WITHIN_MS + SLACK_MS;
+  const how = settledAt === undefined ? 'had not settled' : 'settled';
+  if (took > bound) return fault(`${id} ${how} after ${Math.round(took)} ms; its wait is ${waitMs} ms`, operation, end);
+  if (settledAt === undefined && history.endOf(process) === undefined)
+    return fault(`${id} never settled`, operation, end);
+  const sinceAbort = abortedAt === undefined || abortedAt > end ? 0 : own(history, process, abortedAt, end);
+  if (sinceAbort <= ABORTS_WITHIN_MS + SLACK_MS) return undefined;
+  return fault(`${id} ${how} ${Math.round(sinceAbort)} ms after its signal aborted`, operation, end);
+}
+
+function checkRelease(operation: Operation, history: History): Violation | undefined {
+  const { id, process, events, releasedAt } = operation;
+  const release = events.find(({ type }) => type === 'release');
+  if (release === undefined) return undefined;
+  const end = releasedAt ?? history.endOf(process) ?? history.endsAt;
+  const took = own(history, process, release.at, end);
+  if (took <= RELEASES_WITHIN_MS + SLACK_MS) return undefined;
+  return fault(`${id} waited ${Math.round(took)} ms for its release`, operation, end);
+}
+
+function own(history: History, process: string, from: number, to: number): number {
+  return to - from - history.standstillMs(process, { from, to });
+}
+
+function fault(message: string, operation: Operation, at: number): Violation {
+  return { rule: 'wait bounds', message, operations: [operation], at };
+}

@@ -1,0 +1,61 @@
+import type { Random } from '../../simulation/random.js';
+import type { Mood } from './world-plan.js';
+
+const OF_PROCESS = [
+  'kill',
+  'shut-down',
+  'stop',
+  'cut',
+  'half-open',
+  'half-open-to-server',
+  'half-open-to-client',
+  'delay',
+  'lose-reply',
+  'refuse',
+] as const;
+export const OF_SERVER = ['stop-server', 'restart-server', 'flush-scripts'] as const;
+export const OF_DATA = ['restart-empty', 'flush-all', 'delete-key', 'delete-helper', 'force-release'] as const;
+
+export type FaultName = (typeof OF_PROCESS | typeof OF_SERVER | typeof OF_DATA)[number];
+
+/** One fault: what happens, when, to which process, for how long. */
+export interface FaultPlan {
+  readonly name: FaultName;
+  /** After the fault before it began. */
+  readonly afterMs: number;
+  readonly forMs: number;
+  /** The number of the process; of no meaning for faults of the server. */
+  readonly process: number;
+  /** Chooses among the keys, for those that delete one. */
+  readonly draw: number;
+}
+
+/** Enough for any length: the run ends when its operations have ended. */
+const COUNT = 400;
+
+/** Lanes of faults that go on side by side: each hits processes of its own, and the first one the server, too. */
+export function planFaults(random: Random, mood: Mood, processes: number): FaultPlan[][] {
+  const numbers = Array.from({ length: processes }, (_, i) => i);
+  const lanes = [numbers.filter((i) => i % 2 === 0), numbers.filter((i) => i % 2 === 1)];
+  return lanes.map((own, lane) =>
+    Array.from({ length: COUNT }, () => planFault(random, lane === 0 ? mood : 'calm', own)),
+  );
+}
+
+function planFault(random: Random, mood: Mood, processes: readonly number[]): FaultPlan {
+  return {
+    name: drawName(random, mood),
+    afterMs: random.int(20, 350),
+    forMs: random.chance(0.25) ? random.int(800, 3_500) : random.int(50, 800),
+    process: random.pick(processes),
+    draw: random.next(),
+  };
+}
+
+function drawName(random: Random, mood: Mood): FaultName {
+  if (mood === 'lossy' && random.chance(0.3)) return random.pick(OF_DATA);
+  if (mood !== 'calm' && random.chance(0.2)) return random.pick(OF_SERVER);
+  // Each costs the start of a process.
+  const name = random.pick(OF_PROCESS);
+  return (name === 'kill' || name === 'shut-down') && random.chance(0.5) ? 'cut' : name;
+}

@@ -1,0 +1,100 @@
+import { Random } from '../../simulation/random.js';
+import type { CallName } from '../event.js';
+import { planFaults, type FaultPlan } from './fault-plan.js';
+
+/** A key and what its callers agree on. */
+export interface KeyPlan {
+  readonly name: string;
+  readonly kind: 'exclusive' | 'read-write' | 'semaphore';
+  /** Of a semaphore. */
+  readonly permits: number;
+  /** Share of readers among the callers of a read-write key. */
+  readonly readShare: number;
+  /** Most callers use it, so that grants can be handed over in memory. */
+  readonly ttlMs: number;
+}
+
+/**
+ * `calm`: nothing goes wrong. `faulty`: processes, network and server fail, and Redis keeps its data. `lossy`: Redis loses data, too.
+ */
+export type Mood = 'calm' | 'faulty' | 'lossy';
+
+/** Seeds in a row have all of them. */
+const MOODS: readonly Mood[] = ['calm', 'faulty', 'lossy', 'faulty'];
+
+/** Everything about a history that its seed decides. */
+export interface WorldPlan {
+  readonly seed: number;
+  readonly mood: Mood;
+  readonly operations: number;
+  readonly processes: number;
+  /** Concurrent callers of each process. */
+  readonly callers: number;
+  readonly keys: readonly KeyPlan[];
+  readonly calls: readonly CallName[];
+  /** `wait` of the calls, in milliseconds. */
+  readonly waits: readonly number[];
+  /** Share of operations that ask for several keys. */
+  readonly severalShare: number;
+  /** Share of operations that block the event loop while they hold. */
+  readonly blockShare: number;
+  /** The longest hold of most operations, then those of the others. */
+  readonly holdMs: readonly [number, ...number[]];
+  readonly gapMs: number;
+  /** Lanes that go on side by side. */
+  readonly faults: readonly (readonly FaultPlan[])[];
+}
+
+export interface WorldSettings {
+  readonly seed: number;
+  readonly operations: number;
+  readonly mood?: Mood;
+  /** In place of what the seed says, for histories made by hand. */
+  readonly fixed?: Partial<WorldPlan>;
+}
+
+/** The same for every run of the same seed. */
+export function planWorld({ seed, operations, mood: given, fixed }: WorldSettings): WorldPlan {
+  const random = new Random(seed * 2_654_435_761);
+  const mood = given ?? MOODS[seed % MOODS.length];
+  const processes = random.int(3, 4);
+  const keys = planKeys(random);
+  const blockShare = mood === 'calm' ? 0 : 0.002;
+  return {
+    seed,
+    mood,
+    operations,
+    processes,
+    callers: random.int(16, 30),
+    keys,
+    calls: ['acquire', 'acquire', 'withLock', 'withLock', 'tryAcquire'],
+    waits: [0, 0, 60, 300, 800, 1_500, 2_500],
+    severalShare: random.pick([0, 0.05, 0.15]),
+    blockShare,
+    holdMs: random.pick([
+      [5, 100],
+      [15, 60, 1_500],
+      [30, 400],
+    ]),
+    gapMs: random.pick([5, 40, 150]),
+    faults: mood === 'calm' ? [] : planFaults(random, mood, processes),
+    ...fixed,
+  };
+}
+
+function planKeys(random: Random): KeyPlan[] {
+  const ttl = (): number => random.pick([400, 700, 1_200, 2_000]);
+  const named = (kind: KeyPlan['kind'], count: number): KeyPlan[] =>
+    Array.from({ length: count }, (_, i) => ({
+      name: `${kind}-${i}`,
+      kind,
+      permits: random.int(2, 6),
+      readShare: random.pick([0.5, 0.8, 0.95]),
+      ttlMs: ttl(),
+    }));
+  return [
+    ...named('exclusive', random.int(2, 5)),
+    ...named('read-write', random.int(2, 4)),
+    ...named('semaphore', random.int(1, 3)),
+  ];
+}

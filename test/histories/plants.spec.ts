@@ -1,0 +1,79 @@
+import { rm } from 'node:fs/promises';
+
+import { checkHistory } from './check/check-history.js';
+import { describeViolation } from './check/describe.js';
+import type { FaultPlan } from './plan/fault-plan.js';
+import type { KeyPlan, WorldPlan } from './plan/world-plan.js';
+import { runHistory } from './run/history-run.js';
+import type { PlantName } from './run/plants.js';
+
+interface Planted {
+  readonly plant: PlantName;
+  /** Rules that must notice it. */
+  readonly rules: readonly string[];
+  readonly world?: Partial<WorldPlan>;
+}
+
+const key = (kind: KeyPlan['kind']): KeyPlan => ({ name: kind, kind, permits: 3, readShare: 0.7, ttlMs: 400 });
+const alone: Partial<WorldPlan> = { processes: 1, callers: 1, gapMs: 80 };
+const stop: FaultPlan = { name: 'stop', afterMs: 300, forMs: 1_300, process: 0, draw: 0 };
+
+const PLANTED: readonly Planted[] = [
+  { plant: 'second holder', rules: ['exclusion', 'fencing'] },
+  { plant: 'second holder', rules: ['exclusion'], world: { keys: [key('read-write')] } },
+  { plant: 'too many permits', rules: ['exclusion'], world: { keys: [key('semaphore')] } },
+  { plant: 'ignored loss', rules: ['exclusion'], world: { holdMs: [400], faults: [[stop, stop, stop, stop]] } },
+  { plant: 'falling token', rules: ['fencing', 'register'] },
+  { plant: 'falling token', rules: ['fencing'], world: { keys: [key('semaphore')] } },
+  { plant: 'stale read', rules: ['register'] },
+  { plant: 'hanging call', rules: ['wait bounds'] },
+  { plant: 'late answer', rules: ['wait bounds'] },
+  { plant: 'untyped error', rules: ['outcomes'] },
+  { plant: 'contention without a holder', rules: ['contention'], world: { ...alone, waits: [0] } },
+  { plant: 'free lock refused', rules: ['free locks'], world: { ...alone, waits: [1_500] } },
+  { plant: 'endless lease', rules: ['leases'] },
+  { plant: 'lease lost for nothing', rules: ['leases'], world: { holdMs: [50] } },
+  { plant: 'key left behind', rules: ['clean-up'] },
+  { plant: 'key without an end', rules: ['clean-up'] },
+  { plant: 'stray rejection', rules: ['stray errors'] },
+];
+
+describe('A violation that is planted in a real history', () => {
+  it.concurrent.each(PLANTED)(
+    'is noticed: $plant, by $rules',
+    async ({ plant, rules, world }) => {
+      const fixed: Partial<WorldPlan> = {
+        processes: 2,
+        callers: 4,
+        keys: [key('exclusive')],
+        calls: ['acquire'],
+        waits: [0, 300, 2_500],
+        severalShare: 0,
+        blockShare: 0,
+        holdMs: [10],
+        gapMs: 10,
+        faults: [],
+        ...world,
+      };
+      const { events, folder } = await runHistory({ seed: 1, operations: 120, fixed }, plant);
+      const violations = checkHistory(events);
+      const noticed = new Set(violations.map(({ rule }) => rule));
+
+      expect([...noticed]).toEqual(expect.arrayContaining([...rules]));
+      for (const violation of violations) expect(describeViolation(violation, events)).toContain(violation.message);
+      await rm(folder, { recursive: true });
+    },
+    120_000,
+  );
+
+  it.concurrent(
+    'is not seen where none is',
+    async () => {
+      const { events, folder } = await runHistory({ seed: 1, operations: 120, mood: 'calm' });
+
+      expect(checkHistory(events).map((violation) => describeViolation(violation, events))).toEqual([]);
+      await rm(folder, { recursive: true });
+    },
+    120_000,
+  );
+});

@@ -1,0 +1,275 @@
+import { HandMade } from './check/hand-made.js';
+
+const made = (): HandMade => new HandMade();
+const held = { asked: 0, granted: 10, released: 50 };
+const semaphore = { kind: 'semaphore', permits: 3 } as const;
+const cut = { type: 'fault', name: 'cut', cutOff: false } as const;
+
+describe('The rule of wait bounds', () => {
+  it('notices an acquire that settles too late', () => {
+    const refused = (at: number) =>
+      made().operation('a', { asked: 0, wait: 500, refused: at, code: 'LOCK_WAIT_TIMEOUT' });
+    const other = { asked: -50, granted: -10, released: 9_000, process: 'p2' };
+    expect(refused(1_500).operation('b', other).violations()).toEqual([]);
+    expect(refused(1_700).operation('b', other).violations()).toEqual([
+      'wait bounds: a settled after 1700 ms; its wait is 500 ms',
+    ]);
+  });
+
+  it('does not count the time in which the process stood still', () => {
+    const history = made().operation('a', { asked: 0, wait: 0, granted: 3_000, released: 3_010 });
+    expect(history.standstill('p1', 100, 2_500).violations()).toEqual([]);
+  });
+
+  it('notices a call that never settles, unless its process was killed', () => {
+    const hanging = () =>
+      made()
+        .operation('a', { asked: 0 })
+        .operation('b', { ...held, keys: ['j'], process: 'p2' });
+    expect(hanging().violations()).toEqual(['wait bounds: a never settled']);
+    expect(hanging().run({ type: 'killed', of: 'p1', at: 40 }).violations()).toEqual([]);
+  });
+
+  it('notices an aborted wait that goes on', () => {
+    const aborted = { asked: 0, wait: 5_000, aborted: 100, code: 'LOCK_ABORTED' };
+    expect(
+      made()
+        .operation('a', { ...aborted, refused: 110 })
+        .violations(),
+    ).toEqual([]);
+    expect(
+      made()
+        .operation('a', { ...aborted, refused: 600 })
+        .violations(),
+    ).toEqual(['wait bounds: a settled 500 ms after its signal aborted']);
+  });
+
+  it('notices a release that keeps its caller', () => {
+    expect(
+      made()
+        .operation('a', { ...held, releaseMs: 100 })
+        .violations(),
+    ).toEqual([]);
+    expect(
+      made()
+        .operation('a', { ...held, releaseMs: 600 })
+        .violations(),
+    ).toEqual(['wait bounds: a waited 600 ms for its release']);
+  });
+});
+
+describe('The rule of outcomes', () => {
+  const taken = { asked: -50, granted: -10, released: 9_000, process: 'p2' };
+  const refused = (code: string, at: number, wait = 0, more = {}) =>
+    made()
+      .operation('b', taken)
+      .operation('a', { asked: 0, refused: at, code, wait, ...more });
+
+  it.each([
+    ['LOCK_CONTENDED', 5, 0],
+    ['LOCK_WAIT_TIMEOUT', 300, 300],
+  ])('accepts %s after %i of %i ms', (code, at, wait) => {
+    expect(refused(code, at, wait).violations()).toEqual([]);
+  });
+
+  it.each([
+    ['LOCK_CONTENDED', 5, 300],
+    ['LOCK_WAIT_TIMEOUT', 5, 0],
+    ['LOCK_WAIT_TIMEOUT', 200, 300],
+    ['LOCK_UNAVAILABLE', 5, 0],
+    ['LOCK_ABORTED', 5, 300],
+    ['LOCK_SHUTDOWN', 5, 300],
+    ['LOCK_USAGE', 5, 300],
+    ['none', 5, 0],
+  ])('notices %s after %i of %i ms', (code, at, wait) => {
+    expect(refused(code, at, wait).violations()).toEqual([
+      `outcomes: a was refused with ${code} after ${at}.0 of ${wait} ms: `,
+    ]);
+  });
+
+  it('accepts LOCK_UNAVAILABLE while something is wrong, when the wait is over', () => {
+    expect(
+      refused('LOCK_UNAVAILABLE', 300, 300)
+        .run({ ...cut, from: 100, at: 200 })
+        .violations(),
+    ).toEqual([]);
+    expect(
+      refused('LOCK_UNAVAILABLE', 250, 300)
+        .run({ ...cut, from: 100, at: 200 })
+        .violations(),
+    ).toHaveLength(1);
+    expect(
+      refused('LOCK_UNAVAILABLE', 300, 300)
+        .run({ ...cut, from: 100, at: 200, of: 'p2' })
+        .violations(),
+    ).toHaveLength(1);
+  });
+
+  it('notices inner work that is let in without `reentrant`, or refused with it', () => {
+    const inner = { call: 'withLock', asked: 20, inside: 'a' } as const;
+    const granted = { granted: 21, released: 30 };
+    const history = (operation: object) =>
+      made()
+        .operation('a', held)
+        .operation("a'", { ...inner, ...operation });
+    expect(history({ ...granted, reentrant: true }).violations()).toEqual([]);
+    expect(history({ refused: 21, code: 'LOCK_USAGE' }).violations()).toEqual([]);
+    expect(history(granted).violations()).toEqual(["outcomes: a' was granted inside its own lock"]);
+  });
+
+  it('notices a loss that `withLock` does not tell, and one that it makes up', () => {
+    const work = { ...held, call: 'withLock', process: 'p1' } as const;
+    const lost = (more: object) =>
+      made()
+        .operation('a', { ...work, ...more })
+        .run({ ...cut, from: 0, at: 5 });
+    expect(lost({ onLost: 'throw', lost: 40, ended: 'LEASE_LOST' }).violations()).toEqual([]);
+    expect(lost({ onLost: 'signal', lost: 40, ended: 'ok' }).violations()).toEqual([]);
+    expect(lost({ onLost: 'throw', lost: 40, ended: 'ok' }).violations()).toHaveLength(1);
+    expect(lost({ onLost: 'signal', lost: 40, ended: 'LEASE_LOST' }).violations()).toHaveLength(1);
+    expect(lost({ onLost: 'throw', ended: 'LEASE_LOST' }).violations()).toHaveLength(1);
+  });
+});
+
+describe('The rule of contention', () => {
+  const refused = { asked: 100, refused: 105 };
+  const message = ['contention: a was told that k is held, but nobody can have held it'];
+
+  it('notices contention where nobody has the lock', () => {
+    expect(made().operation('a', refused).violations()).toEqual(message);
+    expect(made().operation('b', held).operation('a', refused).violations()).toEqual(message);
+    expect(
+      made()
+        .operation('b', { ...held, released: 102 })
+        .operation('a', refused)
+        .violations(),
+    ).toEqual([]);
+  });
+
+  it('knows that a reader is kept out by writers alone, and a permit by those that are in use', () => {
+    const beside = (other: object, own: object) =>
+      made()
+        .operation('b', { ...held, released: 200, ...other })
+        .operation('a', { ...refused, ...own })
+        .violations();
+    expect(beside({ kind: 'read' }, { kind: 'read' })).toEqual(message);
+    expect(beside({}, { kind: 'read' })).toEqual([]);
+    expect(beside({ ...semaphore, weight: 2 }, semaphore)).toEqual(message);
+    expect(beside({ ...semaphore, weight: 3 }, semaphore)).toEqual([]);
+  });
+
+  it('knows that callers behind an outage cannot have the lock', () => {
+    const outage = { type: 'fault', name: 'stop-server', from: 0, at: 900, cutOff: true } as const;
+    const waiting = { asked: 50, wait: 2_000, granted: 1_000, released: 1_010 };
+    expect(made().run(outage).operation('b', waiting).operation('a', refused).violations()).toEqual(message);
+    expect(made().operation('b', waiting).operation('a', refused).violations()).toEqual([]);
+  });
+
+  it('lets a key stand until it expires', () => {
+    const expires = { ...held, ttl: 400, until: 400, release: 'expire' } as const;
+    expect(made().operation('b', expires).operation('a', refused).violations()).toEqual([]);
+  });
+});
+
+describe('The rule of free locks', () => {
+  const waits = { asked: 0, wait: 2_000, refused: 2_000, code: 'LOCK_WAIT_TIMEOUT' };
+
+  it('notices a wait in vain for a lock that nobody has', () => {
+    expect(made().operation('a', waits).violations()).toEqual([
+      'free locks: a waited in vain, though nobody had k for 2000 ms, 0 ms after its call',
+    ]);
+    const taken = { asked: -50, granted: -10, process: 'p2' };
+    expect(
+      made()
+        .operation('b', { ...taken, released: 1_100 })
+        .operation('a', waits)
+        .violations(),
+    ).toEqual([]);
+    expect(
+      made()
+        .operation('b', { ...taken, released: 900 })
+        .operation('a', waits)
+        .violations(),
+    ).toHaveLength(1);
+  });
+
+  it('gives those behind a fault more time', () => {
+    expect(
+      made()
+        .run({ ...cut, from: 0, at: 10 })
+        .operation('a', waits)
+        .violations(),
+    ).toEqual([]);
+  });
+
+  it('notices a probe that is refused', () => {
+    const probe = { ...waits, probe: true } as const;
+    expect(
+      made()
+        .run({ ...cut, from: 0, at: 10 })
+        .operation('a', probe)
+        .violations(),
+    ).toEqual(['free locks: a did not get a lock that had to be free']);
+  });
+});
+
+describe('The rule of leases', () => {
+  const short = { ...held, ttl: 2_000 };
+
+  it('notices a lease that is proven for longer than its ttl', () => {
+    expect(
+      made()
+        .operation('a', { ...short, until: 2_000 })
+        .violations(),
+    ).toEqual([]);
+    expect(
+      made()
+        .operation('a', { ...short, until: 2_500 })
+        .violations(),
+    ).toEqual(['leases: the lease of a on k is proven for 2490 ms; its ttl is 2000 ms']);
+  });
+
+  it('notices a renewal that the holder does not want', () => {
+    const renewed = { type: 'proven', at: 40, until: 2_030 } as const;
+    const history = (renew: boolean) => made().operation('a', { ...short, until: 1_900, renew }, renewed);
+    expect(history(true).violations()).toEqual([]);
+    expect(history(false).violations()).toEqual(['leases: the lease of a on k was renewed in spite of `renew: false`']);
+  });
+
+  it('lets `extend` lengthen it', () => {
+    const extend = { type: 'extend', at: 30, ttlMs: 4_000 } as const;
+    const proven = { type: 'proven', at: 40, until: 4_030 } as const;
+    expect(
+      made()
+        .operation('a', { ...short, until: 1_900, renew: false }, extend, proven)
+        .violations(),
+    ).toEqual([]);
+  });
+
+  it('notices a loss without a cause', () => {
+    const lost = { ...short, until: 2_000, lost: 40 };
+    expect(made().operation('a', lost).violations()).toEqual(['leases: the lease of a on k was lost without a cause']);
+    expect(
+      made()
+        .operation('a', lost)
+        .run({ ...cut, from: 5, at: 20 })
+        .violations(),
+    ).toEqual([]);
+    expect(made().operation('a', lost).standstill('p1', -300, 5).violations()).toEqual([]);
+  });
+});
+
+describe('The rule of clean-up', () => {
+  it('notices what is left, what has no end, and what did not end by itself', () => {
+    expect(made().run({ type: 'left', what: 'key lock:k', at: 1 }).violations()).toEqual([
+      'clean-up: left behind key lock:k',
+    ]);
+    expect(made().run({ type: 'persistent', key: 'lock:k', at: 1 }).violations()).toEqual([
+      'clean-up: lock:k has no TTL',
+    ]);
+    expect(made().run({ type: 'exited', of: 'p1', byItself: false, at: 1 }).violations()).toEqual([
+      'clean-up: process p1 crashed, or did not end by itself',
+    ]);
+    expect(made().run({ type: 'exited', of: 'p1', byItself: true, at: 1 }).violations()).toEqual([]);
+  });
+});

@@ -1,0 +1,205 @@
+import { HandMade } from './check/hand-made.js';
+
+const made = (): HandMade => new HandMade();
+const held = { asked: 0, granted: 10, released: 50 };
+const semaphore = { kind: 'semaphore', permits: 3 } as const;
+const cut = { type: 'fault', name: 'cut', cutOff: false } as const;
+
+describe('The rule of exclusion', () => {
+  const second = { asked: 20, granted: 40, released: 60, token: 2, process: 'p2' };
+
+  it('accepts holders one after the other', () => {
+    expect(
+      made()
+        .operation('a', held)
+        .operation('b', { ...second, granted: 50 })
+        .violations(),
+    ).toEqual([]);
+  });
+
+  it('notices two holders at the same time', () => {
+    expect(made().operation('a', held).operation('b', second).violations()).toEqual([
+      'exclusion: k is held at the same time by a, b',
+    ]);
+  });
+
+  it('notices a writer beside a reader, in either order', () => {
+    const read = { kind: 'read' } as const;
+    expect(
+      made()
+        .operation('a', { ...held, ...read })
+        .operation('b', second)
+        .violations(),
+    ).toHaveLength(1);
+    expect(
+      made()
+        .operation('a', held)
+        .operation('b', { ...second, ...read })
+        .violations(),
+    ).toHaveLength(1);
+    expect(
+      made()
+        .operation('a', { ...held, ...read })
+        .operation('b', { ...second, ...read })
+        .violations(),
+    ).toEqual([]);
+  });
+
+  it('takes a writer for a reader from its downgrade on', () => {
+    const reader = { ...second, kind: 'read' } as const;
+    expect(
+      made()
+        .operation('a', { ...held, downgraded: 30 })
+        .operation('b', reader)
+        .violations(),
+    ).toEqual([]);
+    expect(
+      made()
+        .operation('a', { ...held, downgraded: 45 })
+        .operation('b', reader)
+        .violations(),
+    ).toHaveLength(1);
+    expect(
+      made()
+        .operation('a', { ...held, downgraded: 30 })
+        .operation('b', second)
+        .violations(),
+    ).toHaveLength(1);
+  });
+
+  it('notices one of several keys', () => {
+    const both = made()
+      .operation('a', { ...held, keys: ['j', 'k'] })
+      .operation('b', second);
+    expect(both.violations()).toEqual(['exclusion: k is held at the same time by a, b']);
+  });
+
+  it('notices more weight than permits', () => {
+    const first = { ...held, ...semaphore, weight: 2 };
+    const fits = made()
+      .operation('a', first)
+      .operation('b', { ...second, ...semaphore, weight: 1 });
+    const tooMuch = made()
+      .operation('a', first)
+      .operation('b', { ...second, ...semaphore, weight: 2 });
+    expect(fits.violations()).toEqual([]);
+    expect(tooMuch.violations()).toEqual(['exclusion: k is held at the same time by a, b']);
+  });
+
+  it('ends the hold of a stopped process with its last proof, and not before', () => {
+    const stopped = { asked: 0, granted: 10, notHeld: 90, released: 90 };
+    const next = { ...second, asked: 40 };
+    const history = (until: number) =>
+      made()
+        .operation('a', { ...stopped, until })
+        .standstill('p1', 11, 90)
+        .operation('b', next);
+    expect(
+      history(39)
+        .run({ ...cut, from: 0, at: 1 })
+        .violations(),
+    ).toEqual([]);
+    expect(
+      history(41)
+        .run({ ...cut, from: 0, at: 1 })
+        .violations(),
+    ).toEqual(['exclusion: k is held at the same time by a, b']);
+  });
+
+  it('ends a hold with the loss of the data', () => {
+    const lossy = made().operation('a', held).run({ type: 'data-lost', name: 'flush-all', from: 30, at: 35 });
+    expect(lossy.operation('b', { ...second, asked: 36 }).violations()).toEqual([]);
+    const other = made()
+      .operation('a', held)
+      .run({ type: 'data-lost', name: 'delete-key', key: 'j', from: 30, at: 35 });
+    expect(other.operation('b', { ...second, asked: 36 }).violations()).toHaveLength(1);
+  });
+});
+
+describe('The rule of fencing tokens', () => {
+  const second = { asked: 50, granted: 60, released: 70, process: 'p2' };
+
+  it('notices a token that does not rise', () => {
+    const history = (token: number) =>
+      made()
+        .operation('a', { ...held, token: 7 })
+        .operation('b', { ...second, token });
+    expect(history(8).violations()).toEqual([]);
+    const message = (token: number) => [`fencing: k: b has the token ${token}, though a was granted before with 7`];
+    expect(history(7).violations()).toEqual(message(7));
+    expect(history(6).violations()).toEqual(message(6));
+  });
+
+  it('lets readers share a token, and orders them against writers', () => {
+    const reader = { ...second, kind: 'read' } as const;
+    const later = { asked: 80, granted: 90, released: 95 };
+    const history = (token: number, last: number) =>
+      made()
+        .operation('a', { ...held, token: 7 })
+        .operation('b', { ...reader, token })
+        .operation('c', { ...reader, token })
+        .operation('d', { ...later, token: last });
+    expect(history(8, 9).violations()).toEqual([]);
+    expect(history(7, 9).violations()).toHaveLength(2);
+    expect(history(8, 8).violations()).toHaveLength(2);
+  });
+
+  it('lets readers share the token of a writer that was downgraded', () => {
+    const reader = { asked: 25, granted: 30, released: 70, kind: 'read' } as const;
+    expect(
+      made()
+        .operation('a', { ...held, downgraded: 20 })
+        .operation('b', reader)
+        .violations(),
+    ).toEqual([]);
+  });
+
+  it('orders permits where one was asked for when the other had been granted', () => {
+    const first = { ...held, ...semaphore, token: 7 };
+    const history = (asked: number, token: number) =>
+      made()
+        .operation('a', first)
+        .operation('b', { ...semaphore, asked, granted: 40, released: 60, token });
+    expect(history(20, 8).violations()).toEqual([]);
+    expect(history(20, 6).violations()).toHaveLength(1);
+    // Both were under way at the same time.
+    expect(history(5, 6).violations()).toEqual([]);
+  });
+
+  it('notices inner work with a token of its own', () => {
+    const inner = { asked: 20, granted: 21, released: 30, inside: 'a', reentrant: true };
+    const history = (token: number) =>
+      made()
+        .operation('a', held)
+        .operation("a'", { ...inner, token });
+    expect(history(1).violations()).toEqual([]);
+    expect(history(2).violations()).toEqual(["fencing: a' runs inside a on k, but its token 2 is not 1"]);
+  });
+});
+
+describe('The rule of the fenced register', () => {
+  const second = { asked: 50, granted: 60, released: 70, token: 2, process: 'p2' };
+  const write = { type: 'write', key: 'k', token: 1, from: 20, at: 25, accepted: true, version: 1, seen: 0 } as const;
+  const next = { ...write, token: 2, from: 61, at: 65, version: 2, seen: 1 };
+
+  it('accepts writes that saw those before them', () => {
+    expect(made().operation('a', held, write).operation('b', second, next).violations()).toEqual([]);
+  });
+
+  it('notices that a write of a valid holder is refused', () => {
+    const refused = made().operation('a', held, { ...write, accepted: false });
+    expect(refused.violations()).toEqual(['register: the write of a to k with 1 was refused']);
+  });
+
+  it('lets the write of a holder be refused that had lost its lease', () => {
+    const late = { ...write, from: 45, at: 55, accepted: false };
+    expect(made().operation('a', held, late).violations()).toEqual([]);
+  });
+
+  it('notices a write that overwrites one which it has not seen', () => {
+    const history = made()
+      .operation('a', held, write)
+      .operation('b', second, { ...next, seen: 0 });
+    expect(history.violations()).toEqual(['register: b overwrote k without having seen the write of a']);
+  });
+});

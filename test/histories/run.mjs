@@ -1,0 +1,25 @@
+#!/usr/bin/env node
+/**
+ * Runs the histories: `npm run test:histories -- [--operations N] [--seed N] [--from N] [options of Jest]`.
+ * --operations: how many in all (10,000 by default), --seed: one history alone, --from: the first seed.
+ */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const OURS = { '--operations': 'HISTORIES_OPERATIONS', '--seed': 'HISTORIES_SEED', '--from': 'HISTORIES_FROM' };
+
+const env = { ...process.env };
+const others = [];
+const given = process.argv.slice(2);
+while (given.length > 0) {
+  const [name, value] = given.shift().split(/=(.*)/s);
+  if (!(name in OURS)) others.push(value === undefined ? name : `${name}=${value}`);
+  else if (/^\d+$/.test((env[OURS[name]] = value ?? given.shift() ?? ''))) continue;
+  else throw new Error(`${name} needs a whole number.`);
+}
+
+const jest = fileURLToPath(new URL('../../node_modules/jest/bin/jest.js', import.meta.url));
+const options = ['--selectProjects', 'histories', '--maxWorkers=3', '--passWithNoTests=false', ...others];
+const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+const child = spawn(process.execPath, [...node, jest, ...options], { stdio: 'inherit', env });
+child.on('exit', (code) => process.exit(code ?? 1));

@@ -1,0 +1,48 @@
+import type { Redis } from 'ioredis';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { PREFIX } from '../../fault/support/lock-core.js';
+import { monotonicMs } from '../../fault/support/monotonic.js';
+import type { RedisServer } from '../../support/redis-server.js';
+
+/** The only key that may stay: the counter of fencing tokens. */
+const COUNTER = `f:${PREFIX}`;
+
+/** What stands in Redis of locks: keys and the entries of queues. */
+async function standing(redis: Redis): Promise<string[]> {
+  const keys = (await redis.keys('*')).filter((key) => key !== COUNTER);
+  return Promise.all(keys.map((key) => described(redis, key)));
+}
+
+async function described(redis: Redis, key: string): Promise<string> {
+  const type = await redis.type(key);
+  const value =
+    type === 'zset' ? (await redis.zrange(key, '0', '-1')).join(' ') : type === 'string' ? await redis.get(key) : type;
+  return `${key} = ${value} (${await redis.pttl(key)} ms)`;
+}
+
+/** Waits until nothing of locks stands in Redis; answers what does when the time is up. */
+export async function whatStays(server: RedisServer, withinMs: number): Promise<string[]> {
+  const until = monotonicMs() + withinMs;
+  return server.run(async (redis) => {
+    for (;;) {
+      const left = await standing(redis);
+      if (left.length === 0 || monotonicMs() >= until) return left;
+      await sleep(50);
+    }
+  });
+}
+
+/** Channels that some process subscribes to. */
+export async function channels(server: RedisServer): Promise<string[]> {
+  return server.run(async (redis) => (await redis.pubsub('CHANNELS', '*')) as string[]);
+}
+
+/** Keys that have no TTL and are not the counter. */
+export async function persistentKeys(server: RedisServer): Promise<string[]> {
+  return server.run(async (redis) => {
+    const keys = (await redis.keys('*')).filter((key) => key !== COUNTER);
+    const ttls = await Promise.all(keys.map((key) => redis.pttl(key)));
+    return keys.filter((_, i) => ttls[i] === -1);
+  });
+}

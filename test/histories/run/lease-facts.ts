@@ -1,0 +1,19 @@
+import { JointLease } from '../../../libs/distribute-lock/src/lease/joint-lease.js';
+import { LeaseHandle } from '../../../libs/distribute-lock/src/lease/lease-handle.js';
+import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
+import { NestedLease } from '../../../libs/distribute-lock/src/lease/nested-lease.js';
+import { monotonicMs } from '../../fault/support/monotonic.js';
+
+/** The clock of the library starts with its process. */
+const OFFSET_MS = monotonicMs() - performance.now();
+
+/** When the command was sent that brought the grant of each key. The only thing that a history knows about the inside of a lease. */
+export function sentAtOf(lease: Lease): Record<string, number> {
+  return Object.fromEntries(handlesOf(lease).map(({ key, grant }) => [key, grant.startedAt + OFFSET_MS]));
+}
+
+function handlesOf(lease: Lease): readonly LeaseHandle[] {
+  if (lease instanceof JointLease) return lease.parts.flatMap(handlesOf);
+  if (lease instanceof NestedLease) return [lease.outer];
+  return lease instanceof LeaseHandle ? [lease] : [];
+}

@@ -1,0 +1,60 @@
+import { isLockError } from '../../../libs/distribute-lock/src/errors/is-lock-error.js';
+import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
+import { monotonicMs } from '../../fault/support/monotonic.js';
+import type { WorkerEvent } from '../event.js';
+import { sentAtOf } from './lease-facts.js';
+import type { Recorder } from './recorder.js';
+
+interface Watched {
+  readonly lease: Lease;
+  until: number;
+}
+
+/** Renewals change the end of a lease by more; sampling alone by less. */
+const SAME_MS = 2;
+
+/** Records what held leases claim, so that a process that stops has said how long its leases were proven. */
+export class LeaseWatch {
+  private readonly leases = new Map<string, Watched>();
+
+  constructor(private readonly recorder: Recorder<WorkerEvent>) {}
+
+  granted(op: string, lease: Lease): void {
+    const at = monotonicMs();
+    const until = at + lease.remainingMs();
+    const tokens = Object.fromEntries(lease.fencingTokens);
+    this.recorder.record({ type: 'granted', op, tokens, sentAt: sentAtOf(lease), until }, at);
+    this.leases.set(op, { lease, until });
+    const { signal } = lease;
+    const lost = (): void => {
+      if (!this.leases.has(op)) return;
+      const code = isLockError(signal.reason) ? signal.reason.code : 'none';
+      this.recorder.record({ type: 'lost', op, code, message: String(signal.reason) });
+    };
+    if (signal.aborted) lost();
+    else signal.addEventListener('abort', lost, { once: true });
+  }
+
+  /** The work under the lease is over. */
+  releases(op: string, lease: Lease): void {
+    const at = monotonicMs();
+    this.leases.delete(op);
+    this.recorder.record({ type: 'release', op, held: lease.isHeld() }, at);
+  }
+
+  /** Looks at every lease that is held. */
+  sample(): void {
+    for (const [op, watched] of this.leases) {
+      const at = monotonicMs();
+      const remaining = watched.lease.remainingMs();
+      if (remaining <= 0) {
+        this.recorder.record({ type: 'not-held', op }, at);
+        this.leases.delete(op);
+        continue;
+      }
+      const until = at + remaining;
+      if (Math.abs(until - watched.until) > SAME_MS) this.recorder.record({ type: 'proven', op, until }, at);
+      watched.until = until;
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import { isLockError } from '../../../libs/distribute-lock/src/errors/is-lock-error.js';
+import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
+import type { LockService } from '../../../libs/distribute-lock/src/service/lock.service.js';
+import { monotonicMs } from '../../fault/support/monotonic.js';
+import type { WorkerEvent } from '../event.js';
+import type { OperationPlan } from '../plan/operation-plan.js';
+import type { LeaseWatch } from './lease-watch.js';
+import type { Recorder } from './recorder.js';
+import type { Register } from './register.js';
+
+/** What the operations of a process work with. */
+export interface OperationTools {
+  readonly service: Pick<LockService, 'acquire' | 'tryAcquire' | 'withLock'>;
+  readonly register: Pick<Register, 'read' | 'write'>;
+  readonly recorder: Recorder<WorkerEvent>;
+  readonly leases: LeaseWatch;
+  /** Ends every pause early, because the process shuts down. */
+  readonly ending: AbortSignal;
+}
+
+export const codeOf = (error: unknown): string => (isLockError(error) ? error.code : 'none');
+
+/** Asks for locks as planned, works under the lease, gives it back; everything is recorded. */
+export class Operation {
+  constructor(
+    private readonly tools: OperationTools,
+    private readonly plan: OperationPlan,
+    private readonly op: string,
+    private readonly more: { readonly inside?: string; readonly probe?: true } = {},
+  ) {}
+
+  async run(): Promise<void> {
+    const { call, keys, options, abortAfterMs } = this.plan;
+    this.tools.recorder.record({ type: 'ask', op: this.op, call, keys, options, ...this.more });
+    const controller = new AbortController();
+    const abort = (): void => {
+      this.tools.recorder.record({ type: 'abort', op: this.op });
+      controller.abort();
+    };
+    const timer = abortAfterMs === undefined ? undefined : setTimeout(abort, abortAfterMs);
+    const asked = () => clearTimeout(timer);
+    if (call === 'withLock') await this.withLock(controller.signal, asked);
+    else await this.acquire(controller.signal, asked);
+    asked();
+  }
+
+  private get key(): string | readonly string[] {
+    const { keys } = this.plan;
+    return keys.length === 1 ? keys[0] : keys;
+  }
+
+  private async acquire(signal: AbortSignal, asked: () => void): Promise<void> {
+    const { service, leases } = this.tools;
+    const { wait, ...others } = this.plan.options;
+    let lease: Lease | null;
+    try {
+      lease = await (this.plan.call === 'tryAcquire'
+        ? service.tryAcquire(this.key, { ...others, signal })
+        : service.acquire(this.key, { ...others, wait, signal }));
+    } catch (error) {
+      return this.refused(error);
+    }
+    asked();
+    if (lease === null) return this.refused(undefined);
+    leases.granted(this.op, lease);
+    await this.work(lease);
+    leases.releases(this.op, lease);
+    await lease.release();
+    this.tools.recorder.record({ type: 'released', op: this.op });
+    if (this.plan.releasesTwice === true) await lease.release();
+  }
+
+  private async withLock(signal: AbortSignal, asked: () => void): Promise<void> {
+    const { service, leases, recorder } = this.tools;
+    let granted = false;
+    try {
+      await service.withLock(this.key, { ...this.plan.options, signal }, async (lease) => {
+        granted = true;
+        asked();
+        leases.granted(this.op, lease);
+        await this.work(lease);
+        leases.releases(this.op, lease);
+      });
+      recorder.record({ type: 'ended', op: this.op, code: 'ok' });
+    } catch (error) {
+      if (!granted) return this.refused(error);
+      recorder.record({ type: 'ended', op: this.op, code: codeOf(error) });
+    }
+  }
+
+  private refused(error: unknown): void {
+    // `tryAcquire` answers null where the others reject.
+    const code = error === undefined ? 'LOCK_CONTENDED' : codeOf(error);
+    const message = error instanceof Error ? `${error.name}: ${error.message}` : 'null';
+    this.tools.recorder.record({ type: 'refused', op: this.op, code, message });
+  }
+
+  private async work(lease: Lease): Promise<void> {
+    const { plan, tools } = this;
+    const { kind } = plan.options;
+    const written = this.more.inside === undefined && (kind === 'exclusive' || kind === 'write') ? plan.keys : [];
+    const seen = await Promise.all(written.map((key) => tools.register.read(key)));
+    await this.pause(plan.holdMs / 2, lease.signal);
+    if (plan.blockMs !== undefined) block(plan.blockMs);
+    if (plan.extendMs !== undefined) await this.extend(lease, plan.extendMs);
+    if (plan.inner !== undefined) await this.inner();
+    await Promise.all(written.map((key, i) => this.write(lease, key, seen[i])));
+    if (plan.downgrades === true) await this.downgrade(lease);
+    await this.pause(plan.holdMs / 2, lease.signal);
+  }
+
+  /** Does not look whether the lease is held: the resource compares the tokens. */
+  private async write(lease: Lease, key: string, seen: number): Promise<void> {
+    const token = lease.fencingTokens.get(key) ?? NaN;
+    const from = monotonicMs();
+    const answer = await this.tools.register.write(key, token, this.op);
+    this.tools.recorder.record({ type: 'write', op: this.op, key, token, from, seen, ...answer });
+  }
+
+  private async extend(lease: Lease, ttlMs: number): Promise<void> {
+    this.tools.recorder.record({ type: 'extend', op: this.op, ttlMs });
+    const code = await lease.extend(ttlMs).then(() => 'ok', codeOf);
+    this.tools.recorder.record({ type: 'extended', op: this.op, code });
+  }
+
+  private async downgrade(lease: Lease): Promise<void> {
+    this.tools.recorder.record({ type: 'downgrade', op: this.op });
+    const code = await lease.downgrade().then(() => 'ok', codeOf);
+    this.tools.recorder.record({ type: 'downgraded', op: this.op, code });
+  }
+
+  /** Inside the call chain of the outer work, so that the library knows that the chain holds the key. */
+  private async inner(): Promise<void> {
+    const { keys, options } = this.plan;
+    const plan: OperationPlan = { call: 'withLock', keys, options, holdMs: 0, gapMs: 0 };
+    await new Operation(this.tools, plan, `${this.op}'`, { inside: this.op }).run();
+  }
+
+  private pause(ms: number, signal: AbortSignal): Promise<void> {
+    return pause(ms, [signal, this.tools.ending]);
+  }
+}
+
+/** Keeps the thread, so that no timer and no socket is served. */
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+/** Resolves after `ms`, or as soon as one of the signals has aborted. */
+export function pause(ms: number, signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      for (const signal of signals) signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    for (const signal of signals) {
+      if (signal.aborted) done();
+      else signal.addEventListener('abort', done);
+    }
+  });
+}

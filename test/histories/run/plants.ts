@@ -1,0 +1,144 @@
+import { LockWaitTimeoutError } from '../../../libs/distribute-lock/src/errors/lock-wait-timeout.error.js';
+import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
+import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
+import type { AcquireAnswer, AcquireRequest, LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
+import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { Redis } from 'ioredis';
+import { PREFIX } from '../../fault/support/lock-core.js';
+import type { OperationTools } from './operation.js';
+import type { WorkerSettings } from './worker.js';
+
+type Keys = string | readonly string[];
+type Acquire = (key: Keys, options?: AcquireOptions) => Promise<Lease>;
+
+interface Plant {
+  /** Answers something else than the store. */
+  readonly answer?: (answer: AcquireAnswer, request: AcquireRequest) => AcquireAnswer;
+  /** Replaces `acquire`. */
+  readonly acquire?: (acquire: Acquire, key: Keys, options: AcquireOptions) => Promise<Lease>;
+  /** Replaces what a holder reads of the resource. */
+  readonly read?: (version: number) => number;
+  /** Happens once, at the start. */
+  readonly start?: (settings: WorkerSettings) => Promise<unknown>;
+}
+
+/** Violations that the checker must notice, one of each kind, in a process that is otherwise as it should be. */
+const PLANTS = {
+  'second holder': { answer: sometimes(5, granted) },
+  'too many permits': { answer: sometimes(5, granted) },
+  'falling token': { answer: sometimes(10, tokenOfYesterday) },
+  'ignored loss': { acquire: async (acquire, key, options) => neverLost(await acquire(key, options)) },
+  'endless lease': { acquire: async (acquire, key, options) => provenForLonger(await acquire(key, options)) },
+  'hanging call': { acquire: every(20, () => new Promise<Lease>(() => {})) },
+  'late answer': { acquire: every(20, async (acquire, key, options) => later(await acquire(key, options))) },
+  'free lock refused': { acquire: every(20, waitInVain) },
+  'contention without a holder': {
+    answer: sometimes(10, refusedForNothing),
+  },
+  'untyped error': { acquire: every(20, () => Promise.reject(new TypeError('planted'))) },
+  'lease lost for nothing': {
+    acquire: every(20, async (acquire, key, options) => soonLost(await acquire(key, options))),
+  },
+  'stale read': { read: sometimes(10, (version) => Math.max(0, version - 1)) },
+  'key left behind': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted', 'PX', 120_000)) },
+  'key without an end': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted')) },
+  'stray rejection': { start: () => Promise.resolve(void Promise.reject(new Error('planted'))) },
+} satisfies Record<string, Plant>;
+
+export type PlantName = keyof typeof PLANTS;
+
+/** The store and the tools of a worker, with the violation that its settings name. */
+export function plantIn(settings: WorkerSettings) {
+  const plant: Plant = settings.plant === undefined ? {} : PLANTS[settings.plant];
+  void plant.start?.(settings);
+  const store: LockStore = RedisLockStore.open(settings.url, { prefix: PREFIX });
+  return {
+    store: plant.answer === undefined ? store : answering(store, plant.answer),
+    tools: (tools: OperationTools): OperationTools => {
+      const { service, register } = tools;
+      const acquire: Acquire = (key, options = {}) =>
+        plant.acquire === undefined
+          ? service.acquire(key, options)
+          : plant.acquire((...call) => service.acquire(...call), key, options);
+      const planted = Object.assign(Object.create(service) as typeof service, plant.acquire && { acquire });
+      const read = async (key: string): Promise<number> => plant.read!(await register.read(key));
+      return {
+        ...tools,
+        service: planted,
+        register: plant.read === undefined ? register : { read, write: (...write) => register.write(...write) },
+      };
+    },
+  };
+}
+
+function answering(store: LockStore, answer: NonNullable<Plant['answer']>): LockStore {
+  const acquire = async (request: AcquireRequest): Promise<AcquireAnswer> =>
+    answer(await store.acquire(request), request);
+  return Object.assign(Object.create(store) as LockStore, { acquire, acquireAll: undefined });
+}
+
+function sometimes<T, More extends unknown[]>(nth: number, change: (value: T, ...more: More) => T) {
+  let calls = 0;
+  return (value: T, ...more: More): T => ((calls += 1) % nth === 0 ? change(value, ...more) : value);
+}
+
+function every(nth: number, change: NonNullable<Plant['acquire']>): NonNullable<Plant['acquire']> {
+  let calls = 0;
+  return (acquire, key, options) => ((calls += 1) % nth === 0 ? change(acquire, key, options) : acquire(key, options));
+}
+
+/** With a token that is good enough for the register. */
+function granted(answer: AcquireAnswer): AcquireAnswer {
+  return answer.outcome === 'granted' ? answer : { outcome: 'granted', fencingToken: Date.now() * 1_000, waiting: 0 };
+}
+
+function refusedForNothing(): AcquireAnswer {
+  return { outcome: 'busy', remainingMs: 10, foreign: false };
+}
+
+function tokenOfYesterday(answer: AcquireAnswer): AcquireAnswer {
+  return answer.outcome === 'granted' ? { ...answer, fencingToken: answer.fencingToken - 86_400_000_000 } : answer;
+}
+
+/** Claims that it is held, whatever happens. */
+function neverLost(lease: Lease): Lease {
+  return withChanges(lease, { isHeld: () => true, remainingMs: () => 5_000, signal: new AbortController().signal });
+}
+
+/** The holder believes in an end that the store does not know. */
+function provenForLonger(lease: Lease): Lease {
+  return withChanges(lease, { remainingMs: () => lease.remainingMs() + 5_000 });
+}
+
+function soonLost(lease: Lease): Lease {
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(new Error('planted')), 1);
+  return withChanges(lease, { signal: controller.signal });
+}
+
+function withChanges(lease: Lease, changes: Partial<Lease>): Lease {
+  return new Proxy(lease, {
+    get(target, name) {
+      if (name in changes) return changes[name as keyof Lease];
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+async function later(lease: Lease): Promise<Lease> {
+  await new Promise((resolve) => setTimeout(resolve, 4_500));
+  return lease;
+}
+
+async function waitInVain(_: Acquire, key: Keys, { wait }: AcquireOptions): Promise<Lease> {
+  await new Promise((resolve) => setTimeout(resolve, Number(wait ?? 0)));
+  const waitedMs = Number(wait ?? 0);
+  throw new LockWaitTimeoutError('planted', { key: String(key), waitedMs, retryAfterMs: 1 });
+}
+
+async function once(url: string, command: (redis: Redis) => Promise<unknown>): Promise<void> {
+  const redis = new Redis(url);
+  await command(redis);
+  redis.disconnect();
+}

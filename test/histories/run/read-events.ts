@@ -1,0 +1,17 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { HistoryEvent } from '../event.js';
+
+/** All events that the processes of a run have recorded, in the order of their time. */
+export async function readEvents(folder: string): Promise<HistoryEvent[]> {
+  const files = await readdir(folder);
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
+  return texts.flatMap(parse).sort((a, b) => a.at - b.at);
+}
+
+function parse(text: string): HistoryEvent[] {
+  // What follows the last line break was cut off by a kill.
+  const lines = text.split('\n').slice(0, -1);
+  return lines.map((line) => JSON.parse(line) as HistoryEvent);
+}

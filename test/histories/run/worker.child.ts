@@ -1,0 +1,111 @@
+import { setMaxListeners } from 'node:events';
+
+import { LockService } from '../../../libs/distribute-lock/src/service/lock.service.js';
+import { locksOn } from '../../fault/support/lock-core.js';
+import { parentProcess } from '../../support/parent-process.js';
+import { Random } from '../../simulation/random.js';
+import type { WorkerEvent } from '../event.js';
+import { planOperation } from '../plan/operation-plan.js';
+import { planWorld } from '../plan/world-plan.js';
+import { LeaseWatch } from './lease-watch.js';
+import { watchLoop } from './loop-watch.js';
+import { Operation, pause, type OperationTools } from './operation.js';
+import { plantIn } from './plants.js';
+import { Recorder } from './recorder.js';
+import { Register } from './register.js';
+import type { ToWorker, WorkerSettings } from './worker.js';
+
+/** A process whose callers do the operations that the seed plans. It ends by itself once it was shut down. */
+const parent = parentProcess<ToWorker>();
+const settings = JSON.parse(process.env['HISTORY_WORKER'] ?? '') as WorkerSettings;
+const plan = planWorld(settings.world);
+const recorder = new Recorder<WorkerEvent>(settings.file, settings.name);
+const leases = new LeaseWatch(recorder);
+const ending = new AbortController();
+setMaxListeners(0, ending.signal);
+const stopWatching = watchLoop(
+  (from) => recorder.record({ type: 'standstill', from }),
+  () => leases.sample(),
+);
+
+const stray = (error: unknown): void => {
+  recorder.record({ type: 'stray', message: error instanceof Error ? String(error.stack) : String(error) });
+};
+process.on('warning', stray);
+process.on('unhandledRejection', stray);
+process.on('uncaughtException', stray);
+
+const planted = plantIn(settings);
+const { core } = locksOn(planted.store);
+const register = new Register(settings.registerUrl);
+const tools: OperationTools = planted.tools({
+  service: new LockService(core),
+  register,
+  recorder,
+  leases,
+  ending: ending.signal,
+});
+
+async function caller(number: number, count: number): Promise<void> {
+  const random = new Random(hash(`${plan.seed} ${settings.name} ${number}`));
+  for (let done = 0; done < count && !ending.signal.aborted; done += 1) {
+    const operation = planOperation(random, plan);
+    await new Operation(tools, operation, `${settings.name}/${number}.${done}`).run();
+    await pause(operation.gapMs, [ending.signal]);
+  }
+}
+
+async function run(operations: number): Promise<void> {
+  const { callers } = plan;
+  const shares = Array.from({ length: callers }, (_, i) => Math.floor((operations + i) / callers));
+  await Promise.all(shares.map((share, i) => caller(i, share)));
+  parent.send('done', undefined);
+}
+
+/** Each key must be free for one who waits. */
+async function probe(): Promise<void> {
+  for (const { name, kind, permits, ttlMs } of plan.keys) {
+    const options = {
+      ttl: ttlMs,
+      wait: 3_000,
+      kind: kind === 'semaphore' ? kind : 'exclusive',
+      permits: permits,
+    } as const;
+    const { permits: _, ...others } = options;
+    const operation = {
+      call: 'withLock' as const,
+      keys: [name],
+      options: kind === 'semaphore' ? options : others,
+      holdMs: 0,
+      gapMs: 0,
+    };
+    await new Operation(tools, operation, `${settings.name}/probe.${name}`, { probe: true }).run();
+  }
+  parent.send('probed', undefined);
+}
+
+async function close(drainTimeoutMs: number): Promise<void> {
+  process.channel?.unref();
+  recorder.record({ type: 'shutdown' });
+  core.refuse();
+  ending.abort();
+  await core.drain(drainTimeoutMs);
+  await core.close();
+  recorder.record({ type: 'closed' });
+  stopWatching();
+  register.close();
+}
+
+/** FNV-1a. */
+function hash(text: string): number {
+  let state = 0x811c9dc5;
+  for (const char of text) state = Math.imul(state ^ char.charCodeAt(0), 0x01000193);
+  return state >>> 0;
+}
+
+parent.on('run', ({ operations }) => void run(operations));
+parent.on('probe', () => void probe());
+parent.on('close', ({ drainTimeoutMs }) => void close(drainTimeoutMs));
+// An application that connects on boot would not start during a fault.
+await core.connect().catch(() => undefined);
+parent.send('ready', undefined);

@@ -1,0 +1,31 @@
+import { SecondProcess } from '../../support/second-process.js';
+import type { WorldSettings } from '../plan/world-plan.js';
+import type { PlantName } from './plants.js';
+
+/** What a worker has to know. */
+export interface WorkerSettings {
+  readonly name: string;
+  readonly world: WorldSettings;
+  readonly url: string;
+  readonly registerUrl: string;
+  /** Where it records its events. */
+  readonly file: string;
+  readonly plant?: PlantName;
+}
+
+export type ToWorker = {
+  run: { readonly operations: number };
+  probe: undefined;
+  close: { readonly drainTimeoutMs: number };
+};
+
+type FromWorker = { ready: undefined; done: undefined; probed: undefined };
+
+const SCRIPT = new URL('./worker.child.ts', import.meta.url);
+
+/** A process with callers. */
+export class Worker extends SecondProcess<FromWorker, ToWorker> {
+  constructor(readonly settings: WorkerSettings) {
+    super(SCRIPT, { HISTORY_WORKER: JSON.stringify(settings) });
+  }
+}
