@@ -213,52 +213,6 @@ describe('The rule of free locks', () => {
   });
 });
 
-describe('The rule of leases', () => {
-  const short = { ...held, ttl: 2_000 };
-
-  it('notices a lease that is proven for longer than its ttl', () => {
-    expect(
-      made()
-        .operation('a', { ...short, until: 2_000 })
-        .violations(),
-    ).toEqual([]);
-    expect(
-      made()
-        .operation('a', { ...short, until: 2_500 })
-        .violations(),
-    ).toEqual(['leases: the lease of a on k is proven for 2490 ms; its ttl is 2000 ms']);
-  });
-
-  it('notices a renewal that the holder does not want', () => {
-    const renewed = { type: 'proven', at: 40, until: 2_030 } as const;
-    const history = (renew: boolean) => made().operation('a', { ...short, until: 1_900, renew }, renewed);
-    expect(history(true).violations()).toEqual([]);
-    expect(history(false).violations()).toEqual(['leases: the lease of a on k was renewed in spite of `renew: false`']);
-  });
-
-  it('lets `extend` lengthen it', () => {
-    const extend = { type: 'extend', at: 30, ttlMs: 4_000 } as const;
-    const proven = { type: 'proven', at: 40, until: 4_030 } as const;
-    expect(
-      made()
-        .operation('a', { ...short, until: 1_900, renew: false }, extend, proven)
-        .violations(),
-    ).toEqual([]);
-  });
-
-  it('notices a loss without a cause', () => {
-    const lost = { ...short, until: 2_000, lost: 40 };
-    expect(made().operation('a', lost).violations()).toEqual(['leases: the lease of a on k was lost without a cause']);
-    expect(
-      made()
-        .operation('a', lost)
-        .run({ ...cut, from: 5, at: 20 })
-        .violations(),
-    ).toEqual([]);
-    expect(made().operation('a', lost).standstill('p1', -300, 5).violations()).toEqual([]);
-  });
-});
-
 describe('The rule of clean-up', () => {
   it('notices what is left, what has no end, and what did not end by itself', () => {
     expect(made().run({ type: 'left', what: 'key lock:k', at: 1 }).violations()).toEqual([

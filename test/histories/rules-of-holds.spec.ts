@@ -203,3 +203,91 @@ describe('The rule of the fenced register', () => {
     expect(history.violations()).toEqual(['register: b overwrote k without having seen the write of a']);
   });
 });
+
+describe('The rule of leases', () => {
+  const short = { ...held, ttl: 2_000 };
+
+  it('notices a lease that is proven for longer than its ttl', () => {
+    expect(
+      made()
+        .operation('a', { ...short, until: 2_000 })
+        .violations(),
+    ).toEqual([]);
+    expect(
+      made()
+        .operation('a', { ...short, until: 2_500 })
+        .violations(),
+    ).toEqual(['leases: the lease of a on k is proven for 2490 ms; its ttl is 2000 ms']);
+  });
+
+  it('notices a renewal that the holder does not want', () => {
+    const renewed = { type: 'proven', at: 40, until: 2_030 } as const;
+    const history = (renew: boolean) => made().operation('a', { ...short, until: 1_900, renew }, renewed);
+    expect(history(true).violations()).toEqual([]);
+    expect(history(false).violations()).toEqual(['leases: the lease of a on k was renewed in spite of `renew: false`']);
+  });
+
+  it('lets `extend` lengthen it', () => {
+    const extend = { type: 'extend', at: 30, ttlMs: 4_000 } as const;
+    const proven = { type: 'proven', at: 40, until: 4_030 } as const;
+    expect(
+      made()
+        .operation('a', { ...short, until: 1_900, renew: false }, extend, proven)
+        .violations(),
+    ).toEqual([]);
+  });
+
+  it('notices a loss without a cause', () => {
+    const lost = { ...short, until: 2_000, lost: 40 };
+    expect(made().operation('a', lost).violations()).toEqual(['leases: the lease of a on k was lost without a cause']);
+    expect(
+      made()
+        .operation('a', lost)
+        .run({ ...cut, from: 5, at: 20 })
+        .violations(),
+    ).toEqual([]);
+    expect(made().operation('a', lost).standstill('p1', -300, 5).violations()).toEqual([]);
+  });
+
+  it('notices a hold that is longer than `maxHold`', () => {
+    expect(
+      made()
+        .operation('a', { ...short, until: 2_000, maxHold: 40 })
+        .violations(),
+    ).toEqual([]);
+    expect(
+      made()
+        .operation('a', { ...short, until: 2_000, maxHold: 40, released: 150 })
+        .violations(),
+    ).toEqual(['leases: the lease of a on k was held for 140 ms; its maxHold is 40 ms']);
+  });
+});
+
+describe('The rule of kept keys', () => {
+  const second = { asked: 60, granted: 70, released: 80, token: 2 };
+  const message = ['kept keys: k is held at the same time by a, b'];
+
+  it('notices a key that is given away within `minHold`', () => {
+    const history = (minHold: number) =>
+      made()
+        .operation('a', { ...held, minHold })
+        .operation('b', second);
+    expect(history(60).violations()).toEqual([]);
+    expect(history(90).violations()).toEqual(message);
+    expect(
+      history(90)
+        .run({ ...cut, from: 20, at: 30 })
+        .violations(),
+    ).toEqual([]);
+    expect(history(90).run({ type: 'killed', of: 'p1', at: 60 }).violations()).toEqual([]);
+  });
+
+  it('notices a key that is given away before it expires', () => {
+    const history = (ttl: number) =>
+      made()
+        .operation('a', { ...held, ttl, until: ttl, release: 'expire' })
+        .operation('b', second);
+    expect(history(60).violations()).toEqual([]);
+    expect(history(90).violations()).toEqual(message);
+  });
+});

@@ -19,7 +19,14 @@ while (given.length > 0) {
 }
 
 const jest = fileURLToPath(new URL('../../node_modules/jest/bin/jest.js', import.meta.url));
-const options = ['--selectProjects', 'histories', '--maxWorkers=3', '--passWithNoTests=false', ...others];
+const options = [
+  '--selectProjects',
+  'histories',
+  '--maxWorkers=3',
+  '--maxConcurrency=3',
+  '--passWithNoTests=false',
+  ...others,
+];
 const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
 const child = spawn(process.execPath, [...node, jest, ...options], { stdio: 'inherit', env });
 child.on('exit', (code) => process.exit(code ?? 1));

@@ -5,6 +5,7 @@ import { checkExclusion } from './exclusion.js';
 import { checkFencing } from './fencing.js';
 import { checkFreeLocks } from './free-locks.js';
 import { History, type Violation } from './history.js';
+import { checkKeptKeys } from './kept-keys.js';
 import { checkLeases } from './leases.js';
 import { checkOutcomes } from './outcomes.js';
 import { checkRegister } from './register.js';
@@ -20,6 +21,7 @@ const RULES = [
   checkContention,
   checkFreeLocks,
   checkLeases,
+  checkKeptKeys,
   checkCleanUp,
 ];
 

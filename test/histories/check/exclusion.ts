@@ -11,8 +11,14 @@ interface Stretch {
 
 /** Valid holds that conflict never overlap: nobody beside a writer, no more weight than permits. */
 export function checkExclusion(history: History): Violation[] {
-  return [...validHolds(history).values()].flatMap((holds) =>
-    overlaps(holds.flatMap(stretches).sort((a, b) => a.from - b.from)),
+  return [...validHolds(history).values()].flatMap((holds) => conflicts(holds, 'exclusion'));
+}
+
+/** Holds of one key that overlap though they may not. */
+export function conflicts(holds: readonly ValidHold[], rule: string): Violation[] {
+  return overlaps(
+    holds.flatMap(stretches).sort((a, b) => a.from - b.from),
+    rule,
   );
 }
 
@@ -24,19 +30,19 @@ function stretches(hold: ValidHold): Stretch[] {
   return turn < to ? [written, { hold, from: turn, to, reads: true }] : [written];
 }
 
-function overlaps(inOrder: readonly Stretch[]): Violation[] {
+function overlaps(inOrder: readonly Stretch[], rule: string): Violation[] {
   const violations: Violation[] = [];
   let inside: Stretch[] = [];
   for (const stretch of inOrder) {
     inside = inside.filter(({ to }) => to > stretch.from);
     const fault = conflict(stretch, inside);
-    if (fault !== undefined) violations.push(fault);
+    if (fault !== undefined) violations.push({ rule, ...fault });
     inside.push(stretch);
   }
   return violations;
 }
 
-function conflict(stretch: Stretch, inside: readonly Stretch[]): Violation | undefined {
+function conflict(stretch: Stretch, inside: readonly Stretch[]): Omit<Violation, 'rule'> | undefined {
   const { operation, key } = stretch.hold;
   const { permits } = operation.options;
   const others = permits === undefined ? inside.filter(({ reads }) => !(reads && stretch.reads)) : inside;
@@ -47,7 +53,6 @@ function conflict(stretch: Stretch, inside: readonly Stretch[]): Violation | und
   } else if (others.length === 0) return undefined;
   const names = all.map(({ hold, reads }) => `${hold.operation.id}${reads ? ' (reads)' : ''}`);
   return {
-    rule: 'exclusion',
     message: `${key} is held at the same time by ${names.join(', ')}`,
     operations: all.map(({ hold }) => hold.operation),
     at: stretch.from,

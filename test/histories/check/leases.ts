@@ -10,7 +10,9 @@ export function checkLeases(history: History): Violation[] {
   return history.operations
     .filter(({ hold, inside }) => hold !== undefined && inside === undefined)
     .flatMap((operation) =>
-      [provenTooLong(operation), lostForNothing(operation, history)].filter((each) => each !== undefined),
+      [provenTooLong(operation), heldTooLong(operation), lostForNothing(operation, history)].filter(
+        (each) => each !== undefined,
+      ),
     );
 }
 
@@ -32,6 +34,18 @@ function provenTooLong(operation: Operation): Violation | undefined {
     last = Math.max(event.until, last === Infinity ? 0 : last);
   }
   return undefined;
+}
+
+/** The hold of a stopped process ends with its last proof, so also that may not be later. */
+function heldTooLong(operation: Operation): Violation | undefined {
+  const { hold, options } = operation;
+  const maxHoldMs = Number(options.maxHold ?? Infinity);
+  if (hold === undefined || hold.to - hold.from <= maxHoldMs + SLACK_MS) return undefined;
+  return fault(
+    `was held for ${Math.round(hold.to - hold.from)} ms; its maxHold is ${maxHoldMs} ms`,
+    operation,
+    hold.to,
+  );
 }
 
 function lostForNothing(operation: Operation, history: History): Violation | undefined {

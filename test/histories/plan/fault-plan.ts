@@ -33,21 +33,19 @@ export interface FaultPlan {
 /** Enough for any length: the run ends when its operations have ended. */
 const COUNT = 400;
 
-/** Lanes of faults that go on side by side: each hits processes of its own, and the first one the server, too. */
+/** Faults that go on side by side: those of each process, and with those of the first one the faults of the server. */
 export function planFaults(random: Random, mood: Mood, processes: number): FaultPlan[][] {
-  const numbers = Array.from({ length: processes }, (_, i) => i);
-  const lanes = [numbers.filter((i) => i % 2 === 0), numbers.filter((i) => i % 2 === 1)];
-  return lanes.map((own, lane) =>
-    Array.from({ length: COUNT }, () => planFault(random, lane === 0 ? mood : 'calm', own)),
+  return Array.from({ length: processes }, (_, process) =>
+    Array.from({ length: COUNT }, () => planFault(random, process === 0 ? mood : 'calm', process)),
   );
 }
 
-function planFault(random: Random, mood: Mood, processes: readonly number[]): FaultPlan {
+function planFault(random: Random, mood: Mood, process: number): FaultPlan {
   return {
     name: drawName(random, mood),
-    afterMs: random.int(20, 350),
+    afterMs: random.int(50, 700),
     forMs: random.chance(0.25) ? random.int(800, 3_500) : random.int(50, 800),
-    process: random.pick(processes),
+    process,
     draw: random.next(),
   };
 }

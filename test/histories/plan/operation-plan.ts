@@ -53,7 +53,7 @@ function planOptions(random: Random, world: WorldPlan, key: KeyPlan, call: CallN
   const ttl = random.chance(0.75) ? key.ttlMs : random.pick(TTLS);
   const wait = call === 'tryAcquire' ? undefined : random.pick(world.waits);
   const permits = key.kind === 'semaphore' ? key.permits : undefined;
-  const minHold = random.chance(0.03) ? random.int(20, 200) : undefined;
+  const minHold = random.chance(world.keptShare) ? random.int(20, 200) : undefined;
   return {
     ttl,
     wait,
@@ -65,7 +65,7 @@ function planOptions(random: Random, world: WorldPlan, key: KeyPlan, call: CallN
     minHold,
     fair: random.chance(0.25) ? 'strict' : 'process',
     reentrant: random.chance(0.3),
-    release: random.chance(0.015) ? 'expire' : 'end',
+    release: random.chance(world.keptShare / 2) ? 'expire' : 'end',
     onLost: random.chance(0.5) ? 'throw' : 'signal',
   };
 }

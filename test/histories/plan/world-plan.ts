@@ -36,6 +36,8 @@ export interface WorldPlan {
   readonly waits: readonly number[];
   /** Share of operations that ask for several keys. */
   readonly severalShare: number;
+  /** Share of operations with `minHold`; half as many have `release: 'expire'`. */
+  readonly keptShare: number;
   /** Share of operations that block the event loop while they hold. */
   readonly blockShare: number;
   /** The longest hold of most operations, then those of the others. */
@@ -70,6 +72,7 @@ export function planWorld({ seed, operations, mood: given, fixed }: WorldSetting
     calls: ['acquire', 'acquire', 'withLock', 'withLock', 'tryAcquire'],
     waits: [0, 0, 60, 300, 800, 1_500, 2_500],
     severalShare: random.pick([0, 0.05, 0.15]),
+    keptShare: 0.03,
     blockShare,
     holdMs: random.pick([
       [5, 100],

@@ -18,7 +18,7 @@ export interface OperationTools {
   readonly ending: AbortSignal;
 }
 
-export const codeOf = (error: unknown): string => (isLockError(error) ? error.code : 'none');
+const codeOf = (error: unknown): string => (isLockError(error) ? error.code : 'none');
 
 /** Asks for locks as planned, works under the lease, gives it back; everything is recorded. */
 export class Operation {

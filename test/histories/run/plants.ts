@@ -39,6 +39,7 @@ const PLANTS = {
   'lease lost for nothing': {
     acquire: every(20, async (acquire, key, options) => soonLost(await acquire(key, options))),
   },
+  'key given away early': { acquire: (acquire, key, options) => acquire(key, { ...options, minHold: 0 }) },
   'stale read': { read: sometimes(10, (version) => Math.max(0, version - 1)) },
   'key left behind': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted', 'PX', 120_000)) },
   'key without an end': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted')) },

@@ -125,7 +125,7 @@ export class Slots {
       recorder.record({ type: 'exited', of: name, byItself: false });
       slot.done = true;
     });
-    await worker.once('ready', 30_000);
+    await worker.once('ready', 60_000);
     recorder.record({ type: 'started', of: name });
     slot.done = false;
     worker.on('done', () => (slot.done = true));

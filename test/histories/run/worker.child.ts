@@ -23,8 +23,10 @@ const recorder = new Recorder<WorkerEvent>(settings.file, settings.name);
 const leases = new LeaseWatch(recorder);
 const ending = new AbortController();
 setMaxListeners(0, ending.signal);
+// In a file of its own: the other one grows only while calls make progress.
+const ofLoop = new Recorder<WorkerEvent>(`${settings.file}.loop`, settings.name);
 const stopWatching = watchLoop(
-  (from) => recorder.record({ type: 'standstill', from }),
+  (from) => ofLoop.record({ type: 'standstill', from }),
   () => leases.sample(),
 );
 
