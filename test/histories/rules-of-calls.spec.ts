@@ -227,3 +227,30 @@ describe('The rule of clean-up', () => {
     expect(made().run({ type: 'exited', of: 'p1', byItself: true, at: 1 }).violations()).toEqual([]);
   });
 });
+
+describe('The rule of order', () => {
+  const early = { ...semaphore, asked: 0, wait: 5_000, granted: 900, released: 910, token: 2 };
+  const late = { ...semaphore, asked: 300, wait: 5_000, granted: 500, released: 510, token: 1 };
+  const message = ['order: k: b was served before a, which came 300 ms earlier'];
+
+  it('notices a caller of a semaphore that overtakes another one', () => {
+    expect(made().operation('a', early).operation('b', late).violations()).toEqual(message);
+    expect(
+      made()
+        .operation('a', { ...early, granted: 480 })
+        .operation('b', late)
+        .violations(),
+    ).toEqual([]);
+    expect(made().operation('a', early).operation('b', late).standstill('p1', 20, 90).violations()).toEqual([]);
+  });
+
+  it('notices it where both want strict fairness', () => {
+    const alone = { kind: 'exclusive', permits: undefined, fair: 'strict' } as const;
+    const history = (fair: 'strict' | 'process') =>
+      made()
+        .operation('a', { ...early, ...alone })
+        .operation('b', { ...late, ...alone, fair });
+    expect(history('strict').violations()).toEqual(message);
+    expect(history('process').violations()).toEqual([]);
+  });
+});

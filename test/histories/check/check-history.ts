@@ -7,6 +7,7 @@ import { checkFreeLocks } from './free-locks.js';
 import { History, type Violation } from './history.js';
 import { checkKeptKeys } from './kept-keys.js';
 import { checkLeases } from './leases.js';
+import { checkOrder } from './order.js';
 import { checkOutcomes } from './outcomes.js';
 import { checkRegister } from './register.js';
 import { checkWaitBounds } from './wait-bounds.js';
@@ -20,6 +21,7 @@ const RULES = [
   checkOutcomes,
   checkContention,
   checkFreeLocks,
+  checkOrder,
   checkLeases,
   checkKeptKeys,
   checkCleanUp,

@@ -35,6 +35,7 @@ const PLANTS = {
   'contention without a holder': {
     answer: sometimes(10, refusedForNothing),
   },
+  'overtaken caller': { acquire: every(10, (acquire, key, options) => pause(400).then(() => acquire(key, options))) },
   'untyped error': { acquire: every(20, () => Promise.reject(new TypeError('planted'))) },
   'lease lost for nothing': {
     acquire: every(20, async (acquire, key, options) => soonLost(await acquire(key, options))),
@@ -128,15 +129,17 @@ function withChanges(lease: Lease, changes: Partial<Lease>): Lease {
 }
 
 async function later(lease: Lease): Promise<Lease> {
-  await new Promise((resolve) => setTimeout(resolve, 4_500));
+  await pause(4_500);
   return lease;
 }
 
 async function waitInVain(_: Acquire, key: Keys, { wait }: AcquireOptions): Promise<Lease> {
-  await new Promise((resolve) => setTimeout(resolve, Number(wait ?? 0)));
   const waitedMs = Number(wait ?? 0);
+  await pause(waitedMs);
   throw new LockWaitTimeoutError('planted', { key: String(key), waitedMs, retryAfterMs: 1 });
 }
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function once(url: string, command: (redis: Redis) => Promise<unknown>): Promise<void> {
   const redis = new Redis(url);
