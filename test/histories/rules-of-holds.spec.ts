@@ -156,14 +156,15 @@ describe('The rule of fencing tokens', () => {
 
   it('orders permits where one was asked for when the other had been granted', () => {
     const first = { ...held, ...semaphore, token: 7 };
-    const history = (asked: number, token: number) =>
+    const history = (asked: number, token: number, sent = asked) =>
       made()
         .operation('a', first)
-        .operation('b', { ...semaphore, asked, granted: 40, released: 60, token });
+        .operation('b', { ...semaphore, asked, sent, granted: 40, released: 60, token });
     expect(history(20, 8).violations()).toEqual([]);
     expect(history(20, 6).violations()).toHaveLength(1);
     // Both were under way at the same time.
     expect(history(5, 6).violations()).toEqual([]);
+    expect(history(20, 6, 5).violations()).toEqual([]);
   });
 
   it('notices inner work with a token of its own', () => {

@@ -29,20 +29,26 @@ function checkLock(holds: readonly ValidHold[]): Violation[] {
   return violations;
 }
 
-/** Permits are granted side by side, so only a grant that was seen before another was asked for is surely the earlier one. */
+/**
+ * Permits are granted side by side, so only a grant that was seen before another was asked for is surely the earlier one. A caller
+ * may get the permits that its process asked for before it came.
+ */
 function checkPermits(holds: readonly ValidHold[]): Violation[] {
   const violations: Violation[] = [];
-  const byAsked = holds.toSorted((a, b) => a.operation.askedAt - b.operation.askedAt);
+  const byAsked = holds.map((hold) => ({ hold, askedAt: askedAt(hold) })).sort((a, b) => a.askedAt - b.askedAt);
   let next = 0;
   let largest: ValidHold | undefined;
-  for (const hold of byAsked) {
-    for (; next < holds.length && holds[next].from < hold.operation.askedAt; next += 1) {
+  for (const { hold, askedAt: asked } of byAsked) {
+    for (; next < holds.length && holds[next].from < asked; next += 1) {
       if (largest === undefined || holds[next].token > largest.token) largest = holds[next];
     }
     if (largest !== undefined && hold.token <= largest.token) violations.push(fault(largest, hold));
   }
   return violations;
 }
+
+const askedAt = ({ operation, key }: ValidHold): number =>
+  Math.min(operation.askedAt, operation.hold?.sentAt[key] ?? Infinity);
 
 function checkNested(
   inside: string | undefined,

@@ -15,6 +15,8 @@ interface HandMadeOperation extends RecordedOptions {
   readonly inside?: string;
   readonly probe?: true;
   readonly asked: number;
+  /** When the command was sent that brought the grant; by default at the call. */
+  readonly sent?: number;
   readonly granted?: number;
   readonly token?: number;
   /** By default the lease is proven until long after its end. */
@@ -43,6 +45,7 @@ export class HandMade {
     const { call = 'acquire', process = 'p1', keys = ['k'], inside, probe, ...rest } = made;
     const {
       asked,
+      sent = asked,
       granted,
       token = 1,
       until = 1e6,
@@ -60,7 +63,7 @@ export class HandMade {
     };
     at(asked, { type: 'ask', call, keys, options: { ttl: 1e6, ...options }, inside, probe });
     at(aborted, { type: 'abort' });
-    at(granted, { type: 'granted', tokens: byKey(token), sentAt: byKey(asked), until });
+    at(granted, { type: 'granted', tokens: byKey(token), sentAt: byKey(sent), until });
     at(refused, { type: 'refused', code, message: '' });
     at(downgraded, { type: 'downgrade' });
     at(lost, { type: 'lost', code: 'LEASE_LOST', message: '' });
