@@ -36,7 +36,13 @@ export type WorkerEvent = { readonly at: number } & (
   /** A sample: the lease is held, and now proves itself until then. */
   | ({ readonly type: 'proven'; readonly until: number } & OfOperation)
   /** The signal of the lease aborted. */
-  | ({ readonly type: 'lost'; readonly code: string; readonly message: string } & OfOperation)
+  | ({
+      readonly type: 'lost';
+      readonly code: string;
+      /** Of a `LeaseLostError`. */
+      readonly reason?: string;
+      readonly message: string;
+    } & OfOperation)
   /** `isHeld()` answered false. */
   | ({ readonly type: 'not-held' } & OfOperation)
   | ({ readonly type: 'extend'; readonly ttlMs: number } & OfOperation)

@@ -250,6 +250,18 @@ describe('The rule of leases', () => {
     expect(made().operation('a', lost).standstill('p1', -300, 5).violations()).toEqual([]);
   });
 
+  it('notices a key that ended in Redis before its lease', () => {
+    const lost = (reason: string) =>
+      made()
+        .operation('a', { ...short, until: 2_000, lost: 40, reason })
+        .run({ ...cut, from: 5, at: 20 });
+    expect(lost('outage').violations()).toEqual([]);
+    expect(lost('taken').violations()).toEqual([
+      'leases: the lease of a on k was lost for the reason "taken", though no data was lost',
+    ]);
+    expect(lost('taken').run({ type: 'data-lost', name: 'flush-all', from: 20, at: 30 }).violations()).toEqual([]);
+  });
+
   it('notices a hold that is longer than `maxHold`', () => {
     expect(
       made()

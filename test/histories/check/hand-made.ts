@@ -22,6 +22,7 @@ interface HandMadeOperation extends RecordedOptions {
   /** By default the lease is proven until long after its end. */
   readonly until?: number;
   readonly lost?: number;
+  readonly reason?: string;
   readonly notHeld?: number;
   readonly downgraded?: number;
   readonly released?: number;
@@ -50,6 +51,7 @@ export class HandMade {
       token = 1,
       until = 1e6,
       lost,
+      reason,
       notHeld,
       downgraded,
       released,
@@ -66,7 +68,7 @@ export class HandMade {
     at(granted, { type: 'granted', tokens: byKey(token), sentAt: byKey(sent), until });
     at(refused, { type: 'refused', code, message: '' });
     at(downgraded, { type: 'downgrade' });
-    at(lost, { type: 'lost', code: 'LEASE_LOST', message: '' });
+    at(lost, { type: 'lost', code: 'LEASE_LOST', reason, message: '' });
     at(notHeld, { type: 'not-held' });
     at(released, { type: 'release', held: lost === undefined && notHeld === undefined });
     const end = released === undefined ? undefined : released + releaseMs;

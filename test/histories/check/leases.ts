@@ -4,15 +4,20 @@ import type { Operation } from './operation.js';
 /** A lock that was handed over stands for at least so long. */
 const CLAIM_WINDOW_MS = 1_750;
 const SLACK_MS = 50;
+/** Reasons of a loss that only a change of the data explains. */
+const OF_DATA: ReadonlySet<string> = new Set(['deleted', 'taken', 'forced']);
 
 /** A lease is proven for its own ttl and no longer, is renewed only if its holder wants that, and is not lost without a cause. */
 export function checkLeases(history: History): Violation[] {
   return history.operations
     .filter(({ hold, inside }) => hold !== undefined && inside === undefined)
     .flatMap((operation) =>
-      [provenTooLong(operation), heldTooLong(operation), lostForNothing(operation, history)].filter(
-        (each) => each !== undefined,
-      ),
+      [
+        provenTooLong(operation),
+        heldTooLong(operation),
+        lostForNothing(operation, history),
+        takenEarly(operation, history),
+      ].filter((each) => each !== undefined),
     );
 }
 
@@ -56,6 +61,17 @@ function lostForNothing(operation: Operation, history: History): Violation | und
   const near = { from: lost.at - Math.max(ttlOf(options), CLAIM_WINDOW_MS), to: lost.at };
   if (history.troubled(near, process)) return undefined;
   return fault('was lost without a cause', operation, lost.at);
+}
+
+/** A lease ends for its holder before its key ends in Redis, so only a loss of data lets it find another owner there, or none. */
+function takenEarly(operation: Operation, { dataLosses }: History): Violation | undefined {
+  const { events, hold, keys } = operation;
+  const lost = events.find((event) => event.type === 'lost');
+  if (hold === undefined || lost?.reason === undefined || !OF_DATA.has(lost.reason)) return undefined;
+  const since = Math.min(...Object.values(hold.sentAt));
+  const mine = dataLosses.filter(({ key }) => key === undefined || keys.includes(key));
+  if (mine.some(({ from, at }) => from <= lost.at && at >= since)) return undefined;
+  return fault(`was lost for the reason "${lost.reason}", though no data was lost`, operation, lost.at);
 }
 
 function fault(message: string, operation: Operation, at: number): Violation {

@@ -28,8 +28,10 @@ export class LeaseWatch {
     const { signal } = lease;
     const lost = (): void => {
       if (!this.leases.has(op)) return;
-      const code = isLockError(signal.reason) ? signal.reason.code : 'none';
-      this.recorder.record({ type: 'lost', op, code, message: String(signal.reason) });
+      const { reason: error } = signal;
+      const code = isLockError(error) ? error.code : 'none';
+      const reason = isLockError(error, 'LEASE_LOST') ? error.reason : undefined;
+      this.recorder.record({ type: 'lost', op, code, reason, message: String(error) });
     };
     if (signal.aborted) lost();
     else signal.addEventListener('abort', lost, { once: true });

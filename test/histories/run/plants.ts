@@ -2,7 +2,6 @@ import { LockWaitTimeoutError } from '../../../libs/distribute-lock/src/errors/l
 import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { AcquireAnswer, AcquireRequest, LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
-import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { Redis } from 'ioredis';
 import { PREFIX } from '../../fault/support/lock-core.js';
 import type { OperationTools } from './operation.js';
@@ -50,10 +49,9 @@ const PLANTS = {
 export type PlantName = keyof typeof PLANTS;
 
 /** The store and the tools of a worker, with the violation that its settings name. */
-export function plantIn(settings: WorkerSettings) {
+export function plantIn(settings: WorkerSettings, store: LockStore) {
   const plant: Plant = settings.plant === undefined ? {} : PLANTS[settings.plant];
   void plant.start?.(settings);
-  const store: LockStore = RedisLockStore.open(settings.url, { prefix: PREFIX });
   return {
     store: plant.answer === undefined ? store : answering(store, plant.answer),
     tools: (tools: OperationTools): OperationTools => {

@@ -118,7 +118,15 @@ export class Slots {
     const file = this.fileOf(name);
     await writeFile(file, '');
     slot.names.push(name);
-    const worker = new Worker({ name, world, plant, file, url: slot.way.url, registerUrl });
+    const worker = new Worker({
+      name,
+      world,
+      plant,
+      file,
+      url: slot.way.url,
+      ownClient: number % 2 === 1,
+      registerUrl,
+    });
     slot.worker = worker;
     void worker.exited.then(() => {
       if (this.ending.has(worker)) return;

@@ -1,7 +1,9 @@
 import { setMaxListeners } from 'node:events';
+import { Redis } from 'ioredis';
 
 import { LockService } from '../../../libs/distribute-lock/src/service/lock.service.js';
-import { locksOn } from '../../fault/support/lock-core.js';
+import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { locksOn, PREFIX } from '../../fault/support/lock-core.js';
 import { parentProcess } from '../../support/parent-process.js';
 import { Random } from '../../simulation/random.js';
 import type { WorkerEvent } from '../event.js';
@@ -37,7 +39,14 @@ process.on('warning', stray);
 process.on('unhandledRejection', stray);
 process.on('uncaughtException', stray);
 
-const planted = plantIn(settings);
+// Half of the processes bring a client of their own, as applications do.
+const client = settings.ownClient ? new Redis(settings.url) : undefined;
+client?.on('error', () => {});
+const store =
+  client === undefined
+    ? RedisLockStore.open(settings.url, { prefix: PREFIX })
+    : RedisLockStore.over(client, { prefix: PREFIX });
+const planted = plantIn(settings, store);
 const { core } = locksOn(planted.store);
 const register = new Register(settings.registerUrl);
 const tools: OperationTools = planted.tools({
@@ -96,6 +105,7 @@ async function close(drainTimeoutMs: number): Promise<void> {
   recorder.record({ type: 'closed' });
   stopWatching();
   register.close();
+  client?.disconnect();
 }
 
 /** FNV-1a. */

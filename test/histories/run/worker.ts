@@ -7,6 +7,8 @@ export interface WorkerSettings {
   readonly name: string;
   readonly world: WorldSettings;
   readonly url: string;
+  /** Whether the locks get a client of the application instead of the URL. */
+  readonly ownClient: boolean;
   readonly registerUrl: string;
   /** Where it records its events. */
   readonly file: string;
