@@ -230,7 +230,7 @@ describe('The rule of clean-up', () => {
 
 describe('The rule of order', () => {
   const early = { ...semaphore, asked: 0, wait: 5_000, granted: 900, released: 910, token: 2 };
-  const late = { ...semaphore, asked: 300, wait: 5_000, granted: 500, released: 510, token: 1 };
+  const late = { ...semaphore, asked: 300, wait: 5_000, granted: 500, released: 510, token: 1, process: 'p2' };
   const message = ['order: k: b was served before a, which came 300 ms earlier'];
 
   it('notices a caller of a semaphore that overtakes another one', () => {

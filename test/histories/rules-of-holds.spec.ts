@@ -221,6 +221,19 @@ describe('The rule of leases', () => {
     ).toEqual(['leases: the lease of a on k is proven for 2490 ms; its ttl is 2000 ms']);
   });
 
+  it('lets readers of a process share a lease while one of them wants the longer one', () => {
+    const reader = { kind: 'read', asked: 5_000, granted: 5_010, released: 5_050, ttl: 2_000 } as const;
+    const history = (released: number) =>
+      made()
+        .operation('a', { ...held, kind: 'read', ttl: 9_000, until: 9_000, released })
+        .operation('b', { ...reader, until: 9_000 });
+    expect(history(5_100).violations()).toEqual([]);
+    expect(history(4_500).violations()).toEqual([]);
+    expect(history(3_000).violations()).toEqual([
+      'leases: the lease of b on k is proven for 3990 ms; its ttl is 2000 ms',
+    ]);
+  });
+
   it('notices a renewal that the holder does not want', () => {
     const renewed = { type: 'proven', at: 40, until: 2_030 } as const;
     const history = (renew: boolean) => made().operation('a', { ...short, until: 1_900, renew }, renewed);

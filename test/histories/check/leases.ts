@@ -1,27 +1,36 @@
+import { groupBy } from './group-by.js';
 import { ttlOf, type History, type Violation } from './history.js';
 import type { Operation } from './operation.js';
+import { longestTtl } from './possession.js';
 
 /** A lock that was handed over stands for at least so long. */
 const CLAIM_WINDOW_MS = 1_750;
 const SLACK_MS = 50;
+/** A longer lease that readers of a process share is given back so long after the reader that wanted it has left. */
+const SHORTENED_WITHIN_MS = 1_000;
 /** Reasons of a loss that only a change of the data explains. */
 const OF_DATA: ReadonlySet<string> = new Set(['deleted', 'taken', 'forced']);
 
 /** A lease is proven for its own ttl and no longer, is renewed only if its holder wants that, and is not lost without a cause. */
 export function checkLeases(history: History): Violation[] {
-  return history.operations
-    .filter(({ hold, inside }) => hold !== undefined && inside === undefined)
-    .flatMap((operation) =>
-      [
-        provenTooLong(operation),
-        heldTooLong(operation),
-        lostForNothing(operation, history),
-        takenEarly(operation, history),
-      ].filter((each) => each !== undefined),
-    );
+  const held = history.operations.filter(({ hold, inside }) => hold !== undefined && inside === undefined);
+  const readers = groupBy(held.filter(reads), placeOf);
+  return held.flatMap((operation) =>
+    [
+      provenTooLong(operation, reads(operation) ? (readers.get(placeOf(operation)) ?? []) : []),
+      heldTooLong(operation),
+      lostForNothing(operation, history),
+      takenEarly(operation, history),
+    ].filter((each) => each !== undefined),
+  );
 }
 
-function provenTooLong(operation: Operation): Violation | undefined {
+const reads = ({ kind, hold }: Operation): boolean => kind === 'read' || (hold?.readsFrom ?? Infinity) < Infinity;
+
+/** Readers of one process and key share a lease. */
+const placeOf = ({ process, keys }: Operation): string => `${process} ${keys.join(' ')}`;
+
+function provenTooLong(operation: Operation, beside: readonly Operation[]): Violation | undefined {
   const { events, options, keys } = operation;
   let ttlMs = Math.max(ttlOf(options), CLAIM_WINDOW_MS);
   let last = Infinity;
@@ -31,14 +40,21 @@ function provenTooLong(operation: Operation): Violation | undefined {
     if (/^extend|^downgrade/.test(event.type)) last = Infinity;
     if (event.type !== 'granted' && event.type !== 'proven') continue;
     const proven = event.until - event.at;
-    if (proven > ttlMs + SLACK_MS)
+    if (proven > Math.max(ttlMs, ...sharedTtls(beside, event.at)) + SLACK_MS)
       return fault(`is proven for ${Math.round(proven)} ms; its ttl is ${ttlOf(options)} ms`, operation, event.at);
-    // Several keys are renewed while the last one is waited for.
-    if (options.renew === false && keys.length === 1 && event.until > last + SLACK_MS)
+    // Several keys are renewed while the last one is waited for, readers while others of their process want it.
+    if (options.renew === false && keys.length === 1 && beside.length < 2 && event.until > last + SLACK_MS)
       return fault('was renewed in spite of `renew: false`', operation, event.at);
     last = Math.max(event.until, last === Infinity ? 0 : last);
   }
   return undefined;
+}
+
+/** What other readers of the process want, or wanted a moment ago. */
+function sharedTtls(beside: readonly Operation[], at: number): number[] {
+  return beside
+    .filter(({ hold }) => hold !== undefined && hold.from <= at + SLACK_MS && hold.to >= at - SHORTENED_WITHIN_MS)
+    .map(longestTtl);
 }
 
 /** The hold of a stopped process ends with its last proof, so also that may not be later. */

@@ -7,7 +7,10 @@ const TOGETHER_MS = 100;
 /** Grants of one moment are seen in either order. */
 const SEEN_MS = 50;
 
-/** Callers of a semaphore, and those with `fair: 'strict'`, are served in the order in which they came, while nothing is wrong. */
+/**
+ * While nothing is wrong, callers with `fair: 'strict'` are served in the order in which they came, and so are the processes
+ * that wait for a semaphore.
+ */
 export function checkOrder(history: History): Violation[] {
   const waiting = history.operations.filter(
     ({ inside, keys, waitMs }) => inside === undefined && keys.length === 1 && waitMs > 0,
@@ -20,15 +23,23 @@ export function checkOrder(history: History): Violation[] {
 
 function overtaken(operations: readonly Operation[], history: History): Violation[] {
   const granted = operations.filter(({ outcome }) => outcome === 'granted');
-  return granted.flatMap((late) => {
+  const ordered = granted.filter((each) => each.kind !== 'semaphore' || isFirstOfProcess(each, operations));
+  return ordered.flatMap((late) => {
     const { settledAt: servedAt = 0, askedAt } = late;
-    const first = granted.find(
+    const overtook = ordered.find(
       (early) => early.askedAt < askedAt - TOGETHER_MS && (early.settledAt ?? 0) > servedAt + SEEN_MS,
     );
-    if (first === undefined) return [];
-    const waited = { from: first.askedAt, to: first.settledAt ?? servedAt };
-    if (history.troubled(waited) || history.standstillMs(first.process, waited) > 0) return [];
-    const message = `${late.id} was served before ${first.id}, which came ${Math.round(askedAt - first.askedAt)} ms earlier`;
-    return [{ rule: 'order', message: `${late.keys[0]}: ${message}`, operations: [first, late], at: servedAt }];
+    if (overtook === undefined) return [];
+    const waited = { from: overtook.askedAt, to: overtook.settledAt ?? servedAt };
+    if (history.troubled(waited) || history.standstillMs(overtook.process, waited) > 0) return [];
+    const message = `${late.id} was served before ${overtook.id}, which came ${Math.round(askedAt - overtook.askedAt)} ms earlier`;
+    return [{ rule: 'order', message: `${late.keys[0]}: ${message}`, operations: [overtook, late], at: servedAt }];
   });
+}
+
+/** A process has one place in the queue of a semaphore, for the first of its callers; the next one gets or inherits one later. */
+function isFirstOfProcess({ process, askedAt }: Operation, operations: readonly Operation[]): boolean {
+  return !operations.some(
+    (other) => other.process === process && other.askedAt < askedAt && (other.settledAt ?? Infinity) > askedAt,
+  );
 }
