@@ -16,6 +16,8 @@ interface Planted {
 
 const key = (kind: KeyPlan['kind']): KeyPlan => ({ name: kind, kind, permits: 3, readShare: 0.7, ttlMs: 400 });
 const alone: Partial<WorldPlan> = { processes: 1, callers: 1, gapMs: 80 };
+/** So many that hardly any is asked for twice. */
+const many = Array.from({ length: 200 }, (_, i) => ({ ...key('exclusive'), name: `exclusive-${i}` }));
 const stop: FaultPlan = { name: 'stop', afterMs: 300, forMs: 1_300, process: 0, draw: 0 };
 
 const PLANTED: readonly Planted[] = [
@@ -29,7 +31,7 @@ const PLANTED: readonly Planted[] = [
   { plant: 'hanging call', rules: ['wait bounds'] },
   { plant: 'late answer', rules: ['wait bounds'] },
   { plant: 'untyped error', rules: ['outcomes'] },
-  { plant: 'contention without a holder', rules: ['contention'], world: { ...alone, waits: [0] } },
+  { plant: 'contention without a holder', rules: ['contention'], world: { ...alone, waits: [0], keys: many } },
   { plant: 'free lock refused', rules: ['free locks'], world: { ...alone, waits: [1_500] } },
   { plant: 'overtaken caller', rules: ['order'], world: { keys: [key('semaphore')], waits: [2_500], holdMs: [40] } },
   { plant: 'endless lease', rules: ['leases'] },
