@@ -164,7 +164,7 @@ export const measuresP1toP7 = [
     file: 'queue/asking.ts',
     measure: 'if (attempt.over) this.undo(attempt, true);\n  }\n\n  private send',
     without: '}\n\n  private send',
-    test: ['nothing-left-behind', 'when all its undos overtook it'],
+    test: ['queue/retries', 'is undone again when its answer comes'],
   },
   {
     promise: 'P6',

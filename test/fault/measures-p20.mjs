@@ -12,14 +12,6 @@ export const measuresP20 = [
   },
   {
     promise: 'P20',
-    what: '... nor is a command that waited for a connection until its time was up',
-    file: 'store/redis/command-batch.ts',
-    measure: '{ sent: call.sent }',
-    without: '{ sent: true }',
-    test: ['sockets/retries', 'costs nothing while the connection is refused'],
-  },
-  {
-    promise: 'P20',
     what: 'while the store does not respond, one undo for each step of the back-off asks whether it does',
     file: 'store/abandoned-tokens.ts',
     measure: 'while (!this.paused && this.inFlight < MOST_IN_FLIGHT) {',

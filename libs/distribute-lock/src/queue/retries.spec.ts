@@ -1,5 +1,6 @@
 import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
+import type { AnswerListener } from '../store/answer.js';
 import { LockStoreError } from '../store/lock-store.js';
 
 const LIMIT_MS = 800;
@@ -107,6 +108,24 @@ describe('An attempt with a command without an answer', () => {
     await refused;
     await expect(there.acquire('k')).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     await clock.pass(1_000);
+    await (await there.acquire('k')).release();
+  });
+});
+
+describe('An attempt whose command is executed after all of its undos', () => {
+  it('is undone again when its answer comes', async () => {
+    const { clock, here, there } = start();
+    const lateMs = 10_000;
+    here.detours.acquire = (ask) => {
+      const tell = (listener: AnswerListener<unknown>): void => {
+        clock.after(LIMIT_MS, () => listener.failed(new LockStoreError('no answer', true)));
+        clock.after(lateMs, () => void ask().then(() => listener.late?.()));
+      };
+      return Object.assign(new Promise<unknown>(() => undefined), { tell });
+    };
+    const refused = expect(here.acquire('k', { ttl: TTL_MS })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    await clock.pass(lateMs + 100);
+    await refused;
     await (await there.acquire('k')).release();
   });
 });
