@@ -111,20 +111,7 @@ export const measuresOfLinks = [
   },
   {
     promise: 'P18',
-    what: 'a subscription in a Cluster is probed',
-    file: 'store/redis/cluster-subscription.ts',
-    measure: 'link.watchMessages(this.expected);',
-    without: '',
-    also: {
-      file: 'store/redis/cluster-subscription.ts',
-      measure: 'this.link?.watchMessages(expected);',
-      without: '',
-    },
-    test: ['sockets/cluster-replica', 'costs the processes at most half of their rate'],
-  },
-  {
-    promise: 'P18',
-    what: '... and moves to another node when its connection is lost',
+    what: 'a subscription in a Cluster moves to another node when its connection is lost',
     file: 'store/redis/cluster-subscription.ts',
     measure: "redis.once('end', () => this.lost(link));",
     without: '',
