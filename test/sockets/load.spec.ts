@@ -38,7 +38,7 @@ async function unanswered(connection: (proxy: SocketProxy) => Connection) {
   await sleep(20_000);
   const at60 = await process.do('usage', undefined);
   const codes = await calls;
-  const back = process.do('acquire', { key: `back-${proxy.port}`, wait: '20s' });
+  const back = process.do('acquire', { key: `back-${proxy.port}`, wait: '60s' });
   const returnedAt = monotonicMs();
   await proxy.resume();
   const servedMs = (await back).at - returnedAt;
