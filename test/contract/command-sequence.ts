@@ -14,7 +14,7 @@ export type Command =
   | { readonly type: 'downgrade'; readonly request: DowngradeRequest }
   /** The lease of a reader or of permits ends before its time. */
   | { readonly type: 'expire'; readonly ownerToken: string }
-  /** Nothing has been heard of a waiter for permits for a while. */
+  /** Nothing has been heard of a waiter for a while. */
   | { readonly type: 'silence'; readonly ownerToken: string }
   /** Whoever else writes the key; undefined deletes it, as the end of a lease does. */
   | { readonly type: 'overwrite'; readonly owner: string | undefined; readonly ttlMs?: number };
@@ -59,8 +59,9 @@ function commandOf(random: Random, key: string, processes: readonly string[]): C
   if (dice < 0.76)
     return { type: 'release', request: { key, ownerToken, next: { ownerToken: token(), ttlMs, block } } };
   if (dice < 0.84) return { type: 'release', request: { key, ownerToken, grantOwn: { ttlMs, block } } };
-  if (dice < 0.92) return { type: 'renew', request: { key, ownerToken, ttlMs, exact: random.chance(0.3) } };
-  if (dice < 0.97) return { type: 'overwrite', owner: undefined };
+  if (dice < 0.89) return { type: 'renew', request: { key, ownerToken, ttlMs, exact: random.chance(0.3) } };
+  if (dice < 0.93) return { type: 'silence', ownerToken };
+  if (dice < 0.98) return { type: 'overwrite', owner: undefined };
   return { type: 'overwrite', owner: random.pick(FOREIGN), ...(random.chance(0.5) ? { ttlMs } : {}) };
 }
 

@@ -26,6 +26,7 @@ export function readWriteCommandOf(random: Random, key: string, processes: reado
     return { type: 'downgrade', request: { key, ownerToken: tokenOf(false), readToken: tokenOf(true), ttlMs } };
   }
   if (dice < 0.96) return { type: 'expire', ownerToken: tokenOf(true) };
-  if (dice < 0.98) return { type: 'overwrite', owner: undefined };
+  if (dice < 0.97) return { type: 'silence', ownerToken };
+  if (dice < 0.99) return { type: 'overwrite', owner: undefined };
   return { type: 'overwrite', owner: random.pick(FOREIGN), ...(random.chance(0.5) ? { ttlMs } : {}) };
 }

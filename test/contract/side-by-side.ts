@@ -8,17 +8,23 @@ import {
 } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
-import { QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
+import { CLAIM_WINDOW_MS, QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import type { ReaderLeases } from '../../libs/distribute-lock/src/store/memory/reader-leases.js';
 import { isReader, READERS } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import type { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import type { Tables } from '../simulation/tables.js';
+import type { TokenQueues } from '../../libs/distribute-lock/src/store/memory/token-queues.js';
 import { living, sameTime, show, TOLERANCE_MS } from './comparing.js';
 import { SemaphoreSides } from './semaphore-sides.js';
 import type { Command, Sequence } from './command-sequence.js';
 
 /** A sequence that took longer proves nothing: an offer may have ended on one side only. */
 const MOST_MS = TOLERANCE_MS - 300;
+
+/** Longer than a process may be silent, whatever the machine does to a sequence. */
+const SILENT_MS = CLAIM_WINDOW_MS + TOLERANCE_MS;
+/** As in `lib/queue.lua`. */
+const STAMPS = 2 ** 16;
 
 /** The Redis side, and who listens there. */
 export interface RedisSide {
@@ -115,7 +121,7 @@ export class SideBySide {
     if (command.type === 'renew') return { renewed: this.tableOf(command.request).renew(command.request) };
     if (command.type === 'downgrade') return { renewed: this.table.downgrade(command.request) };
     // In the table a lease that is over and one that is not there are the same.
-    if (command.type === 'silence') this.semaphores.silenceTable(command.ownerToken);
+    if (command.type === 'silence') this.silence(command.ownerToken);
     else if (command.type === 'expire') this.expire(command.ownerToken);
     else {
       this.semaphores.touched = true;
@@ -136,6 +142,21 @@ export class SideBySide {
     this.expired = true;
   }
 
+  /** Nothing has been heard of a waiter for a claim window. */
+  private silence(ownerToken: string): void {
+    this.semaphores.silenceTable(ownerToken);
+    (this.table as unknown as { readonly queues: TokenQueues }).queues.silence(this.key, ownerToken, SILENT_MS);
+  }
+
+  private async silenceRedis(ownerToken: string): Promise<object> {
+    const { client, keys } = this.redis;
+    const queue = keys.queue(keys.lock(this.key));
+    const score = await client.zscore(queue, ownerToken);
+    const stamp = ((Date.now() - SILENT_MS) % STAMPS) / STAMPS;
+    if (score !== null) await client.zadd(queue, 'XX', Math.floor(Number(score)) + stamp, ownerToken);
+    return this.semaphores.silenceRedis(ownerToken);
+  }
+
   private async toRedis(command: Command): Promise<Answer> {
     const { store, client, keys } = this.redis;
     if (command.type === 'acquire') return store.acquire(command.request);
@@ -143,7 +164,7 @@ export class SideBySide {
     if (command.type === 'renew') return { renewed: (await store.renew([command.request]))[0] };
     if (command.type === 'downgrade') return { renewed: await store.downgrade!(command.request) };
     const name = keys.lock(this.key);
-    if (command.type === 'silence') return this.semaphores.silenceRedis(command.ownerToken);
+    if (command.type === 'silence') return this.silenceRedis(command.ownerToken);
     if (command.type === 'expire') {
       await this.semaphores.expireRedis(command.ownerToken);
       await client.zadd(keys.readers(name), 'XX', Date.now() - 1, command.ownerToken);

@@ -14,7 +14,9 @@ const noticed = (name: string, histories: number, rule: string): void =>
   void process.stdout.write(`simulation: "${name}" noticed in history ${histories}: ${rule}\n`);
 
 describe('The simulation notices', () => {
-  it.each(Object.entries(TABLE_MUTANTS))('%s', async (name, makeTable) => {
+  const elsewhere = 'a process that does not respond keeping its places';
+
+  it.each(Object.entries(TABLE_MUTANTS).filter(([name]) => name !== elsewhere))('%s', async (name, makeTable) => {
     const { histories, broken } = await runHistories({
       count: MOST_HISTORIES,
       draw: DRAW,

@@ -165,7 +165,8 @@ function patienceMs(plan: Plan): number {
   const onlyLostMessages = plan.faults.length + plan.lateShare + plan.refusalShare === 0;
   if (onlyLostMessages) return HEARTBEAT_MS + trip + poll;
   const ttlMs = Math.max(...plan.callers.map(({ options, extend }) => Math.max(options.ttlMs, extend?.ttlMs ?? 0)));
-  // Where receivers are not counted, every dead token in front costs a claim window.
-  const dead = plan.counted ? 1 : plan.callers.length;
+  // Where receivers are not counted, an offer to a dead token costs a claim window; all tokens that have not asked for that long
+  // leave the queue then, and those of a process that asked just before it died a window later.
+  const dead = plan.counted ? 1 : 2;
   return ttlMs * DRIFT + HEARTBEAT_MS + dead * (CLAIM_MS + trip) + poll;
 }

@@ -18,6 +18,7 @@ interface Inside {
   set(key: string, owner: string, ttlMs: number): void;
   raise(key: string, ttlMs: number): void;
   waiting(key: string): number;
+  removeSilent(key: string, ownerToken: string): boolean;
 }
 
 class ReleaseWithoutCompare extends LockTable {
@@ -97,6 +98,7 @@ export const TABLE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   'several keys taken past those who wait for one of them': (world) => new SeveralPassing(world),
   'a fencing token that is only the last one and 1': numbered(({ unusedFence }) => unusedFence, true),
   'the next fencing token not kept': numbered(micros, false),
+  'a process that does not respond keeping its places': withStep('removeSilent', () => () => false),
   'a question that shortens the lease': withStep('raise', (inside) => (key, ttlMs) => {
     const owner = (inside as unknown as LockTable).owner(key);
     if (owner !== undefined) inside.set(key, owner, ttlMs);

@@ -5,7 +5,7 @@ import { type AcquireAnswer, isPassing, LockStoreError, mayTakeEffect } from '..
 import { Attempt } from './attempt.js';
 import type { CoreParts } from './core-parts.js';
 import type { Granted } from './granted.js';
-import { askAgainInMs } from './heartbeat.js';
+import { askAgainInMs, SharedHeartbeat } from './heartbeat.js';
 import type { KeyQueue } from './key-queue.js';
 import type { Line } from './line.js';
 import { MOST_NUMBERS } from './local-passing.js';
@@ -13,6 +13,8 @@ import { provenOffer } from './proven-offer.js';
 import { Question, type Questioner } from './question.js';
 import { contended, mismatch, unavailable } from './refusals.js';
 import { refuse, refuseImpatient } from './settling.js';
+
+type Queued = Extract<AcquireAnswer, { outcome: 'queued' }>;
 
 /** What becomes of an attempt. */
 export interface AskingListener {
@@ -71,20 +73,49 @@ export class Asking implements Questioner {
   }
 
   /** The store said that the attempt is queued: sleep until a message, or until the safety net. */
-  queued(attempt: Attempt, leftMs: number, foreign: boolean): void {
-    attempt.answered = true;
-    refuseImpatient(this.parts, attempt.line, ({ call }) => contended(call, this.parts.retries.of(call, leftMs)));
+  queued(attempt: Attempt, answer: Pick<Queued, 'remainingMs'> & Partial<Queued>): void {
+    const { remainingMs, foreign = false, ownToken, stood } = answer;
+    const { queue, single } = attempt.line;
+    const isPlaceLost = attempt.queued && stood === false;
+    const { asksForAll } = attempt;
+    attempt.answered = attempt.queued = true;
+    attempt.asksForAll = false;
+    this.sleep(attempt, remainingMs, foreign);
+    if (single && asksForAll && isPlaceLost) this.askForQueued(queue);
+    const offered = ownToken === undefined ? undefined : queue.attemptOf(ownToken);
+    // Its message is late or lost.
+    if (offered !== undefined && !offered.offered) this.offered(offered, undefined);
+  }
+
+  private sleep(attempt: Attempt, leftMs: number, foreign: boolean): void {
+    const { line } = attempt;
+    const { lanes, clock } = this.parts;
+    refuseImpatient(this.parts, line, ({ call }) => contended(call, this.parts.retries.of(call, leftMs)));
     // The callers that would have waited have left.
-    if (attempt.line.first === undefined) return this.abandon(attempt);
+    if (line.first === undefined) return this.abandon(attempt);
     if (attempt.offered) return this.ask(attempt);
     attempt.holderLeftMs = leftMs;
-    this.parts.lanes.add(attempt, askAgainInMs(this.parts, attempt, leftMs, foreign));
+    const againInMs = askAgainInMs(this.parts, attempt, leftMs, foreign);
+    if (!line.single) return lanes.add(attempt, againInMs);
+    const { queue } = line;
+    queue.heartbeat ??= new SharedHeartbeat(queue, lanes, this.again);
+    queue.heartbeat.within(againInMs, clock.now());
+  }
+
+  /** What happened to one of them happened to all: they ask again, once, in their order. */
+  private askForQueued(queue: KeyQueue): void {
+    for (const { attempt } of queue.lines()) if (attempt?.queued === true) this.ask(attempt);
   }
 
   /** No message arrives: a sleeping attempt polls. */
   poll(attempt: Attempt): void {
-    if (attempt.lane === undefined || !attempt.answered) return;
-    this.parts.lanes.add(attempt, askAgainInMs(this.parts, attempt, attempt.holderLeftMs, false));
+    const { queue, single } = attempt.line;
+    const { lanes, clock } = this.parts;
+    const sleeps = single ? attempt.queued : attempt.lane !== undefined;
+    if (!sleeps || !attempt.answered) return;
+    const againInMs = askAgainInMs(this.parts, attempt, attempt.holderLeftMs, false);
+    if (single) queue.heartbeat?.within(againInMs, clock.now());
+    else lanes.add(attempt, againInMs);
   }
 
   /** A message said that the lock carries the attempt's token: it is claimed, or its holder begins at once. */
@@ -145,6 +176,7 @@ export class Asking implements Questioner {
     const passing = isPassing(error);
     if (passing) refuseImpatient(this.parts, line, ({ call }) => unavailable(call, error));
     else while (line.first !== undefined) refuse(this.parts, line.first, unavailable(line.first.call, error));
+    if (!passing && attempt.asksForAll) this.askForQueued(line.queue);
     if (line.first === undefined) this.abandon(attempt);
     else this.parts.lanes.add(attempt, attempt.nextDelayMs());
     this.listener.changed(line.queue);
@@ -178,6 +210,9 @@ export class Asking implements Questioner {
       const { ownerToken } = attempt;
       const { fencingToken, waiting } = answer;
       this.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting });
+      const { queue } = attempt.line;
+      // Nothing waits in the store, so it has lost the places of those that sleep here.
+      if (waiting === 0 && queue.longestQueued !== undefined) this.askForQueued(queue);
     } else this.notGranted(attempt, answer);
     this.listener.changed(attempt.line.queue);
   }
@@ -190,7 +225,7 @@ export class Asking implements Questioner {
     attempt.failures = 0;
     attempt.sent = attempt.answered = true;
     attempt.lastError = undefined;
-    if (answer.outcome === 'queued') return this.queued(attempt, answer.remainingMs, answer.foreign);
+    if (answer.outcome === 'queued') return this.queued(attempt, answer);
     const { line } = attempt;
     if (answer.outcome === 'mismatch') return this.mismatched(attempt, answer.permits);
     const { retries } = this.parts;

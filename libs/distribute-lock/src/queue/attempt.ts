@@ -20,6 +20,10 @@ export class Attempt extends Retry {
   sent = false;
   /** An undo that is sent from then on is final; 0 while no command of it went unanswered. */
   finalUndoAt = 0;
+  /** The store has said that it stands in the queue. */
+  queued = false;
+  /** The shared heartbeat sent it: its answer counts for all attempts of the key. */
+  asksForAll = false;
   /** The store has answered it at least once, so it is known who has the lock. */
   answered = false;
   /** For how long a lock is asked at present. */

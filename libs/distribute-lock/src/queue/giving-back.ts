@@ -180,7 +180,7 @@ export class GivingBack {
   private notGranted({ queue }: Release, attempt: Attempt, answer: ReleaseAnswer): void {
     attempt.sent = true;
     if (attempt.over) this.undo(queue.key, attempt.ownerToken, attempt.ttlMs);
-    else if (answer.outcome === 'queued') this.asking.queued(attempt, answer.remainingMs, false);
+    else if (answer.outcome === 'queued') this.asking.queued(attempt, answer);
     else this.asking.ask(attempt);
   }
 

@@ -3,6 +3,7 @@ import type { Holder } from '../lease/holder.js';
 import type { LeaseHandle } from '../lease/lease-handle.js';
 import type { LaneName } from '../runtime/owner-token.js';
 import type { Attempt } from './attempt.js';
+import type { SharedHeartbeat } from './heartbeat.js';
 import { Line } from './line.js';
 import type { Waiter } from './waiter.js';
 
@@ -16,6 +17,8 @@ export abstract class KeyQueue {
   singles: Map<string, Line> | undefined = undefined;
   /** The ttl that all of them want; 0 since they differ. */
   private singleTtlMs = 0;
+  /** That of the lines of one caller each. */
+  heartbeat: SharedHeartbeat | undefined = undefined;
   /** Token of the release under way: messages about it are of the past. */
   protected releasing: string | undefined = undefined;
 
@@ -99,6 +102,12 @@ export abstract class KeyQueue {
     return this.sharedLine?.attempt?.holderLeftMs ?? -1;
   }
 
+  /** Of the single callers' attempts. */
+  get longestQueued(): Attempt | undefined {
+    for (const { attempt } of this.singles?.values() ?? []) if (attempt?.queued === true) return attempt;
+    return undefined;
+  }
+
   /** The line of a single caller has its attempt. */
   addSingle(line: Line, attempt: Attempt): void {
     const singles = (this.singles ??= new Map());
@@ -117,6 +126,7 @@ export abstract class KeyQueue {
     attempt.over = true;
     attempt.line.attempt = undefined;
     this.singles?.delete(attempt.ownerToken);
+    if (this.singles?.size === 0) this.heartbeat?.stop();
   }
 
   /** The holder has come in: nobody may be left behind it. */

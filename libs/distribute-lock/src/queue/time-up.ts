@@ -8,14 +8,23 @@ import { mute, unavailable, waitTimedOut } from './refusals.js';
 const MUTE_MS = 250;
 
 /** A caller's time is up: somebody else has the lock, or nobody knows. */
-export function timeUp({ clock, retries }: CoreParts, call: LockCall, { attempt, queue }: Line, since: number): Error {
+export function timeUp(
+  { clock, retries }: CoreParts,
+  call: LockCall,
+  { attempt, queue, single }: Line,
+  since: number,
+): Error {
   const now = clock.now();
   const waitedMs = now - since;
   const isMute = attempt?.answered === false && now - Math.max(since, attempt.since) >= MUTE_MS;
-  const trouble = attempt?.lastError ?? (isMute ? mute(call) : undefined);
+  const trouble = attempt?.lastError ?? troubleOf(queue, single) ?? (isMute ? mute(call) : undefined);
   if (trouble !== undefined) return unavailable(call, trouble);
   return waitTimedOut(call, waitedMs, retries.of(call, leftMs(queue, now), queue));
 }
+
+/** Of the attempt that asks for all single callers. */
+const troubleOf = (queue: KeyQueue, single: boolean): Error | undefined =>
+  single ? queue.longestQueued?.lastError : undefined;
 
 /** When it may be worth asking again; -1 when nothing is known. */
 export function leftMs(queue: KeyQueue, now: number): number {

@@ -43,10 +43,19 @@ export type AcquireAnswer =
       readonly waiting: number;
     }
   | {
-      readonly outcome: 'queued' | 'busy';
+      readonly outcome: 'queued';
       /** What is left of the present lease in milliseconds; -1 when it has no end or none is known. */
       readonly remainingMs: number;
       /** The holder is not one of ours, so it will not send a message when it releases. */
+      readonly foreign: boolean;
+      /** The owner token that the lock carries, where it belongs to the process that asks: its message may have been lost. */
+      readonly ownToken?: string;
+      /** Whether the token stood in the queue before; absent where the store keeps no order. */
+      readonly stood?: boolean;
+    }
+  | {
+      readonly outcome: 'busy';
+      readonly remainingMs: number;
       readonly foreign: boolean;
     }
   | {

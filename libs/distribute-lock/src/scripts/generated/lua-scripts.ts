@@ -21,7 +21,7 @@ return redis.call('DEL', KEYS[1])`,
 
 export const lockScript: LuaScript = {
   name: 'lock',
-  sha1: '59f27993ad10f4d1eaebd9882378306f7104b5a1',
+  sha1: '0f12dcced9e25cb933951860f1e8f349590fe0a8',
   lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -149,24 +149,56 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
-local READERS_FROM = -2 ^ 40
+local READERS_FROM = -2 ^ 36
+local STAMPS = 2 ^ 16
 local function lastArrival(queue)
-  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  local last = math.floor(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
   if last < 0 then return last - READERS_FROM end
   if last == 0 then return 0 end
   local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  return reader and math.max(last, reader - READERS_FROM) or last
+  return reader and math.max(last, math.floor(reader) - READERS_FROM) or last
 end
 local function append(queue, token)
   local arrival = lastArrival(queue) + 1
-  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
+  if isReader(token) then arrival = READERS_FROM + arrival end
+  local stamp = nowMs() % STAMPS / STAMPS
+  local added = redis.call('ZADD', queue, 'NX', arrival + stamp, token)
+  if added == 0 then redis.call('ZADD', queue, math.floor(redis.call('ZSCORE', queue, token)) + stamp, token) end
   redis.call('PEXPIRE', queue, queueMs)
+  return added
 end
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
   local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
+end
+local MOST_REMOVED, MOST_READ = 100, 1000
+local function silentMs(score)
+  return (nowMs() - score % 1 * STAMPS) % STAMPS
+end
+local function removeSilent(queue, token)
+  local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
+  local limitMs = tonumber(claimMs)
+  if not head[1] or silentMs(head[2]) < limitMs then return false end
+  local waiting = redis.call('ZRANGE', queue, 0, MOST_READ - 1, 'WITHSCORES')
+  local lives = { [string.sub(token, 1, 22)] = true }
+  for i = 1, #waiting, 2 do
+    if silentMs(waiting[i + 1]) < limitMs then lives[string.sub(waiting[i], 1, 22)] = true end
+  end
+  local silent = {}
+  for i = 1, #waiting, 2 do
+    if #silent < MOST_REMOVED and not lives[string.sub(waiting[i], 1, 22)] then silent[#silent + 1] = waiting[i] end
+  end
+  if #silent > 0 then redis.call('ZREM', queue, unpack(silent)) end
+  return #silent == MOST_REMOVED
+end
+local function waitBehind(owner, queue, token, command, leftMs)
+  local process = owner and processOf(owner)
+  local holder = (not owner or process or owner == 'readers') and 0 or 1
+  if command == 'a' then return 3, leftMs, holder end
+  if process and process == processOf(token) then holder = owner end
+  return append(queue, token) == 1 and 2 or 13, leftMs, holder
 end
 local function offer(lock, head)
   redis.call('SET', lock, head, 'PX', claimMs)
@@ -191,6 +223,7 @@ local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
   local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
   if claimed then return 1, claimed, waiting end
   if full then error(full) end
+  if not owner and removeSilent(queue, token) then return waitBehind(nil, queue, token, command, 0) end
   if not owner then
     local readerIsNext
     owner, readerIsNext = offerToHead(lock, queue, token)
@@ -206,12 +239,10 @@ local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
     redis.call('ZREM', queue, token)
     return 10, tonumber(permits), 0
   end
-  local foreign = (processOf(owner) or owner == 'readers') and 0 or 1
-  if command == 'a' then return 3, redis.call('PTTL', lock), foreign end
-  if owner == 'readers' then return 11, 0, 0 end
-  append(queue, token)
-  if foreign == 0 then tell(owner, 'c', lock) end
-  return 2, redis.call('PTTL', lock), foreign
+  if command == 'w' and owner == 'readers' then return 11, 0, 0 end
+  local code, leftMs, holder = waitBehind(owner, queue, token, command, redis.call('PTTL', lock))
+  if command == 'w' then tell(owner, 'c', lock) end
+  return code, leftMs, holder
 end
 local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
   if next ~= '' and isLate(deadlineMs) then next = '' end
@@ -275,7 +306,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '6adb7b7efc8c5ac2f53c845b35cf504bf6f04809',
+    sha1: '14fe56a9b5d513ce13f39fe5e798f5b565eae332',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -403,24 +434,56 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
-local READERS_FROM = -2 ^ 40
+local READERS_FROM = -2 ^ 36
+local STAMPS = 2 ^ 16
 local function lastArrival(queue)
-  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  local last = math.floor(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
   if last < 0 then return last - READERS_FROM end
   if last == 0 then return 0 end
   local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  return reader and math.max(last, reader - READERS_FROM) or last
+  return reader and math.max(last, math.floor(reader) - READERS_FROM) or last
 end
 local function append(queue, token)
   local arrival = lastArrival(queue) + 1
-  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
+  if isReader(token) then arrival = READERS_FROM + arrival end
+  local stamp = nowMs() % STAMPS / STAMPS
+  local added = redis.call('ZADD', queue, 'NX', arrival + stamp, token)
+  if added == 0 then redis.call('ZADD', queue, math.floor(redis.call('ZSCORE', queue, token)) + stamp, token) end
   redis.call('PEXPIRE', queue, queueMs)
+  return added
 end
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
   local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
+end
+local MOST_REMOVED, MOST_READ = 100, 1000
+local function silentMs(score)
+  return (nowMs() - score % 1 * STAMPS) % STAMPS
+end
+local function removeSilent(queue, token)
+  local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
+  local limitMs = tonumber(claimMs)
+  if not head[1] or silentMs(head[2]) < limitMs then return false end
+  local waiting = redis.call('ZRANGE', queue, 0, MOST_READ - 1, 'WITHSCORES')
+  local lives = { [string.sub(token, 1, 22)] = true }
+  for i = 1, #waiting, 2 do
+    if silentMs(waiting[i + 1]) < limitMs then lives[string.sub(waiting[i], 1, 22)] = true end
+  end
+  local silent = {}
+  for i = 1, #waiting, 2 do
+    if #silent < MOST_REMOVED and not lives[string.sub(waiting[i], 1, 22)] then silent[#silent + 1] = waiting[i] end
+  end
+  if #silent > 0 then redis.call('ZREM', queue, unpack(silent)) end
+  return #silent == MOST_REMOVED
+end
+local function waitBehind(owner, queue, token, command, leftMs)
+  local process = owner and processOf(owner)
+  local holder = (not owner or process or owner == 'readers') and 0 or 1
+  if command == 'a' then return 3, leftMs, holder end
+  if process and process == processOf(token) then holder = owner end
+  return append(queue, token) == 1 and 2 or 13, leftMs, holder
 end
 local function offer(lock, head)
   redis.call('SET', lock, head, 'PX', claimMs)
@@ -445,6 +508,7 @@ local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
   local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
   if claimed then return 1, claimed, waiting end
   if full then error(full) end
+  if not owner and removeSilent(queue, token) then return waitBehind(nil, queue, token, command, 0) end
   if not owner then
     local readerIsNext
     owner, readerIsNext = offerToHead(lock, queue, token)
@@ -460,12 +524,10 @@ local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
     redis.call('ZREM', queue, token)
     return 10, tonumber(permits), 0
   end
-  local foreign = (processOf(owner) or owner == 'readers') and 0 or 1
-  if command == 'a' then return 3, redis.call('PTTL', lock), foreign end
-  if owner == 'readers' then return 11, 0, 0 end
-  append(queue, token)
-  if foreign == 0 then tell(owner, 'c', lock) end
-  return 2, redis.call('PTTL', lock), foreign
+  if command == 'w' and owner == 'readers' then return 11, 0, 0 end
+  local code, leftMs, holder = waitBehind(owner, queue, token, command, redis.call('PTTL', lock))
+  if command == 'w' then tell(owner, 'c', lock) end
+  return code, leftMs, holder
 end
 local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
   if next ~= '' and isLate(deadlineMs) then next = '' end
@@ -533,7 +595,7 @@ return replies`,
 
 export const quorumScript: LuaScript = {
   name: 'quorum',
-  sha1: '888b4d75391f9ecb1fae52d679dd65f66df8d299',
+  sha1: '511280b1849c82eb99a954bf752ec1c57978495a',
   lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
@@ -560,18 +622,23 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
-local READERS_FROM = -2 ^ 40
+local READERS_FROM = -2 ^ 36
+local STAMPS = 2 ^ 16
 local function lastArrival(queue)
-  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  local last = math.floor(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
   if last < 0 then return last - READERS_FROM end
   if last == 0 then return 0 end
   local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  return reader and math.max(last, reader - READERS_FROM) or last
+  return reader and math.max(last, math.floor(reader) - READERS_FROM) or last
 end
 local function append(queue, token)
   local arrival = lastArrival(queue) + 1
-  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
+  if isReader(token) then arrival = READERS_FROM + arrival end
+  local stamp = nowMs() % STAMPS / STAMPS
+  local added = redis.call('ZADD', queue, 'NX', arrival + stamp, token)
+  if added == 0 then redis.call('ZADD', queue, math.floor(redis.call('ZSCORE', queue, token)) + stamp, token) end
   redis.call('PEXPIRE', queue, queueMs)
+  return added
 end
 local function tell(token, what, lock)
   local process = processOf(token)
@@ -632,7 +699,7 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   cluster: {
-    sha1: '2bba69dc6b5c548965e9d725ef28a4478389fd1d',
+    sha1: '6c9d5bc2fcec71ed6373d5fcffb12139e93a5cd3',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
@@ -659,18 +726,23 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
-local READERS_FROM = -2 ^ 40
+local READERS_FROM = -2 ^ 36
+local STAMPS = 2 ^ 16
 local function lastArrival(queue)
-  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  local last = math.floor(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
   if last < 0 then return last - READERS_FROM end
   if last == 0 then return 0 end
   local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  return reader and math.max(last, reader - READERS_FROM) or last
+  return reader and math.max(last, math.floor(reader) - READERS_FROM) or last
 end
 local function append(queue, token)
   local arrival = lastArrival(queue) + 1
-  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
+  if isReader(token) then arrival = READERS_FROM + arrival end
+  local stamp = nowMs() % STAMPS / STAMPS
+  local added = redis.call('ZADD', queue, 'NX', arrival + stamp, token)
+  if added == 0 then redis.call('ZADD', queue, math.floor(redis.call('ZSCORE', queue, token)) + stamp, token) end
   redis.call('PEXPIRE', queue, queueMs)
+  return added
 end
 local function tell(token, what, lock)
   local process = processOf(token)
@@ -735,7 +807,7 @@ return { 1, 0, 0 }`,
 
 export const readwriteScript: LuaScript = {
   name: 'readwrite',
-  sha1: '880f309bc52d669b5d16c0709064e49508c63c14',
+  sha1: '0b23e1fa4fff590faa357fd57be749f0d4772924',
   lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = true
@@ -809,24 +881,56 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
-local READERS_FROM = -2 ^ 40
+local READERS_FROM = -2 ^ 36
+local STAMPS = 2 ^ 16
 local function lastArrival(queue)
-  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  local last = math.floor(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
   if last < 0 then return last - READERS_FROM end
   if last == 0 then return 0 end
   local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  return reader and math.max(last, reader - READERS_FROM) or last
+  return reader and math.max(last, math.floor(reader) - READERS_FROM) or last
 end
 local function append(queue, token)
   local arrival = lastArrival(queue) + 1
-  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
+  if isReader(token) then arrival = READERS_FROM + arrival end
+  local stamp = nowMs() % STAMPS / STAMPS
+  local added = redis.call('ZADD', queue, 'NX', arrival + stamp, token)
+  if added == 0 then redis.call('ZADD', queue, math.floor(redis.call('ZSCORE', queue, token)) + stamp, token) end
   redis.call('PEXPIRE', queue, queueMs)
+  return added
 end
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
   local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
+end
+local MOST_REMOVED, MOST_READ = 100, 1000
+local function silentMs(score)
+  return (nowMs() - score % 1 * STAMPS) % STAMPS
+end
+local function removeSilent(queue, token)
+  local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
+  local limitMs = tonumber(claimMs)
+  if not head[1] or silentMs(head[2]) < limitMs then return false end
+  local waiting = redis.call('ZRANGE', queue, 0, MOST_READ - 1, 'WITHSCORES')
+  local lives = { [string.sub(token, 1, 22)] = true }
+  for i = 1, #waiting, 2 do
+    if silentMs(waiting[i + 1]) < limitMs then lives[string.sub(waiting[i], 1, 22)] = true end
+  end
+  local silent = {}
+  for i = 1, #waiting, 2 do
+    if #silent < MOST_REMOVED and not lives[string.sub(waiting[i], 1, 22)] then silent[#silent + 1] = waiting[i] end
+  end
+  if #silent > 0 then redis.call('ZREM', queue, unpack(silent)) end
+  return #silent == MOST_REMOVED
+end
+local function waitBehind(owner, queue, token, command, leftMs)
+  local process = owner and processOf(owner)
+  local holder = (not owner or process or owner == 'readers') and 0 or 1
+  if command == 'a' then return 3, leftMs, holder end
+  if process and process == processOf(token) then holder = owner end
+  return append(queue, token) == 1 and 2 or 13, leftMs, holder
 end
 local function offer(lock, head)
   redis.call('SET', lock, head, 'PX', claimMs)
@@ -965,6 +1069,7 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
     local first, waiting = claim(lock, queue, token, ttlMs, block)
     return 1, first, waiting
   end
+  if not owner and removeSilent(queue, token) then return waitBehind(nil, queue, token, command, 0) end
   if (kind == 'r' and join(token, ttlMs)) or (not owner and enterFree(token, kind, ttlMs)) then
     return 1, fencingTokens(block), kind == 'r' and writerWaits() or redis.call('ZCARD', queue)
   end
@@ -974,18 +1079,16 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
     redis.call('ZREM', queue, token)
     return 10, tonumber(permits), 0
   end
-  local foreign = (processOf(owner) or owner == READERS) and 0 or 1
-  if command == 'a' then return 3, redis.call('PTTL', lock), foreign end
-  append(queue, token)
-  if owner ~= READERS then
-    if foreign == 0 then tell(owner, 'c', lock) end
-  elseif kind == 'w' then
+  local isReaderBehind = command == 'w' and kind == 'r' and owner == READERS
+  local untilMs = isReaderBehind and untilOpen() or redis.call('PTTL', lock)
+  local code, leftMs, holder = waitBehind(owner, queue, token, command, untilMs)
+  if command == 'w' and owner ~= READERS then
+    tell(owner, 'c', lock)
+  elseif command == 'w' and kind == 'w' then
     closeGate()
     tellReaders()
-  else
-    return 2, untilOpen(), 0
   end
-  return 2, redis.call('PTTL', lock), foreign
+  return code, leftMs, holder
 end
 local function openGate()
   local reading, writing = inQueue()
@@ -1061,7 +1164,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: 'a793f04571ea8a089e9eabdd284ce653c2239ccb',
+    sha1: '3fdb099cc3194bd9ec48cabf828360191ef7257e',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = false
@@ -1135,24 +1238,56 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
-local READERS_FROM = -2 ^ 40
+local READERS_FROM = -2 ^ 36
+local STAMPS = 2 ^ 16
 local function lastArrival(queue)
-  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  local last = math.floor(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
   if last < 0 then return last - READERS_FROM end
   if last == 0 then return 0 end
   local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  return reader and math.max(last, reader - READERS_FROM) or last
+  return reader and math.max(last, math.floor(reader) - READERS_FROM) or last
 end
 local function append(queue, token)
   local arrival = lastArrival(queue) + 1
-  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
+  if isReader(token) then arrival = READERS_FROM + arrival end
+  local stamp = nowMs() % STAMPS / STAMPS
+  local added = redis.call('ZADD', queue, 'NX', arrival + stamp, token)
+  if added == 0 then redis.call('ZADD', queue, math.floor(redis.call('ZSCORE', queue, token)) + stamp, token) end
   redis.call('PEXPIRE', queue, queueMs)
+  return added
 end
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
   local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
+end
+local MOST_REMOVED, MOST_READ = 100, 1000
+local function silentMs(score)
+  return (nowMs() - score % 1 * STAMPS) % STAMPS
+end
+local function removeSilent(queue, token)
+  local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
+  local limitMs = tonumber(claimMs)
+  if not head[1] or silentMs(head[2]) < limitMs then return false end
+  local waiting = redis.call('ZRANGE', queue, 0, MOST_READ - 1, 'WITHSCORES')
+  local lives = { [string.sub(token, 1, 22)] = true }
+  for i = 1, #waiting, 2 do
+    if silentMs(waiting[i + 1]) < limitMs then lives[string.sub(waiting[i], 1, 22)] = true end
+  end
+  local silent = {}
+  for i = 1, #waiting, 2 do
+    if #silent < MOST_REMOVED and not lives[string.sub(waiting[i], 1, 22)] then silent[#silent + 1] = waiting[i] end
+  end
+  if #silent > 0 then redis.call('ZREM', queue, unpack(silent)) end
+  return #silent == MOST_REMOVED
+end
+local function waitBehind(owner, queue, token, command, leftMs)
+  local process = owner and processOf(owner)
+  local holder = (not owner or process or owner == 'readers') and 0 or 1
+  if command == 'a' then return 3, leftMs, holder end
+  if process and process == processOf(token) then holder = owner end
+  return append(queue, token) == 1 and 2 or 13, leftMs, holder
 end
 local function offer(lock, head)
   redis.call('SET', lock, head, 'PX', claimMs)
@@ -1291,6 +1426,7 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
     local first, waiting = claim(lock, queue, token, ttlMs, block)
     return 1, first, waiting
   end
+  if not owner and removeSilent(queue, token) then return waitBehind(nil, queue, token, command, 0) end
   if (kind == 'r' and join(token, ttlMs)) or (not owner and enterFree(token, kind, ttlMs)) then
     return 1, fencingTokens(block), kind == 'r' and writerWaits() or redis.call('ZCARD', queue)
   end
@@ -1300,18 +1436,16 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
     redis.call('ZREM', queue, token)
     return 10, tonumber(permits), 0
   end
-  local foreign = (processOf(owner) or owner == READERS) and 0 or 1
-  if command == 'a' then return 3, redis.call('PTTL', lock), foreign end
-  append(queue, token)
-  if owner ~= READERS then
-    if foreign == 0 then tell(owner, 'c', lock) end
-  elseif kind == 'w' then
+  local isReaderBehind = command == 'w' and kind == 'r' and owner == READERS
+  local untilMs = isReaderBehind and untilOpen() or redis.call('PTTL', lock)
+  local code, leftMs, holder = waitBehind(owner, queue, token, command, untilMs)
+  if command == 'w' and owner ~= READERS then
+    tell(owner, 'c', lock)
+  elseif command == 'w' and kind == 'w' then
     closeGate()
     tellReaders()
-  else
-    return 2, untilOpen(), 0
   end
-  return 2, redis.call('PTTL', lock), foreign
+  return code, leftMs, holder
 end
 local function openGate()
   local reading, writing = inQueue()
@@ -1391,7 +1525,7 @@ return replies`,
 
 export const semaphoreScript: LuaScript = {
   name: 'semaphore',
-  sha1: '1f1aa4cc11b7bd2b3a72d0cf11d1e1587c701ae8',
+  sha1: 'e231dc26c4523fc919d61c4b2932212c5da1c672',
   lua: `local fence = KEYS[1]
 local counted = true
 local fenceMs = nil
@@ -1440,18 +1574,23 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
-local READERS_FROM = -2 ^ 40
+local READERS_FROM = -2 ^ 36
+local STAMPS = 2 ^ 16
 local function lastArrival(queue)
-  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  local last = math.floor(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
   if last < 0 then return last - READERS_FROM end
   if last == 0 then return 0 end
   local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  return reader and math.max(last, reader - READERS_FROM) or last
+  return reader and math.max(last, math.floor(reader) - READERS_FROM) or last
 end
 local function append(queue, token)
   local arrival = lastArrival(queue) + 1
-  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
+  if isReader(token) then arrival = READERS_FROM + arrival end
+  local stamp = nowMs() % STAMPS / STAMPS
+  local added = redis.call('ZADD', queue, 'NX', arrival + stamp, token)
+  if added == 0 then redis.call('ZADD', queue, math.floor(redis.call('ZSCORE', queue, token)) + stamp, token) end
   redis.call('PEXPIRE', queue, queueMs)
+  return added
 end
 local function tell(token, what, lock)
   local process = processOf(token)
@@ -1664,7 +1803,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '1aee161099b73fe4d2fc08536a51431f85dafe6a',
+    sha1: '1b605c5c117fb98e1e7f65f30728864536b61cda',
     lua: `local fence = KEYS[1]
 local counted = false
 local fenceMs = '600000'
@@ -1713,18 +1852,23 @@ end
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
-local READERS_FROM = -2 ^ 40
+local READERS_FROM = -2 ^ 36
+local STAMPS = 2 ^ 16
 local function lastArrival(queue)
-  local last = tonumber(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
+  local last = math.floor(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
   if last < 0 then return last - READERS_FROM end
   if last == 0 then return 0 end
   local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  return reader and math.max(last, reader - READERS_FROM) or last
+  return reader and math.max(last, math.floor(reader) - READERS_FROM) or last
 end
 local function append(queue, token)
   local arrival = lastArrival(queue) + 1
-  redis.call('ZADD', queue, 'NX', isReader(token) and READERS_FROM + arrival or arrival, token)
+  if isReader(token) then arrival = READERS_FROM + arrival end
+  local stamp = nowMs() % STAMPS / STAMPS
+  local added = redis.call('ZADD', queue, 'NX', arrival + stamp, token)
+  if added == 0 then redis.call('ZADD', queue, math.floor(redis.call('ZSCORE', queue, token)) + stamp, token) end
   redis.call('PEXPIRE', queue, queueMs)
+  return added
 end
 local function tell(token, what, lock)
   local process = processOf(token)

@@ -28,8 +28,9 @@
            where none were wanted
 
   1, n, w   granted: n is the first of `block` fencing tokens, w processes wait
-  2, ms, f  queued: the lease in front ends in ms (-1: unknown); f = 1: its holder is foreign
-  3, ms, f  busy, and no waiting was wanted
+  2, ms, h  queued: the lease in front ends in ms (-1: unknown); h = 1: its holder is foreign; h is the owner token in front
+            where it is of the process that asks
+  3, ms, f  busy, and no waiting was wanted; f as h, without the token
   4, 0, 0   released, nobody waits
   5, 0, 0   released and offered to another process
   6, o, 0   the token does not hold the lock; nothing else was done. o = 1: the key belongs to another owner
@@ -38,6 +39,7 @@
   9, e, 0   refused; e is the error of the server
   10, p, 0  the key is a semaphore of p permits at present; the token stands in no queue
   11, 0, 0  readers have the lock or wait for it; nothing was done: readwrite.lua has to run the command
+  13, ms, h the same as 2, but the token stood in the queue before
   14, c, 0  too late: the deadline has passed, nothing was done; c is the server's clock in ms
 ]]
 --@include lib/alone.lua
@@ -63,6 +65,7 @@ end
 --@include lib/together.lua
 --@include lib/numbers.lua
 --@include lib/queue.lua
+--@include lib/silent.lua
 --@include lib/offer.lua
 --@include lib/acquire.lua
 --@include lib/release.lua

@@ -16,7 +16,7 @@
   @returns [code, x, y] for each command, in one flat list: the codes of lock.lua. Here they mean besides:
 
   1, n, w   granted: for a reader w is 1 if a writer waits
-  2, ms, f  queued: ms is also the time until a reader may pass the gate
+  2, ms, h  queued (13: it stood there before): ms is also the time until a reader may pass the gate
   5, 0, 0   released; others read on, or it was offered to others
   7, w, 0   renewed or downgraded: for a reader w is 1 if a writer waits
 ]]
@@ -27,6 +27,7 @@ local lock, queue, readers, gate
 --@include lib/common-case.lua
 --@include lib/numbers.lua
 --@include lib/queue.lua
+--@include lib/silent.lua
 --@include lib/offer.lua
 --@include lib/leases.lua
 --@include lib/hand.lua

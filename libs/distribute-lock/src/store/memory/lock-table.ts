@@ -41,6 +41,10 @@ export class LockTable extends ReadWriteSteps {
       return { outcome: 'mismatch', permits: Number(permits) };
     }
     const reads = isReader(ownerToken);
+    if (owner === undefined && this.removeSilent(key, ownerToken)) {
+      if (!request.wait) return { outcome: 'busy', remainingMs: 0, foreign: false };
+      return { outcome: 'queued', remainingMs: 0, foreign: false, stood: this.append(key, ownerToken) };
+    }
     const entered = reads && this.join(key, ownerToken, ttlMs);
     if (entered || (owner === undefined && this.enterFree(request, reads))) return this.granted(key, block, reads);
     return this.waits(request, reads);
@@ -135,13 +139,15 @@ export class LockTable extends ReadWriteSteps {
     const ours = processOf(owner) !== undefined;
     const foreign = !ours && owner !== READERS;
     if (!wait) return { outcome: 'busy', remainingMs: this.leftMs(key), foreign };
-    this.append(key, ownerToken);
+    const stood = this.append(key, ownerToken);
     if (ours) this.tell(owner, 'contended', key);
     if (owner === READERS && !reads) {
       this.leases.closeGate(key);
       for (const reader of this.readers(key).slice(0, MOST_TOLD)) this.tell(reader.ownerToken, 'contended', key);
     }
-    return { outcome: 'queued', remainingMs: reads ? this.untilOpenMs(key) : this.leftMs(key), foreign };
+    const remainingMs = reads ? this.untilOpenMs(key) : this.leftMs(key);
+    if (!ours || processOf(owner) !== processOf(ownerToken)) return { outcome: 'queued', remainingMs, foreign, stood };
+    return { outcome: 'queued', remainingMs, foreign, stood, ownToken: owner };
   }
 
   /** A reader goes while others read on; its next attempt joins them, unless a writer waits. */

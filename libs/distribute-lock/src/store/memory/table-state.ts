@@ -124,8 +124,17 @@ export abstract class TableState {
     return this.queued(key).length;
   }
 
-  protected append(key: string, ownerToken: string): void {
-    this.queues.append(key, ownerToken);
+  /** Answers whether it stood there before. */
+  protected append(key: string, ownerToken: string): boolean {
+    return this.queues.append(key, ownerToken);
+  }
+
+  /**
+   * The lock is free although processes wait. Removes the tokens of processes that do not respond; `ownerToken` asks now. Answers
+   * whether more such tokens may stand there.
+   */
+  protected removeSilent(key: string, ownerToken: string): boolean {
+    return this.queues.removeSilent(key, ownerToken);
   }
 
   /** Answers whether it was there. */

@@ -1,8 +1,15 @@
-import { QUEUE_TTL_MS } from '../protocol.js';
+import { processOf } from '../../runtime/owner-token.js';
+import { CLAIM_WINDOW_MS, QUEUE_TTL_MS } from '../protocol.js';
 import type { TableWorld } from './table-state.js';
+
+/** Tokens of silent processes that one command removes, and tokens of the queue that it reads for it. */
+const MOST_REMOVED = 100;
+const MOST_READ = 1_000;
 
 interface Queue {
   readonly tokens: string[];
+  /** When each of them last asked. */
+  readonly askedAt: Map<string, number>;
   endsAt: number;
 }
 
@@ -13,27 +20,45 @@ export class TokenQueues {
   constructor(private readonly world: Pick<TableWorld, 'now'>) {}
 
   of(key: string): readonly string[] {
-    const queue = this.queues.get(key);
-    if (queue === undefined || queue.endsAt > this.world.now()) return queue?.tokens ?? [];
-    this.queues.delete(key);
-    return [];
+    return this.queue(key)?.tokens ?? [];
   }
 
-  /** A token that stands there keeps its place. */
-  append(key: string, ownerToken: string): void {
-    const present = this.of(key);
-    const tokens = present.includes(ownerToken) ? [...present] : [...present, ownerToken];
-    this.queues.set(key, { tokens, endsAt: this.world.now() + QUEUE_TTL_MS });
+  /** A token that stands there keeps its place. Answers whether it stood there. */
+  append(key: string, ownerToken: string): boolean {
+    const now = this.world.now();
+    const queue = this.queue(key) ?? { tokens: [], askedAt: new Map<string, number>(), endsAt: 0 };
+    const stood = queue.askedAt.has(ownerToken);
+    if (!stood) queue.tokens.push(ownerToken);
+    queue.askedAt.set(ownerToken, Math.floor(now));
+    queue.endsAt = now + QUEUE_TTL_MS;
+    this.queues.set(key, queue);
+    return stood;
   }
 
   /** Answers whether it was there. */
   remove(key: string, ownerToken: string): boolean {
     const queue = this.queues.get(key);
-    const at = queue?.tokens.indexOf(ownerToken) ?? -1;
-    if (queue === undefined || at < 0) return false;
-    queue.tokens.splice(at, 1);
+    if (queue?.askedAt.delete(ownerToken) !== true) return false;
+    queue.tokens.splice(queue.tokens.indexOf(ownerToken), 1);
     if (queue.tokens.length === 0) this.queues.delete(key);
     return true;
+  }
+
+  /** Removes the tokens of processes that have not asked for a claim window; see `lib/silent.lua`. */
+  removeSilent(key: string, ownerToken: string): boolean {
+    const queue = this.queue(key);
+    if (queue === undefined || !this.isSilent(queue, queue.tokens[0])) return false;
+    const read = queue.tokens.slice(0, MOST_READ);
+    const live = new Set([ownerToken, ...read.filter((token) => !this.isSilent(queue, token))].map(processOf));
+    const silent = read.filter((token) => !live.has(processOf(token))).slice(0, MOST_REMOVED);
+    for (const token of silent) this.remove(key, token);
+    return silent.length === MOST_REMOVED;
+  }
+
+  /** As if the token had last asked so long ago. */
+  silence(key: string, ownerToken: string, forMs: number): void {
+    const queue = this.queues.get(key);
+    if (queue?.askedAt.has(ownerToken) === true) queue.askedAt.set(ownerToken, Math.floor(this.world.now()) - forMs);
   }
 
   /** Those where somebody waits. */
@@ -43,5 +68,16 @@ export class TokenQueues {
 
   clear(): void {
     this.queues.clear();
+  }
+
+  private queue(key: string): Queue | undefined {
+    const queue = this.queues.get(key);
+    if (queue === undefined || queue.endsAt > this.world.now()) return queue;
+    this.queues.delete(key);
+    return undefined;
+  }
+
+  private isSilent({ askedAt }: Queue, ownerToken: string): boolean {
+    return Math.floor(this.world.now()) - askedAt.get(ownerToken)! >= CLAIM_WINDOW_MS;
   }
 }

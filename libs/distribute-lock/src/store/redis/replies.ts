@@ -6,10 +6,12 @@ import type { RedisConnection } from './redis-connection.js';
 /** Codes of the script's replies; its header says what they mean. */
 const GRANTED = 1;
 const QUEUED = 2;
+const BUSY = 3;
 const FREE = 4;
 const LOST = 6;
 const GRANTED_OWN = 8;
 const MISMATCH = 10;
+const STILL_QUEUED = 13;
 
 export class AcquireCommand extends Asked<AcquireAnswer> {
   override textUntil(deadlineMs: number): string {
@@ -23,8 +25,14 @@ export class AcquireCommand extends Asked<AcquireAnswer> {
   answered(code: number, x: ReplyWord, y: ReplyWord): void {
     if (code === GRANTED) this.resolve({ outcome: 'granted', fencingToken: x as number, waiting: y as number });
     else if (code === MISMATCH) this.resolve({ outcome: 'mismatch', permits: x as number });
-    else this.resolve({ outcome: code === QUEUED ? 'queued' : 'busy', remainingMs: x as number, foreign: y === 1 });
+    else if (code === BUSY) this.resolve({ outcome: 'busy', remainingMs: x as number, foreign: y === 1 });
+    else this.resolve(queued(x as number, y, code === STILL_QUEUED));
   }
+}
+
+function queued(remainingMs: number, holder: ReplyWord, stood: boolean): AcquireAnswer {
+  if (typeof holder === 'number') return { outcome: 'queued', remainingMs, foreign: holder === 1, stood };
+  return { outcome: 'queued', remainingMs, foreign: false, stood, ownToken: holder };
 }
 
 export class ReleaseCommand extends Asked<ReleaseAnswer> {

@@ -17,6 +17,7 @@ local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
   local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
   if claimed then return 1, claimed, waiting end
   if full then error(full) end
+  if not owner and removeSilent(queue, token) then return waitBehind(nil, queue, token, command, 0) end
   if not owner then
     local readerIsNext
     owner, readerIsNext = offerToHead(lock, queue, token)
@@ -32,10 +33,8 @@ local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
     redis.call('ZREM', queue, token)
     return 10, tonumber(permits), 0
   end
-  local foreign = (processOf(owner) or owner == 'readers') and 0 or 1
-  if command == 'a' then return 3, redis.call('PTTL', lock), foreign end
-  if owner == 'readers' then return 11, 0, 0 end
-  append(queue, token)
-  if foreign == 0 then tell(owner, 'c', lock) end
-  return 2, redis.call('PTTL', lock), foreign
+  if command == 'w' and owner == 'readers' then return 11, 0, 0 end
+  local code, leftMs, holder = waitBehind(owner, queue, token, command, redis.call('PTTL', lock))
+  if command == 'w' then tell(owner, 'c', lock) end
+  return code, leftMs, holder
 end

@@ -42,6 +42,7 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
     local first, waiting = claim(lock, queue, token, ttlMs, block)
     return 1, first, waiting
   end
+  if not owner and removeSilent(queue, token) then return waitBehind(nil, queue, token, command, 0) end
   if (kind == 'r' and join(token, ttlMs)) or (not owner and enterFree(token, kind, ttlMs)) then
     return 1, fencingTokens(block), kind == 'r' and writerWaits() or redis.call('ZCARD', queue)
   end
@@ -51,16 +52,14 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
     redis.call('ZREM', queue, token)
     return 10, tonumber(permits), 0
   end
-  local foreign = (processOf(owner) or owner == READERS) and 0 or 1
-  if command == 'a' then return 3, redis.call('PTTL', lock), foreign end
-  append(queue, token)
-  if owner ~= READERS then
-    if foreign == 0 then tell(owner, 'c', lock) end
-  elseif kind == 'w' then
+  local isReaderBehind = command == 'w' and kind == 'r' and owner == READERS
+  local untilMs = isReaderBehind and untilOpen() or redis.call('PTTL', lock)
+  local code, leftMs, holder = waitBehind(owner, queue, token, command, untilMs)
+  if command == 'w' and owner ~= READERS then
+    tell(owner, 'c', lock)
+  elseif command == 'w' and kind == 'w' then
     closeGate()
     tellReaders()
-  else
-    return 2, untilOpen(), 0
   end
-  return 2, redis.call('PTTL', lock), foreign
+  return code, leftMs, holder
 end
