@@ -5,9 +5,12 @@ import { COMMAND_LIMIT_MS, type Link } from '../redis/link.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { messageOf, storeError } from '../redis/redis-errors.js';
 import type { RedisKeys } from '../redis/redis-keys.js';
+import { isCount, isFencingToken, isLeftMs, unknownReply } from '../redis/reply-checks.js';
 
 /** What `quorum.lua` answers; its header says what the numbers mean. */
 export type NodeReply = readonly [code: number, x: number, y: number | string];
+
+const REPLY_WORDS = 3;
 
 /** The way to one node of a quorum. */
 export interface NodeLine {
@@ -55,7 +58,8 @@ export class RedisNodeLine implements NodeLine {
     for (;;) {
       link.refreshClock(sentAt);
       const deadlineMs = link.serverClock.deadline(sentAt, COMMAND_LIMIT_MS);
-      const reply = await this.send(link, lock, words.length === 0 ? words : [...words, deadlineMs]);
+      const timed = words.length === 0 ? words : [...words, deadlineMs];
+      const reply = checked(await this.send(link, lock, timed), words[0]);
       if (reply[0] !== TOO_LATE) return reply;
       link.serverClock.correct(reply[1], sentAt);
       void link.readClock();
@@ -67,18 +71,34 @@ export class RedisNodeLine implements NodeLine {
     this.connection.close();
   }
 
-  private async send(link: Link, lock: string, words: readonly (string | number)[]): Promise<NodeReply> {
+  private async send(link: Link, lock: string, words: readonly (string | number)[]): Promise<unknown> {
     const { client } = this.connection;
     const keys = [lock, this.keys.queue(lock), this.keys.fenceOf(lock)];
     try {
-      return (await link.track(client.evalsha(quorumScript.sha1, keys.length, ...keys, ...words))) as NodeReply;
+      return await link.track(client.evalsha(quorumScript.sha1, keys.length, ...keys, ...words));
     } catch (error) {
       if (!messageOf(error).startsWith('NOSCRIPT')) throw storeError(error);
     }
     try {
-      return (await link.track(client.eval(quorumScript.lua, keys.length, ...keys, ...words))) as NodeReply;
+      return await link.track(client.eval(quorumScript.lua, keys.length, ...keys, ...words));
     } catch (error) {
       throw storeError(error);
     }
   }
+}
+
+/** Codes of `quorum.lua` by command; without one it only answers. */
+const HIGHEST_CODE: Readonly<Record<string, number>> = { a: 2, w: 2, f: 2, d: 1, n: 1 };
+
+/** A reply that `quorum.lua` may give to the command. */
+function checked(reply: unknown, command: string | number = ''): NodeReply {
+  if (!Array.isArray(reply) || reply.length !== REPLY_WORDS) throw unknownReply(reply);
+  const [code, x, y] = reply as readonly unknown[];
+  if (code === TOO_LATE && isCount(x)) return [code, x, 0];
+  const asksForVote = command === 'a' || command === 'w';
+  if (!isCount(code) || code > (HIGHEST_CODE[command] ?? 0)) throw unknownReply(reply);
+  const isGranted = asksForVote && code !== 0;
+  if (!(isGranted ? isFencingToken(x) : isLeftMs(x))) throw unknownReply(reply);
+  if (asksForVote && code === 0 ? typeof y !== 'string' : !isCount(y)) throw unknownReply(reply);
+  return [code, x as number, y as number | string];
 }

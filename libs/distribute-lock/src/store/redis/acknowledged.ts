@@ -3,6 +3,7 @@ import { LockStoreError } from '../lock-store.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isRedirection } from './redis-errors.js';
+import { isCount, unknownReply } from './reply-checks.js';
 
 /** How many replicas must have a grant before it counts, and how long they may take. */
 export interface AckSettings {
@@ -115,9 +116,11 @@ export class Acknowledging {
     }
     pipeline.wait(replicas, timeoutMs);
     const results = (await pipeline.exec()) ?? [];
-    const [waitError, count] = results[calls.length];
+    const [waitError, count] = results[calls.length] ?? [null, undefined];
+    if (results.length !== calls.length + 1) throw unknownReply(results);
     return calls.map(({ texts }, i) => {
       const [error, reply] = results[i];
+      if (error === null && waitError === null && !isCount(Number(count))) return unknownReply(count);
       if (error !== null || waitError !== null) return error ?? waitError;
       // On another connection WAIT has nothing to wait for, and says so by a yes.
       if (this.connection.epoch !== epoch) return connectionChanged();

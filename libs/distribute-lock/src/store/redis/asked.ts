@@ -28,8 +28,10 @@ export abstract class Asked<T> extends Command implements Answer<T> {
     this.listener?.late?.();
   }
 
-  protected resolve(answer: T): void {
-    if (this.listener === undefined) this.early = () => this.resolve(answer);
+  /** Answers true, for a reply that is known. */
+  protected resolve(answer: T): true {
+    if (this.listener === undefined) this.early = () => void this.resolve(answer);
     else this.listener.answered(answer);
+    return true;
   }
 }

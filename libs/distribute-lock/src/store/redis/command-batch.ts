@@ -9,6 +9,7 @@ import type { RedisConnection } from './redis-connection.js';
 import { answerError, isDemotion, messageOf, storeError, tooFewReplicas } from './redis-errors.js';
 import { inTime } from './in-time.js';
 import { COMMAND_LIMIT_MS } from './link.js';
+import { isCount, isFencingToken, unknownReply } from './reply-checks.js';
 import { isUnknownScript, ScriptRunner } from './script-runner.js';
 
 /** Commands of one call of the script: it must not keep the server from others for long. */
@@ -125,10 +126,10 @@ export class CommandBatch {
     call.counted = simple && mayCount && commands[0].block > 0 && this.counter.mayCount(epoch, startedAt);
     const called = simple ? this.script.runOne(call) : this.script.run(call, withText);
     called.then(
-      (replies) => {
+      (reply) => {
         const answeredAt = this.clock.now();
         link?.answered(answeredAt);
-        this.answered(call, replies as number | ReplyWord[], answeredAt);
+        this.answered(call, reply, answeredAt);
       },
       (error: unknown) => {
         link?.failed(error);
@@ -137,21 +138,25 @@ export class CommandBatch {
     );
   }
 
-  private answered(call: Call, replies: number | readonly ReplyWord[], now: number): void {
+  private answered(call: Call, reply: unknown, now: number): void {
     this.inFlight -= 1;
     const { commands } = call;
-    if (call.settled) return tellLate(commands.filter((_, i) => !isTooLate(replies, i)));
-    if (typeof replies === 'number') return this.allCommon(call, replies);
+    if (call.settled) return tellLate(commands.filter((_, i) => !isTooLate(reply, i)));
+    if (typeof reply === 'number') return this.allCommon(call, reply);
+    if (!Array.isArray(reply) || reply.length !== REPLY_WORDS * commands.length) return this.unknown(call, reply);
     this.settle(call);
-    const refused = commands.filter((_, i) => isTooLate(replies, i));
+    const replies: readonly ReplyWord[] = reply;
+    const refused = commands.filter((_, i) => isTooLate(replies, i) && isCount(replies[i * REPLY_WORDS + 1]));
     for (let i = 0, at = 0; i < commands.length; i += 1, at += REPLY_WORDS) {
       const code = replies[at] as number;
-      if (code === TOO_LATE)
-        this.connection.clockOf(commands[i].lockKey).correct(Number(replies[at + 1]), call.startedAt);
-      else if (code === REFUSED) commands[i].failed(this.refused(String(replies[at + 1])));
-      else if (code === ELSEWHERE) this.elsewhere?.(commands[i], call.dueAt - now);
-      else if (code === NOT_REPLICATED) commands[i].failed(tooFewReplicas(replies[at + 1] as number));
-      else commands[i].answered(code, replies[at + 1], replies[at + 2]);
+      const x = replies[at + 1];
+      if (code === TOO_LATE && isCount(x)) this.connection.clockOf(commands[i].lockKey).correct(x, call.startedAt);
+      else if (code === REFUSED && typeof x === 'string') commands[i].failed(this.refused(x));
+      else if (code === ELSEWHERE && this.elsewhere !== undefined) this.elsewhere(commands[i], call.dueAt - now);
+      else if (code === NOT_REPLICATED && this.connection.acknowledging !== undefined)
+        commands[i].failed(tooFewReplicas(x as number));
+      else if (!commands[i].answered(code, x, replies[at + 2]))
+        commands[i].failed(unknownReply(replies.slice(at, at + REPLY_WORDS)));
     }
     if (refused.length > 0) this.startAgain(refused, call, now);
   }
@@ -167,16 +172,22 @@ export class CommandBatch {
     this.connection.timers.add(call, Math.ceil((dueAt - now) / STEP_MS) * STEP_MS);
   }
 
+  private unknown(call: Call, reply: unknown): void {
+    this.counter?.forget();
+    this.reject(call, unknownReply(reply));
+  }
+
   /** Each command had the common case, and their fencing tokens follow each other. */
   private allCommon(call: Call, first: number): void {
     const { commands } = call;
     let block = 0;
     for (const command of commands) block += command.block;
+    if (block > 0 ? !isFencingToken(first, block) : first !== 0) return this.unknown(call, first);
     if (block > 0 && this.counter?.rises(call, first, block, this.connection.epoch) === false) return this.send(call);
     this.settle(call);
     let next = first;
     for (const command of commands) {
-      command.commonCase(next);
+      if (!command.commonCase(next)) command.failed(unknownReply(next));
       next += command.block;
     }
   }
@@ -218,5 +229,5 @@ function tellLate(commands: readonly Command[]): void {
   for (const command of commands) command.late();
 }
 
-const isTooLate = (replies: number | readonly ReplyWord[], command: number): boolean =>
-  typeof replies !== 'number' && replies[command * REPLY_WORDS] === TOO_LATE;
+const isTooLate = (reply: unknown, command: number): boolean =>
+  Array.isArray(reply) && reply[command * REPLY_WORDS] === TOO_LATE;

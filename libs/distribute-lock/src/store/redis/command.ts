@@ -25,9 +25,10 @@ export abstract class Command {
     keys.push(this.lockKey, this.queueKey);
   }
 
-  /** The script answered with a number alone. */
-  abstract commonCase(x: number): void;
-  abstract answered(code: number, x: ReplyWord, y: ReplyWord): void;
+  /** The script answered with a number alone. Answers whether that is a reply to this command; nothing happens otherwise. */
+  abstract commonCase(x: number): boolean;
+  /** Answers whether that is a reply to this command; nothing happens otherwise. */
+  abstract answered(code: number, x: ReplyWord, y: ReplyWord): boolean;
   abstract failed(error: Error): void;
   /** It has failed for want of an answer, and now there is one: it may have taken effect behind whatever has undone it. */
   abstract late(): void;

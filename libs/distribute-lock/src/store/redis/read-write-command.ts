@@ -33,7 +33,7 @@ export class ReadWriteCommand extends Command {
     this.spentMs = COMMAND_LIMIT_MS - leftMs;
     const limit = new Limit(() => {
       const error = new LockStoreError('Redis did not answer the same command, sent to two scripts, in time.', true);
-      this.end(() => this.command.failed(error));
+      this.failed(error);
     });
     lanes.add(limit, Math.ceil(leftMs / STEP_MS) * STEP_MS);
     this.stop = () => lanes.remove(limit);
@@ -49,26 +49,36 @@ export class ReadWriteCommand extends Command {
     keys.push(lockKey, this.queueKey, names.readers(lockKey), names.gate(lockKey));
   }
 
-  commonCase(x: number): void {
-    this.end(() => this.command.commonCase(x));
+  /** The script for readers answers with lists only. */
+  commonCase(): boolean {
+    return false;
   }
 
-  answered(code: number, x: ReplyWord, y: ReplyWord): void {
-    this.end(() => this.command.answered(code, x, y));
+  answered(code: number, x: ReplyWord, y: ReplyWord): boolean {
+    return this.end(() => this.command.answered(code, x, y));
   }
 
   failed(error: Error): void {
-    this.end(() => this.command.failed(error));
+    this.end(() => {
+      this.command.failed(error);
+      return true;
+    });
   }
 
   late(): void {
     this.command.late();
   }
 
-  private end(tell: () => void): void {
-    if (this.over) return this.late();
+  /** @param tell - answers whether that was the end of the command */
+  private end(tell: () => boolean): boolean {
+    if (this.over) {
+      this.late();
+      return true;
+    }
     this.over = true;
-    this.stop?.();
-    tell();
+    const isEnd = tell();
+    if (isEnd) this.stop?.();
+    else this.over = false;
+    return isEnd;
   }
 }

@@ -10,6 +10,7 @@ import { keyPrefixOf } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
 import { storeError } from './redis-errors.js';
 import type { RedisKeys } from './redis-keys.js';
+import { isCount, isFlag, isLeftMs, unknownReply } from './reply-checks.js';
 
 /** How long a question of an operator may take. */
 const ANSWER_LIMIT_MS = 2_000;
@@ -27,7 +28,7 @@ export class RedisAdmin {
     const lockKey = this.keys.lock(key);
     const [permits, permitsQueue] = this.keys.semaphore(lockKey);
     await this.connection.whenReady(ANSWER_LIMIT_MS, lockKey);
-    const [value, leftMs, readers, holders, waiting, waitingForPermits, time] = await this.asked(
+    const replies = await this.asked(
       lockKey,
       this.connection.client
         .pipeline()
@@ -40,15 +41,17 @@ export class RedisAdmin {
         .time()
         .exec(),
     );
-    const owner = (value as string | null) ?? undefined;
+    if (!isInspection(replies)) throw unknownReply(replies);
+    const [value, leftMs, readers, holders, waiting, waitingForPermits, time] = replies;
+    const owner = value ?? undefined;
     const is = kindOfValue(owner, owner !== undefined && processOf(owner) !== undefined);
-    const [read, semaphore] = [readers, holders].map((leases) => living(leases as LeaseWords, time as number[]));
+    const [read, semaphore] = [readers, holders].map((leases) => living(leases, time));
     const among = { free: [], read, semaphore, exclusive: [owner], foreign: [owner] };
     return {
       ...is,
       holders: among[is.kind] as string[],
-      remainingMs: is.kind === 'free' ? 0 : Number(leftMs),
-      waiting: Number(waiting) + Number(waitingForPermits),
+      remainingMs: is.kind === 'free' ? 0 : leftMs,
+      waiting: waiting + waitingForPermits,
     };
   }
 
@@ -68,7 +71,9 @@ export class RedisAdmin {
         // Whatever a stranger wrote need not be text, and only its bytes are equal to it.
         const bytes = await this.inTime(lockKey, client.getBuffer(lockKey));
         if (bytes?.toString() !== value) return false;
-        return Number(await this.inTime(lockKey, client.eval(deleteForeignScript.lua, 1, lockKey, bytes))) === 1;
+        const deleted = Number(await this.inTime(lockKey, client.eval(deleteForeignScript.lua, 1, lockKey, bytes)));
+        if (!isFlag(deleted)) throw unknownReply(deleted);
+        return deleted === 1;
       },
     });
   }
@@ -92,6 +97,30 @@ export class RedisAdmin {
 
 /** Owner tokens and the ends of their leases in ms: in pairs with RESP3, flat without it. */
 type LeaseWords = readonly (string | number | readonly (string | number)[])[];
+
+/** Replies to the commands of an inspection. */
+type Inspection = readonly [
+  value: string | null,
+  leftMs: number,
+  readers: LeaseWords,
+  holders: LeaseWords,
+  waiting: number,
+  waitingForPermits: number,
+  time: readonly (number | string)[],
+];
+
+function isInspection(replies: readonly unknown[]): replies is Inspection {
+  const [value, leftMs, readers, holders, waiting, waitingForPermits, time] = replies;
+  return (
+    (value === null || typeof value === 'string') &&
+    isLeftMs(leftMs) &&
+    [readers, holders].every((leases) => Array.isArray(leases)) &&
+    [waiting, waitingForPermits].every(isCount) &&
+    Array.isArray(time) &&
+    time.length === 2 &&
+    time.every((part) => isCount(Number(part)))
+  );
+}
 
 /** A lease that has ended stands there until the next command about the lock. */
 function living(leases: LeaseWords, [seconds, microseconds]: readonly (number | string)[]): string[] {

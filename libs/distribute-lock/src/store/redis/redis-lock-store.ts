@@ -143,7 +143,7 @@ export class RedisLockStore implements LockStore {
     const { key, ownerToken, kind, wait, ttlMs, block } = request;
     const lockKey = this.keys.lock(key);
     const text = `${wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block}`;
-    return this.add(kind, new AcquireCommand(lockKey, this.keys.queue(lockKey), text, block));
+    return this.add(kind, new AcquireCommand(lockKey, this.keys.queue(lockKey), ownerToken, text, block));
   }
 
   release(request: ReleaseRequest): PromiseLike<ReleaseAnswer> {
@@ -155,10 +155,8 @@ export class RedisLockStore implements LockStore {
       again === undefined
         ? `d ${ownerToken}`
         : `r ${ownerToken} ${next?.ownerToken ?? '-'} ${again.ttlMs} ${again.block}`;
-    return this.add(
-      kind,
-      new ReleaseCommand(lockKey, this.keys.queue(lockKey), text, this.connection, again !== undefined),
-    );
+    const queueKey = this.keys.queue(lockKey);
+    return this.add(kind, new ReleaseCommand(lockKey, queueKey, ownerToken, text, this.connection, again));
   }
 
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {

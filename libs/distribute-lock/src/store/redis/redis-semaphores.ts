@@ -11,14 +11,20 @@ import type { ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
+import { isCount, isFencingToken, isLeftMs } from './reply-checks.js';
 
 /** Codes of the script's replies; its header says what they mean. */
 const GRANTED = 1;
 const QUEUED = 2;
+const BUSY = 3;
 const FREE = 4;
 const LOST = 6;
+const RENEWED = 7;
 const GRANTED_NEXT = 8;
 const MISMATCH = 10;
+
+/** What a reply means; nothing, if it is none to this command. */
+type Meaning<T> = (code: number, x: ReplyWord, y: ReplyWord) => T | undefined;
 
 /** A command of `semaphore.lua`, and what its answer means. */
 class SemaphoreCommand<T> extends Asked<T> {
@@ -26,7 +32,7 @@ class SemaphoreCommand<T> extends Asked<T> {
     lockKey: string,
     private readonly helperKeys: readonly string[],
     text: string,
-    private readonly meaning: (code: number, x: number, y: number) => T,
+    private readonly meaning: Meaning<T>,
     /** It wants permits. */
     private readonly wants: boolean,
   ) {
@@ -41,12 +47,13 @@ class SemaphoreCommand<T> extends Asked<T> {
     keys.push(this.lockKey, ...this.helperKeys);
   }
 
-  commonCase(): void {
-    throw new Error('A command of a semaphore has no short answer.');
+  commonCase(): boolean {
+    return false;
   }
 
-  answered(code: number, x: ReplyWord, y: ReplyWord): void {
-    this.resolve(this.meaning(code, x as number, y as number));
+  answered(code: number, x: ReplyWord, y: ReplyWord): boolean {
+    const answer = this.meaning(code, x, y);
+    return answer !== undefined && this.resolve(answer);
   }
 }
 
@@ -61,8 +68,10 @@ export class RedisSemaphores {
   acquire({ key, ownerToken, ttlMs, wait, block, permits = 1 }: AcquireRequest): PromiseLike<AcquireAnswer> {
     const text = `${wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block} ${permits}`;
     return this.ask(key, text, true, (code, x, y) => {
-      if (code === GRANTED) return { outcome: 'granted', fencingToken: x, waiting: y };
-      if (code === MISMATCH) return x === 0 ? { outcome: 'mismatch' } : { outcome: 'mismatch', permits: x };
+      if (code === GRANTED) return granted(x, y, block);
+      if (code === MISMATCH && isCount(x))
+        return x === 0 ? { outcome: 'mismatch' } : { outcome: 'mismatch', permits: x };
+      if ((code !== QUEUED && code !== BUSY) || !isLeftMs(x)) return undefined;
       return { outcome: code === QUEUED ? 'queued' : 'busy', remainingMs: x, foreign: false };
     });
   }
@@ -72,28 +81,33 @@ export class RedisSemaphores {
       next === undefined ? `d ${ownerToken}` : `r ${ownerToken} ${next.ownerToken} ${next.ttlMs} ${next.block}`;
     // An answer on another connection may be that of a second sending.
     const { epoch } = this.connection;
-    return this.ask(key, text, next !== undefined, (code, x, y) => {
+    return this.ask<ReleaseAnswer>(key, text, next !== undefined, (code, x, y) => {
       if (code === LOST) return { outcome: 'lost', resent: this.connection.epoch !== epoch };
-      if (code === FREE || next === undefined) return { outcome: 'free' };
-      if (code !== GRANTED_NEXT) return { outcome: 'queued', remainingMs: x };
-      return { outcome: 'granted', ownerToken: next.ownerToken, fencingToken: x, waiting: y };
+      if (code === FREE) return { outcome: 'free' };
+      if (next === undefined) return undefined;
+      if (code === QUEUED) return isLeftMs(x) ? { outcome: 'queued', remainingMs: x } : undefined;
+      const answer = code === GRANTED_NEXT ? granted(x, y, next.block) : undefined;
+      return answer && { ...answer, ownerToken: next.ownerToken };
     });
   }
 
   renew({ key, ownerToken, ttlMs, exact }: RenewRequest): PromiseLike<RenewAnswer> {
     const text = `n ${ownerToken} ${ttlMs}${exact === true ? ' =' : ''}`;
-    return this.ask<RenewAnswer>(key, text, false, (code, x) => (code === LOST ? 'lost' : x));
+    return this.ask<RenewAnswer>(key, text, false, (code, x) => {
+      if (code === LOST) return 'lost';
+      return code === RENEWED && isCount(x) ? x : undefined;
+    });
   }
 
-  private ask<T>(
-    key: string,
-    text: string,
-    wants: boolean,
-    meaning: (code: number, x: number, y: number) => T,
-  ): SemaphoreCommand<T> {
+  private ask<T>(key: string, text: string, wants: boolean, meaning: Meaning<T>): SemaphoreCommand<T> {
     const lockKey = this.keys.lock(key);
     const command = new SemaphoreCommand(lockKey, this.keys.semaphore(lockKey), text, meaning, wants);
     this.commands.add(command);
     return command;
   }
+}
+
+function granted(fencingToken: ReplyWord, waiting: ReplyWord, block: number) {
+  if (!isFencingToken(fencingToken, block) || !isCount(waiting)) return undefined;
+  return { outcome: 'granted', fencingToken, waiting } as const;
 }

@@ -2,37 +2,56 @@ import type { AcquireAnswer, ReleaseAnswer, RenewAnswer } from '../lock-store.js
 import { Asked } from './asked.js';
 import type { ReplyWord } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
+import { isCount, isFencingToken, isFlag, isLeftMs, isTokenBeside } from './reply-checks.js';
 
 /** Codes of the script's replies; its header says what they mean. */
 const GRANTED = 1;
 const QUEUED = 2;
 const BUSY = 3;
 const FREE = 4;
+const PASSED = 5;
 const LOST = 6;
+const RENEWED = 7;
 const GRANTED_OWN = 8;
 const MISMATCH = 10;
 const STILL_QUEUED = 13;
 
 export class AcquireCommand extends Asked<AcquireAnswer> {
+  constructor(
+    lockKey: string,
+    queueKey: string,
+    private readonly ownerToken: string,
+    text: string,
+    block: number,
+  ) {
+    super(lockKey, queueKey, text, block);
+  }
+
   override textUntil(deadlineMs: number): string {
     return `${this.text} ${deadlineMs}`;
   }
 
-  commonCase(fencingToken: number): void {
-    this.resolve({ outcome: 'granted', fencingToken, waiting: 0 });
+  commonCase(fencingToken: number): boolean {
+    return isFencingToken(fencingToken, this.block) && this.resolve({ outcome: 'granted', fencingToken, waiting: 0 });
   }
 
-  answered(code: number, x: ReplyWord, y: ReplyWord): void {
-    if (code === GRANTED) this.resolve({ outcome: 'granted', fencingToken: x as number, waiting: y as number });
-    else if (code === MISMATCH) this.resolve({ outcome: 'mismatch', permits: x as number });
-    else if (code === BUSY) this.resolve({ outcome: 'busy', remainingMs: x as number, foreign: y === 1 });
-    else this.resolve(queued(x as number, y, code === STILL_QUEUED));
+  answered(code: number, x: ReplyWord, y: ReplyWord): boolean {
+    if (code === GRANTED) {
+      return (
+        isFencingToken(x, this.block) && isCount(y) && this.resolve({ outcome: 'granted', fencingToken: x, waiting: y })
+      );
+    }
+    if (code === MISMATCH) return isCount(x) && this.resolve({ outcome: 'mismatch', permits: x });
+    if (!isLeftMs(x)) return false;
+    if (code === BUSY) return isFlag(y) && this.resolve({ outcome: 'busy', remainingMs: x, foreign: y === 1 });
+    return (code === QUEUED || code === STILL_QUEUED) && this.queued(x, y, code === STILL_QUEUED);
   }
-}
 
-function queued(remainingMs: number, holder: ReplyWord, stood: boolean): AcquireAnswer {
-  if (typeof holder === 'number') return { outcome: 'queued', remainingMs, foreign: holder === 1, stood };
-  return { outcome: 'queued', remainingMs, foreign: false, stood, ownToken: holder };
+  private queued(remainingMs: number, holder: ReplyWord, stood: boolean): boolean {
+    const answer = { outcome: 'queued', remainingMs, stood } as const;
+    if (isFlag(holder)) return this.resolve({ ...answer, foreign: holder === 1 });
+    return isTokenBeside(holder, this.ownerToken) && this.resolve({ ...answer, foreign: false, ownToken: holder });
+  }
 }
 
 export class ReleaseCommand extends Asked<ReleaseAnswer> {
@@ -42,30 +61,38 @@ export class ReleaseCommand extends Asked<ReleaseAnswer> {
   constructor(
     lockKey: string,
     queueKey: string,
+    private readonly ownerToken: string,
     text: string,
     private readonly connection: RedisConnection,
-    /** The process wants the lock again. */
-    private readonly again: boolean,
+    /** The process wants the lock again, and so many fencing tokens. */
+    private readonly again: { readonly block: number; readonly ownerToken?: string } | undefined,
   ) {
     super(lockKey, queueKey, text);
     this.epoch = connection.epoch;
   }
 
   override textUntil(deadlineMs: number): string {
-    return this.again ? `${this.text} ${deadlineMs}` : this.text;
+    return this.again !== undefined ? `${this.text} ${deadlineMs}` : this.text;
   }
 
-  commonCase(): void {
-    this.resolve({ outcome: 'free' });
+  commonCase(): boolean {
+    return this.resolve({ outcome: 'free' });
   }
 
-  answered(code: number, x: ReplyWord, y: ReplyWord): void {
-    if (code === FREE) this.resolve({ outcome: 'free' });
-    else if (code === LOST) this.resolve(this.lost(x === 1));
-    else if (code === QUEUED) this.resolve({ outcome: 'queued', remainingMs: x as number });
-    else if (code === GRANTED_OWN) {
-      this.resolve({ outcome: 'granted', ownerToken: y as string, fencingToken: x as number, waiting: 0 });
-    } else this.resolve({ outcome: 'passed' });
+  answered(code: number, x: ReplyWord, y: ReplyWord): boolean {
+    if (code === FREE) return this.resolve({ outcome: 'free' });
+    if (code === PASSED) return this.resolve({ outcome: 'passed' });
+    if (code === LOST) return isFlag(x) && this.resolve(this.lost(x === 1));
+    if (this.again === undefined) return false;
+    if (code === QUEUED) return isLeftMs(x) && this.resolve({ outcome: 'queued', remainingMs: x });
+    if (code !== GRANTED_OWN || !isFencingToken(x, this.again.block) || !this.isNext(y)) return false;
+    return this.resolve({ outcome: 'granted', ownerToken: y, fencingToken: x, waiting: 0 });
+  }
+
+  /** The token that was to be granted; without one any of this process. */
+  private isNext(word: ReplyWord): word is string {
+    const next = this.again?.ownerToken;
+    return next === undefined ? isTokenBeside(word, this.ownerToken) : word === next;
   }
 
   private lost(taken: boolean): ReleaseAnswer {
@@ -74,12 +101,12 @@ export class ReleaseCommand extends Asked<ReleaseAnswer> {
 }
 
 export class RenewCommand extends Asked<RenewAnswer> {
-  commonCase(): void {
-    throw new Error('A renewal has no short answer.');
+  commonCase(): boolean {
+    return false;
   }
 
-  answered(code: number, x: ReplyWord): void {
-    if (code === LOST) this.resolve(x === 1 ? 'taken' : 'lost');
-    else this.resolve(x as number);
+  answered(code: number, x: ReplyWord): boolean {
+    if (code === LOST) return isFlag(x) && this.resolve(x === 1 ? 'taken' : 'lost');
+    return code === RENEWED && isCount(x) && this.resolve(x);
   }
 }

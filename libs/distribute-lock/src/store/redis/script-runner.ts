@@ -5,6 +5,7 @@ import type { Call } from './call.js';
 import type { RedisConnection } from './redis-connection.js';
 import { messageOf, storeError } from './redis-errors.js';
 import { fenceBeside } from './redis-keys.js';
+import { unknownReply } from './reply-checks.js';
 import { evalsha, takesWritten, written } from './written-command.js';
 
 /** Whether the server does not know the script yet: it must be sent with its text. */
@@ -61,12 +62,17 @@ export class ScriptRunner {
 
   /** Proves that the server runs the script. */
   async probe(): Promise<void> {
+    let reply: unknown;
     try {
-      await this.evaluate([this.fenceKey], []);
+      reply = await this.evaluate([this.fenceKey], []);
     } catch (error) {
       if (!isUnknownScript(error)) throw storeError(error);
-      await this.evaluate([this.fenceKey], [], true).catch((refused: unknown) => Promise.reject(storeError(refused)));
+      reply = await this.evaluate([this.fenceKey], [], true).catch((refused: unknown) =>
+        Promise.reject(storeError(refused)),
+      );
     }
+    // It runs no commands, so it answers with an empty list.
+    if (!Array.isArray(reply) || reply.length > 0) throw unknownReply(reply);
   }
 
   private deadlineOf({ commands, startedAt, limitMs }: Call): number {

@@ -5,9 +5,11 @@ import type { ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
+import { isFencingToken, isLeftMs } from './reply-checks.js';
 
-/** Code of the script's reply; its header says what it means. */
+/** Codes of the script's reply; its header says what they mean. */
 const GRANTED = 1;
+const BUSY = 3;
 
 /** A command of `several.lua`: all of these locks, or none. */
 class SeveralCommand extends Asked<AcquireAllAnswer> {
@@ -36,15 +38,16 @@ class SeveralCommand extends Asked<AcquireAllAnswer> {
     }
   }
 
-  commonCase(): void {
-    throw new Error('A command for several locks has no short answer.');
+  commonCase(): boolean {
+    return false;
   }
 
-  answered(code: number, x: ReplyWord): void {
-    const number = x as number;
+  answered(code: number, x: ReplyWord): boolean {
+    const { requests } = this;
     const resent = this.connection.epoch !== this.epoch;
-    if (code !== GRANTED) this.resolve({ outcome: 'busy', remainingMs: number, resent });
-    else this.resolve({ outcome: 'granted', fencingTokens: this.requests.map((_, i) => number + i) });
+    if (code === BUSY) return isLeftMs(x) && this.resolve({ outcome: 'busy', remainingMs: x, resent });
+    if (code !== GRANTED || !isFencingToken(x, requests.length)) return false;
+    return this.resolve({ outcome: 'granted', fencingTokens: requests.map((_, i) => x + i) });
   }
 }
 
