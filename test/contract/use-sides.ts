@@ -39,6 +39,11 @@ export class Sides {
     const { listening } = this;
     this.lanes = Array.from({ length: LANES }, () => ({ store: this.openStore(), client, keys, listening }));
     await Promise.all(this.lanes.map(({ store }) => store.connect()));
+    // A call whose script the server does not know is sent again, behind a later call whose script it knows by then.
+    const kinds = ['exclusive', 'read', 'semaphore'] as const;
+    await this.lane.store.renew(
+      kinds.map((kind) => ({ key: 'none', ownerToken: this.tokenOf(0, 0), kind, ttlMs: 1_000 })),
+    );
   }
 
   get lane(): RedisSide {
