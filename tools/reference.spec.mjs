@@ -36,7 +36,9 @@ describe.each([
 
   it.each(rows.map((cells) => [cells[0], cells[titles.indexOf('HTTP')]]))('have their status: %s', (codes, shown) => {
     for (const code of namesIn(codes)) {
-      const statuses = ['request', 'code'].map((source) => statusOf({ code, source }, CONTENDED_STATUS));
+      const statuses = ['request', 'code'].flatMap((source) =>
+        [true, false].map((clientLeft) => statusOf({ code, source }, CONTENDED_STATUS, clientLeft)),
+      );
       expect(shown).toBe([...new Set(statuses)].join(' or '));
     }
   });
