@@ -123,6 +123,6 @@ export const measuresOfLinks = [
     file: 'store/redis/redis-lock-store.ts',
     measure: 'RedisLockStore.on(another(client), settings, client)',
     without: 'RedisLockStore.on(client, settings, client)',
-    test: ['sockets/odd-replies', 'leaves nothing behind with its EXEC'],
+    test: ['sockets/odd-replies', 'does not keep the library from locking'],
   },
 ];

@@ -19,6 +19,7 @@ import { measuresP11 } from './measures-p11.mjs';
 import { measuresP17 } from './measures-p17.mjs';
 import { measuresP19 } from './measures-p19.mjs';
 import { measuresP20 } from './measures-p20.mjs';
+import { measuresP21 } from './measures-p21.mjs';
 import { measuresP8toP17 } from './measures-p8-to-p17.mjs';
 import { measuresOfTopologies } from './measures-topologies.mjs';
 
@@ -116,6 +117,7 @@ const all = [
   ...measuresP19,
   ...measuresP20,
   ...measuresOfOneCall,
+  ...measuresP21,
   ...measuresOfTopologies,
   ...measuresOfLinks,
 ];

@@ -84,6 +84,14 @@ describe("the application's client with a MULTI open", () => {
     await (await next).release();
   });
 
+  it('does not keep the library from locking', async () => {
+    const { client, locks, key } = await open();
+    await client.multi({ pipeline: false });
+
+    expect(await outcome(locks, key, { ttl: '30s', wait: 0 })).toMatchObject({ code: 'granted' });
+    await client.discard();
+  });
+
   it('leaves nothing behind with its EXEC', async () => {
     const { client, locks, key } = await open();
     await client.multi({ pipeline: false });

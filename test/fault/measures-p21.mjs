@@ -1,0 +1,44 @@
+/** What refuses replies of unknown shape (P21); see measures-p8-to-p17.mjs. The tests are those of test/sockets. */
+export const measuresP21 = [
+  {
+    promise: 'P21',
+    what: 'a reply has three words for each command',
+    file: 'store/redis/command-batch.ts',
+    measure:
+      'if (!Array.isArray(reply) || reply.length !== REPLY_WORDS * commands.length) return this.unknown(call, reply);',
+    without: 'if (!Array.isArray(reply)) return this.unknown(call, reply);',
+    test: ['sockets/odd-replies-by-command', 'to an acquire that does not wait'],
+  },
+  {
+    promise: 'P21',
+    what: 'a renewal is confirmed only by the reply to a renewal',
+    file: 'store/redis/replies.ts',
+    measure: 'return code === RENEWED && isCount(x) && this.resolve(x);',
+    without: 'return this.resolve(x as number);',
+    test: ['sockets/odd-replies-by-command', 'to a renewal fails'],
+  },
+  {
+    promise: 'P21',
+    what: 'a grant needs fencing tokens that are safe integers',
+    file: 'store/redis/replies.ts',
+    measure: 'isFencingToken(x, this.block) && isCount(y) && this.resolve(',
+    without: 'isCount(y) && this.resolve(',
+    test: ['sockets/odd-replies-by-command', 'to an acquire that waits'],
+  },
+  {
+    promise: 'P21',
+    what: 'a node of a quorum votes only by a reply to the step',
+    file: 'store/quorum/node-line.ts',
+    measure: 'checked(await this.send(link, lock, timed), words[0]);',
+    without: '(await this.send(link, lock, timed)) as NodeReply;',
+    test: ['sockets/odd-replies-by-command', 'of a quorum, to an acquire that waits'],
+  },
+  {
+    promise: 'P21',
+    what: 'the first connection proves that scripts answer as they should',
+    file: 'store/redis/script-runner.ts',
+    measure: 'if (!Array.isArray(reply) || reply.length > 0) throw unknownReply(reply);',
+    without: '',
+    test: ['sockets/odd-replies-by-command', 'fails the connect'],
+  },
+];
