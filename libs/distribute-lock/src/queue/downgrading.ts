@@ -80,7 +80,8 @@ class Downgrade extends Retry {
   due(): void {
     const { store, clock } = this.parts.core;
     const { key, ownerToken, ttlMs } = this.grant;
-    if (this.grant.ended) return this.lost();
+    // A lease that was released, or whose `maxHold` has passed, needs no reader: it is given back as it is.
+    if (this.grant.ended || this.lease.ended) return this.lost();
     const sentAt = clock.now();
     store.downgrade!({ key, ownerToken, kind: 'write', readToken: this.readToken, ttlMs }).then(
       (answer) => this.answered(answer, sentAt),
