@@ -64,7 +64,10 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
   const exclusive = (wait: boolean) =>
     carol.store.acquire({ key, ownerToken: carol.token(9, 1).slice(0, -2), ttlMs: TTL, wait, block: 1 });
   const hears = (who: Speaker, type: LockMessage['type'], ownerToken: string) =>
-    eventually(() => expect(who.heard).toContainEqual({ type, key, ownerToken }));
+    eventually(() => {
+      const numbered = type === 'granted' ? { fencingToken: expect.any(Number) as number } : {};
+      expect(who.heard).toContainEqual({ type, key, ownerToken, ...numbered });
+    });
   const granted = { outcome: 'granted' };
   const queued = { outcome: 'queued', foreign: false };
   const busy = { outcome: 'busy', foreign: false };

@@ -1,3 +1,4 @@
+import { laneOf } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { AcquireAllAnswer } from '../../libs/distribute-lock/src/store/acquire-all-answer.js';
 import type {
   AcquireAnswer,
@@ -235,6 +236,9 @@ export class SimulatedServer {
   }
 
   private publish(processId: string, message: LockMessage): number {
+    const { type, ownerToken, fencingToken } = message;
+    if (type === 'granted' && fencingToken !== undefined && laneOf(ownerToken) === 'semaphore')
+      this.world.ledger.numbers.permit(message, fencingToken);
     return this.inboxes.get(processId)?.deliver(message) ?? 0;
   }
 }

@@ -111,11 +111,11 @@ export class Grant extends Retry {
     return this.validUntil - proofMs(this.ttlMs) + this.ttlMs / 3;
   }
 
-  /** Nobody has claimed it: it can be proven until then, unless it is confirmed. Whether others wait is not known. */
+  /** Nobody has claimed it: it can be proven until then, unless it is confirmed. */
   beginUnconfirmed(until: number): void {
     this.validUntil = until;
     this.endsAt = until;
-    this.unconfirmed = this.contended = true;
+    this.unconfirmed = true;
   }
 
   /** A command sent at `sentAt` found the lock held; its answer must have come before the old end. */

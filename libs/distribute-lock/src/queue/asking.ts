@@ -44,6 +44,15 @@ export class Asking implements Questioner {
     return attempt;
   }
 
+  /** One more place of the process in the queue of the store. Whichever place is served first serves the first caller of the line. */
+  extra(line: Line): Attempt {
+    const { queue } = line;
+    const { tokens, clock } = this.parts;
+    const attempt = new Attempt(line, tokens.next(queue.suffix(line.first)), clock.now(), this.again);
+    queue.addExtra(attempt);
+    return attempt;
+  }
+
   /** Sends the attempt, again or for the first time. */
   ask(attempt: Attempt): void {
     const { line } = attempt;
@@ -70,6 +79,10 @@ export class Asking implements Questioner {
     this.parts.lanes.remove(attempt);
     line.queue.end(attempt);
     if (attempt.sent || (attempt.inFlight && !attempt.held)) this.undo(attempt);
+  }
+
+  private abandonAll(line: Line): void {
+    for (const attempt of line.queue.attempts()) if (attempt.line === line) this.abandon(attempt);
   }
 
   /** The store said that the attempt is queued: sleep until a message, or until the safety net. */
@@ -135,8 +148,9 @@ export class Asking implements Questioner {
     attempt.sent = true;
     if (attempt.over) return this.undo(attempt);
     const { line } = attempt;
+    if (line.first === undefined) return this.abandon(attempt);
     // Who asked for it has gone, and the next caller's lease must be neither shorter than its ttl nor longer.
-    const wantedMs = line.first === undefined ? granted.ttlMs : line.queue.ttlMsOf(line);
+    const wantedMs = line.queue.ttlMsOf(line);
     if (wantedMs > granted.ttlMs) return this.ask(attempt);
     if (wantedMs < granted.ttlMs && line.queue.lane !== 'read') return this.askAnew(attempt);
     this.parts.lanes.remove(attempt);
@@ -149,13 +163,17 @@ export class Asking implements Questioner {
     this.undo(attempt);
     // Nobody who does not want to wait is made to wait for another answer.
     refuseImpatient(this.parts, line, ({ call }) => unavailable(call, tooLate()));
-    if (line.first !== undefined) this.ask(this.attempt(line));
+    this.askFor(line);
   }
 
   /** Under another token: what this one got is given back. */
   private askAnew(attempt: Attempt): void {
     this.abandon(attempt);
-    this.ask(this.attempt(attempt.line));
+    this.askFor(attempt.line);
+  }
+
+  private askFor(line: Line): void {
+    if (line.first !== undefined && line.attempt === undefined) this.ask(this.attempt(line));
   }
 
   /** The command of the attempt failed. */
@@ -177,7 +195,7 @@ export class Asking implements Questioner {
     if (passing) refuseImpatient(this.parts, line, ({ call }) => unavailable(call, error));
     else while (line.first !== undefined) refuse(this.parts, line.first, unavailable(line.first.call, error));
     if (!passing && attempt.asksForAll) this.askForQueued(line.queue);
-    if (line.first === undefined) this.abandon(attempt);
+    if (line.first === undefined) this.abandonAll(line);
     else this.parts.lanes.add(attempt, attempt.nextDelayMs());
     this.listener.changed(line.queue);
   }
@@ -242,7 +260,8 @@ export class Asking implements Questioner {
     if (attempt.finalUndoAt === 0) line.queue.end(attempt);
     else this.abandon(attempt);
     if (line.first !== undefined) refuse(this.parts, line.first, mismatch(line.first.call, permits));
-    if (line.first !== undefined) this.ask(this.attempt(line));
+    if (line.first === undefined) this.abandonAll(line);
+    this.askFor(line);
   }
 
   private endGranted(attempt: Attempt): void {

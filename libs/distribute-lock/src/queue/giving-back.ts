@@ -117,7 +117,7 @@ export class GivingBack {
     grant.ended = true;
     queue.drop(grant);
     queue.releaseStarts(grant.ownerToken);
-    const attempt = queue.standing ?? (queue.next === undefined ? undefined : this.asking.attempt(queue.line));
+    const attempt = this.nextAttempt(queue, grant);
     const ttlMs = attempt === undefined ? queue.ownTtlMs : queue.ttlMsOf(queue.line);
     const block = Math.min(queue.waiting, MOST_NUMBERS);
     const sentAt = clock.now();
@@ -126,6 +126,12 @@ export class GivingBack {
       whenAnswered(this.send(release), release);
       lanes.add(release, PATIENCE_MS, sentAt);
     });
+  }
+
+  /** Which attempt of this process the release serves in its turn, or queues. */
+  private nextAttempt(queue: KeyQueue, { contended }: Grant): Attempt | undefined {
+    if (queue.next !== undefined) return this.asking.attempt(queue.line);
+    return contended && queue.wantsExtra ? this.asking.extra(queue.line) : queue.standing;
   }
 
   private send({ queue, grant, lease, attempt, ttlMs, block }: Release): PromiseLike<ReleaseAnswer> {

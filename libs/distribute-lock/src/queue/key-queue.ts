@@ -50,6 +50,18 @@ export abstract class KeyQueue {
     return 0;
   }
 
+  /** Whether a release should bring one more place in the queue of the store. */
+  get wantsExtra(): boolean {
+    return false;
+  }
+
+  addExtra(_attempt: Attempt): void {}
+
+  /** What this process asks in the store. */
+  attempts(): Attempt[] {
+    return this.lines().flatMap(({ attempt }) => attempt ?? []);
+  }
+
   /** The attempt in the queue of the store that a release serves in its turn, by the same command. */
   get standing(): Attempt | undefined {
     return undefined;

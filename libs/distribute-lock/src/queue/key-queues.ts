@@ -107,8 +107,9 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     const { queue } = line;
     const { ownerToken, ttlMs, sentAt, fencingToken, block, waiting } = granted;
     const grant = new Grant(this.parts.watchdog, queue.key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
-    grant.contended ||= isContended;
     if (granted.offeredUntil !== undefined) grant.beginUnconfirmed(granted.offeredUntil);
+    // Whether other processes wait is not known of an offer, but for permits, whose message says it.
+    grant.contended ||= isContended || (grant.unconfirmed && queue.lane !== 'semaphore');
     // A holder can only be told, of waiters or that it was forced out, where it listens.
     void this.parts.mailbox.ready();
     this.laneOf(queue).granted(line, grant, now);
@@ -124,11 +125,12 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     this.draining.look();
   }
 
-  message({ type, key, ownerToken, fencingToken }: LockMessage): void {
+  message({ type, key, ownerToken, fencingToken, contended: isContended }: LockMessage): void {
     const queue = this.queues.ofToken(key, ownerToken);
     const attempt = queue?.attemptOf(ownerToken);
     const grant = queue?.grantOf(ownerToken);
     if (attempt !== undefined) {
+      if (isContended === true) attempt.contended = true;
       if (type === 'granted') this.asking.offered(attempt, fencingToken);
       else if (type === 'contended') attempt.contended = true;
     } else if (queue !== undefined && grant !== undefined) {
@@ -200,8 +202,8 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     for (const queue of this.queues.all()) {
       for (const line of queue.lines()) {
         while (line.first !== undefined) refuse(this.parts, line.first, shuttingDown(line.first.call));
-        if (line.attempt !== undefined) this.asking.abandon(line.attempt);
       }
+      for (const attempt of queue.attempts()) this.asking.abandon(attempt);
       this.changed(queue);
     }
   }
@@ -225,7 +227,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   }
 
   private attempts(): Attempt[] {
-    return this.queues.all().flatMap((queue) => queue.lines().flatMap(({ attempt }) => attempt ?? []));
+    return this.queues.all().flatMap((queue) => queue.attempts());
   }
 
   private grantLost(grant: Grant): void {

@@ -19,5 +19,6 @@ export function provenOffer(attempt: Attempt, fencingToken: number, now: number)
   const { ttlMs } = options;
   const offeredUntil = validUntil(since, Math.min(CLAIM_WINDOW_MS, ttlMs));
   if (!isConfirmed(options) || offeredUntil - now < CONFIRMED_WITHIN_MS) return undefined;
-  return { ownerToken, ttlMs, sentAt: now, block: OFFERED_NUMBERS, fencingToken, waiting: 0, offeredUntil };
+  const block = line.queue.lane === 'semaphore' ? 1 : OFFERED_NUMBERS;
+  return { ownerToken, ttlMs, sentAt: now, block, fencingToken, waiting: 0, offeredUntil };
 }

@@ -127,6 +127,8 @@ export interface LockMessage {
   readonly ownerToken: string;
   /** Of an exclusive grant: the first of 16 fencing tokens, for who can prove that the claim window is not over and begins at once. */
   readonly fencingToken?: number;
+  /** Of granted permits: another process waits for some. */
+  readonly contended?: boolean;
 }
 
 /** What a store reports without being asked. @public */

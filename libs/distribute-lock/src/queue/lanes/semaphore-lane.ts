@@ -7,7 +7,7 @@ import { askAnew, type Lane, type LaneParts } from './lane.js';
 import { SemaphoreQueue } from './semaphore-queue.js';
 
 /**
- * The semaphore: one attempt of the process at a time, and as many grants as it got. A process keeps no permit that none of
+ * The semaphore: attempts of the process, and as many grants as it got. A process keeps no permit that none of
  * its holders uses: who asks for many collects them in the queue of Redis.
  */
 export class SemaphoreLane implements Lane {
@@ -43,7 +43,7 @@ export class SemaphoreLane implements Lane {
     const queue = line.queue as SemaphoreQueue;
     start(this.parts.core, this.parts.keeper, line.first!, grant, now);
     queue.add(grant);
-    askAnew(this.parts, queue);
+    this.moved(queue.line);
   }
 
   ended(queue: SemaphoreQueue, lease: LeaseHandle): Promise<void> | undefined {
@@ -53,8 +53,8 @@ export class SemaphoreLane implements Lane {
   /** An attempt is inherited only by a caller that wants as many permits. */
   moved(line: Line): void {
     const queue = line.queue as SemaphoreQueue;
-    const { asking } = this.parts;
-    if (line.attempt !== undefined && (line.first === undefined || !queue.fits(line))) asking.abandon(line.attempt);
+    for (const attempt of queue.surplus(line)) this.parts.asking.abandon(attempt);
+    queue.promote();
     if (!line.single) askAnew(this.parts, queue);
   }
 

@@ -10,6 +10,8 @@ import type { Waiter } from '../waiter.js';
 export class SemaphoreQueue extends KeyQueue {
   private readonly held = new Map<string, Grant>();
   private readonly ending = new Set<string>();
+  /** Places of the process besides that of its shared line. */
+  private readonly extras = new Map<string, Attempt>();
   /** Of the latest grant: its numbers are larger than those of all earlier grants. */
   private numbers: FencingBlock | undefined = undefined;
 
@@ -57,7 +59,58 @@ export class SemaphoreQueue extends KeyQueue {
 
   override get standing(): Attempt | undefined {
     const attempt = this.sharedLine?.attempt;
-    return attempt?.seesHolder === true ? attempt : undefined;
+    if (attempt?.seesHolder === true) return attempt;
+    for (const extra of this.extras.values()) if (extra.seesHolder) return extra;
+    return undefined;
+  }
+
+  /**
+   * Each release that gives a permit back asks for the next one by the same command. With one place, a process would get one permit in
+   * each round trip.
+   */
+  override get wantsExtra(): boolean {
+    const line = this.sharedLine;
+    if (line?.first === undefined || line.attempt === undefined) return false;
+    const { permits, weight } = line.first.call.options;
+    return this.extras.size + 1 < Math.min(line.size, Math.floor(permits / weight));
+  }
+
+  /** The oldest of the other places is that of the shared line, which has none any more. */
+  promote(): void {
+    const line = this.sharedLine;
+    const [extra] = this.extras.values();
+    if (line === undefined || line.attempt !== undefined || extra === undefined) return;
+    this.extras.delete(extra.ownerToken);
+    line.attempt = extra;
+  }
+
+  override addExtra(attempt: Attempt): void {
+    this.extras.set(attempt.ownerToken, attempt);
+  }
+
+  override attemptOf(ownerToken: string): Attempt | undefined {
+    return this.extras.get(ownerToken) ?? super.attemptOf(ownerToken);
+  }
+
+  override attempts(): Attempt[] {
+    return [...super.attempts(), ...this.extras.values()];
+  }
+
+  override get asks(): boolean {
+    return super.asks || this.extras.size > 0;
+  }
+
+  override end(attempt: Attempt): void {
+    if (this.extras.delete(attempt.ownerToken)) attempt.over = true;
+    else super.end(attempt);
+  }
+
+  /** The attempts that no caller of the line needs: there are more than callers, or the next caller wants other permits. */
+  surplus(line: Line): Attempt[] {
+    const all = [...(line.attempt === undefined ? [] : [line.attempt]), ...(line.single ? [] : this.extras.values())];
+    if (line.first === undefined) return all;
+    const fitting = all.filter((attempt) => this.fits(line, attempt));
+    return all.filter((attempt) => !fitting.slice(0, line.size).includes(attempt));
   }
 
   /** This process holds every permit at `now`, and no other process is known to wait. */
@@ -70,9 +123,9 @@ export class SemaphoreQueue extends KeyQueue {
     return free === 0;
   }
 
-  /** Whether the line's attempt asks for as many permits as its first caller wants, of the same number: that they have in common. */
-  fits(line: Line): boolean {
-    return line.attempt === undefined || line.attempt.ownerToken.endsWith(this.suffix(line.first));
+  /** Whether the attempt asks for as many permits as the first caller of its line wants, of the same number: that they have in common. */
+  private fits(line: Line, attempt: Attempt): boolean {
+    return attempt.ownerToken.endsWith(this.suffix(line.first));
   }
 
   override releaseStarts(ownerToken: string): void {

@@ -1525,7 +1525,7 @@ return replies`,
 
 export const semaphoreScript: LuaScript = {
   name: 'semaphore',
-  sha1: 'e231dc26c4523fc919d61c4b2932212c5da1c672',
+  sha1: '4f3cc12dcef23a5b21bc8524816e8d894347fe79',
   lua: `local fence = KEYS[1]
 local counted = true
 local fenceMs = nil
@@ -1670,6 +1670,13 @@ local function stillAsks(token)
   local untilMs = redis.call('ZSCORE', asked, token)
   return untilMs and tonumber(untilMs) > now
 end
+local MOST_TOLD = 32
+local function others(token)
+  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, MOST_TOLD)) do
+    if processOf(waiting) ~= processOf(token) then return 1 end
+  end
+  return 0
+end
 local MOST_OFFERS = 32
 local function serve(permits, self, ttlMs)
   local served, offers = false, 0
@@ -1688,16 +1695,11 @@ local function serve(permits, self, ttlMs)
       served = true
     else
       give(head, now + claimMs, permits)
-      if tell(head, 'g', lock) == 0 then takeBack(head) else offers = offers + 1 end
+      local granted = 'g' .. string.format('%.0f', fencingTokens(1)) .. (others(head) == 1 and '+' or '')
+      if tell(head, granted, lock) == 0 then takeBack(head) else offers = offers + 1 end
     end
   end
   return served
-end
-local function others(token)
-  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, 1)) do
-    if processOf(waiting) ~= processOf(token) then return 1 end
-  end
-  return 0
 end
 local function left(token)
   local first
@@ -1709,7 +1711,6 @@ local function left(token)
   end
   return first and math.max(first - now, 0) or -1
 end
-local MOST_TOLD = 32
 local function tellHolders(token)
   local told, count = { [processOf(token) or ''] = true }, 0
   for holder in pairs(ends) do
@@ -1803,7 +1804,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: '1b605c5c117fb98e1e7f65f30728864536b61cda',
+    sha1: 'fc7bc257a57e2aad35563eb02afc641757cf9745',
     lua: `local fence = KEYS[1]
 local counted = false
 local fenceMs = '600000'
@@ -1948,6 +1949,13 @@ local function stillAsks(token)
   local untilMs = redis.call('ZSCORE', asked, token)
   return untilMs and tonumber(untilMs) > now
 end
+local MOST_TOLD = 32
+local function others(token)
+  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, MOST_TOLD)) do
+    if processOf(waiting) ~= processOf(token) then return 1 end
+  end
+  return 0
+end
 local MOST_OFFERS = 32
 local function serve(permits, self, ttlMs)
   local served, offers = false, 0
@@ -1966,16 +1974,11 @@ local function serve(permits, self, ttlMs)
       served = true
     else
       give(head, now + claimMs, permits)
-      if tell(head, 'g', lock) == 0 then takeBack(head) else offers = offers + 1 end
+      local granted = 'g' .. string.format('%.0f', fencingTokens(1)) .. (others(head) == 1 and '+' or '')
+      if tell(head, granted, lock) == 0 then takeBack(head) else offers = offers + 1 end
     end
   end
   return served
-end
-local function others(token)
-  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, 1)) do
-    if processOf(waiting) ~= processOf(token) then return 1 end
-  end
-  return 0
 end
 local function left(token)
   local first
@@ -1987,7 +1990,6 @@ local function left(token)
   end
   return first and math.max(first - now, 0) or -1
 end
-local MOST_TOLD = 32
 local function tellHolders(token)
   local told, count = { [processOf(token) or ''] = true }, 0
   for holder in pairs(ends) do

@@ -2,6 +2,9 @@ import { processOf } from '../../runtime/owner-token.js';
 import { CLAIM_WINDOW_MS } from '../protocol.js';
 import { TokenQueues } from './token-queues.js';
 
+/** Places at the head of a queue among which another process is looked for. */
+const MOST_LOOKED_AT = 32;
+
 /** Who waits for permits, in order. A place counts until its process has been silent for a claim window. */
 export class SemaphorePlaces {
   private readonly queues: TokenQueues;
@@ -40,10 +43,10 @@ export class SemaphorePlaces {
     return this.countUntil.get(ownerToken) ?? this.now();
   }
 
-  /** 1 when somebody of another process waits. A process has one place at most, and its own is no contention. */
+  /** 1 when another process waits. The places of the own process are no contention. */
   others(key: string, ownerToken: string): number {
     const own = processOf(ownerToken);
-    const first = this.of(key).slice(0, 2);
+    const first = this.of(key).slice(0, MOST_LOOKED_AT + 1);
     return first.some((waiting) => processOf(waiting) !== own) ? 1 : 0;
   }
 

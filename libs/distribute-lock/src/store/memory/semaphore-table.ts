@@ -150,7 +150,8 @@ export class SemaphoreTable {
   /** A lease under the claim window; false when the waiter's process is gone. */
   private offer(key: string, head: string, permits: number): boolean {
     this.give(key, head, CLAIM_WINDOW_MS, permits);
-    if (this.tell(head, 'granted', key) > 0) return true;
+    const contended = this.places.others(key, head) > 0;
+    if (this.tell(head, 'granted', key, this.locks.fencingTokens(1), contended) > 0) return true;
     this.leases.takeBack(key, head);
     return false;
   }
@@ -183,10 +184,18 @@ export class SemaphoreTable {
     }
   }
 
-  private tell(ownerToken: string, type: LockMessage['type'], key: string): number {
+  private tell(
+    ownerToken: string,
+    type: LockMessage['type'],
+    key: string,
+    fencingToken?: number,
+    contended = false,
+  ): number {
     const processId = processOf(ownerToken);
     if (processId === undefined) return 0;
-    const receivers = this.world.publish(processId, { type, key, ownerToken });
+    const message = { type, key, ownerToken };
+    const numbered = fencingToken === undefined ? message : { ...message, fencingToken };
+    const receivers = this.world.publish(processId, contended ? { ...numbered, contended } : numbered);
     return this.world.counted === false ? 1 : receivers;
   }
 }

@@ -58,11 +58,14 @@ export class Inbox {
   }
 }
 
-/** `<g|c|v>[first fencing token] <owner token> <lock key>`; a key may contain spaces. */
+/** `<g|c|v>[first fencing token][+] <owner token> <lock key>`; a key may contain spaces. */
 function parse(text: string, lockPrefix: string): LockMessage | undefined {
-  const [, letter = '', number = '', ownerToken = '', lockKey = ''] = /^(\w)(\d*) (\S+) ([\s\S]*)$/.exec(text) ?? [];
+  const [, letter = '', number = '', plus = '', ownerToken = '', lockKey = ''] =
+    /^(\w)(\d*)(\+?) (\S+) ([\s\S]*)$/.exec(text) ?? [];
   const type = TYPES[letter];
   if (type === undefined || !lockKey.startsWith(lockPrefix)) return undefined;
   const message = { type, ownerToken, key: lockKey.slice(lockPrefix.length) };
-  return number === '' ? message : { ...message, fencingToken: Number(number) };
+  if (number === '') return message;
+  const numbered = { ...message, fencingToken: Number(number) };
+  return plus === '' ? numbered : { ...numbered, contended: true };
 }

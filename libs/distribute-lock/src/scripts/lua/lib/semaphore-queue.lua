@@ -14,6 +14,16 @@ local function stillAsks(token)
   return untilMs and tonumber(untilMs) > now
 end
 
+local MOST_TOLD = 32
+
+-- 1: another process waits. The places of the own process are no contention.
+local function others(token)
+  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, MOST_TOLD)) do
+    if processOf(waiting) ~= processOf(token) then return 1 end
+  end
+  return 0
+end
+
 -- Offers of one call; whoever claims one goes on.
 local MOST_OFFERS = 32
 
@@ -37,18 +47,12 @@ local function serve(permits, self, ttlMs)
       served = true
     else
       give(head, now + claimMs, permits)
-      if tell(head, 'g', lock) == 0 then takeBack(head) else offers = offers + 1 end
+      -- Its process begins at once, with this fencing token, or claims it. `+`: another process waits.
+      local granted = 'g' .. string.format('%.0f', fencingTokens(1)) .. (others(head) == 1 and '+' or '')
+      if tell(head, granted, lock) == 0 then takeBack(head) else offers = offers + 1 end
     end
   end
   return served
-end
-
--- 1: somebody of another process waits. A process has one place at most, and its own is no contention.
-local function others(token)
-  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, 1)) do
-    if processOf(waiting) ~= processOf(token) then return 1 end
-  end
-  return 0
 end
 
 -- Milliseconds until permits may come free without a message: the first lease ends, or the place of the head.
@@ -62,8 +66,6 @@ local function left(token)
   end
   return first and math.max(first - now, 0) or -1
 end
-
-local MOST_TOLD = 32
 
 -- Once to each other process that holds.
 local function tellHolders(token)
