@@ -134,7 +134,9 @@ export class Caller {
     if (hold.released || !hold.lease.isHeld()) return;
     hold.reads = true;
     world.note(`${label} downgrades ${key}`, process);
-    const question = world.questions.ask(process, `${label} downgrade`, key, hold.lease.remainingMs(), options);
+    // It is answered for as long as its grant lasts, also when the hold ends by maxHold.
+    const leftMs = hold.lease.grant.validUntil - process.now();
+    const question = world.questions.ask(process, `${label} downgrade`, key, leftMs, options);
     hold.lease.downgrade().then(
       () => world.questions.answered(question),
       (error: unknown) => {

@@ -226,8 +226,8 @@ export class Asking implements Questioner {
     if (answer.outcome === 'granted') {
       if (attempt.awaitsMessage && !attempt.over) this.parts.store.messageMissed?.();
       const { ownerToken } = attempt;
-      const { fencingToken, waiting } = answer;
-      this.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting });
+      const { fencingToken, waiting, all } = answer;
+      this.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting, all });
       const { queue } = attempt.line;
       // Nothing waits in the store, so it has lost the places of those that sleep here.
       if (waiting === 0 && queue.longestQueued !== undefined) this.askForQueued(queue);

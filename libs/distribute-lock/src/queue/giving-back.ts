@@ -192,11 +192,11 @@ export class GivingBack {
 
   private grantedNext(release: Release, answer: Extract<ReleaseAnswer, { outcome: 'granted' }>): void {
     const { queue, sentAt, ttlMs } = release;
-    const { ownerToken, fencingToken, waiting } = answer;
+    const { ownerToken, fencingToken, waiting, all } = answer;
     const attempt = release.attempt ?? queue.attemptOf(ownerToken);
     if (attempt === undefined) return this.undo(queue.key, ownerToken, ttlMs);
     const block = release.attempt === undefined ? 1 : release.block;
-    this.asking.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting });
+    this.asking.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting, all });
   }
 
   private undo(key: string, ownerToken: string, ttlMs: number): void {

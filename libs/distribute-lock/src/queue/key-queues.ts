@@ -112,6 +112,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     grant.contended ||= isContended || (grant.unconfirmed && queue.lane !== 'semaphore');
     // A holder can only be told, of waiters or that it was forced out, where it listens.
     void this.parts.mailbox.ready();
+    grant.hasAll = granted.all === true;
     this.laneOf(queue).granted(line, grant, now);
     queue.tidy();
   }

@@ -41,6 +41,8 @@ export type AcquireAnswer =
       readonly fencingToken: number;
       /** How many processes wait for the lock. */
       readonly waiting: number;
+      /** Of permits: this process holds every permit of the semaphore. */
+      readonly all?: boolean;
     }
   | {
       readonly outcome: 'queued';
@@ -90,6 +92,8 @@ export type ReleaseAnswer =
       readonly ownerToken: string;
       readonly fencingToken: number;
       readonly waiting: number;
+      /** Of permits: this process holds every permit of the semaphore. */
+      readonly all?: boolean;
     };
 
 /** @public */

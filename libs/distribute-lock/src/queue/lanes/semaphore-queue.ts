@@ -12,6 +12,8 @@ export class SemaphoreQueue extends KeyQueue {
   private readonly ending = new Set<string>();
   /** Places of the process besides that of its shared line. */
   private readonly extras = new Map<string, Attempt>();
+  /** The store said with the latest grant that this process holds every permit, and none was given back since. */
+  private hasEvery = false;
   /** Of the latest grant: its numbers are larger than those of all earlier grants. */
   private numbers: FencingBlock | undefined = undefined;
 
@@ -25,6 +27,7 @@ export class SemaphoreQueue extends KeyQueue {
 
   /** The first holder of the grant has its number. */
   add(grant: Grant): void {
+    this.hasEvery = grant.hasAll;
     this.held.set(grant.ownerToken, grant);
     if (this.numbers === undefined || grant.numbers.isNewerThan(this.numbers)) this.numbers = grant.numbers;
     for (const each of this.held.values()) each.numbers = this.numbers;
@@ -39,6 +42,7 @@ export class SemaphoreQueue extends KeyQueue {
   }
 
   drop(grant: Grant): void {
+    this.hasEvery = false;
     this.held.delete(grant.ownerToken);
   }
 
@@ -115,6 +119,7 @@ export class SemaphoreQueue extends KeyQueue {
 
   /** This process holds every permit at `now`, and no other process is known to wait. */
   private hasAll(permits: number, now: number): boolean {
+    if (!this.hasEvery) return false;
     let free = permits;
     for (const { ownerToken, validUntil, contended } of this.held.values()) {
       if (contended) return false;

@@ -1525,7 +1525,7 @@ return replies`,
 
 export const semaphoreScript: LuaScript = {
   name: 'semaphore',
-  sha1: '4f3cc12dcef23a5b21bc8524816e8d894347fe79',
+  sha1: 'b4559347cbd6cd601c9a769ab1e82c7190d96229',
   lua: `local fence = KEYS[1]
 local counted = true
 local fenceMs = nil
@@ -1677,6 +1677,13 @@ local function others(token)
   end
   return 0
 end
+local function state(token)
+  local own = 0
+  for holder in pairs(ends) do
+    if processOf(holder) == processOf(token) then own = own + weightOf(holder) end
+  end
+  return others(token) + (own >= limit and 2 or 0)
+end
 local MOST_OFFERS = 32
 local function serve(permits, self, ttlMs)
   local served, offers = false, 0
@@ -1744,12 +1751,12 @@ local function acquire(token, ttlMs, block, permits, deadlineMs, command)
     raise(token, ttlMs)
     serve(limit)
     settle()
-    return 1, fencingTokens(block), others(token)
+    return 1, fencingTokens(block), state(token)
   end
   if redis.call('ZSCORE', queue, token) then ask(token) end
   if serve(permits, token, ttlMs) then
     settle()
-    return 1, fencingTokens(block), others(token)
+    return 1, fencingTokens(block), state(token)
   end
   if command == 'w' then
     enqueue(token)
@@ -1775,7 +1782,7 @@ local function release(token, next, ttlMs, block, deadlineMs)
   local served = serve(limit, not again and next, ttlMs)
   if served then
     settle()
-    return 8, fencingTokens(block), others(next)
+    return 8, fencingTokens(block), state(next)
   end
   tellHolders(next)
   settle()
@@ -1804,7 +1811,7 @@ end
 saveFence()
 return replies`,
   cluster: {
-    sha1: 'fc7bc257a57e2aad35563eb02afc641757cf9745',
+    sha1: 'a59fbfa3efe53381d2bd089d8f9bf1c03682f2ad',
     lua: `local fence = KEYS[1]
 local counted = false
 local fenceMs = '600000'
@@ -1956,6 +1963,13 @@ local function others(token)
   end
   return 0
 end
+local function state(token)
+  local own = 0
+  for holder in pairs(ends) do
+    if processOf(holder) == processOf(token) then own = own + weightOf(holder) end
+  end
+  return others(token) + (own >= limit and 2 or 0)
+end
 local MOST_OFFERS = 32
 local function serve(permits, self, ttlMs)
   local served, offers = false, 0
@@ -2023,12 +2037,12 @@ local function acquire(token, ttlMs, block, permits, deadlineMs, command)
     raise(token, ttlMs)
     serve(limit)
     settle()
-    return 1, fencingTokens(block), others(token)
+    return 1, fencingTokens(block), state(token)
   end
   if redis.call('ZSCORE', queue, token) then ask(token) end
   if serve(permits, token, ttlMs) then
     settle()
-    return 1, fencingTokens(block), others(token)
+    return 1, fencingTokens(block), state(token)
   end
   if command == 'w' then
     enqueue(token)
@@ -2054,7 +2068,7 @@ local function release(token, next, ttlMs, block, deadlineMs)
   local served = serve(limit, not again and next, ttlMs)
   if served then
     settle()
-    return 8, fencingTokens(block), others(next)
+    return 8, fencingTokens(block), state(next)
   end
   tellHolders(next)
   settle()

@@ -18,7 +18,7 @@
           `deadlineMs`: as in lock.lua
   @returns [code, x, y] for each command, in one flat list
 
-  1, n, o   granted: n is the first of `block` fencing tokens; o = 1: another process waits
+  1, n, o   granted: n is the first of `block` fencing tokens; o: 1 if another process waits, and 2 if this process holds every permit
   2, ms, 0  queued: look again in ms (-1: unknown)
   3, ms, 0  busy, and no waiting was wanted
   4, 0, 0   released

@@ -164,7 +164,10 @@ export class SemaphoreTable {
   private granted(key: string, ownerToken: string, block: number) {
     this.leases.settle(key);
     const fencingToken = this.locks.fencingTokens(block);
-    return { outcome: 'granted', fencingToken, waiting: this.places.others(key, ownerToken) } as const;
+    const own = processOf(ownerToken);
+    const held = [...this.leases.live(key).keys()].filter((holder) => processOf(holder) === own);
+    const all = held.reduce((sum, holder) => sum + weightOf(holder), 0) >= (this.leases.limit(key) ?? Infinity);
+    return { outcome: 'granted', fencingToken, waiting: this.places.others(key, ownerToken), all } as const;
   }
 
   /** Until permits may come free without a message: the first lease ends, or the place of the head. */

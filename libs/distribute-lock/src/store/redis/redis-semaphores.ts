@@ -107,7 +107,8 @@ export class RedisSemaphores {
   }
 }
 
-function granted(fencingToken: ReplyWord, waiting: ReplyWord, block: number) {
-  if (!isFencingToken(fencingToken, block) || !isCount(waiting)) return undefined;
-  return { outcome: 'granted', fencingToken, waiting } as const;
+/** @param bits - 1: another process waits; 2: this process holds every permit */
+function granted(fencingToken: ReplyWord, bits: ReplyWord, block: number) {
+  if (!isFencingToken(fencingToken, block) || !isCount(bits) || bits > 3) return undefined;
+  return { outcome: 'granted', fencingToken, waiting: bits % 2, all: bits >= 2 } as const;
 }

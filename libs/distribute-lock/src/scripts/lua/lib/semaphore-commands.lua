@@ -23,12 +23,12 @@ local function acquire(token, ttlMs, block, permits, deadlineMs, command)
     raise(token, ttlMs)
     serve(limit)
     settle()
-    return 1, fencingTokens(block), others(token)
+    return 1, fencingTokens(block), state(token)
   end
   if redis.call('ZSCORE', queue, token) then ask(token) end
   if serve(permits, token, ttlMs) then
     settle()
-    return 1, fencingTokens(block), others(token)
+    return 1, fencingTokens(block), state(token)
   end
   if command == 'w' then
     enqueue(token)
@@ -57,7 +57,7 @@ local function release(token, next, ttlMs, block, deadlineMs)
   local served = serve(limit, not again and next, ttlMs)
   if served then
     settle()
-    return 8, fencingTokens(block), others(next)
+    return 8, fencingTokens(block), state(next)
   end
   tellHolders(next)
   settle()

@@ -24,6 +24,15 @@ local function others(token)
   return 0
 end
 
+-- For a grant: 1 if another process waits, and 2 if the own process holds every permit.
+local function state(token)
+  local own = 0
+  for holder in pairs(ends) do
+    if processOf(holder) == processOf(token) then own = own + weightOf(holder) end
+  end
+  return others(token) + (own >= limit and 2 or 0)
+end
+
 -- Offers of one call; whoever claims one goes on.
 local MOST_OFFERS = 32
 
