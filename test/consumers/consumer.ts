@@ -44,6 +44,11 @@ export class Consumer {
     return consumer;
   }
 
+  /** Installs another version of a dependency in its place. */
+  async add(dependency: string): Promise<void> {
+    await this.npm('install', '--save-exact', '--prefer-offline', '--no-audit', '--no-fund', dependency);
+  }
+
   /** Builds and starts the application; answers what it told. */
   async start(): Promise<unknown> {
     await this.npm('run', 'build');
