@@ -22,6 +22,17 @@ export interface LuaScript extends LuaText {
   /** The same for Redis Cluster, where something is different there. */
   readonly cluster?: LuaText;
 }
+
+/** The text for Redis Cluster is made when a server asks for it: it differs in one part only. */
+function withCluster(script: LuaScript, sha1: string, part: string, instead: string): LuaScript {
+  const cluster = {
+    sha1,
+    get lua(): string {
+      return script.lua.replace(part, () => instead);
+    },
+  };
+  return { ...script, cluster };
+}
 `;
 
 /** The whole TypeScript module for the scripts that lie directly in `folder`. */
@@ -39,7 +50,11 @@ function compileScript(folder, file) {
     checkContract(source, whole);
     const included = new Set();
     const clustered = include(folder, source, included, { [ONE_PRIMARY]: CLUSTER });
-    return constant(name, stripLua(whole), included.has(CLUSTER) ? stripLua(clustered) : undefined);
+    const lua = stripLua(whole);
+    if (!included.has(CLUSTER)) return constant(name, lua);
+    const instead = [ONE_PRIMARY, CLUSTER].map((part) => stripLua(read(folder, part)));
+    if (lua.replace(...instead) !== stripLua(clustered)) throw new Error(`differs in more than ${ONE_PRIMARY}`);
+    return constant(name, lua, { lua: stripLua(clustered), instead });
   } catch (error) {
     throw new Error(`${file}: ${error.message}`, { cause: error });
   }
@@ -63,12 +78,13 @@ function read(folder, file) {
 
 function constant(name, lua, cluster) {
   const camel = name.replace(/-([a-z0-9])/g, (_, letter) => letter.toUpperCase());
-  const clustered = cluster === undefined ? '' : `  cluster: {\n${text(cluster, '    ')}  },\n`;
-  return `export const ${camel}Script: LuaScript = {\n  name: '${name}',\n${text(lua, '  ')}${clustered}};\n`;
+  const head = `export const ${camel}Script: LuaScript = `;
+  const fields = [`name: '${name}'`, `sha1: '${sha1(lua)}'`, `lua: \`${literal(lua)}\``];
+  if (cluster === undefined) return `${head}{\n${fields.map((field) => `  ${field},\n`).join('')}};\n`;
+  const script = `  {\n${fields.map((field) => `    ${field},\n`).join('')}  }`;
+  const rest = [`'${sha1(cluster.lua)}'`, ...cluster.instead.map((part) => `\`${literal(part)}\``)];
+  return `${head}withCluster(\n${[script, ...rest.map((arg) => `  ${arg}`)].map((arg) => `${arg},\n`).join('')});\n`;
 }
 
-function text(lua, indent) {
-  const sha1 = createHash('sha1').update(lua).digest('hex');
-  const literal = lua.replace(/[\\`]|\$\{/g, (special) => `\\${special}`);
-  return `${indent}sha1: '${sha1}',\n${indent}lua: \`${literal}\`,\n`;
-}
+const sha1 = (lua) => createHash('sha1').update(lua).digest('hex');
+const literal = (lua) => lua.replace(/[\\`]|\$\{/g, (special) => `\\${special}`);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,9 +60,10 @@ describe('compileFolder', () => {
       'one.lua': script('', 'return 1'),
     });
 
-    expect(compiled).toContain("  lua: `local counted = true\nreturn counted`,\n  cluster: {\n    sha1: '");
-    expect(compiled).toContain('    lua: `local counted = false\nreturn counted`,\n  },\n};');
-    expect(compiled.match(/cluster: \{/g)).toHaveLength(1);
+    const sha1 = createHash('sha1').update('local counted = false\nreturn counted').digest('hex');
+    expect(compiled).toContain('    lua: `local counted = true\nreturn counted`,\n  },\n');
+    expect(compiled).toContain(`  '${sha1}',\n  \`local counted = true\`,\n  \`local counted = false\`,\n);`);
+    expect(compiled.match(/= withCluster\(/g)).toHaveLength(1);
   });
 
   it('lets the indices of a repeated group be variable', () => {

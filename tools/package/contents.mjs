@@ -14,7 +14,7 @@ export function contents({ files, installed }) {
   const missing = needed.filter((path) => !paths.includes(path)).map((path) => `${path} is missing`);
   // Code that entries share.
   const more = paths.filter(
-    (path) => !needed.includes(path) && !/^dist\/(esm|cjs)\/(part-\d+\.js|shared\d*\.d\.ts)$/.test(path),
+    (path) => !needed.includes(path) && !/^dist\/(esm|cjs)\/(part-\d+\.js|(shared|part-words)\d*\.d\.ts)$/.test(path),
   );
   const wrong = [
     ...missing,

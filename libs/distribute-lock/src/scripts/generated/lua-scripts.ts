@@ -12,6 +12,17 @@ export interface LuaScript extends LuaText {
   readonly cluster?: LuaText;
 }
 
+/** The text for Redis Cluster is made when a server asks for it: it differs in one part only. */
+function withCluster(script: LuaScript, sha1: string, part: string, instead: string): LuaScript {
+  const cluster = {
+    sha1,
+    get lua(): string {
+      return script.lua.replace(part, () => instead);
+    },
+  };
+  return { ...script, cluster };
+}
+
 export const deleteForeignScript: LuaScript = {
   name: 'delete-foreign',
   sha1: '708b61c8defb6a8962235c40975ef70c7ff1a0e0',
@@ -19,294 +30,10 @@ export const deleteForeignScript: LuaScript = {
 return redis.call('DEL', KEYS[1])`,
 };
 
-export const lockScript: LuaScript = {
-  name: 'lock',
-  sha1: '0f12dcced9e25cb933951860f1e8f349590fe0a8',
-  lua: `local isAlone, text = #KEYS == 3, ARGV[1]
-if isAlone and string.sub(text, 1, 1) == 'd' then
-  local call = redis.call
-  if call('EXISTS', KEYS[3]) == 0 and call('GET', KEYS[2]) == string.sub(text, 3) then
-    call('DEL', KEYS[2])
-    return 0
-  end
-end
-local clock
-local function isLate(deadlineMs)
-  if deadlineMs == '0' then return false end
-  clock = clock or redis.call('TIME')
-  return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0
-end
-local function nowMs()
-  clock = clock or redis.call('TIME')
-  return clock[1] * 1000 + math.floor(clock[2] / 1000)
-end
-local function takeUnqueued(lock, token, ttlMs)
-  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
-  if set and set.err then return false, set end
-  return set
-end
-local function takeServed(lock, token, ttlMs)
-  redis.call('SET', lock, token, 'PX', ttlMs)
-end
-if isAlone then
-  local token, ttlMs, block, deadlineMs = string.match(text, '^[aw] (%S+) (%d+) (%d+) (%d+) %+$')
-  if token and redis.call('EXISTS', KEYS[3]) == 0 and not isLate(deadlineMs) then
-    local taken = takeUnqueued(KEYS[2], token, ttlMs)
-    local last = taken and redis.pcall('INCRBY', KEYS[1], block)
-    if type(last) == 'number' then return last - block + 1 end
-  end
-end
-local fence = KEYS[1]
-local counted = true
-local fenceMs = nil
-local last, saved
-local function swapFence(number)
-  if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
-  return redis.call('SET', fence, number, 'GET')
-end
-local function fencingTokens(count)
-  if not last then
-    clock = clock or redis.call('TIME')
-    local micros = clock[2]
-    if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
-    saved = clock[1] .. micros
-    last = tonumber(swapFence(saved) or 0)
-    saved = tonumber(saved)
-    if last <= saved - count then
-      last = saved
-      return saved - count + 1
-    end
-  end
-  local first = last + 1
-  last = last + count
-  return first
-end
-local function saveFence()
-  if last ~= saved then swapFence(last) end
-end
-local function take(lock, queue, token, ttlMs, block)
-  if redis.call('EXISTS', queue) == 1 then return end
-  local taken, full = takeUnqueued(lock, token, ttlMs)
-  if not taken then return nil, full end
-  return fencingTokens(block)
-end
-local function raiseExpiry(lock, ttlMs)
-  if redis.call('PTTL', lock) < tonumber(ttlMs) then redis.call('PEXPIRE', lock, ttlMs) end
-end
-local function claim(lock, queue, token, ttlMs, block)
-  local owner = redis.call('GET', lock)
-  if owner ~= token then return nil, nil, owner end
-  raiseExpiry(lock, ttlMs)
-  redis.call('ZREM', queue, token)
-  return fencingTokens(block), redis.call('ZCARD', queue)
-end
-local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$'
-local command, token, x1, x2, x3, x4 = string.match(ARGV[1] or '', WORDS)
-if #KEYS == 3 and (command == 'a' or command == 'w') then
-  if isLate(x3) then return { 14, nowMs(), 0 } end
-  local fencingToken, full = take(KEYS[2], KEYS[3], token, x1, x2)
-  local waiting
-  if not fencingToken then fencingToken, waiting = claim(KEYS[2], KEYS[3], token, x1, x2) end
-  if fencingToken then
-    saveFence()
-    return waiting and { 1, fencingToken, waiting } or fencingToken
-  end
-  if full then return full end
-end
-local blocks = {}
-if #ARGV > 1 then
-  local call = redis.call
-  local queues, total = {}, 0
-  for i = 1, #ARGV do queues[i] = KEYS[2 * i + 1] end
-  if call('EXISTS', unpack(queues)) == 0 then
-    for i = 1, #ARGV do
-      local lock, text = KEYS[2 * i], ARGV[i]
-      if string.sub(text, 1, 1) == 'd' then
-        if redis.pcall('GET', lock) ~= string.sub(text, 3) then break end
-        call('DEL', lock)
-        blocks[i] = 0
-      else
-        local token, ttlMs, block, deadlineMs = string.match(text, '^[aw] (%S+) (%d+) (%d+) (%d+)')
-        if not token or isLate(deadlineMs) or not takeUnqueued(lock, token, ttlMs) then break end
-        blocks[i] = tonumber(block)
-        total = total + blocks[i]
-      end
-    end
-  end
-  if #blocks == #ARGV then
-    local first = total == 0 and 0 or fencingTokens(total)
-    saveFence()
-    return first
-  end
-end
-local claimMs = '1750'
-local queueMs = '15000'
-local offeredNumbers = 16
-local function processOf(token)
-  local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
-  return process and #process == 22 and process or nil
-end
-local function isReader(token)
-  return string.find(token, ':%w+:r$') ~= nil
-end
-local READERS_FROM = -2 ^ 36
-local STAMPS = 2 ^ 16
-local function lastArrival(queue)
-  local last = math.floor(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
-  if last < 0 then return last - READERS_FROM end
-  if last == 0 then return 0 end
-  local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  return reader and math.max(last, math.floor(reader) - READERS_FROM) or last
-end
-local function append(queue, token)
-  local arrival = lastArrival(queue) + 1
-  if isReader(token) then arrival = READERS_FROM + arrival end
-  local stamp = nowMs() % STAMPS / STAMPS
-  local added = redis.call('ZADD', queue, 'NX', arrival + stamp, token)
-  if added == 0 then redis.call('ZADD', queue, math.floor(redis.call('ZSCORE', queue, token)) + stamp, token) end
-  redis.call('PEXPIRE', queue, queueMs)
-  return added
-end
-local function tell(token, what, lock)
-  local process = processOf(token)
-  if not process then return 0 end
-  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
-  return counted and type(receivers) == 'number' and receivers or -1
-end
-local MOST_REMOVED, MOST_READ = 100, 1000
-local function silentMs(score)
-  return (nowMs() - score % 1 * STAMPS) % STAMPS
-end
-local function removeSilent(queue, token)
-  local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
-  local limitMs = tonumber(claimMs)
-  if not head[1] or silentMs(head[2]) < limitMs then return false end
-  local waiting = redis.call('ZRANGE', queue, 0, MOST_READ - 1, 'WITHSCORES')
-  local lives = { [string.sub(token, 1, 22)] = true }
-  for i = 1, #waiting, 2 do
-    if silentMs(waiting[i + 1]) < limitMs then lives[string.sub(waiting[i], 1, 22)] = true end
-  end
-  local silent = {}
-  for i = 1, #waiting, 2 do
-    if #silent < MOST_REMOVED and not lives[string.sub(waiting[i], 1, 22)] then silent[#silent + 1] = waiting[i] end
-  end
-  if #silent > 0 then redis.call('ZREM', queue, unpack(silent)) end
-  return #silent == MOST_REMOVED
-end
-local function waitBehind(owner, queue, token, command, leftMs)
-  local process = owner and processOf(owner)
-  local holder = (not owner or process or owner == 'readers') and 0 or 1
-  if command == 'a' then return 3, leftMs, holder end
-  if process and process == processOf(token) then holder = owner end
-  return append(queue, token) == 1 and 2 or 13, leftMs, holder
-end
-local function offer(lock, head)
-  redis.call('SET', lock, head, 'PX', claimMs)
-  local granted = 'g' .. string.format('%.0f', fencingTokens(offeredNumbers))
-  if tell(head, granted, lock) ~= 0 then return true end
-  redis.call('DEL', lock)
-  return false
-end
-local function offerToHead(lock, queue, token)
-  local head = redis.call('ZRANGE', queue, 0, 0)[1]
-  while head and head ~= token do
-    if isReader(head) then return nil, true end
-    redis.call('ZREM', queue, head)
-    if offer(lock, head) then return head end
-    head = redis.call('ZRANGE', queue, 0, 0)[1]
-  end
-end
-local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
-  if isLate(deadlineMs) then return 14, nowMs(), 0 end
-  local taken, full = take(lock, queue, token, ttlMs, block)
-  if taken then return 1, taken, 0 end
-  local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
-  if claimed then return 1, claimed, waiting end
-  if full then error(full) end
-  if not owner and removeSilent(queue, token) then return waitBehind(nil, queue, token, command, 0) end
-  if not owner then
-    local readerIsNext
-    owner, readerIsNext = offerToHead(lock, queue, token)
-    if readerIsNext then return 11, 0, 0 end
-  end
-  if not owner then
-    takeServed(lock, token, ttlMs)
-    redis.call('ZREM', queue, token)
-    return 1, fencingTokens(block), redis.call('ZCARD', queue)
-  end
-  local permits = string.match(owner, '^semaphore:(%d+)$')
-  if permits then
-    redis.call('ZREM', queue, token)
-    return 10, tonumber(permits), 0
-  end
-  if command == 'w' and owner == 'readers' then return 11, 0, 0 end
-  local code, leftMs, holder = waitBehind(owner, queue, token, command, redis.call('PTTL', lock))
-  if command == 'w' then tell(owner, 'c', lock) end
-  return code, leftMs, holder
-end
-local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
-  if next ~= '' and isLate(deadlineMs) then next = '' end
-  local owner = redis.call('GET', lock)
-  if owner ~= token then
-    if owner == 'readers' then return 11, 0, 0 end
-    redis.call('ZREM', queue, token)
-    return 6, owner and 1 or 0, 0
-  end
-  local wanted = next ~= '' and next ~= '-'
-  local own = next == '-' and string.sub(token, 1, 23)
-  local first = redis.call('ZPOPMIN', queue)
-  local head = first[1]
-  if head and isReader(head) then
-    redis.call('ZADD', queue, first[2], head)
-    redis.call('PEXPIRE', queue, queueMs)
-    return 11, 0, 0
-  end
-  while head do
-    if head == next or (own and string.sub(head, 1, 23) == own) then break end
-    if offer(lock, head) then
-      if not wanted then return 5, 0, 0 end
-      append(queue, next)
-      return 2, tonumber(claimMs), 0
-    end
-    head = redis.call('ZPOPMIN', queue)[1]
-  end
-  head = head or (wanted and next)
-  if not head then
-    redis.call('DEL', lock)
-    return 4, 0, 0
-  end
-  redis.call('SET', lock, head, 'PX', ttlMs)
-  return 8, fencingTokens(block), head
-end
-local function renew(lock, queue, token, ttlMs, exact)
-  local owner = redis.call('GET', lock)
-  if owner ~= token then return 6, owner and 1 or 0, 0 end
-  if exact == '=' then redis.call('PEXPIRE', lock, ttlMs) else raiseExpiry(lock, ttlMs) end
-  return 7, redis.call('ZCARD', queue), 0
-end
-local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
-if #KEYS == 3 then
-  local code, x, y = run[command](KEYS[2], KEYS[3], token, x1, x2, x3, x4, command)
-  saveFence()
-  return { code, x, y }
-end
-local replies = {}
-for i = 1, #ARGV do
-  local n, block = 3 * i - 2, blocks[i]
-  local ok, code, x, y = true, 4, 0, 0
-  if not block then
-    command, token, x1, x2, x3, x4 = string.match(ARGV[i], WORDS)
-    ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, x4, command)
-    if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
-  elseif block > 0 then
-    code, x = 1, fencingTokens(block)
-  end
-  replies[n], replies[n + 1], replies[n + 2] = code, x, y
-end
-saveFence()
-return replies`,
-  cluster: {
-    sha1: '14fe56a9b5d513ce13f39fe5e798f5b565eae332',
+export const lockScript: LuaScript = withCluster(
+  {
+    name: 'lock',
+    sha1: '0f12dcced9e25cb933951860f1e8f349590fe0a8',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -342,8 +69,8 @@ if isAlone then
   end
 end
 local fence = KEYS[1]
-local counted = false
-local fenceMs = '600000'
+local counted = true
+local fenceMs = nil
 local last, saved
 local function swapFence(number)
   if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
@@ -591,115 +318,17 @@ end
 saveFence()
 return replies`,
   },
-};
+  '14fe56a9b5d513ce13f39fe5e798f5b565eae332',
+  `local counted = true
+local fenceMs = nil`,
+  `local counted = false
+local fenceMs = '600000'`,
+);
 
-export const quorumScript: LuaScript = {
-  name: 'quorum',
-  sha1: '511280b1849c82eb99a954bf752ec1c57978495a',
-  lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
-local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local FENCE_MS = 600000
-if not command then return { 0, 0, 0 } end
-local clock
-local function isLate(deadlineMs)
-  if deadlineMs == '0' then return false end
-  clock = clock or redis.call('TIME')
-  return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0
-end
-local function nowMs()
-  clock = clock or redis.call('TIME')
-  return clock[1] * 1000 + math.floor(clock[2] / 1000)
-end
-local claimMs = '1750'
-local queueMs = '15000'
-local offeredNumbers = 16
-local counted = true
-local fenceMs = nil
-local function processOf(token)
-  local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
-  return process and #process == 22 and process or nil
-end
-local function isReader(token)
-  return string.find(token, ':%w+:r$') ~= nil
-end
-local READERS_FROM = -2 ^ 36
-local STAMPS = 2 ^ 16
-local function lastArrival(queue)
-  local last = math.floor(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
-  if last < 0 then return last - READERS_FROM end
-  if last == 0 then return 0 end
-  local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  return reader and math.max(last, math.floor(reader) - READERS_FROM) or last
-end
-local function append(queue, token)
-  local arrival = lastArrival(queue) + 1
-  if isReader(token) then arrival = READERS_FROM + arrival end
-  local stamp = nowMs() % STAMPS / STAMPS
-  local added = redis.call('ZADD', queue, 'NX', arrival + stamp, token)
-  if added == 0 then redis.call('ZADD', queue, math.floor(redis.call('ZSCORE', queue, token)) + stamp, token) end
-  redis.call('PEXPIRE', queue, queueMs)
-  return added
-end
-local function tell(token, what, lock)
-  local process = processOf(token)
-  if not process then return 0 end
-  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
-  return counted and type(receivers) == 'number' and receivers or -1
-end
-local function lastFence()
-  return tonumber(redis.call('GET', fence) or 0)
-end
-local function lowestFence(count)
-  clock = clock or redis.call('TIME')
-  return math.max(lastFence() + 1, clock[1] * 1000000 + clock[2] - count + 1)
-end
-local function raise()
-  if redis.call('PTTL', lock) < tonumber(x) then redis.call('PEXPIRE', lock, x) end
-end
-local late = (command == 'a' or command == 'w' or command == 'd') and isLate(z)
-if late and command ~= 'd' then return { 14, nowMs(), 0 } end
-local voted = redis.call('GET', lock)
-local mine = voted == token
-if command == 'a' or command == 'w' then
-  if voted and not mine then
-    if command == 'w' then
-      append(queue, owner)
-      tell(voted, 'c', lock)
-    end
-    return { 0, redis.call('PTTL', lock), processOf(voted) and voted or '' }
-  end
-  if mine then raise() else redis.call('SET', lock, token, 'PX', x) end
-  redis.call('ZREM', queue, owner)
-  return { mine and 2 or 1, lowestFence(tonumber(y)), redis.call('ZCARD', queue) }
-end
-if command == 'd' then
-  if mine then redis.call('DEL', lock) end
-  if y ~= owner then redis.call('ZREM', queue, owner) end
-  local told = 0
-  while mine and x == '1' and told == 0 do
-    local next = redis.call('ZPOPMIN', queue)[1]
-    if not next then break end
-    if tell(next, 'g', lock) ~= 0 then told = 1 end
-  end
-  if mine and y ~= '-' and not late then append(queue, y) end
-  return { mine and 1 or 0, told, 0 }
-end
-if not mine then return { 0, 0, 0 } end
-local last = lastFence()
-if command == 'n' or command == 'l' then
-  if command == 'l' then redis.call('PEXPIRE', lock, x) else raise() end
-  if last < tonumber(y) then
-    redis.call('SET', fence, y, 'PX', FENCE_MS)
-  else
-    redis.call('PEXPIRE', fence, FENCE_MS)
-  end
-  return { 1, redis.call('ZCARD', queue), 0 }
-end
-if last >= tonumber(x) then return { 2, last, 0 } end
-redis.call('SET', fence, y, 'PX', FENCE_MS)
-return { 1, 0, 0 }`,
-  cluster: {
-    sha1: '6c9d5bc2fcec71ed6373d5fcffb12139e93a5cd3',
+export const quorumScript: LuaScript = withCluster(
+  {
+    name: 'quorum',
+    sha1: '511280b1849c82eb99a954bf752ec1c57978495a',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
@@ -717,8 +346,8 @@ end
 local claimMs = '1750'
 local queueMs = '15000'
 local offeredNumbers = 16
-local counted = false
-local fenceMs = '600000'
+local counted = true
+local fenceMs = nil
 local function processOf(token)
   local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
   return process and #process == 22 and process or nil
@@ -803,12 +432,18 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   },
-};
+  '6c9d5bc2fcec71ed6373d5fcffb12139e93a5cd3',
+  `local counted = true
+local fenceMs = nil`,
+  `local counted = false
+local fenceMs = '600000'`,
+);
 
-export const readwriteScript: LuaScript = {
-  name: 'readwrite',
-  sha1: '0b23e1fa4fff590faa357fd57be749f0d4772924',
-  lua: `local fence = KEYS[1]
+export const readwriteScript: LuaScript = withCluster(
+  {
+    name: 'readwrite',
+    sha1: '0b23e1fa4fff590faa357fd57be749f0d4772924',
+    lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = true
 local fenceMs = nil
@@ -1163,370 +798,19 @@ for i = 1, #ARGV do
 end
 saveFence()
 return replies`,
-  cluster: {
-    sha1: '3fdb099cc3194bd9ec48cabf828360191ef7257e',
-    lua: `local fence = KEYS[1]
-local lock, queue, readers, gate
-local counted = false
-local fenceMs = '600000'
-local clock
-local function isLate(deadlineMs)
-  if deadlineMs == '0' then return false end
-  clock = clock or redis.call('TIME')
-  return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0
-end
-local function nowMs()
-  clock = clock or redis.call('TIME')
-  return clock[1] * 1000 + math.floor(clock[2] / 1000)
-end
-local last, saved
-local function swapFence(number)
-  if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
-  return redis.call('SET', fence, number, 'GET')
-end
-local function fencingTokens(count)
-  if not last then
-    clock = clock or redis.call('TIME')
-    local micros = clock[2]
-    if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
-    saved = clock[1] .. micros
-    last = tonumber(swapFence(saved) or 0)
-    saved = tonumber(saved)
-    if last <= saved - count then
-      last = saved
-      return saved - count + 1
-    end
-  end
-  local first = last + 1
-  last = last + count
-  return first
-end
-local function saveFence()
-  if last ~= saved then swapFence(last) end
-end
-local function takeUnqueued(lock, token, ttlMs)
-  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
-  if set and set.err then return false, set end
-  return set
-end
-local function takeServed(lock, token, ttlMs)
-  redis.call('SET', lock, token, 'PX', ttlMs)
-end
-local function take(lock, queue, token, ttlMs, block)
-  if redis.call('EXISTS', queue) == 1 then return end
-  local taken, full = takeUnqueued(lock, token, ttlMs)
-  if not taken then return nil, full end
-  return fencingTokens(block)
-end
-local function raiseExpiry(lock, ttlMs)
-  if redis.call('PTTL', lock) < tonumber(ttlMs) then redis.call('PEXPIRE', lock, ttlMs) end
-end
-local function claim(lock, queue, token, ttlMs, block)
-  local owner = redis.call('GET', lock)
-  if owner ~= token then return nil, nil, owner end
-  raiseExpiry(lock, ttlMs)
-  redis.call('ZREM', queue, token)
-  return fencingTokens(block), redis.call('ZCARD', queue)
-end
-local claimMs = '1750'
-local queueMs = '15000'
-local offeredNumbers = 16
-local function processOf(token)
-  local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
-  return process and #process == 22 and process or nil
-end
-local function isReader(token)
-  return string.find(token, ':%w+:r$') ~= nil
-end
-local READERS_FROM = -2 ^ 36
-local STAMPS = 2 ^ 16
-local function lastArrival(queue)
-  local last = math.floor(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
-  if last < 0 then return last - READERS_FROM end
-  if last == 0 then return 0 end
-  local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  return reader and math.max(last, math.floor(reader) - READERS_FROM) or last
-end
-local function append(queue, token)
-  local arrival = lastArrival(queue) + 1
-  if isReader(token) then arrival = READERS_FROM + arrival end
-  local stamp = nowMs() % STAMPS / STAMPS
-  local added = redis.call('ZADD', queue, 'NX', arrival + stamp, token)
-  if added == 0 then redis.call('ZADD', queue, math.floor(redis.call('ZSCORE', queue, token)) + stamp, token) end
-  redis.call('PEXPIRE', queue, queueMs)
-  return added
-end
-local function tell(token, what, lock)
-  local process = processOf(token)
-  if not process then return 0 end
-  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
-  return counted and type(receivers) == 'number' and receivers or -1
-end
-local MOST_REMOVED, MOST_READ = 100, 1000
-local function silentMs(score)
-  return (nowMs() - score % 1 * STAMPS) % STAMPS
-end
-local function removeSilent(queue, token)
-  local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
-  local limitMs = tonumber(claimMs)
-  if not head[1] or silentMs(head[2]) < limitMs then return false end
-  local waiting = redis.call('ZRANGE', queue, 0, MOST_READ - 1, 'WITHSCORES')
-  local lives = { [string.sub(token, 1, 22)] = true }
-  for i = 1, #waiting, 2 do
-    if silentMs(waiting[i + 1]) < limitMs then lives[string.sub(waiting[i], 1, 22)] = true end
-  end
-  local silent = {}
-  for i = 1, #waiting, 2 do
-    if #silent < MOST_REMOVED and not lives[string.sub(waiting[i], 1, 22)] then silent[#silent + 1] = waiting[i] end
-  end
-  if #silent > 0 then redis.call('ZREM', queue, unpack(silent)) end
-  return #silent == MOST_REMOVED
-end
-local function waitBehind(owner, queue, token, command, leftMs)
-  local process = owner and processOf(owner)
-  local holder = (not owner or process or owner == 'readers') and 0 or 1
-  if command == 'a' then return 3, leftMs, holder end
-  if process and process == processOf(token) then holder = owner end
-  return append(queue, token) == 1 and 2 or 13, leftMs, holder
-end
-local function offer(lock, head)
-  redis.call('SET', lock, head, 'PX', claimMs)
-  local granted = 'g' .. string.format('%.0f', fencingTokens(offeredNumbers))
-  if tell(head, granted, lock) ~= 0 then return true end
-  redis.call('DEL', lock)
-  return false
-end
-local READERS = 'readers'
-local function reads(token)
-  if redis.call('GET', lock) ~= READERS then return false end
-  local ends = redis.call('ZSCORE', readers, token)
-  return ends and tonumber(ends) > nowMs()
-end
-local function anyoneReads()
-  local ends = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
-  return ends and tonumber(ends) > nowMs()
-end
-local function lend(token, ms)
-  redis.call('ZADD', readers, 'GT', nowMs() + ms, token)
-end
-local function settle()
-  redis.call('ZREMRANGEBYSCORE', readers, '-inf', nowMs())
-  local ends = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
-  if not ends then
-    redis.call('DEL', lock, gate)
-    return false
-  end
-  redis.call('PEXPIREAT', lock, ends)
-  redis.call('PEXPIREAT', readers, ends)
-  return true
-end
-local function writerWaits()
-  return redis.call('EXISTS', gate)
-end
-local function untilOpen()
-  local ms, gateMs = redis.call('PTTL', lock), redis.call('PTTL', gate)
-  return gateMs >= 0 and math.min(ms, gateMs) or ms
-end
-local function closeGate()
-  redis.call('SET', gate, 1, 'PX', claimMs)
-end
-local function inQueue()
-  local waiting = redis.call('ZRANGE', queue, 0, -1, 'WITHSCORES')
-  local reading, writing, oldest = {}, {}, {}
-  for i = 1, #waiting, 2 do
-    local line = isReader(waiting[i]) and reading or writing
-    line[#line + 1] = waiting[i]
-    oldest[line] = oldest[line] or tonumber(waiting[i + 1])
-  end
-  return reading, writing, reading[1] and (not writing[1] or oldest[reading] - READERS_FROM < oldest[writing])
-end
-local function letIn(waiting, own)
-  for _, token in ipairs(waiting) do
-    redis.call('ZREM', queue, token)
-    if token ~= own then
-      lend(token, claimMs)
-      if tell(token, 'g', lock) == 0 then redis.call('ZREM', readers, token) end
-    end
-  end
-  return settle()
-end
-local function beginReading(own, ttlMs)
-  local reading, writing = inQueue()
-  redis.call('SET', lock, READERS, 'PX', claimMs)
-  redis.call('DEL', readers, gate)
-  if #writing > 0 then closeGate() end
-  if own then lend(own, ttlMs) end
-  return letIn(reading, own)
-end
-local function find(waiting, own, process)
-  for _, token in ipairs(waiting) do
-    if token == own or (process and string.sub(token, 1, 23) == process) then return token end
-  end
-end
-local function hand(after, kind, own, process, ttlMs)
-  while true do
-    local reading, writing, readerIsFirst = inQueue()
-    if #reading + #writing == 0 then
-      redis.call('DEL', lock, readers, gate)
-      return
-    end
-    local readersAreNext = #writing == 0
-    if #reading > 0 and #writing > 0 then readersAreNext = after == 'w' or (after == '' and readerIsFirst) end
-    if readersAreNext then
-      local mine = kind == 'r' and (own or find(reading, own, process))
-      if beginReading(mine, ttlMs) then return mine or READERS, mine end
-    else
-      local first = writing[1]
-      redis.call('ZREM', queue, first)
-      if kind == 'w' and find({ first }, own, process) then
-        redis.call('SET', lock, first, 'PX', ttlMs)
-        redis.call('DEL', readers, gate)
-        return first, true
-      end
-      if offer(lock, first) then
-        redis.call('DEL', readers, gate)
-        return first
-      end
-    end
-  end
-end
-local function enterFree(token, kind, ttlMs)
-  if redis.call('EXISTS', queue) == 1 then
-    local owner, mine = hand('', kind, token, nil, ttlMs)
-    if owner then return mine end
-  end
-  if kind == 'r' then return beginReading(token, ttlMs) end
-  takeServed(lock, token, ttlMs)
-  redis.call('DEL', readers, gate)
-  return true
-end
-local function join(token, ttlMs)
-  if reads(token) then
-    redis.call('ZREM', queue, token)
-    lend(token, ttlMs)
-    settle()
-    return true
-  end
-  if redis.call('GET', lock) ~= READERS or writerWaits() == 1 or not anyoneReads() then return false end
-  lend(token, ttlMs)
-  settle()
-  redis.call('ZREM', queue, token)
-  return true
-end
-local function tellReaders()
-  for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. nowMs(), '+inf', 'LIMIT', 0, 128)) do
-    tell(token, 'c', lock)
-  end
-end
-local function enter(token, ttlMs, block, deadlineMs, _, command)
-  if isLate(deadlineMs) then return 14, nowMs(), 0 end
-  local kind = isReader(token) and 'r' or 'w'
-  local owner = redis.call('GET', lock)
-  if owner == token then
-    local first, waiting = claim(lock, queue, token, ttlMs, block)
-    return 1, first, waiting
-  end
-  if not owner and removeSilent(queue, token) then return waitBehind(nil, queue, token, command, 0) end
-  if (kind == 'r' and join(token, ttlMs)) or (not owner and enterFree(token, kind, ttlMs)) then
-    return 1, fencingTokens(block), kind == 'r' and writerWaits() or redis.call('ZCARD', queue)
-  end
-  owner = owner or redis.call('GET', lock)
-  local permits = string.match(owner, '^semaphore:(%d+)$')
-  if permits then
-    redis.call('ZREM', queue, token)
-    return 10, tonumber(permits), 0
-  end
-  local isReaderBehind = command == 'w' and kind == 'r' and owner == READERS
-  local untilMs = isReaderBehind and untilOpen() or redis.call('PTTL', lock)
-  local code, leftMs, holder = waitBehind(owner, queue, token, command, untilMs)
-  if command == 'w' and owner ~= READERS then
-    tell(owner, 'c', lock)
-  elseif command == 'w' and kind == 'w' then
-    closeGate()
-    tellReaders()
-  end
-  return code, leftMs, holder
-end
-local function openGate()
-  local reading, writing = inQueue()
-  if #writing > 0 then return end
-  redis.call('DEL', gate)
-  if anyoneReads() then letIn(reading) end
-end
-local function leaveOthers(next, ttlMs, block)
-  settle()
-  if not next then return 5, 0, 0 end
-  if join(next, ttlMs) then return 8, fencingTokens(block), next end
-  append(queue, next)
-  return 2, untilOpen(), 0
-end
-local function leave(token, next, ttlMs, block, deadlineMs)
-  if next ~= '' and isLate(deadlineMs) then next = '' end
-  local kind = isReader(token) and 'r' or 'w'
-  local waited = redis.call('ZREM', queue, token) == 1
-  local owner = redis.call('GET', lock)
-  if kind == 'w' and owner ~= token then
-    if waited and owner == READERS then openGate() end
-    return 6, owner and 1 or 0, 0
-  end
-  local process = next == '-' and string.sub(token, 1, 23) or nil
-  local wanted = next ~= '' and next ~= '-' and next or nil
-  if kind == 'r' then
-    if not reads(token) then return 6, 0, 0 end
-    redis.call('ZREM', readers, token)
-    if anyoneReads() then return leaveOthers(wanted, ttlMs, block) end
-  end
-  if wanted then append(queue, wanted) end
-  local taker, mine = hand(kind, kind, wanted, process, ttlMs)
-  if mine then return 8, fencingTokens(block), taker end
-  if not taker then return 4, 0, 0 end
-  if wanted then return 2, tonumber(claimMs), 0 end
-  return 5, 0, 0
-end
-local function renew(lock, queue, token, ttlMs, exact)
-  local owner = redis.call('GET', lock)
-  if owner ~= token then return 6, owner and 1 or 0, 0 end
-  if exact == '=' then redis.call('PEXPIRE', lock, ttlMs) else raiseExpiry(lock, ttlMs) end
-  return 7, redis.call('ZCARD', queue), 0
-end
-local function keepReading(token, ttlMs, exact)
-  redis.call('ZREM', queue, token)
-  if exact == '=' then redis.call('ZADD', readers, nowMs() + ttlMs, token) else lend(token, ttlMs) end
-  settle()
-  return 7, writerWaits(), 0
-end
-local function keep(token, ttlMs, exact)
-  if not isReader(token) then return renew(lock, queue, token, ttlMs, exact) end
-  if not reads(token) then return 6, 0, 0 end
-  return keepReading(token, ttlMs, exact)
-end
-local function downgrade(token, ttlMs, readToken)
-  if reads(readToken) then return keepReading(readToken, ttlMs) end
-  redis.call('ZREM', queue, readToken)
-  local owner = redis.call('GET', lock)
-  if owner ~= token then return 6, owner and 1 or 0, 0 end
-  beginReading(readToken, math.max(tonumber(ttlMs), redis.call('PTTL', lock)))
-  return 7, writerWaits(), 0
-end
-local run = { a = enter, w = enter, d = leave, r = leave, n = keep, g = downgrade }
-local replies = {}
-for i = 1, #ARGV do
-  local command, token, x1, x2, x3, x4 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
-  lock, queue, readers, gate = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
-  local ok, code, x, y = pcall(run[command], token, x1, x2, x3, x4, command)
-  if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
-  local n = 3 * i - 2
-  replies[n], replies[n + 1], replies[n + 2] = code, x, y
-end
-saveFence()
-return replies`,
   },
-};
+  '3fdb099cc3194bd9ec48cabf828360191ef7257e',
+  `local counted = true
+local fenceMs = nil`,
+  `local counted = false
+local fenceMs = '600000'`,
+);
 
-export const semaphoreScript: LuaScript = {
-  name: 'semaphore',
-  sha1: 'b4559347cbd6cd601c9a769ab1e82c7190d96229',
-  lua: `local fence = KEYS[1]
+export const semaphoreScript: LuaScript = withCluster(
+  {
+    name: 'semaphore',
+    sha1: 'b4559347cbd6cd601c9a769ab1e82c7190d96229',
+    lua: `local fence = KEYS[1]
 local counted = true
 local fenceMs = nil
 local clock
@@ -1810,299 +1094,19 @@ for i = 1, #ARGV do
 end
 saveFence()
 return replies`,
-  cluster: {
-    sha1: 'a59fbfa3efe53381d2bd089d8f9bf1c03682f2ad',
-    lua: `local fence = KEYS[1]
-local counted = false
-local fenceMs = '600000'
-local clock
-local function isLate(deadlineMs)
-  if deadlineMs == '0' then return false end
-  clock = clock or redis.call('TIME')
-  return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0
-end
-local function nowMs()
-  clock = clock or redis.call('TIME')
-  return clock[1] * 1000 + math.floor(clock[2] / 1000)
-end
-local last, saved
-local function swapFence(number)
-  if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
-  return redis.call('SET', fence, number, 'GET')
-end
-local function fencingTokens(count)
-  if not last then
-    clock = clock or redis.call('TIME')
-    local micros = clock[2]
-    if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
-    saved = clock[1] .. micros
-    last = tonumber(swapFence(saved) or 0)
-    saved = tonumber(saved)
-    if last <= saved - count then
-      last = saved
-      return saved - count + 1
-    end
-  end
-  local first = last + 1
-  last = last + count
-  return first
-end
-local function saveFence()
-  if last ~= saved then swapFence(last) end
-end
-local claimMs = '1750'
-local queueMs = '15000'
-local offeredNumbers = 16
-local function processOf(token)
-  local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
-  return process and #process == 22 and process or nil
-end
-local function isReader(token)
-  return string.find(token, ':%w+:r$') ~= nil
-end
-local READERS_FROM = -2 ^ 36
-local STAMPS = 2 ^ 16
-local function lastArrival(queue)
-  local last = math.floor(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
-  if last < 0 then return last - READERS_FROM end
-  if last == 0 then return 0 end
-  local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
-  return reader and math.max(last, math.floor(reader) - READERS_FROM) or last
-end
-local function append(queue, token)
-  local arrival = lastArrival(queue) + 1
-  if isReader(token) then arrival = READERS_FROM + arrival end
-  local stamp = nowMs() % STAMPS / STAMPS
-  local added = redis.call('ZADD', queue, 'NX', arrival + stamp, token)
-  if added == 0 then redis.call('ZADD', queue, math.floor(redis.call('ZSCORE', queue, token)) + stamp, token) end
-  redis.call('PEXPIRE', queue, queueMs)
-  return added
-end
-local function tell(token, what, lock)
-  local process = processOf(token)
-  if not process then return 0 end
-  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
-  return counted and type(receivers) == 'number' and receivers or -1
-end
-local lock, held, queue, asked
-local stored, limit
-local ends, used
-local now = nowMs()
-local function look(i)
-  lock, held, queue, asked = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
-  stored = redis.call('GET', lock)
-  limit = stored and tonumber(string.match(stored, '^semaphore:(%d+)$'))
-end
-local function weightOf(token)
-  return tonumber(string.match(token, '%d+$'))
-end
-local function readLeases()
-  ends, used = {}, 0
-  local leases = limit and redis.call('ZRANGE', held, 0, -1, 'WITHSCORES') or {}
-  for i = 1, #leases, 2 do
-    local endsAt = tonumber(leases[i + 1])
-    if endsAt > now then ends[leases[i]], used = endsAt, used + weightOf(leases[i]) end
-  end
-end
-local function lastEnd()
-  local last = 0
-  for _, endsAt in pairs(ends) do last = math.max(last, endsAt) end
-  return last
-end
-local function expireAt(last)
-  redis.call('PEXPIREAT', lock, last)
-  redis.call('PEXPIREAT', held, last)
-end
-local function leaveQueue(token)
-  redis.call('ZREM', queue, token)
-  redis.call('ZREM', asked, token)
-end
-local function give(token, endsAt, permits)
-  ends[token], used = endsAt, used + weightOf(token)
-  redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd())
-  if not stored then redis.call('DEL', held) end
-  stored, limit = true, permits
-  leaveQueue(token)
-  redis.call('ZADD', held, endsAt, token)
-end
-local function takeBack(token)
-  if not ends[token] then return end
-  ends[token], used = nil, used - weightOf(token)
-  redis.call('ZREM', held, token)
-end
-local function raise(token, ttlMs)
-  local endsAt = now + ttlMs
-  if endsAt <= ends[token] then return end
-  ends[token] = endsAt
-  expireAt(lastEnd())
-  redis.call('ZADD', held, endsAt, token)
-end
-local function settle()
-  if not limit then return end
-  local last = lastEnd()
-  if last == 0 then return redis.call('DEL', lock, held) end
-  redis.call('ZREMRANGEBYSCORE', held, '-inf', now)
-  expireAt(last)
-end
-local function ask(token)
-  redis.call('ZADD', asked, now + claimMs, token)
-  redis.call('PEXPIRE', asked, queueMs)
-end
-local function enqueue(token)
-  append(queue, token)
-  ask(token)
-end
-local function stillAsks(token)
-  local untilMs = redis.call('ZSCORE', asked, token)
-  return untilMs and tonumber(untilMs) > now
-end
-local MOST_TOLD = 32
-local function others(token)
-  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, MOST_TOLD)) do
-    if processOf(waiting) ~= processOf(token) then return 1 end
-  end
-  return 0
-end
-local function state(token)
-  local own = 0
-  for holder in pairs(ends) do
-    if processOf(holder) == processOf(token) then own = own + weightOf(holder) end
-  end
-  return others(token) + (own >= limit and 2 or 0)
-end
-local MOST_OFFERS = 32
-local function serve(permits, self, ttlMs)
-  local served, offers = false, 0
-  while offers < MOST_OFFERS do
-    local head = redis.call('ZRANGE', queue, 0, 0)[1]
-    local free = permits - used
-    if not head then
-      if not self or served or weightOf(self) > free then return served end
-      head = self
-    end
-    if weightOf(head) > free then
-      if weightOf(head) <= permits and (head == self or stillAsks(head)) then return served end
-      leaveQueue(head)
-    elseif head == self then
-      give(head, now + ttlMs, permits)
-      served = true
-    else
-      give(head, now + claimMs, permits)
-      local granted = 'g' .. string.format('%.0f', fencingTokens(1)) .. (others(head) == 1 and '+' or '')
-      if tell(head, granted, lock) == 0 then takeBack(head) else offers = offers + 1 end
-    end
-  end
-  return served
-end
-local function left(token)
-  local first
-  for _, endsAt in pairs(ends) do first = math.min(first or endsAt, endsAt) end
-  local head = redis.call('ZRANGE', queue, 0, 0)[1]
-  if head and head ~= token then
-    local untilMs = tonumber(redis.call('ZSCORE', asked, head) or now)
-    first = math.min(first or untilMs, untilMs)
-  end
-  return first and math.max(first - now, 0) or -1
-end
-local function tellHolders(token)
-  local told, count = { [processOf(token) or ''] = true }, 0
-  for holder in pairs(ends) do
-    local process = processOf(holder)
-    if process and not told[process] and count < MOST_TOLD then
-      told[process], count = true, count + 1
-      tell(holder, 'c', lock)
-    end
-  end
-end
-local function mismatch(permits)
-  return 10, permits, 0
-end
-local function acquire(token, ttlMs, block, permits, deadlineMs, command)
-  if isLate(deadlineMs) then return 14, now, 0 end
-  permits = tonumber(permits)
-  if stored and not limit then
-    leaveQueue(token)
-    return mismatch(0)
-  end
-  readLeases()
-  if limit and limit ~= permits then
-    leaveQueue(token)
-    takeBack(token)
-    serve(limit)
-    settle()
-    return mismatch(limit)
-  end
-  if ends[token] then
-    leaveQueue(token)
-    raise(token, ttlMs)
-    serve(limit)
-    settle()
-    return 1, fencingTokens(block), state(token)
-  end
-  if redis.call('ZSCORE', queue, token) then ask(token) end
-  if serve(permits, token, ttlMs) then
-    settle()
-    return 1, fencingTokens(block), state(token)
-  end
-  if command == 'w' then
-    enqueue(token)
-    tellHolders(token)
-  end
-  settle()
-  return command == 'w' and 2 or 3, left(token), 0
-end
-local function release(token, next, ttlMs, block, deadlineMs)
-  if next ~= '' and isLate(deadlineMs) then next = '' end
-  leaveQueue(token)
-  if not limit then return 6, 0, 0 end
-  readLeases()
-  local found = ends[token]
-  takeBack(token)
-  if not found or next == '' then
-    serve(limit)
-    settle()
-    return found and 4 or 6, 0, 0
-  end
-  local again = ends[next]
-  if not again then enqueue(next) end
-  local served = serve(limit, not again and next, ttlMs)
-  if served then
-    settle()
-    return 8, fencingTokens(block), state(next)
-  end
-  tellHolders(next)
-  settle()
-  return 2, left(next), 0
-end
-local function renew(token, ttlMs, exact)
-  readLeases()
-  if not ends[token] then return 6, 0, 0 end
-  if exact == '=' then ends[token] = 0 end
-  raise(token, ttlMs)
-  return 7, others(token), 0
-end
-local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
-local function runCommand(i)
-  local command, token, x1, x2, x3, x4 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
-  look(i)
-  return run[command](token, x1, x2, x3, x4, command)
-end
-local replies = {}
-for i = 1, #ARGV do
-  local ok, code, x, y = pcall(runCommand, i)
-  if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
-  local n = 3 * i - 2
-  replies[n], replies[n + 1], replies[n + 2] = code, x, y
-end
-saveFence()
-return replies`,
   },
-};
+  'a59fbfa3efe53381d2bd089d8f9bf1c03682f2ad',
+  `local counted = true
+local fenceMs = nil`,
+  `local counted = false
+local fenceMs = '600000'`,
+);
 
-export const severalScript: LuaScript = {
-  name: 'several',
-  sha1: '1509563ff2fd0cbd86ef068ebacf2f45b292dbce',
-  lua: `local fence = KEYS[1]
+export const severalScript: LuaScript = withCluster(
+  {
+    name: 'several',
+    sha1: '1509563ff2fd0cbd86ef068ebacf2f45b292dbce',
+    lua: `local fence = KEYS[1]
 local counted = true
 local fenceMs = nil
 local clock
@@ -2190,95 +1194,10 @@ for i = 1, #ARGV do
 end
 saveFence()
 return replies`,
-  cluster: {
-    sha1: 'dd1df371e4d7ca88c3c8978ea00a2f0471e0c8fa',
-    lua: `local fence = KEYS[1]
-local counted = false
-local fenceMs = '600000'
-local clock
-local function isLate(deadlineMs)
-  if deadlineMs == '0' then return false end
-  clock = clock or redis.call('TIME')
-  return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0
-end
-local function nowMs()
-  clock = clock or redis.call('TIME')
-  return clock[1] * 1000 + math.floor(clock[2] / 1000)
-end
-local last, saved
-local function swapFence(number)
-  if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
-  return redis.call('SET', fence, number, 'GET')
-end
-local function fencingTokens(count)
-  if not last then
-    clock = clock or redis.call('TIME')
-    local micros = clock[2]
-    if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
-    saved = clock[1] .. micros
-    last = tonumber(swapFence(saved) or 0)
-    saved = tonumber(saved)
-    if last <= saved - count then
-      last = saved
-      return saved - count + 1
-    end
-  end
-  local first = last + 1
-  last = last + count
-  return first
-end
-local function saveFence()
-  if last ~= saved then swapFence(last) end
-end
-local function takeUnqueued(lock, token, ttlMs)
-  local set = redis.pcall('SET', lock, token, 'NX', 'PX', ttlMs)
-  if set and set.err then return false, set end
-  return set
-end
-local function takeServed(lock, token, ttlMs)
-  redis.call('SET', lock, token, 'PX', ttlMs)
-end
-local function isFree(lock, queue, token)
-  local owner = redis.call('GET', lock)
-  if owner == token then return true end
-  return not owner and redis.call('EXISTS', queue) == 0
-end
-local stride = fenceMs and 3 or 2
-local function numbersFor(first, count)
-  local number = fencingTokens(count)
-  if not fenceMs then return number end
-  for i = 2, count do
-    number = math.max(number, tonumber(redis.call('GET', KEYS[first + 3 * i - 1]) or 0) + 2 - i)
-  end
-  for i = 2, count do redis.call('SET', KEYS[first + 3 * i - 1], number + i - 1, 'PX', fenceMs) end
-  last = math.max(last, number)
-  return number
-end
-local function takeAll(first, tokens, ttlMs, deadlineMs)
-  if isLate(deadlineMs) then return 14, nowMs(), 0 end
-  for i, token in ipairs(tokens) do
-    local at = first + stride * (i - 1)
-    if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, math.max(redis.call('PTTL', KEYS[at]), -1), 0 end
-  end
-  for i, token in ipairs(tokens) do
-    local lock = KEYS[first + stride * (i - 1)]
-    if redis.call('PTTL', lock) < ttlMs then takeServed(lock, token, ttlMs) end
-  end
-  return 1, numbersFor(first, #tokens), 0
-end
-local replies = {}
-local first = 2
-for i = 1, #ARGV do
-  local words = {}
-  for word in string.gmatch(ARGV[i], '%S+') do words[#words + 1] = word end
-  local ttlMs, deadlineMs = tonumber(table.remove(words, 1)), table.remove(words, 1)
-  local ok, code, x, y = pcall(takeAll, first, words, ttlMs, deadlineMs)
-  if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
-  first = first + stride * #words
-  local n = 3 * i - 2
-  replies[n], replies[n + 1], replies[n + 2] = code, x, y
-end
-saveFence()
-return replies`,
   },
-};
+  'dd1df371e4d7ca88c3c8978ea00a2f0471e0c8fa',
+  `local counted = true
+local fenceMs = nil`,
+  `local counted = false
+local fenceMs = '600000'`,
+);
