@@ -111,7 +111,7 @@ export class Asking implements Questioner {
     const againInMs = askAgainInMs(this.parts, attempt, leftMs, foreign);
     if (!line.single) return lanes.add(attempt, againInMs);
     const { queue } = line;
-    queue.heartbeat ??= new SharedHeartbeat(queue, lanes, this.again);
+    queue.heartbeat ??= new SharedHeartbeat(queue, lanes, clock, this.again);
     queue.heartbeat.within(againInMs, clock.now());
   }
 
@@ -216,6 +216,7 @@ export class Asking implements Questioner {
     attempt.ttlMs = ttlMs;
     const block = Math.min(line.size, MOST_NUMBERS);
     const sentAt = this.parts.clock.now();
+    attempt.askedAt = Math.floor(sentAt);
     const request = { key: line.queue.key, ownerToken, kind, ttlMs, wait: line.waits, block, permits };
     whenAnswered(this.parts.store.acquire(request), new Question(this, attempt, ttlMs, block, sentAt));
   }

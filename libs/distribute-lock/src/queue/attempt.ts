@@ -22,6 +22,8 @@ export class Attempt extends Retry {
   finalUndoAt = 0;
   /** The store has said that it stands in the queue. */
   queued = false;
+  /** When it was sent last. */
+  askedAt = 0;
   /** The shared heartbeat sent it: its answer counts for all attempts of the key. */
   asksForAll = false;
   /** The store has answered it at least once, so it is known who has the lock. */

@@ -1,3 +1,4 @@
+import type { Clock } from '../runtime/clock.js';
 import { Timed, type TimerLanes } from '../runtime/timer-lanes.js';
 import type { Attempt } from './attempt.js';
 import type { CoreParts } from './core-parts.js';
@@ -30,6 +31,7 @@ export class SharedHeartbeat extends Timed {
   constructor(
     private readonly queue: KeyQueue,
     private readonly lanes: TimerLanes,
+    private readonly clock: Clock,
     private readonly ask: (attempt: Attempt) => void,
   ) {
     super();
@@ -38,6 +40,17 @@ export class SharedHeartbeat extends Timed {
   /** The next one comes within this time, or earlier if one is due by then. */
   within(ms: number, now: number): void {
     if (this.lane === undefined || this.dueAt > now + ms) this.lanes.add(this, ms, now);
+  }
+
+  /**
+   * An attempt has ended, and the next one speaks for all. It may not have asked for long, and other processes take a process that has
+   * not asked for a claim window for one that does not respond.
+   */
+  passOn(): void {
+    const next = this.queue.longestQueued;
+    if (next === undefined) return;
+    const now = this.clock.now();
+    this.within(Math.max(0, next.askedAt + HEARTBEAT_MS - now), now);
   }
 
   stop(): void {

@@ -139,6 +139,7 @@ export abstract class KeyQueue {
     attempt.line.attempt = undefined;
     this.singles?.delete(attempt.ownerToken);
     if (this.singles?.size === 0) this.heartbeat?.stop();
+    else this.heartbeat?.passOn();
   }
 
   /** The holder has come in: nobody may be left behind it. */
