@@ -8,17 +8,14 @@ describe('SharedHeartbeat', () => {
   function make() {
     const clock = new ManualClock();
     const asked: string[] = [];
-    const waiting = ['first', 'second'].map((ownerToken) => ({ ownerToken, asksForAll: false }) as Attempt);
+    const waiting = ['first', 'second'].map((ownerToken) => ({ ownerToken, asksForAll: false, askedAt: 0 }) as Attempt);
     const queue = {
       get longestQueued() {
         return waiting[0];
       },
     } as KeyQueue;
-    const heartbeat = new SharedHeartbeat(
-      queue,
-      new TimerLanes(clock),
-      ({ ownerToken }) => void asked.push(ownerToken),
-    );
+    const ask = ({ ownerToken }: Attempt): void => void asked.push(ownerToken);
+    const heartbeat = new SharedHeartbeat(queue, new TimerLanes(clock), clock, ask);
     return { clock, asked, waiting, heartbeat };
   }
 
@@ -29,6 +26,16 @@ describe('SharedHeartbeat', () => {
     expect(waiting[0].asksForAll).toBe(true);
     waiting.shift();
     await clock.pass(HEARTBEAT_MS);
+    expect(asked).toEqual(['first', 'second']);
+  });
+
+  it('asks at once for an attempt that has not asked for long, when the one before it ends', async () => {
+    const { clock, asked, waiting, heartbeat } = make();
+    heartbeat.within(HEARTBEAT_MS, clock.now());
+    await clock.pass(HEARTBEAT_MS);
+    waiting.shift();
+    heartbeat.passOn();
+    await clock.pass(1);
     expect(asked).toEqual(['first', 'second']);
   });
 
