@@ -180,7 +180,7 @@ function reachesLimit({ endsAt, holder }: Grant): boolean {
 
 /** For how long a renewal that is sent at `now` asks. */
 function renewalMs({ ttlMs, holder }: Grant, now: number): number {
-  return Math.min(ttlMs, Math.ceil((holder?.leaseUntil ?? Infinity) - now));
+  return Math.min(ttlMs, Math.max(1, Math.floor((holder?.leaseUntil ?? Infinity) - now)));
 }
 
 function untilEnd(grant: Grant, now: number): number {

@@ -13,7 +13,7 @@ export async function extendLease(
   const { grant, key, call } = lease;
   const sentAt = clock.now();
   const { ownerToken } = grant;
-  const ttlMs = Math.min(askedMs, Math.max(1, Math.ceil(lease.leaseUntil - sentAt)));
+  const ttlMs = Math.min(askedMs, Math.max(1, Math.floor(lease.leaseUntil - sentAt)));
   const [answer] = await store.renew([{ key, ownerToken, kind: laneOf(ownerToken), ttlMs }]);
   if (typeof answer === 'number' && lease.isHeld()) {
     grant.confirm(sentAt, ttlMs);
