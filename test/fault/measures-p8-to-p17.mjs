@@ -30,6 +30,14 @@ export const measuresP8toP17 = [
     test: ['strict', 'a stopped process with 12 callers'],
   },
   {
+    promise: 'P9',
+    what: 'the store hears of a live process as long as one of its strict callers waits',
+    file: 'queue/heartbeat.ts',
+    measure: 'this.within(Math.max(0, heardAt + HEARTBEAT_MS - this.core.clock.now()));',
+    without: '',
+    test: ['queue/heartbeat', 'asks at once when the attempts that it asked for have left'],
+  },
+  {
     promise: 'P12',
     what: 'strict callers of one process share a heartbeat',
     file: 'queue/asking.ts',
@@ -41,7 +49,7 @@ export const measuresP8toP17 = [
     promise: 'P12',
     what: 'strict callers ask again when the heartbeat has lost its place',
     file: 'queue/asking.ts',
-    measure: 'if (single && asksForAll && isPlaceLost) this.askForQueued(queue);',
+    measure: 'else this.askForQueued(queue);',
     without: '',
     test: ['strict', 'get their places again'],
   },
@@ -50,7 +58,7 @@ export const measuresP8toP17 = [
     what: 'strict callers ask again when nothing waits in the store',
     file: 'queue/asking.ts',
     measure: 'if (waiting === 0 && queue.longestQueued !== undefined) this.askForQueued(queue);',
-    without: '',
+    without: 'if (waiting < 0) this.askForQueued(queue);',
     test: ['strict', 'get their places again'],
   },
   {

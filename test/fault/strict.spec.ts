@@ -102,6 +102,25 @@ describe('P12: strict callers of one process', () => {
     await lease.release();
   }, 30_000);
 
+  it('take turns for one command each, also when they have waited for long', async () => {
+    const [holder, waiter] = [world.locks(), await world.process()];
+    const key = world.newKey();
+    const lease = await holder.acquire(key, { ttl: '60s' });
+    const callers = 200;
+    const waits = Array.from({ length: callers }, async () =>
+      waiter.do('release', await waiter.do('acquire', { key, ...strict })),
+    );
+    await eventually(async () => expect(await world.waiting(key)).toBe(callers));
+    await sleep(3_000);
+    const [before] = await calls();
+    const startedAt = monotonicMs();
+    await lease.release();
+    await Promise.all(waits);
+    const [after] = await calls();
+    const heartbeats = 2 * Math.ceil((monotonicMs() - startedAt) / 1_000);
+    expect(after - before).toBeLessThanOrEqual(1.05 * callers + heartbeats);
+  }, 30_000);
+
   it('get their places again, in their order, after the server lost its data', async () => {
     const [holder, waiter] = [world.locks(), world.locks()];
     const key = world.newKey();
@@ -145,6 +164,8 @@ describe('P12: strict callers of one process', () => {
     await eventually(async () => expect(await world.waiting(key)).toBe(1));
     const second = waiter.acquire(key, strict);
     await eventually(async () => expect(await world.waiting(key)).toBe(2));
+    const third = waiter.acquire(key, strict);
+    await eventually(async () => expect(await world.waiting(key)).toBe(3));
     const [token] = await world.onHomes(key, async (redis) => {
       const [, behind] = await redis.zrange(`q:{lock:${key}}`, '0', '-1');
       await redis.set(`lock:${key}`, behind, 'PX', CLAIM_WINDOW_MS);
@@ -154,6 +175,7 @@ describe('P12: strict callers of one process', () => {
     expect(lease.grant.ownerToken).toBe(token);
     await lease.release();
     await (await first).release();
+    await (await third).release();
   }, 30_000);
 
   async function calls(): Promise<[scripts: number, messages: number]> {

@@ -82,7 +82,8 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
         function (this: Inside, attempt: Attempt, ...more: never[]) {
           original.call(this, attempt, ...more);
           this.parts.lanes.remove(attempt);
-          attempt.line.queue.heartbeat?.stop();
+          const { heartbeat } = attempt.line.queue;
+          if (heartbeat !== undefined) this.parts.lanes.remove(heartbeat);
         },
     ),
 
@@ -136,12 +137,6 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
           return true;
         },
     ),
-};
-
-/** The same for what strict callers of one process share; noticed where many of them wait. */
-export const STRICT_MUTANTS: Readonly<Record<string, () => Restore>> = {
-  'those that sleep not asked for when their places were lost': () =>
-    patch(Asking, 'askForQueued', () => () => undefined),
 };
 
 interface Inside {

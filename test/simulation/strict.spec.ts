@@ -1,6 +1,5 @@
 import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.js';
 import { runHistory } from './history.js';
-import { STRICT_MUTANTS } from './mutants.js';
 import type { CallerPlan, FaultPlan, Plan } from './plan.js';
 import { Random } from './random.js';
 import { TABLE_MUTANTS } from './table-mutants.js';
@@ -71,13 +70,4 @@ describe('Strict callers of a process', () => {
     const makeTable = TABLE_MUTANTS['a process that does not respond keeping its places'];
     expect(await trouble(MOST_HISTORIES, { makeTable })).toBeDefined();
   }, 60_000);
-
-  it.each(Object.entries(STRICT_MUTANTS))(
-    'are not with %s',
-    async (_, mutate) => {
-      const restore = mutate();
-      expect(await trouble(MOST_HISTORIES).finally(restore)).toBeDefined();
-    },
-    60_000,
-  );
 });

@@ -89,20 +89,20 @@ export class Asking implements Questioner {
   queued(attempt: Attempt, answer: Pick<Queued, 'remainingMs'> & Partial<Queued>): void {
     const { remainingMs, foreign = false, ownToken, stood } = answer;
     const { queue, single } = attempt.line;
-    const isPlaceLost = attempt.queued && stood === false;
+    const isNew = !attempt.queued;
     const { asksForAll } = attempt;
     attempt.answered = attempt.queued = true;
     attempt.asksForAll = false;
-    this.sleep(attempt, remainingMs, foreign);
-    if (single && asksForAll && isPlaceLost) this.askForQueued(queue);
+    this.sleep(attempt, isNew, remainingMs, foreign);
+    if (single && asksForAll) this.heartbeatAnswered(queue, isNew || stood !== false);
     const offered = ownToken === undefined ? undefined : queue.attemptOf(ownToken);
     // Its message is late or lost.
     if (offered !== undefined && !offered.offered) this.offered(offered, undefined);
   }
 
-  private sleep(attempt: Attempt, leftMs: number, foreign: boolean): void {
+  private sleep(attempt: Attempt, isNew: boolean, leftMs: number, foreign: boolean): void {
     const { line } = attempt;
-    const { lanes, clock } = this.parts;
+    const { lanes } = this.parts;
     refuseImpatient(this.parts, line, ({ call }) => contended(call, this.parts.retries.of(call, leftMs)));
     // The callers that would have waited have left.
     if (line.first === undefined) return this.abandon(attempt);
@@ -111,8 +111,15 @@ export class Asking implements Questioner {
     const againInMs = askAgainInMs(this.parts, attempt, leftMs, foreign);
     if (!line.single) return lanes.add(attempt, againInMs);
     const { queue } = line;
-    queue.heartbeat ??= new SharedHeartbeat(queue, lanes, clock, this.again);
-    queue.heartbeat.within(againInMs, clock.now());
+    queue.heartbeat ??= new SharedHeartbeat(queue, this.parts, this.again);
+    if (isNew) queue.heartbeat.joined(attempt);
+    queue.heartbeat.within(againInMs);
+  }
+
+  /** @param stands - the attempt that asked stood in the queue, so the places of this process were not lost */
+  private heartbeatAnswered(queue: KeyQueue, stands: boolean): void {
+    if (stands) queue.heartbeat?.askForLast();
+    else this.askForQueued(queue);
   }
 
   /** What happened to one of them happened to all: they ask again, once, in their order. */
@@ -123,12 +130,11 @@ export class Asking implements Questioner {
   /** No message arrives: a sleeping attempt polls. */
   poll(attempt: Attempt): void {
     const { queue, single } = attempt.line;
-    const { lanes, clock } = this.parts;
     const sleeps = single ? attempt.queued : attempt.lane !== undefined;
     if (!sleeps || !attempt.answered) return;
     const againInMs = askAgainInMs(this.parts, attempt, attempt.holderLeftMs, false);
-    if (single) queue.heartbeat?.within(againInMs, clock.now());
-    else lanes.add(attempt, againInMs);
+    if (single) queue.heartbeat?.within(againInMs);
+    else this.parts.lanes.add(attempt, againInMs);
   }
 
   /** A message said that the lock carries the attempt's token: it is claimed, or its holder begins at once. */
@@ -230,8 +236,9 @@ export class Asking implements Questioner {
       const { fencingToken, waiting, all } = answer;
       this.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting, all });
       const { queue } = attempt.line;
-      // Nothing waits in the store, so it has lost the places of those that sleep here.
+      // When nothing waits in the store, it has lost the places of the callers that sleep here.
       if (waiting === 0 && queue.longestQueued !== undefined) this.askForQueued(queue);
+      else if (attempt.asksForAll) queue.heartbeat?.askForLast();
     } else this.notGranted(attempt, answer);
     this.listener.changed(attempt.line.queue);
   }

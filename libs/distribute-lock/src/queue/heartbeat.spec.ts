@@ -5,55 +5,86 @@ import { HEARTBEAT_MS, SharedHeartbeat } from './heartbeat.js';
 import type { KeyQueue } from './key-queue.js';
 
 describe('SharedHeartbeat', () => {
-  function make() {
+  function make(...tokens: string[]) {
     const clock = new ManualClock();
     const asked: string[] = [];
-    const waiting = ['first', 'second'].map((ownerToken) => ({ ownerToken, asksForAll: false, askedAt: 0 }) as Attempt);
+    const waiting = tokens.map(
+      (ownerToken) => ({ ownerToken, asksForAll: false, over: false, askedAt: clock.now() }) as Attempt,
+    );
     const queue = {
       get longestQueued() {
         return waiting[0];
       },
+      get shortestQueued() {
+        return waiting.at(-1);
+      },
     } as KeyQueue;
-    const ask = ({ ownerToken }: Attempt): void => void asked.push(ownerToken);
-    const heartbeat = new SharedHeartbeat(queue, new TimerLanes(clock), clock, ask);
-    return { clock, asked, waiting, heartbeat };
+    const core = { clock, lanes: new TimerLanes(clock) };
+    const heartbeat = new SharedHeartbeat(queue, core, (attempt) => {
+      asked.push(attempt.ownerToken);
+      attempt.askedAt = clock.now();
+    });
+    for (const attempt of waiting) heartbeat.joined(attempt);
+    heartbeat.within(HEARTBEAT_MS);
+    const leave = (index: number): void => {
+      waiting.splice(index, 1)[0].over = true;
+      heartbeat.left();
+    };
+    return { clock, asked, waiting, heartbeat, leave };
   }
 
-  it('asks for the attempt that was queued first, and for the next one when that has gone unanswered', async () => {
-    const { clock, asked, waiting, heartbeat } = make();
-    heartbeat.within(100, clock.now());
-    await clock.pass(100);
-    expect(waiting[0].asksForAll).toBe(true);
-    waiting.shift();
+  it('asks for the attempt that was queued first, and when its places stand for the one that was queued last', async () => {
+    const { clock, asked, waiting, heartbeat } = make('a', 'b', 'c');
     await clock.pass(HEARTBEAT_MS);
-    expect(asked).toEqual(['first', 'second']);
+    expect(asked).toEqual(['a']);
+    heartbeat.askForLast();
+    expect(asked).toEqual(['a', 'c']);
+    expect(waiting.map(({ asksForAll }) => asksForAll)).toEqual([true, false, false]);
   });
 
-  it('asks at once for an attempt that has not asked for long, when the one before it ends', async () => {
-    const { clock, asked, waiting, heartbeat } = make();
-    heartbeat.within(HEARTBEAT_MS, clock.now());
+  it('asks again whatever becomes of the attempt', async () => {
+    const { clock, asked, heartbeat, leave } = make('a', 'b', 'c');
     await clock.pass(HEARTBEAT_MS);
-    waiting.shift();
-    heartbeat.passOn();
+    heartbeat.askForLast();
+    leave(0);
+    await clock.pass(HEARTBEAT_MS);
+    expect(asked).toEqual(['a', 'c', 'b']);
+  });
+
+  it('asks at once when the attempts that it asked for have left', async () => {
+    const { clock, asked, heartbeat, leave } = make('a', 'b', 'c', 'd');
+    await clock.pass(HEARTBEAT_MS);
+    heartbeat.askForLast();
+    leave(0);
     await clock.pass(1);
-    expect(asked).toEqual(['first', 'second']);
+    expect(asked).toEqual(['a', 'd']);
+    leave(2);
+    await clock.pass(1);
+    expect(asked).toEqual(['a', 'd', 'b']);
+  });
+
+  it('asks at once when the attempt leaves unanswered, and the store has not heard of another one for long', async () => {
+    const { clock, asked, leave } = make('a', 'b', 'c');
+    await clock.pass(HEARTBEAT_MS);
+    leave(0);
+    await clock.pass(1);
+    expect(asked).toEqual(['a', 'b']);
   });
 
   it('comes no later for a newcomer', async () => {
-    const { clock, asked, heartbeat } = make();
-    heartbeat.within(100, clock.now());
-    await clock.pass(50);
-    heartbeat.within(100, clock.now());
-    await clock.pass(50);
-    expect(asked).toEqual(['first']);
+    const { clock, asked, waiting, heartbeat } = make('a');
+    await clock.pass(HEARTBEAT_MS - 100);
+    heartbeat.joined(waiting[0]);
+    heartbeat.within(HEARTBEAT_MS);
+    await clock.pass(100);
+    expect(asked).toEqual(['a']);
   });
 
   it('ends with the last attempt', async () => {
-    const { clock, asked, waiting, heartbeat } = make();
-    heartbeat.within(100, clock.now());
-    waiting.length = 0;
-    await clock.pass(10_000);
-    expect(asked).toEqual([]);
+    const { clock, asked, leave, heartbeat } = make('a');
+    leave(0);
     expect(heartbeat.lane).toBeUndefined();
+    await clock.pass(10 * HEARTBEAT_MS);
+    expect(asked).toEqual([]);
   });
 });

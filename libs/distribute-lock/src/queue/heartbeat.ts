@@ -1,5 +1,4 @@
-import type { Clock } from '../runtime/clock.js';
-import { Timed, type TimerLanes } from '../runtime/timer-lanes.js';
+import { Timed } from '../runtime/timer-lanes.js';
 import type { Attempt } from './attempt.js';
 import type { CoreParts } from './core-parts.js';
 import type { KeyQueue } from './key-queue.js';
@@ -24,45 +23,57 @@ export function askAgainInMs(parts: CoreParts, attempt: Attempt, leftMs: number,
 }
 
 /**
- * The one heartbeat of all callers of a key that have an attempt each (strict fairness): it asks for the attempt that was queued
- * first. The others sleep until a message, or until the answer says that the places of this process were lost.
+ * The one heartbeat of all callers of a key that have an attempt each (strict fairness). It asks for the attempt that was queued
+ * first; the others sleep until a message, or until the reply says that the places of this process were lost. Otherwise it asks
+ * for the attempt that was queued last as well, which leaves last, so that the store knows of a live process while one of them waits.
  */
 export class SharedHeartbeat extends Timed {
+  private first: Attempt | undefined = undefined;
+  private last: Attempt | undefined = undefined;
+
   constructor(
     private readonly queue: KeyQueue,
-    private readonly lanes: TimerLanes,
-    private readonly clock: Clock,
+    private readonly core: Pick<CoreParts, 'lanes' | 'clock'>,
     private readonly ask: (attempt: Attempt) => void,
   ) {
     super();
   }
 
-  /** The next one comes within this time, or earlier if one is due by then. */
-  within(ms: number, now: number): void {
-    if (this.lane === undefined || this.dueAt > now + ms) this.lanes.add(this, ms, now);
+  /** A new attempt is queued. */
+  joined(attempt: Attempt): void {
+    this.last = attempt;
   }
 
-  /**
-   * An attempt has ended, and the next one speaks for all. It may not have asked for long, and other processes take a process that has
-   * not asked for a claim window for one that does not respond.
-   */
-  passOn(): void {
-    const next = this.queue.longestQueued;
-    if (next === undefined) return;
-    const now = this.clock.now();
-    this.within(Math.max(0, next.askedAt + HEARTBEAT_MS - now), now);
+  /** The next heartbeat comes within this time, or earlier if one is due by then. */
+  within(ms: number): void {
+    const now = this.core.clock.now();
+    if (this.lane === undefined || this.dueAt > now + ms) this.core.lanes.add(this, ms, now);
   }
 
-  stop(): void {
-    this.lanes.remove(this);
+  /** An attempt has left, and the store may not have heard of the others for a while. */
+  left(): void {
+    if (this.queue.longestQueued === undefined) return this.core.lanes.remove(this);
+    const heardAt = Math.max(askedAt(this.first), askedAt(this.last));
+    this.within(Math.max(0, heardAt + HEARTBEAT_MS - this.core.clock.now()));
+  }
+
+  /** The places of this process stand. */
+  askForLast(): void {
+    const last = this.queue.shortestQueued;
+    if (last === undefined || last === this.first) return;
+    this.joined(last);
+    this.ask(last);
   }
 
   due(): void {
-    const attempt = this.queue.longestQueued;
-    if (attempt === undefined) return;
+    const first = this.queue.longestQueued;
+    if (first === undefined) return;
+    this.first = first;
     // Whatever becomes of the attempt, another one follows.
-    this.lanes.add(this, HEARTBEAT_MS);
-    attempt.asksForAll = true;
-    this.ask(attempt);
+    this.core.lanes.add(this, HEARTBEAT_MS);
+    first.asksForAll = true;
+    this.ask(first);
   }
 }
+
+const askedAt = (attempt: Attempt | undefined): number => (attempt?.over === false ? attempt.askedAt : -Infinity);

@@ -120,6 +120,12 @@ export abstract class KeyQueue {
     return undefined;
   }
 
+  get shortestQueued(): Attempt | undefined {
+    let found: Attempt | undefined;
+    for (const { attempt } of this.singles?.values() ?? []) if (attempt?.queued === true) found = attempt;
+    return found;
+  }
+
   /** The line of a single caller has its attempt. */
   addSingle(line: Line, attempt: Attempt): void {
     const singles = (this.singles ??= new Map());
@@ -138,8 +144,7 @@ export abstract class KeyQueue {
     attempt.over = true;
     attempt.line.attempt = undefined;
     this.singles?.delete(attempt.ownerToken);
-    if (this.singles?.size === 0) this.heartbeat?.stop();
-    else this.heartbeat?.passOn();
+    if (attempt.line.single) this.heartbeat?.left();
   }
 
   /** The holder has come in: nobody may be left behind it. */
