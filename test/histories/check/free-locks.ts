@@ -6,6 +6,8 @@ import { possessions, type Possession } from './possession.js';
 /** P12 and P9: a message wakes a waiter; the heartbeat, or the end of a claim window, does where it was lost or a waiter died. */
 const HEALTHY_MS = 1_000;
 const TROUBLED_MS = 3_000;
+/** P9: an offer to a waiter that died stands for a claim window, so a fault has its effect on calls that come later. */
+const AFTER_FAULT_MS = 2_000;
 
 /** A lock that is free is granted to one who waits for it, within the bounds; after all faults, at once. */
 export function checkFreeLocks(history: History): Violation[] {
@@ -22,7 +24,8 @@ export function checkFreeLocks(history: History): Violation[] {
         waited,
       );
       const ms = gap.to - gap.from - history.standstillMs(operation.process, gap);
-      if (ms <= (history.troubled(waited) ? TROUBLED_MS : HEALTHY_MS)) return [];
+      if (ms <= (history.troubled({ ...waited, from: waited.from - AFTER_FAULT_MS }) ? TROUBLED_MS : HEALTHY_MS))
+        return [];
       const since = Math.round(gap.from - askedAt);
       return [
         fault(
