@@ -193,6 +193,18 @@ describe('The rule of free locks', () => {
     ).toHaveLength(1);
   });
 
+  it('knows that a call of several keys keeps the first ones while it waits for the last', () => {
+    const several = { asked: 0, wait: 2_000, refused: 2_000, code: 'LOCK_WAIT_TIMEOUT', process: 'p2' };
+    const taken = { asked: -50, granted: -10, released: 9_000, process: 'p3' };
+    const history = (last: string) =>
+      made()
+        .operation('b', { ...taken, keys: [last] })
+        .operation('c', { ...several, keys: [last, 'k'] })
+        .operation('a', waits);
+    expect(history('z').violations()).toEqual([]);
+    expect(history('a').violations()).toHaveLength(1);
+  });
+
   it('gives those behind a fault more time', () => {
     expect(
       made()

@@ -24,9 +24,10 @@ export function possessions(history: History, asking: boolean): ReadonlyMap<stri
     .filter(({ inside }) => inside === undefined)
     .flatMap((operation) => {
       const interval = intervalOf(operation, history, asking);
-      if (interval === undefined) return [];
+      const kept = asking ? [] : keptWhileItWaits(operation, history);
+      const whole = interval === undefined ? [] : operation.keys.map((key) => ({ key, ...interval }));
       const weight = operation.options.weight ?? 1;
-      return operation.keys.map((key) => ({ key, possession: { ...interval, operation, weight } }));
+      return [...kept, ...whole].map(({ key, from, to }) => ({ key, possession: { from, to, operation, weight } }));
     });
   const byKey = groupBy(all, ({ key }) => key);
   return new Map([...byKey].map(([key, own]) => [key, own.map(({ possession }) => possession)]));
@@ -53,6 +54,14 @@ function abandoned(operation: Operation, history: History): Interval | undefined
   const asked = { from: askedAt, to: end };
   if (!history.troubled(asked, process) && settledAt !== undefined) return undefined;
   return { from: askedAt, to: end + tailMs(operation, history, asked) };
+}
+
+/** A call of several keys takes them in ascending order, and keeps those that it has while it waits for the next one. */
+function keptWhileItWaits(operation: Operation, history: History): readonly (Interval & { readonly key: string })[] {
+  const { keys, askedAt, settledAt, process } = operation;
+  const to = (settledAt ?? history.endOf(process) ?? history.endsAt) + ANSWER_MS;
+  const ascending = keys.toSorted((one, other) => (one < other ? -1 : 1));
+  return ascending.slice(0, -1).map((key) => ({ key, from: askedAt, to }));
 }
 
 function holdEnd({ hold, releasedAt, options, settledAt = 0 }: Operation, history: History): number {
