@@ -13,7 +13,7 @@ export const measuresP21 = [
     promise: 'P21',
     what: 'a renewal is confirmed only by the reply to a renewal',
     file: 'store/redis/replies.ts',
-    measure: 'return code === RENEWED && isCount(x) && this.resolve(x);',
+    measure: 'return code === RENEWED && isCount(x) && this.resolve(isAmbiguous ? sentTwice() : x);',
     without: 'return this.resolve(x as number);',
     test: ['sockets/odd-replies-by-command', 'to a renewal fails'],
   },

@@ -122,7 +122,7 @@ export class Ledger {
     const left = world.server.leftMs(lease.key, ownerToken);
     const forgotten = world.server.forgotten.get(ownerToken);
     if (forgotten !== undefined) {
-      const end = forgotten + process.realMs(lease.grant.ttlMs) + ROUNDING_MS;
+      const end = forgotten + process.realMs(Math.max(lease.grant.ttlMs, lease.ttlMs)) + ROUNDING_MS;
       if (left === undefined && world.timeline.now > end)
         world.fail('a holder was never told of lost data', ownerToken);
       // Sent again, its question may have brought it the lock once more.

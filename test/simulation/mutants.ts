@@ -17,6 +17,15 @@ import { patch, type Restore } from './patch.js';
 
 /** Each takes one measure out of the lock core. What is mutated is private; a name that has changed makes `patch` throw. */
 export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
+  'a lease believed for its old length while it is shortened': () =>
+    patch(
+      Grant,
+      'shorten',
+      () =>
+        function (this: Grant, _sentAt: number, ttlMs: number) {
+          this.ttlMs = ttlMs;
+        },
+    ),
   'one token per process for ever': () =>
     patch(
       OwnerTokens,

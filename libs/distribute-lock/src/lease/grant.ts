@@ -45,6 +45,8 @@ export class FencingBlock {
 export interface Renewal {
   readonly sentAt: number;
   readonly ttlMs: number;
+  /** It may have made the lease shorter. `mostMs`: what the grant was limited to before. */
+  readonly shortening?: { readonly mostMs: number };
   /** Notified after the answer has been applied to the grant. */
   answered?: (answer: RenewAnswer) => void;
 }
@@ -63,6 +65,15 @@ export class Grant extends Retry {
   validUntil: number;
   /** When the key ends in the store at the earliest, if it is not renewed any more. In whole milliseconds. */
   endsAt: number;
+  /** When the last command was sent that confirmed it, in whole milliseconds, rounded up. */
+  confirmedAt: number;
+  /**
+   * For how long a confirmation counts at most. A command that shortens the lease and is not answered yet may still be executed, also
+   * after a later renewal.
+   */
+  mostMs = Infinity;
+  /** It was to be shortened, and that is not confirmed. */
+  toShorten = false;
   /** How many other processes are known to wait for the lock. */
   waitingElsewhere: number;
   /** How many holders it has served. */
@@ -92,7 +103,7 @@ export class Grant extends Retry {
   ) {
     super();
     this.numbers = new FencingBlock(fencingToken, block);
-    this.startedAt = Math.floor(sentAt);
+    this.startedAt = this.confirmedAt = Math.floor(sentAt);
     this.validUntil = validUntil(sentAt, ttlMs);
     this.endsAt = Math.floor(sentAt + ttlMs);
     this.waitingElsewhere = waiting;
@@ -121,12 +132,29 @@ export class Grant extends Retry {
   }
 
   /** A command sent at `sentAt` found the lock held; its answer must have come before the old end. */
-  confirm(sentAt: number, ttlMs: number): void {
+  confirm(sentAt: number, askedMs: number): void {
+    const ttlMs = Math.min(askedMs, this.mostMs);
     this.ttlMs = Math.max(this.ttlMs, ttlMs);
     this.validUntil = Math.max(this.validUntil, validUntil(sentAt, ttlMs));
     this.endsAt = Math.max(this.endsAt, Math.floor(sentAt + ttlMs));
+    this.confirmedAt = Math.max(this.confirmedAt, Math.ceil(sentAt));
     this.failures = 0;
     this.unconfirmed = false;
+  }
+
+  /** A command that is sent at `sentAt` may shorten it: from now on no more than that is believed. */
+  shorten(sentAt: number, ttlMs: number): void {
+    this.ttlMs = ttlMs;
+    this.mostMs = Math.min(this.mostMs, ttlMs);
+    this.validUntil = Math.min(this.validUntil, validUntil(sentAt, ttlMs));
+    this.endsAt = Math.min(this.endsAt, Math.floor(sentAt + ttlMs));
+    this.toShorten = true;
+  }
+
+  /** The command was executed, and is not executed again. */
+  shortened({ mostMs }: { readonly mostMs: number }): void {
+    this.mostMs = mostMs;
+    this.toShorten = false;
   }
 
   due(): void {

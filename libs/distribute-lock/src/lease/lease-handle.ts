@@ -7,7 +7,7 @@ import type { Clock } from '../runtime/clock.js';
 import { outside } from '../runtime/outside.js';
 import { type LaneName, laneOf } from '../runtime/owner-token.js';
 import type { TimerLanes } from '../runtime/timer-lanes.js';
-import type { Grant } from './grant.js';
+import { type Grant, validUntil } from './grant.js';
 import { HoldLimit, holdEnd } from './hold-limit.js';
 import type { Holder } from './holder.js';
 import type { Lease } from './lease.js';
@@ -30,6 +30,13 @@ export interface LeaseKeeper {
   lost(lease: LeaseHandle, error: LeaseLostError): void;
 }
 
+/** What the holder got by extending its lease. */
+interface Extension {
+  readonly ttlMs: number;
+  readonly endsAt: number;
+  readonly validUntil: number;
+}
+
 /** The lease of one holder on a grant; see {@link Lease} for what it promises. */
 export class LeaseHandle implements Lease, Holder {
   private phase: 'early' | 'working' | 'reported';
@@ -42,6 +49,8 @@ export class LeaseHandle implements Lease, Holder {
   private endReason: Error | undefined;
   /** Made for holders with `maxHold` only. */
   private limit: HoldLimit | undefined = undefined;
+  /** The last extension that its holder asked for. */
+  private extended: Extension | undefined = undefined;
   // Made when somebody asks for it: most holders never do, and a controller costs more than the lease.
   private controller: AbortController | undefined;
 
@@ -72,9 +81,7 @@ export class LeaseHandle implements Lease, Holder {
 
   /** `maxHold` has passed: work that goes on is no holder any more, and the key is given back. */
   private endHold(): void {
-    if (this.ended) return;
-    this.lose({ reason: 'maxHold' });
-    this.released = this.giveBack();
+    this.endOwn({ reason: 'maxHold' });
   }
 
   private get holdEnd(): number {
@@ -128,7 +135,38 @@ export class LeaseHandle implements Lease, Holder {
   }
 
   get leaseUntil(): number {
-    return this.renewUntil;
+    if (this.grant.holder === this || this.call.options.renew || this.early) return this.renewUntil;
+    return Math.min(this.renewUntil, this.extended?.endsAt ?? this.startedAt + this.ttlMs);
+  }
+
+  /** The ttl that its holder wants, which counts beside others that share the grant. */
+  get ttlMs(): number {
+    return Math.max(this.call.options.ttlMs, this.extended?.ttlMs ?? 0);
+  }
+
+  /** Its holder wants that ttl, too; the store confirmed it by a command that was sent at `sentAt`. It becomes no shorter. */
+  extendedTo(ttlMs: number, sentAt: number): void {
+    const endsAt = Math.max(sentAt + ttlMs, this.extended?.endsAt ?? 0);
+    const until = Math.max(validUntil(sentAt, ttlMs), this.extended?.validUntil ?? 0);
+    this.extended = { ttlMs: Math.max(ttlMs, this.ttlMs), endsAt, validUntil: until };
+  }
+
+  /** Until when it is proven as far as its own ttl goes. The grant was confirmed last by a command that was sent at `confirmedAt`. */
+  ownValidUntil(confirmedAt: number): number {
+    if (this.renew) return validUntil(Math.max(confirmedAt, this.startedAt), this.ttlMs);
+    return this.extended?.validUntil ?? validUntil(this.startedAt, this.ttlMs);
+  }
+
+  /** Its own ttl has passed, though the grant goes on for others. */
+  endOwn(loss: Loss): void {
+    if (this.ended) return;
+    this.lose(loss);
+    this.released = this.giveBack();
+  }
+
+  /** Its key may be kept on purpose when the hold has ended: what ended by its own ttl is not. */
+  get mayBeKept(): boolean {
+    return !(this.endReason instanceof LeaseLostError) || this.endReason.reason === 'maxHold';
   }
 
   /** Its holder was notified of a loss. */
@@ -138,7 +176,9 @@ export class LeaseHandle implements Lease, Holder {
 
   /** Until when it is proven without another renewal. */
   private get validUntil(): number {
-    return Math.min(this.grant.validUntil, this.holdEnd);
+    const { grant } = this;
+    const end = Math.min(grant.validUntil, this.holdEnd);
+    return grant.holder === this ? end : Math.min(end, this.ownValidUntil(grant.confirmedAt));
   }
 
   /** How long it has been held. The start is a whole millisecond, rounded up. */
@@ -172,7 +212,7 @@ export class LeaseHandle implements Lease, Holder {
     return this.isHeld() ? Math.max(0, this.validUntil - this.keeper.clock.now()) : 0;
   }
 
-  async extend(ttl: Duration = this.grant.ttlMs): Promise<void> {
+  async extend(ttl: Duration = this.grant.holder === this ? this.grant.ttlMs : this.ttlMs): Promise<void> {
     const ttlMs = durationMs('ttl', ttl, MIN_TTL_MS);
     await this.inTurn('extend()', () => this.keeper.extend(this, ttlMs));
   }

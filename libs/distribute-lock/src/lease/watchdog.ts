@@ -3,7 +3,14 @@ import { laneOf } from '../runtime/owner-token.js';
 import { LONGEST_RETRY_MS } from '../runtime/retries.js';
 import { LONGEST_MS, type TimerLanes } from '../runtime/timer-lanes.js';
 import { whenAnswered } from '../store/answer.js';
-import { isLost, type LockStore, lossOfAnswer, type RenewAnswer, type RenewRequest } from '../store/lock-store.js';
+import {
+  isLost,
+  type LockStore,
+  lossOfAnswer,
+  type RenewAnswer,
+  type RenewRequest,
+  mayTakeEffect,
+} from '../store/lock-store.js';
 import type { Grant, GrantKeeper, Renewal } from './grant.js';
 import { type Loss, lossByTime } from './loss.js';
 
@@ -35,7 +42,7 @@ export class Watchdog implements GrantKeeper {
     if (grant.failures > 0 && grant.lane !== undefined) return;
     const end = untilEnd(grant, now);
     const renews = grant.renewal === undefined && this.wantsRenewal(grant, now);
-    const delay = renews ? Math.min(end, Math.max(0, grant.renewalAt - now)) : end;
+    const delay = renews ? Math.min(end, Math.max(0, renewalAt(grant) - now)) : end;
     const report = (grant.holder?.unreportedSince ?? Infinity) + this.warnAfterMs - now;
     this.lanes.add(grant, report < delay ? Math.max(0, report) : delay, now);
   }
@@ -49,9 +56,11 @@ export class Watchdog implements GrantKeeper {
     if (grant.ended) return;
     const now = this.clock.now();
     if (now >= grant.validUntil - EARLY_MS) return this.expire(grant, now);
+    grant.holder?.shared?.endOverdue(grant, now);
+    if (grant.ended) return;
     this.reportLong(grant, now);
     const renews = grant.renewal === undefined && this.wantsRenewal(grant, now);
-    if (!renews || now < Math.floor(grant.renewalAt)) return this.watch(grant);
+    if (!renews || now < Math.floor(renewalAt(grant))) return this.watch(grant);
     this.batch.push(grant);
     // Not queueMicrotask: fake timers of test runners hold that up.
     if (this.batch.length === 1) void Promise.resolve().then(() => this.renewBatch());
@@ -65,6 +74,7 @@ export class Watchdog implements GrantKeeper {
 
   private wantsRenewal(grant: Grant, now: number): boolean {
     const { holder } = grant;
+    if (holder?.shared !== undefined) return holder.shared.renewalAt(grant) < Infinity;
     return holder !== undefined && holder.renew && now < holder.renewUntil && !reachesLimit(grant);
   }
 
@@ -88,13 +98,19 @@ export class Watchdog implements GrantKeeper {
 
   private send(grants: readonly Grant[], ttlMs = 0): void {
     const sentAt = this.clock.now();
-    const asked = grants.map((grant) => {
+    const asked = grants.map((grant): RenewRequest & { ttlMs: number } => {
       const { key, ownerToken } = grant;
-      return { key, ownerToken, kind: laneOf(ownerToken), ttlMs: Math.max(ttlMs, renewalMs(grant, sentAt)) };
+      const request = { key, ownerToken, kind: laneOf(ownerToken), ttlMs: Math.max(ttlMs, renewalMs(grant, sentAt)) };
+      return isTooLong(grant, sentAt, request.ttlMs) ? { ...request, exact: true } : request;
     });
-    const renewals = asked.map((request): Renewal => ({ sentAt, ttlMs: request.ttlMs }));
+    const renewals = asked.map((request, i): Renewal => {
+      const { mostMs } = grants[i];
+      return { sentAt, ttlMs: request.ttlMs, ...(request.exact === true ? { shortening: { mostMs } } : {}) };
+    });
     grants.forEach((grant, i) => {
       grant.renewal = renewals[i];
+      if (grant.holder?.shared !== undefined) grant.holder.shared.shortenAt = Infinity;
+      if (renewals[i].shortening !== undefined) grant.shorten(sentAt, renewals[i].ttlMs);
       this.lanes.add(grant, untilEnd(grant, sentAt));
     });
     this.ask(asked, (answer, i) => this.answered(grants[i], renewals[i], answer));
@@ -121,14 +137,18 @@ export class Watchdog implements GrantKeeper {
     renewal.answered?.(answer);
   }
 
-  private apply(grant: Grant, { sentAt, ttlMs }: Renewal, answer: RenewAnswer): void {
+  private apply(grant: Grant, { sentAt, ttlMs, shortening }: Renewal, answer: RenewAnswer): void {
     if (grant.ended) return;
     const now = this.clock.now();
     if (now >= grant.validUntil) return this.expire(grant, now);
     // That is no news of one that is being exchanged.
     if (isLost(answer)) return grant.holder?.leaving === grant ? undefined : this.lose(grant, lossOfAnswer(answer));
-    if (answer instanceof Error) return this.retry(grant, now);
+    if (answer instanceof Error) {
+      if (shortening !== undefined && !mayTakeEffect(answer)) grant.mostMs = shortening.mostMs;
+      return this.retry(grant, now);
+    }
     if (answer > 0) grant.waitingElsewhere = answer;
+    if (shortening !== undefined) grant.shortened(shortening);
     grant.confirm(sentAt, ttlMs);
     this.watch(grant);
   }
@@ -153,9 +173,11 @@ export class Watchdog implements GrantKeeper {
 
   /** The grant is not renewed any more, and the shared timers have ended: its holder is notified in time all the same. */
   guardEnd(grant: Grant): void {
+    const now = this.clock.now();
+    if (!grant.ended) grant.holder?.shared?.endOverdue(grant, now);
     if (grant.ended) return;
-    const leftMs = untilEnd(grant, this.clock.now()) - EARLY_MS;
-    if (leftMs <= 0) return this.lose(grant, { reason: 'shutdown' });
+    if (now >= grant.validUntil - EARLY_MS) return this.lose(grant, { reason: 'shutdown' });
+    const leftMs = Math.max(1, untilEnd(grant, now) - EARLY_MS);
     this.clock.after(Math.min(leftMs, LONGEST_MS), () => this.guardEnd(grant));
   }
 
@@ -180,9 +202,20 @@ function reachesLimit({ endsAt, holder }: Grant): boolean {
 
 /** For how long a renewal that is sent at `now` asks. */
 function renewalMs({ ttlMs, holder }: Grant, now: number): number {
+  if (holder?.shared !== undefined) return Math.max(1, Math.floor(holder.shared.needMs(now)));
   return Math.min(ttlMs, Math.max(1, Math.floor((holder?.leaseUntil ?? Infinity) - now)));
 }
 
+/** Whether the lease of several holders lasts longer than they need: the key would outlive their crash by that. */
+function isTooLong({ holder, endsAt, toShorten }: Grant, now: number, neededMs: number): boolean {
+  return holder?.shared !== undefined && (toShorten || endsAt > now + neededMs + LIMIT_TOLERANCE_MS);
+}
+
+function renewalAt(grant: Grant): number {
+  return grant.holder?.shared?.renewalAt(grant) ?? grant.renewalAt;
+}
+
 function untilEnd(grant: Grant, now: number): number {
-  return Math.max(0, Math.floor(grant.validUntil - now));
+  const end = Math.min(grant.validUntil, grant.holder?.shared?.validUntil(grant) ?? Infinity);
+  return Math.max(0, Math.floor(end - now));
 }

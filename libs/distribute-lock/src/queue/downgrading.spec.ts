@@ -43,7 +43,10 @@ describe('A writer that becomes a reader', () => {
     // The writer's lease ended 3 s after the extension was sent, the reader's 3 s after the downgrade was.
     await clock.pass(2_490);
     await there.acquire('k', { kind: 'write' }).then(
-      () => expect(lease.isHeld()).toBe(false),
+      (next) => {
+        expect(lease.isHeld()).toBe(false);
+        return next.release();
+      },
       () => undefined,
     );
     await clock.pass(520);

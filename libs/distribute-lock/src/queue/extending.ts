@@ -1,7 +1,7 @@
 import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
 import type { LeaseHandle } from '../lease/lease-handle.js';
 import { laneOf } from '../runtime/owner-token.js';
-import { isLost, lossOfAnswer } from '../store/lock-store.js';
+import { isLost, LockStoreError, lossOfAnswer } from '../store/lock-store.js';
 import type { CoreParts } from './core-parts.js';
 
 /** Lengthens a held lease on the holder's wish; see `Lease.extend`. */
@@ -13,9 +13,12 @@ export async function extendLease(
   const { grant, key, call } = lease;
   const sentAt = clock.now();
   const { ownerToken } = grant;
-  const ttlMs = Math.min(askedMs, Math.max(1, Math.floor(lease.leaseUntil - sentAt)));
+  const ttlMs = Math.min(askedMs, Math.max(1, Math.floor(lease.renewUntil - sentAt)));
   const [answer] = await store.renew([{ key, ownerToken, kind: laneOf(ownerToken), ttlMs }]);
   if (typeof answer === 'number' && lease.isHeld()) {
+    // An earlier command that shortens the shared lease got no reply, and may still be executed.
+    if (grant.mostMs < ttlMs) throw unconfirmed(call.name, key, notProven());
+    lease.extendedTo(ttlMs, sentAt);
     grant.confirm(sentAt, ttlMs);
     watchdog.watch(grant);
     return;
@@ -28,6 +31,8 @@ export async function extendLease(
   }
   throw lease.signal.reason ?? lease.lostError('it was released before the extension was confirmed', 'released');
 }
+
+const notProven = (): Error => new LockStoreError('a command that may shorten the lease has no reply yet.', true);
 
 function unconfirmed(name: string, key: string, cause: Error): LockUnavailableError {
   return new LockUnavailableError(

@@ -168,7 +168,8 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     if (!lease.lost && this.parts.events.observes('released'))
       this.parts.events.emit({ type: 'released', name, heldMs });
     const lane = this.laneOf(queue);
-    if (this.draining.keeps(queue, lease, () => void lane.ended(queue, lease))) return Promise.resolve();
+    if (lease.mayBeKept && this.draining.keeps(queue, lease, () => void lane.ended(queue, lease)))
+      return Promise.resolve();
     queue.replace(grant, lease, undefined);
     return lane.ended(queue, lease) ?? Promise.resolve();
   }

@@ -1,6 +1,6 @@
 import { surelyOverMs } from '../lease/grant.js';
-import type { Holder } from '../lease/holder.js';
 import type { LeaseHandle } from '../lease/lease-handle.js';
+import type { Reader } from './lanes/readers.js';
 import { Timed } from '../runtime/timer-lanes.js';
 
 /** How long the key of a lease must stay taken at least, though its work has ended. */
@@ -16,7 +16,7 @@ export function endsByItself({ call: { options }, early, grant, lane, startedAt 
 }
 
 /** Keeps the grant of a lease whose work has ended before it may be given back; renewed until then, whatever the work wanted. */
-export class MinHold extends Timed implements Holder {
+export class MinHold extends Timed implements Reader {
   readonly renew = true;
   readonly leaseUntil = Infinity;
   /** The work has ended. */
@@ -28,6 +28,22 @@ export class MinHold extends Timed implements Holder {
     private readonly over: (held: MinHold) => void,
   ) {
     super();
+  }
+
+  get startedAt(): number {
+    return this.lease.startedAt;
+  }
+
+  get ttlMs(): number {
+    return this.lease.ttlMs;
+  }
+
+  ownValidUntil(): number {
+    return Infinity;
+  }
+
+  endOwn(): void {
+    // No work depends on it.
   }
 
   get names(): readonly string[] {

@@ -13,6 +13,9 @@ import { type Gatekeeper, Refresh, refuseLate } from './refresh.js';
 /** A reader that does not want renewal is let in only while it can have this share of its ttl. */
 const UNRENEWED_SHARE = 0.9;
 
+/** A lease that is longer than needed by no more than that is left alone. */
+const SHORTEN_TOLERANCE_MS = 5;
+
 /**
  * The read lock. Readers of one process share one lease; entering it costs no command. While a writer waits the gate is
  * closed: new readers wait here until the lease is given back, or until the writer has gone.
@@ -42,6 +45,7 @@ export class ReadLane implements Lane, Gatekeeper {
     if (before !== undefined) this.parts.core.watchdog.lose(before, { reason: 'deleted' });
     this.open(queue, grant, grant.numbers.take());
     while (line.first !== undefined) this.letIn(queue, grant, line.first, now);
+    this.shortenSoon(grant, now);
   }
 
   /** Readers may come in under this grant. */
@@ -70,8 +74,20 @@ export class ReadLane implements Lane, Gatekeeper {
   }
 
   ended(queue: ReadQueue, lease: LeaseHandle): Promise<void> | undefined {
-    if (queue.isHeld(lease.grant)) return undefined;
+    if (queue.isHeld(lease.grant)) {
+      this.shortenSoon(lease.grant, this.parts.core.clock.now());
+      return undefined;
+    }
     return this.parts.giving.release(queue, lease.grant, lease);
+  }
+
+  /** The reader that needed the longest lease has left: within a third of what the others need, it is shortened to that. */
+  private shortenSoon(grant: Grant, now: number): void {
+    const readers = grant.holder as Readers;
+    const needMs = readers.needMs(now);
+    if (grant.ended || grant.endsAt <= now + needMs + SHORTEN_TOLERANCE_MS) return;
+    readers.shortenAt = Math.min(readers.shortenAt, now + needMs / 3);
+    this.parts.core.watchdog.watch(grant, now);
   }
 
   moved(line: Line): void {

@@ -2,7 +2,7 @@ import type { Grant } from '../../lease/grant.js';
 import type { Holder } from '../../lease/holder.js';
 import { KeyQueue } from '../key-queue.js';
 import type { Line } from '../line.js';
-import { Readers } from './readers.js';
+import { type Reader, Readers } from './readers.js';
 import type { Refresh } from './refresh.js';
 
 /** One grant, shared by all readers of this process. */
@@ -36,7 +36,7 @@ export class ReadQueue extends KeyQueue {
   override replace(grant: Grant, from: Holder, by: Holder | undefined): void {
     if (!(grant.holder instanceof Readers)) return;
     grant.holder.remove(from);
-    if (by !== undefined) grant.holder.add(by);
+    if (by !== undefined) grant.holder.add(by as Reader);
   }
 
   override isHeld(grant: Grant): boolean {

@@ -1,12 +1,32 @@
-import type { Holder } from '../../lease/holder.js';
-import type { Loss } from '../../lease/loss.js';
+import type { Grant } from '../../lease/grant.js';
+import type { Holder, SharedHold } from '../../lease/holder.js';
+import { type Loss, lossByTime } from '../../lease/loss.js';
 
-/**
- * The readers of one process, who share one lease. It is renewed while one of them wants that, so that a reader with
- * `renew: false` or past its `maxHold` lives on beside others, until a writer waits and they have ended.
- */
-export class Readers implements Holder {
-  private readonly all = new Set<Holder>();
+/** A lease that ends so soon counts as ended, because a timer may be late by as much. */
+const EARLY_MS = 1;
+
+/** A lease that ends so much before the limit of its holder is not renewed for the rest. */
+const LIMIT_TOLERANCE_MS = 5;
+
+/** A holder of the lease that the readers of a process share. */
+export interface Reader extends Holder {
+  /** On the monotonic clock. */
+  readonly startedAt: number;
+  readonly ttlMs: number;
+  /** Until when its own ttl allows it to hold, after a confirmation that was sent at `confirmedAt`. */
+  ownValidUntil(confirmedAt: number): number;
+  /** Its own lease has ended; the others hold on. */
+  endOwn(loss: Loss): void;
+}
+
+/** The readers of one process, which share one lease. Each keeps its own options. */
+export class Readers implements Holder, SharedHold {
+  shortenAt = Infinity;
+  private readonly all = new Set<Reader>();
+
+  get shared(): this {
+    return this;
+  }
 
   get size(): number {
     return this.all.size;
@@ -18,15 +38,11 @@ export class Readers implements Holder {
   }
 
   get renewUntil(): number {
-    let until = -Infinity;
-    for (const { renew, renewUntil } of this.all) if (renew && renewUntil > until) until = renewUntil;
-    return until;
+    return this.latest(({ renew, renewUntil }) => (renew ? renewUntil : -Infinity));
   }
 
   get leaseUntil(): number {
-    let until = -Infinity;
-    for (const { leaseUntil } of this.all) until = Math.max(until, leaseUntil);
-    return until;
+    return this.latest(({ leaseUntil }) => leaseUntil);
   }
 
   get names(): readonly string[] {
@@ -34,21 +50,49 @@ export class Readers implements Holder {
   }
 
   get unreportedSince(): number {
-    let since = Infinity;
-    for (const { unreportedSince } of this.all) since = Math.min(since, unreportedSince);
-    return since;
+    return -this.latest(({ unreportedSince }) => -unreportedSince);
   }
 
   reportLong(before: number): void {
     for (const reader of this.all) reader.reportLong(before);
   }
 
-  add(reader: Holder): void {
+  needMs(now: number): number {
+    return this.latest(({ renew, ttlMs, leaseUntil }) =>
+      renew ? Math.min(ttlMs, leaseUntil - now) : leaseUntil - now,
+    );
+  }
+
+  /** Each that is renewed wants a renewal after a third of its own ttl, or of what it found when it entered. */
+  renewalAt({ confirmedAt, endsAt, mostMs, toShorten, validUntil }: Grant): number {
+    if (toShorten) return confirmedAt;
+    let at = this.shortenAt;
+    for (const { renew, leaseUntil, startedAt, ttlMs } of this.all) {
+      if (!renew || endsAt > leaseUntil - LIMIT_TOLERANCE_MS) continue;
+      const from = Math.max(confirmedAt, startedAt);
+      at = Math.min(at, from + Math.min(ttlMs, mostMs, validUntil - from) / 3);
+    }
+    return at;
+  }
+
+  validUntil({ confirmedAt }: Grant): number {
+    return -this.latest((reader) => -reader.ownValidUntil(confirmedAt));
+  }
+
+  endOverdue({ confirmedAt, dueAt }: Grant, now: number): void {
+    for (const reader of [...this.all]) {
+      if (now < reader.ownValidUntil(confirmedAt) - EARLY_MS) continue;
+      const { ttlMs, renew } = reader;
+      reader.endOwn(lossByTime({ ttlMs, lateMs: now - dueAt, renew, reachedLimit: false }));
+    }
+  }
+
+  add(reader: Reader): void {
     this.all.add(reader);
   }
 
   remove(reader: Holder): void {
-    this.all.delete(reader);
+    this.all.delete(reader as Reader);
   }
 
   lose(loss: Loss): void {
@@ -57,5 +101,12 @@ export class Readers implements Holder {
 
   shutDown(): void {
     for (const reader of [...this.all]) reader.shutDown();
+  }
+
+  /** The largest of their figures; `-Infinity` without readers. */
+  private latest(figure: (reader: Reader) => number): number {
+    let largest = -Infinity;
+    for (const reader of this.all) largest = Math.max(largest, figure(reader));
+    return largest;
   }
 }

@@ -168,14 +168,14 @@ export class RedisLockStore implements LockStore {
     const { key, ownerToken, kind, ttlMs, exact } = request;
     const lockKey = this.keys.lock(key);
     const text = `n ${ownerToken} ${ttlMs}${exact === true ? ' =' : ''}`;
-    const command = new RenewCommand(lockKey, this.keys.queue(lockKey), text);
+    const command = new RenewCommand(lockKey, this.keys.queue(lockKey), text, this.connection, exact);
     return this.add(kind, command);
   }
 
   downgrade({ key, ownerToken, readToken, ttlMs }: DowngradeRequest): Promise<RenewAnswer> {
     const lockKey = this.keys.lock(key);
     const text = `g ${ownerToken} ${ttlMs} ${readToken}`;
-    const command = new RenewCommand(lockKey, this.keys.queue(lockKey), text);
+    const command = new RenewCommand(lockKey, this.keys.queue(lockKey), text, this.connection);
     this.addReadWrite(command);
     return command.then(undefined, (error: Error) => error);
   }

@@ -1,4 +1,4 @@
-import type { AcquireAnswer, ReleaseAnswer, RenewAnswer } from '../lock-store.js';
+import { type AcquireAnswer, LockStoreError, type ReleaseAnswer, type RenewAnswer } from '../lock-store.js';
 import { Asked } from './asked.js';
 import type { ReplyWord } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -100,13 +100,31 @@ export class ReleaseCommand extends Asked<ReleaseAnswer> {
   }
 }
 
+const sentTwice = (): Error => new LockStoreError('The connection changed while the lease was shortened.', true);
+
 export class RenewCommand extends Asked<RenewAnswer> {
+  private readonly epoch: number;
+
+  constructor(
+    lockKey: string,
+    queueKey: string,
+    text: string,
+    private readonly connection: RedisConnection,
+    /** It may shorten the lease. */
+    private readonly exact = false,
+  ) {
+    super(lockKey, queueKey, text);
+    this.epoch = connection.epoch;
+  }
+
   commonCase(): boolean {
     return false;
   }
 
   answered(code: number, x: ReplyWord): boolean {
     if (code === LOST) return isFlag(x) && this.resolve(x === 1 ? 'taken' : 'lost');
-    return code === RENEWED && isCount(x) && this.resolve(x);
+    // Sent on two connections, a command that shortens may be executed once more.
+    const isAmbiguous = this.exact && this.connection.epoch !== this.epoch;
+    return code === RENEWED && isCount(x) && this.resolve(isAmbiguous ? sentTwice() : x);
   }
 }
