@@ -6,11 +6,6 @@ import { longestTtl } from './possession.js';
 /** A lock that was handed over stands for at least so long. */
 const CLAIM_WINDOW_MS = 1_750;
 const SLACK_MS = 50;
-/**
- * Whether each reader of a process has its own `ttl` and `renew`. Until then the readers that share a lease have the longest ttl
- * of them, and their renewal; then this is true for good.
- */
-const READERS_HAVE_THEIR_OWN: boolean = false;
 /** A longer lease that readers of a process share is given back so long after the reader that wanted it has left. */
 const SHORTENED_WITHIN_MS = 1_000;
 /** Reasons of a loss that only a change of the data explains. */
@@ -37,7 +32,6 @@ const placeOf = ({ process, keys }: Operation): string => `${process} ${keys.joi
 
 function provenTooLong(operation: Operation, beside: readonly Operation[]): Violation | undefined {
   const { events, options, keys } = operation;
-  if (beside.length > 1 && !READERS_HAVE_THEIR_OWN) return undefined;
   let ttlMs = Math.max(ttlOf(options), CLAIM_WINDOW_MS);
   let last = Infinity;
   for (const event of events) {
