@@ -45,7 +45,9 @@ function provenTooLong(operation: Operation, beside: readonly Operation[]): Viol
     // Several keys are renewed while the last one is waited for.
     if (options.renew === false && keys.length === 1 && event.until > last + SLACK_MS)
       return fault('was renewed in spite of `renew: false`', operation, event.at);
-    last = Math.max(event.until, last === Infinity ? 0 : last);
+    // One that shares a lease may have its own ttl from when it entered, although the lease is older.
+    if (event.type === 'granted' && beside.length > 1) last = event.at + ttlOf(options);
+    else last = Math.max(event.until, last === Infinity ? 0 : last);
   }
   return undefined;
 }
