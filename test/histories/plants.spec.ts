@@ -33,7 +33,11 @@ const PLANTED: readonly Planted[] = [
   { plant: 'untyped error', rules: ['outcomes'] },
   { plant: 'contention without a holder', rules: ['contention'], world: { ...alone, waits: [0], keys: many } },
   { plant: 'free lock refused', rules: ['free locks'], world: { ...alone, waits: [1_500] } },
-  { plant: 'overtaken caller', rules: ['order'], world: { keys: [key('semaphore')], waits: [2_500], holdMs: [40] } },
+  {
+    plant: 'overtaken caller',
+    rules: ['order'],
+    world: { callers: 2, keys: [key('semaphore')], waits: [2_500], holdMs: [40] },
+  },
   { plant: 'endless lease', rules: ['leases'] },
   { plant: 'lease lost for nothing', rules: ['leases'], world: { holdMs: [50] } },
   { plant: 'key given away early', rules: ['kept keys'], world: { keptShare: 0.5 } },

@@ -253,7 +253,9 @@ describe('The rule of order', () => {
         .operation('b', late)
         .violations(),
     ).toEqual([]);
-    expect(made().operation('a', early).operation('b', late).standstill('p1', 20, 90).violations()).toEqual([]);
+    const stood = (to: number) => made().operation('a', early).operation('b', late).standstill('p1', 20, to);
+    expect(stood(90).violations()).toEqual(message);
+    expect(stood(300).violations()).toEqual([]);
   });
 
   it('notices it where both want strict fairness', () => {

@@ -26,12 +26,13 @@ function overtaken(operations: readonly Operation[], history: History): Violatio
   const ordered = granted.filter((each) => each.kind !== 'semaphore' || isFirstOfProcess(each, operations));
   return ordered.flatMap((late) => {
     const { settledAt: servedAt = 0, askedAt } = late;
-    const overtook = ordered.find(
-      (early) => early.askedAt < askedAt - TOGETHER_MS && (early.settledAt ?? 0) > servedAt + SEEN_MS,
-    );
+    const overtook = ordered.find(({ process, askedAt: from, settledAt: to = 0 }) => {
+      if (from >= askedAt - TOGETHER_MS || to <= servedAt + SEEN_MS || history.troubled({ from, to })) return false;
+      // A process that stood still asked later, and saw its grant later.
+      const stoodMs = history.standstillMs(process, { from, to });
+      return from < askedAt - TOGETHER_MS - stoodMs && to > servedAt + SEEN_MS + stoodMs;
+    });
     if (overtook === undefined) return [];
-    const waited = { from: overtook.askedAt, to: overtook.settledAt ?? servedAt };
-    if (history.troubled(waited) || history.standstillMs(overtook.process, waited) > 0) return [];
     const message = `${late.id} was served before ${overtook.id}, which came ${Math.round(askedAt - overtook.askedAt)} ms earlier`;
     return [{ rule: 'order', message: `${late.keys[0]}: ${message}`, operations: [overtook, late], at: servedAt }];
   });
