@@ -20,6 +20,7 @@ import { measuresP17 } from './measures-p17.mjs';
 import { measuresP19 } from './measures-p19.mjs';
 import { measuresP20 } from './measures-p20.mjs';
 import { measuresP21 } from './measures-p21.mjs';
+import { measuresP24P25 } from './measures-p24-p25.mjs';
 import { measuresP8toP17 } from './measures-p8-to-p17.mjs';
 import { measuresOfTopologies } from './measures-topologies.mjs';
 
@@ -118,6 +119,7 @@ const all = [
   ...measuresP20,
   ...measuresOfOneCall,
   ...measuresP21,
+  ...measuresP24P25,
   ...measuresOfTopologies,
   ...measuresOfLinks,
 ];

@@ -1,0 +1,45 @@
+/** What keeps outcomes true, and the options of each holder (P24, P25), in the form of the other measures; see measures-p8-to-p17.mjs. */
+const eachReader = (title) => ['queue/each-reader', title];
+
+export const measuresP24P25 = [
+  {
+    promise: 'P24',
+    what: 'an attempt without a good reply knows of no holder',
+    file: 'queue/attempt.ts',
+    measure: 'return this.answered && !this.inFlight && !this.offered && this.lastError === undefined;',
+    without: 'return true;',
+    test: ['known-holder', 'when Redis does not respond while callers wait for an exclusive lock'],
+  },
+  {
+    promise: 'P25',
+    what: 'a lease is shortened when the reader that needed its length has left',
+    file: 'lease/watchdog.ts',
+    measure: 'return Math.max(1, Math.floor(holder.shared.needMs(now)));',
+    without: 'return 60_000;',
+    test: ['reader-options', 'a visitor with a long ttl leaves'],
+  },
+  {
+    promise: 'P25',
+    what: 'a reader ends with its own lease while others hold on',
+    file: 'queue/lanes/readers.ts',
+    measure: 'reader.endOwn(lossByTime({ ttlMs, lateMs: now - dueAt, renew, reachedLimit: false }));',
+    without: '',
+    test: ['reader-options', 'a reader with renew: false ends beside one that is renewed'],
+  },
+  {
+    promise: 'P25',
+    what: 'a shortening without a reply counts as executed',
+    file: 'lease/grant.ts',
+    measure: 'this.validUntil = Math.min(this.validUntil, validUntil(sentAt, ttlMs));',
+    without: '',
+    test: eachReader('is not believed for longer than a shortening without a reply allows'),
+  },
+  {
+    promise: 'P2',
+    what: 'at shutdown a lease that is not renewed any more is ended in time',
+    file: 'queue/key-queues.ts',
+    measure: 'for (const grant of queue.grants()) this.parts.watchdog.guardEnd(grant);',
+    without: 'queue.grants();',
+    test: ['shutdown', 'notifies work that outlasts it'],
+  },
+];
