@@ -21,6 +21,8 @@ export interface LockWorld {
   newKey(): string;
   /** The owner token in Redis. */
   owner(key: string): Promise<string | null>;
+  /** The name of the queue of the key. */
+  queueOf(key: string): string;
   /** How many processes stand in the queue of the key. */
   waiting(key: string): Promise<number>;
   /** All keys of a lock in Redis, its helpers included; nothing when nobody has it or wants it. */
@@ -61,6 +63,7 @@ export function useLockWorld(options: RedisServerOptions = {}): LockWorld {
     },
     newKey: () => `key-${(keys += 1)}`,
     owner: (key) => client.get(PREFIX + key),
+    queueOf,
     waiting: (key) => client.zcard(queueOf(key)),
     keysOf: async (key) => {
       const names = await client.keys(`*${PREFIX}${key}*`);

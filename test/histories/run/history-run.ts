@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { CHANNEL_PREFIX } from '../../../libs/distribute-lock/src/store/redis/inbox.js';
 import { openLocks, type Locks } from '../../fault/support/lock-core.js';
 import type { FaultProxy } from '../../support/fault-proxy.js';
 import { startRedisServer, type RedisServer } from '../../support/redis-server.js';
@@ -140,11 +139,11 @@ function failing(faults: Promise<void>): Promise<never> {
   return new Promise((_, reject) => void faults.catch(reject));
 }
 
-/** An entry begins with the id of its process, which names its channel. */
+/** An entry begins with the channel id of its process, which ends the name of the channel. */
 function onlyOfTheDead(what: string, alive: readonly string[]): boolean {
   const [, name, entries] = /^(\S+) = (.*) \(-?\d+ ms\)$/.exec(what) ?? [];
   if (name === undefined || !/^(q|sq|sa):/.test(name)) return false;
   return entries
     .split(' ')
-    .every((token) => !alive.some((channel) => token.startsWith(channel.slice(CHANNEL_PREFIX.length))));
+    .every((token) => !alive.some((channel) => token.startsWith(channel.slice(channel.lastIndexOf(':') + 1))));
 }

@@ -3,6 +3,7 @@ import type { Grant } from '../lease/grant.js';
 import { Watchdog } from '../lease/watchdog.js';
 import type { RetryAfter } from '../options/retry-after.js';
 import type { Clock } from '../runtime/clock.js';
+import { CountReport } from '../runtime/count-report.js';
 import { laneOf, OwnerTokens } from '../runtime/owner-token.js';
 import { TimerLanes } from '../runtime/timer-lanes.js';
 import { Turn } from '../runtime/turn.js';
@@ -35,6 +36,8 @@ export interface CoreParts {
   readonly watchdog: Watchdog;
   readonly abandoned: AbandonedTokens<LockName>;
   readonly mailbox: Mailbox;
+  /** Messages that were dropped. */
+  readonly foreignMessages: CountReport;
   readonly holds: HoldTimes;
   readonly retries: RetryEstimates;
   readonly events: LockEvents;
@@ -72,6 +75,7 @@ export function coreParts(settings: CoreSettings, { lost, undone, settled, liste
       dropped: (count) => events.emit(droppedTokens(count)),
     }),
     mailbox: new Mailbox(store, processId, lanes, listener, (error) => events.emit(deaf(error))),
+    foreignMessages: new CountReport(clock, lanes, (count) => events.emit(foreignMessages(count))),
     holds,
     retries: new RetryEstimates(clock, holds, retryAfter),
     events,
@@ -85,6 +89,16 @@ const deaf = (error: Error): LockEvent => ({
   type: 'degraded',
   name: 'messages between processes',
   error: new Error(`They cannot be received, so callers who wait ask Redis up to 10 times a second: ${error.message}`),
+});
+
+/** An operator should find out who publishes them. */
+const foreignMessages = (count: number): LockEvent => ({
+  type: 'degraded',
+  name: 'messages between processes',
+  error: new Error(
+    `${count} messages were dropped because no process of this package can have sent them. Check which clients may publish to the ` +
+      'channels "nestjs-lock:*".',
+  ),
 });
 
 export const droppedTokens = (count: number): LockEvent => ({

@@ -127,6 +127,8 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   }
 
   message({ type, key, ownerToken, fencingToken, contended: isContended }: LockMessage): void {
+    const isOwn = this.parts.tokens.issued(ownerToken);
+    if (!isOwn || (fencingToken !== undefined && !Number.isSafeInteger(fencingToken))) return this.unreadable();
     const queue = this.queues.ofToken(key, ownerToken);
     const attempt = queue?.attemptOf(ownerToken);
     const grant = queue?.grantOf(ownerToken);
@@ -137,7 +139,14 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     } else if (queue !== undefined && grant !== undefined) {
       if (type === 'contended') this.laneOf(queue).contended(queue, grant);
       else if (type === 'revoked') this.parts.watchdog.lose(grant, { reason: 'forced' });
-    } else if (queue?.isReleasing(ownerToken) !== true) this.parts.abandoned.abandon({ key, ownerToken }, 0);
+    } else if (queue?.isReleasing(ownerToken) !== true) {
+      // A late offer to a caller that has left. A token is used once, so nothing else can hold a lock by it.
+      this.parts.abandoned.abandon({ key, ownerToken }, 0);
+    }
+  }
+
+  unreadable(): void {
+    this.parts.foreignMessages.add();
   }
 
   unsubscribed(): void {

@@ -1,4 +1,5 @@
 import type { Clock } from '../runtime/clock.js';
+import { CountReport } from '../runtime/count-report.js';
 import { Retry } from '../runtime/retries.js';
 import { Timed, type TimerLanes } from '../runtime/timer-lanes.js';
 import type { AnswerListener } from './answer.js';
@@ -12,8 +13,6 @@ const MOST_TOKENS = 10_000;
 const MOST_IN_FLIGHT = 64;
 /** Timers of final undos share lanes of this width. */
 const LANE_MS = 100;
-const FIRST_REPORT_MS = 1_000;
-const REPORT_MS = 60_000;
 
 /** When an undo is final for a command that failed at `now` without an answer: no late execution can follow it. */
 export const finalUndoAt = (now: number): number => now + EXECUTION_LIMIT_MS;
@@ -96,13 +95,14 @@ export class AbandonedTokens<Name extends AbandonedName> {
   private paused = false;
   private scouting: AbandonedToken<Name> | undefined;
   private readonly scout = new Scout(() => this.sendScout());
-  private readonly report = new Reminder(() => this.reportDropped());
-  private unreported = 0;
-  private reportedAt = -Infinity;
+  private readonly dropped: CountReport;
   private closed = false;
   private readonly ready = (token: AbandonedToken<Name>): void => this.enqueue(token);
 
-  constructor(private readonly settings: AbandonedTokensSettings<Name>) {}
+  constructor(private readonly settings: AbandonedTokensSettings<Name>) {
+    const { clock, lanes, dropped } = settings;
+    this.dropped = new CountReport(clock, lanes, dropped);
+  }
 
   get size(): number {
     return this.tokens.size;
@@ -269,15 +269,6 @@ export class AbandonedTokens<Name extends AbandonedName> {
       this.forget(token);
       break;
     }
-    this.unreported += 1;
-    if (this.unreported > 1) return;
-    const { clock, lanes } = this.settings;
-    lanes.add(this.report, Math.max(FIRST_REPORT_MS, this.reportedAt + REPORT_MS - clock.now()));
-  }
-
-  private reportDropped(): void {
-    this.reportedAt = this.settings.clock.now();
-    this.settings.dropped(this.unreported);
-    this.unreported = 0;
+    this.dropped.add();
   }
 }

@@ -137,7 +137,10 @@ export interface LockMessage {
 
 /** What a store reports without being asked. @public */
 export interface LockStoreListener {
+  /** A hint: it is dropped unless its token was issued by this process. */
   message(message: LockMessage): void;
+  /** A message arrived that no process of this package sends. */
+  unreadable?(): void;
   /** No message arrives until {@link resubscribed}: waiting callers have to poll. */
   unsubscribed?(): void;
   /** Messages arrive, but some may have been missed: waiting callers should ask again. */

@@ -33,7 +33,7 @@ return redis.call('DEL', KEYS[1])`,
 export const lockScript: LuaScript = withCluster(
   {
     name: 'lock',
-    sha1: '0f12dcced9e25cb933951860f1e8f349590fe0a8',
+    sha1: '151c888bf0044b48ac1a2a522a879808c709653f',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -182,7 +182,7 @@ end
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
-  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
+  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. string.sub(process, 1, 11), what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
 end
 local MOST_REMOVED, MOST_READ = 100, 1000
@@ -318,7 +318,7 @@ end
 saveFence()
 return replies`,
   },
-  '14fe56a9b5d513ce13f39fe5e798f5b565eae332',
+  '44c4f6ff67116244c8e3db136bfc6b7554f92094',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -328,7 +328,7 @@ local fenceMs = '600000'`,
 export const quorumScript: LuaScript = withCluster(
   {
     name: 'quorum',
-    sha1: '511280b1849c82eb99a954bf752ec1c57978495a',
+    sha1: 'ed05116584c02aac64ca36e4c1e3a8cda8f35f58',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
@@ -376,7 +376,7 @@ end
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
-  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
+  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. string.sub(process, 1, 11), what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
 end
 local function lastFence()
@@ -432,7 +432,7 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   },
-  '6c9d5bc2fcec71ed6373d5fcffb12139e93a5cd3',
+  '418e83fc222a1e9aa04470260ad50f0aa48b6461',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -442,7 +442,7 @@ local fenceMs = '600000'`,
 export const readwriteScript: LuaScript = withCluster(
   {
     name: 'readwrite',
-    sha1: '0b23e1fa4fff590faa357fd57be749f0d4772924',
+    sha1: 'c6e82c0fdeac5c0cd1549b312c707d85b4c54180',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = true
@@ -537,7 +537,7 @@ end
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
-  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
+  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. string.sub(process, 1, 11), what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
 end
 local MOST_REMOVED, MOST_READ = 100, 1000
@@ -799,7 +799,7 @@ end
 saveFence()
 return replies`,
   },
-  '3fdb099cc3194bd9ec48cabf828360191ef7257e',
+  '8f8ae4c8848c6e921c9b5a6e42569f4ef079dc7d',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -809,7 +809,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: 'b4559347cbd6cd601c9a769ab1e82c7190d96229',
+    sha1: 'affcd6788c040fa411351eb08b025e7e160bad16',
     lua: `local fence = KEYS[1]
 local counted = true
 local fenceMs = nil
@@ -879,7 +879,7 @@ end
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
-  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
+  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. string.sub(process, 1, 11), what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
 end
 local lock, held, queue, asked
@@ -1095,7 +1095,7 @@ end
 saveFence()
 return replies`,
   },
-  'a59fbfa3efe53381d2bd089d8f9bf1c03682f2ad',
+  'de1ddba92b406f88849b92590d9822c179f701b3',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false

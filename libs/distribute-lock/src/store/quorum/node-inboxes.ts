@@ -81,6 +81,7 @@ export class NodeInboxes {
     };
     const ofNode: LockStoreListener = {
       message: (message) => listener.message(message),
+      unreadable: () => listener.unreadable?.(),
       unsubscribed: () => {
         const wereEnough = this.enough;
         this.opened.delete(inbox);

@@ -81,7 +81,9 @@ export class QuorumLockStore implements LockStore {
   async subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
     this.listener = listener;
     await this.inboxes.open(processId, {
-      message: (message) => listener.message({ ...message, ownerToken: ownerOf(message.ownerToken) }),
+      // Only votes grant a lock, and only their replies bring fencing tokens.
+      message: ({ type, key, ownerToken }) => listener.message({ type, key, ownerToken: ownerOf(ownerToken) }),
+      unreadable: () => listener.unreadable?.(),
       unsubscribed: () => listener.unsubscribed?.(),
       resubscribed: () => listener.resubscribed(),
     });

@@ -35,6 +35,7 @@ export class DurableLockStore implements LockStore {
     return this.plain.subscribe(processId, {
       // Nobody may begin on an offer that replicas may not have.
       message: ({ type, key, ownerToken }) => listener.message({ type, key, ownerToken }),
+      unreadable: () => listener.unreadable?.(),
       unsubscribed: () => listener.unsubscribed?.(),
       resubscribed: () => listener.resubscribed(),
     });

@@ -1,3 +1,4 @@
+import { channelIdOf, type ProcessId } from '../../runtime/owner-token.js';
 import type { LockMessage, LockStoreListener } from '../lock-store.js';
 import { ClusterSubscription } from './cluster-subscription.js';
 import { COMMAND_LIMIT_MS } from './link.js';
@@ -5,8 +6,9 @@ import { isCluster, keyPrefixOf } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
 import { PrimarySubscription, type Subscriber, type Subscription } from './subscription.js';
 
-/** Scripts publish to this and the process id. */
-export const CHANNEL_PREFIX = 'nestjs-lock:';
+/** Scripts make the same name. */
+export const channelOf = (processId: ProcessId): string => `nestjs-lock:${channelIdOf(processId)}`;
+
 const TYPES: Readonly<Record<string, LockMessage['type']>> = { g: 'granted', c: 'contended', v: 'revoked' };
 
 /** The subscription of a process, and what its messages mean. */
@@ -22,7 +24,7 @@ export class Inbox {
   /** Resolves when messages arrive; they are handed to the listener from then on, across reconnects. */
   async open(processId: string, listener: LockStoreListener): Promise<void> {
     await this.commands.whenReady(COMMAND_LIMIT_MS);
-    const subscription = this.subscriptions.get(processId) ?? this.choose(CHANNEL_PREFIX + processId, listener);
+    const subscription = this.subscriptions.get(processId) ?? this.choose(channelOf(processId), listener);
     this.subscriptions.set(processId, subscription);
     subscription.messagesExpected(this.expected);
     await subscription.open();
@@ -47,7 +49,8 @@ export class Inbox {
     const subscriber: Subscriber = {
       message: (text) => {
         const message = parse(text, lockPrefix);
-        if (message !== undefined) listener.message(message);
+        if (message === undefined) listener.unreadable?.();
+        else listener.message(message);
       },
       unsubscribed: () => listener.unsubscribed?.(),
       resubscribed: () => listener.resubscribed(),

@@ -5,7 +5,7 @@ import { takeAway } from '../forcing.js';
 import { kindOfValue, type LockState } from '../lock-state.js';
 import type { LockStore } from '../lock-store.js';
 import { inTime } from './in-time.js';
-import { CHANNEL_PREFIX } from './inbox.js';
+import { channelOf } from './inbox.js';
 import { keyPrefixOf } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
 import { storeError } from './redis-errors.js';
@@ -63,9 +63,7 @@ export class RedisAdmin {
       tell: (ownerToken) => {
         const message = `v ${ownerToken} ${keyPrefixOf(client)}${lockKey}`;
         // Without the right to publish its next renewal tells the holder.
-        return this.inTime(lockKey, client.publish(`${CHANNEL_PREFIX}${processOf(ownerToken)}`, message)).catch(
-          () => undefined,
-        );
+        return this.inTime(lockKey, client.publish(channelOf(processOf(ownerToken)!), message)).catch(() => undefined);
       },
       deleteForeign: async (value) => {
         // Whatever a stranger wrote need not be text, and only its bytes are equal to it.

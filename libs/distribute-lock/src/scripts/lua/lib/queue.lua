@@ -1,6 +1,7 @@
 --@include lib/one-primary.lua
 --@include lib/clock.lua
 -- An owner token is <process id>:<sequence>, or that with a third part; a value of another form belongs to a foreign client.
+-- A process id is a channel id and a secret, 11 characters each. Only the channel id may become part of a name.
 local function processOf(token)
   local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
   return process and #process == 22 and process or nil
@@ -41,6 +42,6 @@ end
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
-  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. process, what .. ' ' .. token .. ' ' .. lock)
+  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. string.sub(process, 1, 11), what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
 end

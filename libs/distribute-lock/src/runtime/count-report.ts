@@ -1,0 +1,32 @@
+import type { Clock } from './clock.js';
+import { Timed, type TimerLanes } from './timer-lanes.js';
+
+const FIRST_REPORT_MS = 1_000;
+const REPORT_MS = 60_000;
+
+/** Counts what may happen often, and reports the count since the last report, at most once a minute. */
+export class CountReport extends Timed {
+  private count = 0;
+  private reportedAt = -Infinity;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly lanes: TimerLanes,
+    private readonly report: (count: number) => void,
+  ) {
+    super();
+  }
+
+  add(): void {
+    this.count += 1;
+    if (this.count > 1) return;
+    this.lanes.add(this, Math.max(FIRST_REPORT_MS, this.reportedAt + REPORT_MS - this.clock.now()));
+  }
+
+  due(): void {
+    const { count } = this;
+    this.reportedAt = this.clock.now();
+    this.count = 0;
+    this.report(count);
+  }
+}

@@ -1,0 +1,37 @@
+import { channelIdOf, newProcessId, OwnerTokens, processOf } from './owner-token.js';
+
+describe('A process id', () => {
+  it('is a channel id and a secret of 64 random bits each, and no longer than before', () => {
+    const id = newProcessId();
+    expect(id).toMatch(/^[\w-]{22}$/);
+    expect(channelIdOf(id)).toBe(id.slice(0, 11));
+    expect(new Set(Array.from({ length: 100 }, () => newProcessId().slice(0, 11))).size).toBe(100);
+    expect(new Set(Array.from({ length: 100 }, () => newProcessId().slice(11))).size).toBe(100);
+  });
+});
+
+describe('OwnerTokens.issued', () => {
+  const tokens = new OwnerTokens();
+  const { processId } = tokens;
+  const issued = [tokens.next(), tokens.next(':r'), tokens.next(':12')];
+
+  it('accepts each token that was minted here', () => {
+    expect(issued.map((token) => tokens.issued(token))).toEqual([true, true, true]);
+    expect(issued.map(processOf)).toEqual([processId, processId, processId]);
+  });
+
+  it.each([
+    ['a later sequence', `${processId}:4`],
+    ['sequence 0', `${processId}:0`],
+    ['no sequence', `${processId}:`],
+    ['the process id alone', processId],
+    ['a sequence in capitals', `${processId}:A`],
+    ['another form', `${processId}:1:2:3`],
+    ['another secret', `${channelIdOf(processId)}${'x'.repeat(11)}:1`],
+    ['the channel id alone', `${channelIdOf(processId)}:1`],
+    ['no token', 'readers'],
+    ['an empty text', ''],
+  ])('refuses %s', (_, token) => {
+    expect(tokens.issued(token)).toBe(false);
+  });
+});
