@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 
 import type { NodeReply } from '../../libs/distribute-lock/src/store/quorum/node-line.js';
+import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { openMember } from '../../libs/distribute-lock/src/store/quorum/redis-members.js';
 import { NodeModel } from '../simulation/quorum/node-model.js';
 import { Random } from '../simulation/random.js';
@@ -47,7 +48,7 @@ describe('The model of a node', () => {
     const [heard, told]: [string[], string[]] = [[], []];
     const hearing = new Redis(redis.url);
     onCleanup(() => hearing.disconnect());
-    await hearing.subscribe(`nestjs-lock:${HEARING.slice(0, 11)}`);
+    await hearing.subscribe(new RedisKeys(redis.prefix).channel(HEARING));
     hearing.on('message', (_, text: string) => heard.push(text));
     const model = new NodeModel({
       now: () => Date.now(),

@@ -54,7 +54,7 @@ describe('A read/write lock in Redis', () => {
     await acquire(2, 'write');
     await acquire(3, 'read');
     const names = (await client.keys('*')).filter((name) => name.includes(key));
-    expect(names.sort()).toEqual([`g:{lock:${key}}`, `lock:${key}`, `q:{lock:${key}}`, `r:{lock:${key}}`]);
+    expect(names.sort()).toEqual([`g1:{lock:${key}}`, `lock:${key}`, `q1:{lock:${key}}`, `r1:{lock:${key}}`]);
     for (const name of names) expect(await client.pttl(name)).toBeGreaterThan(0);
     for (const [sequence, kind] of [
       [3, 'read'],

@@ -38,7 +38,7 @@ describe('A semaphore in Redis', () => {
   it('writes nothing that has no end, and leaves nothing behind', async () => {
     await acquire(1, 2);
     await acquire(2, 2);
-    expect(await names()).toEqual([`lock:${key}`, `s:{lock:${key}}`, `sa:{lock:${key}}`, `sq:{lock:${key}}`]);
+    expect(await names()).toEqual([`lock:${key}`, `s1:{lock:${key}}`, `sa1:{lock:${key}}`, `sq1:{lock:${key}}`]);
     for (const name of await names()) expect(await client.pttl(name)).toBeGreaterThan(0);
     await release(2, 2);
     await release(1, 2);

@@ -19,7 +19,7 @@ describe('other kinds of locks in two instances of the demo', () => {
   it('let both read at the same time, and one write behind them', async () => {
     const reads = [alice.get('/catalog/1?workMs=1500'), bob.get('/catalog/1?workMs=1500')];
     await eventually(async () => expect(await valueOf('catalog:1')).toBe('readers'));
-    await eventually(async () => expect(await redis.client.zcard(`r:{${redis.prefix}catalog:1}`)).toBe(2));
+    await eventually(async () => expect(await redis.client.zcard(`r1:{${redis.prefix}catalog:1}`)).toBe(2));
     const written = await bob.put('/catalog/1', { workMs: 0 });
     const read = await Promise.all(reads);
     expect([...read, written].map(({ status }) => status)).toEqual([200, 200, 200]);
@@ -32,7 +32,7 @@ describe('other kinds of locks in two instances of the demo', () => {
   it('make two exports at a time, and refuse the third at once', async () => {
     const body = { workMs: 1500 };
     const two = [alice.post('/exports', body), bob.post('/exports', body)];
-    await eventually(async () => expect(await redis.client.zcard(`s:{${redis.prefix}exports}`)).toBe(2));
+    await eventually(async () => expect(await redis.client.zcard(`s1:{${redis.prefix}exports}`)).toBe(2));
     const third = await alice.post('/exports', body);
     expect(third.status).toBe(409);
     expect(third.body).toMatchObject({ code: 'LOCK_CONTENDED' });

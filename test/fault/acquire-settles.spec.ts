@@ -155,9 +155,9 @@ describe('P5: lasting trouble rejects at once, and says why', () => {
       'fewkeys',
       'on',
       '>secret-3',
-      `~f:*`,
+      `~f1:*`,
       `~${PREFIX}mine*`,
-      `~q:{${PREFIX}mine*`,
+      `~q1:{${PREFIX}mine*`,
       '&*',
       '+@all',
     );
@@ -181,7 +181,7 @@ describe('P5: lasting trouble rejects at once, and says why', () => {
     const locks = world.locks();
     const [key, queued] = [world.newKey(), world.newKey()];
     await world.client.hset(PREFIX + key, 'a', 'b');
-    await world.client.set(`q:{${PREFIX}${queued}}`, 'no queue');
+    await world.client.set(`q1:{${PREFIX}${queued}}`, 'no queue');
     await locks.core.connect();
     await refused(locks, key, /WRONGTYPE/);
     await refused(locks, queued, /WRONGTYPE/);

@@ -1,8 +1,9 @@
+import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { eventually } from '../support/eventually.js';
 import { PREFIX } from './support/lock-core.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
-const FENCE = `f:${PREFIX}`;
+const FENCE = new RedisKeys(PREFIX).fence;
 
 describe('P15: every key that the library writes has a TTL, the counter of fencing tokens excepted', () => {
   const world = useLockWorld();

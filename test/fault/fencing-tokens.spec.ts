@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { eventually } from '../support/eventually.js';
 import type { Locks } from './support/lock-core.js';
 import { useLockWorld } from './support/use-lock-world.js';
+
+const FENCE = new RedisKeys('lock:').fence;
 
 describe('P11: the fencing tokens of a key rise', () => {
   const world = useLockWorld();
@@ -36,7 +39,7 @@ describe('P11: the fencing tokens of a key rise', () => {
     const alice = world.locks();
     const key = world.newKey();
     const ahead = Date.now() * 1_000 + 3_600_000_000;
-    await world.client.set('f:lock:', ahead);
+    await world.client.set(FENCE, ahead);
     const first = await alice.acquire(key);
     await first.release();
     const second = await alice.acquire(key);
@@ -46,8 +49,6 @@ describe('P11: the fencing tokens of a key rise', () => {
   });
 
   describe('for a caller that is alone, whose numbers the server counts up', () => {
-    const FENCE = 'f:lock:';
-
     // The clock was ahead before.
     beforeAll(() => world.client.del(FENCE));
 

@@ -134,8 +134,8 @@ export const measuresP8toP17 = [
     promise: 'P12',
     what: 'release gives the lock to the next waiter and tells its process',
     file: lua('queue'),
-    measure: "redis.pcall('PUBLISH', 'nestjs-lock:' .. string",
-    without: "redis.pcall('PUBLISH', 'nobody:' .. string",
+    measure: "local channel = 'nestjs-lock:1:'",
+    without: "local channel = 'nobody:'",
     test: ['waking', 'by message within 50 ms'],
   },
   {

@@ -23,7 +23,7 @@ function mostInUse(holds: readonly Weighed[]): number {
 describe('A semaphore', () => {
   const world = useLockWorld();
   const permits = (weight = 1) => ({ kind: 'semaphore', permits: PERMITS, weight }) as const;
-  const waiting = (key: string): Promise<number> => world.client.zcard(`sq:{${PREFIX}${key}}`);
+  const waiting = (key: string): Promise<number> => world.client.zcard(`sq1:{${PREFIX}${key}}`);
 
   it('never has more in use than there are, while processes fight whose connections break and whose clocks are wrong', async () => {
     const key = world.newKey();

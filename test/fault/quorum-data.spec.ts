@@ -1,3 +1,4 @@
+import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX, type Locks } from './support/lock-core.js';
@@ -45,7 +46,7 @@ describe('P11 on a quorum: fencing tokens rise', () => {
   it('when the clocks of the nodes are an hour apart, as long as a majority keeps its data', async () => {
     const key = world.newKey();
     const ahead = Date.now() * 1_000 + 3_600_000_000;
-    await world.clients[2].set(`f:{${PREFIX}${key}}`, ahead); // as a node would have that was an hour ahead
+    await world.clients[2].set(new RedisKeys(PREFIX).fenceOf(PREFIX + key), ahead); // as a node would have that was an hour ahead
     const tokens: number[] = [];
     for (const nodes of [
       [0, 1, 2],

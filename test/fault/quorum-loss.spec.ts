@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
 import type { Duration } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { eventually } from '../support/eventually.js';
@@ -156,7 +157,9 @@ describe('P4 on a quorum: votes that come later', () => {
     const { fencingToken } = lease;
     await lease.release();
     for (const client of world.clients)
-      expect(Number(await client.get(`f:{${PREFIX}${lease.key}}`))).toBeGreaterThanOrEqual(fencingToken);
+      expect(Number(await client.get(new RedisKeys(PREFIX).fenceOf(PREFIX + lease.key)))).toBeGreaterThanOrEqual(
+        fencingToken,
+      );
   });
 
   it('count like those of the grant: one of the nodes that gave these may die', async () => {

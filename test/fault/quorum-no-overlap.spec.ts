@@ -92,7 +92,7 @@ describe('P8 and P12 on a quorum', () => {
     for (let i = 0; i < 9; i += 1) {
       const held = await holder.do('acquire', { key, wait: '10s' });
       const waiting = waiter.do('acquire', { key, wait: '10s' });
-      await eventually(async () => expect(await world.clients[0].zcard(`q:{lock:${key}}`)).toBe(1));
+      await eventually(async () => expect(await world.clients[0].zcard(`q1:{lock:${key}}`)).toBe(1));
       await sleep(20);
       const { at } = await holder.do('release', held);
       const next = await waiting;
@@ -107,7 +107,7 @@ describe('P8 and P12 on a quorum', () => {
     const key = world.newKey();
     const held = await holder.do('acquire', { key });
     const standing = (count: number): Promise<void> =>
-      eventually(async () => expect(await world.clients[0].zcard(`q:{lock:${key}}`)).toBe(count));
+      eventually(async () => expect(await world.clients[0].zcard(`q1:{lock:${key}}`)).toBe(count));
     void dead.do('acquire', { key, wait: '20s' });
     await standing(1);
     const waiting = waiter.do('acquire', { key, wait: '20s' });

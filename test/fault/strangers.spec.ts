@@ -11,7 +11,7 @@ describe('P10: whoever is not the holder changes nothing', () => {
     const [owner, expiry, queue] = await Promise.all([
       world.client.get(lock),
       world.client.pexpiretime(lock),
-      world.client.zrange(`q:{${lock}}`, '0', '-1', 'WITHSCORES'),
+      world.client.zrange(`q1:{${lock}}`, '0', '-1', 'WITHSCORES'),
     ]);
     return { owner, expiry, queue };
   }

@@ -132,7 +132,7 @@ describe('P12: strict callers of one process', () => {
       await lease.release();
     });
     await eventually(async () => expect(await world.waiting(key)).toBe(30));
-    await world.onHomes(key, (redis) => redis.del(`q:{lock:${key}}`));
+    await world.onHomes(key, (redis) => redis.del(`q1:{lock:${key}}`));
     await eventually(async () => expect(await world.waiting(key)).toBe(30), 2_000);
     await world.onHomes(key, (redis) => redis.flushall());
     await Promise.all(waits);
@@ -150,7 +150,7 @@ describe('P12: strict callers of one process', () => {
     await eventually(async () => expect(await world.waiting(key)).toBe(6));
     first.abort();
     await gone;
-    await world.onHomes(key, (redis) => redis.del(`q:{lock:${key}}`));
+    await world.onHomes(key, (redis) => redis.del(`q1:{lock:${key}}`));
     await eventually(async () => expect(await world.waiting(key)).toBe(5), 2_000);
     await lease.release();
     await Promise.all(waits);
@@ -167,7 +167,7 @@ describe('P12: strict callers of one process', () => {
     const third = waiter.acquire(key, strict);
     await eventually(async () => expect(await world.waiting(key)).toBe(3));
     const [token] = await world.onHomes(key, async (redis) => {
-      const [, behind] = await redis.zrange(`q:{lock:${key}}`, '0', '-1');
+      const [, behind] = await redis.zrange(`q1:{lock:${key}}`, '0', '-1');
       await redis.set(`lock:${key}`, behind, 'PX', CLAIM_WINDOW_MS);
       return behind;
     });

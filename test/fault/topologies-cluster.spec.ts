@@ -108,9 +108,9 @@ describe('a process that is gone while it waits', () => {
     const key = newKey();
     const lease = await alice.acquire(key);
     void bob.acquire(key, { wait: '20s' }).catch(() => undefined);
-    await eventually(async () => expect(await client.zcard(`q:{${PREFIX}${key}}`)).toBe(1));
+    await eventually(async () => expect(await client.zcard(`q1:{${PREFIX}${key}}`)).toBe(1));
     const waiting = carol.acquire(key, { wait: '20s' });
-    await eventually(async () => expect(await client.zcard(`q:{${PREFIX}${key}}`)).toBe(2));
+    await eventually(async () => expect(await client.zcard(`q1:{${PREFIX}${key}}`)).toBe(2));
     await bob.store.close(); // as if it had died: nothing is undone
     await lease.release();
     const releasedAt = monotonicMs();

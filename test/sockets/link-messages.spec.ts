@@ -53,7 +53,7 @@ describe.each(WAYS)('a subscription %s', (_, through) => {
     const waiting = locks.acquire(key, { wait: '30s' });
     const inbox = await proxy.connection('inbox');
     await eventually(async () => {
-      expect(await server.run((redis) => redis.zcard(`q:{${PREFIX}${key}}`))).toBe(1);
+      expect(await server.run((redis) => redis.zcard(`q1:{${PREFIX}${key}}`))).toBe(1);
     });
     return { proxy, holder, waiting, inbox };
   }

@@ -1,5 +1,6 @@
 import { Cluster } from 'ioredis';
 
+import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import type { AcquireAllAnswer } from '../../libs/distribute-lock/src/store/acquire-all-answer.js';
 import { describeCoreContract } from '../contract/core-contract.js';
@@ -52,6 +53,7 @@ describe('Several keys of one slot on a Cluster', () => describeSeveralKeysContr
 
 describe('Keys in a Cluster', () => {
   const prefix = testPrefix();
+  const names = new RedisKeys(prefix);
   const store = RedisLockStore.openCluster(cluster.startNodes, {}, { prefix });
   onCleanup(() => store.close());
   const ownerToken = `${'a'.repeat(22)}:1`;
@@ -64,7 +66,7 @@ describe('Keys in a Cluster', () => {
       outcome: 'queued',
     });
     const helpers = await Promise.all(
-      client.nodes('master').map((node) => node.keys(`[fq]:*${key.replace(/[{}]/g, '?')}*`)),
+      client.nodes('master').map((node) => node.keys(`[fq]1:*${key.replace(/[{}]/g, '?')}*`)),
     );
     const ends = await Promise.all(helpers.flat().map((name) => client.pttl(name)));
     expect(ends.length).toBeGreaterThanOrEqual(2);
@@ -86,11 +88,11 @@ describe('Keys in a Cluster', () => {
       block: 1,
     }));
     const ahead = (Date.now() + 3_600_000) * 1_000;
-    await client.set(`f:${prefix}{one}:b`, ahead, 'PX', 60_000);
+    await client.set(names.fenceOf(`${prefix}{one}:b`), ahead, 'PX', 60_000);
 
     const [a, b, c] = await numbersOf(store.acquireAll(requests));
     expect([a, b, c]).toEqual([ahead, ahead + 1, ahead + 2]);
-    const ends = await Promise.all(keys.map((key) => client.pttl(`f:${prefix}${key}`)));
+    const ends = await Promise.all(keys.map((key) => client.pttl(names.fenceOf(prefix + key))));
     for (const left of ends) expect(left).toBeGreaterThan(500_000);
     await Promise.all(requests.map((request) => store.release(request)));
     const next = await Promise.all(requests.map((request) => store.acquire({ ...request, kind: 'exclusive' })));

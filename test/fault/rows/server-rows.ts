@@ -165,7 +165,7 @@ export function describeServerRows(world: TopologyWorld): void {
     const locks = world.locks();
     const [key, queued] = [world.newKey(), world.newKey()];
     await world.onHomes(key, (redis) => redis.hset(PREFIX + key, 'a', 'b'));
-    await world.onHomes(queued, (redis) => redis.set(`q:{${PREFIX}${queued}}`, 'no queue'));
+    await world.onHomes(queued, (redis) => redis.set(`q1:{${PREFIX}${queued}}`, 'no queue'));
     await locks.core.connect();
     for (const wrong of [key, queued]) {
       const { code, message, tookMs } = await outcome(locks, wrong, { wait: '20s' });
@@ -175,7 +175,7 @@ export function describeServerRows(world: TopologyWorld): void {
     }
     expect(await outcome(locks, world.newKey(), { wait: '5s' })).toMatchObject({ code: 'granted' });
     await world.onHomes(key, (redis) => redis.del(PREFIX + key));
-    await world.onHomes(queued, (redis) => redis.del(`q:{${PREFIX}${queued}}`));
+    await world.onHomes(queued, (redis) => redis.del(`q1:{${PREFIX}${queued}}`));
   });
 
   it('BUSY, while somebody else runs a long script, is waited for', async () => {

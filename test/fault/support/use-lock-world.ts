@@ -72,4 +72,4 @@ export function useLockWorld(options: RedisServerOptions = {}): LockWorld {
   };
 }
 
-const queueOf = (key: string): string => `q:{${PREFIX}${key}}`;
+const queueOf = (key: string): string => `q1:{${PREFIX}${key}}`;

@@ -74,7 +74,7 @@ function openClient(url: string): Redis {
 }
 
 async function countTaken(key: string, clients: readonly Redis[]): Promise<number> {
-  const names = [PREFIX + key, `q:{${PREFIX}${key}}`];
+  const names = [PREFIX + key, `q1:{${PREFIX}${key}}`];
   const found = await Promise.all(clients.map((client) => client.exists(...names)));
   return found.filter((each) => each > 0).length;
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import type { Redis } from 'ioredis';
 
+import { RedisKeys } from '../../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { onCleanup } from '../../support/cleanup.js';
 import { eventually } from '../../support/eventually.js';
 import { LockProcess } from './lock-process.js';
@@ -35,7 +36,7 @@ export interface TopologyWorld extends Pick<Topology, 'servers' | 'restart' | 'd
   endless(): Promise<string[]>;
 }
 
-const queueOf = (key: string): string => `q:{${PREFIX}${key}}`;
+const queueOf = (key: string): string => `q1:{${PREFIX}${key}}`;
 
 /** Starts the topology before the specs; all that is opened ends behind them, and none of it may have had trouble. */
 export function useTopology(start: StartTopology, config: Readonly<Record<string, string>> = {}): TopologyWorld {
@@ -97,7 +98,7 @@ async function endlessOf(redis: Redis): Promise<string[]> {
   const names = await redis.keys('*');
   const left = await Promise.all(names.map((name) => redis.pttl(name)));
   // The counter of a primary that has one for all its locks is meant to stay.
-  return names.filter((name, i) => left[i] === -1 && name !== `f:${PREFIX}`);
+  return names.filter((name, i) => left[i] === -1 && name !== new RedisKeys(PREFIX).fence);
 }
 
 /** In the place of the file stands a folder. */

@@ -142,7 +142,7 @@ function failing(faults: Promise<void>): Promise<never> {
 /** An entry begins with the channel id of its process, which ends the name of the channel. */
 function onlyOfTheDead(what: string, alive: readonly string[]): boolean {
   const [, name, entries] = /^(\S+) = (.*) \(-?\d+ ms\)$/.exec(what) ?? [];
-  if (name === undefined || !/^(q|sq|sa):/.test(name)) return false;
+  if (name === undefined || !/^(q|sq|sa)1:/.test(name)) return false;
   return entries
     .split(' ')
     .every((token) => !alive.some((channel) => token.startsWith(channel.slice(channel.lastIndexOf(':') + 1))));

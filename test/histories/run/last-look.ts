@@ -1,12 +1,13 @@
 import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { RedisKeys } from '../../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { PREFIX } from '../../fault/support/lock-core.js';
 import { monotonicMs } from '../../fault/support/monotonic.js';
 import type { RedisServer } from '../../support/redis-server.js';
 
 /** The only key that may stay: the counter of fencing tokens. */
-const COUNTER = `f:${PREFIX}`;
+const COUNTER = new RedisKeys(PREFIX).fence;
 
 /** What stands in Redis of locks: keys and the entries of queues. */
 async function standing(redis: Redis): Promise<string[]> {

@@ -16,7 +16,7 @@ import { checkNames, LOCK_OPTION_NAMES } from '../options/option-names.js';
 import { checkRetryAfter, type RetryAfter } from '../options/retry-after.js';
 import { resolveLockOptions } from '../options/resolve-lock-options.js';
 import type { AckSettings } from '../store/redis/acknowledged.js';
-import { HELPER_PREFIXES } from '../store/redis/redis-keys.js';
+import { meetsHelperKey } from '../store/redis/redis-keys.js';
 import { resolveDurability } from './durability.js';
 import type { LockModuleOptions } from './lock-module-options.js';
 
@@ -98,13 +98,8 @@ function connectionsOf({ connection, connections = {} }: LockModuleOptions): Rea
 function prefixOf({ prefix = DEFAULT_PREFIX }: LockModuleOptions): string {
   if (typeof prefix === 'string' && prefix !== '' && !meetsHelperKey(prefix)) return prefix;
   throw new LockConfigurationError(
-    `Option "prefix" is ${JSON.stringify(prefix)}, but it must be a non-empty string that does not begin with ${HELPER_PREFIXES.join(' or ')}`,
+    `Option "prefix" is ${JSON.stringify(prefix)}, but it must be a non-empty string that does not begin like a helper key, for example with "q:" or "s1:"`,
   );
-}
-
-/** A prefix `s` with the key `:{lock:x}` would name a helper key, so also the beginnings of helper prefixes are refused. */
-function meetsHelperKey(prefix: string): boolean {
-  return HELPER_PREFIXES.some((helper) => prefix.startsWith(helper) || helper.startsWith(prefix));
 }
 
 function connectOnBootOf({ connectOnBoot = true }: LockModuleOptions): boolean {

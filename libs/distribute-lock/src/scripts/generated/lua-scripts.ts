@@ -33,7 +33,7 @@ return redis.call('DEL', KEYS[1])`,
 export const lockScript: LuaScript = withCluster(
   {
     name: 'lock',
-    sha1: '151c888bf0044b48ac1a2a522a879808c709653f',
+    sha1: '1f2a26dadd4e23ad67a99354d10c59b3c7b632ea',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -182,7 +182,9 @@ end
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
-  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. string.sub(process, 1, 11), what .. ' ' .. token .. ' ' .. lock)
+  local prefix = string.sub(lock, 1, string.match(fence, '%d+$'))
+  local channel = 'nestjs-lock:1:' .. prefix .. string.sub(process, 1, 11)
+  local receivers = redis.pcall('PUBLISH', channel, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
 end
 local MOST_REMOVED, MOST_READ = 100, 1000
@@ -318,7 +320,7 @@ end
 saveFence()
 return replies`,
   },
-  '44c4f6ff67116244c8e3db136bfc6b7554f92094',
+  'e770dbe04b6ad5dd7b154e3b53deef2ca7b2dd53',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -328,7 +330,7 @@ local fenceMs = '600000'`,
 export const quorumScript: LuaScript = withCluster(
   {
     name: 'quorum',
-    sha1: 'ed05116584c02aac64ca36e4c1e3a8cda8f35f58',
+    sha1: '4465708bb09b37968003eafe96b8ed1d80cfe210',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
@@ -376,7 +378,9 @@ end
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
-  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. string.sub(process, 1, 11), what .. ' ' .. token .. ' ' .. lock)
+  local prefix = string.sub(lock, 1, string.match(fence, '%d+$'))
+  local channel = 'nestjs-lock:1:' .. prefix .. string.sub(process, 1, 11)
+  local receivers = redis.pcall('PUBLISH', channel, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
 end
 local function lastFence()
@@ -432,7 +436,7 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   },
-  '418e83fc222a1e9aa04470260ad50f0aa48b6461',
+  '7a1640dcb97854c641a85bcace50ada0296175a3',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -442,7 +446,7 @@ local fenceMs = '600000'`,
 export const readwriteScript: LuaScript = withCluster(
   {
     name: 'readwrite',
-    sha1: 'c6e82c0fdeac5c0cd1549b312c707d85b4c54180',
+    sha1: 'b23d1dfced393fc43aff18310bae93e37e654f7c',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = true
@@ -537,7 +541,9 @@ end
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
-  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. string.sub(process, 1, 11), what .. ' ' .. token .. ' ' .. lock)
+  local prefix = string.sub(lock, 1, string.match(fence, '%d+$'))
+  local channel = 'nestjs-lock:1:' .. prefix .. string.sub(process, 1, 11)
+  local receivers = redis.pcall('PUBLISH', channel, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
 end
 local MOST_REMOVED, MOST_READ = 100, 1000
@@ -799,7 +805,7 @@ end
 saveFence()
 return replies`,
   },
-  '8f8ae4c8848c6e921c9b5a6e42569f4ef079dc7d',
+  '933c8e577f926e84351478aad9bcf9b82d173fe9',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -809,7 +815,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: 'affcd6788c040fa411351eb08b025e7e160bad16',
+    sha1: 'a26b907e7faeaad73bd91640e5a6092324c3842d',
     lua: `local fence = KEYS[1]
 local counted = true
 local fenceMs = nil
@@ -879,7 +885,9 @@ end
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
-  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. string.sub(process, 1, 11), what .. ' ' .. token .. ' ' .. lock)
+  local prefix = string.sub(lock, 1, string.match(fence, '%d+$'))
+  local channel = 'nestjs-lock:1:' .. prefix .. string.sub(process, 1, 11)
+  local receivers = redis.pcall('PUBLISH', channel, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
 end
 local lock, held, queue, asked
@@ -1095,7 +1103,7 @@ end
 saveFence()
 return replies`,
   },
-  'de1ddba92b406f88849b92590d9822c179f701b3',
+  '8a1042c28dae0e720946ddc0a85d2b4bd5867e8f',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false

@@ -3,7 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { processClock } from '../../runtime/clock.js';
 import { Inbox } from '../redis/inbox.js';
 import { ownOptions } from '../redis/own-options.js';
-import { another, type RedisClient } from '../redis/redis-client.js';
+import { another, keyPrefixOf, type RedisClient } from '../redis/redis-client.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { RedisKeys } from '../redis/redis-keys.js';
 import { RedisNodeLine } from './node-line.js';
@@ -21,5 +21,6 @@ export function memberOver(client: RedisClient, prefix: string): QuorumMember {
 }
 
 function memberOn(connection: RedisConnection, prefix: string): QuorumMember {
-  return { line: new RedisNodeLine(connection, new RedisKeys(prefix)), inbox: new Inbox(connection, prefix) };
+  const keys = new RedisKeys(prefix, keyPrefixOf(connection.client));
+  return { line: new RedisNodeLine(connection, keys), inbox: new Inbox(connection, keys) };
 }

@@ -6,6 +6,7 @@ import { Call } from './call.js';
 import { TOO_LATE, type Command, type ReplyWord } from './command.js';
 import type { FenceCounter } from './fence-counter.js';
 import type { RedisConnection } from './redis-connection.js';
+import type { RedisKeys } from './redis-keys.js';
 import { answerError, isDemotion, messageOf, storeError, tooFewReplicas } from './redis-errors.js';
 import { inTime } from './in-time.js';
 import { COMMAND_LIMIT_MS } from './link.js';
@@ -37,14 +38,14 @@ export class CommandBatch {
   constructor(
     script: LuaScript,
     private readonly connection: RedisConnection,
-    fenceKey: string,
+    keys: RedisKeys,
     private readonly clock: Clock,
     /** Takes over the commands that the script leaves to another one, with what is left of their time. */
     private readonly elsewhere?: (command: Command, leftMs: number) => void,
     /** Where the script may count fencing tokens up, and its commands have no keys but the usual ones. */
     private readonly counter?: FenceCounter,
   ) {
-    this.script = new ScriptRunner(script, connection, fenceKey);
+    this.script = new ScriptRunner(script, connection, keys);
   }
 
   add(command: Command): void {

@@ -1,13 +1,10 @@
-import { channelIdOf, type ProcessId } from '../../runtime/owner-token.js';
 import type { LockMessage, LockStoreListener } from '../lock-store.js';
 import { ClusterSubscription } from './cluster-subscription.js';
 import { COMMAND_LIMIT_MS } from './link.js';
-import { isCluster, keyPrefixOf } from './redis-client.js';
+import { isCluster } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
+import type { RedisKeys } from './redis-keys.js';
 import { PrimarySubscription, type Subscriber, type Subscription } from './subscription.js';
-
-/** Scripts make the same name. */
-export const channelOf = (processId: ProcessId): string => `nestjs-lock:${channelIdOf(processId)}`;
 
 const TYPES: Readonly<Record<string, LockMessage['type']>> = { g: 'granted', c: 'contended', v: 'revoked' };
 
@@ -18,13 +15,13 @@ export class Inbox {
 
   constructor(
     private readonly commands: RedisConnection,
-    private readonly prefix: string,
+    private readonly keys: RedisKeys,
   ) {}
 
   /** Resolves when messages arrive; they are handed to the listener from then on, across reconnects. */
   async open(processId: string, listener: LockStoreListener): Promise<void> {
     await this.commands.whenReady(COMMAND_LIMIT_MS);
-    const subscription = this.subscriptions.get(processId) ?? this.choose(channelOf(processId), listener);
+    const subscription = this.subscriptions.get(processId) ?? this.choose(this.keys.channel(processId), listener);
     this.subscriptions.set(processId, subscription);
     subscription.messagesExpected(this.expected);
     await subscription.open();
@@ -45,10 +42,10 @@ export class Inbox {
 
   private choose(channel: string, listener: LockStoreListener): Subscription {
     const { client } = this.commands;
-    const lockPrefix = keyPrefixOf(client) + this.prefix;
+    const { fullPrefix } = this.keys;
     const subscriber: Subscriber = {
       message: (text) => {
-        const message = parse(text, lockPrefix);
+        const message = parse(text, fullPrefix);
         if (message === undefined) listener.unreadable?.();
         else listener.message(message);
       },

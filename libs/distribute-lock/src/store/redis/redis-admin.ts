@@ -5,8 +5,6 @@ import { takeAway } from '../forcing.js';
 import { kindOfValue, type LockState } from '../lock-state.js';
 import type { LockStore } from '../lock-store.js';
 import { inTime } from './in-time.js';
-import { channelOf } from './inbox.js';
-import { keyPrefixOf } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
 import { storeError } from './redis-errors.js';
 import type { RedisKeys } from './redis-keys.js';
@@ -61,9 +59,11 @@ export class RedisAdmin {
     const lockKey = this.keys.lock(key);
     return takeAway(store, key, state, {
       tell: (ownerToken) => {
-        const message = `v ${ownerToken} ${keyPrefixOf(client)}${lockKey}`;
+        const message = `v ${ownerToken} ${this.keys.fullPrefix}${key}`;
         // Without the right to publish its next renewal tells the holder.
-        return this.inTime(lockKey, client.publish(channelOf(processOf(ownerToken)!), message)).catch(() => undefined);
+        return this.inTime(lockKey, client.publish(this.keys.channel(processOf(ownerToken)!), message)).catch(
+          () => undefined,
+        );
       },
       deleteForeign: async (value) => {
         // Whatever a stranger wrote need not be text, and only its bytes are equal to it.

@@ -9,16 +9,16 @@ describe('RedisKeys', () => {
   });
 
   it('puts the queue into the slot of its lock', () => {
-    expect(queueOf('order:42')).toBe('q:{lock:order:42}');
-    expect(queueOf('order:{42}:x')).toBe('q:lock:order:{42}:x');
+    expect(queueOf('order:42')).toBe('q1:{lock:order:42}');
+    expect(queueOf('order:{42}:x')).toBe('q1:lock:order:{42}:x');
   });
 
   it('puts the helpers of a read/write lock there as well', () => {
     expect([keys.readers('lock:order:42'), keys.gate('lock:order:42')]).toEqual([
-      'r:{lock:order:42}',
-      'g:{lock:order:42}',
+      'r1:{lock:order:42}',
+      'g1:{lock:order:42}',
     ]);
-    expect(keys.readers('lock:order:{42}:x')).toBe('r:lock:order:{42}:x');
+    expect(keys.readers('lock:order:{42}:x')).toBe('r1:lock:order:{42}:x');
   });
 
   it.each([
@@ -27,7 +27,19 @@ describe('RedisKeys', () => {
     [['1', '2'], '', false],
     [['{a}:1', '{b}:1'], '', false],
   ])('knows whether %p behind the prefix %p of a client are in one slot', (those, outer, is) => {
-    expect(keys.inOneSlot(those, outer)).toBe(is);
+    expect(new RedisKeys('lock:', outer).inOneSlot(those)).toBe(is);
+  });
+
+  it('ends the names of counters in the bytes of what stands before every key', () => {
+    expect(keys.fence).toBe('f1:lock::5');
+    expect(keys.fenceOf('lock:order:42')).toBe('f1:{lock:order:42}:5');
+    expect(new RedisKeys('schlüssel:', 'app:').fence).toBe('f1:schlüssel::15');
+  });
+
+  it('puts both prefixes and the channel id, and no secret, into the name of an inbox', () => {
+    const processId = 'abcdefghijkSECRETSECRE';
+    expect(keys.channel(processId)).toBe('nestjs-lock:1:lock:abcdefghijk');
+    expect(new RedisKeys('lock:', 'app:').channel(processId)).toBe('nestjs-lock:1:app:lock:abcdefghijk');
   });
 
   it('gives every lock a queue of its own', () => {

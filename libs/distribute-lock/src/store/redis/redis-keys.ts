@@ -1,11 +1,18 @@
-/** How the names of helper keys begin; a prefix for locks must not begin so. */
-const QUEUE_PREFIX = 'q:';
-const FENCE_PREFIX = 'f:';
-const READERS_PREFIX = 'r:';
-const GATE_PREFIX = 'g:';
-const PERMITS_PREFIX = 's:';
-const PERMITS_QUEUE_PREFIX = 'sq:';
-const PERMITS_ASKED_PREFIX = 'sa:';
+import { channelIdOf, type ProcessId } from '../../runtime/owner-token.js';
+
+/** How the names of helper keys begin, with the number of the protocol. Processes of another protocol use other names. */
+const QUEUE_PREFIX = 'q1:';
+const FENCE_PREFIX = 'f1:';
+const READERS_PREFIX = 'r1:';
+const GATE_PREFIX = 'g1:';
+const PERMITS_PREFIX = 's1:';
+const PERMITS_QUEUE_PREFIX = 'sq1:';
+const PERMITS_ASKED_PREFIX = 'sa1:';
+/** A prefix for locks that begins so could name a helper key, of this protocol or another one. */
+const HELPER = /^(?:[fgqrs]|s[aq])\d*(?::|$)/;
+
+/** Scripts make the same name in `lib/queue.lua`. */
+const CHANNEL_PREFIX = 'nestjs-lock:1:';
 
 /** A `{tag}` that Redis Cluster would hash instead of the whole key. */
 const TAG = /^[^{]*\{([^}]+)\}/;
@@ -14,9 +21,24 @@ const TAG = /^[^{]*\{([^}]+)\}/;
 export class RedisKeys {
   /** The counter of fencing tokens: one for all locks of the prefix. */
   readonly fence: string;
+  /** What stands before every key in Redis. */
+  readonly fullPrefix: string;
+  /** Ends the names of counters: scripts read from it how much of a lock's name is the prefix, which their channels begin with. */
+  private readonly fenceSuffix: string;
 
-  constructor(readonly prefix: string) {
-    this.fence = `${FENCE_PREFIX}${prefix}`;
+  /** @param outer - what a prefixing client puts before every name */
+  constructor(
+    readonly prefix: string,
+    private readonly outer = '',
+  ) {
+    this.fullPrefix = outer + prefix;
+    this.fenceSuffix = `:${Buffer.byteLength(this.fullPrefix)}`;
+    this.fence = FENCE_PREFIX + prefix + this.fenceSuffix;
+  }
+
+  /** The inbox of a process. It belongs to the prefix, so an ACL can keep the processes of other prefixes out. */
+  channel(processId: ProcessId): string {
+    return CHANNEL_PREFIX + this.fullPrefix + channelIdOf(processId);
   }
 
   lock(key: string): string {
@@ -48,29 +70,21 @@ export class RedisKeys {
 
   /** The counter of one lock, where locks cannot share one. */
   fenceOf(lockKey: string): string {
-    return fenceBeside(lockKey);
+    return beside(lockKey, FENCE_PREFIX) + this.fenceSuffix;
   }
 
   /** Whether the locks of these keys are surely in one slot of a Redis Cluster, because they have one `{tag}`. */
-  inOneSlot(keys: readonly string[], outer: string): boolean {
-    return new Set(keys.map((key) => hashed(outer + this.lock(key)))).size === 1;
+  inOneSlot(keys: readonly string[]): boolean {
+    return new Set(keys.map((key) => hashed(this.fullPrefix + key))).size === 1;
   }
 
-  /**
-   * What is wrong with a key in Redis Cluster, where a lock and its helpers must be in one slot.
-   * @param outer - what a prefixing client puts before every key
-   */
-  clusterFault(key: string, outer: string): string | undefined {
+  /** What is wrong with a key in Redis Cluster, where a lock and its helpers must be in one slot. */
+  clusterFault(key: string): string | undefined {
     const lockKey = this.lock(key);
-    const helper = outer + this.queue(lockKey);
-    if (hashed(outer + lockKey) === hashed(helper)) return undefined;
+    const helper = this.outer + this.queue(lockKey);
+    if (hashed(this.outer + lockKey) === hashed(helper)) return undefined;
     return 'has a "}" but no "{tag}" before it, so Redis Cluster cannot keep its lock and its queue in one slot';
   }
-}
-
-/** The counter of one lock, in its slot. */
-export function fenceBeside(lockKey: string): string {
-  return beside(lockKey, FENCE_PREFIX);
 }
 
 /** A helper's name that hashes to the lock's slot. */
@@ -83,13 +97,5 @@ export function hashed(name: string): string {
   return name.includes('{') ? (TAG.exec(name)?.[1] ?? name) : name;
 }
 
-/** All of them. */
-export const HELPER_PREFIXES = [
-  QUEUE_PREFIX,
-  FENCE_PREFIX,
-  READERS_PREFIX,
-  GATE_PREFIX,
-  PERMITS_PREFIX,
-  PERMITS_QUEUE_PREFIX,
-  PERMITS_ASKED_PREFIX,
-] as const;
+/** Whether a prefix for locks could name a helper key. */
+export const meetsHelperKey = (prefix: string): boolean => HELPER.test(prefix);

@@ -58,16 +58,16 @@ export class RedisLockStore implements LockStore {
     private readonly template: RedisClient,
   ) {
     const { prefix, clock = processClock } = settings;
-    this.keys = new RedisKeys(prefix);
-    const { fence } = this.keys;
+    const keys = new RedisKeys(prefix, keyPrefixOf(connection.client));
+    this.keys = keys;
     const counter = connection.clustered ? undefined : new FenceCounter();
     const amongReaders = (command: Command, leftMs: number): void => this.addReadWrite(command, leftMs);
-    this.commands = new CommandBatch(lockScript, connection, fence, clock, amongReaders, counter);
-    const batch = (script: LuaScript) => new CommandBatch(script, connection, fence, clock);
+    this.commands = new CommandBatch(lockScript, connection, keys, clock, amongReaders, counter);
+    const batch = (script: LuaScript) => new CommandBatch(script, connection, keys, clock);
     this.readWrite = batch(readwriteScript);
     this.semaphores = new RedisSemaphores(batch(semaphoreScript), this.keys, connection);
     this.acquireAll = severalLocks(batch(severalScript), this.keys, connection);
-    this.inbox = new Inbox(connection, prefix);
+    this.inbox = new Inbox(connection, keys);
     this.admin = new RedisAdmin(connection, this.keys, clock);
   }
 
@@ -108,12 +108,11 @@ export class RedisLockStore implements LockStore {
   }
 
   keyFault(key: string): string | undefined {
-    const { client, clustered } = this.connection;
-    return clustered ? this.keys.clusterFault(key, keyPrefixOf(client)) : undefined;
+    return this.connection.clustered ? this.keys.clusterFault(key) : undefined;
   }
 
   mayTakeAll(keys: readonly string[]): boolean {
-    return !this.connection.clustered || this.keys.inOneSlot(keys, keyPrefixOf(this.connection.client));
+    return !this.connection.clustered || this.keys.inOneSlot(keys);
   }
 
   async connect(): Promise<void> {

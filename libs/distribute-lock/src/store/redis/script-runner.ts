@@ -4,7 +4,7 @@ import type { LuaScript, LuaText } from '../../scripts/generated/lua-scripts.js'
 import type { Call } from './call.js';
 import type { RedisConnection } from './redis-connection.js';
 import { messageOf, storeError } from './redis-errors.js';
-import { fenceBeside } from './redis-keys.js';
+import type { RedisKeys } from './redis-keys.js';
 import { unknownReply } from './reply-checks.js';
 import { evalsha, takesWritten, written } from './written-command.js';
 
@@ -16,23 +16,25 @@ export class ScriptRunner {
   private readonly script: LuaText;
   /** The client, where it takes commands that are written already. */
   private readonly direct: Redis | undefined;
+  private readonly fenceKey: string;
   /** How a call with one command begins. */
   private readonly headOfOne: string;
 
   constructor(
     script: LuaScript,
     private readonly connection: RedisConnection,
-    private readonly fenceKey: string,
+    private readonly names: RedisKeys,
   ) {
+    this.fenceKey = names.fence;
     this.script = (connection.clustered ? script.cluster : undefined) ?? script;
     this.direct = takesWritten(connection.client) ? connection.client : undefined;
-    this.headOfOne = [this.script.sha1, '3', fenceKey].map(written).join('');
+    this.headOfOne = [this.script.sha1, '3', names.fence].map(written).join('');
   }
 
   /** All commands are of one slot, in a cluster of one lock. */
   run(call: Call, withText: boolean): Promise<unknown> {
     const { commands } = call;
-    const keys = [this.connection.clustered ? fenceBeside(commands[0].lockKey) : this.fenceKey];
+    const keys = [this.connection.clustered ? this.names.fenceOf(commands[0].lockKey) : this.fenceKey];
     const deadlineMs = this.deadlineOf(call);
     const texts: string[] = [];
     for (const command of commands) {

@@ -37,11 +37,14 @@ local function append(queue, token)
   return added
 end
 
+-- The channel begins with the prefix of the locks, whose length in bytes ends the name of the fencing counter.
 -- Answers how many received it, -1 if that is not known, as in Cluster. PUBLISH goes by pcall: a refused one would end the script
 -- half-way, with the lock handed over already.
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
-  local receivers = redis.pcall('PUBLISH', 'nestjs-lock:' .. string.sub(process, 1, 11), what .. ' ' .. token .. ' ' .. lock)
+  local prefix = string.sub(lock, 1, string.match(fence, '%d+$'))
+  local channel = 'nestjs-lock:1:' .. prefix .. string.sub(process, 1, 11)
+  local receivers = redis.pcall('PUBLISH', channel, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
 end
