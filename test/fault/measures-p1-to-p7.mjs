@@ -170,7 +170,7 @@ export const measuresP1toP7 = [
     promise: 'P6',
     what: '... and when a command for several locks was sent again, and one of them is not free any more',
     file: 'queue/at-once.ts',
-    measure: 'if (answer.resent === true) core.abandoned.abandon({ key: line.queue.key, ownerToken }, ttlMs);',
+    measure: 'if (attempt.finalUndoAt > 0) asking.undo(attempt);',
     without: '',
     test: ['several-keys', 'when the answer was lost, and one is somebody else'],
   },

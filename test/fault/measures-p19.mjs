@@ -18,4 +18,12 @@ export const measuresP19 = [
     without: 'latest + limitMs + 60_000',
     test,
   },
+  {
+    promise: 'P19',
+    what: 'a token whose acquire was sent on two connections is undone once more',
+    file: 'queue/asking.ts',
+    measure: 'if (answer.resent === true) this.resent(attempt);',
+    without: '',
+    test: ['sockets/late-execution', 'before the deadline, but after the release: exclusive'],
+  },
 ];

@@ -21,8 +21,8 @@ export const measuresP21 = [
     promise: 'P21',
     what: 'a grant needs fencing tokens that are safe integers',
     file: 'store/redis/replies.ts',
-    measure: 'isFencingToken(x, this.block) && isCount(y) && this.resolve(',
-    without: 'isCount(y) && this.resolve(',
+    measure: 'isFencingToken(x, this.block) && isCount(y) && this.found(',
+    without: 'isCount(y) && this.found(',
     test: ['sockets/odd-replies-by-command', 'to an acquire that waits'],
   },
   {

@@ -14,8 +14,8 @@ interface Insides {
   };
 }
 
-/** After these a lock may stand until its ttl ends it: of a process that is gone, or taken by bytes of a broken connection. */
-const GHOSTS: readonly FaultKind[] = ['break', 'crash', 'drain'];
+/** After these a lock may stand until its ttl ends it, because its process is gone. */
+const GHOSTS: readonly FaultKind[] = ['crash', 'drain'];
 
 /** Nothing will happen any more: nothing may be left that is not about to end by itself. */
 export function checkNothingLeft(world: World): void {

@@ -57,7 +57,8 @@ export class SimulatedStore implements LockStore {
       () => server.leavesAcquire(request),
     );
     return asked.then(
-      (answer) => {
+      (given) => {
+        const answer = connection.epoch === epoch ? given : { ...given, resent: true };
         if (answer.outcome !== 'granted') return answer;
         const sent = { counted, epoch, startedAt };
         if (counter.rises(sent, answer.fencingToken, request.block, connection.epoch)) return answer;
@@ -74,9 +75,11 @@ export class SimulatedStore implements LockStore {
     const what = `acquire all ${requests.map(({ ownerToken }) => ownerToken).join(' ')}`;
     const { server, timeline } = this.world;
     const sentAt = timeline.now;
-    return this.connection.askInTime<AcquireAllAnswer>(what, (deadlineMs) =>
-      server.acquireAll(requests, { deadlineMs, sentAt }),
-    );
+    const { connection } = this;
+    const { epoch } = connection;
+    return connection
+      .askInTime<AcquireAllAnswer>(what, (deadlineMs) => server.acquireAll(requests, { deadlineMs, sentAt }))
+      .then((answer) => ({ ...answer, resent: connection.epoch !== epoch }));
   }
 
   release(request: ReleaseRequest): Promise<ReleaseAnswer> {

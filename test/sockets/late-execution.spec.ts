@@ -58,8 +58,8 @@ async function sendInVain<T>(proxies: readonly SocketProxy[], send: () => Promis
   return { delayed, closedAt, sent };
 }
 
-async function deliverLate(delayed: readonly TappedConnection[], closedAt: number): Promise<number> {
-  await sleep(closedAt + LATE_MS - monotonicMs());
+async function deliverLate(delayed: readonly TappedConnection[], closedAt: number, lateMs = LATE_MS): Promise<number> {
+  await sleep(closedAt + lateMs - monotonicMs());
   for (const connection of delayed) connection.deliver();
   const deliveredAt = monotonicMs();
   await sleep(EXECUTED_MS);
@@ -84,13 +84,13 @@ function itSideBySide(start: StartTopology, cases: Readonly<Record<string, Case>
   it.each(Object.keys(cases))('%s', (title) => outcomes.get(title));
 }
 
-async function grantedAndReleased(world: TopologyWorld, take: Take): Promise<void> {
+async function grantedAndReleased(world: TopologyWorld, take: Take, lateMs = LATE_MS): Promise<void> {
   const { proxies, locks, key } = await callerOf(world, take);
   const { delayed, closedAt, sent } = await sendInVain(proxies, () => take(locks, key));
   await (await sent.catch(() => take(locks, key))).release();
   await eventually(async () => expect(await world.left(key)).toBe(0));
 
-  const deliveredAt = await deliverLate(delayed, closedAt);
+  const deliveredAt = await deliverLate(delayed, closedAt, lateMs);
 
   await expectFree(world.locks(), key, taking({}), deliveredAt);
 }
@@ -113,6 +113,10 @@ function itLeavesTheKeyFree(start: StartTopology, takes: Readonly<Record<string,
     [
       `leaves the key free if the attempt was granted on the next connection, and released: ${name}`,
       (world) => grantedAndReleased(world, take),
+    ],
+    [
+      `leaves the key free if the bytes arrive before the deadline, but after the release: ${name}`,
+      (world) => grantedAndReleased(world, take, 0),
     ],
     [`leaves the key free if the attempt was refused: ${name}`, (world) => refused(world, take)],
   ]);

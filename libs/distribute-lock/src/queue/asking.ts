@@ -206,6 +206,11 @@ export class Asking implements Questioner {
     this.listener.changed(line.queue);
   }
 
+  /** A command of the attempt was sent on two connections: the store may still execute the bytes of the first. */
+  resent(attempt: Attempt): void {
+    attempt.finalUndoAt = finalUndoAt(this.parts.clock.now());
+  }
+
   /** A command of the attempt was answered after it had failed: Redis may have executed it after its undo. */
   late(attempt: Attempt): void {
     if (attempt.over) this.undo(attempt, true);
@@ -230,6 +235,7 @@ export class Asking implements Questioner {
   /** @internal */
   answered({ attempt, ttlMs, block, sentAt }: Question, answer: AcquireAnswer): void {
     attempt.inFlight = false;
+    if (answer.resent === true) this.resent(attempt);
     if (answer.outcome === 'granted') {
       if (attempt.awaitsMessage && !attempt.over) this.parts.store.messageMissed?.();
       const { ownerToken } = attempt;
@@ -245,7 +251,7 @@ export class Asking implements Questioner {
 
   private notGranted(attempt: Attempt, answer: Exclude<AcquireAnswer, { outcome: 'granted' }>): void {
     if (attempt.over) {
-      if (answer.outcome === 'queued') this.undo(attempt);
+      if (answer.outcome === 'queued' || answer.resent === true) this.undo(attempt);
       return;
     }
     attempt.failures = 0;
@@ -277,7 +283,8 @@ export class Asking implements Questioner {
     if (attempt.finalUndoAt > 0) this.parts.abandoned.granted(attempt.ownerToken, attempt.finalUndoAt);
   }
 
-  private undo({ line, ownerToken, ttlMs, finalUndoAt: finalAt }: Attempt, again = false): void {
+  /** Takes the token out of the lock and of its queue. */
+  undo({ line, ownerToken, ttlMs, finalUndoAt: finalAt }: Attempt, again = false): void {
     // A second answer for a token that has won says nothing new.
     if (line.queue.grantOf(ownerToken) !== undefined) return;
     this.parts.abandoned.abandon({ key: line.queue.key, ownerToken }, ttlMs, { finalAt, again });

@@ -102,11 +102,12 @@ export class AtOnce {
     const { line, ownerToken, ttlMs } = attempt;
     const { core, asking } = this.world.laneParts;
     attempt.inFlight = false;
+    if (answer.resent === true) asking.resent(attempt);
     if (answer.outcome === 'granted') {
       const fencingToken = answer.fencingTokens[index];
       asking.won(attempt, { ownerToken, ttlMs, sentAt, block: 1, fencingToken, waiting: 0 });
     } else {
-      if (answer.resent === true) core.abandoned.abandon({ key: line.queue.key, ownerToken }, ttlMs);
+      if (attempt.finalUndoAt > 0) asking.undo(attempt);
       if (!attempt.over) {
         line.queue.end(attempt);
         withdraw(core, line.first!, new NotAtOnce(answer.remainingMs));

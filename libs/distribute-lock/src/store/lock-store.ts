@@ -34,7 +34,13 @@ export interface AcquireRequest extends LockName {
 }
 
 /** @public */
-export type AcquireAnswer =
+export type AcquireAnswer = {
+  /**
+   * The command may have been sent on two connections, so the store may execute it once more: the core undoes its token again when
+   * no late execution can follow.
+   */
+  readonly resent?: boolean;
+} & (
   | {
       readonly outcome: 'granted';
       /** First of the `block` fencing tokens. */
@@ -65,7 +71,8 @@ export type AcquireAnswer =
       readonly outcome: 'mismatch';
       /** The permits of the semaphore that the key is at present; absent when it is a lock of another kind. */
       readonly permits?: number;
-    };
+    }
+);
 
 /** Gives the lock back, leaves its queue, or undoes an attempt: all three are one. @public */
 export interface ReleaseRequest extends LockName {

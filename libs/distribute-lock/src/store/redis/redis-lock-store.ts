@@ -142,7 +142,10 @@ export class RedisLockStore implements LockStore {
     const { key, ownerToken, kind, wait, ttlMs, block } = request;
     const lockKey = this.keys.lock(key);
     const text = `${wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block}`;
-    return this.add(kind, new AcquireCommand(lockKey, this.keys.queue(lockKey), ownerToken, text, block));
+    return this.add(
+      kind,
+      new AcquireCommand(lockKey, this.keys.queue(lockKey), ownerToken, text, block, this.connection),
+    );
   }
 
   release(request: ReleaseRequest): PromiseLike<ReleaseAnswer> {

@@ -67,12 +67,17 @@ export class RedisSemaphores {
 
   acquire({ key, ownerToken, ttlMs, wait, block, permits = 1 }: AcquireRequest): PromiseLike<AcquireAnswer> {
     const text = `${wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block} ${permits}`;
-    return this.ask(key, text, true, (code, x, y) => {
+    const meaning: Meaning<AcquireAnswer> = (code, x, y) => {
       if (code === GRANTED) return granted(x, y, block);
       if (code === MISMATCH && isCount(x))
         return x === 0 ? { outcome: 'mismatch' } : { outcome: 'mismatch', permits: x };
       if ((code !== QUEUED && code !== BUSY) || !isLeftMs(x)) return undefined;
       return { outcome: code === QUEUED ? 'queued' : 'busy', remainingMs: x, foreign: false };
+    };
+    const { epoch } = this.connection;
+    return this.ask<AcquireAnswer>(key, text, true, (code, x, y) => {
+      const answer = meaning(code, x, y);
+      return answer === undefined || this.connection.epoch === epoch ? answer : { ...answer, resent: true };
     });
   }
 

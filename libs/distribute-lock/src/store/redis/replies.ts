@@ -17,14 +17,18 @@ const MISMATCH = 10;
 const STILL_QUEUED = 13;
 
 export class AcquireCommand extends Asked<AcquireAnswer> {
+  private readonly epoch: number;
+
   constructor(
     lockKey: string,
     queueKey: string,
     private readonly ownerToken: string,
     text: string,
     block: number,
+    private readonly connection: RedisConnection,
   ) {
     super(lockKey, queueKey, text, block);
+    this.epoch = connection.epoch;
   }
 
   override textUntil(deadlineMs: number): string {
@@ -32,25 +36,28 @@ export class AcquireCommand extends Asked<AcquireAnswer> {
   }
 
   commonCase(fencingToken: number): boolean {
-    return isFencingToken(fencingToken, this.block) && this.resolve({ outcome: 'granted', fencingToken, waiting: 0 });
+    return isFencingToken(fencingToken, this.block) && this.found({ outcome: 'granted', fencingToken, waiting: 0 });
   }
 
   answered(code: number, x: ReplyWord, y: ReplyWord): boolean {
     if (code === GRANTED) {
       return (
-        isFencingToken(x, this.block) && isCount(y) && this.resolve({ outcome: 'granted', fencingToken: x, waiting: y })
+        isFencingToken(x, this.block) && isCount(y) && this.found({ outcome: 'granted', fencingToken: x, waiting: y })
       );
     }
-    if (code === MISMATCH) return isCount(x) && this.resolve({ outcome: 'mismatch', permits: x });
+    if (code === MISMATCH) return isCount(x) && this.found({ outcome: 'mismatch', permits: x });
     if (!isLeftMs(x)) return false;
-    if (code === BUSY) return isFlag(y) && this.resolve({ outcome: 'busy', remainingMs: x, foreign: y === 1 });
+    if (code === BUSY) return isFlag(y) && this.found({ outcome: 'busy', remainingMs: x, foreign: y === 1 });
     return (code === QUEUED || code === STILL_QUEUED) && this.queued(x, y, code === STILL_QUEUED);
   }
 
   private queued(remainingMs: number, holder: ReplyWord, stood: boolean): boolean {
     const answer = { outcome: 'queued', remainingMs, stood } as const;
-    if (isFlag(holder)) return this.resolve({ ...answer, foreign: holder === 1 });
-    return isTokenBeside(holder, this.ownerToken) && this.resolve({ ...answer, foreign: false, ownToken: holder });
+    if (isFlag(holder)) return this.found({ ...answer, foreign: holder === 1 });
+    return isTokenBeside(holder, this.ownerToken) && this.found({ ...answer, foreign: false, ownToken: holder });
+  }
+  private found(answer: AcquireAnswer): true {
+    return this.resolve(this.connection.epoch === this.epoch ? answer : { ...answer, resent: true });
   }
 }
 

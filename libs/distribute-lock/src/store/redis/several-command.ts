@@ -47,7 +47,7 @@ class SeveralCommand extends Asked<AcquireAllAnswer> {
     const resent = this.connection.epoch !== this.epoch;
     if (code === BUSY) return isLeftMs(x) && this.resolve({ outcome: 'busy', remainingMs: x, resent });
     if (code !== GRANTED || !isFencingToken(x, requests.length)) return false;
-    return this.resolve({ outcome: 'granted', fencingTokens: requests.map((_, i) => x + i) });
+    return this.resolve({ outcome: 'granted', fencingTokens: requests.map((_, i) => x + i), resent });
   }
 }
 
