@@ -23,10 +23,10 @@ export const measuresP8toP17 = [
   },
   {
     promise: 'P9',
-    what: 'the tokens of a process that does not respond leave the queue together',
-    file: lua('silent'),
-    measure: "if #silent > 0 then redis.call('ZREM', queue, unpack(silent)) end",
-    without: '',
+    what: 'a process that does not respond gets no offer for any of its tokens',
+    file: lua('offer'),
+    measure: 'local lives = asker and liveProcesses(waiting, asker)\n  local dead',
+    without: 'local lives\n  local dead',
     test: ['strict', 'a stopped process with 12 callers'],
   },
   {

@@ -171,8 +171,8 @@ export const measuresOfTopologies = [
     promise: 'quorum',
     what: 'whoever waits is told of a release',
     file: 'scripts/lua/quorum.lua',
-    measure: "if tell(next, 'g', lock) ~= 0 then told = 1 end",
-    without: 'told = 1',
+    measure: "if not dead[process] and tell(next, 'g', lock) ~= 0 then",
+    without: 'if not dead[process] then',
     test: ['quorum-no-overlap', 'a waiter wakes by message'],
   },
 ];

@@ -1,4 +1,10 @@
 /** A wrong value as a message shows it: short, and recognisable as text or not. */
 export function shown(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : String(value);
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 40));
+  try {
+    return String(value);
+  } catch {
+    // It cannot be turned into text, for example because it has no prototype.
+    return 'an object';
+  }
 }

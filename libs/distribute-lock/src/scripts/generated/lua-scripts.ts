@@ -33,7 +33,7 @@ return redis.call('DEL', KEYS[1])`,
 export const lockScript: LuaScript = withCluster(
   {
     name: 'lock',
-    sha1: '1f2a26dadd4e23ad67a99354d10c59b3c7b632ea',
+    sha1: 'dae7b795a622b81f423c606d1d4a1f9615bdca17',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -187,25 +187,15 @@ local function tell(token, what, lock)
   local receivers = redis.pcall('PUBLISH', channel, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
 end
-local MOST_REMOVED, MOST_READ = 100, 1000
-local function silentMs(score)
-  return (nowMs() - score % 1 * STAMPS) % STAMPS
+local function isSilent(score)
+  return (nowMs() - score % 1 * STAMPS) % STAMPS >= tonumber(claimMs)
 end
-local function removeSilent(queue, token)
-  local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
-  local limitMs = tonumber(claimMs)
-  if not head[1] or silentMs(head[2]) < limitMs then return false end
-  local waiting = redis.call('ZRANGE', queue, 0, MOST_READ - 1, 'WITHSCORES')
-  local lives = { [string.sub(token, 1, 22)] = true }
+local function liveProcesses(waiting, asker)
+  local lives = { [string.sub(asker, 1, 22)] = true }
   for i = 1, #waiting, 2 do
-    if silentMs(waiting[i + 1]) < limitMs then lives[string.sub(waiting[i], 1, 22)] = true end
+    if not isSilent(waiting[i + 1]) then lives[string.sub(waiting[i], 1, 22)] = true end
   end
-  local silent = {}
-  for i = 1, #waiting, 2 do
-    if #silent < MOST_REMOVED and not lives[string.sub(waiting[i], 1, 22)] then silent[#silent + 1] = waiting[i] end
-  end
-  if #silent > 0 then redis.call('ZREM', queue, unpack(silent)) end
-  return #silent == MOST_REMOVED
+  return lives
 end
 local function waitBehind(owner, queue, token, command, leftMs)
   local process = owner and processOf(owner)
@@ -221,14 +211,50 @@ local function offer(lock, head)
   redis.call('DEL', lock)
   return false
 end
+local MOST_READ, MOST_REMOVED, MOST_OFFERS = 1000, 100, 64
+local function removeAll(queue, tokens)
+  if #tokens > 0 then redis.call('ZREM', queue, unpack(tokens)) end
+end
+local function offerToNext(lock, queue, upTo, gone, asker, isOwn)
+  local waiting = redis.call('ZRANGE', queue, 0, upTo, 'BYSCORE', 'LIMIT', 0, MOST_READ, 'WITHSCORES')
+  local lives = asker and liveProcesses(waiting, asker)
+  local dead, removed, offers, found = { [gone or ''] = true }, {}, 0, nil
+  for i = 1, #waiting, 2 do
+    local token = waiting[i]
+    local process = string.sub(token, 1, 22)
+    if not found and isOwn(token) then
+      redis.call('ZREM', queue, token)
+      found = token
+    elseif (lives and not lives[process]) or (not found and dead[process]) then
+      if #removed < MOST_REMOVED then removed[#removed + 1] = token end
+    elseif not found then
+      redis.call('ZREM', queue, token)
+      if offer(lock, token) then found = token end
+      dead[process], offers = true, offers + 1
+    end
+    if (found and not lives) or offers == MOST_OFFERS then break end
+  end
+  removeAll(queue, removed)
+  return found, offers == MOST_OFFERS or #waiting == 2 * MOST_READ
+end
+local function wakeLast(lock, queue)
+  local last = redis.call('ZRANGE', queue, -1, -1)[1]
+  if last then tell(last, 'g', lock) end
+end
 local function offerToHead(lock, queue, token)
-  local head = redis.call('ZRANGE', queue, 0, 0)[1]
-  while head and head ~= token do
-    if isReader(head) then return nil, true end
+  local head, score = unpack(redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES'))
+  if not head or head == token then return end
+  if isReader(head) then return nil, nil, true end
+  local silent = isSilent(score)
+  if not silent then
     redis.call('ZREM', queue, head)
     if offer(lock, head) then return head end
-    head = redis.call('ZRANGE', queue, 0, 0)[1]
   end
+  local gone, asker = string.sub(head, 1, 22), token
+  if silent then gone = nil else asker = nil end
+  local found, more = offerToNext(lock, queue, '+inf', gone, asker, function(waiting) return waiting == token end)
+  if found then return found ~= token and found or nil end
+  return nil, more
 end
 local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
   if isLate(deadlineMs) then return 14, nowMs(), 0 end
@@ -237,11 +263,11 @@ local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
   local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
   if claimed then return 1, claimed, waiting end
   if full then error(full) end
-  if not owner and removeSilent(queue, token) then return waitBehind(nil, queue, token, command, 0) end
   if not owner then
-    local readerIsNext
-    owner, readerIsNext = offerToHead(lock, queue, token)
+    local more, readerIsNext
+    owner, more, readerIsNext = offerToHead(lock, queue, token)
     if readerIsNext then return 11, 0, 0 end
+    if more then return waitBehind(nil, queue, token, command, 0) end
   end
   if not owner then
     takeServed(lock, token, ttlMs)
@@ -268,21 +294,29 @@ local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
   end
   local wanted = next ~= '' and next ~= '-'
   local own = next == '-' and string.sub(token, 1, 23)
-  local first = redis.call('ZPOPMIN', queue)
-  local head = first[1]
+  local function isOwn(waiting)
+    return waiting == next or (own and string.sub(waiting, 1, 23) == own)
+  end
+  local head, score = unpack(redis.call('ZPOPMIN', queue))
   if head and isReader(head) then
-    redis.call('ZADD', queue, first[2], head)
+    redis.call('ZADD', queue, score, head)
     redis.call('PEXPIRE', queue, queueMs)
     return 11, 0, 0
   end
-  while head do
-    if head == next or (own and string.sub(head, 1, 23) == own) then break end
-    if offer(lock, head) then
-      if not wanted then return 5, 0, 0 end
+  local more = false
+  if head and not isOwn(head) then
+    local taker = offer(lock, head) and head
+    if not taker then taker, more = offerToNext(lock, queue, '+inf', string.sub(head, 1, 22), nil, isOwn) end
+    head = taker
+  end
+  local isMine = head and isOwn(head)
+  if (head and not isMine) or (more and not head) then
+    if wanted then
       append(queue, next)
-      return 2, tonumber(claimMs), 0
+      return 2, head and tonumber(claimMs) or 0, 0
     end
-    head = redis.call('ZPOPMIN', queue)[1]
+    if not head then wakeLast(lock, queue) end
+    return 5, 0, 0
   end
   head = head or (wanted and next)
   if not head then
@@ -320,7 +354,7 @@ end
 saveFence()
 return replies`,
   },
-  'e770dbe04b6ad5dd7b154e3b53deef2ca7b2dd53',
+  '731d258a72a14196c531329236d324ce5dcf4db5',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -330,7 +364,7 @@ local fenceMs = '600000'`,
 export const quorumScript: LuaScript = withCluster(
   {
     name: 'quorum',
-    sha1: '4465708bb09b37968003eafe96b8ed1d80cfe210',
+    sha1: '0ff8641cca032862d5a7e25efbb015efb47b3335',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
@@ -393,6 +427,22 @@ end
 local function raise()
   if redis.call('PTTL', lock) < tonumber(x) then redis.call('PEXPIRE', lock, x) end
 end
+local MOST_TOLD = 100
+local function tellNext()
+  local waiting, dead, gone, told = redis.call('ZRANGE', queue, 0, MOST_TOLD - 1), {}, {}, 0
+  for _, next in ipairs(waiting) do
+    local process = string.sub(next, 1, 22)
+    gone[#gone + 1] = next
+    if not dead[process] and tell(next, 'g', lock) ~= 0 then
+      told = 1
+      break
+    end
+    dead[process] = true
+  end
+  if #gone > 0 then redis.call('ZREM', queue, unpack(gone)) end
+  local last = told == 0 and redis.call('ZRANGE', queue, -1, -1)[1]
+  return last and tell(last, 'g', lock) ~= 0 and 1 or told
+end
 local late = (command == 'a' or command == 'w' or command == 'd') and isLate(z)
 if late and command ~= 'd' then return { 14, nowMs(), 0 } end
 local voted = redis.call('GET', lock)
@@ -412,12 +462,7 @@ end
 if command == 'd' then
   if mine then redis.call('DEL', lock) end
   if y ~= owner then redis.call('ZREM', queue, owner) end
-  local told = 0
-  while mine and x == '1' and told == 0 do
-    local next = redis.call('ZPOPMIN', queue)[1]
-    if not next then break end
-    if tell(next, 'g', lock) ~= 0 then told = 1 end
-  end
+  local told = mine and x == '1' and tellNext() or 0
   if mine and y ~= '-' and not late then append(queue, y) end
   return { mine and 1 or 0, told, 0 }
 end
@@ -436,7 +481,7 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   },
-  '7a1640dcb97854c641a85bcace50ada0296175a3',
+  '9fa0f4f6dcd0ece3c7ccbdc0e0fe7df98e92dd2d',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -446,7 +491,7 @@ local fenceMs = '600000'`,
 export const readwriteScript: LuaScript = withCluster(
   {
     name: 'readwrite',
-    sha1: 'b23d1dfced393fc43aff18310bae93e37e654f7c',
+    sha1: '0ccad06cb413059fbf131652357af918b9c89ff7',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 local counted = true
@@ -546,25 +591,15 @@ local function tell(token, what, lock)
   local receivers = redis.pcall('PUBLISH', channel, what .. ' ' .. token .. ' ' .. lock)
   return counted and type(receivers) == 'number' and receivers or -1
 end
-local MOST_REMOVED, MOST_READ = 100, 1000
-local function silentMs(score)
-  return (nowMs() - score % 1 * STAMPS) % STAMPS
+local function isSilent(score)
+  return (nowMs() - score % 1 * STAMPS) % STAMPS >= tonumber(claimMs)
 end
-local function removeSilent(queue, token)
-  local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
-  local limitMs = tonumber(claimMs)
-  if not head[1] or silentMs(head[2]) < limitMs then return false end
-  local waiting = redis.call('ZRANGE', queue, 0, MOST_READ - 1, 'WITHSCORES')
-  local lives = { [string.sub(token, 1, 22)] = true }
+local function liveProcesses(waiting, asker)
+  local lives = { [string.sub(asker, 1, 22)] = true }
   for i = 1, #waiting, 2 do
-    if silentMs(waiting[i + 1]) < limitMs then lives[string.sub(waiting[i], 1, 22)] = true end
+    if not isSilent(waiting[i + 1]) then lives[string.sub(waiting[i], 1, 22)] = true end
   end
-  local silent = {}
-  for i = 1, #waiting, 2 do
-    if #silent < MOST_REMOVED and not lives[string.sub(waiting[i], 1, 22)] then silent[#silent + 1] = waiting[i] end
-  end
-  if #silent > 0 then redis.call('ZREM', queue, unpack(silent)) end
-  return #silent == MOST_REMOVED
+  return lives
 end
 local function waitBehind(owner, queue, token, command, leftMs)
   local process = owner and processOf(owner)
@@ -580,6 +615,36 @@ local function offer(lock, head)
   redis.call('DEL', lock)
   return false
 end
+local MOST_READ, MOST_REMOVED, MOST_OFFERS = 1000, 100, 64
+local function removeAll(queue, tokens)
+  if #tokens > 0 then redis.call('ZREM', queue, unpack(tokens)) end
+end
+local function offerToNext(lock, queue, upTo, gone, asker, isOwn)
+  local waiting = redis.call('ZRANGE', queue, 0, upTo, 'BYSCORE', 'LIMIT', 0, MOST_READ, 'WITHSCORES')
+  local lives = asker and liveProcesses(waiting, asker)
+  local dead, removed, offers, found = { [gone or ''] = true }, {}, 0, nil
+  for i = 1, #waiting, 2 do
+    local token = waiting[i]
+    local process = string.sub(token, 1, 22)
+    if not found and isOwn(token) then
+      redis.call('ZREM', queue, token)
+      found = token
+    elseif (lives and not lives[process]) or (not found and dead[process]) then
+      if #removed < MOST_REMOVED then removed[#removed + 1] = token end
+    elseif not found then
+      redis.call('ZREM', queue, token)
+      if offer(lock, token) then found = token end
+      dead[process], offers = true, offers + 1
+    end
+    if (found and not lives) or offers == MOST_OFFERS then break end
+  end
+  removeAll(queue, removed)
+  return found, offers == MOST_OFFERS or #waiting == 2 * MOST_READ
+end
+local function wakeLast(lock, queue)
+  local last = redis.call('ZRANGE', queue, -1, -1)[1]
+  if last then tell(last, 'g', lock) end
+end
 local READERS = 'readers'
 local function reads(token)
   if redis.call('GET', lock) ~= READERS then return false end
@@ -594,10 +659,10 @@ local function lend(token, ms)
   redis.call('ZADD', readers, 'GT', nowMs() + ms, token)
 end
 local function settle()
-  redis.call('ZREMRANGEBYSCORE', readers, '-inf', nowMs())
-  local ends = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
-  if not ends then
-    redis.call('DEL', lock, gate)
+  removeAll(readers, redis.call('ZRANGE', readers, '-inf', nowMs(), 'BYSCORE', 'LIMIT', 0, MOST_REMOVED))
+  local last, ends = unpack(redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES'))
+  if not last or tonumber(ends) <= nowMs() then
+    redis.call('UNLINK', lock, gate, readers)
     return false
   end
   redis.call('PEXPIREAT', lock, ends)
@@ -611,77 +676,119 @@ local function untilOpen()
   local ms, gateMs = redis.call('PTTL', lock), redis.call('PTTL', gate)
   return gateMs >= 0 and math.min(ms, gateMs) or ms
 end
-local function closeGate()
-  redis.call('SET', gate, 1, 'PX', claimMs)
+local function firstWriter(upTo)
+  return unpack(redis.call('ZRANGE', queue, 0, upTo or '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES'))
 end
-local function inQueue()
-  local waiting = redis.call('ZRANGE', queue, 0, -1, 'WITHSCORES')
-  local reading, writing, oldest = {}, {}, {}
+local NO_READER = string.format('%.0f', READERS_FROM)
+local function closeGate(upTo)
+  if redis.call('PEXPIRE', gate, claimMs) == 0 then redis.call('SET', gate, upTo or NO_READER, 'PX', claimMs) end
+end
+local function lastReader()
+  local last = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  return last and string.format('%.0f', math.floor(last))
+end
+local function mayJoin(token)
+  local upTo = redis.call('GET', gate)
+  if not upTo or upTo == NO_READER then return not upTo end
+  local score = redis.call('ZSCORE', queue, token)
+  return score and math.floor(score) <= tonumber(upTo)
+end
+local MOST_LET_IN = 100
+local function readersInQueue(upTo)
+  return redis.call('ZRANGE', queue, '-inf', upTo or '(0', 'BYSCORE', 'LIMIT', 0, MOST_LET_IN, 'WITHSCORES')
+end
+local function letIn(waiting, own, lives)
+  local gone, dead = {}, {}
   for i = 1, #waiting, 2 do
-    local line = isReader(waiting[i]) and reading or writing
-    line[#line + 1] = waiting[i]
-    oldest[line] = oldest[line] or tonumber(waiting[i + 1])
-  end
-  return reading, writing, reading[1] and (not writing[1] or oldest[reading] - READERS_FROM < oldest[writing])
-end
-local function letIn(waiting, own)
-  for _, token in ipairs(waiting) do
-    redis.call('ZREM', queue, token)
-    if token ~= own then
+    local token = waiting[i]
+    local process = string.sub(token, 1, 22)
+    gone[#gone + 1] = token
+    if token ~= own and not dead[process] and not (lives and not lives[process]) then
       lend(token, claimMs)
-      if tell(token, 'g', lock) == 0 then redis.call('ZREM', readers, token) end
+      if tell(token, 'g', lock) == 0 then
+        dead[process] = true
+        redis.call('ZREM', readers, token)
+      end
     end
   end
+  removeAll(queue, gone)
   return settle()
 end
-local function beginReading(own, ttlMs)
-  local reading, writing = inQueue()
+local function letMoreIn()
+  local upTo = redis.call('GET', gate)
+  if upTo == NO_READER then return end
+  local waiting = readersInQueue(upTo and string.format('(%.0f', upTo + 1))
+  if upTo and #waiting < 2 * MOST_LET_IN then redis.call('SET', gate, NO_READER, 'KEEPTTL') end
+  if #waiting > 0 then letIn(waiting) end
+end
+local function beginReading(own, ttlMs, waiting, lives)
   redis.call('SET', lock, READERS, 'PX', claimMs)
-  redis.call('DEL', readers, gate)
-  if #writing > 0 then closeGate() end
-  if own then lend(own, ttlMs) end
-  return letIn(reading, own)
-end
-local function find(waiting, own, process)
-  for _, token in ipairs(waiting) do
-    if token == own or (process and string.sub(token, 1, 23) == process) then return token end
+  redis.call('UNLINK', readers, gate)
+  if firstWriter() then closeGate(#waiting == 2 * MOST_LET_IN and lastReader()) end
+  if own then
+    redis.call('ZREM', queue, own)
+    lend(own, ttlMs)
   end
+  return letIn(waiting, own, lives)
 end
-local function hand(after, kind, own, process, ttlMs)
-  while true do
-    local reading, writing, readerIsFirst = inQueue()
-    if #reading + #writing == 0 then
-      redis.call('DEL', lock, readers, gate)
-      return
-    end
-    local readersAreNext = #writing == 0
-    if #reading > 0 and #writing > 0 then readersAreNext = after == 'w' or (after == '' and readerIsFirst) end
-    if readersAreNext then
-      local mine = kind == 'r' and (own or find(reading, own, process))
-      if beginReading(mine, ttlMs) then return mine or READERS, mine end
-    else
-      local first = writing[1]
-      redis.call('ZREM', queue, first)
-      if kind == 'w' and find({ first }, own, process) then
-        redis.call('SET', lock, first, 'PX', ttlMs)
-        redis.call('DEL', readers, gate)
-        return first, true
-      end
-      if offer(lock, first) then
-        redis.call('DEL', readers, gate)
-        return first
-      end
-    end
+local function isOneOf(token, own, process)
+  return token == own or (process ~= nil and string.sub(token, 1, 23) == process)
+end
+local function handToReaders(kind, own, process, ttlMs, asker)
+  local waiting = readersInQueue()
+  if #waiting == 0 then return end
+  local mine = kind == 'r' and own
+  for i = 1, #waiting, 2 do
+    if kind == 'r' and not mine and isOneOf(waiting[i], own, process) then mine = waiting[i] end
   end
+  local lives = asker and isSilent(waiting[2]) and liveProcesses(waiting, asker)
+  if beginReading(mine, ttlMs, waiting, lives) then return mine or READERS, mine end
+  return nil, nil, #waiting == 2 * MOST_LET_IN
+end
+local function handToWriter(upTo, kind, own, process, ttlMs, asker)
+  local first, score = firstWriter(upTo)
+  if not first then return end
+  local function isOwn(token)
+    return kind == 'w' and isOneOf(token, own, process)
+  end
+  local taker, more = nil, false
+  local silent = asker and isSilent(score)
+  if not silent then
+    redis.call('ZREM', queue, first)
+    taker = (isOwn(first) or offer(lock, first)) and first
+  end
+  if not taker then
+    taker, more = offerToNext(lock, queue, upTo, not silent and string.sub(first, 1, 22), silent and asker, isOwn)
+  end
+  if not taker then return nil, nil, more end
+  redis.call('UNLINK', readers, gate)
+  if not isOwn(taker) then return taker end
+  redis.call('SET', lock, taker, 'PX', ttlMs)
+  return taker, taker
+end
+local function hand(after, kind, own, process, ttlMs, asker)
+  local taker, mine, more
+  local function toWriter(upTo)
+    if not taker and not more then taker, mine, more = handToWriter(upTo, kind, own, process, ttlMs, asker) end
+  end
+  local reader, arrival = unpack(redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES'))
+  local readerWaits = reader and tonumber(arrival) < 0
+  if readerWaits and after == '' then toWriter(string.format('(%.17g', arrival - READERS_FROM)) end
+  if after == 'r' then toWriter('+inf') end
+  if not taker and not more and readerWaits then taker, mine, more = handToReaders(kind, own, process, ttlMs, asker) end
+  toWriter('+inf')
+  if taker then return taker, mine end
+  redis.call('UNLINK', lock, readers, gate)
+  return nil, nil, more
 end
 local function enterFree(token, kind, ttlMs)
   if redis.call('EXISTS', queue) == 1 then
-    local owner, mine = hand('', kind, token, nil, ttlMs)
-    if owner then return mine end
+    local owner, mine, more = hand('', kind, token, nil, ttlMs, token)
+    if owner or more then return mine, more end
   end
-  if kind == 'r' then return beginReading(token, ttlMs) end
+  if kind == 'r' then return beginReading(token, ttlMs, {}) end
   takeServed(lock, token, ttlMs)
-  redis.call('DEL', readers, gate)
+  redis.call('UNLINK', readers, gate)
   return true
 end
 local function join(token, ttlMs)
@@ -689,9 +796,10 @@ local function join(token, ttlMs)
     redis.call('ZREM', queue, token)
     lend(token, ttlMs)
     settle()
+    letMoreIn()
     return true
   end
-  if redis.call('GET', lock) ~= READERS or writerWaits() == 1 or not anyoneReads() then return false end
+  if redis.call('GET', lock) ~= READERS or not mayJoin(token) or not anyoneReads() then return false end
   lend(token, ttlMs)
   settle()
   redis.call('ZREM', queue, token)
@@ -710,8 +818,10 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
     local first, waiting = claim(lock, queue, token, ttlMs, block)
     return 1, first, waiting
   end
-  if not owner and removeSilent(queue, token) then return waitBehind(nil, queue, token, command, 0) end
-  if (kind == 'r' and join(token, ttlMs)) or (not owner and enterFree(token, kind, ttlMs)) then
+  local entered, more = kind == 'r' and join(token, ttlMs), false
+  if not owner and not entered then entered, more = enterFree(token, kind, ttlMs) end
+  if more then return waitBehind(nil, queue, token, command, 0) end
+  if entered then
     return 1, fencingTokens(block), kind == 'r' and writerWaits() or redis.call('ZCARD', queue)
   end
   owner = owner or redis.call('GET', lock)
@@ -732,10 +842,9 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
   return code, leftMs, holder
 end
 local function openGate()
-  local reading, writing = inQueue()
-  if #writing > 0 then return end
+  if firstWriter() then return end
   redis.call('DEL', gate)
-  if anyoneReads() then letIn(reading) end
+  if anyoneReads() then letMoreIn() end
 end
 local function leaveOthers(next, ttlMs, block)
   settle()
@@ -761,10 +870,11 @@ local function leave(token, next, ttlMs, block, deadlineMs)
     if anyoneReads() then return leaveOthers(wanted, ttlMs, block) end
   end
   if wanted then append(queue, wanted) end
-  local taker, mine = hand(kind, kind, wanted, process, ttlMs)
+  local taker, mine, more = hand(kind, kind, wanted, process, ttlMs)
   if mine then return 8, fencingTokens(block), taker end
-  if not taker then return 4, 0, 0 end
-  if wanted then return 2, tonumber(claimMs), 0 end
+  if not taker and not more then return 4, 0, 0 end
+  if wanted then return 2, taker and tonumber(claimMs) or 0, 0 end
+  if not taker then wakeLast(lock, queue) end
   return 5, 0, 0
 end
 local function renew(lock, queue, token, ttlMs, exact)
@@ -789,7 +899,7 @@ local function downgrade(token, ttlMs, readToken)
   redis.call('ZREM', queue, readToken)
   local owner = redis.call('GET', lock)
   if owner ~= token then return 6, owner and 1 or 0, 0 end
-  beginReading(readToken, math.max(tonumber(ttlMs), redis.call('PTTL', lock)))
+  beginReading(readToken, math.max(tonumber(ttlMs), redis.call('PTTL', lock)), readersInQueue())
   return 7, writerWaits(), 0
 end
 local run = { a = enter, w = enter, d = leave, r = leave, n = keep, g = downgrade }
@@ -805,7 +915,7 @@ end
 saveFence()
 return replies`,
   },
-  '933c8e577f926e84351478aad9bcf9b82d173fe9',
+  '801a213467d15412db3b68b86b8c998c1d6475e9',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false

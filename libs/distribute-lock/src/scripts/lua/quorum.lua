@@ -46,6 +46,26 @@ local function raise()
   if redis.call('PTTL', lock) < tonumber(x) then redis.call('PEXPIRE', lock, x) end
 end
 
+-- Tells the first live process that waits; tokens before it are of dead ones, and go, so many in a call.
+local MOST_TOLD = 100
+
+local function tellNext()
+  local waiting, dead, gone, told = redis.call('ZRANGE', queue, 0, MOST_TOLD - 1), {}, {}, 0
+  for _, next in ipairs(waiting) do
+    local process = string.sub(next, 1, 22)
+    gone[#gone + 1] = next
+    if not dead[process] and tell(next, 'g', lock) ~= 0 then
+      told = 1
+      break
+    end
+    dead[process] = true
+  end
+  if #gone > 0 then redis.call('ZREM', queue, unpack(gone)) end
+  -- Whoever came last probably lives.
+  local last = told == 0 and redis.call('ZRANGE', queue, -1, -1)[1]
+  return last and tell(last, 'g', lock) ~= 0 and 1 or told
+end
+
 local late = (command == 'a' or command == 'w' or command == 'd') and isLate(z)
 if late and command ~= 'd' then return { 14, nowMs(), 0 } end
 local voted = redis.call('GET', lock)
@@ -68,12 +88,7 @@ end
 if command == 'd' then
   if mine then redis.call('DEL', lock) end
   if y ~= owner then redis.call('ZREM', queue, owner) end
-  local told = 0
-  while mine and x == '1' and told == 0 do
-    local next = redis.call('ZPOPMIN', queue)[1]
-    if not next then break end
-    if tell(next, 'g', lock) ~= 0 then told = 1 end
-  end
+  local told = mine and x == '1' and tellNext() or 0
   -- Not again when the step is sent again.
   if mine and y ~= '-' and not late then append(queue, y) end
   return { mine and 1 or 0, told, 0 }

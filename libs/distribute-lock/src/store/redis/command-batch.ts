@@ -13,8 +13,8 @@ import { COMMAND_LIMIT_MS } from './link.js';
 import { isCount, isFencingToken, unknownReply } from './reply-checks.js';
 import { isUnknownScript, ScriptRunner } from './script-runner.js';
 
-/** Commands of one call of the script: it must not keep the server from others for long. */
-const MOST_COMMANDS = 64;
+/** Locks of all commands in one call of the script: it must not keep the server from others for long. */
+const MOST_LOCKS = 64;
 /** Limits of what is sent again have so many lengths, so that they share a few lanes. */
 const STEP_MS = 100;
 /** Words of the script's answer for each command. */
@@ -89,8 +89,17 @@ export class CommandBatch {
   }
 
   private startAll(commands: readonly Command[]): void {
-    if (commands.length <= MOST_COMMANDS) return this.start(commands);
-    for (let i = 0; i < commands.length; i += MOST_COMMANDS) this.start(commands.slice(i, i + MOST_COMMANDS));
+    let from = 0;
+    let locks = 0;
+    for (let i = 0; i < commands.length; i += 1) {
+      locks += commands[i].locks;
+      if (locks > MOST_LOCKS && i > from) {
+        this.start(commands.slice(from, i));
+        from = i;
+        locks = commands[i].locks;
+      }
+    }
+    this.start(from === 0 ? commands : commands.slice(from));
   }
 
   private start(commands: readonly Command[]): void {

@@ -15,6 +15,11 @@ export abstract class Command {
     readonly block = 0,
   ) {}
 
+  /** How many locks it is about. */
+  get locks(): number {
+    return 1;
+  }
+
   /** @param deadlineMs - on the server's clock; past it the command gets nothing for this process */
   textUntil(_deadlineMs: number): string {
     return this.text;

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-import { answerError, storeError } from './redis-errors.js';
+import { answerError, redacted, storeError } from './redis-errors.js';
 
 describe('redis errors', () => {
   it.each(['LOADING Redis is loading', 'READONLY You can not', 'CLUSTERDOWN x', 'TRYAGAIN x', 'MOVED 1 a:1', 'BUSY x'])(
@@ -44,5 +44,18 @@ describe('redis errors', () => {
     const error = storeError(reply);
     expect(inspect(error, { depth: null })).not.toContain('secret');
     expect(error.message).toContain('WRONGPASS');
+  });
+
+  it.each(['a.', 'a', 'a://', '://', 'a://b:'])('redacts 200,000 characters of %p within 100 ms', (part) => {
+    const text = part.repeat(200_000 / part.length);
+    const startedAt = performance.now();
+    redacted(text);
+    expect(performance.now() - startedAt).toBeLessThan(100);
+  });
+
+  it('redacts the credentials of each URL', () => {
+    expect(redacted('rediss://user:secret@a:1, redis+tls://:secret@b and redis://c.')).toBe(
+      'rediss://***@a:1, redis+tls://***@b and redis://c',
+    );
   });
 });

@@ -62,5 +62,5 @@ function codeOf(error: unknown): string {
 
 /** Without the credentials of URLs. */
 export function redacted(text: string): string {
-  return text.replace(/\b([a-z][a-z0-9+.-]*:\/\/)[^@/\s]*@/gi, '$1***@').replace(/\.$/, '');
+  return text.replace(/:\/\/[^@/\s]*@/g, '://***@').replace(/\.$/, '');
 }

@@ -26,6 +26,10 @@ class SeveralCommand extends Asked<AcquireAllAnswer> {
     this.epoch = connection.epoch;
   }
 
+  override get locks(): number {
+    return this.requests.length;
+  }
+
   override textUntil(deadlineMs: number): string {
     return `${this.requests[0].ttlMs} ${deadlineMs} ${this.text}`;
   }

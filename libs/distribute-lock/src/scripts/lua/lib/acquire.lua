@@ -1,13 +1,20 @@
 -- A free lock goes to the first live process in the queue; whoever asks helps with that.
--- Answers the new owner when it is another process; or, second, that a reader is next, which is for the other script.
+-- Answers the new owner when it is another process; second, that the call has reached its bounds; or, third, that a reader is next,
+-- which is for the other script.
 local function offerToHead(lock, queue, token)
-  local head = redis.call('ZRANGE', queue, 0, 0)[1]
-  while head and head ~= token do
-    if isReader(head) then return nil, true end
+  local head, score = unpack(redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES'))
+  if not head or head == token then return end
+  if isReader(head) then return nil, nil, true end
+  local silent = isSilent(score)
+  if not silent then
     redis.call('ZREM', queue, head)
     if offer(lock, head) then return head end
-    head = redis.call('ZRANGE', queue, 0, 0)[1]
   end
+  local gone, asker = string.sub(head, 1, 22), token
+  if silent then gone = nil else asker = nil end
+  local found, more = offerToNext(lock, queue, '+inf', gone, asker, function(waiting) return waiting == token end)
+  if found then return found ~= token and found or nil end
+  return nil, more
 end
 
 local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
@@ -17,11 +24,11 @@ local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
   local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
   if claimed then return 1, claimed, waiting end
   if full then error(full) end
-  if not owner and removeSilent(queue, token) then return waitBehind(nil, queue, token, command, 0) end
   if not owner then
-    local readerIsNext
-    owner, readerIsNext = offerToHead(lock, queue, token)
+    local more, readerIsNext
+    owner, more, readerIsNext = offerToHead(lock, queue, token)
     if readerIsNext then return 11, 0, 0 end
+    if more then return waitBehind(nil, queue, token, command, 0) end
   end
   if not owner then
     takeServed(lock, token, ttlMs)

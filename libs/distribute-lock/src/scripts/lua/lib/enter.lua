@@ -1,14 +1,15 @@
 --@include lib/clock.lua
 --@include lib/take.lua
--- A lock that nobody holds: for those who wait, or for who asks. Answers true when it is the latter.
+-- A lock that nobody holds: for those who wait, or for who asks. Answers true when it is the latter; second, that the call has
+-- reached its bounds.
 local function enterFree(token, kind, ttlMs)
   if redis.call('EXISTS', queue) == 1 then
-    local owner, mine = hand('', kind, token, nil, ttlMs)
-    if owner then return mine end
+    local owner, mine, more = hand('', kind, token, nil, ttlMs, token)
+    if owner or more then return mine, more end
   end
-  if kind == 'r' then return beginReading(token, ttlMs) end
+  if kind == 'r' then return beginReading(token, ttlMs, {}) end
   takeServed(lock, token, ttlMs)
-  redis.call('DEL', readers, gate)
+  redis.call('UNLINK', readers, gate)
   return true
 end
 
@@ -18,9 +19,10 @@ local function join(token, ttlMs)
     redis.call('ZREM', queue, token)
     lend(token, ttlMs)
     settle()
+    letMoreIn()
     return true
   end
-  if redis.call('GET', lock) ~= READERS or writerWaits() == 1 or not anyoneReads() then return false end
+  if redis.call('GET', lock) ~= READERS or not mayJoin(token) or not anyoneReads() then return false end
   lend(token, ttlMs)
   settle()
   redis.call('ZREM', queue, token)
@@ -42,8 +44,10 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
     local first, waiting = claim(lock, queue, token, ttlMs, block)
     return 1, first, waiting
   end
-  if not owner and removeSilent(queue, token) then return waitBehind(nil, queue, token, command, 0) end
-  if (kind == 'r' and join(token, ttlMs)) or (not owner and enterFree(token, kind, ttlMs)) then
+  local entered, more = kind == 'r' and join(token, ttlMs), false
+  if not owner and not entered then entered, more = enterFree(token, kind, ttlMs) end
+  if more then return waitBehind(nil, queue, token, command, 0) end
+  if entered then
     return 1, fencingTokens(block), kind == 'r' and writerWaits() or redis.call('ZCARD', queue)
   end
   owner = owner or redis.call('GET', lock)

@@ -1,50 +1,75 @@
--- Readers take the lock: `own` for its whole ttl, and all that wait. Leases of earlier readers end here, whatever they say.
+-- Readers take the lock: `own` for its whole ttl, and those that wait. Leases of earlier readers end here, whatever they say.
 -- Answers false when there is nobody who could be reached.
-local function beginReading(own, ttlMs)
-  local reading, writing = inQueue()
+local function beginReading(own, ttlMs, waiting, lives)
   redis.call('SET', lock, READERS, 'PX', claimMs)
-  redis.call('DEL', readers, gate)
-  if #writing > 0 then closeGate() end
-  if own then lend(own, ttlMs) end
-  return letIn(reading, own)
+  redis.call('UNLINK', readers, gate)
+  if firstWriter() then closeGate(#waiting == 2 * MOST_LET_IN and lastReader()) end
+  if own then
+    redis.call('ZREM', queue, own)
+    lend(own, ttlMs)
+  end
+  return letIn(waiting, own, lives)
 end
 
 -- The token itself, or any of the process whose tokens begin with `process`.
-local function find(waiting, own, process)
-  for _, token in ipairs(waiting) do
-    if token == own or (process and string.sub(token, 1, 23) == process) then return token end
+local function isOneOf(token, own, process)
+  return token == own or (process ~= nil and string.sub(token, 1, 23) == process)
+end
+
+-- Readers are next. Answers as `hand`.
+local function handToReaders(kind, own, process, ttlMs, asker)
+  local waiting = readersInQueue()
+  if #waiting == 0 then return end
+  -- A reader that asks need not have waited.
+  local mine = kind == 'r' and own
+  for i = 1, #waiting, 2 do
+    if kind == 'r' and not mine and isOneOf(waiting[i], own, process) then mine = waiting[i] end
   end
+  local lives = asker and isSilent(waiting[2]) and liveProcesses(waiting, asker)
+  if beginReading(mine, ttlMs, waiting, lives) then return mine or READERS, mine end
+  return nil, nil, #waiting == 2 * MOST_LET_IN
+end
+
+-- The first writer is next, if it stands before the score `upTo`. Answers as `hand`.
+local function handToWriter(upTo, kind, own, process, ttlMs, asker)
+  local first, score = firstWriter(upTo)
+  if not first then return end
+  local function isOwn(token)
+    return kind == 'w' and isOneOf(token, own, process)
+  end
+  local taker, more = nil, false
+  local silent = asker and isSilent(score)
+  if not silent then
+    redis.call('ZREM', queue, first)
+    taker = (isOwn(first) or offer(lock, first)) and first
+  end
+  if not taker then
+    taker, more = offerToNext(lock, queue, upTo, not silent and string.sub(first, 1, 22), silent and asker, isOwn)
+  end
+  if not taker then return nil, nil, more end
+  redis.call('UNLINK', readers, gate)
+  if not isOwn(taker) then return taker end
+  redis.call('SET', lock, taker, 'PX', ttlMs)
+  return taker, taker
 end
 
 -- Gives a lock that nobody holds any more to those who wait: after a writer all readers are next, after readers the first writer,
 -- and when it was found free, whoever waits longest decides the kind. Answers who has it; second, whether that is one of the
--- caller's own tokens, which then has its whole ttl. Nothing: nobody could be reached, and the lock is free.
--- `own`, `process`: the caller's token of the kind `kind`, or all its tokens of that kind.
-local function hand(after, kind, own, process, ttlMs)
-  while true do
-    local reading, writing, readerIsFirst = inQueue()
-    if #reading + #writing == 0 then
-      redis.call('DEL', lock, readers, gate)
-      return
-    end
-    local readersAreNext = #writing == 0
-    if #reading > 0 and #writing > 0 then readersAreNext = after == 'w' or (after == '' and readerIsFirst) end
-    if readersAreNext then
-      -- A reader that asks need not have waited.
-      local mine = kind == 'r' and (own or find(reading, own, process))
-      if beginReading(mine, ttlMs) then return mine or READERS, mine end
-    else
-      local first = writing[1]
-      redis.call('ZREM', queue, first)
-      if kind == 'w' and find({ first }, own, process) then
-        redis.call('SET', lock, first, 'PX', ttlMs)
-        redis.call('DEL', readers, gate)
-        return first, true
-      end
-      if offer(lock, first) then
-        redis.call('DEL', readers, gate)
-        return first
-      end
-    end
+-- caller's own tokens, which then has its whole ttl. Nothing: nobody could be reached, and the lock is free; third, the call has
+-- reached its bounds, and others may wait.
+-- `own`, `process`: the caller's token of the kind `kind`, or all its tokens of that kind. `asker` as in `offerToNext`.
+local function hand(after, kind, own, process, ttlMs, asker)
+  local taker, mine, more
+  local function toWriter(upTo)
+    if not taker and not more then taker, mine, more = handToWriter(upTo, kind, own, process, ttlMs, asker) end
   end
+  local reader, arrival = unpack(redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES'))
+  local readerWaits = reader and tonumber(arrival) < 0
+  if readerWaits and after == '' then toWriter(string.format('(%.17g', arrival - READERS_FROM)) end
+  if after == 'r' then toWriter('+inf') end
+  if not taker and not more and readerWaits then taker, mine, more = handToReaders(kind, own, process, ttlMs, asker) end
+  toWriter('+inf')
+  if taker then return taker, mine end
+  redis.call('UNLINK', lock, readers, gate)
+  return nil, nil, more
 end

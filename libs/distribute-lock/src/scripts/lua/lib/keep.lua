@@ -18,6 +18,6 @@ local function downgrade(token, ttlMs, readToken)
   redis.call('ZREM', queue, readToken)
   local owner = redis.call('GET', lock)
   if owner ~= token then return 6, owner and 1 or 0, 0 end
-  beginReading(readToken, math.max(tonumber(ttlMs), redis.call('PTTL', lock)))
+  beginReading(readToken, math.max(tonumber(ttlMs), redis.call('PTTL', lock)), readersInQueue())
   return 7, writerWaits(), 0
 end

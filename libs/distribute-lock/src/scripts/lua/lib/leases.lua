@@ -21,13 +21,13 @@ local function lend(token, ms)
   redis.call('ZADD', readers, 'GT', nowMs() + ms, token)
 end
 
--- Leases that are over go; the lock ends with the last lease to the millisecond, earlier than before if need be.
+-- Leases that are over go, some in each call; the lock ends with the last lease to the millisecond, earlier than before if need be.
 -- Answers false when nobody reads: then the lock is free.
 local function settle()
-  redis.call('ZREMRANGEBYSCORE', readers, '-inf', nowMs())
-  local ends = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
-  if not ends then
-    redis.call('DEL', lock, gate)
+  removeAll(readers, redis.call('ZRANGE', readers, '-inf', nowMs(), 'BYSCORE', 'LIMIT', 0, MOST_REMOVED))
+  local last, ends = unpack(redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES'))
+  if not last or tonumber(ends) <= nowMs() then
+    redis.call('UNLINK', lock, gate, readers)
     return false
   end
   redis.call('PEXPIREAT', lock, ends)
@@ -46,31 +46,64 @@ local function untilOpen()
   return gateMs >= 0 and math.min(ms, gateMs) or ms
 end
 
--- Opens by itself when the writer asks no more.
-local function closeGate()
-  redis.call('SET', gate, 1, 'PX', claimMs)
+-- The first writer of the queue, and its score.
+local function firstWriter(upTo)
+  return unpack(redis.call('ZRANGE', queue, 0, upTo or '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES'))
 end
 
--- Readers and writers that wait, each in order, and whether a reader waits longest.
-local function inQueue()
-  local waiting = redis.call('ZRANGE', queue, 0, -1, 'WITHSCORES')
-  local reading, writing, oldest = {}, {}, {}
+-- Keeps readers out, but for those that stand in the queue up to the number `upTo`. Opens by itself when the writer asks no more.
+local NO_READER = string.format('%.0f', READERS_FROM)
+
+local function closeGate(upTo)
+  if redis.call('PEXPIRE', gate, claimMs) == 0 then redis.call('SET', gate, upTo or NO_READER, 'PX', claimMs) end
+end
+
+-- The number of the reader that came last.
+local function lastReader()
+  local last = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
+  return last and string.format('%.0f', math.floor(last))
+end
+
+-- Whether a reader may join: no writer waits, or the gate lets it in.
+local function mayJoin(token)
+  local upTo = redis.call('GET', gate)
+  if not upTo or upTo == NO_READER then return not upTo end
+  local score = redis.call('ZSCORE', queue, token)
+  return score and math.floor(score) <= tonumber(upTo)
+end
+
+-- Readers take turns of so many: each that enters lets the next ones in.
+local MOST_LET_IN = 100
+
+local function readersInQueue(upTo)
+  return redis.call('ZRANGE', queue, '-inf', upTo or '(0', 'BYSCORE', 'LIMIT', 0, MOST_LET_IN, 'WITHSCORES')
+end
+
+-- The turn of readers that wait (with their scores): an offer to a reader is a lease for the claim window. `own` needs none, it has
+-- its lease. `lives` is given where silent processes count as dead.
+local function letIn(waiting, own, lives)
+  local gone, dead = {}, {}
   for i = 1, #waiting, 2 do
-    local line = isReader(waiting[i]) and reading or writing
-    line[#line + 1] = waiting[i]
-    oldest[line] = oldest[line] or tonumber(waiting[i + 1])
-  end
-  return reading, writing, reading[1] and (not writing[1] or oldest[reading] - READERS_FROM < oldest[writing])
-end
-
--- Everybody's turn to read: an offer to a reader is a lease for the claim window. `own` needs none, it has its lease.
-local function letIn(waiting, own)
-  for _, token in ipairs(waiting) do
-    redis.call('ZREM', queue, token)
-    if token ~= own then
+    local token = waiting[i]
+    local process = string.sub(token, 1, 22)
+    gone[#gone + 1] = token
+    if token ~= own and not dead[process] and not (lives and not lives[process]) then
       lend(token, claimMs)
-      if tell(token, 'g', lock) == 0 then redis.call('ZREM', readers, token) end
+      if tell(token, 'g', lock) == 0 then
+        dead[process] = true
+        redis.call('ZREM', readers, token)
+      end
     end
   end
+  removeAll(queue, gone)
   return settle()
+end
+
+-- Lets those in who are left of the turn.
+local function letMoreIn()
+  local upTo = redis.call('GET', gate)
+  if upTo == NO_READER then return end
+  local waiting = readersInQueue(upTo and string.format('(%.0f', upTo + 1))
+  if upTo and #waiting < 2 * MOST_LET_IN then redis.call('SET', gate, NO_READER, 'KEEPTTL') end
+  if #waiting > 0 then letIn(waiting) end
 end

@@ -1,9 +1,8 @@
 -- The last writer that waited has gone: those whom it kept out need not wait for the gate to open by itself.
 local function openGate()
-  local reading, writing = inQueue()
-  if #writing > 0 then return end
+  if firstWriter() then return end
   redis.call('DEL', gate)
-  if anyoneReads() then letIn(reading) end
+  if anyoneReads() then letMoreIn() end
 end
 
 -- A reader goes while others read on; `next` joins them, unless a writer waits.
@@ -34,9 +33,10 @@ local function leave(token, next, ttlMs, block, deadlineMs)
     if anyoneReads() then return leaveOthers(wanted, ttlMs, block) end
   end
   if wanted then append(queue, wanted) end
-  local taker, mine = hand(kind, kind, wanted, process, ttlMs)
+  local taker, mine, more = hand(kind, kind, wanted, process, ttlMs)
   if mine then return 8, fencingTokens(block), taker end
-  if not taker then return 4, 0, 0 end
-  if wanted then return 2, tonumber(claimMs), 0 end
+  if not taker and not more then return 4, 0, 0 end
+  if wanted then return 2, taker and tonumber(claimMs) or 0, 0 end
+  if not taker then wakeLast(lock, queue) end
   return 5, 0, 0
 end

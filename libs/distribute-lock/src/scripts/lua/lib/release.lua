@@ -13,22 +13,30 @@ local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
   local wanted = next ~= '' and next ~= '-'
   -- Owner tokens of one process begin alike.
   local own = next == '-' and string.sub(token, 1, 23)
+  local function isOwn(waiting)
+    return waiting == next or (own and string.sub(waiting, 1, 23) == own)
+  end
   -- The first write: a server that is full does not refuse it, nor what follows.
-  local first = redis.call('ZPOPMIN', queue)
-  local head = first[1]
+  local head, score = unpack(redis.call('ZPOPMIN', queue))
   if head and isReader(head) then
-    redis.call('ZADD', queue, first[2], head)
+    redis.call('ZADD', queue, score, head)
     redis.call('PEXPIRE', queue, queueMs)
     return 11, 0, 0
   end
-  while head do
-    if head == next or (own and string.sub(head, 1, 23) == own) then break end
-    if offer(lock, head) then
-      if not wanted then return 5, 0, 0 end
+  local more = false
+  if head and not isOwn(head) then
+    local taker = offer(lock, head) and head
+    if not taker then taker, more = offerToNext(lock, queue, '+inf', string.sub(head, 1, 22), nil, isOwn) end
+    head = taker
+  end
+  local isMine = head and isOwn(head)
+  if (head and not isMine) or (more and not head) then
+    if wanted then
       append(queue, next)
-      return 2, tonumber(claimMs), 0
+      return 2, head and tonumber(claimMs) or 0, 0
     end
-    head = redis.call('ZPOPMIN', queue)[1]
+    if not head then wakeLast(lock, queue) end
+    return 5, 0, 0
   end
   head = head or (wanted and next)
   if not head then

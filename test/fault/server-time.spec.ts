@@ -1,0 +1,40 @@
+import { record } from './support/bound.js';
+import { serverTimeCases } from './support/server-time-cases.js';
+import { ServerTimeWorld } from './support/server-time.js';
+import { useLockWorld } from './support/use-lock-world.js';
+
+/** `npm run bench:server-time` sets it to the numbers of entries of the table that it prints. */
+const COUNTS = (process.env['SERVER_TIME_ENTRIES'] ?? '').split(',').filter(Boolean).map(Number);
+/** Otherwise a sample is held against ten times the bounds of P23, because the machine may be busy. */
+const SAMPLE = {
+  live: { count: 1_000, boundMs: 10 * 2 },
+  dead: { count: 40_000, boundMs: 10 * 10 },
+} as const;
+
+describe('P23: the server time of the longest call', () => {
+  const locks = useLockWorld();
+  let world: ServerTimeWorld;
+  const rows: string[] = [];
+  beforeAll(async () => {
+    world = await ServerTimeWorld.open(locks.server.url, locks.client);
+  });
+  beforeEach(() => world.empty());
+  afterAll(() => process.stdout.write(rows.join('')));
+
+  it.each(serverTimeCases)(
+    '$title: $entries',
+    async ({ title, entries, run }) => {
+      for (const count of COUNTS) {
+        await world.empty();
+        const { longestMs, sumMs, calls } = await run(world, count);
+        rows.push(`| ${title} | ${entries} | ${count} | ${longestMs.toFixed(2)} | ${sumMs.toFixed(1)} | ${calls} |\n`);
+      }
+      if (COUNTS.length > 0) return;
+      const { count, boundMs } = SAMPLE[entries];
+      const { longestMs } = await run(world, count);
+      record({ measuredMs: longestMs, boundMs });
+      expect(longestMs).toBeLessThan(boundMs);
+    },
+    COUNTS.length > 0 ? 3_600_000 : 60_000,
+  );
+});

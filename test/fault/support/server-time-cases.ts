@@ -1,0 +1,163 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { LockKind } from '../../../libs/distribute-lock/src/store/lock-store.js';
+import type { Owners, ServerTimes, ServerTimeWorld } from './server-time.js';
+
+/** A call whose server time is measured beside `entries` of live or dead processes. */
+export interface ServerTimeCase {
+  readonly title: string;
+  readonly entries: 'live' | 'dead';
+  /** The most entries that make sense. */
+  readonly most?: number;
+  run(world: ServerTimeWorld, entries: number): Promise<ServerTimes>;
+}
+
+/** A holder of `held`, with waiters of `kind` behind it. */
+async function crowd(world: ServerTimeWorld, count: number, held: LockKind, kind: LockKind, owners: Owners) {
+  const holder = world.token(world.live, held);
+  await world.acquire(holder, { kind: held, permits: 1 });
+  const waiters = world.tokens(count, owners, kind);
+  await world.all(waiters, (token) => world.acquire(token, { kind, permits: 1 }));
+  return { holder, waiters };
+}
+
+/** The release of a holder, and then the attempts of a live caller that waits behind all others. */
+function releaseAndServe(held: LockKind, kind: LockKind, owners: Owners): ServerTimeCase['run'] {
+  return async (world, entries) => {
+    const { holder } = await crowd(world, entries, held, kind, owners);
+    const last = world.token(world.live, kind);
+    await world.acquire(last, { kind, permits: 1 });
+    return world.timed(async () => {
+      await world.release(holder, { kind: held });
+      await world.untilGranted(last, { kind, permits: 1 });
+    });
+  };
+}
+
+/** The same where all processes live. */
+function releaseLive(held: LockKind, kind: LockKind, owners: Owners): ServerTimeCase['run'] {
+  return async (world, entries) => {
+    await world.reviveAll();
+    const { holder, waiters } = await crowd(world, entries, held, kind, owners);
+    return world.timed(async () => {
+      await world.release(holder, { kind: held });
+      await world.each(waiters.slice(0, 100), (token) => world.acquire(token, { kind, permits: 1 }));
+      await world.each(waiters.slice(0, 100), (token) => world.release(token, { kind }));
+    });
+  };
+}
+
+/** Waiters leave one after the other. */
+function leaving(held: LockKind, kind: LockKind): ServerTimeCase['run'] {
+  return async (world, entries) => {
+    await world.reviveAll();
+    const { waiters } = await crowd(world, entries, held, kind, 'one');
+    return world.timed(() => world.each(waiters.slice(0, 100), (token) => world.release(token, { kind })));
+  };
+}
+
+/** `entries` hold, of which all but a live one end; then that one renews, and a new caller takes part and leaves. */
+function holders(kind: LockKind, dead: boolean, rival: LockKind): ServerTimeCase['run'] {
+  return async (world, entries) => {
+    await world.reviveAll();
+    const permits = entries + 10;
+    const holding = world.tokens(entries, 'many', kind);
+    const live = world.token(world.live, kind);
+    await world.acquire(live, { kind, permits });
+    const ttlMs = dead ? 20_000 : 60_000;
+    await world.all(holding, (token) => world.acquire(token, { kind, permits, ttlMs }));
+    if (dead) await world.endLeases();
+    return world.timed(async () => {
+      await world.renew(live, kind);
+      const next = world.token(world.live, kind);
+      await world.acquire(next, { kind, permits });
+      await world.renew(next, kind);
+      const other = world.token(world.live, rival);
+      await world.acquire(other, { kind: rival, permits });
+      await world.release(other, { kind: rival });
+      await world.release(next, { kind });
+      await world.release(live, { kind });
+    });
+  };
+}
+
+async function batchOfSeveral(world: ServerTimeWorld): Promise<ServerTimes> {
+  const calls = Array.from({ length: 64 }, (_, i) =>
+    Array.from({ length: 100 }, (__, k) => ({
+      key: `several-${i}-${k}`,
+      ownerToken: world.token(world.live),
+      ttlMs: 60_000,
+      wait: false,
+      block: 1,
+    })),
+  );
+  await world.store.acquireAll(calls[0].map((request) => ({ ...request, key: `before-${request.key}` })));
+  return world.timed(() => Promise.allSettled(calls.map((requests) => world.store.acquireAll(requests))));
+}
+
+function quorum(entries: 'live' | 'dead'): ServerTimeCase['run'] {
+  return async (world, count) => {
+    if (entries === 'live') await world.reviveAll();
+    const step = (...words: (string | number)[]) => world.node.line.run(world.key, words, () => true);
+    const holder = world.token(world.live);
+    await step('a', holder, holder, 60_000, 1);
+    await world.all(world.tokens(count, 'many', 'exclusive'), (token) => step('w', token, token, 60_000, 1));
+    return world.timed(async () => {
+      await step('d', holder, holder, '1', '-');
+      const next = world.token(world.live);
+      await step('w', next, next, 60_000, 1);
+      await step('d', next, next, '1', '-');
+    });
+  };
+}
+
+async function silent(world: ServerTimeWorld, entries: number): Promise<ServerTimes> {
+  const { holder } = await crowd(world, entries, 'exclusive', 'exclusive', 'many');
+  await sleep(1_800);
+  const last = world.token(world.live);
+  await world.acquire(last);
+  await world.redis.del(`lock:${world.key}`);
+  return world.timed(async () => {
+    await world.untilGranted(last);
+    await world.release(holder);
+  });
+}
+
+const owners: readonly Owners[] = ['one', 'many'];
+const pairs: readonly (readonly [held: LockKind, kind: LockKind])[] = [
+  ['exclusive', 'exclusive'],
+  ['write', 'write'],
+  ['write', 'read'],
+  ['read', 'write'],
+  ['semaphore', 'semaphore'],
+];
+const of = (who: Owners): string => (who === 'one' ? 'one process' : 'many processes');
+
+export const serverTimeCases: readonly ServerTimeCase[] = [
+  ...pairs.flatMap(([held, kind]) =>
+    owners.flatMap((who): ServerTimeCase[] => [
+      {
+        title: `${held} released, ${kind} waiters of ${of(who)}`,
+        entries: 'live',
+        run: releaseLive(held, kind, who),
+      },
+      {
+        title: `${held} released, ${kind} waiters of ${of(who)}`,
+        entries: 'dead',
+        run: releaseAndServe(held, kind, who),
+      },
+    ]),
+  ),
+  { title: 'exclusive lease ended, silent waiters', entries: 'dead', run: silent },
+  { title: 'exclusive waiters leave', entries: 'live', run: leaving('exclusive', 'exclusive') },
+  { title: 'write waiters leave a reader', entries: 'live', run: leaving('read', 'write') },
+  { title: 'read waiters leave a writer', entries: 'live', run: leaving('write', 'read') },
+  { title: 'semaphore waiters leave', entries: 'live', run: leaving('semaphore', 'semaphore') },
+  { title: 'readers hold; renew, enter, leave', entries: 'live', run: holders('read', false, 'write') },
+  { title: 'readers ended; renew, enter, leave', entries: 'dead', run: holders('read', true, 'write') },
+  { title: 'permits held; renew, enter, leave', entries: 'live', run: holders('semaphore', false, 'semaphore') },
+  { title: 'permits ended; renew, enter, leave', entries: 'dead', run: holders('semaphore', true, 'semaphore') },
+  { title: '64 calls of 100 keys in one tick', entries: 'live', most: 6_400, run: batchOfSeveral },
+  { title: 'quorum node, release', entries: 'live', run: quorum('live') },
+  { title: 'quorum node, release', entries: 'dead', run: quorum('dead') },
+];

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+
+import { newProcessId } from '../../../libs/distribute-lock/src/runtime/owner-token.js';
+import {
+  type AcquireRequest,
+  isPassing,
+  type LockKind,
+  type LockStoreListener,
+  type ReleaseRequest,
+} from '../../../libs/distribute-lock/src/store/lock-store.js';
+import { openMember } from '../../../libs/distribute-lock/src/store/quorum/redis-members.js';
+import type { QuorumMember } from '../../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
+import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { onCleanup } from '../../support/cleanup.js';
+import { PREFIX } from './lock-core.js';
+
+/** Who the entries belong to: each to a process of its own, or all to one. */
+export type Owners = 'many' | 'one';
+
+export interface ServerTimes {
+  /** The longest call, in ms. */
+  readonly longestMs: number;
+  /** All calls together, in ms. */
+  readonly sumMs: number;
+  readonly calls: number;
+}
+
+/** Fills the store with tokens of processes that live or are dead, and reads from SLOWLOG how long calls take. */
+export class ServerTimeWorld {
+  readonly key = 'timed';
+  private sequence = 0;
+  private everyone: Redis | undefined = undefined;
+
+  private constructor(
+    readonly redis: Redis,
+    readonly store: RedisLockStore,
+    readonly node: QuorumMember,
+    /** A process that receives its messages. */
+    readonly live: string,
+  ) {}
+
+  static async open(url: string, redis: Redis): Promise<ServerTimeWorld> {
+    const store = RedisLockStore.open(url, { prefix: PREFIX });
+    const node = openMember(url, PREFIX);
+    onCleanup(() => Promise.all([store.close(), node.line.close()]));
+    await Promise.all([store.connect(), node.line.whenReady(1_500)]);
+    const live = newProcessId();
+    const listener: LockStoreListener = { message: () => {}, resubscribed: () => {} };
+    await store.subscribe(live, listener);
+    // A slow script must not have other commands refused.
+    await redis.config('SET', 'busy-reply-threshold', '3600000');
+    return new ServerTimeWorld(redis, store, node, live);
+  }
+
+  /** From now on every process receives its messages. */
+  async reviveAll(): Promise<void> {
+    this.everyone ??= this.redis.duplicate();
+    await this.everyone.psubscribe('*');
+  }
+
+  async empty(): Promise<void> {
+    this.everyone?.disconnect();
+    this.everyone = undefined;
+    await this.redis.flushall();
+  }
+
+  token(process: string, kind: LockKind = 'exclusive'): string {
+    const suffix = { exclusive: '', write: '', read: ':r', semaphore: ':1' }[kind];
+    return `${process}:${(this.sequence += 1).toString(36)}${suffix}`;
+  }
+
+  tokens(count: number, owners: Owners, kind: LockKind): string[] {
+    const one = newProcessId();
+    return Array.from({ length: count }, () => this.token(owners === 'one' ? one : newProcessId(), kind));
+  }
+
+  acquire(ownerToken: string, options: Partial<AcquireRequest> = {}) {
+    const request = { key: this.key, ownerToken, ttlMs: 60_000, wait: true, block: 1, ...options };
+    return this.answered(() => this.store.acquire(request));
+  }
+
+  release(ownerToken: string, options: Partial<ReleaseRequest> = {}) {
+    return this.answered(() => this.store.release({ key: this.key, ownerToken, ...options }));
+  }
+
+  renew(ownerToken: string, kind: LockKind) {
+    return this.store.renew([{ key: this.key, ownerToken, kind, ttlMs: 60_000 }]);
+  }
+
+  /** A slow server answers late; the same command is sent again when it has come to rest. */
+  private async answered<T>(command: () => PromiseLike<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await command();
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        await this.redis.ping();
+      }
+    }
+  }
+
+  /** One after the other, so that no call has more than one command. */
+  async each(tokens: readonly string[], command: (token: string) => PromiseLike<unknown>): Promise<void> {
+    for (const token of tokens) await command(token);
+  }
+
+  /** All of them, as fast as the server takes them. */
+  async all<T>(tokens: readonly string[], command: (token: string) => PromiseLike<unknown>): Promise<void> {
+    for (let i = 0; i < tokens.length; i += 256) await Promise.all(tokens.slice(i, i + 256).map(command));
+  }
+
+  /** The caller asks again, as a process does, until the lock is its own. */
+  async untilGranted(token: string, options: Partial<AcquireRequest> = {}): Promise<void> {
+    for (let i = 0; i < 5_000; i += 1) {
+      const answer = await this.acquire(token, options);
+      if (answer.outcome === 'granted') return;
+      if (answer.outcome === 'queued' && answer.remainingMs > 0) await sleep(Math.min(answer.remainingMs, 100));
+    }
+    throw new Error('The live caller was not served.');
+  }
+
+  /** The leases that end within half a minute have ended, as after the death of their processes. */
+  async endLeases(): Promise<void> {
+    const untilMs = Date.now() + 30_000;
+    for (const name of await this.redis.keys(`*${PREFIX}${this.key}*`)) {
+      if ((await this.redis.type(name)) !== 'zset') continue;
+      const ending = await this.redis.zrangebyscore(name, Date.now() - 30_000, untilMs);
+      for (let i = 0; i < ending.length; i += 1_000) {
+        await this.redis.zadd(name, ...ending.slice(i, i + 1_000).flatMap((token) => [Date.now() - 1_000, token]));
+      }
+    }
+  }
+
+  /** What the calls of scripts take that `calls` makes. */
+  async timed(calls: () => Promise<unknown>): Promise<ServerTimes> {
+    await this.redis.config('SET', 'slowlog-max-len', '100000');
+    await this.redis.slowlog('RESET');
+    await this.redis.config('SET', 'slowlog-log-slower-than', '0');
+    await calls();
+    await this.redis.config('SET', 'slowlog-log-slower-than', '-1');
+    const entries = (await this.redis.call('SLOWLOG', 'GET', '-1')) as [number, number, number, string[]][];
+    const scripts = entries.filter(([, , , [name]]) => /^eval/i.test(name)).map(([, , micros]) => micros / 1_000);
+    return {
+      longestMs: Math.max(...scripts),
+      sumMs: scripts.reduce((sum, ms) => sum + ms, 0),
+      calls: scripts.length,
+    };
+  }
+}
