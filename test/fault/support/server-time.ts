@@ -38,19 +38,30 @@ export class ServerTimeWorld {
     readonly node: QuorumMember,
     /** A process that receives its messages. */
     readonly live: string,
+    /** Tokens of `live` that were offered a lock, in their order. */
+    readonly told: string[],
   ) {}
 
   static async open(url: string, redis: Redis): Promise<ServerTimeWorld> {
     const store = RedisLockStore.open(url, { prefix: PREFIX });
     const node = openMember(url, PREFIX);
-    onCleanup(() => Promise.all([store.close(), node.line.close()]));
+    onCleanup(async () => {
+      node.line.close();
+      await store.close();
+    });
     await Promise.all([store.connect(), node.line.whenReady(1_500)]);
     const live = newProcessId();
-    const listener: LockStoreListener = { message: () => {}, resubscribed: () => {} };
+    const told: string[] = [];
+    const listener: LockStoreListener = {
+      message: ({ type, ownerToken }) => {
+        if (type === 'granted') told.push(ownerToken);
+      },
+      resubscribed: () => {},
+    };
     await store.subscribe(live, listener);
     // A slow script must not have other commands refused.
     await redis.config('SET', 'busy-reply-threshold', '3600000');
-    return new ServerTimeWorld(redis, store, node, live);
+    return new ServerTimeWorld(redis, store, node, live, told);
   }
 
   /** From now on every process receives its messages. */
@@ -106,7 +117,7 @@ export class ServerTimeWorld {
   }
 
   /** All of them, as fast as the server takes them. */
-  async all<T>(tokens: readonly string[], command: (token: string) => PromiseLike<unknown>): Promise<void> {
+  async all(tokens: readonly string[], command: (token: string) => PromiseLike<unknown>): Promise<void> {
     for (let i = 0; i < tokens.length; i += 256) await Promise.all(tokens.slice(i, i + 256).map(command));
   }
 
