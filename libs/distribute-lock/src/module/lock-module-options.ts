@@ -55,13 +55,13 @@ export interface Durability {
 /** How many callers may wait in this process. @public */
 export interface MaxWaiters {
   /**
-   * For one key.
-   * @defaultValue `10000`
+   * For one key; fewer than `total`, so that one key cannot keep the callers of all others out.
+   * @defaultValue `10000`, or half of `total` if that is less
    */
   readonly perKey?: number;
   /**
    * For all keys.
-   * @defaultValue `100000`
+   * @defaultValue `100000`, or twice `perKey` if that is more
    */
   readonly total?: number;
 }
@@ -104,6 +104,12 @@ export interface LockModuleOptions {
    * @defaultValue `{ perKey: 10000, total: 100000 }`
    */
   readonly maxWaiters?: number | MaxWaiters;
+  /**
+   * How many locks may keep their key after their work (`minHold`, `release: 'expire'`). A call counts from its beginning. Further
+   * ones get a `LockUnavailableError` before their work runs.
+   * @defaultValue `10000`
+   */
+  readonly maxKept?: number;
   /**
    * HTTP status of the answer when somebody else holds the lock, 400 to 499.
    * @defaultValue `409`

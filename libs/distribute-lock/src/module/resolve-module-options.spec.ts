@@ -12,6 +12,7 @@ describe('resolveModuleOptions', () => {
       drainTimeoutMs: 2000,
       maxWaitersPerKey: 10_000,
       maxWaiters: 100_000,
+      maxKept: 10_000,
       contendedStatus: 409,
       retryAfter: undefined,
       abortOnDisconnect: true,
@@ -28,6 +29,7 @@ describe('resolveModuleOptions', () => {
       connectOnBoot: false,
       drainTimeout: '5s',
       maxWaiters: { perKey: 5, total: 7 },
+      maxKept: 20,
       contendedStatus: 423,
       errors: { LOCK_CONTENDED: Error },
       defaults: { ttl: '1m', onLost: 'throw' },
@@ -42,12 +44,18 @@ describe('resolveModuleOptions', () => {
       drainTimeoutMs: 5000,
       maxWaitersPerKey: 5,
       maxWaiters: 7,
+      maxKept: 20,
       contendedStatus: 423,
       errors: { LOCK_CONTENDED: Error },
       defaults: { ttlMs: 60_000, onLost: 'throw' },
     });
     expect(resolve({ maxWaiters: 3 })).toMatchObject({ maxWaitersPerKey: 3, maxWaiters: 100_000 });
-    expect(resolve({ maxWaiters: 200_000 })).toMatchObject({ maxWaitersPerKey: 200_000, maxWaiters: 200_000 });
+    expect(resolve({ maxWaiters: 200_000 })).toMatchObject({ maxWaitersPerKey: 200_000, maxWaiters: 400_000 });
+    expect(resolve({ maxWaiters: { total: 500 } })).toMatchObject({ maxWaitersPerKey: 250, maxWaiters: 500 });
+    expect(resolve({ maxWaiters: { perKey: 60_000 } })).toMatchObject({
+      maxWaitersPerKey: 60_000,
+      maxWaiters: 120_000,
+    });
     expect(resolve({ durability: { replicas: 2 } })).toMatchObject({ durability: { replicas: 2, timeoutMs: 100 } });
     expect(resolve({ durability: { replicas: 1, timeout: '0.5s' } })).toMatchObject({
       durability: { replicas: 1, timeoutMs: 500 },
@@ -89,6 +97,8 @@ describe('resolveModuleOptions', () => {
     [{ maxWaiters: '10' }, '"maxWaiters" must be an object'],
     [{ maxWaiters: { perKey: -1 } }, '"maxWaiters.perKey"'],
     [{ maxWaiters: { total: NaN } }, '"maxWaiters.total"'],
+    [{ maxWaiters: { perKey: 10, total: 10 } }, '"maxWaiters.perKey" is 10, but it must be less than'],
+    [{ maxKept: 0 }, '"maxKept"'],
     [{ maxWaiters: { all: 1 } }, '"maxWaiters.all" is not known'],
     [{ contendedStatus: 200 }, '"contendedStatus"'],
     [{ contendedStatus: '409' }, '"contendedStatus"'],

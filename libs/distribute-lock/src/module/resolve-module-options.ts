@@ -5,6 +5,7 @@ import { checkContendedStatus, checkFlag } from '../interception/option-checks.j
 import {
   DEFAULT_CONTENDED_STATUS,
   DEFAULT_DRAIN_TIMEOUT_MS,
+  DEFAULT_MAX_KEPT,
   DEFAULT_MAX_WAITERS,
   DEFAULT_MAX_WAITERS_PER_KEY,
   DEFAULT_PREFIX,
@@ -30,6 +31,7 @@ export interface LockSettings {
   readonly drainTimeoutMs: number;
   readonly maxWaitersPerKey: number;
   readonly maxWaiters: number;
+  readonly maxKept: number;
   readonly contendedStatus: number;
   readonly retryAfter: RetryAfter | undefined;
   readonly abortOnDisconnect: boolean;
@@ -47,6 +49,7 @@ const MODULE_OPTIONS: Readonly<Record<keyof LockModuleOptions, true>> = {
   connectOnBoot: true,
   drainTimeout: true,
   maxWaiters: true,
+  maxKept: true,
   contendedStatus: true,
   retryAfter: true,
   abortOnDisconnect: true,
@@ -75,6 +78,7 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
     connectOnBoot: connectOnBootOf(given),
     drainTimeoutMs: drainTimeout === undefined ? DEFAULT_DRAIN_TIMEOUT_MS : durationMs('drainTimeout', drainTimeout),
     ...maxWaitersOf(given),
+    maxKept: count('maxKept', given.maxKept ?? DEFAULT_MAX_KEPT),
     contendedStatus,
     retryAfter: given.retryAfter,
     abortOnDisconnect,
@@ -107,18 +111,22 @@ function connectOnBootOf({ connectOnBoot = true }: LockModuleOptions): boolean {
   return connectOnBoot;
 }
 
+/** One key leaves room for the callers of others. */
 function maxWaitersOf({ maxWaiters = {} }: LockModuleOptions): { maxWaitersPerKey: number; maxWaiters: number } {
   if (typeof maxWaiters === 'number') {
     const maxWaitersPerKey = count('maxWaiters', maxWaiters);
-    return { maxWaitersPerKey, maxWaiters: Math.max(maxWaitersPerKey, DEFAULT_MAX_WAITERS) };
+    return { maxWaitersPerKey, maxWaiters: Math.max(2 * maxWaitersPerKey, DEFAULT_MAX_WAITERS) };
   }
   checkObject('Option "maxWaiters"', maxWaiters);
   checkNames(maxWaiters, { perKey: true, total: true }, 'maxWaiters.');
-  const { perKey = DEFAULT_MAX_WAITERS_PER_KEY, total = DEFAULT_MAX_WAITERS } = maxWaiters;
-  return {
-    maxWaitersPerKey: count('maxWaiters.perKey', perKey),
-    maxWaiters: count('maxWaiters.total', total),
-  };
+  const given = maxWaiters.perKey === undefined ? undefined : count('maxWaiters.perKey', maxWaiters.perKey);
+  const all = count('maxWaiters.total', maxWaiters.total ?? Math.max(DEFAULT_MAX_WAITERS, 2 * (given ?? 0)));
+  const half = Math.max(1, Math.floor(all / 2));
+  const maxWaitersPerKey = given ?? Math.min(DEFAULT_MAX_WAITERS_PER_KEY, half);
+  if (maxWaitersPerKey < all || all === 1) return { maxWaitersPerKey, maxWaiters: all };
+  throw new LockConfigurationError(
+    `Option "maxWaiters.perKey" is ${maxWaitersPerKey}, but it must be less than "maxWaiters.total" (${all}), so that the callers of one key leave room for others.`,
+  );
 }
 
 function count(option: string, value: number): number {

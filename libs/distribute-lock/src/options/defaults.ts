@@ -26,5 +26,6 @@ export const DEFAULT_PREFIX = 'lock:';
 export const DEFAULT_DRAIN_TIMEOUT_MS = 2_000;
 export const DEFAULT_MAX_WAITERS_PER_KEY = 10_000;
 export const DEFAULT_MAX_WAITERS = 100_000;
+export const DEFAULT_MAX_KEPT = 10_000;
 export const DEFAULT_WARN_AFTER_MS = 60_000;
 export const DEFAULT_CONTENDED_STATUS = 409;

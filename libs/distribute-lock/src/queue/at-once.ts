@@ -74,6 +74,7 @@ export class AtOnce {
     const waiter = new Waiter(this.world, impatient, core.clock.now(), resolve, reject);
     const line = new Line(this.world.queueOf('exclusive', call.key), true);
     this.world.waiting += 1;
+    core.kept.add(impatient);
     line.push(waiter);
     const attempt = asking.attempt(line);
     attempt.inFlight = true;

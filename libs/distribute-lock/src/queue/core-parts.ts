@@ -11,6 +11,7 @@ import { AbandonedTokens } from '../store/abandoned-tokens.js';
 import { whenAnswered } from '../store/answer.js';
 import type { LockName, LockStore, LockStoreListener } from '../store/lock-store.js';
 import { HoldTimes } from './hold-times.js';
+import { KeptLeases } from './kept-leases.js';
 import { Mailbox } from './mailbox.js';
 import { RetryEstimates } from './retry-estimates.js';
 
@@ -24,6 +25,7 @@ export interface CoreSettings {
   readonly retryAfter?: RetryAfter | undefined;
   /** `Infinity`: no hold is reported. */
   readonly warnAfterMs: number;
+  readonly maxKept: number;
 }
 
 /** What the rooms of the lock core share. */
@@ -38,6 +40,7 @@ export interface CoreParts {
   readonly mailbox: Mailbox;
   /** Messages that were dropped. */
   readonly foreignMessages: CountReport;
+  readonly kept: KeptLeases;
   readonly holds: HoldTimes;
   readonly retries: RetryEstimates;
   readonly events: LockEvents;
@@ -56,7 +59,7 @@ export interface CoreListeners {
 }
 
 export function coreParts(settings: CoreSettings, { lost, undone, settled, listener }: CoreListeners): CoreParts {
-  const { store, clock, events, random, processId, retryAfter, warnAfterMs } = settings;
+  const { store, clock, events, random, processId, retryAfter, warnAfterMs, maxKept } = settings;
   const lanes = new TimerLanes(clock);
   const holds = new HoldTimes();
   return {
@@ -76,6 +79,7 @@ export function coreParts(settings: CoreSettings, { lost, undone, settled, liste
     }),
     mailbox: new Mailbox(store, processId, lanes, listener, (error) => events.emit(deaf(error))),
     foreignMessages: new CountReport(clock, lanes, (count) => events.emit(foreignMessages(count))),
+    kept: new KeptLeases(maxKept),
     holds,
     retries: new RetryEstimates(clock, holds, retryAfter),
     events,

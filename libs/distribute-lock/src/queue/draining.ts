@@ -34,7 +34,7 @@ export class Draining {
 
   /** Keeps the key of an ended lease for as long as its options say; `over` gives it back then, unless it ends with its ttl. */
   keeps(queue: KeyQueue, lease: LeaseHandle, over: () => void): boolean {
-    if (endsByItself(lease)) return this.leaveToTtl(queue, lease.grant);
+    if (endsByItself(lease)) return this.leaveToTtl(queue, lease);
     const forMs = keptMs(lease);
     if (forMs === 0) return false;
     const until = lease.startedAt + forMs;
@@ -42,6 +42,7 @@ export class Draining {
     if (restMs <= 0) return false;
     const held = new MinHold(lease, until, () => {
       this.held.delete(held);
+      this.parts.kept.drop(lease.call);
       queue.replace(lease.grant, held, undefined);
       if (!lease.grant.ended) over();
     });
@@ -56,10 +57,10 @@ export class Draining {
   }
 
   /** Callers of this process ask anew, as others do. */
-  private leaveToTtl(queue: KeyQueue, grant: Grant): true {
+  private leaveToTtl(queue: KeyQueue, { grant, call }: LeaseHandle): true {
     this.parts.watchdog.unwatch(grant);
     grant.ended = true;
-    this.parts.abandoned.leaveToTtl(grant.ownerToken, grant.ttlMs);
+    this.parts.abandoned.leaveToTtl(grant.ownerToken, grant.ttlMs, () => this.parts.kept.drop(call));
     this.gone(queue, grant);
     return true;
   }

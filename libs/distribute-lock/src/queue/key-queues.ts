@@ -15,6 +15,7 @@ import { Draining } from './draining.js';
 import { extendLease } from './extending.js';
 import { GivingBack, type GivingListener } from './giving-back.js';
 import type { Granted } from './granted.js';
+import type { KeptLeases } from './kept-leases.js';
 import type { KeyQueue } from './key-queue.js';
 import type { ExclusiveQueue } from './lanes/exclusive-queue.js';
 import type { Lane, LaneParts } from './lanes/lane.js';
@@ -79,8 +80,13 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     return this.queues.find(laneOfKind(options.kind), key)?.waiting ?? 0;
   }
 
+  get kept(): KeptLeases {
+    return this.parts.kept;
+  }
+
   enter(waiter: Waiter): void {
     this.waiting += 1;
+    this.kept.add(waiter.call);
     const { key, options } = waiter.call;
     const lane = laneOfKind(options.kind);
     const queue = this.queueOf(lane, key);
@@ -170,7 +176,9 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     if (before !== undefined) return this.giving.after(before, () => this.giveBack(lease));
     const { key, grant } = lease;
     const queue = this.queues.ofToken(key, grant.ownerToken);
-    if (queue?.grantOf(grant.ownerToken) !== grant || this.parts.watchdog.isOver(grant)) return Promise.resolve();
+    const isGone = queue?.grantOf(grant.ownerToken) !== grant || this.parts.watchdog.isOver(grant);
+    if (isGone) this.kept.drop(lease.call);
+    if (isGone) return Promise.resolve();
     const { heldMs } = lease;
     const { name } = lease.call;
     this.parts.holds.record(name, Math.max(heldMs, keptMs(lease)));
@@ -179,6 +187,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     const lane = this.laneOf(queue);
     if (lease.mayBeKept && this.draining.keeps(queue, lease, () => void lane.ended(queue, lease)))
       return Promise.resolve();
+    this.kept.drop(lease.call);
     queue.replace(grant, lease, undefined);
     return lane.ended(queue, lease) ?? Promise.resolve();
   }
@@ -195,6 +204,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
 
   lost(lease: LeaseHandle, error: LeaseLostError): void {
     const { call, heldMs } = lease;
+    if (!lease.mayBeKept) this.kept.drop(call);
     this.parts.events.emit({ type: 'lost', name: call.name, heldMs, reason: error.reason, error });
   }
 

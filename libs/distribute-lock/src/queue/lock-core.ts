@@ -7,7 +7,7 @@ import type { Holder } from '../lease/holder.js';
 import type { LockCall } from '../lease/lock-call.js';
 import type { LockInspection } from '../lease/lock-inspection.js';
 import { NestedLease } from '../lease/nested-lease.js';
-import { MIN_TTL_MS } from '../options/defaults.js';
+import { DEFAULT_MAX_KEPT, MIN_TTL_MS } from '../options/defaults.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import type { RetryAfter } from '../options/retry-after.js';
 import { processClock, type Clock } from '../runtime/clock.js';
@@ -23,6 +23,7 @@ import {
   notInspected,
   notOffered,
   shuttingDown,
+  tooManyKept,
   tooManyWaiters,
   unordered,
   unusableKey,
@@ -41,6 +42,11 @@ export interface LockCoreSettings {
   readonly maxWaitersPerKey: number;
   /** Callers that may wait in this process. */
   readonly maxWaiters: number;
+  /**
+   * Leases that may outlast their work in this process.
+   * @defaultValue `10000`
+   */
+  readonly maxKept?: number;
   readonly events: LockEvents;
   /** Replaces the estimate of when to try again. */
   readonly retryAfter?: RetryAfter | undefined;
@@ -81,6 +87,7 @@ export class LockCore {
       processId: this.processId,
       retryAfter: settings.retryAfter,
       warnAfterMs: settings.warnAfterMs || Infinity,
+      maxKept: settings.maxKept ?? DEFAULT_MAX_KEPT,
     });
     this.several = new SeveralKeys({
       clock: this.clock,
@@ -188,6 +195,7 @@ export class LockCore {
     const { maxWaitersPerKey, maxWaiters } = this.settings;
     if (this.queues.waiting >= maxWaiters) return tooManyWaiters(call, maxWaiters, 'in this process');
     if (this.queues.waitingFor(call) >= maxWaitersPerKey) return tooManyWaiters(call, maxWaitersPerKey, 'for one key');
+    if (this.queues.kept.isFullFor(call)) return tooManyKept(call, this.queues.kept.most);
     return undefined;
   }
 }

@@ -104,6 +104,14 @@ export function tooManyWaiters({ name, key }: LockCall, limit: number, scope: st
   );
 }
 
+export function tooManyKept({ name, key }: LockCall, limit: number): LockUnavailableError {
+  return new LockUnavailableError(
+    `The lock "${name}" keeps its key after its work, and this process has ${limit} such locks already. Try again later, shorten ` +
+      '"minHold" or "ttl", or raise "maxKept".',
+    { key },
+  );
+}
+
 /** @param fault - what the store has against the key */
 export function unusableKey({ name, key }: LockCall, fault: string): LockKeyError {
   return new LockKeyError(`The key of the lock "${name}" ${fault}.`, { key, method: name, source: 'code' });

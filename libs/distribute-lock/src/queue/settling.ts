@@ -19,6 +19,7 @@ function dismiss({ lanes, settled }: CoreParts, waiter: Waiter): void {
 /** Ends the wait with an error. */
 export function refuse(parts: CoreParts, waiter: Waiter, error: Error): void {
   dismiss(parts, waiter);
+  parts.kept.drop(waiter.call);
   const reason = waiter.givenUp && isLockError(error, 'LOCK_CONTENDED') ? aborted(waiter.call) : error;
   tellRefusal(parts.events, waiter.call, parts.clock.now() - waiter.since, reason);
   waiter.reject(reason);
@@ -33,6 +34,7 @@ export function tellRefusal(events: LockEvents, { name, joint }: LockCall, waite
 /** Ends the wait of a caller that asks in another way. */
 export function withdraw(parts: CoreParts, waiter: Waiter, reason: Error): void {
   dismiss(parts, waiter);
+  parts.kept.drop(waiter.call);
   waiter.reject(reason);
 }
 

@@ -149,10 +149,14 @@ export class AbandonedTokens<Name extends AbandonedName> {
     else this.troubled.delete(name.ownerToken);
   }
 
-  /** From now on the token is left to its ttl, whatever an answer or a message says of it. */
-  leaveToTtl(ownerToken: string, ttlMs: number): void {
+  /** From now on the token is left to its ttl, whatever an answer or a message says of it; `over` is called when it is forgotten. */
+  leaveToTtl(ownerToken: string, ttlMs: number, over: () => void = () => undefined): void {
     this.leftAlone.add(ownerToken);
-    this.settings.lanes.add(new Reminder(() => this.leftAlone.delete(ownerToken)), ttlMs + GRACE_MS);
+    const forget = (): void => {
+      this.leftAlone.delete(ownerToken);
+      over();
+    };
+    this.settings.lanes.add(new Reminder(forget), ttlMs + GRACE_MS);
   }
 
   /** Forgets all tokens and undoes no more; what is left in the store ends with its ttl. */
