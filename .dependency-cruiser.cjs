@@ -53,6 +53,7 @@ module.exports = {
     ...rows,
     library(GROUND.map(place), { path: GROUND.map(place) }),
     library(place('store'), { path: place('scripts/generated') }), // nobody else speaks Lua
+    library(place('scripts/generated'), { path: place('scripts/generated') }),
     library(`${SRC}/`, { dependencyTypes: ['core'] }),
     library(NEST, { path: packages('@nestjs', 'reflect-metadata') }),
     library(RXJS, { path: packages('rxjs') }),

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 /**
- * Compiles the Lua scripts into a TypeScript module, so that the library ships no assets.
- *   usage: compile-lua.mjs [--check] [--lua FOLDER] [--out FILE]
- * With --check nothing is written; the exit code is 1 when FILE is not what the scripts compile to.
+ * Compiles the Lua scripts into TypeScript modules, so that the library ships no assets.
+ *   usage: compile-lua.mjs [--check] [--lua FOLDER] [--out FOLDER]
+ * With --check nothing is written; the exit code is 1 when FOLDER does not hold what the scripts compile to.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { compileFolder } from './lua-compiler.mjs';
@@ -15,19 +15,21 @@ const { values } = parseArgs({
   options: {
     check: { type: 'boolean', default: false },
     lua: { type: 'string', default: `${scripts}lua` },
-    out: { type: 'string', default: `${scripts}generated/lua-scripts.ts` },
+    out: { type: 'string', default: `${scripts}generated` },
   },
 });
 
 try {
-  const compiled = compileFolder(values.lua);
-  const shown = relative(process.cwd(), values.out);
-  if (!values.check) {
-    mkdirSync(dirname(values.out), { recursive: true });
-    writeFileSync(values.out, compiled);
-    console.log(`lua: wrote ${shown}`);
-  } else if (compiled !== current(values.out)) {
-    throw new Error(`${shown} is not what the scripts compile to: run \`npm run lua\``);
+  for (const [name, compiled] of Object.entries(compileFolder(values.lua))) {
+    const file = join(values.out, name);
+    const shown = relative(process.cwd(), file);
+    if (!values.check) {
+      mkdirSync(values.out, { recursive: true });
+      writeFileSync(file, compiled);
+      console.log(`lua: wrote ${shown}`);
+    } else if (compiled !== current(file)) {
+      throw new Error(`${shown} is not what the scripts compile to: run \`npm run lua\``);
+    }
   }
 } catch (error) {
   console.error(`lua: ${error.message}`);

@@ -31,7 +31,7 @@ describe('compileFolder', () => {
   let folder;
   const compile = (files) => {
     for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
-    return compileFolder(folder);
+    return Object.values(compileFolder(folder)).join('');
   };
   const script = (header, body) => `--[[\n  Does something.\n${header}\n  @returns [done: number]\n]]\n${body}\n`;
 
@@ -50,6 +50,22 @@ describe('compileFolder', () => {
 
     expect(compiled).toContain("export const tryLockScript: LuaScript = {\n  name: 'try-lock',\n  sha1: '");
     expect(compiled).toContain('lua: `local two = \\`\\${2}\\\\n\\`\nlocal one = two\nreturn KEYS[1]`,');
+  });
+
+  it('writes a part of two scripts once', () => {
+    const compiled = compile({
+      'lib/one.lua': '-- One.\nlocal one = `1`\n',
+      'lib/two-three.lua': 'local two\n--@include lib/one.lua\nlocal three\n',
+      'a.lua': script('', '--@include lib/two-three.lua\nreturn 1'),
+      'b.lua': script('', '--@include lib/one.lua\nreturn 2'),
+      'c.lua': script('', '--@include lib/two-three.lua\nreturn 3'),
+    });
+
+    expect(compiled).toContain('const onePart = `local one = \\`1\\`\n`;\n');
+    expect(compiled).toContain('const twoThreePart = `local two\n`;\n');
+    expect(compiled).toContain('const twoThreePart2 = `local three\n`;\n');
+    expect(compiled).toContain('lua: `${twoThreePart}${onePart}${twoThreePart2}return 1`,');
+    expect(compiled).toContain('lua: `${onePart}return 2`,');
   });
 
   it('makes a second text for Redis Cluster where a script knows how many servers there are', () => {
