@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
-import { PREFIX } from './support/lock-core.js';
+import { openLocks, PREFIX, type Locks } from './support/lock-core.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const world = useLockWorld();
@@ -140,6 +140,60 @@ describe('A forged message (P22)', () => {
     expect(started).toBe(false);
     await lease.release();
     await (await waits).release();
+  });
+});
+
+describe('A client that publishes and reads keys, with confirmOffers,', () => {
+  const open = (): Locks => {
+    const locks = openLocks(world.server.url, { confirmOffers: true });
+    onCleanup(() => locks.core.close());
+    return locks;
+  };
+
+  const firstQueued = (name: string): Promise<string> =>
+    eventually(async () => {
+      const [token] = await world.client.zrange(name, '0', '-1');
+      expect(token).toBeDefined();
+      return token;
+    });
+
+  it('cannot start a waiter', async () => {
+    const [holder, waiter] = [open(), open()];
+    const key = world.newKey();
+    const lease = await holder.acquire(key, { ttl: '20s' });
+    let started = false;
+    const waits = waiter.acquire(key, { ttl: '20s', wait: '10s' }).finally(() => (started = true));
+    const token = await firstQueued(world.queueOf(key));
+    for (const word of ['g5', 'g5+', 'g']) await publishToAll(() => [`${word} ${token} ${PREFIX}${key}`]);
+    expect(started).toBe(false);
+    await lease.release();
+    await (await waits).release();
+  });
+
+  it('cannot start a caller that waits for a permit', async () => {
+    const [holder, waiter] = [open(), open()];
+    const key = world.newKey();
+    const lease = await holder.acquire(key, { kind: 'semaphore', permits: 1, ttl: '20s' });
+    let started = false;
+    const waits = waiter.acquire(key, { kind: 'semaphore', permits: 1, ttl: '20s', wait: '10s' });
+    void waits.finally(() => (started = true));
+    const token = await firstQueued(`sq1:{${PREFIX}${key}}`);
+    await publishToAll(() => [`g5+ ${token} ${PREFIX}${key}`]);
+    expect(started).toBe(false);
+    await lease.release();
+    await (await waits).release();
+  });
+
+  it('cannot end a lease, and an operator still can', async () => {
+    const [holder, operator] = [open(), open()];
+    const key = world.newKey();
+    const lease = await holder.acquire(key, { ttl: '20s', renew: false });
+    const token = (await world.owner(key))!;
+    await publishToAll(() => [`v ${token} ${PREFIX}${key}`]);
+    expect([lease.isHeld(), await world.owner(key)]).toEqual([true, token]);
+    await operator.core.forceRelease(key);
+    await eventually(() => expect(lease.isHeld()).toBe(false), 1_000);
+    expect(lease.signal.reason).toMatchObject({ reason: 'forced' });
   });
 });
 

@@ -14,3 +14,27 @@ export function readmeAcl(topology: string): string[] {
   if (acl !== 'ACL' || setUser !== 'SETUSER') throw new Error(`The README prints no ACL SETUSER for ${topology}`);
   return rules;
 }
+
+/** One of several applications on a server. */
+export interface Tenant {
+  readonly name: string;
+  readonly prefix: string;
+  /** What its client puts before every name. */
+  readonly keyPrefix?: string;
+}
+
+export const tenantUser = ({ name }: Tenant): { username: string; password: string } => ({
+  username: name,
+  password: PASSWORD,
+});
+
+/** The same words with the tenant in the place of the user and the default prefix. */
+export function tenantAcl(topology: string, { name, prefix, keyPrefix = '' }: Tenant): string[] {
+  const [, ...rules] = readmeAcl(topology);
+  const named = rules.map((rule) => {
+    if (rule.startsWith('~')) return `~${keyPrefix}${rule.slice(1).replace('lock:*', `${prefix}*`)}`;
+    if (rule.startsWith('&')) return rule.replace(':lock:*', `:${keyPrefix}${prefix}*`);
+    return rule;
+  });
+  return [name, ...named];
+}

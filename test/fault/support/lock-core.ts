@@ -7,7 +7,7 @@ import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
 import { LOCK_DEFAULTS } from '../../../libs/distribute-lock/src/options/defaults.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import { resolveLockOptions } from '../../../libs/distribute-lock/src/options/resolve-lock-options.js';
-import { LockCore } from '../../../libs/distribute-lock/src/queue/lock-core.js';
+import { LockCore, type LockCoreSettings } from '../../../libs/distribute-lock/src/queue/lock-core.js';
 import type { LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
 import { QuorumLockStore } from '../../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
 import { openMember } from '../../../libs/distribute-lock/src/store/quorum/redis-members.js';
@@ -38,8 +38,8 @@ interface ClusterConnection {
   readonly options: ClusterOptions;
 }
 
-export function openLocks(connection: Connection): Locks {
-  return locksOn(storeOf(connection));
+export function openLocks(connection: Connection, settings: Partial<LockCoreSettings> = {}): Locks {
+  return locksOn(storeOf(connection), settings);
 }
 
 const isQuorum = (connection: Connection): connection is Nodes => Array.isArray(connection);
@@ -67,7 +67,7 @@ function storeOf(connection: Connection): LockStore {
 }
 
 /** The same on a store. */
-export function locksOn(store: LockStore): Locks {
+export function locksOn(store: LockStore, settings: Partial<LockCoreSettings> = {}): Locks {
   const observer = new LockEvents();
   const events: LockEvent[] = [];
   observer.listen((event) => events.push(event));
@@ -76,6 +76,7 @@ export function locksOn(store: LockStore): Locks {
     maxWaitersPerKey: 10_000,
     maxWaiters: 100_000,
     events: observer,
+    ...settings,
   });
   return {
     core,

@@ -95,6 +95,12 @@ export interface LockModuleOptions {
    */
   readonly connectOnBoot?: boolean;
   /**
+   * Whether the store must confirm what a message says before a holder starts or a lease ends. It costs a waiting caller one round trip
+   * more. Use it where a client that is not trusted may publish to the channels and read the keys of the locks.
+   * @defaultValue `false`
+   */
+  readonly confirmOffers?: boolean;
+  /**
    * How long shutdown waits for locks that are held.
    * @defaultValue `'2s'`
    */

@@ -88,6 +88,7 @@ describe('resolveModuleOptions', () => {
     [{ drainTimeout: -1 }, '"drainTimeout"'],
     [{ retryAfter: 0 }, '"retryAfter"'],
     [{ retryAfter: 'soon' }, '"retryAfter"'],
+    [{ confirmOffers: 'yes' }, '"confirmOffers" is'],
     [{ abortOnDisconnect: 1 }, '"abortOnDisconnect" is 1'],
     [{ warnAfter: -1 }, '"warnAfter"'],
     [{ drainTimeout: 'soon' }, '"drainTimeout"'],

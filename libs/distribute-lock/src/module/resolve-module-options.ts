@@ -28,6 +28,7 @@ export interface LockSettings {
   readonly prefix: string;
   readonly durability: AckSettings | undefined;
   readonly connectOnBoot: boolean;
+  readonly confirmOffers: boolean;
   readonly drainTimeoutMs: number;
   readonly maxWaitersPerKey: number;
   readonly maxWaiters: number;
@@ -47,6 +48,7 @@ const MODULE_OPTIONS: Readonly<Record<keyof LockModuleOptions, true>> = {
   prefix: true,
   durability: true,
   connectOnBoot: true,
+  confirmOffers: true,
   drainTimeout: true,
   maxWaiters: true,
   maxKept: true,
@@ -64,8 +66,9 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
   checkNames(given, MODULE_OPTIONS);
   checkContendedStatus(given.contendedStatus);
   checkRetryAfter(given.retryAfter);
-  const { warnAfter, abortOnDisconnect = true } = given;
+  const { warnAfter, abortOnDisconnect = true, confirmOffers = false } = given;
   checkFlag('abortOnDisconnect', abortOnDisconnect);
+  checkFlag('confirmOffers', confirmOffers);
   const { drainTimeout, contendedStatus = DEFAULT_CONTENDED_STATUS, errors = {}, defaults = {} } = given;
   checkObject('Option "errors"', errors);
   checkErrorMappers(errors);
@@ -76,6 +79,7 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
     prefix: prefixOf(given),
     durability: resolveDurability(given.durability),
     connectOnBoot: connectOnBootOf(given),
+    confirmOffers,
     drainTimeoutMs: drainTimeout === undefined ? DEFAULT_DRAIN_TIMEOUT_MS : durationMs('drainTimeout', drainTimeout),
     ...maxWaitersOf(given),
     maxKept: count('maxKept', given.maxKept ?? DEFAULT_MAX_KEPT),

@@ -142,7 +142,8 @@ export class Asking implements Questioner {
     attempt.offered = true;
     attempt.awaitsMessage = false;
     const now = this.parts.clock.now();
-    const granted = fencingToken === undefined ? undefined : provenOffer(attempt, fencingToken, now);
+    const mayBegin = fencingToken !== undefined && !this.parts.confirmOffers;
+    const granted = mayBegin ? provenOffer(attempt, fencingToken, now) : undefined;
     if (granted === undefined) return this.ask(attempt);
     this.parts.lanes.remove(attempt);
     this.endGranted(attempt);

@@ -26,6 +26,7 @@ export interface CoreSettings {
   /** `Infinity`: no hold is reported. */
   readonly warnAfterMs: number;
   readonly maxKept: number;
+  readonly confirmOffers: boolean;
 }
 
 /** What the rooms of the lock core share. */
@@ -46,6 +47,8 @@ export interface CoreParts {
   readonly events: LockEvents;
   /** A number from 0 to 1, for jitter. */
   readonly random: () => number;
+  /** Nothing that a message says is believed before the store has confirmed it. */
+  readonly confirmOffers: boolean;
   /** A waiter has been settled. */
   readonly settled: () => void;
 }
@@ -59,7 +62,7 @@ export interface CoreListeners {
 }
 
 export function coreParts(settings: CoreSettings, { lost, undone, settled, listener }: CoreListeners): CoreParts {
-  const { store, clock, events, random, processId, retryAfter, warnAfterMs, maxKept } = settings;
+  const { store, clock, events, random, processId, retryAfter, warnAfterMs, maxKept, confirmOffers } = settings;
   const lanes = new TimerLanes(clock);
   const holds = new HoldTimes();
   return {
@@ -84,6 +87,7 @@ export function coreParts(settings: CoreSettings, { lost, undone, settled, liste
     retries: new RetryEstimates(clock, holds, retryAfter),
     events,
     random,
+    confirmOffers,
     settled,
   };
 }

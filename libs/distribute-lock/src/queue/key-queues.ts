@@ -41,6 +41,8 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   readonly laneParts: LaneParts;
   private readonly lanes: Lanes;
   private callers = 0;
+  /** Grants that a message calls revoked, while the store is asked. */
+  private readonly confirming = new Set<Grant>();
 
   constructor(settings: CoreSettings) {
     this.clock = settings.clock;
@@ -144,11 +146,28 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
       else if (type === 'contended') attempt.contended = true;
     } else if (queue !== undefined && grant !== undefined) {
       if (type === 'contended') this.laneOf(queue).contended(queue, grant);
-      else if (type === 'revoked') this.parts.watchdog.lose(grant, { reason: 'forced' });
+      else if (type === 'revoked') void this.revoked(grant);
     } else if (queue?.isReleasing(ownerToken) !== true) {
       // A late offer to a caller that has left. A token is used once, so nothing else can hold a lock by it.
       this.parts.abandoned.abandon({ key, ownerToken }, 0);
     }
+  }
+
+  private async revoked(grant: Grant): Promise<void> {
+    if (this.parts.confirmOffers) {
+      if (this.confirming.has(grant)) return this.unreadable();
+      this.confirming.add(grant);
+      const holds = await this.holds(grant);
+      this.confirming.delete(grant);
+      if (holds) return this.unreadable();
+    }
+    this.parts.watchdog.lose(grant, { reason: 'forced' });
+  }
+
+  /** Whether the lock is still held by the grant, or that cannot be known. */
+  private async holds({ key, ownerToken }: Grant): Promise<boolean> {
+    const state = await this.parts.store.inspect?.(key).catch(() => undefined);
+    return state === undefined || state.holders.includes(ownerToken);
   }
 
   unreadable(): void {

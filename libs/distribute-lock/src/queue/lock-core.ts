@@ -55,6 +55,11 @@ export interface LockCoreSettings {
    * @defaultValue `0`
    */
   readonly warnAfterMs?: number;
+  /**
+   * Whether the store confirms each offer and revocation that a message brings.
+   * @defaultValue `false`
+   */
+  readonly confirmOffers?: boolean;
   /** Replaced in tests. */
   readonly clock?: Clock;
   /** Numbers from 0 to 1 for jitter; replaced in tests. */
@@ -88,6 +93,7 @@ export class LockCore {
       retryAfter: settings.retryAfter,
       warnAfterMs: settings.warnAfterMs || Infinity,
       maxKept: settings.maxKept ?? DEFAULT_MAX_KEPT,
+      confirmOffers: settings.confirmOffers === true,
     });
     this.several = new SeveralKeys({
       clock: this.clock,
