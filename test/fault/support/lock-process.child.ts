@@ -18,7 +18,10 @@ process.on('warning', trouble('warning'));
 process.on('unhandledRejection', trouble('unhandled rejection'));
 process.on('uncaughtException', trouble('uncaught exception'));
 
-const locks = openLocks(JSON.parse(process.env['LOCK_CONNECTION'] ?? '') as Connection);
+const locks = openLocks(
+  JSON.parse(process.env['LOCK_CONNECTION'] ?? '') as Connection,
+  JSON.parse(process.env['LOCK_SETTINGS'] ?? '{}') as { confirmOffers?: boolean },
+);
 const awake = setInterval(() => {}, 60_000);
 const leases: LeaseHandle[] = [];
 const aborts = new Map<string, AbortController>();
