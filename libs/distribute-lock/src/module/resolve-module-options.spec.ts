@@ -15,6 +15,7 @@ describe('resolveModuleOptions', () => {
       maxKept: 10_000,
       contendedStatus: 409,
       retryAfter: undefined,
+      confirmOffers: false,
       abortOnDisconnect: true,
       warnAfterMs: 60_000,
       errors: {},

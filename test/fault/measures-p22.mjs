@@ -1,0 +1,37 @@
+/** What makes messages hints (P22), in the form of the other measures; see measures-p8-to-p17.mjs. */
+const forged = (title) => ['forged-messages', title];
+
+export const measuresP22 = [
+  {
+    promise: 'P22',
+    what: 'a message counts only with an owner token that this process issued',
+    file: 'queue/key-queues.ts',
+    measure: 'if (!isOwn || (fencingToken',
+    without: 'if ((fencingToken',
+    test: forged('does not delete the key of readers'),
+  },
+  {
+    promise: 'P22',
+    what: 'the number in a message is a safe integer',
+    file: 'queue/key-queues.ts',
+    measure: '!Number.isSafeInteger(fencingToken)',
+    without: 'fencingToken < 0',
+    test: forged('does not start a waiter with a number that is no safe integer'),
+  },
+  {
+    promise: 'P22',
+    what: 'with confirmOffers an offer is claimed before its holder starts',
+    file: 'queue/asking.ts',
+    measure: ' && !this.parts.confirmOffers',
+    without: '',
+    test: forged('cannot start a waiter'),
+  },
+  {
+    promise: 'P22',
+    what: 'with confirmOffers the store confirms that a lease was revoked',
+    file: 'queue/key-queues.ts',
+    measure: 'if (this.parts.confirmOffers) {',
+    without: 'if (this.parts.store === undefined) {',
+    test: forged('cannot end a lease'),
+  },
+];
