@@ -34,4 +34,13 @@ export const measuresP22 = [
     without: 'if (this.parts.store === undefined) {',
     test: forged('cannot end a lease'),
   },
+  {
+    promise: 'P22',
+    what: 'of a quorum, only the replies of nodes bring a fencing token',
+    file: 'store/quorum/quorum-lock-store.ts',
+    measure:
+      'message: ({ type, key, ownerToken }) => listener.message({ type, key, ownerToken: ownerOf(ownerToken) }),',
+    without: 'message: (message) => listener.message({ ...message, ownerToken: ownerOf(message.ownerToken) }),',
+    test: ['quorum-forged-messages', 'does not start a waiter'],
+  },
 ];
