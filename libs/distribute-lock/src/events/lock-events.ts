@@ -8,7 +8,8 @@ import { knownAs } from '../runtime/process-wide.js';
  * `contended` is normal (somebody else has it, or `wait` ran out); `refused` is every other call that ended without a lease.
  * Either comes once for a call, `acquired` and `released` for each of its keys.
  * `held-long` comes once for a lease that is held for longer than option `warnAfter`.
- * `degraded` is about no lock: messages cannot be received, so waiting callers poll; or abandoned attempts could not all be undone.
+ * `degraded` is about no lock: messages cannot be received, so waiting callers poll; messages were dropped that no process of this
+ * package sends; or abandoned attempts could not all be undone.
  * @public
  */
 export interface LockEvent {
