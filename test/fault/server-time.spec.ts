@@ -22,7 +22,7 @@ describe('P23: the server time of the longest call', () => {
   beforeEach(() => world.empty());
   afterAll(() => process.stdout.write(rows.join('')));
 
-  it.each(serverTimeCases.filter(({ title }) => !/semaphore|permits/.test(title)))(
+  it.each(serverTimeCases)(
     '$title: $entries',
     async ({ title, entries, run }) => {
       for (const count of COUNTS) {

@@ -64,9 +64,7 @@ function holders(kind: LockKind, dead: boolean, rival: LockKind): ServerTimeCase
     const holding = world.tokens(entries, 'many', kind);
     const live = world.token(world.live, kind);
     await world.acquire(live, { kind, permits });
-    const ttlMs = dead ? 20_000 : 60_000;
-    await world.all(holding, (token) => world.acquire(token, { kind, permits, ttlMs }));
-    if (dead) await world.endLeases();
+    await world.putLeases(live, holding, dead ? -1_000 : 30_000);
     return world.timed(async () => {
       await world.renew(live, kind);
       const next = world.token(world.live, kind);

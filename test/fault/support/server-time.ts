@@ -131,15 +131,12 @@ export class ServerTimeWorld {
     throw new Error('The live caller was not served.');
   }
 
-  /** The leases that end within half a minute have ended, as after the death of their processes. */
-  async endLeases(): Promise<void> {
-    const untilMs = Date.now() + 30_000;
+  /** Puts leases beside that of `holder`, which end `endMs` from now; commands would take a second for each thousand. */
+  async putLeases(holder: string, tokens: readonly string[], endMs: number): Promise<void> {
     for (const name of await this.redis.keys(`*${PREFIX}${this.key}*`)) {
-      if ((await this.redis.type(name)) !== 'zset') continue;
-      const ending = await this.redis.zrangebyscore(name, Date.now() - 30_000, untilMs);
-      for (let i = 0; i < ending.length; i += 1_000) {
-        await this.redis.zadd(name, ...ending.slice(i, i + 1_000).flatMap((token) => [Date.now() - 1_000, token]));
-      }
+      if ((await this.redis.type(name)) !== 'zset' || (await this.redis.zscore(name, holder)) === null) continue;
+      const pairs = tokens.flatMap((token) => [Date.now() + endMs, token]);
+      for (let i = 0; i < pairs.length; i += 2_000) await this.redis.zadd(name, ...pairs.slice(i, i + 2_000));
     }
   }
 

@@ -576,7 +576,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: 'a26b907e7faeaad73bd91640e5a6092324c3842d',
+    sha1: '8cb55350ec1553b0b5279c56121a238d7c742bb8',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fencingPart}${numbersPart}${queuePart}local lock, held, queue, asked
 local stored, limit
@@ -588,14 +588,15 @@ local function look(i)
   limit = stored and tonumber(string.match(stored, '^semaphore:(%d+)$'))
 end
 local function weightOf(token)
-  return tonumber(string.match(token, '%d+$'))
+  return tonumber(string.match(token, ':%w+:(%d+)$') or 0)
 end
 local function readLeases()
   ends, used = {}, 0
-  local leases = limit and redis.call('ZRANGE', held, 0, -1, 'WITHSCORES') or {}
+  local leases = limit and redis.call('ZRANGE', held, '(' .. now, '+inf', 'BYSCORE', 'WITHSCORES') or {}
   for i = 1, #leases, 2 do
     local endsAt = tonumber(leases[i + 1])
-    if endsAt > now then ends[leases[i]], used = endsAt, used + weightOf(leases[i]) end
+    local weight = weightOf(leases[i])
+    if weight > 0 then ends[leases[i]], used = endsAt, used + weight end
   end
 end
 local function lastEnd()
@@ -614,7 +615,7 @@ end
 local function give(token, endsAt, permits)
   ends[token], used = endsAt, used + weightOf(token)
   redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd())
-  if not stored then redis.call('DEL', held) end
+  if not stored then redis.call('UNLINK', held) end
   stored, limit = true, permits
   leaveQueue(token)
   redis.call('ZADD', held, endsAt, token)
@@ -631,11 +632,13 @@ local function raise(token, ttlMs)
   expireAt(lastEnd())
   redis.call('ZADD', held, endsAt, token)
 end
+local MOST_REMOVED = 100
 local function settle()
   if not limit then return end
   local last = lastEnd()
-  if last == 0 then return redis.call('DEL', lock, held) end
-  redis.call('ZREMRANGEBYSCORE', held, '-inf', now)
+  if last == 0 then return redis.call('UNLINK', lock, held) end
+  local over = redis.call('ZRANGE', held, '-inf', now, 'BYSCORE', 'LIMIT', 0, MOST_REMOVED)
+  if #over > 0 then redis.call('ZREM', held, unpack(over)) end
   expireAt(last)
 end
 local function ask(token)
@@ -664,10 +667,18 @@ local function state(token)
   end
   return others(token) + (own >= limit and 2 or 0)
 end
-local MOST_OFFERS = 32
+local MOST_OFFERS, MOST_IN_VAIN = 32, 64
+local stopped
 local function serve(permits, self, ttlMs)
-  local served, offers = false, 0
+  local served, offers, dead, removed, vain = false, 0, {}, 0, 0
+  stopped = false
   while offers < MOST_OFFERS do
+    stopped = removed >= MOST_REMOVED or vain >= MOST_IN_VAIN
+    if stopped then
+      local last = not self and redis.call('ZRANGE', queue, -1, -1)[1]
+      if last then tell(last, 'g', lock) end
+      return served
+    end
     local head = redis.call('ZRANGE', queue, 0, 0)[1]
     local free = permits - used
     if not head then
@@ -677,18 +688,28 @@ local function serve(permits, self, ttlMs)
     if weightOf(head) > free then
       if weightOf(head) <= permits and (head == self or stillAsks(head)) then return served end
       leaveQueue(head)
+      removed = removed + 1
+    elseif head ~= self and dead[processOf(head) or ''] then
+      leaveQueue(head)
+      removed = removed + 1
     elseif head == self then
       give(head, now + ttlMs, permits)
       served = true
     else
       give(head, now + claimMs, permits)
       local granted = 'g' .. string.format('%.0f', fencingTokens(1)) .. (others(head) == 1 and '+' or '')
-      if tell(head, granted, lock) == 0 then takeBack(head) else offers = offers + 1 end
+      if tell(head, granted, lock) == 0 then
+        takeBack(head)
+        dead[processOf(head) or ''], vain = true, vain + 1
+      else
+        offers = offers + 1
+      end
     end
   end
   return served
 end
 local function left(token)
+  if stopped then return 0 end
   local first
   for _, endsAt in pairs(ends) do first = math.min(first or endsAt, endsAt) end
   local head = redis.call('ZRANGE', queue, 0, 0)[1]
@@ -769,10 +790,19 @@ local function release(token, next, ttlMs, block, deadlineMs)
   return 2, left(next), 0
 end
 local function renew(token, ttlMs, exact)
-  readLeases()
-  if not ends[token] then return 6, 0, 0 end
-  if exact == '=' then ends[token] = 0 end
-  raise(token, ttlMs)
+  local present = limit and tonumber(redis.call('ZSCORE', held, token) or 0) or 0
+  if present <= now then return 6, 0, 0 end
+  local endsAt = now + ttlMs
+  if exact == '=' and endsAt < present then
+    readLeases()
+    ends[token] = 0
+    raise(token, ttlMs)
+  elseif endsAt > present then
+    if ends then ends[token] = endsAt end
+    redis.call('PEXPIREAT', lock, endsAt, 'GT')
+    redis.call('PEXPIREAT', held, endsAt, 'GT')
+    redis.call('ZADD', held, endsAt, token)
+  end
   return 7, others(token), 0
 end
 local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
@@ -791,7 +821,7 @@ end
 saveFence()
 return replies`,
   },
-  '8a1042c28dae0e720946ddc0a85d2b4bd5867e8f',
+  '9a425bb9018670d2c88e22a7ba6c46d5ce7314a2',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false

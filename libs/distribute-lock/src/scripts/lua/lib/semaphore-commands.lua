@@ -64,11 +64,21 @@ local function release(token, next, ttlMs, block, deadlineMs)
   return 2, left(next), 0
 end
 
--- `exact` is '=' where the lease may become shorter.
+-- `exact` is '=' where the lease may become shorter. Other leases are not looked at, unless this one may have been the last to end.
 local function renew(token, ttlMs, exact)
-  readLeases()
-  if not ends[token] then return 6, 0, 0 end
-  if exact == '=' then ends[token] = 0 end
-  raise(token, ttlMs)
+  local present = limit and tonumber(redis.call('ZSCORE', held, token) or 0) or 0
+  if present <= now then return 6, 0, 0 end
+  local endsAt = now + ttlMs
+  if exact == '=' and endsAt < present then
+    readLeases()
+    ends[token] = 0
+    raise(token, ttlMs)
+  elseif endsAt > present then
+    if ends then ends[token] = endsAt end
+    -- A server that is full does not refuse the first write, nor what follows.
+    redis.call('PEXPIREAT', lock, endsAt, 'GT')
+    redis.call('PEXPIREAT', held, endsAt, 'GT')
+    redis.call('ZADD', held, endsAt, token)
+  end
   return 7, others(token), 0
 end

@@ -15,18 +15,19 @@ local function look(i)
   limit = stored and tonumber(string.match(stored, '^semaphore:(%d+)$'))
 end
 
--- The weight is the last part of an owner token, so it never changes.
+-- The weight is the last part of an owner token, so it never changes. A member of another form is of no process: it has none.
 local function weightOf(token)
-  return tonumber(string.match(token, '%d+$'))
+  return tonumber(string.match(token, ':%w+:(%d+)$') or 0)
 end
 
 -- Without the lock key nobody holds: what stands beside it then is void.
 local function readLeases()
   ends, used = {}, 0
-  local leases = limit and redis.call('ZRANGE', held, 0, -1, 'WITHSCORES') or {}
+  local leases = limit and redis.call('ZRANGE', held, '(' .. now, '+inf', 'BYSCORE', 'WITHSCORES') or {}
   for i = 1, #leases, 2 do
     local endsAt = tonumber(leases[i + 1])
-    if endsAt > now then ends[leases[i]], used = endsAt, used + weightOf(leases[i]) end
+    local weight = weightOf(leases[i])
+    if weight > 0 then ends[leases[i]], used = endsAt, used + weight end
   end
 end
 
@@ -50,7 +51,7 @@ end
 local function give(token, endsAt, permits)
   ends[token], used = endsAt, used + weightOf(token)
   redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd())
-  if not stored then redis.call('DEL', held) end
+  if not stored then redis.call('UNLINK', held) end
   stored, limit = true, permits
   leaveQueue(token)
   redis.call('ZADD', held, endsAt, token)
@@ -71,11 +72,15 @@ local function raise(token, ttlMs)
   redis.call('ZADD', held, endsAt, token)
 end
 
+-- One call removes no more leases that are over, and no more places.
+local MOST_REMOVED = 100
+
 -- What is over goes; the key and the leases end with the last lease, to the millisecond.
 local function settle()
   if not limit then return end
   local last = lastEnd()
-  if last == 0 then return redis.call('DEL', lock, held) end
-  redis.call('ZREMRANGEBYSCORE', held, '-inf', now)
+  if last == 0 then return redis.call('UNLINK', lock, held) end
+  local over = redis.call('ZRANGE', held, '-inf', now, 'BYSCORE', 'LIMIT', 0, MOST_REMOVED)
+  if #over > 0 then redis.call('ZREM', held, unpack(over)) end
   expireAt(last)
 end
