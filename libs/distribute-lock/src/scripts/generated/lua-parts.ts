@@ -30,6 +30,15 @@ local function claim(lock, queue, token, ttlMs, block)
 end
 `;
 
+export const fenceNumberPart = `local function fenceNumber(text)
+  local number = tonumber(text or 0)
+  return number and number >= 0 and number < 9007199250000000 and number % 1 == 0 and number or nil
+end
+local function refuseFence(key)
+  error({ err = 'BADFENCE The fencing counter is not a safe whole number. Delete the key "' .. key .. '".' })
+end
+`;
+
 export const fencingPart = `local last, saved
 local function swapFence(number)
   if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
@@ -41,7 +50,13 @@ local function fencingTokens(count)
     local micros = clock[2]
     if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
     saved = clock[1] .. micros
-    last = tonumber(swapFence(saved) or 0)
+    local before = swapFence(saved)
+    last = fenceNumber(before)
+    if not last then
+      swapFence(before)
+      saved = nil
+      refuseFence(fence)
+    end
     saved = tonumber(saved)
     if last <= saved - count then
       last = saved

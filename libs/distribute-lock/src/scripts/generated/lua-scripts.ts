@@ -3,6 +3,7 @@
 import {
   clockPart,
   commonCasePart,
+  fenceNumberPart,
   fencingPart,
   numbersPart,
   offerPart,
@@ -46,7 +47,7 @@ return redis.call('DEL', KEYS[1])`,
 export const lockScript: LuaScript = withCluster(
   {
     name: 'lock',
-    sha1: 'dae7b795a622b81f423c606d1d4a1f9615bdca17',
+    sha1: '2f839b7a37ea062c95b72dc8b2c7217fdb0de551',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -60,11 +61,11 @@ ${clockPart}${takePart}if isAlone then
   if token and redis.call('EXISTS', KEYS[3]) == 0 and not isLate(deadlineMs) then
     local taken = takeUnqueued(KEYS[2], token, ttlMs)
     local last = taken and redis.pcall('INCRBY', KEYS[1], block)
-    if type(last) == 'number' then return last - block + 1 end
+    if type(last) == 'number' and last > 0 and last < 9007199250000000 then return last - block + 1 end
   end
 end
 local fence = KEYS[1]
-${onePrimaryPart}${fencingPart}${commonCasePart}local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$'
+${onePrimaryPart}${fenceNumberPart}${fencingPart}${commonCasePart}local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$'
 local command, token, x1, x2, x3, x4 = string.match(ARGV[1] or '', WORDS)
 if #KEYS == 3 and (command == 'a' or command == 'w') then
   if isLate(x3) then return { 14, nowMs(), 0 } end
@@ -210,7 +211,7 @@ end
 saveFence()
 return replies`,
   },
-  '731d258a72a14196c531329236d324ce5dcf4db5',
+  'd0d1830eeb8d79b346796ed7e2d635c64a6ed5c7',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -220,13 +221,13 @@ local fenceMs = '600000'`,
 export const quorumScript: LuaScript = withCluster(
   {
     name: 'quorum',
-    sha1: '0ff8641cca032862d5a7e25efbb015efb47b3335',
+    sha1: 'a9fe198daae32b0d7d4361f56e32a85932264534',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
 if not command then return { 0, 0, 0 } end
-${clockPart}${numbersPart}${onePrimaryPart}${queuePart}local function lastFence()
-  return tonumber(redis.call('GET', fence) or 0)
+${clockPart}${fenceNumberPart}${numbersPart}${onePrimaryPart}${queuePart}local function lastFence()
+  return fenceNumber(redis.call('GET', fence)) or refuseFence(fence)
 end
 local function lowestFence(count)
   clock = clock or redis.call('TIME')
@@ -289,7 +290,7 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   },
-  '9fa0f4f6dcd0ece3c7ccbdc0e0fe7df98e92dd2d',
+  '254c8cf09f9767fad8b8778ca9f7bb20314c13f6',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -299,10 +300,10 @@ local fenceMs = '600000'`,
 export const readwriteScript: LuaScript = withCluster(
   {
     name: 'readwrite',
-    sha1: '0ccad06cb413059fbf131652357af918b9c89ff7',
+    sha1: '5ec83048f79fca415a3b496cc07befd77d0bdbdd',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
-${onePrimaryPart}${clockPart}${fencingPart}${takePart}${commonCasePart}${numbersPart}${queuePart}${silentPart}${offerPart}local READERS = 'readers'
+${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${takePart}${commonCasePart}${numbersPart}${queuePart}${silentPart}${offerPart}local READERS = 'readers'
 local function reads(token)
   if redis.call('GET', lock) ~= READERS then return false end
   local ends = redis.call('ZSCORE', readers, token)
@@ -566,7 +567,7 @@ end
 saveFence()
 return replies`,
   },
-  '801a213467d15412db3b68b86b8c998c1d6475e9',
+  '0fcb75200fe1a3ef5a59ce1db81b617e1bc3af90',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -576,9 +577,9 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: '8cb55350ec1553b0b5279c56121a238d7c742bb8',
+    sha1: 'b4a5ccb5297b5f1f73522dd46fbfc0dd8034c513',
     lua: `local fence = KEYS[1]
-${onePrimaryPart}${clockPart}${fencingPart}${numbersPart}${queuePart}local lock, held, queue, asked
+${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}local lock, held, queue, asked
 local stored, limit
 local ends, used
 local now = nowMs()
@@ -821,7 +822,7 @@ end
 saveFence()
 return replies`,
   },
-  '9a425bb9018670d2c88e22a7ba6c46d5ce7314a2',
+  'b80845253bd222a65aa2977024c0b88e44223000',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -831,9 +832,9 @@ local fenceMs = '600000'`,
 export const severalScript: LuaScript = withCluster(
   {
     name: 'several',
-    sha1: '1509563ff2fd0cbd86ef068ebacf2f45b292dbce',
+    sha1: 'd689ce18c61137129beabd9d24d4fe73feab072b',
     lua: `local fence = KEYS[1]
-${onePrimaryPart}${clockPart}${fencingPart}${takePart}local function isFree(lock, queue, token)
+${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${takePart}local function isFree(lock, queue, token)
   local owner = redis.call('GET', lock)
   if owner == token then return true end
   return not owner and redis.call('EXISTS', queue) == 0
@@ -843,7 +844,8 @@ local function numbersFor(first, count)
   local number = fencingTokens(count)
   if not fenceMs then return number end
   for i = 2, count do
-    number = math.max(number, tonumber(redis.call('GET', KEYS[first + 3 * i - 1]) or 0) + 2 - i)
+    local key = KEYS[first + 3 * i - 1]
+    number = math.max(number, (fenceNumber(redis.call('GET', key)) or refuseFence(key)) + 2 - i)
   end
   for i = 2, count do redis.call('SET', KEYS[first + 3 * i - 1], number + i - 1, 'PX', fenceMs) end
   last = math.max(last, number)
@@ -876,7 +878,7 @@ end
 saveFence()
 return replies`,
   },
-  'dd1df371e4d7ca88c3c8978ea00a2f0471e0c8fa',
+  '0ded9bdf9d0b7bd1a10bd9492fe5cbe86f236dc4',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false

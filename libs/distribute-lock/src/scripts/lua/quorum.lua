@@ -30,11 +30,12 @@ local FENCE_MS = 600000
 if not command then return { 0, 0, 0 } end
 
 --@include lib/clock.lua
+--@include lib/fence-number.lua
 --@include lib/numbers.lua
 --@include lib/queue.lua
 
 local function lastFence()
-  return tonumber(redis.call('GET', fence) or 0)
+  return fenceNumber(redis.call('GET', fence)) or refuseFence(fence)
 end
 
 local function lowestFence(count)

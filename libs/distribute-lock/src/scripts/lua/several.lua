@@ -34,7 +34,8 @@ local function numbersFor(first, count)
   local number = fencingTokens(count)
   if not fenceMs then return number end
   for i = 2, count do
-    number = math.max(number, tonumber(redis.call('GET', KEYS[first + 3 * i - 1]) or 0) + 2 - i)
+    local key = KEYS[first + 3 * i - 1]
+    number = math.max(number, (fenceNumber(redis.call('GET', key)) or refuseFence(key)) + 2 - i)
   end
   for i = 2, count do redis.call('SET', KEYS[first + 3 * i - 1], number + i - 1, 'PX', fenceMs) end
   last = math.max(last, number)

@@ -6,6 +6,7 @@ import type { RedisConnection } from '../redis/redis-connection.js';
 import { messageOf, storeError } from '../redis/redis-errors.js';
 import type { RedisKeys } from '../redis/redis-keys.js';
 import { isCount, isFencingToken, isLeftMs, unknownReply } from '../redis/reply-checks.js';
+import { isWrongType, namingKeys } from '../redis/wrong-type.js';
 
 /** What `quorum.lua` answers; its header says what the numbers mean. */
 export type NodeReply = readonly [code: number, x: number, y: number | string];
@@ -77,13 +78,18 @@ export class RedisNodeLine implements NodeLine {
     try {
       return await link.track(client.evalsha(quorumScript.sha1, keys.length, ...keys, ...words));
     } catch (error) {
-      if (!messageOf(error).startsWith('NOSCRIPT')) throw storeError(error);
+      if (!messageOf(error).startsWith('NOSCRIPT')) throw await this.named(error, keys);
     }
     try {
       return await link.track(client.eval(quorumScript.lua, keys.length, ...keys, ...words));
     } catch (error) {
-      throw storeError(error);
+      throw await this.named(error, keys);
     }
+  }
+
+  private async named(error: unknown, keys: readonly string[]): Promise<Error> {
+    const known = storeError(error);
+    return isWrongType(known) ? namingKeys(known, keys, this.connection.client) : known;
   }
 }
 

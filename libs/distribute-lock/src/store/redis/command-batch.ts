@@ -12,6 +12,7 @@ import { inTime } from './in-time.js';
 import { COMMAND_LIMIT_MS } from './link.js';
 import { isCount, isFencingToken, unknownReply } from './reply-checks.js';
 import { isUnknownScript, ScriptRunner } from './script-runner.js';
+import { isWrongType, namingKeys } from './wrong-type.js';
 
 /** Locks of all commands in one call of the script: it must not keep the server from others for long. */
 const MOST_LOCKS = 64;
@@ -161,7 +162,7 @@ export class CommandBatch {
       const code = replies[at] as number;
       const x = replies[at + 1];
       if (code === TOO_LATE && isCount(x)) this.connection.clockOf(commands[i].lockKey).correct(x, call.startedAt);
-      else if (code === REFUSED && typeof x === 'string') commands[i].failed(this.refused(x));
+      else if (code === REFUSED && typeof x === 'string') this.fail([commands[i]], this.refused(x));
       else if (code === ELSEWHERE && this.elsewhere !== undefined) this.elsewhere(commands[i], call.dueAt - now);
       else if (code === NOT_REPLICATED && this.connection.acknowledging !== undefined)
         commands[i].failed(tooFewReplicas(x as number));
@@ -225,7 +226,20 @@ export class CommandBatch {
   private reject(call: Call, error: Error): void {
     if (call.settled) return;
     this.settle(call);
-    for (const command of call.commands) command.failed(error);
+    this.fail(call.commands, error);
+  }
+
+  private fail(commands: readonly Command[], error: Error): void {
+    if (!isWrongType(error)) for (const command of commands) command.failed(error);
+    else for (const command of commands) void this.failNamed(command, error);
+  }
+
+  /** The operator has to know which key to delete. */
+  private async failNamed(command: Command, error: Error): Promise<void> {
+    const keys = [this.script.fenceKeyOf(command.lockKey)];
+    command.addKeys(keys);
+    const named = namingKeys(error, keys, this.connection.client);
+    command.failed(await inTime(named, COMMAND_LIMIT_MS, this.clock).catch(() => error));
   }
 
   private settle(call: Call): void {

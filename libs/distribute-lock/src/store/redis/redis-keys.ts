@@ -11,6 +11,11 @@ const PERMITS_ASKED_PREFIX = 'sa1:';
 /** A prefix for locks that begins so could name a helper key, of this protocol or another one. */
 const HELPER = /^(?:[fgqrs]|s[aq])\d*(?::|$)/;
 
+/** Of the helpers that are sorted sets. */
+const SORTED_SET = /^(?:[qrs]|s[aq])1:/;
+
+export const isSortedSet = (name: string): boolean => SORTED_SET.test(name);
+
 /** Scripts make the same name in `lib/queue.lua`. */
 const CHANNEL_PREFIX = 'nestjs-lock:1:';
 

@@ -34,7 +34,7 @@ export class ScriptRunner {
   /** All commands are of one slot, in a cluster of one lock. */
   run(call: Call, withText: boolean): Promise<unknown> {
     const { commands } = call;
-    const keys = [this.connection.clustered ? this.names.fenceOf(commands[0].lockKey) : this.fenceKey];
+    const keys = [this.fenceKeyOf(commands[0].lockKey)];
     const deadlineMs = this.deadlineOf(call);
     const texts: string[] = [];
     for (const command of commands) {
@@ -46,6 +46,11 @@ export class ScriptRunner {
     let text = '';
     for (const arg of args) text += written(arg);
     return evalsha(this.direct, args, text);
+  }
+
+  /** The counter from which the lock gets its fencing tokens. */
+  fenceKeyOf(lockKey: string): string {
+    return this.connection.clustered ? this.names.fenceOf(lockKey) : this.fenceKey;
   }
 
   /** The same for one command with the usual keys, without lists. */

@@ -15,6 +15,6 @@ if isAlone then
     local taken = takeUnqueued(KEYS[2], token, ttlMs)
     -- Counting is cheaper than writing the clock. Where it is refused, what follows does that: the lock is ours already.
     local last = taken and redis.pcall('INCRBY', KEYS[1], block)
-    if type(last) == 'number' then return last - block + 1 end
+    if type(last) == 'number' and last > 0 and last < 9007199250000000 then return last - block + 1 end
   end
 end

@@ -1,5 +1,6 @@
 --@include lib/one-primary.lua
 --@include lib/clock.lua
+--@include lib/fence-number.lua
 local last, saved
 
 -- Writes the counter, and answers what it held.
@@ -18,7 +19,13 @@ local function fencingTokens(count)
     if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
     -- Written and read in one call, and as text: the counter hardly ever runs ahead of the clock.
     saved = clock[1] .. micros
-    last = tonumber(swapFence(saved) or 0)
+    local before = swapFence(saved)
+    last = fenceNumber(before)
+    if not last then
+      swapFence(before)
+      saved = nil
+      refuseFence(fence)
+    end
     saved = tonumber(saved)
     if last <= saved - count then
       last = saved
