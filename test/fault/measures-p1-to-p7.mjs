@@ -41,8 +41,8 @@ export const measuresP1toP7 = [
     promise: 'P1',
     what: 'permits in use are the sum over the leases, offers among them',
     file: lua('semaphore-state'),
-    measure: 'ends[leases[i]], used = endsAt, used + weightOf(leases[i])',
-    without: 'ends[leases[i]], used = endsAt, used',
+    measure: 'ends[leases[i]], used = endsAt, used + weight end',
+    without: 'ends[leases[i]], used = endsAt, used end',
     test: ['permits', 'never has more in use than there are'],
   },
   {
