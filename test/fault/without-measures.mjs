@@ -21,6 +21,7 @@ import { measuresP19 } from './measures-p19.mjs';
 import { measuresP20 } from './measures-p20.mjs';
 import { measuresP21 } from './measures-p21.mjs';
 import { measuresP22 } from './measures-p22.mjs';
+import { measuresP23 } from './measures-p23.mjs';
 import { measuresP24P25 } from './measures-p24-p25.mjs';
 import { measuresP8toP17 } from './measures-p8-to-p17.mjs';
 import { measuresOfTopologies } from './measures-topologies.mjs';
@@ -121,6 +122,7 @@ const all = [
   ...measuresOfOneCall,
   ...measuresP21,
   ...measuresP22,
+  ...measuresP23,
   ...measuresP24P25,
   ...measuresOfTopologies,
   ...measuresOfLinks,
