@@ -84,8 +84,8 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     };
     const held = [await here.acquire(key, options), await there.acquire(key, options)] as const;
     const first = await waitsAt(here);
-    const third = here.acquire(key, options);
     const second = await waitsAt(there);
+    const third = here.acquire(key, options);
     await held[0].release();
     const one = await first.lease;
     await held[1].release();

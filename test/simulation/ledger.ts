@@ -16,6 +16,10 @@ import type { World } from './world.js';
 const ROUNDING_MS = 0.001;
 /** After a stop, everything that was due happens first. */
 const BACKLOG_MS = 2;
+/** Callers of several processes that come so soon behind each other may be served in either order. */
+const TOGETHER_MS = 100;
+/** Grants of one moment are seen in either order. */
+const SEEN_MS = 50;
 
 /** Watches every lease, from the moment it is handed out: who may believe what, and when. */
 export class Ledger {
@@ -29,6 +33,8 @@ export class Ledger {
   readonly gates: GateWatch;
   private readonly lastRank = new Map<string, number>();
   private readonly lastArrival = new Map<string, number>();
+  /** Callers that were served, by key: when they asked, and when they were. */
+  private readonly served = new Map<string, readonly { readonly askedAt: number; readonly at: number }[]>();
   private readonly lefts: Lefts;
   private readonly holdsOf = new Map<string, number>();
   /** Owner tokens whose process was told that somebody waits behind them. */
@@ -170,26 +176,33 @@ export class Ledger {
       world.fail('a waiting process was overtaken');
     this.lastRank.set(lease.key, rank);
     if (question.options.fair === 'strict' || question.keys !== undefined || (together && !question.waits)) return;
-    const line = `${question.process.index} ${lease.key}`;
+    if (together) this.checkArrival(question, lease.key);
+    // A process asks for permits in several runs, one for each weight and ttl; a fault may hold up one of them.
+    const { weight } = question.options;
+    const line = `${question.process.index} ${lease.key}${together ? ` ${weight} ${lease.grant.ttlMs}` : ''}`;
     if (question.order < (this.lastArrival.get(line) ?? -1)) world.fail('a caller of the same process was overtaken');
     this.lastArrival.set(line, question.order);
   }
 
-  /** A process that knows that others wait hands over no permit in memory. */
-  private checkTurns({ options, label }: Question, ownerToken: string, holds: number): void {
-    if (options.kind !== 'semaphore' || holds === 1 || !this.contendedTokens.has(ownerToken)) return;
-    this.world.fail('a process that waits for permits was overtaken', label);
+  /** Permits: callers of all processes are served as they come, when nothing goes wrong. */
+  private checkArrival({ askedAt, label }: Question, key: string): void {
+    if (!this.inTurn) return;
+    const { now } = this.world.timeline;
+    const served = this.served.get(key) ?? [];
+    const overtook = served.some((other) => other.at < now - SEEN_MS && other.askedAt > askedAt + TOGETHER_MS);
+    if (overtook) this.world.fail('a caller for permits was overtaken', label);
+    this.served.set(key, [...served, { askedAt, at: now }]);
   }
 
   /** A process that knows that others wait passes the lock on in memory only so often, and for so long. */
   private checkQuantum({ lease, ownerToken, question }: Hold): void {
     const holds = (this.holdsOf.get(ownerToken) ?? 0) + 1;
     this.holdsOf.set(ownerToken, holds);
-    this.checkTurns(question, ownerToken, holds);
     if (
       holds === 1 ||
       question.keys !== undefined ||
       question.options.kind === 'read' ||
+      question.options.kind === 'semaphore' ||
       !this.contendedTokens.has(ownerToken)
     )
       return;

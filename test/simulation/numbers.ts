@@ -4,6 +4,12 @@ import type { Hold } from './hold.js';
 import { shares } from './modes.js';
 import type { World } from './world.js';
 
+/** A grant of permits by the server. */
+interface Permitted {
+  readonly process: string | undefined;
+  readonly at: number;
+}
+
 /** Watches fencing tokens: what a resource may rely on. */
 export class Numbers {
   /** Under which owner token each was handed out first, or became that of readers. */
@@ -11,7 +17,7 @@ export class Numbers {
   private readonly highest = new Map<string, number>();
   private readonly highestOfWriters = new Map<string, number>();
   /** First numbers of grants of permits, and the process of each. */
-  private readonly permitted = new Map<string, Map<number, string | undefined>>();
+  private readonly permitted = new Map<string, Map<number, Permitted>>();
 
   constructor(private readonly world: World) {}
 
@@ -19,7 +25,12 @@ export class Numbers {
    * None is used twice, but for readers that share a lease. They rise from grant to grant, unless the server lost its data under
    * one of them: a writer's above all before, a reader's above those of writers.
    */
-  check({ lease: { fencingToken, key }, ownerToken, question: { options } }: Hold): void {
+  check(hold: Hold): void {
+    const {
+      lease: { fencingToken, key },
+      ownerToken,
+      question: { options },
+    } = hold;
     const { server } = this.world;
     const reads = options.kind === 'read';
     const owner = this.owners.get(fencingToken);
@@ -30,7 +41,7 @@ export class Numbers {
       return;
     }
     if (server.forgotten.has(ownerToken)) return;
-    if (shares(options) && !reads) return this.checkPermit(key, ownerToken, fencingToken);
+    if (shares(options) && !reads) return this.checkPermit(hold);
     const bound = reads ? this.highestOfWriters : this.highest;
     if (fencingToken <= (bound.get(key) ?? -1)) this.world.fail('fencing tokens do not rise', key);
     this.highest.set(key, Math.max(fencingToken, this.highest.get(key) ?? -1));
@@ -38,21 +49,23 @@ export class Numbers {
   }
 
   permit({ key, ownerToken }: LockName, first: number): void {
-    const firsts = this.permitted.get(key) ?? new Map<number, string | undefined>();
-    this.permitted.set(key, firsts.set(first, processOf(ownerToken)));
+    const firsts = this.permitted.get(key) ?? new Map<number, Permitted>();
+    this.permitted.set(key, firsts.set(first, { process: processOf(ownerToken), at: this.world.timeline.now }));
   }
 
   /**
    * Replies arrive in any order, so a grant of the server has its number. What a process hands over comes behind its own holders, and
-   * behind all grants to other processes so far.
+   * behind all grants to other processes before the caller asked.
    */
-  private checkPermit(key: string, ownerToken: string, fencingToken: number): void {
-    const firsts = this.permitted.get(key) ?? new Map<number, string | undefined>();
+  private checkPermit({ lease: { fencingToken, key }, ownerToken, question: { askedAt } }: Hold): void {
+    const firsts = this.permitted.get(key) ?? new Map<number, Permitted>();
     const line = `${processOf(ownerToken)} ${key}`;
     const before = this.highest.get(line) ?? -1;
     this.highest.set(line, Math.max(before, fencingToken));
     if (firsts.has(fencingToken)) return;
-    const others = [...firsts].filter(([, process]) => process !== processOf(ownerToken)).map(([first]) => first);
+    const others = [...firsts]
+      .filter(([, { process, at }]) => process !== processOf(ownerToken) && at < askedAt)
+      .map(([first]) => first);
     if (fencingToken <= Math.max(before, ...others)) this.world.fail('fencing tokens of permits do not rise', key);
   }
 }

@@ -1,3 +1,4 @@
+import { Run } from '../../libs/distribute-lock/src/queue/lanes/run.js';
 import { SemaphoreQueue } from '../../libs/distribute-lock/src/queue/lanes/semaphore-queue.js';
 import { weightOf } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { Waiter } from '../../libs/distribute-lock/src/queue/waiter.js';
@@ -133,8 +134,8 @@ export const SEMAPHORE_CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
       SemaphoreQueue,
       'heir',
       () =>
-        function (this: { sharedLine?: { first?: Waiter } }) {
-          return this.sharedLine?.first;
+        function (this: { runs: readonly { first?: Waiter }[] }) {
+          return this.runs[0]?.first;
         },
     ),
   'a permit handed over beside permits of another process': () =>
@@ -143,17 +144,17 @@ export const SEMAPHORE_CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
       'hasAll',
       () =>
         function (this: SemaphoreQueue) {
-          return this.grants().every(({ contended }) => !contended);
+          return this.grants().length > 0;
         },
     ),
-  'a permit handed over though another process waits': () =>
+  'a permit handed over to callers that came behind another process': () =>
     patch(
-      SemaphoreQueue,
-      'hasAll',
+      Run,
+      'takes',
       () =>
-        function (this: SemaphoreQueue, permits: number) {
-          return this.grants().reduce((sum, { ownerToken }) => sum + weightOf(ownerToken), 0) === permits;
+        function (this: Run, { call: { options } }: Waiter) {
+          return this.last?.call.options.weight === options.weight;
         },
     ),
-  'an attempt inherited by another weight': () => patch(SemaphoreQueue, 'fits', () => () => true),
+  'a run that takes callers of another weight': () => patch(Run, 'takes', () => () => true),
 };

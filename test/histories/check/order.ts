@@ -8,8 +8,8 @@ const TOGETHER_MS = 100;
 const SEEN_MS = 50;
 
 /**
- * While nothing is wrong, callers with `fair: 'strict'` are served in the order in which they came, and so are the processes
- * that wait for a semaphore.
+ * While nothing is wrong, callers with `fair: 'strict'` are served in the order in which they came, and so are callers of a
+ * semaphore.
  */
 export function checkOrder(history: History): Violation[] {
   const waiting = history.operations.filter(
@@ -23,10 +23,9 @@ export function checkOrder(history: History): Violation[] {
 
 function overtaken(operations: readonly Operation[], history: History): Violation[] {
   const granted = operations.filter(({ outcome }) => outcome === 'granted');
-  const ordered = granted.filter((each) => each.kind !== 'semaphore' || isFirstOfProcess(each, operations));
-  return ordered.flatMap((late) => {
+  return granted.flatMap((late) => {
     const { settledAt: servedAt = 0, askedAt } = late;
-    const overtook = ordered.find(({ process, askedAt: from, settledAt: to = 0 }) => {
+    const overtook = granted.find(({ process, askedAt: from, settledAt: to = 0 }) => {
       if (from >= askedAt - TOGETHER_MS || to <= servedAt + SEEN_MS || history.troubled({ from, to })) return false;
       // A process that stood still asked later, and saw its grant later.
       const stoodMs = history.standstillMs(process, { from, to });
@@ -36,11 +35,4 @@ function overtaken(operations: readonly Operation[], history: History): Violatio
     const message = `${late.id} was served before ${overtook.id}, which came ${Math.round(askedAt - overtook.askedAt)} ms earlier`;
     return [{ rule: 'order', message: `${late.keys[0]}: ${message}`, operations: [overtook, late], at: servedAt }];
   });
-}
-
-/** A process has one place in the queue of a semaphore, for the first of its callers; the next one gets or inherits one later. */
-function isFirstOfProcess({ process, askedAt }: Operation, operations: readonly Operation[]): boolean {
-  return !operations.some(
-    (other) => other.process === process && other.askedAt < askedAt && (other.settledAt ?? Infinity) > askedAt,
-  );
 }

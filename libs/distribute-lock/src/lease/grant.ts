@@ -79,8 +79,6 @@ export class Grant extends Retry {
   /** How many holders it has served. */
   passes = 0;
   holder: Holder | undefined = undefined;
-  /** Of permits: when it was granted, its process held every permit of the semaphore. */
-  hasAll = false;
   /** Released, lost, or given over: never valid again. */
   ended = false;
   /** At most one at a time. */

@@ -39,17 +39,8 @@ export class Asking implements Questioner {
     const { queue } = line;
     const { tokens, clock } = this.parts;
     const attempt = new Attempt(line, tokens.next(queue.suffix(line.first)), clock.now(), this.again);
-    line.attempt = attempt;
+    line.begin(attempt);
     if (line.single) queue.addSingle(line, attempt);
-    return attempt;
-  }
-
-  /** One more place of the process in the queue of the store. Whichever place is served first serves the first caller of the line. */
-  extra(line: Line): Attempt {
-    const { queue } = line;
-    const { tokens, clock } = this.parts;
-    const attempt = new Attempt(line, tokens.next(queue.suffix(line.first)), clock.now(), this.again);
-    queue.addExtra(attempt);
     return attempt;
   }
 
@@ -240,8 +231,8 @@ export class Asking implements Questioner {
     if (answer.outcome === 'granted') {
       if (attempt.awaitsMessage && !attempt.over) this.parts.store.messageMissed?.();
       const { ownerToken } = attempt;
-      const { fencingToken, waiting, all } = answer;
-      this.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting, all });
+      const { fencingToken, waiting } = answer;
+      this.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting });
       const { queue } = attempt.line;
       // When nothing waits in the store, it has lost the places of the callers that sleep here.
       if (waiting === 0 && queue.longestQueued !== undefined) this.askForQueued(queue);

@@ -77,7 +77,7 @@ export class GivingBack {
     const { grant } = lease;
     const now = this.parts.clock.now();
     const next = queue.heir(lease, now);
-    if (next === undefined || !mayPass(grant, next.call.options, now)) {
+    if (next === undefined || !mayPass(grant, next.call.options, now, queue.inOrder)) {
       return this.release(queue, grant, lease);
     }
     this.parts.turn.step(() => {
@@ -90,7 +90,7 @@ export class GivingBack {
   private passOn(queue: KeyQueue, grant: Grant, lease: LeaseHandle): void {
     const now = this.parts.clock.now();
     const next = queue.heir(lease, now);
-    if (next !== undefined && mayPass(grant, next.call.options, now)) {
+    if (next !== undefined && mayPass(grant, next.call.options, now, queue.inOrder)) {
       const line = next.line!;
       start(this.parts, this.keeper, next, grant, now);
       this.listener.passed(line);
@@ -117,7 +117,7 @@ export class GivingBack {
     grant.ended = true;
     queue.drop(grant);
     queue.releaseStarts(grant.ownerToken);
-    const attempt = this.nextAttempt(queue, grant);
+    const attempt = this.nextAttempt(queue);
     const ttlMs = attempt === undefined ? queue.ownTtlMs : queue.ttlMsOf(queue.line);
     const block = Math.min(queue.waiting, MOST_NUMBERS);
     const sentAt = clock.now();
@@ -129,9 +129,8 @@ export class GivingBack {
   }
 
   /** Which attempt of this process the release serves in its turn, or queues. */
-  private nextAttempt(queue: KeyQueue, { contended }: Grant): Attempt | undefined {
-    if (queue.next !== undefined) return this.asking.attempt(queue.line);
-    return contended && queue.wantsExtra ? this.asking.extra(queue.line) : queue.standing;
+  private nextAttempt(queue: KeyQueue): Attempt | undefined {
+    return queue.next === undefined ? queue.standing : this.asking.attempt(queue.line);
   }
 
   private send({ queue, grant, lease, attempt, ttlMs, block }: Release): PromiseLike<ReleaseAnswer> {
@@ -192,11 +191,11 @@ export class GivingBack {
 
   private grantedNext(release: Release, answer: Extract<ReleaseAnswer, { outcome: 'granted' }>): void {
     const { queue, sentAt, ttlMs } = release;
-    const { ownerToken, fencingToken, waiting, all } = answer;
+    const { ownerToken, fencingToken, waiting } = answer;
     const attempt = release.attempt ?? queue.attemptOf(ownerToken);
     if (attempt === undefined) return this.undo(queue.key, ownerToken, ttlMs);
     const block = release.attempt === undefined ? 1 : release.block;
-    this.asking.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting, all });
+    this.asking.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting });
   }
 
   private undo(key: string, ownerToken: string, ttlMs: number): void {

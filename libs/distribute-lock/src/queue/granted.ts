@@ -6,8 +6,6 @@ export interface Granted {
   readonly block: number;
   readonly fencingToken: number;
   readonly waiting: number;
-  /** Of permits: this process then held every permit. */
-  readonly all?: boolean | undefined;
   /** It is an offer that stands until then, and was not claimed. */
   readonly offeredUntil?: number;
 }

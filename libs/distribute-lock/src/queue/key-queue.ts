@@ -50,12 +50,13 @@ export abstract class KeyQueue {
     return 0;
   }
 
-  /** Whether a release should bring one more place in the queue of the store. */
-  get wantsExtra(): boolean {
+  /** Whether the next caller of this process is the next of all processes, so it need not let another process in first. */
+  get inOrder(): boolean {
     return false;
   }
 
-  addExtra(_attempt: Attempt): void {}
+  /** Another process has come for the lock. */
+  othersCame(): void {}
 
   /** What this process asks in the store. */
   attempts(): Attempt[] {
@@ -142,7 +143,7 @@ export abstract class KeyQueue {
   /** The attempt ends, with a grant or without. */
   end(attempt: Attempt): void {
     attempt.over = true;
-    attempt.line.attempt = undefined;
+    attempt.line.end(attempt);
     this.singles?.delete(attempt.ownerToken);
     if (attempt.line.single) this.heartbeat?.left();
   }

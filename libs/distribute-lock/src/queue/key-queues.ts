@@ -120,7 +120,6 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     grant.contended ||= isContended || (grant.unconfirmed && queue.lane !== 'semaphore');
     // A holder can only be told, of waiters or that it was forced out, where it listens.
     void this.parts.mailbox.ready();
-    grant.hasAll = granted.all === true;
     this.laneOf(queue).granted(line, grant, now);
     queue.tidy();
   }
@@ -143,7 +142,10 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     if (attempt !== undefined) {
       if (isContended === true) attempt.contended = true;
       if (type === 'granted') this.asking.offered(attempt, fencingToken);
-      else if (type === 'contended') attempt.contended = true;
+      else if (type === 'contended') {
+        attempt.contended = true;
+        queue?.othersCame();
+      }
     } else if (queue !== undefined && grant !== undefined) {
       if (type === 'contended') this.laneOf(queue).contended(queue, grant);
       else if (type === 'revoked') void this.revoked(grant);

@@ -25,6 +25,16 @@ export class Line {
     return this.patient > 0;
   }
 
+  /** The attempt is that of the line, or one of several. */
+  begin(attempt: Attempt): void {
+    this.attempt = attempt;
+  }
+
+  /** It has one attempt less. */
+  end(_attempt: Attempt): void {
+    this.attempt = undefined;
+  }
+
   push(waiter: Waiter): void {
     waiter.line = this;
     waiter.before = this.last;

@@ -22,11 +22,11 @@ const endsByRenewal = ({ renew, release }: ResolvedLockOptions): boolean => rene
  * Whether the next caller of this process may have the grant without a command. The clock is compared at this very
  * moment: after a pause the timer that tells of the loss may not have run yet.
  */
-export function mayPass(grant: Grant, next: ResolvedLockOptions, now: number): boolean {
+export function mayPass(grant: Grant, next: ResolvedLockOptions, now: number, inOrder = false): boolean {
   const halfMs = grant.unconfirmed && isConfirmed(next) ? CONFIRMED_WITHIN_MS : next.ttlMs / 2;
   const needsMs = endsByRenewal(next) ? halfMs : next.ttlMs;
   if (grant.ended || grant.numbers.left === 0 || grant.validUntil - now < needsMs) return false;
   // Neither shorter than the caller asked for nor longer: that is for how long its crash would keep others out.
   if (next.ttlMs !== grant.ttlMs) return false;
-  return !grant.contended || (grant.passes < QUANTUM_HOLDS && now - grant.startedAt < QUANTUM_MS);
+  return !grant.contended || inOrder || (grant.passes < QUANTUM_HOLDS && now - grant.startedAt < QUANTUM_MS);
 }

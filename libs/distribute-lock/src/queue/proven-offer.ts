@@ -19,9 +19,5 @@ export function provenOffer(attempt: Attempt, fencingToken: number, now: number)
   const { ttlMs } = options;
   const offeredUntil = validUntil(since, Math.min(CLAIM_WINDOW_MS, ttlMs));
   if (!isConfirmed(options) || offeredUntil - now < CONFIRMED_WITHIN_MS) return undefined;
-  const isPermit = line.queue.lane === 'semaphore';
-  // Where no other process waits, a claim brings the numbers for all callers of this process.
-  if (isPermit && !attempt.contended) return undefined;
-  const block = isPermit ? 1 : OFFERED_NUMBERS;
-  return { ownerToken, ttlMs, sentAt: now, block, fencingToken, waiting: 0, offeredUntil };
+  return { ownerToken, ttlMs, sentAt: now, block: OFFERED_NUMBERS, fencingToken, waiting: 0, offeredUntil };
 }

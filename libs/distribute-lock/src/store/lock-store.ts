@@ -47,8 +47,6 @@ export type AcquireAnswer = {
       readonly fencingToken: number;
       /** How many processes wait for the lock. */
       readonly waiting: number;
-      /** Of permits: this process holds every permit of the semaphore. */
-      readonly all?: boolean;
     }
   | {
       readonly outcome: 'queued';
@@ -99,8 +97,6 @@ export type ReleaseAnswer =
       readonly ownerToken: string;
       readonly fencingToken: number;
       readonly waiting: number;
-      /** Of permits: this process holds every permit of the semaphore. */
-      readonly all?: boolean;
     };
 
 /** @public */

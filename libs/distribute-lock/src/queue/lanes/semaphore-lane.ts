@@ -3,33 +3,49 @@ import type { LeaseHandle } from '../../lease/lease-handle.js';
 import { Line } from '../line.js';
 import { start } from '../settling.js';
 import type { Waiter } from '../waiter.js';
-import { askAnew, type Lane, type LaneParts } from './lane.js';
+import type { Lane, LaneParts } from './lane.js';
+import { Run } from './run.js';
 import { SemaphoreQueue } from './semaphore-queue.js';
 
 /**
- * The semaphore: attempts of the process, and as many grants as it got. A process keeps no permit that none of
+ * The semaphore: runs of callers of the process, and as many grants as it got. A process keeps no permit that none of
  * its holders uses: who asks for many collects them in the queue of Redis.
  */
 export class SemaphoreLane implements Lane {
   constructor(private readonly parts: LaneParts) {}
 
   newQueue(key: string): SemaphoreQueue {
-    return new SemaphoreQueue(key);
+    const queue: SemaphoreQueue = new SemaphoreQueue(key, () => this.report(queue, this.parts.core.clock.now()));
+    return queue;
   }
 
   enter(queue: SemaphoreQueue, waiter: Waiter): void {
-    const { last, attempt } = queue.line;
+    const last = queue.lastRun?.last;
     // The store says which number of permits is right, at once; behind others it would be heard when it is their turn.
     if (last !== undefined && last.call.options.permits !== waiter.call.options.permits) {
       return this.askAlone(queue, waiter);
     }
-    if (waiter.waits) {
-      queue.line.push(waiter);
-      return askAnew(this.parts, queue);
+    if (!waiter.waits) {
+      // That this process has permits, or asks for some, says nothing about others.
+      if (last?.line?.attempt?.seesHolder === true) this.parts.turnAway(queue, waiter);
+      else this.askAlone(queue, waiter);
+      return;
     }
-    // That this process has permits, or asks for some, says nothing about others.
-    if (attempt?.seesHolder === true) this.parts.turnAway(queue, waiter);
-    else this.askAlone(queue, waiter);
+    const now = this.parts.core.clock.now();
+    const run = queue.runOf(waiter, now);
+    run.push(waiter);
+    const waitMs = queue.reportsIn(now);
+    if (waitMs <= 0) this.report(queue, now);
+    else if (queue.reporting.lane === undefined) this.parts.core.lanes.add(queue.reporting, waitMs, now);
+  }
+
+  /** Asks for the places that the runs do not have yet. */
+  private report(queue: SemaphoreQueue, now: number): void {
+    const { asking } = this.parts;
+    this.parts.core.lanes.remove(queue.reporting);
+    for (const run of queue.unreported(now)) {
+      for (let missing = queue.missing(run, now); missing > 0; missing -= 1) asking.ask(asking.attempt(run));
+    }
   }
 
   private askAlone(queue: SemaphoreQueue, waiter: Waiter): void {
@@ -41,28 +57,46 @@ export class SemaphoreLane implements Lane {
 
   granted(line: Line, grant: Grant, now: number): void {
     const queue = line.queue as SemaphoreQueue;
-    start(this.parts.core, this.parts.keeper, line.first!, grant, now);
+    const served = line instanceof Run ? queue.moveUp(line, grant.contended, now) : line;
+    start(this.parts.core, this.parts.keeper, served.first!, grant, now);
     queue.add(grant);
-    this.moved(queue.line);
+    this.moved(line);
   }
 
   ended(queue: SemaphoreQueue, lease: LeaseHandle): Promise<void> | undefined {
-    return this.parts.giving.giveOn(queue, lease);
+    const given = this.parts.giving.giveOn(queue, lease);
+    if (given === undefined) return undefined;
+    if (lease.grant.contended) queue.handedOver(this.parts.core.clock.now());
+    this.reportSoon(queue);
+    return given;
   }
 
-  /** An attempt is inherited only by a caller that wants as many permits. */
+  /** Nobody of this process waits in the store any more: callers that have come since are reported, with those that come back now. */
+  private reportSoon(queue: SemaphoreQueue): void {
+    if (queue.isBehind || queue.waiting === 0) return;
+    const { lanes, clock } = this.parts.core;
+    const now = clock.now();
+    const waitMs = queue.reportsIn(now);
+    if (waitMs <= 0) this.report(queue, now);
+    else if (queue.reporting.lane === undefined || queue.reporting.dueAt > now + waitMs) {
+      lanes.add(queue.reporting, waitMs, now);
+    }
+  }
+
+  /** Places that no caller of the line needs any more are left. */
   moved(line: Line): void {
     const queue = line.queue as SemaphoreQueue;
-    for (const attempt of queue.surplus(line)) this.parts.asking.abandon(attempt);
-    queue.promote();
-    if (!line.single) askAnew(this.parts, queue);
+    const attempts = line instanceof Run ? line.attempts : line.attempt === undefined ? [] : [line.attempt];
+    for (const attempt of attempts.slice(line.size)) this.parts.asking.abandon(attempt);
+    queue.tidy();
+    this.reportSoon(queue);
   }
 
   contended(queue: SemaphoreQueue): void {
-    for (const grant of queue.grants()) grant.contended = true;
+    queue.othersCame();
   }
 
   bereft(queue: SemaphoreQueue): void {
-    askAnew(this.parts, queue);
+    this.report(queue, this.parts.core.clock.now());
   }
 }

@@ -1,33 +1,145 @@
 import type { FencingBlock, Grant } from '../../lease/grant.js';
 import type { LeaseHandle } from '../../lease/lease-handle.js';
+import { Timed } from '../../runtime/timer-lanes.js';
 import { weightOf } from '../../runtime/owner-token.js';
 import type { Attempt } from '../attempt.js';
 import { KeyQueue } from '../key-queue.js';
 import type { Line } from '../line.js';
 import type { Waiter } from '../waiter.js';
+import { Run } from './run.js';
+
+/**
+ * While callers of this process wait in the store, new ones are reported to it at most so often. Callers of several processes that
+ * come within this time of each other may be served in either order; in return they cost few commands.
+ */
+const REPORT_MS = 25;
+/** Callers that have just given a permit to another process often come again at once. */
+const RETURN_MS = 2;
+
+/** Reports the callers that have come since the last report. */
+class Reporting extends Timed {
+  constructor(readonly due: () => void) {
+    super();
+  }
+}
 
 /** Any number of grants, each with its weight and one holder at a time; never split, merged or resized. */
 export class SemaphoreQueue extends KeyQueue {
+  /** The callers that wait, in the order in which they came. */
+  private readonly runs: Run[] = [];
   private readonly held = new Map<string, Grant>();
   private readonly ending = new Set<string>();
-  /** Places of the process besides that of its shared line. */
-  private readonly extras = new Map<string, Attempt>();
-  /** The store said with the latest grant that this process holds every permit, and none was given back since. */
-  private hasEvery = false;
   /** Of the latest grant: its numbers are larger than those of all earlier grants. */
   private numbers: FencingBlock | undefined = undefined;
+
+  readonly reporting: Reporting;
+  private nextReportAt = -Infinity;
+  /** Callers whose permits went to another process come back by then. */
+  private returnUntil = -Infinity;
+
+  constructor(key: string, report: () => void) {
+    super(key);
+    this.reporting = new Reporting(report);
+  }
 
   get lane(): 'semaphore' {
     return 'semaphore';
   }
 
   override get idle(): boolean {
-    return super.idle && this.ending.size === 0;
+    return super.idle && this.waiting === 0 && this.ending.size === 0;
+  }
+
+  /** The run of a new caller: the last one, unless another process has come since, or the caller wants something else. */
+  runOf(waiter: Waiter, now: number): Run {
+    this.tidy();
+    const last = this.runs.at(-1);
+    if (last?.takes(waiter) === true) return last;
+    if (last !== undefined) last.closed = true;
+    const run = new Run(this, false);
+    run.reached = last === undefined && this.isAlone(waiter.call.options.permits, now);
+    this.runs.push(run);
+    return run;
+  }
+
+  /**
+   * A grant of a later run came first, so it is for the oldest caller that wants the same. Each run gives its first caller to the
+   * run of the same kind before it, whose place that caller takes over. Answers the run of the oldest caller.
+   */
+  moveUp(served: Run, isContended: boolean, now: number): Run {
+    let oldest = served;
+    // The callers that are served now come back soon, and are reported together.
+    if (isContended) this.nextReportAt = Math.max(this.nextReportAt, now + REPORT_MS);
+    served.reached = true;
+    for (let i = this.runs.indexOf(served) - 1; i >= 0; i -= 1) {
+      const run = this.runs[i];
+      run.reached = true;
+      if (!run.wantsLike(oldest)) continue;
+      run.takeOver(oldest.first!);
+      oldest = run;
+    }
+    return oldest;
+  }
+
+  get lastRun(): Run | undefined {
+    return this.runs.at(-1);
+  }
+
+  override get next(): Waiter | undefined {
+    const run = this.firstRun;
+    return run?.sealed === true && run.attempt === undefined ? run.first : undefined;
+  }
+
+  override get line(): Line {
+    return this.firstRun!;
+  }
+
+  /** Of the callers that are next. */
+  private get firstRun(): Run | undefined {
+    return this.runs.find(({ size }) => size > 0);
+  }
+
+  /** A run without callers is over. */
+  override tidy(): void {
+    for (let i = this.runs.length - 1; i >= 0; i -= 1) if (this.runs[i].size === 0) this.runs.splice(i, 1);
+  }
+
+  /** A permit of this process goes to another one. */
+  handedOver(now: number): void {
+    this.returnUntil = now + RETURN_MS;
+  }
+
+  /** How long a new caller may wait for those behind it to be reported with it: not while permits may be free. */
+  reportsIn(now: number): number {
+    return (this.isBehind ? this.nextReportAt : this.returnUntil) - now;
+  }
+
+  /** The runs that may need places; they are reported now. */
+  unreported(now: number): readonly Run[] {
+    if (this.isBehind) this.nextReportAt = now + REPORT_MS;
+    return [...this.runs];
+  }
+
+  /** How many more places the run needs. One is enough while this process holds every permit and no other process waits. */
+  missing(run: Run, now: number): number {
+    const permits = run.last?.call.options.permits;
+    if (permits === undefined || run.places > 0) return 0;
+    if (run === this.firstRun && !run.closed && this.isAlone(permits, now)) return 1;
+    // The permits that it got stay with its callers.
+    if (run.sealed && this.held.size > 0) return 0;
+    run.sealed = run.closed = true;
+    return run.wanted;
+  }
+
+  /** Who comes now stands behind another process; a run that is not reported yet does so as a whole. */
+  override othersCame(): void {
+    const last = this.runs.at(-1);
+    if (last !== undefined && (last.places > 0 || last.reached)) last.closed = true;
+    for (const grant of this.held.values()) grant.contended = true;
   }
 
   /** The first holder of the grant has its number. */
   add(grant: Grant): void {
-    this.hasEvery = grant.hasAll;
     this.held.set(grant.ownerToken, grant);
     if (this.numbers === undefined || grant.numbers.isNewerThan(this.numbers)) this.numbers = grant.numbers;
     for (const each of this.held.values()) each.numbers = this.numbers;
@@ -42,7 +154,6 @@ export class SemaphoreQueue extends KeyQueue {
   }
 
   drop(grant: Grant): void {
-    this.hasEvery = false;
     this.held.delete(grant.ownerToken);
   }
 
@@ -51,86 +162,78 @@ export class SemaphoreQueue extends KeyQueue {
   }
 
   /**
-   * Only the first in line, and only for the very permits that the lease has. While another process waits, the store serves both in
-   * turn. While another process may hold permits, its numbers are not known here, so the store issues the next one.
+   * The first caller of all that wait, in whatever process, and only for the very permits that the lease has. While another process
+   * may hold permits, its numbers are not known here, so the store issues the next one.
    */
   heir({ call: { options } }: LeaseHandle, now: number): Waiter | undefined {
-    const first = this.sharedLine?.first;
-    if (first === undefined || !this.hasAll(options.permits, now)) return undefined;
+    const run = this.firstRun;
+    const first = run?.reached === true ? run.first : undefined;
+    if (first === undefined || !(this.hasAll(options.permits, now) || run?.stands(now) === true)) return undefined;
     const { weight, permits } = first.call.options;
     return weight === options.weight && permits === options.permits ? first : undefined;
   }
 
+  override get inOrder(): boolean {
+    return true;
+  }
+
+  /** The release serves a place of the first run by the same command, where nothing stands before it. */
   override get standing(): Attempt | undefined {
-    const attempt = this.sharedLine?.attempt;
-    if (attempt?.seesHolder === true) return attempt;
-    for (const extra of this.extras.values()) if (extra.seesHolder) return extra;
-    return undefined;
+    const run = this.firstRun;
+    return run?.reached === true ? run.attempts.find(({ seesHolder }) => seesHolder) : undefined;
   }
 
-  /**
-   * Each release that gives a permit back asks for the next one by the same command. With one place, a process would get one permit in
-   * each round trip.
-   */
-  override get wantsExtra(): boolean {
-    const line = this.sharedLine;
-    if (line?.first === undefined || line.attempt === undefined) return false;
-    const { permits, weight } = line.first.call.options;
-    return this.extras.size + 1 < Math.min(line.size, Math.floor(permits / weight));
+  override get waiting(): number {
+    return this.runs.reduce((sum, { size }) => sum + size, super.waiting);
   }
 
-  /** The oldest of the other places is that of the shared line, which has none any more. */
-  promote(): void {
-    const line = this.sharedLine;
-    const [extra] = this.extras.values();
-    if (line === undefined || line.attempt !== undefined || extra === undefined) return;
-    this.extras.delete(extra.ownerToken);
-    line.attempt = extra;
+  override get waitingInMemory(): number {
+    return this.runs.reduce((sum, { attempt, size }) => sum + (attempt === undefined ? size : 0), 0);
   }
 
-  override addExtra(attempt: Attempt): void {
-    this.extras.set(attempt.ownerToken, attempt);
+  override get holderLeftMs(): number {
+    return this.firstRun?.attempt?.holderLeftMs ?? -1;
   }
 
   override attemptOf(ownerToken: string): Attempt | undefined {
-    return this.extras.get(ownerToken) ?? super.attemptOf(ownerToken);
+    for (const run of this.runs) {
+      const found = run.attempts.find((attempt) => attempt.ownerToken === ownerToken);
+      if (found !== undefined) return found;
+    }
+    return super.attemptOf(ownerToken);
   }
 
   override attempts(): Attempt[] {
-    return [...super.attempts(), ...this.extras.values()];
+    return [...this.runs.flatMap(({ attempts }) => attempts), ...super.attempts()];
+  }
+
+  override lines(): Line[] {
+    return [...this.runs, ...super.lines()];
   }
 
   override get asks(): boolean {
-    return super.asks || this.extras.size > 0;
+    return super.asks || this.runs.some(({ attempt }) => attempt !== undefined);
   }
 
-  override end(attempt: Attempt): void {
-    if (this.extras.delete(attempt.ownerToken)) attempt.over = true;
-    else super.end(attempt);
-  }
-
-  /** The attempts that no caller of the line needs: there are more than callers, or the next caller wants other permits. */
-  surplus(line: Line): Attempt[] {
-    const all = [...(line.attempt === undefined ? [] : [line.attempt]), ...(line.single ? [] : this.extras.values())];
-    if (line.first === undefined) return all;
-    const fitting = all.filter((attempt) => this.fits(line, attempt));
-    return all.filter((attempt) => !fitting.slice(0, line.size).includes(attempt));
+  /** Permits are not free: callers of this process wait that the store has queued, or that get its permits in turn. */
+  get isBehind(): boolean {
+    return this.runs.some(
+      ({ attempt, reached, sealed, size }) =>
+        size > 0 && (attempt?.seesHolder === true || (reached && sealed && this.held.size > 0)),
+    );
   }
 
   /** This process holds every permit at `now`, and no other process is known to wait. */
-  private hasAll(permits: number, now: number): boolean {
-    if (!this.hasEvery) return false;
-    let free = permits;
-    for (const { ownerToken, validUntil, contended } of this.held.values()) {
-      if (contended) return false;
-      if (now < validUntil) free -= weightOf(ownerToken);
-    }
-    return free === 0;
+  private isAlone(permits: number, now: number): boolean {
+    for (const { contended } of this.held.values()) if (contended) return false;
+    return this.hasAll(permits, now);
   }
 
-  /** Whether the attempt asks for as many permits as the first caller of its line wants, of the same number: that they have in common. */
-  private fits(line: Line, attempt: Attempt): boolean {
-    return attempt.ownerToken.endsWith(this.suffix(line.first));
+  /** This process holds every permit at `now`. */
+  private hasAll(permits: number, now: number): boolean {
+    let free = permits;
+    for (const { ownerToken, validUntil } of this.held.values()) if (now < validUntil) free -= weightOf(ownerToken);
+    return free === 0;
   }
 
   override releaseStarts(ownerToken: string): void {

@@ -577,22 +577,26 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: 'b4a5ccb5297b5f1f73522dd46fbfc0dd8034c513',
+    sha1: '787576c0e82b4382190a3b6e8e55fa089d7cfbc5',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}local lock, held, queue, asked
 local stored, limit
 local ends, used
+local unsettled
+local head, tail, arrival
 local now = nowMs()
 local function look(i)
   lock, held, queue, asked = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
   stored = redis.call('GET', lock)
   limit = stored and tonumber(string.match(stored, '^semaphore:(%d+)$'))
+  ends, used, unsettled, head, tail, arrival = nil, 0, false, nil, nil, nil
 end
 local function weightOf(token)
   return tonumber(string.match(token, ':%w+:(%d+)$') or 0)
 end
 local function readLeases()
-  ends, used = {}, 0
+  if ends then return end
+  ends = {}
   local leases = limit and redis.call('ZRANGE', held, '(' .. now, '+inf', 'BYSCORE', 'WITHSCORES') or {}
   for i = 1, #leases, 2 do
     local endsAt = tonumber(leases[i + 1])
@@ -609,17 +613,33 @@ local function expireAt(last)
   redis.call('PEXPIREAT', lock, last)
   redis.call('PEXPIREAT', held, last)
 end
+local function headOf()
+  if head == nil then head = redis.call('ZRANGE', queue, 0, 0)[1] or false end
+  return head
+end
+local function tailOf()
+  if tail == nil then
+    local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
+    tail, arrival = last[1] or false, tonumber(last[2] or 0)
+  end
+  return tail
+end
 local function leaveQueue(token)
-  redis.call('ZREM', queue, token)
+  if redis.call('ZREM', queue, token) == 0 then return end
   redis.call('ZREM', asked, token)
+  if token == head then head = nil end
+  if token == tail then tail = nil end
 end
 local function give(token, endsAt, permits)
   ends[token], used = endsAt, used + weightOf(token)
-  redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd())
-  if not stored then redis.call('UNLINK', held) end
+  if not stored then
+    redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd())
+    redis.call('UNLINK', held)
+  end
+  redis.call('ZADD', held, endsAt, token)
+  if not stored then redis.call('PEXPIREAT', held, endsAt) end
   stored, limit = true, permits
   leaveQueue(token)
-  redis.call('ZADD', held, endsAt, token)
 end
 local function takeBack(token)
   if not ends[token] then return end
@@ -635,38 +655,62 @@ local function raise(token, ttlMs)
 end
 local MOST_REMOVED = 100
 local function settle()
-  if not limit then return end
+  if not unsettled or not limit then return end
+  unsettled = false
   local last = lastEnd()
-  if last == 0 then return redis.call('UNLINK', lock, held) end
+  if last == 0 then
+    redis.call('UNLINK', lock, held)
+    stored, limit, ends = false, nil, nil
+    return
+  end
   local over = redis.call('ZRANGE', held, '-inf', now, 'BYSCORE', 'LIMIT', 0, MOST_REMOVED)
   if #over > 0 then redis.call('ZREM', held, unpack(over)) end
   expireAt(last)
 end
+local function settleIfFree()
+  if ends and not next(ends) then settle() end
+end
 local function ask(token)
   redis.call('ZADD', asked, now + claimMs, token)
   redis.call('PEXPIRE', asked, queueMs)
-end
-local function enqueue(token)
-  append(queue, token)
-  ask(token)
 end
 local function stillAsks(token)
   local untilMs = redis.call('ZSCORE', asked, token)
   return untilMs and tonumber(untilMs) > now
 end
 local MOST_TOLD = 32
+local function tellHolders(token)
+  local told, count = { [processOf(token) or ''] = true }, 0
+  for holder in pairs(ends) do
+    local process = processOf(holder)
+    if process and not told[process] and count < MOST_TOLD then
+      told[process], count = true, count + 1
+      tell(holder, 'c', lock)
+    end
+  end
+end
+local function enqueue(token)
+  local last = tailOf()
+  local isNew = redis.call('ZADD', queue, 'NX', arrival + 1, token) == 1
+  redis.call('PEXPIRE', queue, queueMs)
+  if isNew then tail, arrival = token, arrival + 1 end
+  if not last then head = token end
+  ask(token)
+  if headOf() == token then
+    tellHolders(token)
+  elseif isNew and processOf(last) ~= processOf(token) then
+    tell(last, 'c', lock)
+  end
+end
 local function others(token)
+  local process = processOf(token)
+  local last = tailOf()
+  if not last then return 0 end
+  if processOf(last) ~= process then return 1 end
   for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, MOST_TOLD)) do
-    if processOf(waiting) ~= processOf(token) then return 1 end
+    if processOf(waiting) ~= process then return 1 end
   end
   return 0
-end
-local function state(token)
-  local own = 0
-  for holder in pairs(ends) do
-    if processOf(holder) == processOf(token) then own = own + weightOf(holder) end
-  end
-  return others(token) + (own >= limit and 2 or 0)
 end
 local MOST_OFFERS, MOST_IN_VAIN = 32, 64
 local stopped
@@ -676,32 +720,32 @@ local function serve(permits, self, ttlMs)
   while offers < MOST_OFFERS do
     stopped = removed >= MOST_REMOVED or vain >= MOST_IN_VAIN
     if stopped then
-      local last = not self and redis.call('ZRANGE', queue, -1, -1)[1]
+      local last = not self and tailOf()
       if last then tell(last, 'g', lock) end
       return served
     end
-    local head = redis.call('ZRANGE', queue, 0, 0)[1]
+    local first = headOf()
     local free = permits - used
-    if not head then
+    if not first then
       if not self or served or weightOf(self) > free then return served end
-      head = self
+      first = self
     end
-    if weightOf(head) > free then
-      if weightOf(head) <= permits and (head == self or stillAsks(head)) then return served end
-      leaveQueue(head)
+    if weightOf(first) > free then
+      if weightOf(first) <= permits and (first == self or stillAsks(first)) then return served end
+      leaveQueue(first)
       removed = removed + 1
-    elseif head ~= self and dead[processOf(head) or ''] then
-      leaveQueue(head)
+    elseif first ~= self and dead[processOf(first) or ''] then
+      leaveQueue(first)
       removed = removed + 1
-    elseif head == self then
-      give(head, now + ttlMs, permits)
+    elseif first == self then
+      give(first, now + ttlMs, permits)
       served = true
     else
-      give(head, now + claimMs, permits)
-      local granted = 'g' .. string.format('%.0f', fencingTokens(1)) .. (others(head) == 1 and '+' or '')
-      if tell(head, granted, lock) == 0 then
-        takeBack(head)
-        dead[processOf(head) or ''], vain = true, vain + 1
+      give(first, now + claimMs, permits)
+      local granted = 'g' .. string.format('%.0f', fencingTokens(offeredNumbers)) .. (others(first) == 1 and '+' or '')
+      if tell(first, granted, lock) == 0 then
+        takeBack(first)
+        dead[processOf(first) or ''], vain = true, vain + 1
       else
         offers = offers + 1
       end
@@ -713,81 +757,56 @@ local function left(token)
   if stopped then return 0 end
   local first
   for _, endsAt in pairs(ends) do first = math.min(first or endsAt, endsAt) end
-  local head = redis.call('ZRANGE', queue, 0, 0)[1]
-  if head and head ~= token then
-    local untilMs = tonumber(redis.call('ZSCORE', asked, head) or now)
+  local ahead = headOf()
+  if ahead and ahead ~= token then
+    local untilMs = tonumber(redis.call('ZSCORE', asked, ahead) or now)
     first = math.min(first or untilMs, untilMs)
   end
   return first and math.max(first - now, 0) or -1
-end
-local function tellHolders(token)
-  local told, count = { [processOf(token) or ''] = true }, 0
-  for holder in pairs(ends) do
-    local process = processOf(holder)
-    if process and not told[process] and count < MOST_TOLD then
-      told[process], count = true, count + 1
-      tell(holder, 'c', lock)
-    end
-  end
 end
 local function mismatch(permits)
   return 10, permits, 0
 end
 local function acquire(token, ttlMs, block, permits, deadlineMs, command)
   if isLate(deadlineMs) then return 14, now, 0 end
-  permits = tonumber(permits)
+  permits, unsettled = tonumber(permits), true
   if stored and not limit then
     leaveQueue(token)
     return mismatch(0)
   end
   readLeases()
   if limit and limit ~= permits then
+    local present = limit
     leaveQueue(token)
     takeBack(token)
-    serve(limit)
-    settle()
-    return mismatch(limit)
+    serve(present)
+    return mismatch(present)
   end
   if ends[token] then
     leaveQueue(token)
     raise(token, ttlMs)
     serve(limit)
-    settle()
-    return 1, fencingTokens(block), state(token)
+    return 1, fencingTokens(block), others(token)
   end
-  if redis.call('ZSCORE', queue, token) then ask(token) end
-  if serve(permits, token, ttlMs) then
-    settle()
-    return 1, fencingTokens(block), state(token)
-  end
-  if command == 'w' then
-    enqueue(token)
-    tellHolders(token)
-  end
-  settle()
+  if headOf() and redis.call('ZSCORE', queue, token) then ask(token) end
+  if serve(permits, token, ttlMs) then return 1, fencingTokens(block), others(token) end
+  if command == 'w' then enqueue(token) end
   return command == 'w' and 2 or 3, left(token), 0
 end
 local function release(token, next, ttlMs, block, deadlineMs)
   if next ~= '' and isLate(deadlineMs) then next = '' end
-  leaveQueue(token)
+  unsettled = true
+  if limit then readLeases() end
+  local found = limit and ends[token]
+  if found then takeBack(token) else leaveQueue(token) end
   if not limit then return 6, 0, 0 end
-  readLeases()
-  local found = ends[token]
-  takeBack(token)
   if not found or next == '' then
     serve(limit)
-    settle()
     return found and 4 or 6, 0, 0
   end
   local again = ends[next]
   if not again then enqueue(next) end
-  local served = serve(limit, not again and next, ttlMs)
-  if served then
-    settle()
-    return 8, fencingTokens(block), state(next)
-  end
-  tellHolders(next)
-  settle()
+  if serve(limit, not again and next, ttlMs) then return 8, fencingTokens(block), others(next) end
   return 2, left(next), 0
 end
 local function renew(token, ttlMs, exact)
@@ -808,21 +827,26 @@ local function renew(token, ttlMs, exact)
 end
 local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
+  if KEYS[4 * i - 2] ~= lock then
+    if lock then settle() end
+    look(i)
+  end
   local command, token, x1, x2, x3, x4 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
-  look(i)
   return run[command](token, x1, x2, x3, x4, command)
 end
 local replies = {}
 for i = 1, #ARGV do
   local ok, code, x, y = pcall(runCommand, i)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
+  local settled = pcall(ok and i < #ARGV and settleIfFree or settle)
+  if not ok or not settled then lock = nil end
   local n = 3 * i - 2
   replies[n], replies[n + 1], replies[n + 2] = code, x, y
 end
 saveFence()
 return replies`,
   },
-  'b80845253bd222a65aa2977024c0b88e44223000',
+  '3d8861f74ac09a32c4e05af71490a12ed255f5e4',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false

@@ -18,7 +18,7 @@
           `deadlineMs`: as in lock.lua
   @returns [code, x, y] for each command, in one flat list
 
-  1, n, o   granted: n is the first of `block` fencing tokens; o: 1 if another process waits, and 2 if this process holds every permit
+  1, n, o   granted: n is the first of `block` fencing tokens; o = 1: another process waits
   2, ms, 0  queued: look again in ms (-1: unknown)
   3, ms, 0  busy, and no waiting was wanted
   4, 0, 0   released
@@ -40,8 +40,11 @@ local fence = KEYS[1]
 local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 
 local function runCommand(i)
+  if KEYS[4 * i - 2] ~= lock then
+    if lock then settle() end
+    look(i)
+  end
   local command, token, x1, x2, x3, x4 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
-  look(i)
   return run[command](token, x1, x2, x3, x4, command)
 end
 
@@ -50,6 +53,9 @@ for i = 1, #ARGV do
   -- One refused command (a key of another type, a full server) must not fail those beside it.
   local ok, code, x, y = pcall(runCommand, i)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
+  -- What a refused command has done is looked at again.
+  local settled = pcall(ok and i < #ARGV and settleIfFree or settle)
+  if not ok or not settled then lock = nil end
   local n = 3 * i - 2
   replies[n], replies[n + 1], replies[n + 2] = code, x, y
 end

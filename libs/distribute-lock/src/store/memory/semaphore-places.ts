@@ -23,9 +23,11 @@ export class SemaphorePlaces {
     return this.queues.keys();
   }
 
-  enqueue(key: string, ownerToken: string): void {
-    this.queues.append(key, ownerToken);
+  /** Answers whether it stood there. */
+  enqueue(key: string, ownerToken: string): boolean {
+    const stood = this.queues.append(key, ownerToken);
     this.ask(ownerToken);
+    return stood;
   }
 
   /** It has a place and is heard of again. */

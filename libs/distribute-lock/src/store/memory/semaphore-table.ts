@@ -7,7 +7,7 @@ import type {
   ReleaseRequest,
   RenewRequest,
 } from '../lock-store.js';
-import { CLAIM_WINDOW_MS } from '../protocol.js';
+import { CLAIM_WINDOW_MS, OFFERED_NUMBERS } from '../protocol.js';
 import type { LockTable } from './lock-table.js';
 import type { TableWorld } from './table-state.js';
 import { SemaphoreLeases } from './semaphore-leases.js';
@@ -49,10 +49,7 @@ export class SemaphoreTable {
     }
     if (this.queued(key).includes(ownerToken)) this.places.ask(ownerToken);
     if (this.serve(key, permits, { ownerToken, ttlMs })) return this.granted(key, ownerToken, block);
-    if (wait) {
-      this.places.enqueue(key, ownerToken);
-      this.tellHolders(key, ownerToken);
-    }
+    if (wait) this.enqueue(key, ownerToken);
     this.leases.settle(key);
     return { outcome: wait ? 'queued' : 'busy', remainingMs: this.leftMs(key, ownerToken), foreign: false };
   }
@@ -70,11 +67,10 @@ export class SemaphoreTable {
     }
     // A question that is asked again: never given twice.
     const again = this.leases.live(key).has(next.ownerToken);
-    if (!again) this.places.enqueue(key, next.ownerToken);
+    if (!again) this.enqueue(key, next.ownerToken);
     if (this.serve(key, limit, again ? undefined : next)) {
       return { ...this.granted(key, next.ownerToken, next.block), ownerToken: next.ownerToken };
     }
-    this.tellHolders(key, next.ownerToken);
     this.leases.settle(key);
     return { outcome: 'queued', remainingMs: this.leftMs(key, next.ownerToken) };
   }
@@ -151,7 +147,7 @@ export class SemaphoreTable {
   private offer(key: string, head: string, permits: number): boolean {
     this.give(key, head, CLAIM_WINDOW_MS, permits);
     const contended = this.places.others(key, head) > 0;
-    if (this.tell(head, 'granted', key, this.locks.fencingTokens(1), contended) > 0) return true;
+    if (this.tell(head, 'granted', key, this.locks.fencingTokens(OFFERED_NUMBERS), contended) > 0) return true;
     this.leases.takeBack(key, head);
     return false;
   }
@@ -164,10 +160,7 @@ export class SemaphoreTable {
   private granted(key: string, ownerToken: string, block: number) {
     this.leases.settle(key);
     const fencingToken = this.locks.fencingTokens(block);
-    const own = processOf(ownerToken);
-    const held = [...this.leases.live(key).keys()].filter((holder) => processOf(holder) === own);
-    const all = held.reduce((sum, holder) => sum + weightOf(holder), 0) >= (this.leases.limit(key) ?? Infinity);
-    return { outcome: 'granted', fencingToken, waiting: this.places.others(key, ownerToken), all } as const;
+    return { outcome: 'granted', fencingToken, waiting: this.places.others(key, ownerToken) } as const;
   }
 
   /** Until permits may come free without a message: the first lease ends, or the place of the head. */
@@ -176,6 +169,16 @@ export class SemaphoreTable {
     const head = this.queued(key)[0];
     if (head !== undefined && head !== ownerToken) ends.push(this.places.endOf(head));
     return ends.length === 0 ? -1 : Math.max(Math.min(...ends) - this.now(), 0);
+  }
+
+  /** The process in front is told that another one has come, and holders of the head. */
+  private enqueue(key: string, ownerToken: string): void {
+    const last = this.queued(key).at(-1);
+    const stood = this.places.enqueue(key, ownerToken);
+    if (this.queued(key)[0] === ownerToken) this.tellHolders(key, ownerToken);
+    else if (!stood && last !== undefined && processOf(last) !== processOf(ownerToken)) {
+      this.tell(last, 'contended', key);
+    }
   }
 
   private tellHolders(key: string, ownerToken: string): void {

@@ -52,8 +52,11 @@ export class CommandBatch {
   add(command: Command): void {
     // Who is alone does not wait for company.
     if (this.alone && this.inFlight === 0 && this.commands.length === 0) return this.start([command]);
+    if (this.commands.push(command) > 1) return;
     // After all promises of this tick, so that callers woken by one answer leave together.
-    if (this.commands.push(command) === 1) process.nextTick(this.flush);
+    if (this.counter !== undefined) process.nextTick(this.flush);
+    // After all timers that are due as well: holders that began together end together.
+    else this.clock.nextTurn(this.flush);
   }
 
   /** Proves that the server runs the script. */

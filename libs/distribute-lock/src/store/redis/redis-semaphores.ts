@@ -112,8 +112,7 @@ export class RedisSemaphores {
   }
 }
 
-/** @param bits - 1: another process waits; 2: this process holds every permit */
-function granted(fencingToken: ReplyWord, bits: ReplyWord, block: number) {
-  if (!isFencingToken(fencingToken, block) || !isCount(bits) || bits > 3) return undefined;
-  return { outcome: 'granted', fencingToken, waiting: bits % 2, all: bits >= 2 } as const;
+function granted(fencingToken: ReplyWord, waiting: ReplyWord, block: number) {
+  if (!isFencingToken(fencingToken, block) || !isCount(waiting) || waiting > 1) return undefined;
+  return { outcome: 'granted', fencingToken, waiting } as const;
 }

@@ -4,63 +4,48 @@ end
 
 local function acquire(token, ttlMs, block, permits, deadlineMs, command)
   if isLate(deadlineMs) then return 14, now, 0 end
-  permits = tonumber(permits)
+  permits, unsettled = tonumber(permits), true
   if stored and not limit then
     leaveQueue(token)
     return mismatch(0)
   end
   readLeases()
   if limit and limit ~= permits then
+    local present = limit
     -- It may have been offered under the limit that is there.
     leaveQueue(token)
     takeBack(token)
-    serve(limit)
-    settle()
-    return mismatch(limit)
+    serve(present)
+    return mismatch(present)
   end
   if ends[token] then
     leaveQueue(token)
     raise(token, ttlMs)
     serve(limit)
-    settle()
-    return 1, fencingTokens(block), state(token)
+    return 1, fencingTokens(block), others(token)
   end
-  if redis.call('ZSCORE', queue, token) then ask(token) end
-  if serve(permits, token, ttlMs) then
-    settle()
-    return 1, fencingTokens(block), state(token)
-  end
-  if command == 'w' then
-    enqueue(token)
-    tellHolders(token)
-  end
-  settle()
+  if headOf() and redis.call('ZSCORE', queue, token) then ask(token) end
+  if serve(permits, token, ttlMs) then return 1, fencingTokens(block), others(token) end
+  if command == 'w' then enqueue(token) end
   return command == 'w' and 2 or 3, left(token), 0
 end
 
 -- Also leaves the queue and undoes an attempt: whoever leaves serves those behind it.
 local function release(token, next, ttlMs, block, deadlineMs)
   if next ~= '' and isLate(deadlineMs) then next = '' end
-  leaveQueue(token)
+  unsettled = true
+  if limit then readLeases() end
+  local found = limit and ends[token]
+  if found then takeBack(token) else leaveQueue(token) end
   if not limit then return 6, 0, 0 end
-  readLeases()
-  local found = ends[token]
-  takeBack(token)
   if not found or next == '' then
     serve(limit)
-    settle()
     return found and 4 or 6, 0, 0
   end
   -- A question that is asked again: never given twice.
   local again = ends[next]
   if not again then enqueue(next) end
-  local served = serve(limit, not again and next, ttlMs)
-  if served then
-    settle()
-    return 8, fencingTokens(block), state(next)
-  end
-  tellHolders(next)
-  settle()
+  if serve(limit, not again and next, ttlMs) then return 8, fencingTokens(block), others(next) end
   return 2, left(next), 0
 end
 

@@ -4,11 +4,6 @@ local function ask(token)
   redis.call('PEXPIRE', asked, queueMs)
 end
 
-local function enqueue(token)
-  append(queue, token)
-  ask(token)
-end
-
 local function stillAsks(token)
   local untilMs = redis.call('ZSCORE', asked, token)
   return untilMs and tonumber(untilMs) > now
@@ -16,21 +11,44 @@ end
 
 local MOST_TOLD = 32
 
--- 1: another process waits. The places of the own process are no contention.
-local function others(token)
-  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, MOST_TOLD)) do
-    if processOf(waiting) ~= processOf(token) then return 1 end
+-- Once to each other process that holds.
+local function tellHolders(token)
+  local told, count = { [processOf(token) or ''] = true }, 0
+  for holder in pairs(ends) do
+    local process = processOf(holder)
+    if process and not told[process] and count < MOST_TOLD then
+      told[process], count = true, count + 1
+      tell(holder, 'c', lock)
+    end
   end
-  return 0
 end
 
--- For a grant: 1 if another process waits, and 2 if the own process holds every permit.
-local function state(token)
-  local own = 0
-  for holder in pairs(ends) do
-    if processOf(holder) == processOf(token) then own = own + weightOf(holder) end
+-- The process in front learns that another one has come: its callers stand behind `token` from then on. Holders learn of the head,
+-- because a process that holds every permit may have callers who wait for no other one. A token that stands there keeps its place.
+local function enqueue(token)
+  local last = tailOf()
+  local isNew = redis.call('ZADD', queue, 'NX', arrival + 1, token) == 1
+  redis.call('PEXPIRE', queue, queueMs)
+  if isNew then tail, arrival = token, arrival + 1 end
+  if not last then head = token end
+  ask(token)
+  if headOf() == token then
+    tellHolders(token)
+  elseif isNew and processOf(last) ~= processOf(token) then
+    tell(last, 'c', lock)
   end
-  return others(token) + (own >= limit and 2 or 0)
+end
+
+-- 1: another process waits. The places of the own process are no contention.
+local function others(token)
+  local process = processOf(token)
+  local last = tailOf()
+  if not last then return 0 end
+  if processOf(last) ~= process then return 1 end
+  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, MOST_TOLD)) do
+    if processOf(waiting) ~= process then return 1 end
+  end
+  return 0
 end
 
 -- Offers of one call; whoever claims one goes on. And offers in vain.
@@ -47,34 +65,34 @@ local function serve(permits, self, ttlMs)
     stopped = removed >= MOST_REMOVED or vain >= MOST_IN_VAIN
     if stopped then
       -- The process that came last probably lives: it asks, and its calls remove the rest.
-      local last = not self and redis.call('ZRANGE', queue, -1, -1)[1]
+      local last = not self and tailOf()
       if last then tell(last, 'g', lock) end
       return served
     end
-    local head = redis.call('ZRANGE', queue, 0, 0)[1]
+    local first = headOf()
     local free = permits - used
-    if not head then
+    if not first then
       if not self or served or weightOf(self) > free then return served end
-      head = self
+      first = self
     end
-    if weightOf(head) > free then
+    if weightOf(first) > free then
       -- Heavier than all permits (it asked under another limit), or dead: it would stop the queue.
-      if weightOf(head) <= permits and (head == self or stillAsks(head)) then return served end
-      leaveQueue(head)
+      if weightOf(first) <= permits and (first == self or stillAsks(first)) then return served end
+      leaveQueue(first)
       removed = removed + 1
-    elseif head ~= self and dead[processOf(head) or ''] then
-      leaveQueue(head)
+    elseif first ~= self and dead[processOf(first) or ''] then
+      leaveQueue(first)
       removed = removed + 1
-    elseif head == self then
-      give(head, now + ttlMs, permits)
+    elseif first == self then
+      give(first, now + ttlMs, permits)
       served = true
     else
-      give(head, now + claimMs, permits)
-      -- Its process begins at once, with this fencing token, or claims it. `+`: another process waits.
-      local granted = 'g' .. string.format('%.0f', fencingTokens(1)) .. (others(head) == 1 and '+' or '')
-      if tell(head, granted, lock) == 0 then
-        takeBack(head)
-        dead[processOf(head) or ''], vain = true, vain + 1
+      give(first, now + claimMs, permits)
+      -- Its process begins at once, with this fencing token and those behind it, or claims it. `+`: another process waits.
+      local granted = 'g' .. string.format('%.0f', fencingTokens(offeredNumbers)) .. (others(first) == 1 and '+' or '')
+      if tell(first, granted, lock) == 0 then
+        takeBack(first)
+        dead[processOf(first) or ''], vain = true, vain + 1
       else
         offers = offers + 1
       end
@@ -88,22 +106,10 @@ local function left(token)
   if stopped then return 0 end
   local first
   for _, endsAt in pairs(ends) do first = math.min(first or endsAt, endsAt) end
-  local head = redis.call('ZRANGE', queue, 0, 0)[1]
-  if head and head ~= token then
-    local untilMs = tonumber(redis.call('ZSCORE', asked, head) or now)
+  local ahead = headOf()
+  if ahead and ahead ~= token then
+    local untilMs = tonumber(redis.call('ZSCORE', asked, ahead) or now)
     first = math.min(first or untilMs, untilMs)
   end
   return first and math.max(first - now, 0) or -1
-end
-
--- Once to each other process that holds.
-local function tellHolders(token)
-  local told, count = { [processOf(token) or ''] = true }, 0
-  for holder in pairs(ends) do
-    local process = processOf(holder)
-    if process and not told[process] and count < MOST_TOLD then
-      told[process], count = true, count + 1
-      tell(holder, 'c', lock)
-    end
-  end
 end

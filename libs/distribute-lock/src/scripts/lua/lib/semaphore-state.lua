@@ -1,10 +1,14 @@
 --@include lib/clock.lua
--- What the command under way sees: the semaphore is looked at once, and every change is made here and in the server.
+-- What the commands of one semaphore see: it is looked at once, and every change is made here and in the server.
 local lock, held, queue, asked
 -- What stands at the key (false: nothing), and the permits that it names, unless it is something else.
 local stored, limit
 -- Ends of the leases that are not over, offers among them, and the sum of their weights: there is no counter to drift.
 local ends, used
+-- The leases may have changed, or one of them may be over.
+local unsettled
+-- Ends of the queue as far as they are known (false: it is empty), and the number of the last arrival.
+local head, tail, arrival
 
 -- One moment for all commands of the call.
 local now = nowMs()
@@ -13,6 +17,7 @@ local function look(i)
   lock, held, queue, asked = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
   stored = redis.call('GET', lock)
   limit = stored and tonumber(string.match(stored, '^semaphore:(%d+)$'))
+  ends, used, unsettled, head, tail, arrival = nil, 0, false, nil, nil, nil
 end
 
 -- The weight is the last part of an owner token, so it never changes. A member of another form is of no process: it has none.
@@ -22,7 +27,8 @@ end
 
 -- Without the lock key nobody holds: what stands beside it then is void.
 local function readLeases()
-  ends, used = {}, 0
+  if ends then return end
+  ends = {}
   local leases = limit and redis.call('ZRANGE', held, '(' .. now, '+inf', 'BYSCORE', 'WITHSCORES') or {}
   for i = 1, #leases, 2 do
     local endsAt = tonumber(leases[i + 1])
@@ -42,19 +48,37 @@ local function expireAt(last)
   redis.call('PEXPIREAT', held, last)
 end
 
-local function leaveQueue(token)
-  redis.call('ZREM', queue, token)
-  redis.call('ZREM', asked, token)
+local function headOf()
+  if head == nil then head = redis.call('ZRANGE', queue, 0, 0)[1] or false end
+  return head
 end
 
--- The first write of a plain acquire is SET, which a full server refuses. The key has its end from the first moment on.
+local function tailOf()
+  if tail == nil then
+    local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
+    tail, arrival = last[1] or false, tonumber(last[2] or 0)
+  end
+  return tail
+end
+
+local function leaveQueue(token)
+  if redis.call('ZREM', queue, token) == 0 then return end
+  redis.call('ZREM', asked, token)
+  if token == head then head = nil end
+  if token == tail then tail = nil end
+end
+
+-- The first write of a plain acquire is one that a full server refuses. The key has its end from the first moment on.
 local function give(token, endsAt, permits)
   ends[token], used = endsAt, used + weightOf(token)
-  redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd())
-  if not stored then redis.call('UNLINK', held) end
+  if not stored then
+    redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd())
+    redis.call('UNLINK', held)
+  end
+  redis.call('ZADD', held, endsAt, token)
+  if not stored then redis.call('PEXPIREAT', held, endsAt) end
   stored, limit = true, permits
   leaveQueue(token)
-  redis.call('ZADD', held, endsAt, token)
 end
 
 local function takeBack(token)
@@ -77,10 +101,20 @@ local MOST_REMOVED = 100
 
 -- What is over goes; the key and the leases end with the last lease, to the millisecond.
 local function settle()
-  if not limit then return end
+  if not unsettled or not limit then return end
+  unsettled = false
   local last = lastEnd()
-  if last == 0 then return redis.call('UNLINK', lock, held) end
+  if last == 0 then
+    redis.call('UNLINK', lock, held)
+    stored, limit, ends = false, nil, nil
+    return
+  end
   local over = redis.call('ZRANGE', held, '-inf', now, 'BYSCORE', 'LIMIT', 0, MOST_REMOVED)
   if #over > 0 then redis.call('ZREM', held, unpack(over)) end
   expireAt(last)
+end
+
+-- Between commands of one semaphore: nothing may be left of it when nobody holds.
+local function settleIfFree()
+  if ends and not next(ends) then settle() end
 end
