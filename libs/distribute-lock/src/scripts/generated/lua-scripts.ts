@@ -577,7 +577,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: '787576c0e82b4382190a3b6e8e55fa089d7cfbc5',
+    sha1: '1da1c0bd999c491eae194ee21fa360c8a701b810',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}local lock, held, queue, asked
 local stored, limit
@@ -596,8 +596,8 @@ local function weightOf(token)
 end
 local function readLeases()
   if ends then return end
-  ends = {}
   local leases = limit and redis.call('ZRANGE', held, '(' .. now, '+inf', 'BYSCORE', 'WITHSCORES') or {}
+  ends = {}
   for i = 1, #leases, 2 do
     local endsAt = tonumber(leases[i + 1])
     local weight = weightOf(leases[i])
@@ -655,7 +655,7 @@ local function raise(token, ttlMs)
 end
 local MOST_REMOVED = 100
 local function settle()
-  if not unsettled or not limit then return end
+  if not unsettled or not limit or not ends then return end
   unsettled = false
   local last = lastEnd()
   if last == 0 then
@@ -846,7 +846,7 @@ end
 saveFence()
 return replies`,
   },
-  '3d8861f74ac09a32c4e05af71490a12ed255f5e4',
+  '613fcc7f17ee919e4e1df8f09641c7ec8f6edaac',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false

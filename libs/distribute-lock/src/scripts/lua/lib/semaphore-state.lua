@@ -28,8 +28,9 @@ end
 -- Without the lock key nobody holds: what stands beside it then is void.
 local function readLeases()
   if ends then return end
-  ends = {}
   local leases = limit and redis.call('ZRANGE', held, '(' .. now, '+inf', 'BYSCORE', 'WITHSCORES') or {}
+  -- Only now: leases that could not be read are not over.
+  ends = {}
   for i = 1, #leases, 2 do
     local endsAt = tonumber(leases[i + 1])
     local weight = weightOf(leases[i])
@@ -101,7 +102,7 @@ local MOST_REMOVED = 100
 
 -- What is over goes; the key and the leases end with the last lease, to the millisecond.
 local function settle()
-  if not unsettled or not limit then return end
+  if not unsettled or not limit or not ends then return end
   unsettled = false
   local last = lastEnd()
   if last == 0 then
