@@ -4,10 +4,22 @@ import type { Hold } from './hold.js';
 import { shares } from './modes.js';
 import type { World } from './world.js';
 
-/** A grant of permits by the server. */
-interface Permitted {
-  readonly process: string | undefined;
-  readonly at: number;
+/** Grants of permits by the server. */
+class Permitted {
+  /** Every number that the server told. */
+  readonly told = new Set<number>();
+  /** By owner token. One whose offer got lost asks again, and gets another number: the grant has the first one. */
+  readonly grants = new Map<string, number>();
+
+  add(ownerToken: string, first: number): void {
+    this.told.add(first);
+    if (!this.grants.has(ownerToken)) this.grants.set(ownerToken, first);
+  }
+
+  highestOfOthers(process: string | undefined): number {
+    const others = [...this.grants].filter(([ownerToken]) => processOf(ownerToken) !== process);
+    return Math.max(-1, ...others.map(([, first]) => first));
+  }
 }
 
 /** Watches fencing tokens: what a resource may rely on. */
@@ -16,8 +28,7 @@ export class Numbers {
   private readonly owners = new Map<number, string>();
   private readonly highest = new Map<string, number>();
   private readonly highestOfWriters = new Map<string, number>();
-  /** First numbers of grants of permits, and the process of each. */
-  private readonly permitted = new Map<string, Map<number, Permitted>>();
+  private readonly permitted = new Map<string, Permitted>();
 
   constructor(private readonly world: World) {}
 
@@ -26,11 +37,9 @@ export class Numbers {
    * one of them: a writer's above all before, a reader's above those of writers.
    */
   check(hold: Hold): void {
-    const {
-      lease: { fencingToken, key },
-      ownerToken,
-      question: { options },
-    } = hold;
+    const { lease, ownerToken, question } = hold;
+    const { fencingToken, key } = lease;
+    const { options } = question;
     const { server } = this.world;
     const reads = options.kind === 'read';
     const owner = this.owners.get(fencingToken);
@@ -49,23 +58,23 @@ export class Numbers {
   }
 
   permit({ key, ownerToken }: LockName, first: number): void {
-    const firsts = this.permitted.get(key) ?? new Map<number, Permitted>();
-    this.permitted.set(key, firsts.set(first, { process: processOf(ownerToken), at: this.world.timeline.now }));
+    const permitted = this.permitted.get(key) ?? new Permitted();
+    permitted.add(ownerToken, first);
+    this.permitted.set(key, permitted);
   }
 
   /**
    * Replies arrive in any order, so a grant of the server has its number. What a process hands over comes behind its own holders, and
-   * behind all grants to other processes before the caller asked.
+   * behind all grants to other processes so far.
    */
-  private checkPermit({ lease: { fencingToken, key }, ownerToken, question: { askedAt } }: Hold): void {
-    const firsts = this.permitted.get(key) ?? new Map<number, Permitted>();
-    const line = `${processOf(ownerToken)} ${key}`;
+  private checkPermit({ lease: { fencingToken, key }, ownerToken }: Hold): void {
+    const permitted = this.permitted.get(key) ?? new Permitted();
+    const process = processOf(ownerToken);
+    const line = `${process} ${key}`;
     const before = this.highest.get(line) ?? -1;
     this.highest.set(line, Math.max(before, fencingToken));
-    if (firsts.has(fencingToken)) return;
-    const others = [...firsts]
-      .filter(([, { process, at }]) => process !== processOf(ownerToken) && at < askedAt)
-      .map(([first]) => first);
-    if (fencingToken <= Math.max(before, ...others)) this.world.fail('fencing tokens of permits do not rise', key);
+    if (permitted.told.has(fencingToken)) return;
+    if (fencingToken <= Math.max(before, permitted.highestOfOthers(process)))
+      this.world.fail('fencing tokens of permits do not rise', key);
   }
 }
