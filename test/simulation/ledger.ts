@@ -1,6 +1,6 @@
 import { surelyOverMs } from '../../libs/distribute-lock/src/lease/grant.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
-import { QUANTUM_HOLDS, QUANTUM_MS } from '../../libs/distribute-lock/src/queue/local-passing.js';
+import { isConfirmed, QUANTUM_HOLDS, QUANTUM_MS } from '../../libs/distribute-lock/src/queue/local-passing.js';
 import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import { GateWatch } from './gate-watch.js';
 import { Hold } from './hold.js';
@@ -177,9 +177,7 @@ export class Ledger {
     this.lastRank.set(lease.key, rank);
     if (question.options.fair === 'strict' || question.keys !== undefined || (together && !question.waits)) return;
     if (together) this.checkArrival(question, lease.key);
-    // A process asks for permits in several runs, one for each weight and ttl; a fault may hold up one of them.
-    const { weight } = question.options;
-    const line = `${question.process.index} ${lease.key}${together ? ` ${weight} ${lease.grant.ttlMs}` : ''}`;
+    const line = `${question.process.index} ${lease.key}${together ? runOf(lease, question) : ''}`;
     if (question.order < (this.lastArrival.get(line) ?? -1)) world.fail('a caller of the same process was overtaken');
     this.lastArrival.set(line, question.order);
   }
@@ -210,4 +208,9 @@ export class Ledger {
       this.world.fail('a process kept the lock to itself while others waited', ownerToken);
     }
   }
+}
+
+/** A process asks for permits in several runs of callers that want the same; a fault may hold up one of them. */
+function runOf({ grant }: LeaseHandle, { options }: Question): string {
+  return ` ${options.weight} ${grant.ttlMs} ${isConfirmed(options)}`;
 }

@@ -138,15 +138,6 @@ export const SEMAPHORE_CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
           return this.runs[0]?.first;
         },
     ),
-  'a permit handed over beside permits of another process': () =>
-    patch(
-      SemaphoreQueue,
-      'hasAll',
-      () =>
-        function (this: SemaphoreQueue) {
-          return this.grants().length > 0;
-        },
-    ),
   'a permit handed over to callers that came behind another process': () =>
     patch(
       Run,

@@ -1,5 +1,6 @@
 import type { Attempt } from '../attempt.js';
 import { Line } from '../line.js';
+import { isConfirmed } from '../local-passing.js';
 import type { Waiter } from '../waiter.js';
 
 /** How long a place is believed in, without another word of the store. */
@@ -16,6 +17,8 @@ export class Run extends Line {
   sealed = false;
   /** The store has served all who came before it, so the next permit of the queue is for its first caller. */
   reached = false;
+  /** A command for one of its places failed, so other processes may have come between its places. */
+  private torn = false;
   /** Its places besides the oldest one. */
   private readonly others = new Set<Attempt>();
 
@@ -31,6 +34,7 @@ export class Run extends Line {
 
   /** The next one is then the oldest. */
   override end(attempt: Attempt): void {
+    this.torn ||= hadTrouble(attempt);
     if (this.others.delete(attempt) || this.attempt !== attempt) return;
     const [next] = this.others;
     this.attempt = next;
@@ -39,7 +43,9 @@ export class Run extends Line {
 
   /** A place that all callers had when it was asked for, so whatever is granted behind it is granted later. */
   stands(now: number): boolean {
-    return this.sealed && this.attempts.some(({ seesHolder, since }) => seesHolder && now - since < STANDS_MS);
+    const { attempts } = this;
+    if (!this.sealed || this.torn || attempts.some(hadTrouble)) return false;
+    return attempts.some(({ seesHolder, since }) => seesHolder && now - since < STANDS_MS);
   }
 
   get places(): number {
@@ -75,7 +81,11 @@ export class Run extends Line {
 
   private isLike({ call: { options } }: Waiter): boolean {
     if (this.last === undefined) return false;
-    const { weight, ttlMs } = this.last.call.options;
-    return weight === options.weight && ttlMs === options.ttlMs;
+    const own = this.last.call.options;
+    const wantsSame = own.weight === options.weight && own.ttlMs === options.ttlMs;
+    // Only a holder that will confirm its grant may begin on an offer.
+    return wantsSame && isConfirmed(own) === isConfirmed(options);
   }
 }
+
+const hadTrouble = ({ lastError, finalUndoAt }: Attempt): boolean => lastError !== undefined || finalUndoAt > 0;
