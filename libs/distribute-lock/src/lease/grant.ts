@@ -41,6 +41,9 @@ export class FencingBlock {
   }
 }
 
+/** In the place of a block that has no numbers left. */
+const NO_NUMBERS = new FencingBlock(0, 0);
+
 /** A renewal under way. */
 export interface Renewal {
   readonly sentAt: number;
@@ -67,11 +70,8 @@ export class Grant extends Retry {
   endsAt: number;
   /** When the last command was sent that confirmed it, in whole milliseconds, rounded up. */
   confirmedAt: number;
-  /**
-   * For how long a confirmation counts at most. A command that shortens the lease and is not answered yet may still be executed, also
-   * after a later renewal.
-   */
-  mostMs = Infinity;
+  /** See {@link mostMs}; undefined for `Infinity`, which would take memory in every grant. */
+  private limitMs: number | undefined = undefined;
   /** It was to be shortened, and that is not confirmed. */
   toShorten = false;
   /** How many other processes are known to wait for the lock. */
@@ -105,6 +105,23 @@ export class Grant extends Retry {
     this.validUntil = validUntil(sentAt, ttlMs);
     this.endsAt = Math.floor(sentAt + ttlMs);
     this.waitingElsewhere = waiting;
+  }
+
+  /**
+   * For how long a confirmation counts at most. A command that shortens the lease and is not answered yet may still be executed, also
+   * after a later renewal.
+   */
+  get mostMs(): number {
+    return this.limitMs ?? Infinity;
+  }
+
+  set mostMs(ms: number) {
+    this.limitMs = ms === Infinity ? undefined : ms;
+  }
+
+  /** Most grants serve one holder, so an empty block is not kept. */
+  forgetSpentNumbers(): void {
+    if (this.numbers.left === 0) this.numbers = NO_NUMBERS;
   }
 
   /** Another process waits for the lock. */

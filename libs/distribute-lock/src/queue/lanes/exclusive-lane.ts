@@ -35,6 +35,7 @@ export class ExclusiveLane implements Lane {
     // Another token of this process has the lock now, so Redis has lost what the one before it was told.
     if (before !== undefined) core.watchdog.lose(before, { reason: 'deleted' });
     start(core, keeper, line.first!, grant, now);
+    grant.forgetSpentNumbers();
     const leftMs = Math.max(0, grant.validUntil - now);
     refuseImpatient(core, line, ({ call }) => contended(call, core.retries.of(call, leftMs, queue)));
   }

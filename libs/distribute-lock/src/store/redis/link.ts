@@ -8,7 +8,7 @@ import { ServerClock } from './server-clock.js';
 export const COMMAND_LIMIT_MS = 800;
 /** A socket on which a reply is expected and no byte has come for this long is closed. */
 const SILENCE_LIMIT_MS = 2_500;
-/** How often a link is examined while a reply or a message is expected. */
+/** How often a link is examined while a reply is expected. */
 const TICK_MS = 500;
 /** A tick that is later than this shows that the process did not run, so it proves nothing about the server. */
 const LATE_TICK_MS = 250;
@@ -64,7 +64,7 @@ export class Link extends Timed {
   private ended = false;
   /** How long no byte may come before a probe; `undefined` where no message is expected, so that no tick is needed. */
   private probeAfterMs: number | undefined = undefined;
-  /** The next tick is far away, as no waiter depends on messages. */
+  /** The next tick is more than {@link TICK_MS} away, as no reply is expected. */
   private relaxed = false;
   /** Rises with each connection that is lost. */
   private connection = 0;
@@ -224,9 +224,8 @@ export class Link extends Timed {
   private examineMessages(now: number): void {
     const leftMs = this.probeAfterMs! - (now - this.lastByteAt);
     if (leftMs <= 0) this.probe();
-    const expected = this.probeAfterMs === PROBE_WHILE_EXPECTED_MS;
-    this.schedule(leftMs <= 0 || expected ? TICK_MS : Math.max(leftMs, TICK_MS), now);
-    this.relaxed = !expected && leftMs > TICK_MS;
+    this.schedule(Math.max(leftMs, TICK_MS), now);
+    this.relaxed = leftMs > TICK_MS;
   }
 
   private schedule(delayMs: number, now?: number): void {
