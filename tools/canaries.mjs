@@ -5,6 +5,8 @@ const SRC = 'libs/distribute-lock/src';
 const manifest = JSON.parse(readFileSync(new URL('../libs/distribute-lock/package.json', import.meta.url), 'utf8'));
 const index = readFileSync(new URL(`../${SRC}/index.ts`, import.meta.url), 'utf8');
 
+const lockOptions = readFileSync(new URL(`../${SRC}/options/generated/lock-options.ts`, import.meta.url), 'utf8');
+
 /** The library with a change of its package.json, or with a line more in its index. */
 const withManifest = (change) => {
   const changed = { ...structuredClone(manifest), ...change };
@@ -51,6 +53,22 @@ export const canaries = [
     script: ['typecheck'],
     files: { [`${SRC}/canary.ts`]: 'export const canary: string = 1;\n' },
     says: [`${SRC}/canary.ts(1,14): error TS2322`],
+  },
+  {
+    gate: 'tsc',
+    wrong: 'a lock option that is missing from the table of options',
+    script: ['typecheck'],
+    files: {
+      [`${SRC}/options/generated/lock-options.ts`]: lockOptions.replace(/\}\n$/, '  readonly canary?: true;\n}\n'),
+    },
+    says: [`${SRC}/options/lock-options.ts`, "Property 'canary' is missing"],
+  },
+  {
+    gate: 'documents',
+    wrong: 'an interface of lock options that is not what their table says',
+    script: ['check:docs'],
+    files: { [`${SRC}/options/generated/lock-options.ts`]: lockOptions.replace('How long', 'For how long') },
+    says: ['options/generated/lock-options.ts is not what the table of lock options says'],
   },
   {
     gate: 'lua',

@@ -1,20 +1,27 @@
 #!/usr/bin/env node
 /**
- * Fills in what documents show of code: snippets from the files that they are cut from, tables of options from the TSDoc.
+ * Writes the interface of lock options from their table, and fills in what documents show of code: snippets from the files that they
+ * are cut from, tables of options from the TSDoc.
  *   usage: documents.mjs [--check]
  * With --check nothing is written; the exit code is 1 when something is not what the code says, or a link leads nowhere.
  */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isHistory, readDocuments } from './documents/documents.mjs';
 import { documentFaults } from './documents/faults.mjs';
+import { INTERFACE, optionInterface, optionInterfaceFaults } from './documents/option-interface.mjs';
 import { withOptionTables } from './documents/option-tables.mjs';
 import { filled } from './documents/snippets.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 if (!process.argv.includes('--check')) {
+  if (optionInterfaceFaults(root).length > 0) {
+    mkdirSync(dirname(join(root, INTERFACE)), { recursive: true });
+    writeFileSync(join(root, INTERFACE), optionInterface(root));
+    console.log(`docs: wrote ${INTERFACE}`);
+  }
   for (const { name, text } of readDocuments(root)) {
     const now = isHistory(name) ? text : withOptionTables(root, filled(root, text));
     if (now === text) continue;
@@ -22,6 +29,6 @@ if (!process.argv.includes('--check')) {
     console.log(`docs: wrote ${name}`);
   }
 }
-const faults = documentFaults(root);
+const faults = [...optionInterfaceFaults(root), ...documentFaults(root)];
 for (const fault of faults) console.error(`docs: ${fault}`);
 if (faults.length > 0) process.exitCode = 1;

@@ -3,9 +3,11 @@ import { orderedKeys } from '../../libs/distribute-lock/src/keys/several-keys.js
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
 import type { LockCall } from '../../libs/distribute-lock/src/lease/lock-call.js';
-import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.js';
-import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { resolveLockOptions } from '../../libs/distribute-lock/src/options/resolve-lock-options.js';
+import {
+  LOCK_DEFAULTS,
+  type LockOptions,
+  resolveLockOptions,
+} from '../../libs/distribute-lock/src/options/lock-options.js';
 import { LockCore, type LockCoreSettings } from '../../libs/distribute-lock/src/queue/lock-core.js';
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { onCleanup } from '../support/cleanup.js';

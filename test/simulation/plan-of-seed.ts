@@ -1,5 +1,4 @@
-import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.js';
-import type { ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
+import { LOCK_DEFAULTS, type ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { PATIENT_MS, type CallerPlan, type FaultKind, type FaultPlan, type Plan, type ProcessPlan } from './plan.js';
 import { perhapsWithReaders } from './read-write-plan.js';
 import { perhapsWithSeveral } from './several-plan.js';

@@ -1,4 +1,4 @@
-import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.js';
+import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { runHistory } from './history.js';
 import type { CallerPlan, FaultPlan, Plan } from './plan.js';
 import { Random } from './random.js';

@@ -1,9 +1,11 @@
 import { LockEvents, type LockEvent } from '../../libs/distribute-lock/src/events/lock-events.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import type { LockCall } from '../../libs/distribute-lock/src/lease/lock-call.js';
-import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/defaults.js';
-import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { resolveLockOptions } from '../../libs/distribute-lock/src/options/resolve-lock-options.js';
+import {
+  LOCK_DEFAULTS,
+  type LockOptions,
+  resolveLockOptions,
+} from '../../libs/distribute-lock/src/options/lock-options.js';
 import { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js';
 import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';

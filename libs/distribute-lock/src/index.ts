@@ -77,7 +77,8 @@ export type {
 } from './module/lock-module-options.js';
 export { LockModule } from './module/lock.module.js';
 
-export type { AcquireOptions, Duration, LockOptions } from './options/lock-options.js';
+export type { AcquireOptions, LockOptions } from './options/lock-options.js';
+export type { Duration } from './options/values.js';
 export type { RetryAfter, RetryAfterInfo } from './options/retry-after.js';
 
 export { type LockedWork, LockService } from './service/lock.service.js';

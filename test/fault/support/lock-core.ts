@@ -4,9 +4,11 @@ import { LockEvents, type LockEvent } from '../../../libs/distribute-lock/src/ev
 import { orderedKeys } from '../../../libs/distribute-lock/src/keys/several-keys.js';
 import type { LeaseHandle } from '../../../libs/distribute-lock/src/lease/lease-handle.js';
 import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
-import { LOCK_DEFAULTS } from '../../../libs/distribute-lock/src/options/defaults.js';
-import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
-import { resolveLockOptions } from '../../../libs/distribute-lock/src/options/resolve-lock-options.js';
+import {
+  type AcquireOptions,
+  LOCK_DEFAULTS,
+  resolveLockOptions,
+} from '../../../libs/distribute-lock/src/options/lock-options.js';
 import { LockCore, type LockCoreSettings } from '../../../libs/distribute-lock/src/queue/lock-core.js';
 import type { LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
 import { QuorumLockStore } from '../../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';

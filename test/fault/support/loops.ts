@@ -1,5 +1,5 @@
 import { isLockError } from '../../../libs/distribute-lock/src/errors/is-lock-error.js';
-import { durationMs } from '../../../libs/distribute-lock/src/options/duration.js';
+import { durationMs } from '../../../libs/distribute-lock/src/options/values.js';
 import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { Locks } from './lock-core.js';

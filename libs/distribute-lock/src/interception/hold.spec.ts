@@ -6,7 +6,7 @@ import { StreamableFile } from '@nestjs/common';
 import { LeaseLostError } from '../errors/lease-lost.error.js';
 import { currentLease } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
-import { LOCK_DEFAULTS } from '../options/defaults.js';
+import { LOCK_DEFAULTS } from '../options/lock-options.js';
 import { Hold } from './hold.js';
 import { goesOn } from './release-after.js';
 

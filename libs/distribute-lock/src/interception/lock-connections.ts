@@ -1,9 +1,7 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import type { Lease } from '../lease/lease.js';
 import type { LockInspection } from '../lease/lock-inspection.js';
-import { LOCK_DEFAULTS } from '../options/defaults.js';
-import type { ResolvedLockOptions } from '../options/lock-options.js';
-import { resolveLockOptions } from '../options/resolve-lock-options.js';
+import { LOCK_DEFAULTS, type ResolvedLockOptions, resolveLockOptions } from '../options/lock-options.js';
 import type { LockCall, LockClient } from '../service/lock-client.js';
 import type { LockErrorMappers } from './error-mapping.js';
 import { type LockSpec, namingMethod } from './lock-spec.js';

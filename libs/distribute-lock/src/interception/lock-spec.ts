@@ -1,14 +1,19 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import type { LockErrorCode } from '../errors/lock.error.js';
-import { checkContendedStatus, checkFlag } from './option-checks.js';
+import { checkContendedStatus } from './option-checks.js';
 import { compileKey, type KeyFunction } from '../keys/compile-key.js';
 import { compileKeys, type KeysFunction, type RenderKeys } from '../keys/compile-keys.js';
 import type { KeySite } from '../keys/key-template.js';
-import { LOCK_DEFAULTS, MOST_PERMITS } from '../options/defaults.js';
+import {
+  LOCK_DEFAULTS,
+  LOCK_OPTIONS,
+  type LockOptions,
+  MOST_PERMITS,
+  type ResolvedLockOptions,
+  resolveLockOptions,
+} from '../options/lock-options.js';
 import { boundedName } from '../options/lock-name.js';
-import type { LockOptions, ResolvedLockOptions } from '../options/lock-options.js';
-import { checkNames, LOCK_OPTION_NAMES } from '../options/option-names.js';
-import { resolveLockOptions } from '../options/resolve-lock-options.js';
+import { checkFlag, checkNames } from '../options/values.js';
 
 /** What `onContended` is told about the lock that could not be had. @public */
 export interface LockContentionInfo {
@@ -108,7 +113,7 @@ const ANY_DEFAULTS: ResolvedLockOptions = { ...LOCK_DEFAULTS, ttlMs: Infinity, p
 /** @throws LockConfigurationError naming the method and the option that is wrong */
 export function lockSpec(given: DistributeLockOptions, place: LockPlace): LockSpec {
   try {
-    checkNames(given, { ...LOCK_OPTION_NAMES, ...DECORATOR_OPTIONS });
+    checkNames(given, { ...LOCK_OPTIONS, ...DECORATOR_OPTIONS });
     checkChoices(given);
     const { key, keys, connectionName, onContended = 'throw', contendedStatus, abortOnDisconnect, ...options } = given;
     resolveLockOptions(options, ANY_DEFAULTS);

@@ -10,7 +10,7 @@ import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
 import { currentLease } from '../lease/held-leases.js';
 import { JointLease } from '../lease/joint-lease.js';
 import type { Lease } from '../lease/lease.js';
-import { LOCK_DEFAULTS } from '../options/defaults.js';
+import { LOCK_DEFAULTS } from '../options/lock-options.js';
 import type { LockCall, LockClient } from '../service/lock-client.js';
 import { CallScope } from './call-scope.js';
 import { LockConnections } from './lock-connections.js';

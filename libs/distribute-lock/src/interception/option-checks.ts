@@ -14,9 +14,3 @@ export function checkContendedStatus(status: unknown): void {
     `Option "contendedStatus" is ${inspect(status)}, but it must be a whole number from 400 to 499.`,
   );
 }
-
-/** @throws LockConfigurationError when the value is neither true nor false */
-export function checkFlag(option: string, value: unknown): asserts value is boolean {
-  if (typeof value === 'boolean') return;
-  throw new LockConfigurationError(`Option "${option}" is ${inspect(value)}, but it must be true or false.`);
-}

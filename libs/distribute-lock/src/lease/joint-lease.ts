@@ -1,5 +1,5 @@
 import { LeaseLostError } from '../errors/lease-lost.error.js';
-import type { Duration } from '../options/lock-options.js';
+import type { Duration } from '../options/values.js';
 import type { Lease } from './lease.js';
 
 /** One lease for several keys. Losing one of them loses it; the others are kept until it is released. */

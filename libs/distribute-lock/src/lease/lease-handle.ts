@@ -1,8 +1,7 @@
 import { type LeaseLossReason, LeaseLostError } from '../errors/lease-lost.error.js';
 import { LockShutdownError } from '../errors/lock-shutdown.error.js';
-import { MIN_TTL_MS } from '../options/defaults.js';
-import { durationMs } from '../options/duration.js';
-import type { Duration } from '../options/lock-options.js';
+import { MIN_TTL_MS } from '../options/lock-options.js';
+import { type Duration, durationMs } from '../options/values.js';
 import type { Clock } from '../runtime/clock.js';
 import { outside } from '../runtime/outside.js';
 import { type LaneName, laneOf } from '../runtime/owner-token.js';

@@ -1,4 +1,4 @@
-import type { Duration } from '../options/lock-options.js';
+import type { Duration } from '../options/values.js';
 
 /**
  * The time-limited right to a lock, as the code that holds it sees it.

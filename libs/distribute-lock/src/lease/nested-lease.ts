@@ -1,4 +1,4 @@
-import type { Duration } from '../options/lock-options.js';
+import type { Duration } from '../options/values.js';
 import type { LeaseHandle } from './lease-handle.js';
 import type { Lease } from './lease.js';
 import { notDowngraded } from './not-downgraded.js';

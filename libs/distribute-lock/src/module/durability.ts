@@ -1,6 +1,5 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
-import { checkNames } from '../options/option-names.js';
-import { durationMs } from '../options/duration.js';
+import { checkNames, checkWhole, durationMs } from '../options/values.js';
 import type { LockStore } from '../store/lock-store.js';
 import type { AckSettings } from '../store/redis/acknowledged.js';
 import { RedisLockStore } from '../store/redis/redis-lock-store.js';
@@ -17,11 +16,7 @@ export function resolveDurability(given: Durability | undefined): AckSettings | 
     throw new LockConfigurationError('Option "durability" must be an object.');
   checkNames(given, { replicas: true, timeout: true }, 'durability.');
   const { replicas, timeout = DEFAULT_TIMEOUT } = given;
-  if (!Number.isSafeInteger(replicas) || replicas < 1) {
-    throw new LockConfigurationError(
-      `Option "durability.replicas" is ${String(replicas)}, but it must be a whole number from 1.`,
-    );
-  }
+  checkWhole('durability.replicas', replicas, 1);
   const timeoutMs = durationMs('durability.timeout', timeout, 1);
   if (timeoutMs > LONGEST_MS) {
     throw new LockConfigurationError(

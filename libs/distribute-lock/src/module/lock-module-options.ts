@@ -2,7 +2,8 @@ import type { InjectionToken, ModuleMetadata, OptionalFactoryDependency, Type } 
 import type { ClusterNode, ClusterOptions, RedisOptions } from 'ioredis';
 
 import type { LockErrorMappers } from '../interception/error-mapping.js';
-import type { Duration, LockOptions } from '../options/lock-options.js';
+import type { Duration } from '../options/values.js';
+import type { LockOptions } from '../options/lock-options.js';
 import type { RetryAfter } from '../options/retry-after.js';
 import type { LockStore } from '../store/lock-store.js';
 import type { RedisClient } from '../store/redis/redis-client.js';

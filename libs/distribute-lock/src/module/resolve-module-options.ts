@@ -1,25 +1,22 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import { checkErrorMappers, type LockErrorMappers } from '../interception/error-mapping.js';
 import { DEFAULT_CONNECTION } from '../interception/lock-connections.js';
-import { checkContendedStatus, checkFlag } from '../interception/option-checks.js';
-import {
-  DEFAULT_CONTENDED_STATUS,
-  DEFAULT_DRAIN_TIMEOUT_MS,
-  DEFAULT_MAX_KEPT,
-  DEFAULT_MAX_WAITERS,
-  DEFAULT_MAX_WAITERS_PER_KEY,
-  DEFAULT_PREFIX,
-  DEFAULT_WARN_AFTER_MS,
-} from '../options/defaults.js';
-import { durationMs } from '../options/duration.js';
-import type { ResolvedLockOptions } from '../options/lock-options.js';
-import { checkNames, LOCK_OPTION_NAMES } from '../options/option-names.js';
+import { checkContendedStatus } from '../interception/option-checks.js';
+import { LOCK_OPTIONS, type ResolvedLockOptions, resolveLockOptions } from '../options/lock-options.js';
+import { DEFAULT_MAX_KEPT } from '../queue/lock-core.js';
+import { checkFlag, checkNames, checkWhole, durationMs } from '../options/values.js';
 import { checkRetryAfter, type RetryAfter } from '../options/retry-after.js';
-import { resolveLockOptions } from '../options/resolve-lock-options.js';
 import type { AckSettings } from '../store/redis/acknowledged.js';
 import { meetsHelperKey } from '../store/redis/redis-keys.js';
 import { resolveDurability } from './durability.js';
 import type { LockModuleOptions } from './lock-module-options.js';
+
+const DEFAULT_PREFIX = 'lock:';
+const DEFAULT_DRAIN_TIMEOUT_MS = 2_000;
+const DEFAULT_MAX_WAITERS_PER_KEY = 10_000;
+const DEFAULT_MAX_WAITERS = 100_000;
+const DEFAULT_WARN_AFTER_MS = 60_000;
+const DEFAULT_CONTENDED_STATUS = 409;
 
 /** Module options with every default filled in. */
 export interface LockSettings {
@@ -73,7 +70,7 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
   checkObject('Option "errors"', errors);
   checkErrorMappers(errors);
   checkObject('Option "defaults"', defaults);
-  checkNames(defaults, LOCK_OPTION_NAMES, 'defaults.');
+  checkNames(defaults, LOCK_OPTIONS, 'defaults.');
   return {
     connections: connectionsOf(given),
     prefix: prefixOf(given),
@@ -134,8 +131,8 @@ function maxWaitersOf({ maxWaiters = {} }: LockModuleOptions): { maxWaitersPerKe
 }
 
 function count(option: string, value: number): number {
-  if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new LockConfigurationError(`Option "${option}" is ${String(value)}, but it must be a whole number from 1.`);
+  checkWhole(option, value, 1);
+  return value;
 }
 
 function checkObject(what: string, value: unknown): asserts value is object {

@@ -1,6 +1,6 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
 import { processWide } from '../runtime/process-wide.js';
-import { shown } from './shown.js';
+import { shown } from './values.js';
 
 /** The name of a call of `LockService` that has none of its own. */
 export const DEFAULT_NAME = 'service';

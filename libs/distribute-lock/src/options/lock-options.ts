@@ -1,66 +1,68 @@
-/**
- * A length of time: whole milliseconds, or a string such as `'500ms'`, `'10s'`, `'2m'`.
- * @public
- */
-export type Duration = number | string;
+import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import { type LockOptions, lockOptionValues } from './generated/lock-options.js';
+import { checkChoice, checkFlag, checkWhole, type Duration, durationMs } from './values.js';
 
-/** How one lock behaves; every field can be set for the module, in the decorator and for a call, the nearest wins. @public */
-export interface LockOptions {
+/** A shorter lease would be lost in an ordinary delay of the event loop. */
+export const MIN_TTL_MS = 50;
+
+/** The server examines the permits of a semaphore one by one. */
+export const MOST_PERMITS = 1_024;
+
+/**
+ * The table of lock options: name, type, default, parser and documentation, one row for each. Everything else derives from it:
+ * `npm run docs` writes the interface `LockOptions`, the function that reads all options of a call, and the table of
+ * docs/options.md. This file computes defaults, merges and compares. Rules between two options follow in `checkTogether`.
+ *
+ * A row without `@defaultValue` gets the default that its first argument names.
+ */
+export const LOCK_OPTIONS = {
   /**
    * How long a *crashed* holder blocks the others; at least 50 ms. While the work runs, the lease is renewed at a third of it.
    * After a hand-over from another process a ttl below 1750 ms counts as that much.
-   * @defaultValue `'30s'`
    */
-  readonly ttl?: Duration;
+  ttl: duration('30s', MIN_TTL_MS),
   /**
    * How long to wait when somebody else holds the lock. 0 fails at once.
-   * @defaultValue `0`
    */
-  readonly wait?: Duration;
+  wait: duration(0),
   /**
    * Whether the lease is renewed while the work runs. Without renewal `ttl` is the hard end of the lease.
-   * @defaultValue `true`
    */
-  readonly renew?: boolean;
+  renew: flag(true),
   /**
    * How long a lease may be held in all. Before it has passed, the signal aborts and the key is given back, also if `ttl` is longer.
    * @defaultValue no limit
    */
-  readonly maxHold?: Duration;
+  maxHold: duration(Infinity, 1),
   /**
    * How long the key stays taken at least, also when the work ends earlier (cron jobs on hosts with skewed clocks).
-   * @defaultValue `0`
    */
-  readonly minHold?: Duration;
+  minHold: duration(0),
   /**
    * Who comes next among waiters: `'process'` serves processes in turn and each process its own callers in order,
    * `'strict'` serves all callers of all processes in one order, at the price of one command a hand-over. Readers and semaphores
    * have one order of their own, whatever is said here.
-   * @defaultValue `'process'`
    */
-  readonly fair?: 'process' | 'strict';
+  fair: choice('process', ['process', 'strict']),
   /**
    * Whether a call chain that holds the lock may enter it again (through `withLock` or a decorated method), without a command
    * and inside the outer lease. Without it such a call, which would wait for itself, fails at once with `LockUsageError`.
-   * @defaultValue `false`
    */
-  readonly reentrant?: boolean;
+  reentrant: flag(false),
   /**
    * What the key is. `'exclusive'` and `'write'` (the same thing) let one holder in, `'read'` any number of readers while
    * nobody writes, `'semaphore'` as many as `permits` allow. All callers of a key must agree on it.
-   * @defaultValue `'exclusive'`
    */
-  readonly kind?: 'exclusive' | 'write' | 'read' | 'semaphore';
+  kind: choice('exclusive', ['exclusive', 'write', 'read', 'semaphore']),
   /**
    * Of a semaphore: how many permits there are in all, 1 to 1024. All callers of a key must name the same number.
    * @defaultValue none; a semaphore must name it
    */
-  readonly permits?: number;
+  permits: ofSemaphore(count(0)),
   /**
    * Of a semaphore: how many permits this caller takes, 1 to `permits`.
-   * @defaultValue `1`
    */
-  readonly weight?: number;
+  weight: ofSemaphore(count(1)),
   /**
    * When the key becomes free again. `'end'`: when the work has ended. `'expire'`: when its ttl runs out, counted from when the
    * lock was taken, whether the work ended well or failed (debounce, "please do not click twice", idempotency window);
@@ -70,16 +72,67 @@ export interface LockOptions {
    * since it was taken, and never while the work runs. After a hand-over from another process a ttl below 1750 ms counts as
    * that much. With `minHold` the later end counts. Readers of one process share a
    * lease, which is kept for each of them until its ttl has passed.
-   * @defaultValue `'end'`
    */
-  readonly release?: 'end' | 'expire';
+  release: choice('end', ['end', 'expire']),
   /**
    * What a lost lease does to `withLock` and decorated methods: `'signal'` only aborts `lease.signal`,
    * `'throw'` also makes the call end with `LeaseLostError` once the work has ended.
-   * @defaultValue `'signal'`
    */
-  readonly onLost?: 'signal' | 'throw';
+  onLost: choice('signal', ['signal', 'throw']),
+} satisfies { readonly [Name in keyof LockOptions]-?: OptionRow<NonNullable<LockOptions[Name]>, unknown> };
+
+/** One option of the table: how its value is read, and what stands for it where no layer names one. */
+interface OptionRow<Value, Resolved> {
+  readonly byDefault: Resolved;
+  /** Appended to the name of the resolved option. */
+  readonly unit: '' | 'Ms';
+  /** Only semaphores take the value of the layer beneath; other kinds take the default. */
+  readonly ofSemaphore: boolean;
+  /** @throws LockConfigurationError naming the option */
+  read(option: string, value: Value): Resolved;
 }
+
+type DurationRow = OptionRow<Duration, number> & { readonly unit: 'Ms' };
+
+function duration(byDefault: Duration, leastMs = 0): DurationRow {
+  return {
+    byDefault: typeof byDefault === 'number' ? byDefault : durationMs('', byDefault),
+    unit: 'Ms',
+    ofSemaphore: false,
+    read: (option, value) => durationMs(option, value, leastMs),
+  };
+}
+
+type PlainRow<Value> = OptionRow<Value, Value> & { readonly unit: '' };
+
+function plain<Value>(
+  byDefault: Value,
+  check: (option: string, value: unknown) => asserts value is Value,
+): PlainRow<Value> {
+  const read = (option: string, value: Value): Value => {
+    check(option, value);
+    return value;
+  };
+  return { byDefault, unit: '', ofSemaphore: false, read };
+}
+
+function flag(byDefault: boolean): PlainRow<boolean> {
+  return plain(byDefault, checkFlag);
+}
+
+function choice<const T extends string>(byDefault: NoInfer<T>, allowed: readonly T[]): PlainRow<T> {
+  return plain<T>(byDefault, (option, value) => checkChoice(option, value, allowed));
+}
+
+function count(byDefault: number): PlainRow<number> {
+  return plain<number>(byDefault, (option, value) => checkWhole(option, value, 1, MOST_PERMITS));
+}
+
+function ofSemaphore<Value>(row: PlainRow<Value>): PlainRow<Value> {
+  return { ...row, ofSemaphore: true };
+}
+
+export type { LockOptions };
 
 /** Options of one call of `LockService`. @public */
 export interface AcquireOptions extends LockOptions {
@@ -93,20 +146,113 @@ export interface AcquireOptions extends LockOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Every lock option with its value, checked; all times in whole milliseconds. @internal */
-export interface ResolvedLockOptions {
-  readonly ttlMs: number;
-  readonly waitMs: number;
-  readonly renew: boolean;
-  /** `Infinity` when there is no limit. */
-  readonly maxHoldMs: number;
-  readonly minHoldMs: number;
-  readonly fair: 'process' | 'strict';
-  readonly reentrant: boolean;
-  readonly kind: 'exclusive' | 'write' | 'read' | 'semaphore';
-  /** 0 where the lock is no semaphore. */
-  readonly permits: number;
-  readonly weight: number;
-  readonly release: 'end' | 'expire';
-  readonly onLost: 'signal' | 'throw';
+/** The names of all options of a call. */
+export const CALL_OPTIONS = {
+  ...LOCK_OPTIONS,
+  name: true,
+  signal: true,
+} satisfies Readonly<Record<keyof AcquireOptions, unknown>>;
+
+type Table = typeof LOCK_OPTIONS;
+type OptionName = keyof Table;
+
+/**
+ * Every lock option with its value, checked; durations are in whole milliseconds and their names end in `Ms`. `maxHoldMs` is
+ * `Infinity` without a limit; `permits` is 0 unless the lock is a semaphore.
+ * @internal
+ */
+export type ResolvedLockOptions = {
+  readonly [Name in OptionName as `${Name}${Table[Name]['unit']}`]: Table[Name]['byDefault'];
+};
+
+interface NamedRow {
+  readonly name: OptionName;
+  readonly resolvedName: keyof ResolvedLockOptions;
+  readonly row: OptionRow<unknown, unknown>;
+}
+
+const ROWS = (Object.keys(LOCK_OPTIONS) as OptionName[]).map((name) => {
+  const row = LOCK_OPTIONS[name];
+  return { name, resolvedName: `${name}${row.unit}`, row } as NamedRow;
+});
+
+/** The values that apply where neither module, decorator nor call names one. */
+export const LOCK_DEFAULTS: ResolvedLockOptions = Object.freeze(valuesOf(({ row }) => row.byDefault));
+
+function valuesOf(
+  value: (row: NamedRow, soFar: Partial<ResolvedLockOptions>, index: number) => unknown,
+): ResolvedLockOptions {
+  const resolved: Record<string, unknown> = {};
+  ROWS.forEach((row, i) => void (resolved[row.resolvedName] = value(row, resolved, i)));
+  return resolved as ResolvedLockOptions;
+}
+
+/**
+ * Merges the options of a decorator or call with those of the layer beneath, checks every rule, and freezes the result.
+ * A field that is `undefined` counts as not given; `null` is an error.
+ * @throws LockConfigurationError naming the option that is wrong
+ */
+export function resolveLockOptions(
+  options: LockOptions,
+  beneath: ResolvedLockOptions = LOCK_DEFAULTS,
+): ResolvedLockOptions {
+  const given = lockOptionValues(options);
+  for (const each of recent) if (each.beneath === beneath && same(each.given, given)) return each.resolved;
+  const resolved = Object.freeze(merged(given, beneath));
+  checkTogether(resolved);
+  if (recent.length === MOST_RECENT) recent.shift();
+  recent.push({ given, beneath, resolved });
+  return resolved;
+}
+
+/** Values of the options, in the order of the table. */
+type Given = readonly unknown[];
+
+/** Most calls repeat a few sets of options: each set is read once, and the leases that use it share one object. */
+const recent: { given: Given; beneath: ResolvedLockOptions; resolved: ResolvedLockOptions }[] = [];
+const MOST_RECENT = 8;
+
+function same(one: Given, other: Given): boolean {
+  for (let i = 0; i < one.length; i += 1) if (one[i] !== other[i]) return false;
+  return true;
+}
+
+function merged(given: Given, beneath: ResolvedLockOptions): ResolvedLockOptions {
+  return valuesOf(({ name, resolvedName, row }, soFar, i) => {
+    const value = given[i];
+    if (value !== undefined) return row.read(name, value);
+    return (row.ofSemaphore && soFar.kind !== 'semaphore' ? LOCK_DEFAULTS : beneath)[resolvedName];
+  });
+}
+
+/** @throws LockConfigurationError when options that are valid on their own contradict each other */
+function checkTogether(options: ResolvedLockOptions): void {
+  checkTimes(options);
+  checkPermits(options);
+}
+
+function checkTimes({ ttlMs, renew, maxHoldMs, minHoldMs }: ResolvedLockOptions): void {
+  if (minHoldMs > maxHoldMs) {
+    throw new LockConfigurationError(`Option "minHold" (${minHoldMs} ms) is above "maxHold" (${maxHoldMs} ms).`);
+  }
+  if (!renew && minHoldMs > ttlMs) {
+    throw new LockConfigurationError(
+      `Option "minHold" (${minHoldMs} ms) is above "ttl" (${ttlMs} ms), which is the hard end with "renew: false".`,
+    );
+  }
+}
+
+function checkPermits({ kind, permits, weight }: ResolvedLockOptions): void {
+  if (kind !== 'semaphore') {
+    if (permits === 0 && weight === 1) return;
+    throw new LockConfigurationError('Options "permits" and "weight" belong to "kind: semaphore".');
+  }
+  if (permits === 0) {
+    throw new LockConfigurationError(
+      'Option "permits" is missing: a semaphore must say how many permits it has in all.',
+    );
+  }
+  if (weight > permits) {
+    throw new LockConfigurationError(`Option "weight" (${weight}) is above "permits" (${permits}).`);
+  }
 }

@@ -1,5 +1,4 @@
-import { durationMs } from './duration.js';
-import type { Duration } from './lock-options.js';
+import { type Duration, durationMs } from './values.js';
 
 /** What is known when a caller does not get a lock. @public */
 export interface RetryAfterInfo {

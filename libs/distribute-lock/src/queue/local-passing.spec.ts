@@ -1,5 +1,5 @@
 import { FencingBlock, type Grant } from '../lease/grant.js';
-import { LOCK_DEFAULTS } from '../options/defaults.js';
+import { LOCK_DEFAULTS } from '../options/lock-options.js';
 import { QUANTUM_HOLDS, QUANTUM_MS, mayPass } from './local-passing.js';
 
 describe('mayPass', () => {

@@ -7,8 +7,7 @@ import type { Holder } from '../lease/holder.js';
 import type { LockCall } from '../lease/lock-call.js';
 import type { LockInspection } from '../lease/lock-inspection.js';
 import { NestedLease } from '../lease/nested-lease.js';
-import { DEFAULT_MAX_KEPT, MIN_TTL_MS } from '../options/defaults.js';
-import type { ResolvedLockOptions } from '../options/lock-options.js';
+import { MIN_TTL_MS, type ResolvedLockOptions } from '../options/lock-options.js';
 import type { RetryAfter } from '../options/retry-after.js';
 import { processClock, type Clock } from '../runtime/clock.js';
 import { newProcessId } from '../runtime/owner-token.js';
@@ -32,6 +31,9 @@ import {
 import { SeveralKeys } from './several-keys.js';
 import { tellRefusal } from './settling.js';
 import { Waiter } from './waiter.js';
+
+/** Leases that may outlast their work in one process. */
+export const DEFAULT_MAX_KEPT = 10_000;
 
 const EXCLUSIVE_ONLY: ReadonlySet<LockKind> = new Set(['exclusive']);
 

@@ -1,8 +1,7 @@
 import { jest } from '@jest/globals';
 
 import type { Lease } from '../lease/lease.js';
-import { LOCK_DEFAULTS } from '../options/defaults.js';
-import type { AcquireOptions } from '../options/lock-options.js';
+import { type AcquireOptions, LOCK_DEFAULTS } from '../options/lock-options.js';
 import type { LockClient } from './lock-client.js';
 import { LockService } from './lock.service.js';
 

@@ -7,11 +7,14 @@ import { currentLease, runHolding } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
 import type { LockInspection } from '../lease/lock-inspection.js';
 import { throwIfLost } from '../lease/on-lost.js';
-import { checkSignal } from '../options/check-signal.js';
+import { checkNames, checkSignal } from '../options/values.js';
 import { DEFAULT_NAME, lockName } from '../options/lock-name.js';
-import type { AcquireOptions, ResolvedLockOptions } from '../options/lock-options.js';
-import { CALL_OPTION_NAMES, checkNames } from '../options/option-names.js';
-import { resolveLockOptions } from '../options/resolve-lock-options.js';
+import {
+  type AcquireOptions,
+  CALL_OPTIONS,
+  type ResolvedLockOptions,
+  resolveLockOptions,
+} from '../options/lock-options.js';
 import { knownAs } from '../runtime/process-wide.js';
 import { acquireOf, type LockCall, type LockClient } from './lock-client.js';
 
@@ -141,7 +144,7 @@ export class LockService {
 
   private resolve(options: AcquireOptions): ResolvedLockOptions {
     if (options === NO_OPTIONS) return this.client.defaults;
-    checkNames(options, CALL_OPTION_NAMES);
+    checkNames(options, CALL_OPTIONS);
     return resolveLockOptions(options, this.client.defaults);
   }
 }

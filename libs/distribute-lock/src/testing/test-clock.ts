@@ -1,8 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import * as timers from 'node:timers';
 
-import { durationMs } from '../options/duration.js';
-import type { Duration } from '../options/lock-options.js';
+import { type Duration, durationMs } from '../options/values.js';
 import type { CancelTimer, Clock } from '../runtime/clock.js';
 
 /** As they were when this file was loaded: fake timers may put theirs into `node:timers`, too. */

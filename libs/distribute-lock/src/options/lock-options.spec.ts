@@ -1,7 +1,6 @@
 import { LockConfigurationError } from '../errors/lock-configuration.error.js';
-import { LOCK_DEFAULTS } from './defaults.js';
-import type { LockOptions } from './lock-options.js';
-import { resolveLockOptions } from './resolve-lock-options.js';
+
+import { LOCK_DEFAULTS, type LockOptions, resolveLockOptions } from './lock-options.js';
 
 describe('resolveLockOptions', () => {
   it('gives the defaults where nothing is said', () => {
@@ -56,6 +55,20 @@ describe('resolveLockOptions', () => {
       const options = { kind: 'semaphore', permits: 5, [option]: value } as unknown as LockOptions;
       expect(() => resolveLockOptions(options)).toThrow(new RegExp(`"${option}"`));
     }
+  });
+
+  const others: Required<LockOptions> = {
+    ...{ ttl: '7s', wait: 1, renew: false, maxHold: '8s', minHold: 2, fair: 'strict', reentrant: true },
+    ...{ kind: 'semaphore', permits: 9, weight: 3, release: 'expire', onLost: 'throw' },
+  };
+
+  it.each(Object.entries(others))('takes %s of each call, also when all other options repeat', (option, value) => {
+    const common = { kind: 'semaphore', permits: 4 } as const;
+    const before = resolveLockOptions(common);
+    const after = resolveLockOptions({ ...common, [option]: value });
+    const differs = option !== 'kind';
+    expect(JSON.stringify(after) !== JSON.stringify(before)).toBe(differs);
+    expect(after === before).toBe(!differs);
   });
 
   it('refuses options that contradict each other', () => {

@@ -1,0 +1,85 @@
+/**
+ * Writes the interface `LockOptions` from the table of lock options, so that an option is added in one place, and a function that reads
+ * all options of an object. The function is written out because it runs in every call: a loop over the names is three times as slow.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+
+const OPTIONS = 'libs/distribute-lock/src/options';
+const TABLE = `${OPTIONS}/lock-options.ts`;
+/** The file that holds the interface. */
+export const INTERFACE = `${OPTIONS}/generated/lock-options.ts`;
+
+/** What a row of each kind accepts. */
+const TYPES = {
+  duration: () => 'Duration',
+  flag: () => 'boolean',
+  count: () => 'number',
+  choice: (_byDefault, allowed) => allowed.elements.map((element) => element.getText()).join(' | '),
+  ofSemaphore: (row) => typeOf(row),
+};
+
+/** The text of the interface as the table has it now. */
+export function optionInterface(root) {
+  const source = ts.createSourceFile(TABLE, readFileSync(join(root, TABLE), 'utf8'), ts.ScriptTarget.Latest, true);
+  const rows = rowsOf(source);
+  return [
+    '// Written by `npm run docs` from the table in ../lock-options.ts. Do not edit.',
+    "import type { Duration } from '../values.js';",
+    '',
+    '/** How one lock behaves; every field can be set for the module, in the decorator and for a call, the nearest wins. @public */',
+    'export interface LockOptions {',
+    ...rows.map((row) => memberOf(source, row)),
+    '}',
+    '',
+    '/** The values of all lock options, in the order of the table. */',
+    'export function lockOptionValues(options: LockOptions): readonly unknown[] {',
+    '  return [',
+    ...rows.map((row) => `    options.${row.name.text},`),
+    '  ];',
+    '}',
+    '',
+  ].join('\n');
+}
+
+/** What is wrong with the interface, in words. */
+export function optionInterfaceFaults(root) {
+  if (!existsSync(join(root, TABLE))) return [];
+  if (currentText(join(root, INTERFACE)) === optionInterface(root)) return [];
+  return [`${INTERFACE} is not what the table of lock options says: run \`npm run docs\``];
+}
+
+function rowsOf(source) {
+  for (const statement of source.statements.filter(ts.isVariableStatement)) {
+    const [{ name, initializer }] = statement.declarationList.declarations;
+    if (name.getText() === 'LOCK_OPTIONS') return initializer.expression.properties;
+  }
+  throw new Error(`${TABLE} has no LOCK_OPTIONS`);
+}
+
+function memberOf(source, row) {
+  const [doc] = ts.getJSDocCommentsAndTags(row);
+  if (doc === undefined) throw new Error(`${TABLE}: the option "${row.name.text}" has no documentation`);
+  const hasDefault = ts.getJSDocTags(row).some(({ tagName }) => tagName.text === 'defaultValue');
+  const comment = hasDefault ? doc.getText() : withDefault(doc.getText(), defaultOf(row.initializer));
+  return `  ${comment}\n  readonly ${row.name.text}?: ${typeOf(row.initializer)};`;
+}
+
+/** Adds the default as the last line of the comment. */
+function withDefault(comment, byDefault) {
+  return comment.replace(/\n?\s*\*\/$/, `\n   * @defaultValue \`${byDefault}\`\n   */`);
+}
+
+function defaultOf(call) {
+  const [first] = call.arguments;
+  return ts.isCallExpression(first) ? defaultOf(first) : first.getText();
+}
+
+function typeOf(call) {
+  return TYPES[call.expression.getText()](...call.arguments);
+}
+
+function currentText(path) {
+  return existsSync(path) ? readFileSync(path, 'utf8').replaceAll('\r\n', '\n') : undefined;
+}
