@@ -66,7 +66,8 @@ async function writeCode() {
 async function writeTypes() {
   const bundle = await rollup({ ...inputs('.d.ts'), plugins: [dts()] });
   // In two parts, so that each is smaller than what gzip looks back.
-  const manualChunks = (id) => (/[\\/](errors|events|options|keys)[\\/]/.test(id) ? 'part-words' : undefined);
+  const manualChunks = (id) =>
+    /[\\/](errors|events|options|keys)([\\/]|\.d\.ts$)/.test(id) ? 'part-words' : undefined;
   const files = [
     ...(await write(bundle, { format: 'es', manualChunks }, 'esm', '.d.ts')),
     ...(await write(bundle, { format: 'es', manualChunks }, 'cjs', '.d.ts')),

@@ -121,7 +121,7 @@ export const canaries = [
     gate: 'dependency-cruiser',
     wrong: 'a wrong import in the library itself',
     script: ['check:boundaries'],
-    files: { [`${SRC}/store/canary.ts`]: "export { LockService } from '../service/lock.service.js';\n" },
+    files: { [`${SRC}/store/canary.ts`]: "export { LockService } from '../nest/lock.service.js';\n" },
     says: ['error not-in-allowed: libs/distribute-lock/src/store/canary.ts'],
   },
   {

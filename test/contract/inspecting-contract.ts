@@ -1,6 +1,6 @@
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { LockService } from '../../libs/distribute-lock/src/service/lock.service.js';
+import { LockService } from '../../libs/distribute-lock/src/nest/lock.service.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startProcess, type Process, type World } from './world.js';

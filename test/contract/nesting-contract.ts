@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { LockService } from '../../libs/distribute-lock/src/service/lock.service.js';
+import { LockService } from '../../libs/distribute-lock/src/nest/lock.service.js';
 import { eventually } from '../support/eventually.js';
 import { type Process, startProcess, type World } from './world.js';
 

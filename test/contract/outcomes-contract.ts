@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 
-import type { LockContendedError } from '../../libs/distribute-lock/src/errors/lock-contended.error.js';
+import type { LockContendedError } from '../../libs/distribute-lock/src/errors.js';
 import type { RetryAfterInfo } from '../../libs/distribute-lock/src/options/retry-after.js';
 import { eventually } from '../support/eventually.js';
 import { type Process, startProcess, type World } from './world.js';

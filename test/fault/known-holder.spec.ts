@@ -3,7 +3,7 @@ import { Test } from '@nestjs/testing';
 import { DistributeLock, LockModule } from 'nestjs-distribute-lock';
 
 import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { LockService } from '../../libs/distribute-lock/src/service/lock.service.js';
+import { LockService } from '../../libs/distribute-lock/src/nest/lock.service.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { PREFIX } from './support/lock-core.js';

@@ -1,4 +1,4 @@
-import { LockService } from '../../libs/distribute-lock/src/service/lock.service.js';
+import { LockService } from '../../libs/distribute-lock/src/nest/lock.service.js';
 import { eventually } from '../support/eventually.js';
 import { PREFIX } from './support/lock-core.js';
 import { useLockWorld } from './support/use-lock-world.js';

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { isLockError } from '../../libs/distribute-lock/src/errors/is-lock-error.js';
-import type { LockUnavailableError } from '../../libs/distribute-lock/src/errors/lock-unavailable.error.js';
+import { isLockError, type LockUnavailableError } from '../../libs/distribute-lock/src/errors.js';
 import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { eventually } from '../support/eventually.js';
 import { startRedisServer } from '../support/redis-server.js';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Redis } from 'ioredis';
 
-import { LockEvents } from '../../libs/distribute-lock/src/events/lock-events.js';
+import { LockEvents } from '../../libs/distribute-lock/src/events.js';
 import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';

@@ -1,4 +1,4 @@
-import { isLockError } from '../../libs/distribute-lock/src/errors/is-lock-error.js';
+import { isLockError } from '../../libs/distribute-lock/src/errors.js';
 import { surelyOverMs, validUntil } from '../../libs/distribute-lock/src/lease/grant.js';
 import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';

@@ -1,4 +1,4 @@
-import { LockEvents } from '../../libs/distribute-lock/src/events/lock-events.js';
+import { LockEvents } from '../../libs/distribute-lock/src/events.js';
 import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js';
 import type { CancelTimer, Clock } from '../../libs/distribute-lock/src/runtime/clock.js';

@@ -1,4 +1,4 @@
-import { LockEvents, type LockEvent } from '../../libs/distribute-lock/src/events/lock-events.js';
+import { type LockEvent, LockEvents } from '../../libs/distribute-lock/src/events.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import type { LockCall } from '../../libs/distribute-lock/src/lease/lock-call.js';
 import {

@@ -5,7 +5,7 @@ import { Logger } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { Redis, type RedisOptions } from 'ioredis';
 
-import { LockModule } from '../../libs/distribute-lock/src/module/lock.module.js';
+import { LockModule } from '../../libs/distribute-lock/src/nest/module/lock.module.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { worldOf } from '../contract/redis-world.js';
 import { startProcess, type Process } from '../contract/world.js';

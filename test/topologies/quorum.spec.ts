@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
 
-import { connectStore } from '../../libs/distribute-lock/src/module/connect-store.js';
+import { connectStore } from '../../libs/distribute-lock/src/nest/module/connect-store.js';
 import { ownerOf } from '../../libs/distribute-lock/src/store/quorum/ballot-tokens.js';
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { onCleanup } from '../support/cleanup.js';

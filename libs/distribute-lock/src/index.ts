@@ -1,6 +1,6 @@
-export { CurrentLease } from './decorators/current-lease.decorator.js';
-export { DistributeLock } from './decorators/distribute-lock.decorator.js';
-export { InjectLockService, lockServiceToken } from './decorators/inject-lock-service.decorator.js';
+export { CurrentLease } from './nest/decorators/current-lease.decorator.js';
+export { DistributeLock } from './nest/decorators/distribute-lock.decorator.js';
+export { InjectLockService, lockServiceToken } from './nest/decorators/inject-lock-service.decorator.js';
 export type {
   Fitting,
   FittingAnswer,
@@ -17,29 +17,38 @@ export type {
   NoOther,
   ObservableLike,
   OneKey,
-} from './decorators/method-types.js';
+} from './nest/decorators/method-types.js';
 
-export { type AnyLockError, isLockError, type LockErrorOfCode } from './errors/is-lock-error.js';
-export { type LeaseLossReason, LeaseLostError, type LeaseLostErrorDetails } from './errors/lease-lost.error.js';
-export { LockAbortedError } from './errors/lock-aborted.error.js';
-export { LockConfigurationError } from './errors/lock-configuration.error.js';
-export { LockContendedError, type LockContendedErrorDetails } from './errors/lock-contended.error.js';
-export { LockKeyError, type LockKeyErrorDetails } from './errors/lock-key.error.js';
-export { LockShutdownError } from './errors/lock-shutdown.error.js';
 export {
+  type AnyLockError,
+  isLockError,
+  type LeaseLossReason,
+  LeaseLostError,
+  type LeaseLostErrorDetails,
+  LockAbortedError,
+  LockConfigurationError,
+  LockContendedError,
+  type LockContendedErrorDetails,
+  LockError,
+  type LockErrorCode,
+  type LockErrorDetails,
+  type LockErrorOfCode,
+  LockKeyError,
+  type LockKeyErrorDetails,
+  LockShutdownError,
   LockUnavailableError,
   type LockUnavailableErrorDetails,
+  LockUsageError,
   type LockVotes,
-} from './errors/lock-unavailable.error.js';
-export { LockUsageError } from './errors/lock-usage.error.js';
-export { LockWaitTimeoutError, type LockWaitTimeoutErrorDetails } from './errors/lock-wait-timeout.error.js';
-export { LockError, type LockErrorCode, type LockErrorDetails } from './errors/lock.error.js';
+  LockWaitTimeoutError,
+  type LockWaitTimeoutErrorDetails,
+} from './errors.js';
 
-export { type LockEvent, type LockEventListener, LockEvents, type LockEventType } from './events/lock-events.js';
+export { type LockEvent, type LockEventListener, LockEvents, type LockEventType } from './events.js';
 
-export type { LockErrorMapper, LockErrorMappers } from './interception/error-mapping.js';
-export type { ContentionAnswer, DistributeLockOptions, LockContentionInfo } from './interception/lock-spec.js';
-export { LockInterceptor } from './interception/lock.interceptor.js';
+export type { LockErrorMapper, LockErrorMappers } from './nest/aspect/error-mapping.js';
+export type { ContentionAnswer, DistributeLockOptions, LockContentionInfo } from './nest/aspect/lock-spec.js';
+export { LockInterceptor } from './nest/aspect/lock.interceptor.js';
 
 export type { KeyFunction } from './keys/compile-key.js';
 export { encodeKeyPart } from './keys/encode-key.js';
@@ -74,14 +83,14 @@ export type {
   LockModuleOptionsFactory,
   LockQuorumNode,
   MaxWaiters,
-} from './module/lock-module-options.js';
-export { LockModule } from './module/lock.module.js';
+} from './nest/module/lock-module-options.js';
+export { LockModule } from './nest/module/lock.module.js';
 
 export type { AcquireOptions, LockOptions } from './options/lock-options.js';
 export type { Duration } from './options/values.js';
 export type { RetryAfter, RetryAfterInfo } from './options/retry-after.js';
 
-export { type LockedWork, LockService } from './service/lock.service.js';
+export { type LockedWork, LockService } from './nest/lock.service.js';
 
 export type { LockState } from './store/lock-state.js';
 export type { AcquireAllAnswer } from './store/acquire-all-answer.js';

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { isLockError } from '../../../libs/distribute-lock/src/errors/is-lock-error.js';
+import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { Locks } from './lock-core.js';
 import { monotonicMs } from './monotonic.js';

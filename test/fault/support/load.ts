@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-import { isLockError } from '../../../libs/distribute-lock/src/errors/is-lock-error.js';
+import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { Locks } from './lock-core.js';
 import { hold, type Hold } from './loops.js';

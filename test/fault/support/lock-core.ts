@@ -1,6 +1,6 @@
 import { Cluster, Redis, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 
-import { LockEvents, type LockEvent } from '../../../libs/distribute-lock/src/events/lock-events.js';
+import { type LockEvent, LockEvents } from '../../../libs/distribute-lock/src/events.js';
 import { orderedKeys } from '../../../libs/distribute-lock/src/keys/several-keys.js';
 import type { LeaseHandle } from '../../../libs/distribute-lock/src/lease/lease-handle.js';
 import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';

@@ -1,4 +1,4 @@
-import { isLockError } from '../../../libs/distribute-lock/src/errors/is-lock-error.js';
+import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { LeaseHandle } from '../../../libs/distribute-lock/src/lease/lease-handle.js';
 import { parentProcess } from '../../support/parent-process.js';
 import { openLocks, type Connection } from './lock-core.js';

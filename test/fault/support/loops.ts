@@ -1,4 +1,4 @@
-import { isLockError } from '../../../libs/distribute-lock/src/errors/is-lock-error.js';
+import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import { durationMs } from '../../../libs/distribute-lock/src/options/values.js';
 import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';

@@ -1,4 +1,4 @@
-import { isLockError } from '../../../libs/distribute-lock/src/errors/is-lock-error.js';
+import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
 import { monotonicMs } from '../../fault/support/monotonic.js';
 import type { WorkerEvent } from '../event.js';

@@ -1,6 +1,6 @@
-import { isLockError } from '../../../libs/distribute-lock/src/errors/is-lock-error.js';
+import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
-import type { LockService } from '../../../libs/distribute-lock/src/service/lock.service.js';
+import type { LockService } from '../../../libs/distribute-lock/src/nest/lock.service.js';
 import { monotonicMs } from '../../fault/support/monotonic.js';
 import type { WorkerEvent } from '../event.js';
 import type { OperationPlan } from '../plan/operation-plan.js';

@@ -1,4 +1,4 @@
-import { LockWaitTimeoutError } from '../../../libs/distribute-lock/src/errors/lock-wait-timeout.error.js';
+import { LockWaitTimeoutError } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { AcquireAnswer, AcquireRequest, LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';

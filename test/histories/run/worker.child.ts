@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Redis } from 'ioredis';
 
-import { LockService } from '../../../libs/distribute-lock/src/service/lock.service.js';
+import { LockService } from '../../../libs/distribute-lock/src/nest/lock.service.js';
 import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { locksOn, PREFIX } from '../../fault/support/lock-core.js';
 import { parentProcess } from '../../support/parent-process.js';

@@ -1,5 +1,5 @@
-import { LockEvents } from '../../../libs/distribute-lock/src/events/lock-events.js';
-import { isLockError } from '../../../libs/distribute-lock/src/errors/is-lock-error.js';
+import { LockEvents } from '../../../libs/distribute-lock/src/events.js';
+import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
 import { LOCK_DEFAULTS } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import { LockCore } from '../../../libs/distribute-lock/src/queue/lock-core.js';

@@ -1,4 +1,4 @@
-import { isLockError } from '../errors/is-lock-error.js';
+import { isLockError } from '../errors.js';
 import { checkKey, keyFault, MAX_KEY_BYTES } from './check-key.js';
 
 describe('checkKey', () => {

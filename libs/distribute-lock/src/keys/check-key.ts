@@ -1,4 +1,4 @@
-import { LockKeyError } from '../errors/lock-key.error.js';
+import { LockKeyError } from '../errors.js';
 
 /** Longer keys are refused: a caller must not be able to fill Redis with names. */
 export const MAX_KEY_BYTES = 1024;

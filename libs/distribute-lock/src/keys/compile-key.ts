@@ -1,5 +1,4 @@
-import { LockConfigurationError } from '../errors/lock-configuration.error.js';
-import { LockKeyError } from '../errors/lock-key.error.js';
+import { LockConfigurationError, LockKeyError } from '../errors.js';
 import { keyFault, kindOf } from './check-key.js';
 import type { RequestData } from './key-roots.js';
 import { type KeySite, KeyTemplate } from './key-template.js';

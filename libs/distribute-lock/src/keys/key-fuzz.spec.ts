@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import { isLockError } from '../errors/is-lock-error.js';
+import { isLockError } from '../errors.js';
 import type { RequestData } from './key-roots.js';
 import { KeyTemplate } from './key-template.js';
 

@@ -1,5 +1,4 @@
-import { isLockError } from '../errors/is-lock-error.js';
-import type { LockKeyError } from '../errors/lock-key.error.js';
+import { isLockError, type LockKeyError } from '../errors.js';
 import { KeyHole } from './key-hole.js';
 import type { RequestData } from './key-roots.js';
 

@@ -1,4 +1,4 @@
-import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import { LockConfigurationError } from '../errors.js';
 
 /** One row of Nest's parameter table: which argument of the method carries which part of the request. */
 export interface BoundParameter {

@@ -2,8 +2,7 @@ import { constants } from 'node:buffer';
 
 import fc from 'fast-check';
 
-import { isLockError } from '../errors/is-lock-error.js';
-import type { LockKeyError } from '../errors/lock-key.error.js';
+import { isLockError, type LockKeyError } from '../errors.js';
 import type { RequestData } from './key-roots.js';
 import { type KeySite, KeyTemplate } from './key-template.js';
 

@@ -1,5 +1,4 @@
-import { LockConfigurationError } from '../errors/lock-configuration.error.js';
-import { LockKeyError } from '../errors/lock-key.error.js';
+import { LockConfigurationError, LockKeyError } from '../errors.js';
 import { hasLoneSurrogate, keyFault, MAX_KEY_BYTES } from './check-key.js';
 import { encodeWith, faultBetween, reservedCharacters } from './encode-key.js';
 import { KeyHole } from './key-hole.js';

@@ -7,7 +7,7 @@ const parsed = new Map<string, ts.SourceFile | undefined>();
 
 /** What cannot be compiled is kept as text here; what the compiler accepts and refuses is in test/types. */
 const PRELUDE = `
-import { DistributeLock } from '../decorators/distribute-lock.decorator.js';
+import { DistributeLock } from '../nest/decorators/distribute-lock.decorator.js';
 interface Order {
   readonly id: string;
   readonly when: Date;

@@ -1,4 +1,4 @@
-import { LockKeyError } from '../errors/lock-key.error.js';
+import { LockKeyError } from '../errors.js';
 import { checkKey, hasLoneSurrogate } from './check-key.js';
 import { encodeWith, faultBetween, reservedCharacters } from './encode-key.js';
 import { faultOfValue, textOfValue } from './key-value.js';

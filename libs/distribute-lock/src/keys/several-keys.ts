@@ -1,4 +1,4 @@
-import { LockKeyError } from '../errors/lock-key.error.js';
+import { LockKeyError } from '../errors.js';
 import { checkKey } from './check-key.js';
 
 /** More keys than anybody locks on purpose; a list may come from a request. */

@@ -1,4 +1,4 @@
-import { LeaseLostError } from '../errors/lease-lost.error.js';
+import { LeaseLostError } from '../errors.js';
 import type { Duration } from '../options/values.js';
 import type { Lease } from './lease.js';
 

@@ -1,5 +1,4 @@
-import { type LeaseLossReason, LeaseLostError } from '../errors/lease-lost.error.js';
-import { LockShutdownError } from '../errors/lock-shutdown.error.js';
+import { type LeaseLossReason, LeaseLostError, LockShutdownError } from '../errors.js';
 import { MIN_TTL_MS } from '../options/lock-options.js';
 import { type Duration, durationMs } from '../options/values.js';
 import type { Clock } from '../runtime/clock.js';

@@ -1,4 +1,4 @@
-import type { LeaseLossReason } from '../errors/lease-lost.error.js';
+import type { LeaseLossReason } from '../errors.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 
 /** A timer of a grant that is so late, compared with its ttl, shows that the event loop was blocked. */

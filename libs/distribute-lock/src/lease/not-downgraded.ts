@@ -1,4 +1,4 @@
-import { LockUsageError } from '../errors/lock-usage.error.js';
+import { LockUsageError } from '../errors.js';
 import type { LockCall } from './lock-call.js';
 
 export const notDowngraded = ({ name, key }: LockCall, why: string): LockUsageError =>

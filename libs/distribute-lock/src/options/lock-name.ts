@@ -1,4 +1,4 @@
-import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import { LockConfigurationError } from '../errors.js';
 import { processWide } from '../runtime/process-wide.js';
 import { shown } from './values.js';
 

@@ -1,4 +1,4 @@
-import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import { LockConfigurationError } from '../errors.js';
 import { type LockOptions, lockOptionValues } from './generated/lock-options.js';
 import { checkChoice, checkFlag, checkWhole, type Duration, durationMs } from './values.js';
 

@@ -1,7 +1,7 @@
 /** Reads and checks the values of options, of locks and of the module. */
 import ms from 'ms';
 
-import { LockConfigurationError } from '../errors/lock-configuration.error.js';
+import { LockConfigurationError } from '../errors.js';
 
 /**
  * A length of time: whole milliseconds, or a string such as `'500ms'`, `'10s'`, `'2m'`.

@@ -1,4 +1,4 @@
-import type { LockEvent, LockEvents } from '../events/lock-events.js';
+import type { LockEvent, LockEvents } from '../events.js';
 import type { Grant } from '../lease/grant.js';
 import { Watchdog } from '../lease/watchdog.js';
 import type { RetryAfter } from '../options/retry-after.js';

@@ -1,4 +1,4 @@
-import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
+import { LockUnavailableError } from '../errors.js';
 import type { LeaseHandle } from '../lease/lease-handle.js';
 import { laneOf } from '../runtime/owner-token.js';
 import { isLost, LockStoreError, lossOfAnswer } from '../store/lock-store.js';

@@ -1,5 +1,5 @@
 import { ManualClock } from '../../../../test/support/manual-clock.js';
-import { LockEvents } from '../events/lock-events.js';
+import { LockEvents } from '../events.js';
 import type { Lease } from '../lease/lease.js';
 import { LOCK_DEFAULTS, type ResolvedLockOptions } from '../options/lock-options.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';

@@ -1,4 +1,4 @@
-import type { LeaseLostError } from '../errors/lease-lost.error.js';
+import type { LeaseLostError } from '../errors.js';
 import { Grant } from '../lease/grant.js';
 import type { Holder } from '../lease/holder.js';
 import type { LeaseHandle, LeaseKeeper } from '../lease/lease-handle.js';

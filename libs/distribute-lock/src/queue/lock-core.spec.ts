@@ -2,7 +2,7 @@ import { LateAnswers } from '../../../../test/support/held-up-store.js';
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
 import { runHolding } from '../lease/held-leases.js';
-import { LockService } from '../service/lock.service.js';
+import { LockService } from '../nest/lock.service.js';
 import { LockStoreError } from '../store/lock-store.js';
 
 describe('LockCore', () => {

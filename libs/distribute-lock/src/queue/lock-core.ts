@@ -1,4 +1,4 @@
-import type { LockEvents } from '../events/lock-events.js';
+import type { LockEvents } from '../events.js';
 import { findHeld } from '../lease/held-leases.js';
 import { JointLease } from '../lease/joint-lease.js';
 import { LeaseHandle } from '../lease/lease-handle.js';

@@ -1,10 +1,12 @@
-import { LockAbortedError } from '../errors/lock-aborted.error.js';
-import { LockContendedError } from '../errors/lock-contended.error.js';
-import { LockKeyError } from '../errors/lock-key.error.js';
-import { LockShutdownError } from '../errors/lock-shutdown.error.js';
-import { LockUnavailableError } from '../errors/lock-unavailable.error.js';
-import { LockWaitTimeoutError } from '../errors/lock-wait-timeout.error.js';
-import { LockUsageError } from '../errors/lock-usage.error.js';
+import {
+  LockAbortedError,
+  LockContendedError,
+  LockKeyError,
+  LockShutdownError,
+  LockUnavailableError,
+  LockUsageError,
+  LockWaitTimeoutError,
+} from '../errors.js';
 import type { LockCall } from '../lease/lock-call.js';
 import { LockStoreError } from '../store/lock-store.js';
 

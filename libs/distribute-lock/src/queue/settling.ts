@@ -1,5 +1,5 @@
-import { isLockError } from '../errors/is-lock-error.js';
-import type { LockEvents } from '../events/lock-events.js';
+import { isLockError } from '../errors.js';
+import type { LockEvents } from '../events.js';
 import { LeaseHandle, type LeaseKeeper } from '../lease/lease-handle.js';
 import type { Grant } from '../lease/grant.js';
 import type { LockCall } from '../lease/lock-call.js';

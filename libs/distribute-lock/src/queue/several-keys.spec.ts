@@ -1,8 +1,5 @@
 import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
-import { LockAbortedError } from '../errors/lock-aborted.error.js';
-import { LeaseLostError } from '../errors/lease-lost.error.js';
-import { LockContendedError } from '../errors/lock-contended.error.js';
-import { LockWaitTimeoutError } from '../errors/lock-wait-timeout.error.js';
+import { LeaseLostError, LockAbortedError, LockContendedError, LockWaitTimeoutError } from '../errors.js';
 import type { Lease } from '../lease/lease.js';
 import type { LockCall } from '../lease/lock-call.js';
 import { LOCK_DEFAULTS, type ResolvedLockOptions } from '../options/lock-options.js';

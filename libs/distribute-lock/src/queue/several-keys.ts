@@ -1,4 +1,4 @@
-import { isLockError } from '../errors/is-lock-error.js';
+import { isLockError } from '../errors.js';
 import { JointLease, releaseAll } from '../lease/joint-lease.js';
 import { LeaseHandle } from '../lease/lease-handle.js';
 import type { Lease } from '../lease/lease.js';

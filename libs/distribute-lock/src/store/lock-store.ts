@@ -1,4 +1,4 @@
-import type { LockVotes } from '../errors/lock-unavailable.error.js';
+import type { LockVotes } from '../errors.js';
 import type { AcquireAllAnswer } from './acquire-all-answer.js';
 import type { LockState } from './lock-state.js';
 

@@ -1,12 +1,11 @@
-import { isLockError } from '../errors/is-lock-error.js';
-import { LockUsageError } from '../errors/lock-usage.error.js';
-import { LockEvents } from '../events/lock-events.js';
+import { isLockError, LockUsageError } from '../errors.js';
+import { LockEvents } from '../events.js';
 import { checkKey } from '../keys/check-key.js';
 import { LeaseHandle } from '../lease/lease-handle.js';
 import type { Lease } from '../lease/lease.js';
 import { LOCK_DEFAULTS, type LockOptions } from '../options/lock-options.js';
 import type { LockCoreSettings } from '../queue/lock-core.js';
-import { LockService } from '../service/lock.service.js';
+import { LockService } from '../nest/lock.service.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
 import { ObservedCore } from './observed-core.js';
 import type { TestClock } from './test-clock.js';

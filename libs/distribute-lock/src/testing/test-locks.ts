@@ -1,6 +1,6 @@
-import { DEFAULT_CONNECTION } from '../interception/lock-connections.js';
+import { DEFAULT_CONNECTION } from '../nest/aspect/lock-connections.js';
 import type { Lease } from '../lease/lease.js';
-import type { RuntimeSettings } from '../module/lock-runtime.js';
+import type { RuntimeSettings } from '../nest/module/lock-runtime.js';
 import type { Duration } from '../options/values.js';
 import type { LockOptions } from '../options/lock-options.js';
 import type { LockCore } from '../queue/lock-core.js';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-import { LockConfigurationError } from '../../errors/lock-configuration.error.js';
+import { LockConfigurationError } from '../../errors.js';
 import { newProcessId } from '../../runtime/owner-token.js';
 import { NOBODY } from './ballot.js';
 import { noMajority, Poll } from './poll.js';

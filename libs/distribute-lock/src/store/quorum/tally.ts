@@ -1,4 +1,4 @@
-import type { LockVotes } from '../../errors/lock-unavailable.error.js';
+import type { LockVotes } from '../../errors.js';
 
 /** `mixed`: enough nodes answered, but there is a majority neither for it nor against it. */
 export type Outcome = 'yes' | 'no' | 'failed' | 'mixed';

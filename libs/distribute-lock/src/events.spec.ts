@@ -1,0 +1,77 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+import { jest } from '@jest/globals';
+
+import { type LockEvent, LockEvents } from './events.js';
+
+describe('LockEvents', () => {
+  const released: LockEvent = { type: 'released', name: 'order:#{body.id}', heldMs: 3 };
+
+  it('tells listeners of the types that they want, until they have had enough', () => {
+    const events = new LockEvents();
+    const heard: string[] = [];
+    const end = events.listen(({ type }) => heard.push(`all ${type}`));
+    events.listen(({ type }) => heard.push(`some ${type}`), 'released');
+    events.emit(released);
+    events.emit({ ...released, type: 'lost' });
+    end();
+    end();
+    events.emit(released);
+    events.emit({ ...released, type: 'lost' });
+    expect(heard).toEqual(['all released', 'some released', 'all lost', 'some released']);
+  });
+
+  it('knows whether anybody listens', () => {
+    const events = new LockEvents();
+    expect(events.observes('released')).toBe(false);
+    const end = events.listen(() => undefined, 'released');
+    expect([events.observes('released'), events.observes('lost')]).toEqual([true, false]);
+    end();
+    expect(events.observes('released')).toBe(false);
+  });
+
+  it('does not let a listener disturb the others, or the caller', () => {
+    const events = new LockEvents();
+    const heard: LockEvent[] = [];
+    events.listen(() => {
+      throw new Error('observer');
+    });
+    events.listen((event) => heard.push(event));
+    events.emit(released);
+    expect(heard).toEqual([released]);
+  });
+
+  it('does not let a promise that a listener answers disturb the process', async () => {
+    const events = new LockEvents();
+    const unhandled = jest.fn();
+    process.on('unhandledRejection', unhandled);
+    const listener = (): unknown => Promise.reject(new Error('observer'));
+    events.listen(listener);
+    events.emit(released);
+    await new Promise(setImmediate);
+    process.off('unhandledRejection', unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  it('ends one subscription of a listener that has several, and not the others', () => {
+    const events = new LockEvents();
+    const listener = jest.fn();
+    events.listen(listener, 'released');
+    const end = events.listen(listener, 'released');
+    events.emit(released);
+    expect(listener).toHaveBeenCalledTimes(2);
+    end();
+    end();
+    events.emit(released);
+    expect(listener).toHaveBeenCalledTimes(3);
+  });
+
+  it('tells listeners outside of the call that the event comes from', () => {
+    const events = new LockEvents();
+    const calls = new AsyncLocalStorage<string>();
+    const heard: unknown[] = [];
+    events.listen(() => heard.push(calls.getStore()));
+    calls.run('a call', () => events.emit(released));
+    expect(heard).toEqual([undefined]);
+  });
+});

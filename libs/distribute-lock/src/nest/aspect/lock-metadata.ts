@@ -1,0 +1,74 @@
+import 'reflect-metadata';
+
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+
+import type { BoundParameter } from '../../keys/key-roots.js';
+import type { LockSpec } from './lock-spec.js';
+
+/** Nest shows this text at boot when nothing can be injected, so it says what to do. */
+const MISSING_MODULE = 'LockModule.forRoot() is missing: @DistributeLock';
+
+/** Token of the aspect, and the property in which Nest leaves it on every instance that has a locked method. */
+export const ASPECT = Symbol.for(MISSING_MODULE);
+
+/** Token of the application's connections, the first thing that the aspect asks for. */
+export const LOCK_CONNECTIONS = Symbol.for(`${MISSING_MODULE} needs its connections`);
+
+/** Token of what turns lock errors into those of a transport. */
+export const TRANSPORT_ERRORS = Symbol.for(`${MISSING_MODULE} needs its transport errors`);
+
+const LOCKS = 'nestjs-distribute-lock:locks';
+const LEASE_PARAMETERS = 'nestjs-distribute-lock:lease-parameters';
+
+const INJECTED = 'nestjs-distribute-lock:injected-connections';
+
+/** Locks by method, of one prototype; the one that stands lowest first. */
+type Locks = ReadonlyMap<string | symbol, readonly LockSpec[]>;
+type Parameters = ReadonlyMap<string | symbol, readonly number[]>;
+
+/**
+ * Leaves the lock on the prototype, for the boot sweep. Not on the method: another decorator may put a function of its own
+ * in its place.
+ */
+export function recordLock(target: object, name: string | symbol, spec: LockSpec): void {
+  const locks = locksOf(target);
+  Reflect.defineMetadata(LOCKS, new Map(locks).set(name, [...(locks.get(name) ?? []), spec]), target);
+}
+
+/** Methods that were locked on this very prototype. */
+export function locksOf(prototype: object): Locks {
+  return (Reflect.getOwnMetadata(LOCKS, prototype) as Locks | undefined) ?? new Map();
+}
+
+/** Leaves word that the lease belongs into an argument. */
+export function recordLeaseParameter(target: object, name: string | symbol, index: number): void {
+  const parameters = leaseParametersOf(target);
+  const indexes = [...(parameters.get(name) ?? []), index];
+  Reflect.defineMetadata(LEASE_PARAMETERS, new Map(parameters).set(name, indexes), target);
+}
+
+/** Methods of this very prototype that ask for their lease, and in which arguments. */
+export function leaseParametersOf(prototype: object): Parameters {
+  return (Reflect.getOwnMetadata(LEASE_PARAMETERS, prototype) as Parameters | undefined) ?? new Map();
+}
+
+/** Leaves word that a class injects the service of a named connection. */
+export function recordInjected(type: object, connectionName: string): void {
+  Reflect.defineMetadata(INJECTED, [...injectedInto(type), connectionName], type);
+}
+
+/** Named connections whose service a class injects. */
+export function injectedInto(type: object): readonly string[] {
+  return (Reflect.getMetadata(INJECTED, type) as readonly string[] | undefined) ?? [];
+}
+
+/** Nest's parameter table: `@Body()`, `@Payload()`, `@Args()` and their like. Decorators of one's own are not in it. */
+export function boundParameters(target: object, name: string | symbol): readonly BoundParameter[] {
+  const table = Reflect.getMetadata(ROUTE_ARGS_METADATA, target.constructor, name) as
+    Record<string, { index: number; data?: unknown }> | undefined;
+  return Object.entries(table ?? {}).flatMap(([key, { index, data }]) => {
+    const kind = /^(\d+):\d+$/.exec(key)?.[1];
+    if (kind === undefined) return [];
+    return [{ kind: Number(kind), index, property: typeof data === 'string' && data !== '' ? data : undefined }];
+  });
+}

@@ -1,0 +1,102 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+
+import { LockConfigurationError } from '../../errors.js';
+import { LockConnections } from './lock-connections.js';
+import { ASPECT, injectedInto, leaseParametersOf, LOCK_CONNECTIONS, locksOf } from './lock-metadata.js';
+import { LockInterceptor } from './lock.interceptor.js';
+import type { LockAspect } from './locked-method.js';
+
+type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
+
+const logger = new Logger('DistributeLock');
+
+/** Looks at everything in the application once, before it serves: what cannot work is said at boot. */
+@Injectable()
+export class LockExplorer {
+  private readonly seen = new Set<object>();
+
+  constructor(
+    @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
+    @Inject(LOCK_CONNECTIONS) private readonly connections: LockConnections,
+    @Inject(LockInterceptor) private readonly aspect: LockInterceptor,
+  ) {}
+
+  /** @throws LockConfigurationError naming class and method, when a lock cannot work in this application */
+  explore(): void {
+    for (const wrapper of [...this.discovery.getProviders(), ...this.discovery.getControllers()]) {
+      const prototype = prototypeOf(wrapper);
+      if (prototype === undefined) continue;
+      const chain = [...prototypeChain(prototype)];
+      if (!this.seen.has(prototype)) {
+        this.seen.add(prototype);
+        for (const link of chain) this.prepare(link);
+        checkLeaseParameters(chain);
+        // What is not a class, such as an object that inherits from one without a constructor, has nothing injected.
+        const type: unknown = prototype.constructor;
+        if (typeof type === 'function') for (const name of injectedInto(type)) this.connections.client(name);
+        warnOfOverrides(chain);
+      }
+      if (chain.some((link) => locksOf(link).size > 0)) this.reach(wrapper);
+    }
+  }
+
+  private prepare(prototype: object): void {
+    for (const spec of [...locksOf(prototype).values()].flat()) this.connections.prepare(spec);
+  }
+
+  /** Nest injects properties of classes that it constructs itself; what a factory or a value brought is reached here. */
+  private reach(wrapper: Wrapper): void {
+    if (!wrapper.isNotMetatype || !wrapper.isDependencyTreeStatic()) return;
+    const instance = wrapper.instance as object;
+    // Nest's own injection can be enumerated. What else stands here is of an earlier sweep, whose application may have ended.
+    if (!Object.isExtensible(instance) || Object.prototype.propertyIsEnumerable.call(instance, ASPECT)) return;
+    Object.defineProperty(instance, ASPECT, {
+      value: this.aspect satisfies LockAspect,
+      configurable: true,
+      writable: true,
+    });
+  }
+}
+
+function prototypeOf({ instance, metatype, isNotMetatype }: Wrapper): object | undefined {
+  if (!isNotMetatype && typeof metatype === 'function') return metatype.prototype as object | undefined;
+  const value: unknown = instance;
+  return typeof value === 'object' && value !== null
+    ? ((Object.getPrototypeOf(value) as object | null) ?? undefined)
+    : undefined;
+}
+
+function* prototypeChain(start: object): Generator<object> {
+  let link: object | null = start;
+  while (link !== null && link !== Object.prototype) {
+    yield link;
+    link = Object.getPrototypeOf(link) as object | null;
+  }
+}
+
+/** What a subclass overrides, or locks by a decorator of its own, is no matter of the base class any more. */
+function checkLeaseParameters(chain: readonly object[]): void {
+  chain.forEach((link, depth) => {
+    for (const name of leaseParametersOf(link).keys()) {
+      if (locksOf(link).has(name) || chain.slice(0, depth).some((below) => Object.hasOwn(below, name))) continue;
+      throw new LockConfigurationError(
+        `@CurrentLease() stands in ${link.constructor.name}.${String(name)}, which has no @DistributeLock.`,
+      );
+    }
+  });
+}
+
+/** Decorators do not reach the method that a subclass puts in the place of a locked one. */
+function warnOfOverrides(chain: readonly object[]): void {
+  chain.forEach((link, depth) => {
+    for (const name of locksOf(link).keys()) {
+      const nearest = chain.slice(0, depth).find((below) => Object.hasOwn(below, name));
+      if (nearest === undefined || locksOf(nearest).has(name)) continue;
+      logger.warn(
+        `${nearest.constructor.name}.${String(name)} overrides a method with @DistributeLock and is not locked itself; ` +
+          'put the decorator on it, too, or call super.',
+      );
+    }
+  });
+}

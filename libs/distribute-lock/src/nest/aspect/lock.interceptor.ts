@@ -1,0 +1,143 @@
+import { type CallHandler, type ExecutionContext, Inject, Injectable, type NestInterceptor } from '@nestjs/common';
+import { Observable } from 'rxjs';
+
+import { LockAbortedError } from '../../errors.js';
+import { runHolding } from '../../lease/held-leases.js';
+import type { Lease } from '../../lease/lease.js';
+import { throwIfLost } from '../../lease/on-lost.js';
+import { acquireOf } from '../lock-client.js';
+import { eachIterator, isAsyncIterable, replace } from './async-iterables.js';
+import { CallScope } from './call-scope.js';
+import { answerContention } from './contention.js';
+import { startOnNext, startOnSubscribe } from './deferred-results.js';
+import { Hold } from './hold.js';
+import { LockConnections, type PreparedLock } from './lock-connections.js';
+import { LOCK_CONNECTIONS, TRANSPORT_ERRORS } from './lock-metadata.js';
+import type { LockSpec } from './lock-spec.js';
+import type { LockedCall } from './locked-method.js';
+import { goesOn } from './release-after.js';
+import type { TransportErrors } from './transport-errors.js';
+
+/**
+ * The aspect behind `@DistributeLock`, with two entrances: Nest calls `intercept()` for every request, and every locked
+ * method calls `around()`, whether a request is under way or not.
+ *
+ * Nest makes instances of its own for modules that use it, so it keeps nothing but what was injected: what a call shares
+ * lives in its {@link CallScope}.
+ * @public
+ */
+@Injectable()
+export class LockInterceptor implements NestInterceptor {
+  /** @internal */
+  constructor(
+    @Inject(LOCK_CONNECTIONS) private readonly connections: LockConnections,
+    @Inject(TRANSPORT_ERRORS) private readonly errors: TransportErrors,
+  ) {}
+
+  /**
+   * Opens the scope of the request, and turns lock errors that leave the handler into those of its transport. It takes no
+   * lock: pipes have not run yet.
+   */
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    // Registered for the application and by the decorator: the outer one has done it.
+    if (CallScope.current?.context === context) return next.handle();
+    const scope = new CallScope(context);
+    return new Observable((subscriber) => {
+      subscriber.add(scope.begin());
+      return scope.run(() =>
+        next.handle().subscribe({
+          next: (value) => subscriber.next(this.mapWhenRead(value, context)),
+          error: (error) => {
+            const mapped = this.errors.map(error, context);
+            if (mapped instanceof Promise) void mapped.then((exception: unknown) => subscriber.error(exception));
+            else subscriber.error(mapped);
+          },
+          complete: () => subscriber.complete(),
+        }),
+      );
+    });
+  }
+
+  /** The reader of what a handler hands out piece by piece is Nest itself, outside of `intercept()`. */
+  private mapWhenRead(value: unknown, context: ExecutionContext): unknown {
+    if (isAsyncIterable(value))
+      eachIterator(value, (iterator) => {
+        const next = iterator.next.bind(iterator);
+        replace(iterator, 'next', async (...given: [] | [unknown]) => {
+          try {
+            return await next(...given);
+          } catch (error) {
+            throw await this.errors.map(error, context);
+          }
+        });
+      });
+    return value;
+  }
+
+  /**
+   * As the `LockAspect` of locked methods: makes the key from the arguments, acquires, lets the method proceed, and releases
+   * after its result.
+   * @internal
+   */
+  around(call: LockedCall): unknown {
+    // Taken now: whoever reads the result later may have left the request.
+    const scope = CallScope.current;
+    switch (call.spec.shape) {
+      case 'observable':
+        return startOnSubscribe((leaving) => this.run(call, scope, leaving));
+      case 'generator':
+        return startOnNext(() => this.run(call, scope));
+      default:
+        return this.run(call, scope);
+    }
+  }
+
+  private async run(call: LockedCall, scope: CallScope | undefined, leaving?: AbortSignal): Promise<unknown> {
+    const { spec, method, self, args } = call;
+    let lock: PreparedLock;
+    let lease: Lease;
+    try {
+      lock = this.connections.prepare(spec);
+      lease = await this.acquire(lock, call, scope, leaving);
+    } catch (error) {
+      return answerContention(error, call);
+    }
+    for (const index of spec.leaseParameters) args[index] = lease;
+    let result: unknown;
+    try {
+      result = await runHolding(lease, () => Reflect.apply(method, self, args as never[]));
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
+    const releaseAfter = goesOn(result);
+    if (releaseAfter !== undefined) return releaseAfter(new Hold(lease, lock.options, spec.name, scope));
+    await lease.release();
+    throwIfLost(lease, lock.options);
+    return result;
+  }
+
+  private acquire(
+    { client, options, abortOnDisconnect }: PreparedLock,
+    { spec, self, args }: LockedCall,
+    scope: CallScope | undefined,
+    leaving: AbortSignal | undefined,
+  ): Promise<Lease> {
+    const key = spec.render(args, scope, self);
+    const clientLeft = abortOnDisconnect ? scope?.clientLeft : undefined;
+    const call = { name: spec.name, options, scoped: true, signal: leaving, endsWait: clientLeft };
+    const acquired = acquireOf(client, key, call);
+    return leaving === undefined ? acquired : unlessLeft(acquired, leaving, spec);
+  }
+}
+
+/** The lock may have come at the moment at which the caller left. */
+async function unlessLeft(acquired: Promise<Lease>, signal: AbortSignal, { name }: LockSpec): Promise<Lease> {
+  const lease = await acquired;
+  if (!signal.aborted) return lease;
+  await lease.release();
+  throw new LockAbortedError(`The caller of ${name} left while it waited for its lock.`, {
+    key: lease.key,
+    cause: signal.reason,
+  });
+}

@@ -1,0 +1,150 @@
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { Cluster, Redis } from 'ioredis';
+
+import { isLockError } from '../../errors.js';
+import { MemoryLockStore } from '../../store/memory/memory-lock-store.js';
+import { QuorumLockStore } from '../../store/quorum/quorum-lock-store.js';
+import { RedisLockStore } from '../../store/redis/redis-lock-store.js';
+import { connectStore } from './connect-store.js';
+
+const connect = (connection: unknown) => connectStore('connection', connection, 'lock:');
+
+describe('connectStore', () => {
+  it.each([
+    ['redis://127.0.0.1:6390'],
+    ['rediss://user:secret@example.test:6390/3'],
+    [{ host: '127.0.0.1', port: 6390 }],
+    [{ path: '/run/redis.sock' }],
+    [{ sentinels: [{ host: '127.0.0.1', port: 26_379 }], name: 'main' }],
+    [{ port: 6390 }],
+    [{ cluster: [{ host: '127.0.0.1', port: 7_000 }, 'redis://127.0.0.1:7001', 7_002] }],
+    [{ cluster: [{ host: 'a' }], options: { redisOptions: { password: 'hunter2' } } }],
+  ])('opens a connection of its own for %j, later', async (connection) => {
+    const store = connect(connection);
+    expect(store).toBeInstanceOf(RedisLockStore);
+    await store.close();
+  });
+
+  it('uses a client that it was given, recognised by its methods, and never closes it', async () => {
+    const client = new Redis({ lazyConnect: true });
+    const quit = jest.spyOn(client, 'quit');
+    const disconnect = jest.spyOn(client, 'disconnect');
+    const store = connect(client);
+    expect(store).toBeInstanceOf(RedisLockStore);
+    await store.close();
+    expect([quit.mock.calls, disconnect.mock.calls]).toEqual([[], []]);
+
+    // Another copy of ioredis has another class.
+    const foreign = Object.setPrototypeOf(client, Object.create(Redis.prototype)) as Redis;
+    expect(connect(foreign)).toBeInstanceOf(RedisLockStore);
+    client.disconnect();
+  });
+
+  it('uses a client of a Cluster likewise, and takes its listeners back', async () => {
+    const client = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
+    const events = client.eventNames();
+    const disconnect = jest.spyOn(client, 'disconnect');
+    const store = connect(client);
+    expect(store.keyFault?.('a}b')).toContain('Redis Cluster');
+    expect(store.keyFault?.('{a}b')).toBeUndefined();
+    await store.close();
+    expect(disconnect).not.toHaveBeenCalled();
+    expect(client.eventNames()).toEqual(events);
+    client.disconnect();
+  });
+
+  it('takes a list for a quorum, of nodes of every kind', async () => {
+    const client = new Redis(6391, { lazyConnect: true });
+    const store = connect(['redis://a:6390', { host: 'b' }, client]);
+    expect(store).toBeInstanceOf(QuorumLockStore);
+    await store.close();
+    expect(client.status).toBe('wait');
+    client.disconnect();
+  });
+
+  it('takes any store that has all methods of one', () => {
+    const store = new MemoryLockStore();
+    expect(connect(store)).toBe(store);
+    expect(() => connect({ acquire() {}, release() {}, renew() {} })).toThrow('without connect, subscribe, close');
+  });
+
+  it.each<[unknown, string]>([
+    [undefined, 'is undefined'],
+    [null, 'is null'],
+    ['', 'is empty'],
+    [42, 'is a number'],
+    [() => 'memory', 'is a function'],
+    ['localhost:6379', 'write redis://host:port'],
+    ['http://localhost', 'not a Redis URL'],
+    ['redis://', 'not a Redis URL'],
+    [{}, 'neither host, port, path nor sentinels'],
+    [{ host: undefined, port: 6379 }, '"connection.host" is empty'],
+    [{ host: '' }, '"connection.host" is empty'],
+    [new Map(), 'is a Map'],
+    [{ cluster: 'redis://a:1' }, '"connection.cluster" must be a list'],
+    [{ cluster: [] }, '"connection.cluster" must be a list'],
+    [
+      {
+        cluster: [
+          { host: 'a', port: 1 },
+          { host: '', port: 1 },
+        ],
+      },
+      'has a node that is neither',
+    ],
+    [{ cluster: [undefined] }, 'has a node that is neither'],
+    [{ cluster: ['a'] }, 'has a node that is neither'],
+    [{ cluster: [0] }, 'has a node that is neither'],
+    [{ cluster: [{ host: 'a' }], options: null }, '"connection.options" must be an object'],
+    [{ cluster: [{ host: 'a' }], password: 'hunter2' }, '"connection.password" is not known'],
+    [[], 'is an empty list, but a quorum needs at least 3'],
+    [['redis://a', 'redis://b'], 'is a list of 2, but a quorum needs at least 3'],
+    [['redis://a', 'redis://b', 'redis://a'], '"connection[2]" is the same server as "connection[0]"'],
+    [['redis://a', 'redis://b', 'redis://u:p@a:6379/3'], '"connection[2]" is the same server as "connection[0]"'],
+    [['redis://a', { host: 'b' }, { host: 'b', port: 6379, db: 2 }], '"connection[2]" is the same server'],
+    [['redis://a', 'redis://b', 'memory'], '"connection[2]" is no node of a quorum'],
+    [['redis://a', 'redis://b', undefined], '"connection[2]" is no node of a quorum'],
+    [['redis://a', 'redis://b', { host: '' }], '"connection[2].host" is empty'],
+    [['redis://a', 'redis://b', new MemoryLockStore()], '"connection[2]" is a MemoryLockStore'],
+    [
+      ['redis://a', 'redis://b', new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true })],
+      '"connection[2]" is a Redis Cluster',
+    ],
+  ])('refuses %p', (connection, message) => {
+    const error = failure(() => connect(connection));
+    expect(isLockError(error, 'LOCK_CONFIGURATION')).toBe(true);
+    expect(error.message).toContain(message);
+    expect(error.message).toContain('"connection');
+  });
+
+  it('never repeats what may hold a password', () => {
+    expect(failure(() => connect('hunter2@localhost:6379')).message).not.toContain('hunter2');
+    expect(failure(() => connect({ password: 'hunter2' })).message).not.toContain('hunter2');
+  });
+
+  it('warns that memory is no distributed lock, except in tests', () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    expect(connect('memory')).toBeInstanceOf(MemoryLockStore);
+    expect(warn).not.toHaveBeenCalled();
+    const { NODE_ENV, JEST_WORKER_ID } = process.env;
+    try {
+      process.env['NODE_ENV'] = 'production';
+      delete process.env['JEST_WORKER_ID'];
+      connect('memory');
+    } finally {
+      Object.assign(process.env, { NODE_ENV, JEST_WORKER_ID });
+    }
+    expect(warn).toHaveBeenCalledTimes(1);
+    warn.mockRestore();
+  });
+});
+
+function failure(work: () => unknown): Error {
+  try {
+    work();
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error('not refused');
+}

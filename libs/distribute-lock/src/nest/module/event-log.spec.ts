@@ -1,0 +1,28 @@
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+
+import { LockEvents } from '../../events.js';
+import { logEvents } from './event-log.js';
+
+describe('logEvents', () => {
+  it('warns of what an operator must know, and of contention only for debugging', () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    const debug = jest.spyOn(Logger.prototype, 'debug').mockImplementation(() => undefined);
+    const events = new LockEvents();
+    logEvents(events);
+    events.emit({ type: 'acquired', name: 'a' });
+    events.emit({ type: 'released', name: 'a' });
+    events.emit({ type: 'contended', name: 'order:#{arg0}', error: new Error('x') });
+    expect(warn).not.toHaveBeenCalled();
+    events.emit({ type: 'lost', name: 'order:#{arg0}', error: new Error('The lease of "order:#{arg0}" is lost.') });
+    events.emit({ type: 'release-failed', name: 'order:#{arg0}', error: new Error('mute') });
+    expect(warn.mock.calls).toEqual([['The lease of "order:#{arg0}" is lost.'], ['order:#{arg0}: mute']]);
+    events.emit({ type: 'held-long', name: 'Orders.ship', heldMs: 61_234, waiting: 2 });
+    expect(warn.mock.calls.at(-1)).toEqual([
+      'The lock "Orders.ship" has been held for 61.2 s, and 2 callers wait for it. Look for work that does not end, or limit it with "maxHold".',
+    ]);
+    expect(debug).toHaveBeenCalledTimes(1);
+    warn.mockRestore();
+    debug.mockRestore();
+  });
+});

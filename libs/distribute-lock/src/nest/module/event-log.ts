@@ -1,0 +1,27 @@
+import { Logger } from '@nestjs/common';
+
+import type { LockEvent, LockEvents } from '../../events.js';
+
+const logger = new Logger('DistributeLock');
+
+/** Writes down what an operator should know. Contention is normal, so it is only for debugging. */
+export function logEvents(events: LockEvents): void {
+  events.listen(
+    ({ type, name, error }: LockEvent) => {
+      const text = error?.message ?? type;
+      // Messages of our own errors name the lock already.
+      logger.warn(text.includes(name) ? text : `${name}: ${text}`);
+    },
+    'lost',
+    'release-failed',
+    'degraded',
+  );
+  events.listen(({ name, heldMs = 0, waiting = 0 }) => {
+    const waiters = waiting === 1 ? '1 caller waits' : `${waiting} callers wait`;
+    logger.warn(
+      `The lock "${name}" has been held for ${(heldMs / 1_000).toFixed(1)} s, and ${waiters} for it. ` +
+        'Look for work that does not end, or limit it with "maxHold".',
+    );
+  }, 'held-long');
+  events.listen(({ name }) => logger.debug(`${name}: another caller holds the lock`), 'contended');
+}

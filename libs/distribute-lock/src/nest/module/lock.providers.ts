@@ -1,0 +1,78 @@
+import type { InjectionToken, Provider } from '@nestjs/common';
+import { APP_INTERCEPTOR } from '@nestjs/core';
+
+import { lockServiceToken } from '../decorators/inject-lock-service.decorator.js';
+import { LockEvents } from '../../events.js';
+import { DEFAULT_CONNECTION, LockConnections } from '../aspect/lock-connections.js';
+import { ASPECT, LOCK_CONNECTIONS, TRANSPORT_ERRORS } from '../aspect/lock-metadata.js';
+import { LockExplorer } from '../aspect/lock.explorer.js';
+import { LockInterceptor } from '../aspect/lock.interceptor.js';
+import { TransportErrors } from '../aspect/transport-errors.js';
+import type { LockCore } from '../../queue/lock-core.js';
+import { copiesOf } from '../../runtime/process-wide.js';
+import { LockService } from '../lock.service.js';
+import { logEvents } from './event-log.js';
+import { LockLifecycle } from './lock-lifecycle.js';
+import { type LockRuntime, processRuntime } from './lock-runtime.js';
+import { LOCK_CORES, LOCK_MODULE_OPTIONS, LOCK_RUNTIME, LOCK_SETTINGS } from './lock.tokens.js';
+import { type LockSettings, resolveModuleOptions } from './resolve-module-options.js';
+
+/** Everything that the module is made of, except where its options come from. */
+export const lockProviders: readonly Provider[] = [
+  { provide: LOCK_SETTINGS, useFactory: resolveModuleOptions, inject: [LOCK_MODULE_OPTIONS] },
+  { provide: LockEvents, useFactory: newEvents },
+  { provide: LOCK_RUNTIME, useValue: processRuntime },
+  { provide: LOCK_CORES, useFactory: newCores, inject: [LOCK_RUNTIME, LOCK_SETTINGS, LockEvents] },
+  { provide: LOCK_CONNECTIONS, useFactory: newConnections, inject: [LOCK_CORES, LOCK_SETTINGS] },
+  serviceProvider(DEFAULT_CONNECTION),
+  { provide: TRANSPORT_ERRORS, useClass: TransportErrors },
+  LockInterceptor,
+  { provide: ASPECT, useExisting: LockInterceptor },
+  { provide: APP_INTERCEPTOR, useExisting: LockInterceptor },
+  LockExplorer,
+  LockLifecycle,
+];
+
+/** What modules that use a lock are given: the aspect, what it is made of, and the service. */
+export const lockExports = [LOCK_CONNECTIONS, TRANSPORT_ERRORS, ASPECT, LockInterceptor, LockService, LockEvents];
+
+/** The same under the classes of other copies of this package, whose decorators and services this module serves as well. */
+export function providersForCopies(): (Provider & { provide: InjectionToken })[] {
+  const own = { LockService, LockEvents };
+  return Object.entries(own).flatMap(([name, ownClass]) =>
+    copiesOf(name).flatMap((copy) => (copy === ownClass ? [] : [{ provide: copy, useExisting: ownClass }])),
+  );
+}
+
+/** The `LockService` of a named connection. */
+export function serviceProvider(name: string): Provider {
+  return {
+    provide: lockServiceToken(name),
+    useFactory: (connections: LockConnections) => new LockService(connections.clientOnDemand(name)),
+    inject: [LOCK_CONNECTIONS],
+  };
+}
+
+function newEvents(): LockEvents {
+  const events = new LockEvents();
+  logEvents(events);
+  return events;
+}
+
+function newCores(
+  runtime: LockRuntime,
+  { connections, ...settings }: LockSettings,
+  events: LockEvents,
+): Map<string, LockCore> {
+  const cores = Array.from(connections, ([name, connection]) => {
+    return [name, runtime.newCore(name, connection, { ...settings, events })] as const;
+  });
+  return new Map(cores);
+}
+
+function newConnections(
+  cores: ReadonlyMap<string, LockCore>,
+  { contendedStatus, abortOnDisconnect, errors }: LockSettings,
+): LockConnections {
+  return new LockConnections(cores, { contendedStatus, abortOnDisconnect, errors });
+}

@@ -1,0 +1,141 @@
+import { LockConfigurationError } from '../../errors.js';
+import { checkErrorMappers, type LockErrorMappers } from '../aspect/error-mapping.js';
+import { DEFAULT_CONNECTION } from '../aspect/lock-connections.js';
+import { checkContendedStatus } from '../aspect/option-checks.js';
+import { LOCK_OPTIONS, type ResolvedLockOptions, resolveLockOptions } from '../../options/lock-options.js';
+import { DEFAULT_MAX_KEPT } from '../../queue/lock-core.js';
+import { checkFlag, checkNames, checkWhole, durationMs } from '../../options/values.js';
+import { checkRetryAfter, type RetryAfter } from '../../options/retry-after.js';
+import type { AckSettings } from '../../store/redis/acknowledged.js';
+import { meetsHelperKey } from '../../store/redis/redis-keys.js';
+import { resolveDurability } from './durability.js';
+import type { LockModuleOptions } from './lock-module-options.js';
+
+const DEFAULT_PREFIX = 'lock:';
+const DEFAULT_DRAIN_TIMEOUT_MS = 2_000;
+const DEFAULT_MAX_WAITERS_PER_KEY = 10_000;
+const DEFAULT_MAX_WAITERS = 100_000;
+const DEFAULT_WARN_AFTER_MS = 60_000;
+const DEFAULT_CONTENDED_STATUS = 409;
+
+/** Module options with every default filled in. */
+export interface LockSettings {
+  /** By name; not recognised yet. */
+  readonly connections: ReadonlyMap<string, unknown>;
+  readonly prefix: string;
+  readonly durability: AckSettings | undefined;
+  readonly connectOnBoot: boolean;
+  readonly confirmOffers: boolean;
+  readonly drainTimeoutMs: number;
+  readonly maxWaitersPerKey: number;
+  readonly maxWaiters: number;
+  readonly maxKept: number;
+  readonly contendedStatus: number;
+  readonly retryAfter: RetryAfter | undefined;
+  readonly abortOnDisconnect: boolean;
+  /** 0: no hold is reported. */
+  readonly warnAfterMs: number;
+  readonly errors: LockErrorMappers;
+  readonly defaults: ResolvedLockOptions;
+}
+
+const MODULE_OPTIONS: Readonly<Record<keyof LockModuleOptions, true>> = {
+  connection: true,
+  connections: true,
+  prefix: true,
+  durability: true,
+  connectOnBoot: true,
+  confirmOffers: true,
+  drainTimeout: true,
+  maxWaiters: true,
+  maxKept: true,
+  contendedStatus: true,
+  retryAfter: true,
+  abortOnDisconnect: true,
+  warnAfter: true,
+  errors: true,
+  defaults: true,
+};
+
+/** @throws LockConfigurationError naming the option that is wrong */
+export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
+  checkObject('options of LockModule', given);
+  checkNames(given, MODULE_OPTIONS);
+  checkContendedStatus(given.contendedStatus);
+  checkRetryAfter(given.retryAfter);
+  const { warnAfter, abortOnDisconnect = true, confirmOffers = false } = given;
+  checkFlag('abortOnDisconnect', abortOnDisconnect);
+  checkFlag('confirmOffers', confirmOffers);
+  const { drainTimeout, contendedStatus = DEFAULT_CONTENDED_STATUS, errors = {}, defaults = {} } = given;
+  checkObject('Option "errors"', errors);
+  checkErrorMappers(errors);
+  checkObject('Option "defaults"', defaults);
+  checkNames(defaults, LOCK_OPTIONS, 'defaults.');
+  return {
+    connections: connectionsOf(given),
+    prefix: prefixOf(given),
+    durability: resolveDurability(given.durability),
+    connectOnBoot: connectOnBootOf(given),
+    confirmOffers,
+    drainTimeoutMs: drainTimeout === undefined ? DEFAULT_DRAIN_TIMEOUT_MS : durationMs('drainTimeout', drainTimeout),
+    ...maxWaitersOf(given),
+    maxKept: count('maxKept', given.maxKept ?? DEFAULT_MAX_KEPT),
+    contendedStatus,
+    retryAfter: given.retryAfter,
+    abortOnDisconnect,
+    warnAfterMs: warnAfter === undefined ? DEFAULT_WARN_AFTER_MS : durationMs('warnAfter', warnAfter),
+    errors,
+    defaults: resolveLockOptions(defaults),
+  };
+}
+
+function connectionsOf({ connection, connections = {} }: LockModuleOptions): ReadonlyMap<string, unknown> {
+  checkObject('Option "connections"', connections);
+  for (const name of Object.keys(connections)) {
+    if (name !== '' && name !== DEFAULT_CONNECTION) continue;
+    throw new LockConfigurationError(
+      `Option "connections" cannot use the name "${name}"; that is option "connection".`,
+    );
+  }
+  return new Map<string, unknown>([[DEFAULT_CONNECTION, connection], ...Object.entries(connections)]);
+}
+
+function prefixOf({ prefix = DEFAULT_PREFIX }: LockModuleOptions): string {
+  if (typeof prefix === 'string' && prefix !== '' && !meetsHelperKey(prefix)) return prefix;
+  throw new LockConfigurationError(
+    `Option "prefix" is ${JSON.stringify(prefix)}, but it must be a non-empty string that does not begin like a helper key, for example with "q:" or "s1:"`,
+  );
+}
+
+function connectOnBootOf({ connectOnBoot = true }: LockModuleOptions): boolean {
+  checkFlag('connectOnBoot', connectOnBoot);
+  return connectOnBoot;
+}
+
+/** One key leaves room for the callers of others. */
+function maxWaitersOf({ maxWaiters = {} }: LockModuleOptions): { maxWaitersPerKey: number; maxWaiters: number } {
+  if (typeof maxWaiters === 'number') {
+    const maxWaitersPerKey = count('maxWaiters', maxWaiters);
+    return { maxWaitersPerKey, maxWaiters: Math.max(2 * maxWaitersPerKey, DEFAULT_MAX_WAITERS) };
+  }
+  checkObject('Option "maxWaiters"', maxWaiters);
+  checkNames(maxWaiters, { perKey: true, total: true }, 'maxWaiters.');
+  const given = maxWaiters.perKey === undefined ? undefined : count('maxWaiters.perKey', maxWaiters.perKey);
+  const all = count('maxWaiters.total', maxWaiters.total ?? Math.max(DEFAULT_MAX_WAITERS, 2 * (given ?? 0)));
+  const half = Math.max(1, Math.floor(all / 2));
+  const maxWaitersPerKey = given ?? Math.min(DEFAULT_MAX_WAITERS_PER_KEY, half);
+  if (maxWaitersPerKey < all || all === 1) return { maxWaitersPerKey, maxWaiters: all };
+  throw new LockConfigurationError(
+    `Option "maxWaiters.perKey" is ${maxWaitersPerKey}, but it must be less than "maxWaiters.total" (${all}), so that the callers of one key leave room for others.`,
+  );
+}
+
+function count(option: string, value: number): number {
+  checkWhole(option, value, 1);
+  return value;
+}
+
+function checkObject(what: string, value: unknown): asserts value is object {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  throw new LockConfigurationError(`${what} must be an object.`);
+}
