@@ -46,6 +46,12 @@ module.exports = {
       from: {},
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
+    {
+      name: 'no-cycles-of-types',
+      severity: 'error',
+      from: { path: ['nest', 'keys', 'testing', ...GROUND.filter((name) => name !== 'runtime')].map(place) },
+      to: { circular: true },
+    },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {
       name: 'declare-what-you-use',

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { LOCK_ERROR_CODES } from '../libs/distribute-lock/src/errors.js';
-import { statusOf } from '../libs/distribute-lock/src/nest/aspect/error-payload.js';
+import { statusOf } from '../libs/distribute-lock/src/nest/aspect/transport-errors.js';
 
 const CONTENDED_STATUS = 409;
 const read = (name) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');

@@ -1,5 +1,5 @@
 import { type LockEvent, LockEvents } from '../../libs/distribute-lock/src/events.js';
-import { orderedKeys } from '../../libs/distribute-lock/src/keys/several-keys.js';
+import { orderedKeys } from '../../libs/distribute-lock/src/keys/check-key.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
 import type { LockCall } from '../../libs/distribute-lock/src/lease/lock-call.js';

@@ -1,4 +1,4 @@
-import { orderedKeys } from '../../libs/distribute-lock/src/keys/several-keys.js';
+import { orderedKeys } from '../../libs/distribute-lock/src/keys/check-key.js';
 import type { JointLease } from '../../libs/distribute-lock/src/lease/joint-lease.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
 import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';

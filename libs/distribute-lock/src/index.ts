@@ -50,10 +50,9 @@ export type { LockErrorMapper, LockErrorMappers } from './nest/aspect/error-mapp
 export type { ContentionAnswer, DistributeLockOptions, LockContentionInfo } from './nest/aspect/lock-spec.js';
 export { LockInterceptor } from './nest/aspect/lock.interceptor.js';
 
-export type { KeyFunction } from './keys/compile-key.js';
+export type { KeyFunction, KeysFunction } from './keys/compile-keys.js';
 export { encodeKeyPart } from './keys/encode-key.js';
 export { type KeyPart, lockKey } from './keys/lock-key.js';
-export type { KeysFunction } from './keys/compile-keys.js';
 export type {
   KeyArgumentFault,
   KeyBodyEnd,

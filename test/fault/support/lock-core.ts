@@ -1,7 +1,7 @@
 import { Cluster, Redis, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 
 import { type LockEvent, LockEvents } from '../../../libs/distribute-lock/src/events.js';
-import { orderedKeys } from '../../../libs/distribute-lock/src/keys/several-keys.js';
+import { orderedKeys } from '../../../libs/distribute-lock/src/keys/check-key.js';
 import type { LeaseHandle } from '../../../libs/distribute-lock/src/lease/lease-handle.js';
 import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
 import {

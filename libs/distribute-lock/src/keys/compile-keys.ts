@@ -1,9 +1,50 @@
 import { LockConfigurationError, LockKeyError } from '../errors.js';
-import { kindOf } from './check-key.js';
-import { compileKey, type RenderKey } from './compile-key.js';
+import { keyFault, kindOf, orderedKeys } from './check-key.js';
 import type { RequestData } from './key-roots.js';
-import type { KeySite } from './key-template.js';
-import { orderedKeys } from './several-keys.js';
+import { type KeySite, KeyTemplate } from './key-template.js';
+
+/**
+ * Makes the key from the arguments of the method.
+ * @public
+ */
+// A narrower parameter list must be accepted here; the decorator compares it with the method's.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type KeyFunction = (...args: any[]) => string;
+
+/** Makes the key of one call. */
+export type RenderKey = (args: readonly unknown[], request: RequestData | undefined, self: unknown) => string;
+
+/** A key, checked as far as it can be without a call. */
+export interface CompiledKey {
+  /** Text of the template, or the method whose function makes the key. */
+  readonly template: string;
+  readonly render: RenderKey;
+}
+
+/** @throws LockConfigurationError naming the method, when `key` can never make a key */
+export function compileKey(key: unknown, site: KeySite): CompiledKey {
+  if (typeof key === 'function') return { template: site.method, render: functionKey(key as KeyFunction, site.method) };
+  if (typeof key === 'string') {
+    const parsed = KeyTemplate.parse(key, site);
+    return { template: key, render: (args, request) => parsed.render(args, request) };
+  }
+  throw new LockConfigurationError(
+    `Option "key" of ${site.method} is ${kindOf(key)}, but it must be a template such as "order:#{arg0.id}" or a function.`,
+  );
+}
+
+function functionKey(make: KeyFunction, method: string): RenderKey {
+  return (args, request, self) => {
+    const key = returned('key', make, method, args, self);
+    const fault = keyFault(key);
+    if (fault === undefined) return key as string;
+    throw new LockKeyError(`What the key function of ${method} returned ${fault}.`, {
+      method,
+      source: request === undefined ? 'code' : 'request',
+      ...(typeof key === 'string' ? { key } : undefined),
+    });
+  };
+}
 
 /**
  * Makes several keys from the arguments of the method.
@@ -55,7 +96,7 @@ function templateOnly(key: unknown, method: string): unknown {
 
 function keysFunction(make: KeysFunction, method: string): RenderKeys {
   return (args, request, self) => {
-    const keys = made(make, method, args, self);
+    const keys = returned('keys', make, method, args, self);
     if (Array.isArray(keys)) return orderedKeys(keys as string[], method, sourceOf(request));
     const message = `What the keys function of ${method} returned is ${kindOf(keys)}, not a list of keys.`;
     throw new LockKeyError(message, { method, source: 'code' });
@@ -65,10 +106,16 @@ function keysFunction(make: KeysFunction, method: string): RenderKeys {
 /** Within a request its data decide what the keys are. */
 const sourceOf = (request: RequestData | undefined): 'request' | 'code' => (request === undefined ? 'code' : 'request');
 
-function made(make: KeysFunction, method: string, args: readonly unknown[], self: unknown): unknown {
+function returned(
+  option: 'key' | 'keys',
+  make: KeyFunction | KeysFunction,
+  method: string,
+  args: readonly unknown[],
+  self: unknown,
+): unknown {
   try {
     return Reflect.apply(make, self, args);
   } catch (cause) {
-    throw new LockKeyError(`The keys function of ${method} threw.`, { method, source: 'code', cause });
+    throw new LockKeyError(`The ${option} function of ${method} threw.`, { method, source: 'code', cause });
   }
 }

@@ -1,4 +1,5 @@
 import { LockConfigurationError, LockKeyError } from '../errors.js';
+import { faultOfValue, textOfValue } from './encode-key.js';
 import {
   type BoundParameter,
   findRoot,
@@ -7,7 +8,6 @@ import {
   type RequestData,
   type RequestRoot,
 } from './key-roots.js';
-import { faultOfValue, textOfValue } from './key-value.js';
 
 /** What surrounds a hole, for messages. */
 export interface HolePlace {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 
 import { encodeKeyPart } from './encode-key.js';
-import { type KeyPart, lockKey } from './lock-key.js';
 import { KeyTemplate } from './key-template.js';
+import { type KeyPart, lockKey } from './lock-key.js';
 
 const site = { method: 'Accounts.charge', bound: [], parameters: undefined };
 const rendered = (text: string, ...args: unknown[]): string => KeyTemplate.parse(text, site).render(args, undefined);

@@ -1,7 +1,6 @@
 import { LockKeyError } from '../errors.js';
 import { checkKey, hasLoneSurrogate } from './check-key.js';
-import { encodeWith, faultBetween, reservedCharacters } from './encode-key.js';
-import { faultOfValue, textOfValue } from './key-value.js';
+import { encodeWith, faultBetween, faultOfValue, reservedCharacters, textOfValue } from './encode-key.js';
 
 const METHOD = 'lockKey';
 

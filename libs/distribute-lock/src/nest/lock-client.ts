@@ -20,8 +20,6 @@ function callFor(key: string, { name, options, scoped, signal, endsWait }: Omit<
     : { key, name, options, scoped, signal, endsWait };
 }
 
-export type { LockCall } from '../lease/lock-call.js';
-
 /** The lock core of one connection, as the service and the aspect use it. */
 export interface LockClient {
   /** Lock options of the module, over the package's own defaults. */

@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 
 import { isLockError } from '../errors.js';
-import { checkKey } from '../keys/check-key.js';
-import { orderedKeys } from '../keys/several-keys.js';
+import { checkKey, orderedKeys } from '../keys/check-key.js';
 import { currentLease, runHolding } from '../lease/held-leases.js';
 import type { Lease } from '../lease/lease.js';
+import type { LockCall } from '../lease/lock-call.js';
 import type { LockInspection } from '../lease/lock-inspection.js';
 import { throwIfLost } from '../lease/on-lost.js';
-import { checkNames, checkSignal } from '../options/values.js';
 import { DEFAULT_NAME, lockName } from '../options/lock-name.js';
 import {
   type AcquireOptions,
@@ -15,8 +14,9 @@ import {
   type ResolvedLockOptions,
   resolveLockOptions,
 } from '../options/lock-options.js';
+import { checkNames, checkSignal } from '../options/values.js';
 import { knownAs } from '../runtime/process-wide.js';
-import { acquireOf, type LockCall, type LockClient } from './lock-client.js';
+import { acquireOf, type LockClient } from './lock-client.js';
 
 const NO_OPTIONS: AcquireOptions = Object.freeze({});
 

@@ -1,5 +1,4 @@
 import { LockConfigurationError } from '../errors.js';
-
 import { LOCK_DEFAULTS, type LockOptions, resolveLockOptions } from './lock-options.js';
 
 describe('resolveLockOptions', () => {

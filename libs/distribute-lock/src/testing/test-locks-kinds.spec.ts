@@ -1,8 +1,8 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 
-import type { AcquireOptions } from '../options/lock-options.js';
 import { LockService } from '../nest/lock.service.js';
+import type { AcquireOptions } from '../options/lock-options.js';
 import { LockTestingModule, TestLocks } from './index.js';
 
 describe('TestLocks with other kinds of locks', () => {

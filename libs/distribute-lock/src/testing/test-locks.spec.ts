@@ -1,14 +1,14 @@
+import { jest } from '@jest/globals';
 import { type INestApplicationContext, Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { jest } from '@jest/globals';
 
+import { isLockError } from '../errors.js';
+import type { Lease } from '../lease/lease.js';
 import { CurrentLease } from '../nest/decorators/current-lease.decorator.js';
 import { DistributeLock } from '../nest/decorators/distribute-lock.decorator.js';
 import { InjectLockService } from '../nest/decorators/inject-lock-service.decorator.js';
-import { isLockError } from '../errors.js';
-import type { Lease } from '../lease/lease.js';
-import { LockModule } from '../nest/module/lock.module.js';
 import { LockService } from '../nest/lock.service.js';
+import { LockModule } from '../nest/module/lock.module.js';
 import { LOCK_RUNTIME, LockTestingModule, TestLocks } from './index.js';
 
 /** Work that goes on until it is told to end. */

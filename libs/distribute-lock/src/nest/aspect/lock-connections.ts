@@ -1,8 +1,9 @@
 import { LockConfigurationError } from '../../errors.js';
 import type { Lease } from '../../lease/lease.js';
+import type { LockCall } from '../../lease/lock-call.js';
 import type { LockInspection } from '../../lease/lock-inspection.js';
 import { LOCK_DEFAULTS, type ResolvedLockOptions, resolveLockOptions } from '../../options/lock-options.js';
-import type { LockCall, LockClient } from '../lock-client.js';
+import type { LockClient } from '../lock-client.js';
 import type { LockErrorMappers } from './error-mapping.js';
 import { type LockSpec, namingMethod } from './lock-spec.js';
 

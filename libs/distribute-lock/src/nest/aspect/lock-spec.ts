@@ -1,8 +1,15 @@
+import { inspect } from 'node:util';
+
 import { LockConfigurationError, type LockErrorCode } from '../../errors.js';
-import { checkContendedStatus } from './option-checks.js';
-import { compileKey, type KeyFunction } from '../../keys/compile-key.js';
-import { compileKeys, type KeysFunction, type RenderKeys } from '../../keys/compile-keys.js';
+import {
+  compileKey,
+  compileKeys,
+  type KeyFunction,
+  type KeysFunction,
+  type RenderKeys,
+} from '../../keys/compile-keys.js';
 import type { KeySite } from '../../keys/key-template.js';
+import { boundedName } from '../../options/lock-name.js';
 import {
   LOCK_DEFAULTS,
   LOCK_OPTIONS,
@@ -11,7 +18,6 @@ import {
   type ResolvedLockOptions,
   resolveLockOptions,
 } from '../../options/lock-options.js';
-import { boundedName } from '../../options/lock-name.js';
 import { checkFlag, checkNames } from '../../options/values.js';
 
 /** What `onContended` is told about the lock that could not be had. @public */
@@ -154,4 +160,17 @@ function checkChoices({
   }
   checkContendedStatus(contendedStatus);
   if (abortOnDisconnect !== undefined) checkFlag('abortOnDisconnect', abortOnDisconnect);
+}
+
+/** @throws LockConfigurationError when `status` cannot say that a lock is taken */
+export function checkContendedStatus(status: unknown): void {
+  if (
+    status === undefined ||
+    (typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 499)
+  ) {
+    return;
+  }
+  throw new LockConfigurationError(
+    `Option "contendedStatus" is ${inspect(status)}, but it must be a whole number from 400 to 499.`,
+  );
 }

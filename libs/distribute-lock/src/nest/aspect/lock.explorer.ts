@@ -2,10 +2,10 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 
 import { LockConfigurationError } from '../../errors.js';
+import { ASPECT, LOCK_CONNECTIONS } from '../tokens.js';
 import { LockConnections } from './lock-connections.js';
-import { ASPECT, injectedInto, leaseParametersOf, LOCK_CONNECTIONS, locksOf } from './lock-metadata.js';
+import { injectedInto, leaseParametersOf, locksOf } from './lock-metadata.js';
 import { LockInterceptor } from './lock.interceptor.js';
-import type { LockAspect } from './locked-method.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
@@ -52,7 +52,7 @@ export class LockExplorer {
     // Nest's own injection can be enumerated. What else stands here is of an earlier sweep, whose application may have ended.
     if (!Object.isExtensible(instance) || Object.prototype.propertyIsEnumerable.call(instance, ASPECT)) return;
     Object.defineProperty(instance, ASPECT, {
-      value: this.aspect satisfies LockAspect,
+      value: this.aspect,
       configurable: true,
       writable: true,
     });

@@ -1,17 +1,18 @@
 import { type CallHandler, type ExecutionContext, Logger } from '@nestjs/common';
 import { firstValueFrom, NEVER, Observable, of, throwError } from 'rxjs';
 
-import { CurrentLease } from '../decorators/current-lease.decorator.js';
-import { DistributeLock } from '../decorators/distribute-lock.decorator.js';
 import { LeaseLostError, LockContendedError, LockShutdownError, LockUnavailableError } from '../../errors.js';
 import { currentLease } from '../../lease/held-leases.js';
 import { JointLease } from '../../lease/joint-lease.js';
 import type { Lease } from '../../lease/lease.js';
+import type { LockCall } from '../../lease/lock-call.js';
 import { LOCK_DEFAULTS } from '../../options/lock-options.js';
-import type { LockCall, LockClient } from '../lock-client.js';
+import { CurrentLease } from '../decorators/current-lease.decorator.js';
+import { DistributeLock } from '../decorators/distribute-lock.decorator.js';
+import type { LockClient } from '../lock-client.js';
+import { ASPECT } from '../tokens.js';
 import { CallScope } from './call-scope.js';
 import { LockConnections } from './lock-connections.js';
-import { ASPECT } from './lock-metadata.js';
 import { LockInterceptor } from './lock.interceptor.js';
 import type { TransportErrors } from './transport-errors.js';
 

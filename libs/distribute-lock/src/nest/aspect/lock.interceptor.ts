@@ -1,22 +1,30 @@
 import { type CallHandler, type ExecutionContext, Inject, Injectable, type NestInterceptor } from '@nestjs/common';
 import { Observable } from 'rxjs';
 
-import { LockAbortedError } from '../../errors.js';
+import { isLockError, LockAbortedError } from '../../errors.js';
 import { runHolding } from '../../lease/held-leases.js';
 import type { Lease } from '../../lease/lease.js';
 import { throwIfLost } from '../../lease/on-lost.js';
 import { acquireOf } from '../lock-client.js';
-import { eachIterator, isAsyncIterable, replace } from './async-iterables.js';
+import { LOCK_CONNECTIONS, TRANSPORT_ERRORS } from '../tokens.js';
 import { CallScope } from './call-scope.js';
-import { answerContention } from './contention.js';
 import { startOnNext, startOnSubscribe } from './deferred-results.js';
-import { Hold } from './hold.js';
+import { eachIterator, goesOn, Hold, isAsyncIterable, replace } from './held-results.js';
 import { LockConnections, type PreparedLock } from './lock-connections.js';
-import { LOCK_CONNECTIONS, TRANSPORT_ERRORS } from './lock-metadata.js';
 import type { LockSpec } from './lock-spec.js';
-import type { LockedCall } from './locked-method.js';
-import { goesOn } from './release-after.js';
-import type { TransportErrors } from './transport-errors.js';
+import { answerWith, type TransportErrors } from './transport-errors.js';
+
+/** Any method, seen from outside its class. */
+export type AnyMethod = (this: unknown, ...args: never[]) => unknown;
+
+/** A call of a locked method, on its way to the aspect. */
+export interface LockedCall {
+  readonly spec: LockSpec;
+  readonly method: AnyMethod;
+  readonly self: object;
+  /** The real arguments, after pipes. */
+  readonly args: unknown[];
+}
 
 /**
  * The aspect behind `@DistributeLock`, with two entrances: Nest calls `intercept()` for every request, and every locked
@@ -75,7 +83,7 @@ export class LockInterceptor implements NestInterceptor {
   }
 
   /**
-   * As the `LockAspect` of locked methods: makes the key from the arguments, acquires, lets the method proceed, and releases
+   * The entrance of locked methods: makes the key from the arguments, acquires, lets the method proceed, and releases
    * after its result.
    * @internal
    */
@@ -140,4 +148,18 @@ async function unlessLeft(acquired: Promise<Lease>, signal: AbortSignal, { name 
     key: lease.key,
     cause: signal.reason,
   });
+}
+
+/**
+ * What a call whose lock could not be had ends with, as `onContended` says.
+ * @throws the error itself, where nothing else was asked for, or where it is not about contention
+ */
+function answerContention(error: unknown, { spec, self, args }: LockedCall): unknown {
+  if (!isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT')) throw error;
+  const { onContended, contendedStatus, name } = spec;
+  if (contendedStatus !== undefined) answerWith(error, contendedStatus);
+  if (onContended === 'throw') throw error;
+  if (onContended === 'skip') return undefined;
+  const { code, retryAfterMs } = error;
+  return Reflect.apply(onContended, self, [{ name, code, retryAfterMs, error }, ...args]);
 }

@@ -1,27 +1,10 @@
 import 'reflect-metadata';
-
 import { Observable, throwError } from 'rxjs';
 
 import { LockConfigurationError } from '../../errors.js';
-import { ASPECT } from './lock-metadata.js';
+import { ASPECT } from '../tokens.js';
 import type { LockSpec, ResultShape } from './lock-spec.js';
-
-/** Any method, seen from outside its class. */
-export type AnyMethod = (this: unknown, ...args: never[]) => unknown;
-
-/** A call of a locked method, on its way to the aspect. */
-export interface LockedCall {
-  readonly spec: LockSpec;
-  readonly method: AnyMethod;
-  readonly self: object;
-  /** The real arguments, after pipes. */
-  readonly args: unknown[];
-}
-
-/** What a locked method needs of `LockInterceptor`. */
-export interface LockAspect {
-  around(call: LockedCall): unknown;
-}
+import type { AnyMethod, LockInterceptor } from './lock.interceptor.js';
 
 /**
  * Stands in for a method and hands each call to the aspect of its instance.
@@ -32,7 +15,7 @@ export interface LockAspect {
  */
 export function lockedMethod(method: AnyMethod, spec: LockSpec): AnyMethod {
   const locked = new Proxy(method, {
-    apply(inner, self: (object & { [ASPECT]?: LockAspect }) | undefined, args: unknown[]) {
+    apply(inner, self: (object & { [ASPECT]?: LockInterceptor }) | undefined, args: unknown[]) {
       const aspect = self?.[ASPECT];
       return self === undefined || aspect === undefined
         ? refuse(spec)

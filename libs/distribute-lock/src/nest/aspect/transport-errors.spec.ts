@@ -15,9 +15,8 @@ import {
 } from '../../errors.js';
 import { findRoot, type RequestRoot } from '../../keys/key-roots.js';
 import type { LockErrorMappers } from './error-mapping.js';
-import { answerWith } from './error-payload.js';
 import { LockConnections } from './lock-connections.js';
-import { TransportErrors } from './transport-errors.js';
+import { answerWith, TransportErrors } from './transport-errors.js';
 
 const contended = () =>
   new LockContendedError('The lock "a:#{arg0}" is held.', { key: 'a:secret', retryAfterMs: 1234 });

@@ -1,8 +1,8 @@
 import { Injectable, SetMetadata } from '@nestjs/common';
 import { Observable, of } from 'rxjs';
 
-import { locksOf } from '../aspect/lock-metadata.js';
 import type { Lease } from '../../lease/lease.js';
+import { locksOf } from '../aspect/lock-metadata.js';
 import { CurrentLease } from './current-lease.decorator.js';
 import { DistributeLock } from './distribute-lock.decorator.js';
 

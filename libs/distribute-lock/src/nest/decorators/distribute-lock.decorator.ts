@@ -1,7 +1,20 @@
+import { Inject, UseInterceptors } from '@nestjs/common';
+import { INTERCEPTORS_METADATA } from '@nestjs/common/constants.js';
+
 import { LockConfigurationError } from '../../errors.js';
-import type { DistributeLockOptions } from '../aspect/lock-spec.js';
-import { lockClass } from './lock-class.js';
-import { lockMethod } from './lock-method.js';
+import type { HandlerFacts } from '../../keys/key-roots.js';
+import {
+  boundParameters,
+  leaseParametersOf,
+  locksOf,
+  recordLeaseParameter,
+  recordLock,
+} from '../aspect/lock-metadata.js';
+import { type DistributeLockOptions, lockSpec } from '../aspect/lock-spec.js';
+import { type AnyMethod, LockInterceptor } from '../aspect/lock.interceptor.js';
+import { lockedMethod, resultShape } from '../aspect/locked-method.js';
+import { ASPECT } from '../tokens.js';
+import { handlersOf } from './handlers.js';
 import type { LockedDecorator, NoOther, OneKey } from './method-types.js';
 
 /**
@@ -52,4 +65,63 @@ function checkMethod(
   throw new LockConfigurationError(
     `@DistributeLock needs a method, but ${target.constructor.name}.${String(name)} is none (an accessor or a property).`,
   );
+}
+
+/**
+ * Locks every handler of the class, inherited ones too, outside of the locks that a handler has of its own. A handler that is
+ * inherited is locked in this class only; its base class stays as it is.
+ * @throws LockConfigurationError when there is no handler, or naming the one on which the lock can never work
+ */
+function lockClass(type: { readonly name: string; readonly prototype: object }, options: DistributeLockOptions): void {
+  const { prototype } = type;
+  const handlers = handlersOf(prototype);
+  if (handlers.length === 0) {
+    throw new LockConfigurationError(
+      `@DistributeLock on the class ${type.name} finds no handler in it (route, message, event, subscription or resolver). ` +
+        'Put it on the methods that need the lock.',
+    );
+  }
+  for (const { name, owner, descriptor, facts } of handlers) {
+    if (owner !== prototype) {
+      for (const index of leaseParametersOf(owner).get(name) ?? []) recordLeaseParameter(prototype, name, index);
+    }
+    lockMethod(prototype, name, descriptor, options, facts);
+    Object.defineProperty(prototype, name, descriptor);
+  }
+}
+
+/**
+ * Puts a locked method in the place of the one in `descriptor`.
+ * @param handler - how the method is called, where that is known already
+ * @throws LockConfigurationError naming the method, when key or options can never work on it
+ */
+function lockMethod(
+  target: object,
+  name: string | symbol,
+  descriptor: PropertyDescriptor,
+  options: DistributeLockOptions,
+  handler?: HandlerFacts,
+): void {
+  const method = descriptor.value as AnyMethod;
+  const spec = lockSpec(options, {
+    method: `${target.constructor.name}.${String(name)}`,
+    bound: boundParameters(target, name),
+    parameters: declaredParameters(target, name, method),
+    handler,
+    shape: resultShape(target, name, method),
+    leaseParameters: leaseParametersOf(target).get(name) ?? [],
+  });
+  const locked = lockedMethod(method, spec);
+  descriptor.value = locked;
+  // Nest fills it on each instance, so that two applications in one process keep apart.
+  if (locksOf(target).size === 0) Inject(ASPECT)(target, ASPECT);
+  recordLock(target, name, spec);
+  const interceptors = (Reflect.getMetadata(INTERCEPTORS_METADATA, locked) ?? []) as readonly unknown[];
+  if (!interceptors.includes(LockInterceptor)) UseInterceptors(LockInterceptor)(target, name, descriptor);
+}
+
+/** The number of parameters, where rest, defaults and other decorators leave no doubt about it. */
+function declaredParameters(target: object, name: string | symbol, method: AnyMethod): number | undefined {
+  const types: unknown = Reflect.getMetadata('design:paramtypes', target, name);
+  return Array.isArray(types) && types.length === method.length ? types.length : undefined;
 }

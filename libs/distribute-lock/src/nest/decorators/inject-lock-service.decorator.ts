@@ -1,8 +1,8 @@
 import { Inject } from '@nestjs/common';
 
+import { processWide } from '../../runtime/process-wide.js';
 import { DEFAULT_CONNECTION } from '../aspect/lock-connections.js';
 import { recordInjected } from '../aspect/lock-metadata.js';
-import { processWide } from '../../runtime/process-wide.js';
 import { LockService } from '../lock.service.js';
 
 /** Names that somebody asked for, in any application of this process. */

@@ -1,7 +1,6 @@
-import type { DistributeLockOptions } from '../aspect/lock-spec.js';
-import type { KeyFunction } from '../../keys/compile-key.js';
-import type { KeysFunction } from '../../keys/compile-keys.js';
+import type { KeyFunction, KeysFunction } from '../../keys/compile-keys.js';
 import type { KeyTemplateFault } from '../../keys/key-types.js';
+import type { DistributeLockOptions } from '../aspect/lock-spec.js';
 
 /** What a locked method may return: a lock is waited for, so its result comes later. @public */
 export type LockableResult = PromiseLike<unknown> | AsyncIterableIterator<unknown> | ObservableLike;

@@ -1,11 +1,13 @@
 import { Logger } from '@nestjs/common';
-import type { ClusterNode } from 'ioredis';
+import type { ClusterNode, RedisOptions } from 'ioredis';
 
+import { LockConfigurationError } from '../../errors.js';
 import type { LockStore } from '../../store/lock-store.js';
 import { MemoryLockStore } from '../../store/memory/memory-lock-store.js';
+import { QuorumLockStore, type QuorumMember } from '../../store/quorum/quorum-lock-store.js';
+import { memberOver, openMember } from '../../store/quorum/redis-members.js';
+import type { RedisClient } from '../../store/redis/redis-client.js';
 import { RedisLockStore } from '../../store/redis/redis-lock-store.js';
-import { connectQuorum } from './connect-quorum.js';
-import { checkRedisOptions, has, isRedisClient, isRedisUrl, wrong } from './connection-checks.js';
 import type { ClusterConnectionOptions } from './lock-module-options.js';
 
 const STORE_METHODS = ['connect', 'subscribe', 'acquire', 'release', 'renew', 'close'];
@@ -76,4 +78,100 @@ function warnOfMemory(): void {
   new Logger('LockModule').warn(
     'Locks live in the memory of this process ("memory"): other processes are not kept out.',
   );
+}
+
+/** Of two nodes each is needed, so they are worse than one. */
+const LEAST_NODES = 3;
+const NODE_WAYS = 'a Redis URL, options of ioredis, or a client of ioredis';
+const DEFAULT_PORT = 6379;
+
+interface Node {
+  /** Where it is, as far as that can be told before it is asked. */
+  readonly place: unknown;
+  readonly open: () => QuorumMember;
+}
+
+/**
+ * Makes the store of a list of independent primaries, without connecting yet.
+ * @throws LockConfigurationError when they are too few, one stands there twice, or one is no single primary
+ */
+function connectQuorum(option: string, list: readonly unknown[], prefix: string): LockStore {
+  if (list.length < LEAST_NODES) {
+    const length = list.length === 0 ? 'is an empty list' : `is a list of ${list.length}`;
+    throw wrong(
+      option,
+      `${length}, but a quorum needs at least ${LEAST_NODES} independent Redis primaries, better 3, 5 or 7`,
+    );
+  }
+  const nodes = list.map((node, i) => nodeOf(`${option}[${i}]`, node, prefix));
+  nodes.forEach(({ place }, i) => {
+    const first = nodes.findIndex((other) => other.place === place);
+    if (first < i)
+      throw wrong(`${option}[${i}]`, `is the same server as "${option}[${first}]"; every node must be one of its own`);
+  });
+  return new QuorumLockStore(nodes.map(({ open }) => open()));
+}
+
+function nodeOf(option: string, node: unknown, prefix: string): Node {
+  if (typeof node === 'string' && isRedisUrl(node)) {
+    return { place: placeOfUrl(node), open: () => openMember(node, prefix) };
+  }
+  if (typeof node !== 'object' || node === null || Array.isArray(node)) throw noNode(option);
+  if (isRedisClient(node)) return nodeOver(option, node, prefix);
+  if ('cluster' in node) throw noNode(option);
+  const options = checkRedisOptions(option, node, NODE_WAYS);
+  return { place: placeOf(options), open: () => openMember(options, prefix) };
+}
+
+function nodeOver(option: string, client: RedisClient, prefix: string): Node {
+  if ('isCluster' in client && client.isCluster)
+    throw wrong(option, 'is a Redis Cluster, but a node is a single primary');
+  return { place: placeOf(client.options), open: () => memberOver(client, prefix) };
+}
+
+const noNode = (option: string): Error => wrong(option, `is no node of a quorum; it must be ${NODE_WAYS}`);
+
+/** Another database of the same server fails with it. */
+function placeOfUrl(url: string): string {
+  const { hostname, port } = new URL(url);
+  return `${hostname}:${port === '' ? DEFAULT_PORT : port}`;
+}
+
+function placeOf({ host = 'localhost', port = DEFAULT_PORT, path, sentinels, name }: RedisOptions): string {
+  if (path !== undefined && path !== null) return path;
+  if (sentinels !== undefined && sentinels !== null) return JSON.stringify([name, sentinels]);
+  return `${host}:${port}`;
+}
+
+/** The value is never repeated: it may hold a password. */
+function wrong(option: string, what: string): LockConfigurationError {
+  return new LockConfigurationError(`Option "${option}" ${what}.`);
+}
+
+/** Whether the value has all of these methods. */
+function has(value: object, methods: readonly string[]): boolean {
+  return methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
+}
+
+/** By its methods: an application may well have two copies of ioredis. */
+const isRedisClient = (value: object): value is RedisClient => has(value, ['evalsha', 'duplicate', 'on']);
+
+const isRedisUrl = (text: string): boolean => /^rediss?:\/\/./.test(text) && URL.canParse(text);
+
+/**
+ * Options of ioredis for one primary, or for the Sentinels that know it.
+ * @throws LockConfigurationError when they name no server
+ */
+function checkRedisOptions(option: string, options: object, ways: string): RedisOptions {
+  const prototype: unknown = Object.getPrototypeOf(options);
+  if (prototype !== null && prototype !== Object.prototype) {
+    throw wrong(option, `is a ${options.constructor.name}, which is not known here; it must be ${ways}`);
+  }
+  const { host, port, path, sentinels } = options as RedisOptions;
+  // ioredis would go to 127.0.0.1, which is hardly what a forgotten environment variable meant.
+  if ('host' in options && (host === undefined || host === '')) throw wrong(`${option}.host`, 'is empty');
+  if (host === undefined && port === undefined && path === undefined && sentinels === undefined) {
+    throw wrong(option, 'has neither host, port, path nor sentinels');
+  }
+  return options;
 }

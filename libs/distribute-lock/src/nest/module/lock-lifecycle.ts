@@ -9,10 +9,10 @@ import {
 import { ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError, LockUnavailableError } from '../../errors.js';
-import { LockExplorer } from '../aspect/lock.explorer.js';
 import type { LockCore } from '../../queue/lock-core.js';
+import { LockExplorer } from '../aspect/lock.explorer.js';
+import { LOCK_CORES, LOCK_MODULE_OPTIONS, LOCK_SETTINGS } from '../tokens.js';
 import { connectionOption } from './lock-runtime.js';
-import { LOCK_CORES, LOCK_MODULE_OPTIONS, LOCK_SETTINGS } from './lock.tokens.js';
 import type { LockSettings } from './resolve-module-options.js';
 
 const logger = new Logger('LockModule');

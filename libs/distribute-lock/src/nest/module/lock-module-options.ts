@@ -1,12 +1,12 @@
 import type { InjectionToken, ModuleMetadata, OptionalFactoryDependency, Type } from '@nestjs/common';
 import type { ClusterNode, ClusterOptions, RedisOptions } from 'ioredis';
 
-import type { LockErrorMappers } from '../aspect/error-mapping.js';
-import type { Duration } from '../../options/values.js';
 import type { LockOptions } from '../../options/lock-options.js';
 import type { RetryAfter } from '../../options/retry-after.js';
+import type { Duration } from '../../options/values.js';
 import type { LockStore } from '../../store/lock-store.js';
 import type { RedisClient } from '../../store/redis/redis-client.js';
+import type { LockErrorMappers } from '../aspect/error-mapping.js';
 
 /** One of the independent primaries of a quorum: a Redis URL, options of ioredis, or a client of ioredis. @public */
 export type LockQuorumNode = string | RedisOptions | RedisClient;

@@ -1,8 +1,10 @@
-import { DEFAULT_CONNECTION } from '../aspect/lock-connections.js';
+import { LockConfigurationError } from '../../errors.js';
 import { LockCore, type LockCoreSettings } from '../../queue/lock-core.js';
+import type { LockStore } from '../../store/lock-store.js';
 import type { AckSettings } from '../../store/redis/acknowledged.js';
+import { RedisLockStore } from '../../store/redis/redis-lock-store.js';
+import { DEFAULT_CONNECTION } from '../aspect/lock-connections.js';
 import { connectStore } from './connect-store.js';
-import { withDurability } from './durability.js';
 
 /** What a lock core is made from, besides its connection. */
 export interface RuntimeSettings extends LockCoreSettings {
@@ -26,4 +28,13 @@ export const processRuntime: LockRuntime = {
 /** Where the connection stands in the options of the module. */
 export function connectionOption(name: string): string {
   return name === DEFAULT_CONNECTION ? 'connection' : `connections.${name}`;
+}
+
+/** @throws LockConfigurationError where no replicas can be asked: the option is never ignored */
+export function withDurability(option: string, store: LockStore, durability: AckSettings | undefined): LockStore {
+  if (durability === undefined) return store;
+  if (store instanceof RedisLockStore) return store.acknowledgedBy(durability);
+  throw new LockConfigurationError(
+    `Option "durability" cannot be kept by "${option}": only a Redis primary, with Sentinel or without, and a Redis Cluster have replicas.`,
+  );
 }

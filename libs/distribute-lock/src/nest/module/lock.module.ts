@@ -1,11 +1,11 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 
-import { askedConnections, lockServiceToken } from '../decorators/inject-lock-service.decorator.js';
 import { LockConfigurationError } from '../../errors.js';
+import { askedConnections, lockServiceToken } from '../decorators/inject-lock-service.decorator.js';
+import { LOCK_MODULE_OPTIONS } from '../tokens.js';
 import type { LockModuleAsyncOptions, LockModuleOptions, LockModuleOptionsFactory } from './lock-module-options.js';
 import { lockExports, lockProviders, providersForCopies, serviceProvider } from './lock.providers.js';
-import { LOCK_MODULE_OPTIONS } from './lock.tokens.js';
 
 /**
  * Brings locks into the application: `@DistributeLock` and `LockService`. Import it once, in the root module; it is global.

@@ -1,20 +1,27 @@
 import type { InjectionToken, Provider } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 
-import { lockServiceToken } from '../decorators/inject-lock-service.decorator.js';
 import { LockEvents } from '../../events.js';
+import type { LockCore } from '../../queue/lock-core.js';
+import { copiesOf } from '../../runtime/process-wide.js';
 import { DEFAULT_CONNECTION, LockConnections } from '../aspect/lock-connections.js';
-import { ASPECT, LOCK_CONNECTIONS, TRANSPORT_ERRORS } from '../aspect/lock-metadata.js';
 import { LockExplorer } from '../aspect/lock.explorer.js';
 import { LockInterceptor } from '../aspect/lock.interceptor.js';
 import { TransportErrors } from '../aspect/transport-errors.js';
-import type { LockCore } from '../../queue/lock-core.js';
-import { copiesOf } from '../../runtime/process-wide.js';
+import { lockServiceToken } from '../decorators/inject-lock-service.decorator.js';
 import { LockService } from '../lock.service.js';
+import {
+  ASPECT,
+  LOCK_CONNECTIONS,
+  LOCK_CORES,
+  LOCK_MODULE_OPTIONS,
+  LOCK_RUNTIME,
+  LOCK_SETTINGS,
+  TRANSPORT_ERRORS,
+} from '../tokens.js';
 import { logEvents } from './event-log.js';
 import { LockLifecycle } from './lock-lifecycle.js';
 import { type LockRuntime, processRuntime } from './lock-runtime.js';
-import { LOCK_CORES, LOCK_MODULE_OPTIONS, LOCK_RUNTIME, LOCK_SETTINGS } from './lock.tokens.js';
 import { type LockSettings, resolveModuleOptions } from './resolve-module-options.js';
 
 /** Everything that the module is made of, except where its options come from. */

@@ -1,15 +1,14 @@
 import { LockConfigurationError } from '../../errors.js';
-import { checkErrorMappers, type LockErrorMappers } from '../aspect/error-mapping.js';
-import { DEFAULT_CONNECTION } from '../aspect/lock-connections.js';
-import { checkContendedStatus } from '../aspect/option-checks.js';
 import { LOCK_OPTIONS, type ResolvedLockOptions, resolveLockOptions } from '../../options/lock-options.js';
-import { DEFAULT_MAX_KEPT } from '../../queue/lock-core.js';
-import { checkFlag, checkNames, checkWhole, durationMs } from '../../options/values.js';
 import { checkRetryAfter, type RetryAfter } from '../../options/retry-after.js';
+import { checkFlag, checkNames, checkWhole, durationMs } from '../../options/values.js';
+import { DEFAULT_MAX_KEPT } from '../../queue/lock-core.js';
 import type { AckSettings } from '../../store/redis/acknowledged.js';
 import { meetsHelperKey } from '../../store/redis/redis-keys.js';
-import { resolveDurability } from './durability.js';
-import type { LockModuleOptions } from './lock-module-options.js';
+import { checkErrorMappers, type LockErrorMappers } from '../aspect/error-mapping.js';
+import { DEFAULT_CONNECTION } from '../aspect/lock-connections.js';
+import { checkContendedStatus } from '../aspect/lock-spec.js';
+import type { Durability, LockModuleOptions } from './lock-module-options.js';
 
 const DEFAULT_PREFIX = 'lock:';
 const DEFAULT_DRAIN_TIMEOUT_MS = 2_000;
@@ -138,4 +137,25 @@ function count(option: string, value: number): number {
 function checkObject(what: string, value: unknown): asserts value is object {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
   throw new LockConfigurationError(`${what} must be an object.`);
+}
+
+const DEFAULT_DURABILITY_TIMEOUT = '100ms';
+/** Commands have to be answered within 800 ms, and this is a part of it. */
+const LONGEST_DURABILITY_MS = 500;
+
+/** @throws LockConfigurationError naming the option that is wrong */
+function resolveDurability(given: Durability | undefined): AckSettings | undefined {
+  if (given === undefined) return undefined;
+  if (typeof given !== 'object' || given === null)
+    throw new LockConfigurationError('Option "durability" must be an object.');
+  checkNames(given, { replicas: true, timeout: true }, 'durability.');
+  const { replicas, timeout = DEFAULT_DURABILITY_TIMEOUT } = given;
+  checkWhole('durability.replicas', replicas, 1);
+  const timeoutMs = durationMs('durability.timeout', timeout, 1);
+  if (timeoutMs > LONGEST_DURABILITY_MS) {
+    throw new LockConfigurationError(
+      `Option "durability.timeout" is ${timeoutMs} ms, but it must not be longer than ${LONGEST_DURABILITY_MS} ms.`,
+    );
+  }
+  return { replicas, timeoutMs };
 }

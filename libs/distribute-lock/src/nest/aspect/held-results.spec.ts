@@ -1,14 +1,13 @@
-import { jest } from '@jest/globals';
 import { PassThrough, Readable } from 'node:stream';
 
+import { jest } from '@jest/globals';
 import { StreamableFile } from '@nestjs/common';
 
 import { LeaseLostError } from '../../errors.js';
 import { currentLease } from '../../lease/held-leases.js';
 import type { Lease } from '../../lease/lease.js';
 import { LOCK_DEFAULTS } from '../../options/lock-options.js';
-import { Hold } from './hold.js';
-import { goesOn } from './release-after.js';
+import { goesOn, Hold } from './held-results.js';
 
 function newLease() {
   const controller = new AbortController();

@@ -1,6 +1,6 @@
 import { MemoryLockStore } from '../../store/memory/memory-lock-store.js';
 import { RedisLockStore } from '../../store/redis/redis-lock-store.js';
-import { withDurability } from './durability.js';
+import { withDurability } from './lock-runtime.js';
 
 describe('withDurability', () => {
   const durability = { replicas: 1, timeoutMs: 100 };
