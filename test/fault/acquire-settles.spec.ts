@@ -11,32 +11,32 @@ import { monotonicMs } from './support/monotonic.js';
 import { outcome } from './support/outcome.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
-/** Lasting trouble does not get better by waiting. */
+/** Waiting does not cure a permanent failure, so the call fails without waiting. */
 const AT_ONCE_MS = 500;
 const PATIENT = { wait: '20s' } as const;
 
 describe('P5: acquire settles within wait + 1 s', () => {
   const world = useLockWorld();
 
-  it.each([0, 1_000])('on a mute network, with a wait of %i ms', async (wait) => {
+  it.each([0, 1_000])('when the network does not respond, with a wait of %i ms', async (wait) => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
     await locks.core.connect();
     proxy.hold();
     const { tookMs, code } = await outcome(locks, world.newKey(), { wait });
-    expect(code).toBe('LOCK_UNAVAILABLE'); // nobody is known to hold it
+    expect(code).toBe('LOCK_UNAVAILABLE'); // no reply names a holder
     expectBelow(tookMs, wait + 1_000);
   });
 
-  it('when the server accepts the connection and never says a word', async () => {
+  it('when the server accepts the connection and never replies', async () => {
     const proxy = await world.proxy();
     proxy.hold();
     const { tookMs, code } = await outcome(world.locks(proxy.url), world.newKey(), { wait: 500 });
-    expect(code).toBe('LOCK_UNAVAILABLE'); // nobody is known to hold it
+    expect(code).toBe('LOCK_UNAVAILABLE'); // no reply names a holder
     expectBelow(tookMs, 1_500);
   });
 
-  it('and the start of an application within 2 s, over its own client whose server has gone mute', async () => {
+  it('and connect() rejects within 2 s when the server of the client of the application does not respond', async () => {
     const proxy = await world.proxy();
     const client = new Redis(proxy.url);
     onCleanup(() => client.disconnect());
@@ -49,26 +49,26 @@ describe('P5: acquire settles within wait + 1 s', () => {
     expectBelow(monotonicMs() - startedAt, 2_000);
   });
 
-  it('when nobody listens', async () => {
+  it('when no server listens on the port', async () => {
     const proxy = await world.proxy();
     proxy.refuse();
     const { tookMs, code } = await outcome(world.locks(proxy.url), world.newKey(), { wait: 500 });
-    expect(code).toBe('LOCK_UNAVAILABLE'); // nobody is known to hold it
+    expect(code).toBe('LOCK_UNAVAILABLE'); // no reply names a holder
     expectBelow(tookMs, 1_500);
   });
 
-  it('when every answer is lost', async () => {
+  it('when every reply is lost', async () => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
     await locks.core.connect();
     proxy.hold('toClient');
     const { tookMs, code } = await outcome(locks, world.newKey(), { wait: 1_500 });
-    expect(code).toBe('LOCK_UNAVAILABLE'); // nobody is known to hold it
+    expect(code).toBe('LOCK_UNAVAILABLE'); // no reply names a holder
     expectBelow(tookMs, 2_500);
   });
 });
 
-describe('P5: passing trouble is retried inside the wait', () => {
+describe('P5: acquire retries inside the wait when a failure is temporary:', () => {
   const world = useLockWorld();
 
   it('a reconnect', async () => {
@@ -99,7 +99,7 @@ describe('P5: passing trouble is retried inside the wait', () => {
     await restarted;
   });
 
-  it('READONLY, from a primary that was demoted for a while', async () => {
+  it('READONLY, from a primary that was demoted for some time', async () => {
     const locks = world.locks();
     await locks.core.connect();
     await world.client.replicaof('127.0.0.1', 1);
@@ -111,7 +111,7 @@ describe('P5: passing trouble is retried inside the wait', () => {
     expectBelow(tookMs, 2_000);
   });
 
-  it('BUSY, while somebody else runs a long script', async () => {
+  it('BUSY, while another client runs a long script', async () => {
     const locks = world.locks();
     await locks.core.connect();
     await world.client.config('SET', 'lua-time-limit', '50');
@@ -124,7 +124,7 @@ describe('P5: passing trouble is retried inside the wait', () => {
   });
 });
 
-describe('P5: lasting trouble rejects at once, and says why', () => {
+describe('P5: acquire rejects at once, with the reason, when a failure is permanent:', () => {
   const world = useLockWorld();
 
   async function refused(locks: Locks, key: string, why: RegExp): Promise<void> {
@@ -168,7 +168,7 @@ describe('P5: lasting trouble rejects at once, and says why', () => {
     expect(await mine).toMatchObject({ code: 'granted' });
   });
 
-  it('a wrong password, which appears nowhere', async () => {
+  it('a wrong password, which appears in no message', async () => {
     const locks = as('default', 'not-the-secret');
     await world.client.call('ACL', 'SETUSER', 'default', '>the-secret');
     await world.client.call('ACL', 'SETUSER', 'default', 'resetpass', '>the-secret');

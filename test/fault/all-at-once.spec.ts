@@ -13,9 +13,9 @@ import { useTopology } from './support/use-topology.js';
 const FOR_MS = Number(process.env['JUMBLE_MS'] ?? 4_000);
 const LONGEST_TTL_MS = 30_000;
 const TIMEOUT_MS = FOR_MS + 2 * LONGEST_TTL_MS;
-/** Nobody is forgotten; how soon a call ends is measured by others, on a process that does nothing else. */
+/** Every call must settle. Other specs measure how soon, on a process that does nothing else. */
 const SETTLES_WITHIN_MS = 3_000;
-/** A busy machine is a slow server. */
+/** A busy machine makes the server slow, so LOCK_UNAVAILABLE is possible. */
 const USUAL = ['granted', 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT', 'LOCK_ABORTED', 'LOCK_UNAVAILABLE'];
 
 describe.each([
@@ -23,7 +23,7 @@ describe.each([
   ['Sentinel', sentinel, {}],
   ['Cluster', cluster, {}],
   ['a quorum', quorum, { exclusiveOnly: true }],
-])('Locks of all kinds, of one key and of several, asked for in all ways at once, on %s', (_, start, plan) => {
+])('Concurrent locks of all kinds, of one key and of several keys, on %s', (_, start, plan) => {
   const world = useTopology(start);
 
   async function run(faults: (networks: readonly Network[]) => Promise<unknown>): Promise<void> {
@@ -43,10 +43,10 @@ describe.each([
     expect(await world.endless()).toEqual([]);
   }
 
-  it('exclude each other, and leave nothing behind', () => run(() => Promise.resolve()), TIMEOUT_MS);
+  it('exclude each other, and leave no key behind', () => run(() => Promise.resolve()), TIMEOUT_MS);
 
   it(
-    'do so while connections break, stall and lose answers',
+    'exclude each other while connections break, stall and lose replies',
     async () => {
       const random = new Random(1);
       const until = monotonicMs() + FOR_MS;

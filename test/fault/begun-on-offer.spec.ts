@@ -6,13 +6,13 @@ import { PREFIX } from './support/lock-core.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const CLAIM_WINDOW_MS = 1_750;
-/** On a machine that is too busy a waiter has waited for too long before the release. */
+/** On a busy machine a waiter may wait too long before the release; the test tries again. */
 const TRIES = 10;
 
-describe('A waiter that begins on the message of an offer', () => {
+describe('A waiter that starts on the message of an offer', () => {
   const world = useLockWorld();
 
-  /** The lease of a waiter whose commands have not reached the server since it began. */
+  /** Returns the lease of a waiter whose commands have not reached the server since the lease began. */
   async function begin({ waitedMs = 0, delayMs = 0 } = {}) {
     for (let left = TRIES; left > 0; left -= 1) {
       const proxy = await world.proxy();
@@ -31,10 +31,10 @@ describe('A waiter that begins on the message of an offer', () => {
       await proxy.resume();
       await (await acquired).release();
     }
-    throw new Error('No waiter began before the server had heard of it.');
+    throw new Error('No waiter started before a command of it reached the server.');
   }
 
-  it('has a lease of its whole ttl as soon as the server confirms it', async () => {
+  it('has a lease of its full ttl as soon as the server confirms it', async () => {
     const { proxy, key, lease } = await begin();
     expect(lease.isHeld()).toBe(true);
     expect(lease.remainingMs()).toBeLessThan(CLAIM_WINDOW_MS);
@@ -46,10 +46,11 @@ describe('A waiter that begins on the message of an offer', () => {
   });
 
   it.each([
-    // The offer is so much younger than its token, and a timer on a busy machine may be so late.
+    // The wait makes the offer 300 ms younger than its token; the delay exceeds how late a timer may be on a busy
+    // machine.
     ['', { waitedMs: 300 }],
-    [' any more, and its message was late', { waitedMs: 300, delayMs: 200 }],
-  ])('is told before the offer ends, when nothing passes%s', async (_, circumstances) => {
+    [' and its message was late', { waitedMs: 300, delayMs: 200 }],
+  ])('is notified before the offer ends, when nothing passes%s', async (_, circumstances) => {
     const { proxy, key, lease } = await begin(circumstances);
     await new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
     expect(await world.owner(key)).not.toBeNull();
@@ -57,7 +58,7 @@ describe('A waiter that begins on the message of an offer', () => {
     await proxy.resume();
   });
 
-  it('is told at once that the lock was taken away meanwhile', async () => {
+  it('is notified at once when the lock was deleted before the claim', async () => {
     const { proxy, key, lease } = await begin();
     const told = new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
     await world.client.del(PREFIX + key);

@@ -10,7 +10,7 @@ const wait = '20s';
 describe('P8: a crashed holder blocks the others no longer than its ttl', () => {
   const world = useLockWorld();
 
-  it('and everybody behind it is served: 50 waiters in two other processes', async () => {
+  it('and all waiters behind it are served: 50 waiters in two other processes', async () => {
     const ttl = 2_000;
     const [crashing, ...others] = await Promise.all([world.process(), world.process(), world.process()]);
     const key = world.newKey();
@@ -32,12 +32,12 @@ describe('P8: a crashed holder blocks the others no longer than its ttl', () => 
     expect(await world.keysOf(key)).toEqual([]);
   });
 
-  it('also when the caller before it in its process had wanted an hour', async () => {
+  it('also when the previous holder in its process asked for a ttl of an hour', async () => {
     const ttl = 2_000;
     const [crashing, other] = await Promise.all([world.process(), world.process()]);
     const key = world.newKey();
     const first = await crashing.do('acquire', { key });
-    // Both are asked for with its release, so the grant could be passed on without another command.
+    // Both callers wait before the release, so a local hand-over without another command is possible.
     const before = crashing.do('acquire', { key, ttl: 3_600_000, wait });
     const behind = crashing.do('acquire', { key, ttl, wait });
     await crashing.do('release', first);
@@ -53,7 +53,7 @@ describe('P8: a crashed holder blocks the others no longer than its ttl', () => 
 describe('P9: a crashed or aborted waiter blocks nobody', () => {
   const world = useLockWorld();
 
-  /** A holder, a first waiter who goes in some way, and a second one; answers how long after the release that one came in. */
+  /** Lets `goes` end the first waiter. Returns how long after the release the second waiter is granted the lock. */
   async function secondComesIn(
     goes: (first: LockProcess, key: string) => Promise<unknown>,
     until: number,
@@ -75,7 +75,7 @@ describe('P9: a crashed or aborted waiter blocks nobody', () => {
     return at - releasedAt;
   }
 
-  it('after SIGKILL while it stood first in the queue', async () => {
+  it('after SIGKILL while it was first in the queue', async () => {
     const tookMs = await secondComesIn(async (first) => {
       await first.kill('SIGKILL');
       await eventually(async () => expect(await subscribers()).toBeLessThanOrEqual(2));
@@ -88,12 +88,12 @@ describe('P9: a crashed or aborted waiter blocks nobody', () => {
     expectBelow(tookMs, 300);
   });
 
-  it('at worst for 2 s, when it was stopped with its connections open', async () => {
+  it('for 2 s at most, when it was stopped with its connections open', async () => {
     const tookMs = await secondComesIn(async (first) => first.pause(), 2);
     expectBelow(tookMs, 2_000);
   });
 
-  it('at worst for 2 s, when it was offered the lock and crashed before it took it', async () => {
+  it('for 2 s at most, when it crashed after an offer and before its claim', async () => {
     const holder = world.locks();
     const [first, second] = await Promise.all([world.process(), world.process()]);
     const key = world.newKey();
@@ -105,7 +105,7 @@ describe('P9: a crashed or aborted waiter blocks nobody', () => {
     first.pause();
     const releasedAt = monotonicMs();
     await lease.release();
-    expect(await world.client.pttl(PREFIX + key)).toBeGreaterThan(0); // offered to the stopped one
+    expect(await world.client.pttl(PREFIX + key)).toBeGreaterThan(0); // offered to the stopped process
     await first.kill('SIGKILL');
     expectBelow((await granted).at - releasedAt, 2_000);
   });

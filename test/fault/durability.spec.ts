@@ -11,13 +11,15 @@ import { locksOn, PREFIX, type Locks } from './support/lock-core.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const ttl = '30s';
-/** More than one call of a script could have a WAIT of its own for. */
+/** Longer than a script call takes; shorter than a `WAIT` takes without a replica. */
 const ONCE_IN_MS = 20;
 const QUESTIONS = 60;
-/** Where each had a WAIT of its own, one of five would be answered in time; on a busy machine a few are late anyway. */
+/**
+ * With one `WAIT` per attempt, one attempt in five would get a reply in time. On a busy machine a few are late anyway.
+ */
 const MOST = QUESTIONS * 0.6;
 
-describe('locks that a replica must have', () => {
+describe('Locks that a replica must acknowledge', () => {
   const world = useLockWorld({ config: { 'repl-diskless-sync-delay': '0' } });
 
   async function open(timeoutMs: number): Promise<Locks> {
@@ -29,7 +31,7 @@ describe('locks that a replica must have', () => {
     return locks;
   }
 
-  /** What became of questions for one lock each, one after the other. */
+  /** Sends one attempt after the other, each for another key, and returns their outcomes. */
   async function ask(locks: Locks): Promise<string[]> {
     const asked: Promise<string>[] = [];
     for (let i = 0; i < QUESTIONS; i += 1) {
@@ -45,19 +47,19 @@ describe('locks that a replica must have', () => {
     return Promise.all(asked);
   }
 
-  it('are refused without one, however many are asked for, and none is left behind', async () => {
+  it('are refused without a replica, at any rate of attempts, and leave no key behind', async () => {
     const outcomes = await ask(await open(100));
     expect(outcomes.filter((outcome) => !outcome.startsWith('LOCK_UNAVAILABLE'))).toEqual([]);
     expect(outcomes.filter((outcome) => outcome === 'LOCK_UNAVAILABLE, 0 replicas').length).toBeGreaterThan(MOST);
     await eventually(async () => expect(await world.client.keys(`${PREFIX}*`)).toEqual([]));
   });
 
-  it('let an application start without one, also where the server does not know the scripts yet', async () => {
+  it('let an application start without a replica, also when the server has not cached the scripts', async () => {
     await world.client.script('FLUSH');
     await open(500);
   });
 
-  it('are in the database that a client of the application has selected', async () => {
+  it('are written to the database that the client of the application has selected', async () => {
     const client = new Redis(world.server.url);
     onCleanup(() => client.disconnect());
     await client.select(3);
@@ -70,13 +72,13 @@ describe('locks that a replica must have', () => {
     expect(await client.get(PREFIX + lease.key)).toBeNull();
   });
 
-  it('share the time that a distant one takes', async () => {
+  it('share the round trip to a distant replica', async () => {
     const proxy = await startFaultProxy(world.server.port);
     await startRedisServer({ config: { replicaof: `127.0.0.1 ${proxy.port}` } });
     await eventually(async () => expect(await world.client.info('replication')).toMatch(/state=online/), 20_000);
     proxy.delay(40);
     const locks = await open(500);
-    // The server calls a replica online before that answers for the first time.
+    // The server reports a replica as online before its first acknowledgement.
     await eventually(async () => (await locks.acquire(world.newKey(), { ttl })).release(), 20_000);
     expect((await ask(locks)).filter((outcome) => outcome === 'granted').length).toBeGreaterThan(MOST);
   }, 60_000);

@@ -5,10 +5,10 @@ import { useLockWorld } from './support/use-lock-world.js';
 
 const FENCE = new RedisKeys(PREFIX).fence;
 
-describe('P15: every key that the library writes has a TTL, the counter of fencing tokens excepted', () => {
+describe('P15: every key that the library writes, except the counter of fencing tokens, has a TTL', () => {
   const world = useLockWorld();
 
-  /** Longer than any of them lives without being asked for. */
+  /** Every TTL without a renewal is shorter. */
   const LONGEST_MS = 60_000;
 
   async function expectEnds(atLeast: number): Promise<void> {
@@ -19,7 +19,7 @@ describe('P15: every key that the library writes has a TTL, the counter of fenci
     expect(keys.length).toBeGreaterThanOrEqual(atLeast);
   }
 
-  it('while it is held, waited for, renewed, offered, claimed, handed on and released', async () => {
+  it('while the lock is held, waited for, renewed, offered, claimed, handed over and released', async () => {
     const holder = world.locks();
     const waiter = await world.process();
     const options = { ttl: 1_500, wait: '20s' } as const;
@@ -36,14 +36,14 @@ describe('P15: every key that the library writes has a TTL, the counter of fenci
       expect(leases[1].grant.validUntil).toBeGreaterThan(firstEnd); // renewed
     });
     waiter.pause();
-    await Promise.all(leases.map((lease) => lease.release())); // offered to somebody who does not move
+    await Promise.all(leases.map((lease) => lease.release())); // offered to a waiter that does not respond
     await expectEnds(20);
     waiter.resume();
     await Promise.all(granted);
     await expectEnds(20);
   });
 
-  it('also when the process that held and waited is killed: nothing is left once they have passed', async () => {
+  it('also when the process that held and waited is killed: no key is left after the TTLs', async () => {
     const process = await world.process();
     const [held, foreign] = [world.newKey(), world.newKey()];
     await process.do('acquire', { key: held, ttl: 500 });

@@ -14,7 +14,7 @@ describe('P11: the fencing tokens of a key rise', () => {
     const [alice, bob] = [world.locks(), world.locks()];
     const key = world.newKey();
     const tokens: number[] = [];
-    // 200 callers at a time: reserved numbers must not run ahead of the clock that they start from
+    // 200 callers at a time: reserved tokens must not run ahead of the clock on which they are based
     const round = async (): Promise<void> => {
       const all = Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? alice : bob).acquire(key, { wait: '20s' }));
       await Promise.all(
@@ -35,7 +35,7 @@ describe('P11: the fencing tokens of a key rise', () => {
     expect(tokens.every(Number.isSafeInteger)).toBe(true);
   });
 
-  it('also when the clock of the server was set back, as long as it keeps its data', async () => {
+  it('also when the clock of the server was set back, as long as the server keeps its data', async () => {
     const alice = world.locks();
     const key = world.newKey();
     const ahead = Date.now() * 1_000 + 3_600_000_000;
@@ -48,8 +48,8 @@ describe('P11: the fencing tokens of a key rise', () => {
     expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
   });
 
-  describe('for a caller that is alone, whose numbers the server counts up', () => {
-    // The clock was ahead before.
+  describe('for a single caller, whose tokens the server increments,', () => {
+    // Removes the counter of the previous test, which was ahead of the clock.
     beforeAll(() => world.client.del(FENCE));
 
     async function number(locks: Locks, key: string): Promise<number> {
@@ -63,12 +63,12 @@ describe('P11: the fencing tokens of a key rise', () => {
       const key = world.newKey();
       const first = await number(alice, key);
       const second = await number(alice, key);
-      expect(second).toBe(first + 1); // counted
+      expect(second).toBe(first + 1); // incremented
       await world.client.flushall();
       expect(await number(alice, key)).toBeGreaterThan(second);
     });
 
-    it('after another server took over that has not heard of the last numbers', async () => {
+    it('after another server took over that does not know the last tokens', async () => {
       const [alice, bob] = [world.locks(), world.locks()];
       const key = world.newKey();
       const known = await number(alice, key);
@@ -76,14 +76,14 @@ describe('P11: the fencing tokens of a key rise', () => {
       for (let i = 0; i < 10; i += 1) last = await number(bob, key);
       const taken = await bob.acquire(world.newKey());
       await world.client.set(FENCE, known + 2);
-      // its clients meet it over new connections
+      // The clients connect again, as they do after a failover.
       for (const type of ['NORMAL', 'PUBSUB']) await world.client.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'YES');
-      // a question that brings no number, so that alice is connected again
+      // A refused acquire reconnects alice without a new token.
       await eventually(() => expect(alice.acquire(taken.key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' }));
       expect(await number(alice, key)).toBeGreaterThan(last);
     });
 
-    it('where counting is forbidden, by the clock', async () => {
+    it('by the clock when the ACL forbids INCRBY', async () => {
       await world.client.call('ACL', 'SETUSER', 'plain', 'on', '>secret', '~*', '&*', '+@all', '-incrby');
       const alice = world.locks(world.server.url.replace('//', '//plain:secret@'));
       const key = world.newKey();

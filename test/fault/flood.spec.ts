@@ -5,10 +5,10 @@ import { useLockWorld } from './support/use-lock-world.js';
 const PASSES = 1_000_000;
 const LATEST_MS = 50;
 
-describe('1 000 000 passes inside one process', () => {
+describe('1,000,000 local hand-overs in one process', () => {
   const world = useLockWorld();
 
-  it('keep no timer for longer than 50 ms, in the median of 3 runs', async () => {
+  it('delay no timer by more than 50 ms, in the median of 3 runs', async () => {
     const process = await world.process();
     const latest: number[] = [];
     for (let run = 0; run < 3; run += 1) {

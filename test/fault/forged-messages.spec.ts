@@ -9,10 +9,10 @@ import { useLockWorld } from './support/use-lock-world.js';
 
 const world = useLockWorld();
 
-/** Long enough for a message to be received and for the command that it causes. */
+/** Long enough for a message to arrive and for the command that it causes. */
 const EFFECT_MS = 300;
 
-/** A client that may publish to every inbox and list the channels, and read no key. */
+/** A client that may publish to every inbox and list the channels, but may not read keys. */
 async function publisher(): Promise<Redis> {
   await world.client.call(
     'ACL',
@@ -35,7 +35,7 @@ async function publisher(): Promise<Redis> {
   return client;
 }
 
-/** Publishes the text to every inbox, once for each of its processes. */
+/** Publishes the texts to every inbox, for each process id. */
 async function publishToAll(textFor: (id: string) => readonly string[]): Promise<void> {
   const client = await publisher();
   const channels = (await client.pubsub('CHANNELS', 'nestjs-lock:*')) as string[];
@@ -75,7 +75,7 @@ describe('A forged message (P22)', () => {
     await lease.release();
   });
 
-  it('does not delete the key of a client that is not of this package', async () => {
+  it('does not delete the key of a client that does not use this package', async () => {
     const own = await world.locks().acquire(world.newKey(), { ttl: '20s' });
     const key = world.newKey();
     await world.client.set(PREFIX + key, 'a-foreign-value');
@@ -170,7 +170,7 @@ describe('A client that publishes and reads keys, with confirmOffers,', () => {
     await (await waits).release();
   });
 
-  it('cannot start a caller that waits for a permit', async () => {
+  it('cannot start a waiter for a permit', async () => {
     const [holder, waiter] = [open(), open()];
     const key = world.newKey();
     const lease = await holder.acquire(key, { kind: 'semaphore', permits: 1, ttl: '20s' });
@@ -184,7 +184,7 @@ describe('A client that publishes and reads keys, with confirmOffers,', () => {
     await (await waits).release();
   });
 
-  it('cannot end a lease, and an operator still can', async () => {
+  it('cannot end a lease, while an operator still can', async () => {
     const [holder, operator] = [open(), open()];
     const key = world.newKey();
     const lease = await holder.acquire(key, { ttl: '20s', renew: false });
@@ -198,7 +198,7 @@ describe('A client that publishes and reads keys, with confirmOffers,', () => {
 });
 
 describe('A late offer', () => {
-  it('to a caller that has left is given back at once', async () => {
+  it('to a caller that has left is released at once', async () => {
     const [locks, other] = [world.locks(), world.locks()];
     const key = world.newKey();
     const lease = await locks.acquire(key, { ttl: '20s' });

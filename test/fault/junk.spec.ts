@@ -31,7 +31,7 @@ describe('P11: a corrupt counter of fencing tokens', () => {
     },
   );
 
-  it('counts for each call of a batch', async () => {
+  it('is refused for each call of a batch', async () => {
     const locks = world.locks();
     await (await locks.acquire(world.newKey())).release();
     const [fence] = await world.client.keys('f*');
@@ -42,7 +42,7 @@ describe('P11: a corrupt counter of fencing tokens', () => {
   });
 });
 
-describe('Junk in a helper key', () => {
+describe('A value of a wrong type in a helper key', () => {
   const world = useLockWorld();
   beforeEach(() => world.client.flushall());
   const helper = (key: string, name: string): string => `${name}1:{${PREFIX}${key}}`;
@@ -54,7 +54,7 @@ describe('Junk in a helper key', () => {
     ['semaphore', 's'],
     ['semaphore', 'sq'],
     ['semaphore', 'sa'],
-  ] as const)('is named where the %s lock finds another type at %s', async (kind, name) => {
+  ] as const)('is named in the error of the %s lock when its %s has another type', async (kind, name) => {
     const [holder, locks] = [world.locks(), world.locks()];
     const key = world.newKey();
     const options = kind === 'semaphore' ? ({ kind, permits: 1 } as const) : { kind };

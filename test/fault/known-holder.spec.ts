@@ -29,7 +29,7 @@ class Jobs {
   }
 }
 
-describe('P24: a caller that does not wait is refused as contended only where a holder is known', () => {
+describe('P24: a caller with wait 0 gets LOCK_CONTENDED only when a holder is known', () => {
   const world = useLockWorld();
 
   it.each(Object.entries(KINDS))('when Redis does not respond while callers wait for %s', async (_, options) => {

@@ -47,14 +47,14 @@ describe('A lost lease', () => {
     },
   };
 
-  it.each(Object.entries(losses))('by %s has a reason and a sentence of its own', async (_, loss) => {
+  it.each(Object.entries(losses))('by %s has a specific reason and message', async (_, loss) => {
     const locks = world.locks();
     const lease = await locks.acquire(world.newKey(), { ttl: 300, ...loss.options });
     await loss.cause?.(lease, locks);
     await lost(lease, locks, loss);
   });
 
-  it('by an outage of Redis has a reason and a sentence of its own', async () => {
+  it('by an outage of Redis has a specific reason and message', async () => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
     const lease = await locks.acquire(world.newKey(), { ttl: 600 });

@@ -65,7 +65,7 @@ describe('P25: maxHold ends a hold', () => {
 describe('P13: minHold at shutdown', () => {
   const world = useLockWorld();
 
-  it.each(['exclusive', 'read', 'semaphore'] as const)('leaves its rest to the ttl of the key (%s)', async (kind) => {
+  it.each(['exclusive', 'read', 'semaphore'] as const)('leaves the rest to the ttl of the key (%s)', async (kind) => {
     const locks = world.locks();
     const key = world.newKey();
     const permits = kind === 'semaphore' ? { permits: 1 } : {};

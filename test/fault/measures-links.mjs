@@ -1,11 +1,14 @@
-/** What finds and replaces connections that died silently (P18); see measures-p8-to-p17.mjs. The tests are those of test/sockets. */
+/**
+ * Measures that detect and replace half-open connections (P18); see measures-p8-to-p17.mjs. The tests are in
+ * test/sockets.
+ */
 const LINK = 'store/redis/link.ts';
 const SUBSCRIPTION = 'store/redis/subscription.ts';
 
 export const measuresOfLinks = [
   {
     promise: 'P18',
-    what: 'a connection on which a reply is expected and no byte comes is closed',
+    what: 'a connection that owes a reply and receives no byte is closed',
     file: LINK,
     measure: 'if (silentMs >= SILENCE_LIMIT_MS) this.close();',
     without: 'if (silentMs < 0) this.close();',
@@ -45,7 +48,7 @@ export const measuresOfLinks = [
   },
   {
     promise: 'P18',
-    what: '... until a byte comes',
+    what: '... until a byte arrives',
     file: LINK,
     measure: 'this.unanswered -= 1;\n    this.lastByteAt = now;\n    if (this.isOverdue) this.setOverdue(false);',
     without: 'this.unanswered -= 1;\n    this.lastByteAt = now;',
@@ -53,7 +56,7 @@ export const measuresOfLinks = [
   },
   {
     promise: 'P18',
-    what: 'a socket is closed once, whoever learns that it has to be',
+    what: 'a socket is closed once, even when several callers ask for it',
     file: LINK,
     measure: 'if (this.closing || stream === undefined || stream === null || stream.destroyed) return;',
     without: 'if (stream === undefined || stream === null) return;',
@@ -62,7 +65,7 @@ export const measuresOfLinks = [
   },
   {
     promise: 'P18',
-    what: 'a connection for messages is probed while waiters depend on it',
+    what: 'a subscription is probed while waiters depend on it',
     file: LINK,
     measure: 'if (leftMs <= 0) this.probe();',
     without: '',
@@ -87,7 +90,7 @@ export const measuresOfLinks = [
   },
   {
     promise: 'P18',
-    what: 'SUBSCRIBE has the limit of every command',
+    what: 'SUBSCRIBE has the time limit of every command',
     file: SUBSCRIPTION,
     measure: 'await inTime(this.subscribe(), COMMAND_LIMIT_MS, connection.clock);',
     without: 'await this.subscribe();',
@@ -95,7 +98,7 @@ export const measuresOfLinks = [
   },
   {
     promise: 'P18',
-    what: 'a client of the application is a template, and its credentials are read again for each connection',
+    what: 'a client of the application is a template, and its credentials are read for each connection',
     file: 'store/redis/redis-client.ts',
     measure: 'Object.assign(own.options, { username, password, sentinelUsername, sentinelPassword });',
     without: 'void [username, password, sentinelUsername, sentinelPassword];',
@@ -103,7 +106,7 @@ export const measuresOfLinks = [
   },
   {
     promise: 'P18',
-    what: 'the watch of a Sentinel is probed, also while no caller waits',
+    what: 'the Sentinel watch is probed, also while no caller waits',
     file: 'store/redis/sentinel-watch.ts',
     measure: 'link.watchMessages(false);',
     without: '',
@@ -119,7 +122,7 @@ export const measuresOfLinks = [
   },
   {
     promise: 'P21',
-    what: 'commands never leave on the client of the application, which may be within a MULTI',
+    what: 'commands never use the client of the application, which may be within a MULTI',
     file: 'store/redis/redis-lock-store.ts',
     measure: 'RedisLockStore.on(another(client), settings, client)',
     without: 'RedisLockStore.on(client, settings, client)',

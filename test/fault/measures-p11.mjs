@@ -1,4 +1,4 @@
-/** What keeps P11, in the form of the other measures; see measures-p8-to-p17.mjs. */
+/** Measures for P11, in the form of the other measures; see measures-p8-to-p17.mjs. */
 const FENCING = 'scripts/lua/lib/fencing.lua';
 const COUNTER = 'store/redis/fence-counter.ts';
 
@@ -21,7 +21,7 @@ export const measuresP11 = [
   },
   {
     promise: 'P11',
-    what: 'a number that was counted up is used only if it is larger than all before',
+    what: 'an incremented token is used only if it is larger than all before',
     file: COUNTER,
     measure: ' && first > this.last',
     without: '',
@@ -29,7 +29,7 @@ export const measuresP11 = [
   },
   {
     promise: 'P11',
-    what: '... and numbers are counted up only on a connection that has raised the counter to the clock',
+    what: '... and tokens are incremented only on a connection that has raised the counter to the clock',
     file: COUNTER,
     measure: 'return epoch === this.epoch && now',
     without: 'return now',
@@ -38,7 +38,7 @@ export const measuresP11 = [
   },
   {
     promise: 'P11',
-    what: '... a moment ago',
+    what: '... within the last second',
     file: COUNTER,
     measure: 'COUNTED_MS = 1_000',
     without: 'COUNTED_MS = 10_000',

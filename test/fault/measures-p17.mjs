@@ -1,8 +1,8 @@
-/** What keeps P17, in the form of the other measures; see measures-p1-to-p7.mjs. */
+/** Measures for P17, in the form of the other measures; see measures-p1-to-p7.mjs. */
 export const measuresP17 = [
   {
     promise: 'P17',
-    what: 'a result waits 100 ms at most for the answer to its release',
+    what: 'a result waits 100 ms at most for the reply to its release',
     file: 'queue/giving-back.ts',
     measure: 'PATIENCE_MS = 100',
     without: 'PATIENCE_MS = 10_000',
@@ -10,11 +10,11 @@ export const measuresP17 = [
   },
   {
     promise: 'P17',
-    what: '... and no longer when the lock core is closed meanwhile',
+    what: '... and no longer when the lock core is closed during the release',
     file: 'runtime/timer-lanes.ts',
     measure: 'if (this.closed) return entry.forgotten(false);',
     without: 'if (this.closed) return;',
-    test: ['user-result', 'when it comes after the lock core is closed'],
+    test: ['user-result', 'when the work ends after the lock core is closed'],
   },
   {
     promise: 'P17',

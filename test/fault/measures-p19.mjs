@@ -1,10 +1,10 @@
-/** What makes a late execution harmless, in the form of the other measures; see measures-p8-to-p17.mjs. */
+/** Measures that make a late execution harmless, in the form of the other measures; see measures-p8-to-p17.mjs. */
 const test = ['sockets/late-execution', 'granted on the next connection, and released: exclusive'];
 
 export const measuresP19 = [
   {
     promise: 'P19',
-    what: 'past its deadline an acquire does nothing',
+    what: 'an acquire that is executed past its deadline does nothing',
     file: 'scripts/lua/lib/clock.lua',
     measure: 'return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0',
     without: 'return false',
@@ -12,7 +12,7 @@ export const measuresP19 = [
   },
   {
     promise: 'P19',
-    what: '... which is the end of its time limit, by the clock of the server',
+    what: '... the deadline is the end of its time limit, by the clock of the server',
     file: 'store/redis/server-clock.ts',
     measure: 'latest + limitMs + MARGIN_MS',
     without: 'latest + limitMs + 60_000',

@@ -1,4 +1,4 @@
-/** What bounds everything that is tried again, in the form of the other measures; see measures-p8-to-p17.mjs. */
+/** Measures that bound every retry, in the form of the other measures; see measures-p8-to-p17.mjs. */
 const unit = (title) => ['store/abandoned-tokens', title];
 
 export const measuresP20 = [
@@ -12,7 +12,7 @@ export const measuresP20 = [
   },
   {
     promise: 'P20',
-    what: 'while the store does not respond, one undo for each step of the back-off asks whether it does',
+    what: 'while the store does not respond, each step of the back-off sends one undo',
     file: 'store/abandoned-tokens.ts',
     measure: 'while (!this.paused && this.inFlight < MOST_IN_FLIGHT) {',
     without: 'while (this.inFlight < MOST_IN_FLIGHT) {',
@@ -20,7 +20,7 @@ export const measuresP20 = [
   },
   {
     promise: 'P20',
-    what: '64 undos at most are in flight, one of each token',
+    what: 'at most 64 undos are in flight, one for each token',
     file: 'store/abandoned-tokens.ts',
     measure: 'while (!this.paused && this.inFlight < MOST_IN_FLIGHT) {',
     without: 'while (!this.paused) {',

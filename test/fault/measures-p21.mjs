@@ -1,4 +1,4 @@
-/** What refuses replies of unknown shape (P21); see measures-p8-to-p17.mjs. The tests are those of test/sockets. */
+/** Measures that refuse replies of unknown shape (P21); see measures-p8-to-p17.mjs. The tests are in test/sockets. */
 export const measuresP21 = [
   {
     promise: 'P21',
@@ -35,7 +35,7 @@ export const measuresP21 = [
   },
   {
     promise: 'P21',
-    what: 'the first connection proves that scripts answer as they should',
+    what: 'the first connection proves that the replies of scripts have the expected shape',
     file: 'store/redis/script-runner.ts',
     measure: 'if (!Array.isArray(reply) || reply.length > 0) throw unknownReply(reply);',
     without: '',

@@ -1,4 +1,4 @@
-/** What makes messages hints (P22), in the form of the other measures; see measures-p8-to-p17.mjs. */
+/** Measures that treat messages as hints (P22), in the form of the other measures; see measures-p8-to-p17.mjs. */
 const forged = (title) => ['forged-messages', title];
 
 export const measuresP22 = [
@@ -36,7 +36,7 @@ export const measuresP22 = [
   },
   {
     promise: 'P22',
-    what: 'of a quorum, only the replies of nodes bring a fencing token',
+    what: 'in a quorum, a fencing token comes only from the replies of nodes',
     file: 'store/quorum/quorum-lock-store.ts',
     measure:
       'message: ({ type, key, ownerToken }) => listener.message({ type, key, ownerToken: ownerOf(ownerToken) }),',

@@ -1,11 +1,13 @@
-/** What bounds the server time of one call (P23), in the form of the other measures; see measures-p8-to-p17.mjs. */
+/**
+ * Measures that bound the server time of one call (P23), in the form of the other measures; see measures-p8-to-p17.mjs.
+ */
 const lua = (name) => `scripts/lua/lib/${name}.lua`;
 const bounds = 'MOST_READ, MOST_REMOVED, MOST_OFFERS = 1000, 100, 64';
 
 export const measuresP23 = [
   {
     promise: 'P23',
-    what: 'a call reads a bounded part of the queue, and makes a bounded number of offers in vain',
+    what: 'a call reads a bounded part of the queue, and makes a bounded number of offers to dead processes',
     file: lua('offer'),
     measure: bounds,
     without: bounds.replace('1000, 100, 64', '1e9, 7000, 1e9'),
@@ -13,7 +15,7 @@ export const measuresP23 = [
   },
   {
     promise: 'P23',
-    what: 'each reader that enters lets the next ones in',
+    what: 'each reader that enters offers the lock to the next readers',
     file: lua('enter'),
     measure: 'letMoreIn()',
     without: '',

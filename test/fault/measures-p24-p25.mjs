@@ -1,10 +1,10 @@
-/** What keeps outcomes true, and the options of each holder (P24, P25), in the form of the other measures; see measures-p8-to-p17.mjs. */
+/** Measures for true outcomes and for the options of each holder (P24, P25); see measures-p8-to-p17.mjs. */
 const eachReader = (title) => ['queue/each-reader', title];
 
 export const measuresP24P25 = [
   {
     promise: 'P24',
-    what: 'an attempt without a good reply knows of no holder',
+    what: 'an attempt without a valid reply does not know a holder',
     file: 'queue/attempt.ts',
     measure: 'return this.answered && !this.inFlight && !this.offered && this.lastError === undefined;',
     without: 'return true;',
@@ -16,15 +16,15 @@ export const measuresP24P25 = [
     file: 'lease/watchdog.ts',
     measure: 'return Math.max(1, Math.floor(holder.shared.needMs(now)));',
     without: 'return 60_000;',
-    test: ['reader-options', 'a visitor with a long ttl leaves'],
+    test: ['reader-options', 'a reader with a long ttl leaves'],
   },
   {
     promise: 'P25',
-    what: 'a reader ends with its own lease while others hold on',
+    what: 'a reader ends with its own lease while other readers continue',
     file: 'queue/lanes/readers.ts',
     measure: 'reader.endOwn(lossByTime({ ttlMs, lateMs: now - dueAt, renew, reachedLimit: false }));',
     without: '',
-    test: ['reader-options', 'a reader with renew: false ends beside one that is renewed'],
+    test: ['reader-options', 'a reader with renew: false ends beside a renewed one'],
   },
   {
     promise: 'P25',
@@ -36,7 +36,7 @@ export const measuresP24P25 = [
   },
   {
     promise: 'P2',
-    what: 'at shutdown a lease that is not renewed any more is ended in time',
+    what: 'at shutdown a lease that is no longer renewed ends in time',
     file: 'queue/key-queues.ts',
     measure: 'for (const grant of queue.grants()) this.parts.watchdog.guardEnd(grant);',
     without: 'queue.grants();',

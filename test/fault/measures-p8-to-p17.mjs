@@ -1,6 +1,7 @@
 /**
- * What keeps P8 to P15, and the event loop in peace (P11 and P17 have files of their own), how to take it out, and the test that must fail then. `file` lies below libs/distribute-lock/src; `measure`
- * stands there word for word. Run by without-measures.mjs; docs/safety.md shows it as a table.
+ * Measures for P8 to P15 and for an idle event loop (P11 and P17 have their own files): the code, its replacement without the
+ * measure, and the test that must fail then. `file` is below libs/distribute-lock/src and contains `measure` verbatim.
+ * without-measures.mjs runs them; docs/safety.md has them as a table.
  */
 const lua = (name) => `scripts/lua/lib/${name}.lua`;
 
@@ -11,15 +12,15 @@ export const measuresP8toP17 = [
     file: lua('take'),
     measure: "token, 'NX', 'PX', ttlMs)",
     without: "token, 'NX', 'PX', ttlMs * 10)",
-    test: ['crashes', 'everybody behind it is served'],
+    test: ['crashes', 'all waiters behind it are served'],
   },
   {
     promise: 'P9',
-    what: 'a dead waiter is passed over when nobody receives the message for it',
+    what: 'a dead waiter is skipped when no subscriber receives its message',
     file: lua('offer'),
     measure: 'if tell(head, granted, lock) ~= 0 then return true end',
     without: 'if tell(head, granted, lock) then return true end',
-    test: ['crashes', 'after SIGKILL while it stood first'],
+    test: ['crashes', 'after SIGKILL while it was first'],
   },
   {
     promise: 'P9',
@@ -31,7 +32,7 @@ export const measuresP8toP17 = [
   },
   {
     promise: 'P9',
-    what: 'the store hears of a live process as long as one of its strict callers waits',
+    what: 'the store receives a heartbeat as long as a strict caller of the process waits',
     file: 'queue/heartbeat.ts',
     measure: 'this.within(Math.max(0, heardAt + HEARTBEAT_MS - this.core.clock.now()));',
     without: '',
@@ -51,19 +52,19 @@ export const measuresP8toP17 = [
     file: 'queue/asking.ts',
     measure: 'else this.askForQueued(queue);',
     without: '',
-    test: ['strict', 'get their places again'],
+    test: ['strict', 'get their places back'],
   },
   {
     promise: 'P12',
-    what: 'strict callers ask again when nothing waits in the store',
+    what: 'strict callers ask again when the queue in the store is empty',
     file: 'queue/asking.ts',
     measure: 'if (waiting === 0 && queue.longestQueued !== undefined) this.askForQueued(queue);',
     without: 'if (waiting < 0) this.askForQueued(queue);',
-    test: ['strict', 'get their places again'],
+    test: ['strict', 'get their places back'],
   },
   {
     promise: 'P12',
-    what: 'an offer whose message is lost is claimed for the caller that it was made to',
+    what: 'an offer whose message is lost is claimed by the caller that it names',
     file: 'queue/asking.ts',
     measure: 'if (offered !== undefined && !offered.offered) this.offered(offered, undefined);',
     without: '',
@@ -79,15 +80,15 @@ export const measuresP8toP17 = [
   },
   {
     promise: 'P8',
-    what: 'a grant is passed on in memory only to who wants the same ttl',
+    what: 'a local hand-over requires the same ttl',
     file: 'queue/local-passing.ts',
     measure: 'next.ttlMs !== grant.ttlMs',
     without: 'next.ttlMs > grant.ttlMs',
-    test: ['crashes', 'had wanted an hour'],
+    test: ['crashes', 'asked for a ttl of an hour'],
   },
   {
     promise: 'P8',
-    what: 'permits in use are those of the leases that are not over',
+    what: 'permits in use are those of the leases that have not ended',
     file: lua('semaphore-state'),
     measure: "'(' .. now, '+inf', 'BYSCORE'",
     without: "'-inf', '+inf', 'BYSCORE'",
@@ -96,11 +97,11 @@ export const measuresP8toP17 = [
       measure: "if #over > 0 then redis.call('ZREM', held, unpack(over)) end",
       without: '',
     },
-    test: ['permits', 'has the permits of a killed process back'],
+    test: ['permits', 'gets the permits of a killed process back'],
   },
   {
     promise: 'P9',
-    what: 'the place of a waiter for permits counts until it has been silent for a claim window',
+    what: 'a waiter for permits keeps its place until a claim window passes without a heartbeat',
     file: lua('semaphore-queue'),
     measure: 'tonumber(untilMs) > now',
     without: 'tonumber(untilMs) > 0',
@@ -108,7 +109,7 @@ export const measuresP8toP17 = [
   },
   {
     promise: 'P9',
-    what: 'an offer stands for the claim window only',
+    what: 'an offer is valid for the claim window only',
     file: lua('offer'),
     measure: "redis.call('SET', lock, head, 'PX', claimMs)",
     without: "redis.call('SET', lock, head, 'PX', 10000)",
@@ -124,15 +125,15 @@ export const measuresP8toP17 = [
   },
   {
     promise: 'P10',
-    what: 'renewal compares the owner token',
+    what: 'a renewal compares the owner token',
     file: lua('renew'),
     measure: 'if owner ~= token then return 6, owner and 1 or 0, 0 end',
     without: '',
-    test: ['strangers', 'by release, also with a wish'],
+    test: ['strangers', 'by a release, also with a hand-over request'],
   },
   {
     promise: 'P12',
-    what: 'release gives the lock to the next waiter and tells its process',
+    what: 'a release offers the lock to the next waiter and sends a message to its process',
     file: lua('queue'),
     measure: "local channel = 'nestjs-lock:1:'",
     without: "local channel = 'nobody:'",
@@ -148,7 +149,7 @@ export const measuresP8toP17 = [
   },
   {
     promise: 'P13',
-    what: 'waiters are refused when the shutdown begins',
+    what: 'waiters are rejected when the shutdown begins',
     file: 'queue/lock-core.ts',
     measure: 'this.queues.refuseAll();',
     without: '',
@@ -156,23 +157,23 @@ export const measuresP8toP17 = [
   },
   {
     promise: 'P13',
-    what: 'what the library opened is closed',
+    what: 'connections that the library opened are closed',
     file: 'store/redis/redis-connection.ts',
     measure: 'this.templateEnded);\n    this.client.disconnect();',
     without: 'this.templateEnded);',
-    test: ['shutdown', 'ends at once when it has nothing'],
+    test: ['shutdown', 'ends at once when it holds no lock'],
   },
   {
     promise: 'P13',
-    what: '... and nothing else',
+    what: '... and no others',
     file: 'store/redis/redis-lock-store.ts',
     measure: 'RedisLockStore.on(another(client), settings, client)',
     without: 'RedisLockStore.on(client, settings, client)',
-    test: ['shutdown', 'closes what it opened'],
+    test: ['shutdown', 'closes the connections that it opened'],
   },
   {
     promise: 'P13',
-    what: 'a closed core starts no timer and undoes nothing any more',
+    what: 'a closed core starts no timer and sends no undo',
     file: 'store/abandoned-tokens.ts',
     measure: 'this.closed = true;\n    this.tokens.clear();',
     without: 'this.closed = true;',
@@ -181,7 +182,7 @@ export const measuresP8toP17 = [
       measure: '    if (this.closed) return entry.forgotten(false);\n',
       without: '',
     },
-    test: ['shutdown', 'leaves a closed core in peace'],
+    test: ['shutdown', 'sends no command after the core is closed'],
   },
   {
     promise: 'P14',
@@ -193,7 +194,7 @@ export const measuresP8toP17 = [
   },
   {
     promise: 'P14',
-    what: 'what is done behind the back of the callers has its own handler of failure',
+    what: 'work without a caller has its own error handler',
     file: 'store/abandoned-tokens.ts',
     measure: 'failed: () => this.failed(token),',
     without: '',
@@ -201,7 +202,7 @@ export const measuresP8toP17 = [
   },
   {
     promise: 'P14',
-    what: 'a subscription that cannot be had again is our own promise, not one of the client that nobody holds',
+    what: 'the library handles the promise of a failed re-subscription',
     file: 'store/redis/own-options.ts',
     measure: 'autoResubscribe: false',
     without: 'autoResubscribe: true',
@@ -209,7 +210,7 @@ export const measuresP8toP17 = [
   },
   {
     promise: 'P15',
-    what: 'queues are given a TTL by whoever joins',
+    what: 'each process that joins a queue sets its TTL',
     file: lua('queue'),
     measure: "redis.call('PEXPIRE', queue, queueMs)",
     without: '',
@@ -217,11 +218,11 @@ export const measuresP8toP17 = [
   },
   {
     promise: 'load',
-    what: 'after 64 passes or 1 ms the event loop turns, and numbers are reserved for 64 passes at most',
+    what: 'after 64 local hand-overs or 1 ms the event loop turns; at most 64 fencing tokens are reserved',
     file: 'runtime/turn.ts',
     measure: 'this.pending.push(action);',
     without: 'return action();',
-    // Either of the two is enough: a reserved block of numbers that is used up costs a round trip.
+    // One of the two is enough: a used block of reserved tokens costs a round trip.
     also: {
       file: 'queue/asking.ts',
       measure: 'const block = Math.min(line.size, MOST_NUMBERS);',

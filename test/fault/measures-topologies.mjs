@@ -1,13 +1,13 @@
-/** What keeps the promises on Sentinel, Cluster and a quorum, in the form of the other measures; see measures-p8-to-p17.mjs. */
+/** Measures for Sentinel, Cluster and a quorum, in the form of the other measures; see measures-p8-to-p17.mjs. */
 const ERRORS = 'store/redis/redis-errors.ts';
 const QUORUM = 'store/quorum/quorum-lock-store.ts';
 const END = {
-  what: 'the holder is told when the end comes, without an answer of Redis',
+  what: 'the holder is notified at the end of its lease, without a reply from Redis',
   file: 'lease/grant.ts',
   measure: 'ttlMs * (1 - DRIFT_SHARE) - DRIFT_MS',
   without: 'ttlMs + 1000',
 };
-const toldFirst = (topology) => [`rows-${topology}`, 'while holding: the holder is told'];
+const toldFirst = (topology) => [`rows-${topology}`, 'while holding: the holder is notified'];
 
 export const measuresOfTopologies = [
   { promise: 'Sentinel', ...END, test: toldFirst('sentinel') },
@@ -15,27 +15,27 @@ export const measuresOfTopologies = [
   { promise: 'quorum', ...END, test: toldFirst('quorum') },
   {
     promise: 'Sentinel',
-    what: 'a primary that takes no writes any more is left: Sentinel is asked anew',
+    what: 'a primary that no longer accepts writes is replaced: the Sentinels name the new one',
     file: 'store/redis/redis-connection.ts',
     measure: 'this.link?.close();',
     without: '',
-    test: ['topologies-sentinel', 'is left for the new one'],
+    test: ['topologies-sentinel', 'is replaced by the new one'],
   },
   {
     promise: 'Sentinel',
-    what: '... also while it still takes writes: Sentinel tells of its successor',
+    what: '... also while it still accepts writes, once a Sentinel announces the new one',
     file: 'store/redis/redis-connection.ts',
     measure: 'this.watch?.open();',
     without: '',
-    test: ['topologies-sentinel', 'is left for the new one'],
+    test: ['topologies-sentinel', 'is replaced by the new one'],
   },
   {
     promise: 'Sentinel',
-    what: 'a Sentinel that is away is no line on the console',
+    what: 'a Sentinel that is down writes no line to the console',
     file: 'store/redis/sentinel-watch.ts',
     measure: "sentinel.on('error', () => undefined);",
     without: '',
-    test: ['topologies-sentinel', 'is missed by nobody'],
+    test: ['topologies-sentinel', 'does not affect callers'],
   },
   {
     promise: 'Sentinel',
@@ -43,27 +43,27 @@ export const measuresOfTopologies = [
     file: 'store/redis/acknowledged.ts',
     measure: 'return Number(count) < replicas ? withoutGrants(reply, texts.length, Number(count)) : reply;',
     without: 'return reply;',
-    test: ['topologies-sentinel', 'refuse the lock, say how many had it'],
+    test: ['topologies-sentinel', 'refuse the lock, report how many acknowledged it'],
   },
   {
     promise: 'Sentinel',
-    what: '... and questions share the time that replicas take',
+    what: '... and commands share the wait for replicas',
     file: 'store/redis/acknowledged.ts',
     measure: 'if (!this.underWay) void',
     without: 'void',
-    test: ['durability', 'share the time that a distant one takes'],
+    test: ['durability', 'share the round trip to a distant replica'],
   },
   {
     promise: 'Cluster',
-    what: 'a node on which nothing comes back is given up',
+    what: 'the connection to a node that does not respond is closed',
     file: 'store/redis/link.ts',
     measure: 'if (silentMs >= SILENCE_LIMIT_MS) this.close();',
     without: 'if (silentMs < 0) this.close();',
-    test: ['topologies-cluster', 'to one node is given up after 2.5 s'],
+    test: ['topologies-cluster', 'to one node is closed after 2.5 s'],
   },
   {
     promise: 'Cluster',
-    what: 'a renewal is believed when its own answer comes, whatever becomes of the others',
+    what: 'a renewal counts when its own reply arrives, independent of other renewals',
     file: 'lease/watchdog.ts',
     measure: 'if (store.renewOne === undefined) {',
     without: 'if (store !== undefined) {',
@@ -75,11 +75,11 @@ export const measuresOfTopologies = [
     file: 'store/redis/replies.ts',
     measure: 'resent: this.connection.epoch !== this.epoch',
     without: 'resent: false',
-    test: ['rows-cluster', 'to a release: that is no loss'],
+    test: ['rows-cluster', 'to a release: no loss is reported'],
   },
   {
     promise: 'P5',
-    what: 'a certificate that is not accepted is lasting trouble',
+    what: 'a certificate that is not accepted is a permanent failure',
     file: ERRORS,
     measure: '!TLS.test(codeOf(error))',
     without: 'true',
@@ -91,27 +91,27 @@ export const measuresOfTopologies = [
     file: 'store/quorum/tally.ts',
     measure: 'Math.floor(nodes / 2) + 1;',
     without: 'Math.floor(nodes / 2);',
-    test: ['quorum-votes', 'whichever of 5 nodes are taken by one foreign holder'],
+    test: ['quorum-votes', 'for each subset of 5 nodes that is taken by one foreign holder'],
   },
   {
     promise: 'quorum',
-    what: 'votes of an attempt without a majority are taken back',
+    what: 'votes of an attempt without a majority are undone',
     file: 'store/quorum/candidate.ts',
     measure: 'if (!granted) ballot.withdraw();',
     without: '',
-    test: ['quorum-votes', 'whichever of 5 nodes are taken by one foreign holder'],
+    test: ['quorum-votes', 'for each subset of 5 nodes that is taken by one foreign holder'],
   },
   {
     promise: 'quorum',
-    what: '... from nodes that do not answer, until they do',
+    what: '... on nodes that do not respond, until they do',
     file: 'store/abandoned-tokens.ts',
     measure: 'if (this.ended(token)) this.waiting.add(token);',
     without: 'if (this.ended(token)) this.forget(token);',
-    test: ['quorum-loss', 'when the connections broke before anything could be undone'],
+    test: ['quorum-loss', 'when the connections broke before the undo'],
   },
   {
     promise: 'quorum',
-    what: 'a holder asks again for votes that it does not have',
+    what: 'a holder asks again for its missing votes',
     file: 'store/quorum/ballot.ts',
     measure: 'for (const vote of this.votes) this.askAgain(vote, ttlMs);',
     without: '',
@@ -120,19 +120,19 @@ export const measuresOfTopologies = [
   },
   {
     promise: 'quorum',
-    what: 'nodes that do not answer are told from a lock that somebody has',
+    what: 'nodes that do not respond are distinguished from a lock with a holder',
     file: 'store/quorum/ballot.ts',
     measure: "else if (end.outcome === 'no') return undefined;\n      else throw noMajority(end);",
     without: 'else return undefined;',
-    test: ['quorum-votes', 'is not told from a lock'],
+    test: ['quorum-votes', 'is not mistaken for a lock'],
   },
   {
     promise: 'quorum',
-    what: 'a node is given up for as long as it was waited for, not for the shorter limit of somebody else',
+    what: 'a node is skipped for as long as its caller waited, not for the shorter limit of another caller',
     file: 'store/quorum/ballot.ts',
     measure: 'node.muteFor(limitMs)',
     without: 'node.mute',
-    test: ['quorum-votes', 'refuses who cannot wait for them'],
+    test: ['quorum-votes', 'refuses callers that cannot wait for them'],
   },
   {
     promise: 'quorum',
@@ -145,7 +145,7 @@ export const measuresOfTopologies = [
   },
   {
     promise: 'quorum',
-    what: 'a holder whose majority has forgotten it is told',
+    what: 'a holder that has lost its majority is notified',
     file: QUORUM,
     measure: "if (end.outcome === 'no') return 'lost';",
     without: '',
@@ -153,11 +153,11 @@ export const measuresOfTopologies = [
   },
   {
     promise: 'quorum',
-    what: 'a release that was sent again is no loss',
+    what: 'a repeated release reports no loss',
     file: QUORUM,
     measure: "resent: end.resent || end.outcome !== 'no'",
     without: 'resent: false',
-    test: ['rows-quorum', 'to a release: that is no loss'],
+    test: ['rows-quorum', 'to a release: no loss is reported'],
   },
   {
     promise: 'quorum',
@@ -169,7 +169,7 @@ export const measuresOfTopologies = [
   },
   {
     promise: 'quorum',
-    what: 'whoever waits is told of a release',
+    what: 'a waiter is notified of a release',
     file: 'scripts/lua/quorum.lua',
     measure: "if not dead[process] and tell(next, 'g', lock) ~= 0 then",
     without: 'if not dead[process] then',

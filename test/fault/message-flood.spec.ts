@@ -10,7 +10,7 @@ import { overlaps } from './support/witness.js';
 const MESSAGES = 100_000;
 const FOR_MS = 5_000;
 const PERMITS = 3;
-/** Without anything else to do, the messages of this phase may not leave as much as 50 bytes each. */
+/** The messages of this phase may leave less than 50 bytes each, because the process does no other work. */
 const QUIET_MESSAGES = 30_000;
 const MOST_GROWTH_BYTES = 1_500_000;
 

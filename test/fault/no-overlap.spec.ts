@@ -7,7 +7,7 @@ import { fencingTokensRise, overlaps } from './support/witness.js';
 describe('P1: two holders never run at once', () => {
   const world = useLockWorld();
 
-  it('while three processes fight for one key, waits are aborted, and connections break and stall', async () => {
+  it('while three processes compete for one key, waits are aborted, and connections break and stall', async () => {
     const key = world.newKey();
     const proxy = await world.proxy();
     proxy.delay(3, 3);
@@ -24,16 +24,16 @@ describe('P1: two holders never run at once', () => {
     const holds = fights.flatMap((fight) => fight.holds);
     expect(overlaps(holds)).toEqual([]);
     expect(fencingTokensRise(holds)).toBe(true);
-    // It was a fight: every process was inside many times.
+    // Each process must have held the lock many times.
     for (const fight of fights) expect(fight.holds.length).toBeGreaterThan(10);
   });
 
-  it('when a grant is answered after its lease has ended, and another has it', async () => {
+  it('when a grant whose reply arrives after its lease has ended finds another holder', async () => {
     const key = world.newKey();
     const proxy = await world.proxy();
     const far = world.locks(proxy.url);
     await far.core.connect();
-    // Longer on the way than the lease lives from there, and still no mute network.
+    // The delay is longer than the lease, but too short to count as an unresponsive network.
     proxy.delay(360);
     const late = expect(far.acquire(key, { ttl: 250 })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     await eventually(async () => expect(await world.owner(key)).not.toBeNull());
@@ -43,7 +43,7 @@ describe('P1: two holders never run at once', () => {
     await lease.release();
   });
 
-  it('when the message of an offer is read after the offer has ended, and another has the lock', async () => {
+  it('when the message of an offer is read after the offer has ended, and another process holds the lock', async () => {
     const key = world.newKey();
     const [sleeper, near] = await Promise.all([world.process(), world.process()]);
     const gate = await near.do('acquire', { key });
@@ -53,7 +53,7 @@ describe('P1: two holders never run at once', () => {
     await near.do('release', gate);
     const inside = await near.do('acquire', { key, wait: 10_000 });
     sleeper.resume();
-    // It has read the message when it has asked for its place once more.
+    // The process has read the message once it is in the queue again.
     await eventually(async () => expect(await world.waiting(key)).toBe(1));
     const leavingAt = monotonicMs();
     await near.do('release', inside);
@@ -71,17 +71,17 @@ describe('P1: two holders never run at once', () => {
     expect(fights[0].holds.length).toBeGreaterThan(10);
   });
 
-  it('when a hand-over in memory comes after the end of the lease', async () => {
+  it('when a local hand-over comes after the end of the lease', async () => {
     const key = world.newKey();
     const [sleeper, other] = await Promise.all([world.process(), world.process()]);
     const gate = await other.do('acquire', { key });
     const ask = { key, ttl: 500, wait: 20_000 };
     const [first, behind] = [sleeper.do('acquire', ask), sleeper.do('acquire', ask)];
     await eventually(async () => expect(await world.waiting(key)).toBe(1));
-    await sleeper.do('resources', undefined); // by now both stand in line there
+    await sleeper.do('resources', undefined); // both callers of the process wait now
     await other.do('release', gate);
     const inside = await first;
-    // The loop stands still until the lease has ended in Redis and is another's; then the release comes before any timer or message.
+    // The blocked loop outlasts the lease, which another process gets; the release runs before any timer or message.
     const released = sleeper.do('blockAndRelease', { lease: inside.lease, ms: 1_500 });
     const elsewhere = await other.do('acquire', ask);
     await released;

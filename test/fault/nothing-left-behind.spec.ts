@@ -10,29 +10,29 @@ import { storeOfTwoWays } from './support/two-ways.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const NETWORK_BACK_MS = 2_000;
-/** When a command that was not answered in time has been undone twice. */
+/** A command without a reply in time has been undone twice by then. */
 const UNDONE_MS = 2_000;
 const ttl = '30s';
 
-describe('P6: an acquire that was not granted leaves nothing behind', () => {
+describe('P6: an acquire that was not granted leaves no key behind', () => {
   const world = useLockWorld();
 
-  /** Gone within the bound, and it stays gone. */
+  /** Asserts that all keys of the lock are gone within the bound. */
   async function gone(key: string, backAt: number): Promise<void> {
     await eventually(async () => expect(await world.keysOf(key)).toEqual([]));
     expectBelow(monotonicMs() - backAt, NETWORK_BACK_MS);
   }
 
-  /** As the server received it. */
+  /** The first command about the key, as the server received it. */
   async function firstCommandAbout(key: string): Promise<string[]> {
     const log = (await world.client.slowlog('GET', 128)) as [number, number, number, string[]][];
     const found = log.map((entry) => entry[3]).findLast((words) => words.includes(PREFIX + key));
-    if (found === undefined) throw new Error(`Nobody asked for ${key}`);
+    if (found === undefined) throw new Error(`No command for ${key} was received`);
     return found;
   }
 
   it.each(['toClient', 'toServer'] as const)(
-    'when the network went mute %s, and its command is applied all the same',
+    'when nothing passes %s, and its command is executed late',
     async (direction) => {
       const proxy = await world.proxy();
       const locks = world.locks(proxy.url);
@@ -43,7 +43,7 @@ describe('P6: an acquire that was not granted leaves nothing behind', () => {
         expect(locks.acquire(keys[0], { ttl })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' }),
         expect(locks.acquire(keys[1], { ttl, wait: 300 })).rejects.toThrow('lock'),
       ]);
-      // the first one is applied already, or will be in a moment
+      // the first command is executed already, or will be soon
       if (direction === 'toClient') expect(await world.keysOf(keys[0])).not.toEqual([]);
       const backAt = monotonicMs();
       await proxy.resume();
@@ -51,7 +51,7 @@ describe('P6: an acquire that was not granted leaves nothing behind', () => {
     },
   );
 
-  it('when the caller went while its question was under way', async () => {
+  it('when the caller left while its command was in flight', async () => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
     await locks.core.connect();
@@ -69,7 +69,7 @@ describe('P6: an acquire that was not granted leaves nothing behind', () => {
     await gone(key, backAt);
   });
 
-  it('when the connection broke, and the bytes of the old one arrive after the undo', async () => {
+  it('when the connection broke, and its bytes arrive after the undo', async () => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
     await locks.core.connect();
@@ -81,8 +81,8 @@ describe('P6: an acquire that was not granted leaves nothing behind', () => {
     const backAt = monotonicMs();
     await proxy.resume();
     await gone(key, backAt);
-    await sleep(200); // until the undos are over that the old answers brought about
-    // Past its deadline the command would do nothing.
+    await sleep(200); // until the undos caused by the late replies are done
+    // The server ignores the command past its deadline.
     const withoutDeadline = args.map((word) =>
       word.replace(/\b\d{13}\b/, (deadlineMs) => String(Number(deadlineMs) + 60_000)),
     );
@@ -101,7 +101,7 @@ describe('P6: an acquire that was not granted leaves nothing behind', () => {
     const proxy = await world.proxy();
     const locks = locksOn(storeOfTwoWays(proxy.url, world.server.url));
     onCleanup(() => locks.core.close());
-    // the server knows the script
+    // the server has cached the script
     await (await ask(locks, world.newKey())).release();
     const key = world.newKey();
     proxy.hold('toServer');
@@ -109,12 +109,12 @@ describe('P6: an acquire that was not granted leaves nothing behind', () => {
     await sleep(UNDONE_MS);
     const backAt = monotonicMs();
     await proxy.resume();
-    // What is asked behind it is answered behind it.
+    // The reply to a later command proves that the earlier command was executed.
     await (await locks.acquire(world.newKey())).release();
     await gone(key, backAt);
   });
 
-  it('when a whole crowd gave up', async () => {
+  it('when 100 waiters gave up', async () => {
     const holder = world.locks();
     const waiter = world.locks();
     const key = world.newKey();
@@ -130,11 +130,11 @@ describe('P6: an acquire that was not granted leaves nothing behind', () => {
 describe('P7: an acquire that is sent again recognises its own token', () => {
   const world = useLockWorld();
 
-  it.each([0, 5_000])('so a lone caller whose answer was lost gets in, with a wait of %i ms', async (wait) => {
+  it.each([0, 5_000])('so a single caller whose reply was lost gets the lock, with a wait of %i ms', async (wait) => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
     await locks.core.connect();
-    // the subscription stands, so that only the answer is lost
+    // subscribes first, so that only the reply to the acquire is lost
     await (await locks.acquire(world.newKey(), { wait: 1_000 })).release();
     const swallowed = proxy.swallowNextReply(/evalsha/i);
     const startedAt = monotonicMs();
@@ -146,7 +146,7 @@ describe('P7: an acquire that is sent again recognises its own token', () => {
     expect(await world.keysOf(lease.key)).toEqual([]);
   });
 
-  it('so a release whose answer was lost is no loss', async () => {
+  it('so a release whose reply was lost reports no loss', async () => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
     const lease = await locks.acquire(world.newKey(), { ttl });
@@ -154,11 +154,11 @@ describe('P7: an acquire that is sent again recognises its own token', () => {
     await lease.release();
     await swallowed;
     await eventually(async () => expect(await world.keysOf(lease.key)).toEqual([]));
-    await sleep(100); // what would be told wrongly comes after the answer to the second sending
+    await sleep(100); // a wrong report would follow the reply to the repeated release
     expect(locks.events.map(({ type }) => type)).not.toContain('lost');
   });
 
-  it('so a renewal whose answer was lost is sent again, and the lease goes on', async () => {
+  it('so a renewal whose reply was lost is sent again, and the lease continues', async () => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
     const ttlMs = 1_500;

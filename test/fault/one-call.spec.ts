@@ -9,7 +9,7 @@ import { useLockWorld } from './support/use-lock-world.js';
 
 const TTL = 20_000;
 
-describe('Commands that leave in one call', () => {
+describe('Commands in one script call', () => {
   const names = new RedisKeys(PREFIX);
   const world = useLockWorld();
   let store: RedisLockStore;
@@ -25,12 +25,12 @@ describe('Commands that leave in one call', () => {
     store.acquire({ key, ownerToken, ttlMs: TTL, wait, block });
   const giveBack = (key: string, ownerToken: string) => store.release({ key, ownerToken });
   const numbers = (answer: AcquireAnswer, block: number): number[] => {
-    if (answer.outcome !== 'granted') throw new Error(`It was not granted but ${answer.outcome}`);
+    if (answer.outcome !== 'granted') throw new Error(`Expected a grant, but the outcome is ${answer.outcome}`);
     return Array.from({ length: block }, (_, i) => answer.fencingToken + i);
   };
 
-  it('have numbers of their own, which rise from call to call', async () => {
-    // Ahead of the clock, which would keep calls apart by itself.
+  it('have separate fencing tokens, which rise from call to call', async () => {
+    // The counter is ahead of the clock, because the clock alone would separate the calls.
     await world.client.set(names.fence, `${Date.now() + 60_000}000`);
     const blocks = [1, 3, 1, 64, 2];
     const issued: number[] = [];
@@ -42,7 +42,7 @@ describe('Commands that leave in one call', () => {
     expect(issued).toEqual([...new Set(issued)].sort((one, other) => one - other));
   });
 
-  it('leave nothing behind when all were given back', async () => {
+  it('leave no key behind when all were released', async () => {
     const mine = Array.from({ length: 40 }, (_, i) => [`given-back-${i}`, newToken()] as const);
     await Promise.all(mine.map(([key, token]) => ask(key, token)));
     const answers = await Promise.all(mine.map(([key, token]) => giveBack(key, token)));
@@ -50,7 +50,7 @@ describe('Commands that leave in one call', () => {
     expect(await world.client.keys('*given-back*')).toEqual([]);
   });
 
-  it('are served beside one whose lock somebody else has', async () => {
+  it('are served beside one whose lock another process holds', async () => {
     await world.client.set(names.lock('taken'), stranger, 'PX', TTL);
     const before = newToken();
     await ask('before', before);
@@ -77,11 +77,11 @@ describe('Commands that leave in one call', () => {
     expect([one.status, refused.status, other.status]).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('pass nobody who waits for a lock that is free', async () => {
+  it('do not overtake a waiter of a free lock', async () => {
     await world.client.zadd(names.queue(names.lock('waited-for')), 1, `${process}:waiter`);
-    // Somebody must be there to whom it can be offered.
+    // An offer needs a subscriber.
     await store.subscribe(process, { message: () => undefined, resubscribed: () => undefined });
-    // The first may leave alone.
+    // The first command may leave in a separate call.
     const answers = await Promise.all([
       ask('not-waited-for', newToken()),
       ask('waited-for', newToken(), { wait: true }),
@@ -91,7 +91,7 @@ describe('Commands that leave in one call', () => {
     expect(await world.client.get(names.lock('waited-for'))).toBe(`${process}:waiter`);
   });
 
-  it('follow each other when they are about one lock', async () => {
+  it('follow each other when they share one key', async () => {
     const [one, other] = [newToken(), newToken()];
     await ask('the-same', one);
     const answers = await Promise.all([
@@ -104,7 +104,7 @@ describe('Commands that leave in one call', () => {
     expect(answers.map(({ outcome }) => outcome)).toEqual(['free', 'granted', 'lost', 'free', 'lost']);
   });
 
-  it('are all refused when too few replicas have them', async () => {
+  it('are all refused when too few replicas acknowledge them', async () => {
     const durable = store.acknowledgedBy({ replicas: 1, timeoutMs: 50 });
     onCleanup(() => durable.close());
     const asked = ['durable-1', 'durable-2'].map((key) =>

@@ -3,12 +3,12 @@ import { eventually } from '../support/eventually.js';
 import { PREFIX } from './support/lock-core.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
-describe('An operator who looks at locks and takes them away', () => {
+describe('An operator who inspects and revokes locks', () => {
   const world = useLockWorld();
   const locks = (url?: string): LockService => new LockService(world.locks(url).core);
 
   it.each(['inspect', 'forceRelease'] as const)(
-    'is refused by %s when the server is mute',
+    'is refused by %s when the server does not respond',
     async (method) => {
       const operator = locks();
       await operator.inspect('connected');
@@ -22,7 +22,7 @@ describe('An operator who looks at locks and takes them away', () => {
     10_000,
   );
 
-  it('takes a lock away though the answer is lost, and its holder is told', async () => {
+  it('revokes a lock although the reply is lost, and its holder is notified', async () => {
     const key = world.newKey();
     const lease = await world.locks().acquire(key, { ttl: '60s' });
     const proxy = await world.proxy();
@@ -37,7 +37,7 @@ describe('An operator who looks at locks and takes them away', () => {
     await lease.release();
   });
 
-  it('takes a lock away from a stranger who did not write text', async () => {
+  it('revokes a lock of a foreign client that wrote binary data', async () => {
     const key = world.newKey();
     await world.client.set(PREFIX + key, Buffer.from([0xac, 0xed, 0x00, 0x05, 0x74]), 'PX', 60_000);
     const operator = locks();

@@ -13,7 +13,7 @@ interface Weighed extends Pick<Hold, 'entered' | 'left'> {
   readonly weight: number;
 }
 
-/** The most permits that were in use at once, by the system's monotonic clock: the sum is largest when somebody has just come in. */
+/** The most permits in use at once, by the monotonic clock. The sum can reach its maximum only when a holder enters. */
 function mostInUse(holds: readonly Weighed[]): number {
   const inUse = (at: number): number =>
     holds.reduce((sum, { entered, left, weight }) => (entered <= at && at < left ? sum + weight : sum), 0);
@@ -25,7 +25,7 @@ describe('A semaphore', () => {
   const permits = (weight = 1) => ({ kind: 'semaphore', permits: PERMITS, weight }) as const;
   const waiting = (key: string): Promise<number> => world.client.zcard(`sq1:{${PREFIX}${key}}`);
 
-  it('never has more in use than there are, while processes fight whose connections break and whose clocks are wrong', async () => {
+  it('never has more permits in use than it has, with broken connections and wrong clocks', async () => {
     const key = world.newKey();
     const proxy = await world.proxy();
     const processes = await Promise.all([
@@ -49,7 +49,7 @@ describe('A semaphore', () => {
     await eventually(async () => expect(await world.keysOf(key)).toEqual([]));
   });
 
-  it('has the permits of a killed process back after its ttl, while another holds on', async () => {
+  it('gets the permits of a killed process back after its ttl, while another process holds one', async () => {
     const ttl = 2_000;
     const key = world.newKey();
     const [killed, staying, next] = await Promise.all([world.process(), world.process(), world.process()]);
@@ -67,7 +67,7 @@ describe('A semaphore', () => {
     expect(await world.keysOf(key)).toEqual([]);
   });
 
-  it('serves those behind a heavy waiter that was killed, while somebody holds on', async () => {
+  it('serves the waiters behind a heavy waiter that was killed, while another process holds one', async () => {
     const key = world.newKey();
     const [staying, killed, next] = await Promise.all([world.process(), world.process(), world.process()]);
     const held = await staying.do('acquire', { key, ...permits() });
@@ -78,7 +78,7 @@ describe('A semaphore', () => {
     await killed.kill('SIGKILL');
     const killedAt = monotonicMs();
     const served = await behind;
-    // Its place ends a claim window after it was heard of last.
+    // Its place ends one claim window after its last heartbeat.
     expectBelow(served.at - killedAt, 2_500);
     expect(await staying.do('isHeld', held)).toMatchObject({ held: true });
     await next.do('release', served);

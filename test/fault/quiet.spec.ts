@@ -6,8 +6,8 @@ import { useLockWorld } from './support/use-lock-world.js';
 
 const wait = '20s';
 
-// That nobody threw or warned outside a promise is checked after each test, for every process of every spec: see useLockWorld().
-describe('P14: nothing is thrown or warned of outside the promises of the callers', () => {
+// useLockWorld() checks after each test that no process threw or warned outside a promise.
+describe('P14: no error and no warning occurs outside the promises of the callers', () => {
   const world = useLockWorld();
 
   it('when 500 callers share one signal, and it aborts', async () => {
@@ -23,7 +23,7 @@ describe('P14: nothing is thrown or warned of outside the promises of the caller
     expect(await world.keysOf(key)).toEqual([]);
   });
 
-  it('when a connection breaks while it subscribes again, and is not to be had for a while', async () => {
+  it('when a connection breaks while it subscribes again, and stays unavailable for some time', async () => {
     const proxy = await world.proxy();
     const [process, other] = await Promise.all([world.process(proxy.url), world.process()]);
     const key = world.newKey();
@@ -40,7 +40,7 @@ describe('P14: nothing is thrown or warned of outside the promises of the caller
     await process.do('release', await waiting);
   });
 
-  it('when the network comes and goes, the server restarts empty, and at the end all is closed', async () => {
+  it('when the network comes and goes, the server restarts empty, and at the end all connections close', async () => {
     const proxy = await world.proxy();
     const [process, other] = await Promise.all([world.process(proxy.url), world.process(proxy.url)]);
     const plan = { key: world.newKey(), callers: 20, forMs: 6_000, holdMs: 5, ttl: 300, wait: 500, aborts: 0.5 };
@@ -55,11 +55,11 @@ describe('P14: nothing is thrown or warned of outside the promises of the caller
     ];
     for (const fault of faults) {
       await fault();
-      await sleep(1_000); // longer than a command may take
+      await sleep(1_000); // longer than the time limit of a command
       await proxy.resume();
     }
     await fights;
-    proxy.hold(); // what is under way at the end is never answered
+    proxy.hold(); // commands in flight at the end never get a reply
     await process.do('resources', undefined);
     void process.do('shutDownOnSigterm', { drainTimeoutMs: 500 });
     await process.do('resources', undefined);
@@ -72,10 +72,10 @@ describe('P14: nothing is thrown or warned of outside the promises of the caller
 describe('500 waiters aborted at random', () => {
   const world = useLockWorld();
 
-  it('are rejected within 100 ms, and leave nothing in Redis, no listener and no timer', async () => {
+  it('are rejected within 100 ms, and leave no key in Redis, no listener and no timer', async () => {
     const [holding, process] = await Promise.all([world.process(), world.process()]);
     const [key, warmUp] = [world.newKey(), world.newKey()];
-    // subscribed and connected, as it stays
+    // opens the connections and the subscription, which stay open
     await process.do('release', await process.do('acquire', { key: warmUp, wait }));
     const before = await process.do('resources', undefined);
     const holder = await holding.do('acquire', { key, ttl: '30s' });

@@ -8,7 +8,7 @@ import { useQuorumWorld, type QuorumWorld } from './support/use-quorum-world.js'
 const SLACK_MS = 250;
 const ALL = [0, 1, 2, 3, 4];
 
-/** A client that can reach these nodes only: nobody listens where the others should be. */
+/** A client that reaches only these nodes: the addresses of the others refuse connections. */
 function reaching(world: QuorumWorld, nodes: readonly number[]): Locks {
   return world.locks(world.urls.map((url, node) => (nodes.includes(node) ? url : `redis://127.0.0.${node + 2}:1`)));
 }
@@ -16,7 +16,7 @@ function reaching(world: QuorumWorld, nodes: readonly number[]): Locks {
 describe('P11 on a quorum: fencing tokens rise', () => {
   const world = useQuorumWorld();
 
-  it('whichever majority grants, after FLUSHALL everywhere, and after a restart of all without data', async () => {
+  it('for any majority, after FLUSHALL on all nodes, and after a restart of all without data', async () => {
     const majorities = [
       [0, 1, 2],
       [2, 3, 4],
@@ -46,7 +46,8 @@ describe('P11 on a quorum: fencing tokens rise', () => {
   it('when the clocks of the nodes are an hour apart, as long as a majority keeps its data', async () => {
     const key = world.newKey();
     const ahead = Date.now() * 1_000 + 3_600_000_000;
-    await world.clients[2].set(new RedisKeys(PREFIX).fenceOf(PREFIX + key), ahead); // as a node would have that was an hour ahead
+    // the counter of a node whose clock is an hour ahead
+    await world.clients[2].set(new RedisKeys(PREFIX).fenceOf(PREFIX + key), ahead);
     const tokens: number[] = [];
     for (const nodes of [
       [0, 1, 2],
@@ -62,7 +63,7 @@ describe('P11 on a quorum: fencing tokens rise', () => {
     expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
   });
 
-  it('for callers of one process that share a grant, and for those of others behind them', async () => {
+  it('for callers of one process that share a grant, and for waiters of other processes behind them', async () => {
     const [alice, bob] = [world.locks(), world.locks()];
     const key = world.newKey();
     const tokens: number[] = [];
@@ -77,7 +78,7 @@ describe('P11 on a quorum: fencing tokens rise', () => {
     expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b));
   });
 
-  it('in keys that end by themselves', async () => {
+  it('in keys that have a TTL', async () => {
     const locks = world.locks();
     const lease = await locks.acquire(world.newKey());
     await lease.release();
@@ -88,11 +89,11 @@ describe('P11 on a quorum: fencing tokens rise', () => {
   });
 });
 
-/** Kept as documentation of docs/safety.md: what a node that forgets its votes can do, and what prevents it. */
+/** Shows for docs/safety.md what happens when a node forgets its votes, and what prevents it. */
 describe('a node that is restarted within a ttl', () => {
   const ttl = 3_000;
 
-  /** Alice holds by the votes of nodes 0, 1 and 2; node 2 restarts; Bob reaches 2, 3 and 4. */
+  /** Alice holds the votes of nodes 0, 1 and 2; node 2 restarts; Bob reaches nodes 2, 3 and 4. */
   async function story(world: QuorumWorld): Promise<{ alice: Locks; bob: Locks; key: string }> {
     const [alice, bob] = [reaching(world, [0, 1, 2]), reaching(world, [2, 3, 4])];
     return { alice, bob, key: world.newKey() };
@@ -101,7 +102,7 @@ describe('a node that is restarted within a ttl', () => {
   describe('without its data', () => {
     const world = useQuorumWorld();
 
-    it('lets a second holder in; the first one is told with its next renewal, and its fencing token is the smaller one', async () => {
+    it('lets a second holder in; the next renewal notifies the first one, which has the smaller fencing token', async () => {
       const { alice, bob, key } = await story(world);
       const first = await alice.acquire(key, { ttl });
       await world.servers[2].restart({ empty: true });
@@ -119,11 +120,11 @@ describe('a node that is restarted within a ttl', () => {
   describe('without its data, but not before the longest ttl has passed', () => {
     const world = useQuorumWorld();
 
-    it('lets nobody in beside the first holder', async () => {
+    it('keeps all others out beside the first holder', async () => {
       const { alice, bob, key } = await story(world);
       const first = await alice.acquire(key, { ttl });
       await world.servers[2].kill();
-      // Alice cannot renew by the majority that she has, so her lease ends by itself.
+      // Alice cannot reach a majority without node 2, so her lease expires.
       await eventually(() => expect(first.isHeld()).toBe(false));
       await expect(bob.acquire(key)).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
       await world.servers[2].restart({ empty: true });
@@ -131,10 +132,10 @@ describe('a node that is restarted within a ttl', () => {
     });
   });
 
-  describe('with everything that it had answered (appendfsync always)', () => {
+  describe('with all of its replies on disk (appendfsync always)', () => {
     const world = useQuorumWorld(5, { config: { appendonly: 'yes', appendfsync: 'always' } });
 
-    it('lets nobody in beside the first holder, who keeps its lease', async () => {
+    it('keeps all others out beside the first holder, which keeps its lease', async () => {
       const { alice, bob, key } = await story(world);
       const first = await alice.acquire(key, { ttl });
       await world.servers[2].kill();

@@ -31,7 +31,7 @@ describe('A forged message on a quorum (P22)', () => {
     await lease.release();
   });
 
-  it('does not start a waiter, also with its owner token: only votes do', async () => {
+  it('does not start a waiter, also with its owner token, because only votes do', async () => {
     const [holder, waiter] = [world.locks(), world.locks()];
     const key = world.newKey();
     const lease = await holder.acquire(key, { ttl: '20s' });

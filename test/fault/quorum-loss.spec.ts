@@ -13,15 +13,15 @@ import { useQuorumWorld, type QuorumWorld } from './support/use-quorum-world.js'
 const SLACK_MS = 250;
 const NETWORK_BACK_MS = 2_000;
 
-/** When the first of these nodes forgets its vote. */
+/** When the first of these nodes forgets its vote, on the monotonic clock. */
 async function firstEnd(world: QuorumWorld, key: string, nodes: readonly number[]): Promise<number> {
   const left = await Promise.all(nodes.map((node) => world.clients[node].pttl(PREFIX + key)));
   return monotonicMs() + Math.min(...left);
 }
 
-describe('P2 on a quorum: a holder that cannot renew is told before its lease can end', () => {
+describe('P2 on a quorum: a holder that cannot renew is notified before its lease can end', () => {
   const world = useQuorumWorld();
-  // 1 % of it is what a timer may be late on a busy machine before the promise breaks.
+  // The safety margin is 1 % of the ttl; a timer on a busy machine must not be later than that.
   const ttl = 6_000;
 
   it('when the connections to a majority are half-open', async () => {
@@ -56,11 +56,11 @@ describe('P2 on a quorum: a holder that cannot renew is told before its lease ca
   });
 });
 
-describe('P4 on a quorum: votes that are lost', () => {
+describe('P4 on a quorum: lost votes', () => {
   const world = useQuorumWorld();
   const ttl = 3_000;
 
-  /** A lease with the votes of all nodes: three are enough for the grant, and one that comes later would still count. */
+  /** Returns a lease with the votes of all nodes. Three votes suffice for the grant; later votes would still count. */
   async function unanimous(options: { ttl: Duration }): Promise<{ locks: Locks; lease: Lease }> {
     const locks = world.locks();
     const lease = await locks.acquire(world.newKey(), { ...options, wait: '5s' });
@@ -68,7 +68,7 @@ describe('P4 on a quorum: votes that are lost', () => {
     return { locks, lease };
   }
 
-  it('on a majority end the lease with the next renewal, and are never made again', async () => {
+  it('on a majority end the lease with the next renewal, and are never restored', async () => {
     const { lease } = await unanimous({ ttl });
     let toldAt = Infinity;
     lease.signal.addEventListener('abort', () => (toldAt = monotonicMs()));
@@ -80,7 +80,7 @@ describe('P4 on a quorum: votes that are lost', () => {
     await eventually(async () => expect(await world.taken(lease.key)).toBe(0), NETWORK_BACK_MS);
   });
 
-  it('on a minority cost nothing, and are had again behind the next renewal', async () => {
+  it('on a minority have no effect, and are restored after the next renewal', async () => {
     const { lease } = await unanimous({ ttl });
     for (const node of [0, 1]) await world.clients[node].flushall();
     await eventually(async () => expect(await world.taken(lease.key, [0, 1])).toBe(2), ttl);
@@ -90,7 +90,7 @@ describe('P4 on a quorum: votes that are lost', () => {
     expect(await world.taken(lease.key)).toBe(0);
   });
 
-  it('on a minority cost nothing when another vote came late', async () => {
+  it('on a minority have no effect when another vote arrived late', async () => {
     const proxies = await world.proxies();
     const locks = world.locks(proxies.map(({ url }) => url));
     await (await locks.acquire(world.newKey(), { wait: '5s' })).release();
@@ -106,23 +106,23 @@ describe('P4 on a quorum: votes that are lost', () => {
     await eventually(async () => expect(await world.taken(lease.key)).toBe(0), NETWORK_BACK_MS);
   });
 
-  it('are told by the release, too', async () => {
+  it('are also detected by the release', async () => {
     const { locks, lease } = await unanimous({ ttl: '20s' });
     for (const node of [2, 3, 4]) await world.clients[node].del(PREFIX + lease.key);
     await lease.release();
-    // A release does not keep its caller for longer than 100 ms; on a busy machine it is answered behind.
+    // A release waits 100 ms at most; on a busy machine its reply may arrive later.
     await eventually(() => expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST' }));
     expect(locks.events.map(({ type }) => type)).toContain('lost');
   });
 });
 
-describe('P4 on a quorum: votes that come later', () => {
+describe('P4 on a quorum: votes that arrive later', () => {
   const world = useQuorumWorld();
   const ttl = 2_000;
 
-  /** Two of five nodes are somebody else's when the lock is granted. */
+  /** Returns a lease with three votes: another owner has the other two of five nodes at the time of the grant. */
   async function withThree(locks: Locks): Promise<Lease> {
-    await (await locks.acquire(world.newKey(), { wait: '5s' })).release(); // connected
+    await (await locks.acquire(world.newKey(), { wait: '5s' })).release(); // connects
     const key = world.newKey();
     for (const node of [3, 4]) await world.clients[node].set(PREFIX + key, 'x', 'PX', 500);
     const lease = await locks.acquire(key, { ttl });
@@ -130,7 +130,7 @@ describe('P4 on a quorum: votes that come later', () => {
     return lease;
   }
 
-  it('are taken back when the lock is released before they are answered', async () => {
+  it('are undone when the lock is released before the nodes reply', async () => {
     const proxies = await world.proxies();
     const lease = await withThree(world.locks(proxies.map(({ url }) => url)));
     for (const node of [3, 4]) proxies[node].hold('toClient');
@@ -146,7 +146,7 @@ describe('P4 on a quorum: votes that come later', () => {
     await eventually(async () => expect(await world.taken(lease.key)).toBe(0), NETWORK_BACK_MS);
   });
 
-  it('count like those of the grant: one after the other, every node may restart without its data', async () => {
+  it('count like those of the grant: one after the other, each node may restart without its data', async () => {
     const lease = await world.locks().acquire(world.newKey(), { ttl, wait: '5s' });
     for (const [node, server] of world.servers.entries()) {
       await server.restart({ empty: true });
@@ -173,10 +173,10 @@ describe('P4 on a quorum: votes that come later', () => {
   });
 });
 
-describe('P6 on a quorum: a network that is mute for a majority', () => {
+describe('P6 on a quorum: a majority that does not respond', () => {
   const world = useQuorumWorld();
 
-  /** A majority is enough to be connected; here every node is to be asked. */
+  /** A majority is enough to be connected, but these tests need a command on each node. */
   async function connectedToAll(proxies: readonly FaultProxy[]): Promise<Locks> {
     const locks = world.locks(proxies.map(({ url }) => url));
     const lease = await locks.acquire(world.newKey(), { wait: '5s' });
@@ -186,7 +186,7 @@ describe('P6 on a quorum: a network that is mute for a majority', () => {
   }
 
   it.each(['toClient', 'toServer'] as const)(
-    '%s leaves nothing behind, on the nodes that answered too late',
+    '%s leaves no key behind on the nodes that replied too late',
     async (way) => {
       const proxies = await world.proxies();
       const locks = await connectedToAll(proxies);
@@ -197,12 +197,12 @@ describe('P6 on a quorum: a network that is mute for a majority', () => {
       for (const proxy of proxies) await proxy.resume();
       await eventually(async () => expect(await world.taken(key)).toBe(0));
       expectBelow(monotonicMs() - backAt, NETWORK_BACK_MS);
-      await sleep(200); // what came late has been taken back for good
+      await sleep(200); // late executions have been undone by then
       expect(await world.taken(key)).toBe(0);
     },
   );
 
-  it('when the connections broke before anything could be undone', async () => {
+  it('leaves no key behind when the connections broke before the undo', async () => {
     const nodes = [0, 2, 3];
     const proxies = await world.proxies();
     const locks = await connectedToAll(proxies);
@@ -215,7 +215,7 @@ describe('P6 on a quorum: a network that is mute for a majority', () => {
       proxies[node].cut();
     }
     await acquired;
-    await sleep(2_000); // by then the first undo has been given up
+    await sleep(2_000); // the first undo has timed out by then
     expect(await world.taken(key, nodes)).toBe(3);
     const backAt = monotonicMs();
     for (const proxy of proxies) await proxy.resume();
@@ -223,7 +223,7 @@ describe('P6 on a quorum: a network that is mute for a majority', () => {
     expectBelow(monotonicMs() - backAt, NETWORK_BACK_MS);
   });
 
-  it('when its caller went while the votes were under way', async () => {
+  it('leaves no key behind when its caller left before the votes arrived', async () => {
     const proxies = await world.proxies();
     const locks = await connectedToAll(proxies);
     const key = world.newKey();

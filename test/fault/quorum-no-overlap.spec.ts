@@ -9,11 +9,11 @@ import { monotonicMs } from './support/monotonic.js';
 import { useQuorumWorld } from './support/use-quorum-world.js';
 import { fencingTokensRise, overlaps } from './support/witness.js';
 
-/** Every write is on disk before it is answered, so that a node that was killed comes back with its votes. */
+/** Each write is on disk before its reply, so that a killed node restarts with its votes. */
 const KEEPS_EVERYTHING = { config: { appendonly: 'yes', appendfsync: 'always' } };
 const FLAP_MS = 300;
 
-/** One fault on one node, over after a while. */
+/** Causes one temporary fault on one node. */
 async function flap(server: RedisServer, proxy: FaultProxy): Promise<void> {
   const forMs = 100 + Math.random() * 900;
   const dice = Math.random();
@@ -33,10 +33,10 @@ async function flap(server: RedisServer, proxy: FaultProxy): Promise<void> {
   }
 }
 
-describe('P1 on a quorum whose nodes keep what they said', () => {
+describe('P1 on a quorum whose nodes keep their data', () => {
   const world = useQuorumWorld(5, KEEPS_EVERYTHING);
 
-  it('two holders never run at once while nodes flap for 10 s under six processes', async () => {
+  it('two holders never run at once while nodes fail for 10 s under six processes', async () => {
     const proxies = await world.proxies();
     const urls = proxies.map(({ url }) => url);
     const processes = await Promise.all(Array.from({ length: 6 }, () => world.process(urls)));
@@ -44,7 +44,7 @@ describe('P1 on a quorum whose nodes keep what they said', () => {
     const under = new Set<number>();
     const flaps: Promise<void>[] = [];
     let most = 0;
-    // Any number of nodes may be away at the same time: then nobody gets in, and that is all.
+    // Several nodes may be down at the same time; without a majority no caller gets the lock.
     const flapping = setInterval(() => {
       const node = Math.floor(Math.random() * 5);
       if (under.has(node)) return;
@@ -60,7 +60,7 @@ describe('P1 on a quorum whose nodes keep what they said', () => {
     const holds = fights.flatMap((fight) => fight.holds);
     expect(overlaps(holds)).toEqual([]);
     expect(fencingTokensRise(holds)).toBe(true);
-    // It was a fight, and there was trouble.
+    // Each process must have held the lock, and faults must have occurred.
     for (const fight of fights) expect(fight.holds.length).toBeGreaterThan(0);
     expect(holds.length).toBeGreaterThan(30);
     expect(flaps.length).toBeGreaterThan(15);
@@ -102,7 +102,7 @@ describe('P8 and P12 on a quorum', () => {
     expectBelow(turns.sort((a, b) => a - b)[4], 50);
   });
 
-  it('a killed waiter costs those behind it nothing', async () => {
+  it('a killed waiter does not delay the waiters behind it', async () => {
     const [holder, dead, waiter] = await Promise.all([world.process(), world.process(), world.process()]);
     const key = world.newKey();
     const held = await holder.do('acquire', { key });

@@ -28,7 +28,7 @@ describe('A quorum grants by majority', () => {
     'one foreign holder': () => 'x',
     'a different owner on every node': (node) => `${String(node).repeat(22)}:1`,
   };
-  it.each(Object.entries(owners))('whichever of 5 nodes are taken by %s', async (_, ownerAt) => {
+  it.each(Object.entries(owners))('for each subset of 5 nodes that is taken by %s', async (_, ownerAt) => {
     const locks = world.locks();
     for (const taken of subsets) {
       const key = world.newKey();
@@ -36,7 +36,7 @@ describe('A quorum grants by majority', () => {
       const [result] = await Promise.allSettled([locks.acquire(key)]);
       if (taken.length <= 2) {
         if (result.status === 'rejected') throw result.reason;
-        await eventually(async () => expect(await world.taken(key)).toBe(5)); // three are enough for the grant
+        await eventually(async () => expect(await world.taken(key)).toBe(5)); // three votes suffice for the grant
         await result.value.release();
       } else expect(result).toMatchObject({ status: 'rejected', reason: { code: 'LOCK_CONTENDED' } });
       const free = [0, 1, 2, 3, 4].filter((node) => !taken.includes(node));
@@ -45,7 +45,7 @@ describe('A quorum grants by majority', () => {
     }
   });
 
-  it('to one of many callers who ask at the same time and do not wait', async () => {
+  it('to one of many callers that ask at the same time with wait 0', async () => {
     const crowd = Array.from({ length: 4 }, () => world.locks());
     await Promise.all(crowd.map(({ core }) => core.connect()));
     for (let round = 0; round < 20; round += 1) {
@@ -57,7 +57,7 @@ describe('A quorum grants by majority', () => {
     }
   });
 
-  it('and not to a server that stands in the list under two names', async () => {
+  it('and counts a server under two names once', async () => {
     const [one, other, gone] = await Promise.all([startRedisServer(), startRedisServer(), startRedisServer()]);
     await gone.kill();
     const name = (host: string, port: number): string => `redis://${host}:${port}`;
@@ -65,14 +65,14 @@ describe('A quorum grants by majority', () => {
     await one.run((redis) => redis.config('SET', 'bind', '127.0.0.1 127.0.0.2'));
     const booting = world.locks([...twins, other.url]).core.connect();
     await expect(booting).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
-    // Nobody looked at boot; still, two names have one vote.
+    // The start did not reach all nodes; still, two names have one vote.
     const locks = world.locks([...twins, gone.url]);
     const { votes, message } = await unavailable(locks, world.newKey());
     expect(votes).toMatchObject({ nodes: 3, needed: 2, granted: 1 });
     expect(message).toContain('the same Redis');
   });
 
-  it('and to a caller whose answers were lost, once it asks again', async () => {
+  it('and to a caller whose replies were lost, once it asks again', async () => {
     const proxies = await world.proxies();
     const locks = world.locks(proxies.map(({ url }) => url));
     await locks.core.connect();
@@ -90,19 +90,19 @@ describe('A quorum grants by majority', () => {
 describe('A quorum whose nodes are slow', () => {
   const world = useQuorumWorld();
 
-  it('refuses who cannot wait for them, with a short ttl, and nobody else', async () => {
+  it('refuses callers that cannot wait for them, with a short ttl, and grants to others', async () => {
     const proxies = await world.proxies();
     const locks = world.locks(proxies.map(({ url }) => url));
     await (await locks.acquire(world.newKey(), { wait: 1_000 })).release();
     for (const proxy of proxies) proxy.delay(50);
     const { message } = await unavailable(locks, world.newKey(), { ttl: 500 });
     expect(message).toContain('did not answer within 50 ms');
-    // The nodes have not answered the one before yet.
+    // The nodes have not replied to the previous command yet.
     const lease = await locks.acquire(world.newKey(), { ttl: '30s' });
     await lease.release();
   });
 
-  it('is not told from a lock that somebody else has, when it gives its votes and does not answer any more', async () => {
+  it('is not mistaken for a lock with a holder, when the nodes vote and then stop responding', async () => {
     const proxies = await world.proxies();
     const locks = world.locks(proxies.map(({ url }) => url));
     await (await locks.acquire(world.newKey(), { wait: 1_000 })).release();
@@ -110,14 +110,14 @@ describe('A quorum whose nodes are slow', () => {
     const key = world.newKey();
     const refused = unavailable(locks, key, { ttl: '30s' });
     await eventually(async () => expect(await world.taken(key)).toBe(5));
-    for (const proxy of proxies) proxy.hold('toServer'); // the votes arrive, the number does not
+    for (const proxy of proxies) proxy.hold('toServer'); // the votes arrive, the fencing token does not
     expect((await refused).message).toMatch(/ [45] failed; 3 are needed.* did not answer within \d+ ms/);
     for (const proxy of proxies) await proxy.resume();
     await eventually(async () => expect(await world.taken(key)).toBe(0), NETWORK_BACK_MS);
   });
 });
 
-describe('P16: a quorum with one node dead and one mute', () => {
+describe('P16: a quorum with one dead and one unresponsive node', () => {
   const world = useQuorumWorld();
   let connected: Locks;
   beforeAll(async () => {
@@ -146,7 +146,7 @@ describe('P16: a quorum with one node dead and one mute', () => {
     await eventually(async () => expect(await world.taken(key, alive)).toBe(0), 500);
   });
 
-  it('serves those who wait', async () => {
+  it('serves waiters', async () => {
     const [alice, bob] = [world.locks(), world.locks()];
     const key = world.newKey();
     const turns: number[] = [];
@@ -163,7 +163,7 @@ describe('P16: a quorum with one node dead and one mute', () => {
     expectBelow(Math.max(...turns), GRANT_MS);
   });
 
-  it('leaves nothing on the mute node when it speaks again', async () => {
+  it('leaves no key on the unresponsive node when it responds again', async () => {
     world.servers[1].resume();
     await eventually(async () => expect(await world.clients[1].keys('lock:*')).toEqual([]), NETWORK_BACK_MS);
     world.servers[1].pause();

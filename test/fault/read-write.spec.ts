@@ -7,7 +7,7 @@ import { useLockWorld } from './support/use-lock-world.js';
 
 const wait = '20s';
 
-/** Holds of a writer that were not alone, by the system's monotonic clock. */
+/** Holds of a writer that overlapped with another hold, by the monotonic clock. */
 function disturbed(writes: readonly Hold[], reads: readonly Hold[]): Hold[] {
   const meets = (one: Hold, other: Hold): boolean =>
     one !== other && one.entered < other.left && other.entered < one.left;
@@ -46,25 +46,22 @@ describe('A read/write lock', () => {
     ['read', 'write', false],
     ['write', 'read', false],
     ['write', 'write', false],
-  ] as const)(
-    'of two processes, the one with %s, the other with %s: both at once is %p',
-    async (first, second, both) => {
-      const key = world.newKey();
-      const [one, other] = await Promise.all([world.process(), world.process()]);
-      const held = await one.do('acquire', { key, kind: first });
-      const asked = other.do('acquire', { key, kind: second });
-      if (both) await other.do('release', await asked);
-      else {
-        await expect(asked).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
-        const waiting = other.do('acquire', { key, kind: second, wait });
-        await eventually(async () => expect(await world.waiting(key)).toBe(1));
-        await one.do('release', held);
-        await other.do('release', await waiting);
-      }
-      if (both) await one.do('release', held);
-      expect(await world.keysOf(key)).toEqual([]);
-    },
-  );
+  ] as const)('serves two processes, one with %s and one with %s: both at once is %p', async (first, second, both) => {
+    const key = world.newKey();
+    const [one, other] = await Promise.all([world.process(), world.process()]);
+    const held = await one.do('acquire', { key, kind: first });
+    const asked = other.do('acquire', { key, kind: second });
+    if (both) await other.do('release', await asked);
+    else {
+      await expect(asked).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+      const waiting = other.do('acquire', { key, kind: second, wait });
+      await eventually(async () => expect(await world.waiting(key)).toBe(1));
+      await one.do('release', held);
+      await other.do('release', await waiting);
+    }
+    if (both) await one.do('release', held);
+    expect(await world.keysOf(key)).toEqual([]);
+  });
 
   it('serves a reader, a writer and a reader of two processes in that order', async () => {
     const key = world.newKey();
@@ -85,7 +82,7 @@ describe('A read/write lock', () => {
     await other.do('release', last);
   });
 
-  it('waits for a killed reader no longer than its ttl, while another reads on', async () => {
+  it('waits for a killed reader no longer than its ttl, while another reader continues', async () => {
     const ttl = 2_000;
     const key = world.newKey();
     const [killed, staying, writer] = await Promise.all([world.process(), world.process(), world.process()]);
@@ -95,7 +92,7 @@ describe('A read/write lock', () => {
     await eventually(async () => expect(await world.waiting(key)).toBe(1));
     await killed.kill('SIGKILL');
     const killedAt = monotonicMs();
-    // The other reader's lease is renewed all the while, and nobody else's ends with the killed one's.
+    // The lease of the other reader is renewed throughout, and does not end with the lease of the killed one.
     await new Promise((resolve) => setTimeout(resolve, ttl / 2));
     expect(await staying.do('isHeld', reading)).toMatchObject({ held: true });
     await staying.do('release', reading);
@@ -117,7 +114,7 @@ describe('A read/write lock', () => {
     await killed.kill('SIGKILL');
     const killedAt = monotonicMs();
     const granted = await Promise.all(reading);
-    // The second process may learn of it by its heartbeat.
+    // The second process may continue only with its heartbeat.
     expectBelow(Math.max(...granted.map(({ at }) => at)) - killedAt, ttl + 2_500);
     await Promise.all(granted.map((lease, i) => readers[Math.floor(i / 5)].do('release', lease)));
     expect(await world.keysOf(key)).toEqual([]);
@@ -135,7 +132,7 @@ describe('A read/write lock', () => {
     expect(await world.keysOf(key)).toEqual([]);
   });
 
-  it('tells a stopped reader of its loss, and lets the writer in meanwhile', async () => {
+  it('notifies a stopped reader of its loss, and lets the writer in before', async () => {
     const key = world.newKey();
     const [stopped, writer] = await Promise.all([world.process(), world.process()]);
     const reading = await stopped.do('acquire', { key, kind: 'read', ttl: 500 });

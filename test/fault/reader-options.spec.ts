@@ -10,7 +10,7 @@ describe('P25: readers of one process keep their own options', () => {
   const world = useLockWorld();
   const left = (key: string): Promise<number> => world.client.pttl(PREFIX + key);
 
-  it('a visitor with a long ttl leaves, and the key is kept for the ttl of the others', async () => {
+  it('a reader with a long ttl leaves, and the key keeps the ttl of the others', async () => {
     const locks = world.locks();
     const key = world.newKey();
     const reader = await locks.acquire(key, { kind, ttl: 800 });
@@ -23,7 +23,7 @@ describe('P25: readers of one process keep their own options', () => {
     await reader.release();
   });
 
-  it('a reader that crashes keeps writers out for its own ttl, though a visitor with a long one was there', async () => {
+  it('a reader that crashes keeps writers out only for its own ttl, after a reader with a long ttl has left', async () => {
     const reader = await world.process();
     const key = world.newKey();
     await reader.do('acquire', { key, kind, ttl: 800 });
@@ -56,7 +56,7 @@ describe('P25: readers of one process keep their own options', () => {
     expect(await world.keysOf(key)).toEqual([]);
   });
 
-  it('a reader with a short ttl is notified of an outage within it, and one with a long ttl holds on', async () => {
+  it('a reader with a short ttl is notified of an outage within it, and one with a long ttl continues', async () => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
     const key = world.newKey();
@@ -75,7 +75,7 @@ describe('P25: readers of one process keep their own options', () => {
   it.each([
     ['renew: false', { renew: false }, 'expired'],
     ['maxHold', { maxHold: 500 }, 'maxHold'],
-  ] as const)('a reader with %s ends beside one that is renewed', async (_, options, reason) => {
+  ] as const)('a reader with %s ends beside a renewed one', async (_, options, reason) => {
     const locks = world.locks();
     const key = world.newKey();
     const renewed = await locks.acquire(key, { kind, ttl: 500 });

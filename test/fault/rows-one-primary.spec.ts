@@ -5,7 +5,7 @@ import { describeDataRows, describeServerRows } from './rows/server-rows.js';
 import { onePrimary } from './support/topology.js';
 import { useTopology } from './support/use-topology.js';
 
-/** Loading takes 2 ms a key, so that a server can be seen at it. */
+/** Loading takes 2 ms per key, long enough for a test to observe. */
 const SLOW_START = { 'key-load-delay': '2000', 'loading-process-events-interval-bytes': '1024' };
 
 describe('one primary:', () => {
@@ -17,7 +17,8 @@ describe('one primary:', () => {
 
   describe('servers', () => {
     const world = useTopology(onePrimary, SLOW_START);
-    describe('who may not in is told why within 2 s, without a secret', () => describeAccessRows(world));
+    describe('rejects callers without access within 2 s, with the reason and without a secret:', () =>
+      describeAccessRows(world));
     describeDataRows(world);
     describeServerRows(world);
   });

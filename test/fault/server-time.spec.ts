@@ -4,9 +4,9 @@ import { serverTimeCases } from './support/server-time-cases.js';
 import { ServerTimeWorld } from './support/server-time.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
-/** `npm run bench:server-time` sets it to the numbers of entries of the table that it prints. */
+/** `npm run bench:server-time` sets it to the numbers of entries in its table. */
 const COUNTS = (process.env['SERVER_TIME_ENTRIES'] ?? '').split(',').filter(Boolean).map(Number);
-/** Otherwise a sample is held against ten times the bounds of P23, because the machine may be busy. */
+/** The test asserts ten times the bounds of P23, because the machine may be busy. */
 const SAMPLE = {
   live: { count: 1_000, boundMs: 10 * 2 },
   dead: { count: 40_000, boundMs: 10 * 10 },
@@ -32,7 +32,7 @@ describe('P23: the server time of the longest call', () => {
       }
       if (COUNTS.length > 0) return;
       const { count, boundMs } = SAMPLE[entries];
-      // A busy machine may stop the server in the middle of a call, but not in every round.
+      // A busy machine may interrupt the server during a call, but not in every round.
       let longestMs = Infinity;
       for (let round = 0; round < 3 && longestMs >= boundMs; round += 1) {
         await world.empty();
@@ -54,7 +54,9 @@ describe('P23: the server time of the longest call', () => {
     world.told.length = 0;
     await world.release(writer, { kind: 'write' });
     for (let i = 0; i < count; i += 1) {
-      const told = await eventually(() => world.told[i] ?? Promise.reject(new Error(`Reader ${i} was not told.`)));
+      const told = await eventually(
+        () => world.told[i] ?? Promise.reject(new Error(`Reader ${i} received no message.`)),
+      );
       expect(await world.acquire(told, { kind: 'read' })).toMatchObject({ outcome: 'granted' });
     }
     expect(new Set(world.told)).toEqual(new Set(readers));

@@ -10,7 +10,7 @@ import { useLockWorld } from './support/use-lock-world.js';
 describe('a server that is full (maxmemory, noeviction)', () => {
   const world = useLockWorld({ config: { 'maxmemory-policy': 'noeviction' } });
 
-  it('refuses new locks at once, while release and renewal go on', async () => {
+  it('refuses new locks at once, while releases and renewals succeed', async () => {
     const ttlMs = 1_500;
     const [alice, bob] = [world.locks(), world.locks()];
     const [kept, free] = [world.newKey(), world.newKey()];
@@ -25,7 +25,7 @@ describe('a server that is full (maxmemory, noeviction)', () => {
     expectBelow(monotonicMs() - askedAt, 500);
     expect(await world.keysOf(free)).toEqual([]);
 
-    await sleep(2 * ttlMs); // it would have ended by now
+    await sleep(2 * ttlMs); // longer than the ttl: without a renewal the lease would have ended
     expect(lease.isHeld()).toBe(true);
     expect(await world.client.pttl(PREFIX + kept)).toBeGreaterThan(ttlMs / 3);
     await lease.release();
@@ -34,13 +34,13 @@ describe('a server that is full (maxmemory, noeviction)', () => {
     await (await bob.acquire(free)).release();
   });
 
-  it('lets a waiter claim the lock that is handed to it', async () => {
+  it('lets a waiter claim the lock that is offered to it', async () => {
     const [alice, bob] = [world.locks(), world.locks()];
     const key = world.newKey();
     const lease = await alice.acquire(key);
     const waiting = bob.acquire(key, { wait: '10s' });
     await eventually(async () => expect(await world.waiting(key)).toBe(1));
-    // After a wait so long the offer cannot be proven by its message: it must be claimed.
+    // After this wait the message does not prove the offer, so the waiter has to claim it.
     await sleep(2_000);
     await world.client.config('SET', 'maxmemory', '1mb');
     await lease.release();
@@ -51,10 +51,10 @@ describe('a server that is full (maxmemory, noeviction)', () => {
   });
 });
 
-describe('a server that forgets the scripts again and again', () => {
+describe('a server whose scripts are flushed repeatedly', () => {
   const world = useLockWorld();
 
-  it('serves everybody all the same', async () => {
+  it('serves all callers', async () => {
     const [alice, bob] = [world.locks(), world.locks()];
     const key = world.newKey();
     let flushing = true;
@@ -77,7 +77,7 @@ describe('a server that forgets the scripts again and again', () => {
 describe('a server that is stopped for 3 s and resumed', () => {
   const world = useLockWorld();
 
-  it('keeps the holder whose ttl is longer, tells the one whose ttl is shorter, and serves the waiters', async () => {
+  it('keeps the lease with the longer ttl, ends the one with the shorter ttl, and serves the waiters', async () => {
     const [alice, bob] = [world.locks(), world.locks()];
     const [long, short, fresh] = [world.newKey(), world.newKey(), world.newKey()];
     const patient = await alice.acquire(long, { ttl: '10s' });
@@ -102,10 +102,10 @@ describe('a server that is stopped for 3 s and resumed', () => {
   });
 });
 
-describe('10 000 keys', () => {
+describe('10,000 keys', () => {
   const world = useLockWorld();
 
-  it('are waited for over one subscription a process, and all are served', async () => {
+  it('are waited for over one subscription per process, and all are served', async () => {
     const [alice, bob] = [world.locks(), world.locks()];
     const keys = Array.from({ length: 10_000 }, () => world.newKey());
     const leases: Lease[] = [];
@@ -114,13 +114,13 @@ describe('10 000 keys', () => {
     }
     const waits = keys.map((key) => bob.acquire(key, { ttl: '60s', wait: '60s' }));
     await eventually(async () => expect(await world.waiting(keys.at(-1)!)).toBe(1), 10_000);
-    // Also that of Alice, a holder: it is tried again where so many questions at once were in its way.
+    // This includes the subscription of Alice, a holder: under this many commands it may have been delayed.
     const channels = () => world.client.pubsub('CHANNELS', 'nestjs-lock:*');
     await eventually(async () => expect(await channels()).toHaveLength(2), 10_000);
     await Promise.all(leases.map((lease) => lease.release()));
     const granted = await Promise.all(waits);
     await Promise.all(granted.map((lease) => lease.release()));
-    // A release under load does not keep its caller: it may be on its way still.
+    // Under load a release may return before its reply.
     await eventually(async () => expect(await world.client.dbsize()).toBe(1));
   });
 });

@@ -4,13 +4,13 @@ import { overlaps } from './support/witness.js';
 import { PREFIX } from './support/lock-core.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
-/** What two services that take the same keys may wait at most: far more than it takes, far less than a deadlock lasts. */
+/** The longest wait of services that take the same keys: much longer than the work, much shorter than a deadlock. */
 const WAIT_MS = 8_000;
 
 describe('Several keys', () => {
   const world = useLockWorld();
 
-  it('taken by four processes in opposite order, beside callers of one of them, never wait for each other in a circle', async () => {
+  it('taken by four processes in opposite order, beside callers of one key, never wait for each other in a circle', async () => {
     const [a, b, c] = [world.newKey(), world.newKey(), world.newKey()];
     const processes = await Promise.all([1, 2, 3, 4].map(() => world.process()));
     const orders = [
@@ -24,7 +24,7 @@ describe('Several keys', () => {
     const fights = await Promise.all(processes.map((process, i) => process.do('fight', { ...plan, key: orders[i] })));
     const alone = await singles;
 
-    // All of them take b, so no two may be inside at once.
+    // All of them take b, so no two may hold it at once.
     expect(overlaps(fights.flatMap(({ holds }) => holds))).toEqual([]);
     for (const { holds, refusals } of [...fights, alone]) {
       expect(refusals).toEqual({});
@@ -51,7 +51,7 @@ describe('Several keys', () => {
     await (await locks.acquire(b, { wait: '5s' })).release();
   });
 
-  it('leave nothing behind when the answer was lost, and one is somebody else’s before the command is sent again', async () => {
+  it('leave no key behind when the reply was lost and another owner takes one of them', async () => {
     const [a, b] = [world.newKey(), world.newKey()];
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
@@ -66,7 +66,7 @@ describe('Several keys', () => {
     await eventually(async () => expect(await world.keysOf(b)).toEqual([]));
   });
 
-  it('are given back by a process that loses its connection while it waits for more of them', async () => {
+  it('are released by a process that loses its connection while it waits for more of them', async () => {
     const [a, b] = [world.newKey(), world.newKey()];
     const proxy = await world.proxy();
     const locks = world.locks();
@@ -74,7 +74,7 @@ describe('Several keys', () => {
     const far = world.locks(proxy.url);
     const waiting = far.acquireSeveral([a, b], { ttl: 1_500, wait: '20s' });
     await eventually(async () => expect(await world.waiting(b)).toBe(1));
-    // Nothing passes until what it has is lost; then it begins again.
+    // The hold lasts until the first key is lost; then the call starts again.
     proxy.hold();
     await eventually(async () => expect(await world.owner(a)).toBeNull());
     const between = await locks.acquire(a);
@@ -88,14 +88,14 @@ describe('Several keys', () => {
     for (const key of [a, b]) await eventually(async () => expect(await world.keysOf(key)).toEqual([]));
   });
 
-  it('are refused within a second by a slow server, where the caller would not wait, and nothing of them is left', async () => {
+  it('are refused within a second by a slow server, for callers with wait 0, and leave no key behind', async () => {
     const keys = Array.from({ length: 5 }, () => world.newKey());
     const proxy = await world.proxy();
     const far = world.locks(proxy.url);
     await (await far.acquire(world.newKey())).release();
     proxy.delay(150);
     const askedAt = performance.now();
-    // Readers are asked for one after the other: five answers would take a second and a half.
+    // Read locks are acquired one after the other: five replies would take 1.5 s.
     await expect(far.acquireSeveral(keys, { kind: 'read' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     expectBelow(performance.now() - askedAt, 1_000);
     for (const key of keys) await eventually(async () => expect(await world.keysOf(key)).toEqual([]));

@@ -16,12 +16,12 @@ import { useLockWorld } from './support/use-lock-world.js';
 const wait = '20s';
 const drainTimeoutMs = 1_000;
 
-describe('P13: a process that is told to end', () => {
+describe('P13: a process that receives SIGTERM', () => {
   const world = useLockWorld();
 
   async function terminate(process: LockProcess): Promise<{ at: number; ended: Promise<number> }> {
     void process.do('shutDownOnSigterm', { drainTimeoutMs });
-    await process.do('resources', undefined); // by now it listens for the signal
+    await process.do('resources', undefined); // the process handles the signal by now
     const at = monotonicMs();
     globalThis.process.kill(process.pid, 'SIGTERM');
     const ended = process.exited.then(({ code, signal }) => {
@@ -31,7 +31,7 @@ describe('P13: a process that is told to end', () => {
     return { at, ended };
   }
 
-  it('rejects its waiters at once, aborts and releases its leases, and ends by itself', async () => {
+  it('rejects its waiters at once, aborts and releases its leases, and ends', async () => {
     const [ending, other] = await Promise.all([world.process(), world.process()]);
     const [held, wanted] = [world.newKey(), world.newKey()];
     const mine = await ending.do('acquire', { key: held });
@@ -57,12 +57,12 @@ describe('P13: a process that is told to end', () => {
     expect(await world.keysOf(wanted)).toEqual([]);
   });
 
-  it('ends at once when it has nothing', async () => {
+  it('ends at once when it holds no lock', async () => {
     const { ended } = await terminate(await world.process());
     expectBelow(await ended, 1_000);
   });
 
-  it('ends on a mute network too', async () => {
+  it('ends also when the network does not respond', async () => {
     const proxy = await world.proxy();
     const ending = await world.process(proxy.url);
     const mine = await ending.do('acquire', { key: world.newKey() });
@@ -73,7 +73,7 @@ describe('P13: a process that is told to end', () => {
     expectBelow(await ended, drainTimeoutMs + 1_000);
   });
 
-  it('closes what it opened and nothing else', async () => {
+  it('closes the connections that it opened, and no others', async () => {
     const client = new Redis(world.server.url, { connectionName: 'given' });
     const store = RedisLockStore.over(client, { prefix: PREFIX });
     const limits = { maxWaitersPerKey: 10, maxWaiters: 10 };
@@ -81,7 +81,7 @@ describe('P13: a process that is told to end', () => {
     await client.ping();
     const call = { key: world.newKey(), name: 'fault', options: { ...LOCK_DEFAULTS, waitMs: 1_000 }, scoped: false };
     await (await core.acquire(call)).release();
-    expect(await connections()).toBe(2); // the second one is the subscription
+    expect(await connections()).toBe(2); // the second connection is the subscription
     await core.drain(drainTimeoutMs);
     await core.close();
     await core.close();
@@ -91,7 +91,7 @@ describe('P13: a process that is told to end', () => {
     client.disconnect();
   });
 
-  it('leaves a closed core in peace, whatever was under way', async () => {
+  it('sends no command after the core is closed', async () => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
     const leases = await Promise.all(Array.from({ length: 50 }, () => locks.acquire(world.newKey())));
@@ -131,7 +131,7 @@ describe('P13: a process that is told to end', () => {
     },
   );
 
-  /** The client's own, and those of its duplicates. */
+  /** The number of connections of the client and of its duplicates. */
   async function connections(): Promise<number> {
     const list = String(await world.client.client('LIST'));
     return list.split('\n').filter((line) => line.includes(' name=given ')).length;

@@ -1,11 +1,11 @@
 import { PREFIX } from './support/lock-core.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
-describe('P10: whoever is not the holder changes nothing', () => {
+describe('P10: a process that is not the holder changes nothing', () => {
   const world = useLockWorld();
   const ttlMs = 30_000;
 
-  /** Everything that Redis knows of the lock, its expiry included. */
+  /** All that Redis stores for the lock, its expiry included. */
   async function state(key: string) {
     const lock = PREFIX + key;
     const [owner, expiry, queue] = await Promise.all([
@@ -16,7 +16,7 @@ describe('P10: whoever is not the holder changes nothing', () => {
     return { owner, expiry, queue };
   }
 
-  it('by release, also with a wish for the next turn, and by renew', async () => {
+  it('by a release, also with a hand-over request, and by a renewal', async () => {
     const [alice, bob] = [world.locks(), world.locks()];
     const key = world.newKey();
     const lease = await alice.acquire(key, { ttl: ttlMs });
@@ -45,7 +45,7 @@ describe('P10: whoever is not the holder changes nothing', () => {
     await lease.release();
   });
 
-  it('by releasing twice, and twice at once, also when another has it in between', async () => {
+  it('by releasing twice, and twice at once, also when another process holds the lock in between', async () => {
     const [alice, bob] = [world.locks(), world.locks()];
     const key = world.newKey();
     const first = await alice.acquire(key);
@@ -56,7 +56,7 @@ describe('P10: whoever is not the holder changes nothing', () => {
     await second.release();
   });
 
-  it('by extending after the loss, which fails typed', async () => {
+  it('by extend() on a lost lease, which rejects with LEASE_LOST', async () => {
     const [alice, bob] = [world.locks(), world.locks()];
     const key = world.newKey();
     const late = await alice.acquire(key, { ttl: ttlMs });

@@ -56,7 +56,7 @@ describe.each(Object.entries(topologies))('P9: strict fairness on %s', (_, start
     await second.do('release', await granted);
   }, 40_000);
 
-  it('a process that was taken for silent gets its callers served, in their order', async () => {
+  it('a process that missed its heartbeats gets its callers served, in their order', async () => {
     const holder = world.locks();
     const [first, second] = await Promise.all([world.process(), world.process()]);
     const key = world.newKey();
@@ -102,7 +102,7 @@ describe('P12: strict callers of one process', () => {
     await lease.release();
   }, 30_000);
 
-  it('take turns for one command each, also when they have waited for long', async () => {
+  it('take turns for one command each, also after a long wait', async () => {
     const [holder, waiter] = [world.locks(), await world.process()];
     const key = world.newKey();
     const lease = await holder.acquire(key, { ttl: '60s' });
@@ -121,7 +121,7 @@ describe('P12: strict callers of one process', () => {
     expect(after - before).toBeLessThanOrEqual(1.05 * callers + heartbeats);
   }, 30_000);
 
-  it('get their places again, in their order, after the server lost its data', async () => {
+  it('get their places back, in their order, after the server lost its data', async () => {
     const [holder, waiter] = [world.locks(), world.locks()];
     const key = world.newKey();
     await holder.acquire(key, { ttl: '60s' });
@@ -139,7 +139,7 @@ describe('P12: strict callers of one process', () => {
     expect(served).toEqual(Array.from({ length: 30 }, (_, i) => i));
   }, 30_000);
 
-  it('hand the heartbeat on when the first of them gives up', async () => {
+  it('continue the heartbeat when the first of them gives up', async () => {
     const [holder, waiter] = [world.locks(), world.locks()];
     const key = world.newKey();
     const lease = await holder.acquire(key, { ttl: '60s' });

@@ -6,17 +6,17 @@ import type { Granted, LockProcess } from './support/lock-process.js';
 import { monotonicMs } from './support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
-/** A turn of the event loop and a message on a busy machine. */
+/** One turn of the event loop and one message on a busy machine. */
 const SLACK_MS = 250;
 
-describe('P2: a holder that cannot renew is told before its lease can end in Redis', () => {
+describe('P2: a holder that cannot renew is notified before its lease can end in Redis', () => {
   const world = useLockWorld();
-  // 1 % of it is what a timer may be late on a busy machine before the promise breaks.
+  // The safety margin is 1 % of the ttl; a timer on a busy machine must not be later than that.
   const ttl = 6_000;
 
   async function holder(fault: 'hold' | 'cut'): Promise<{ endsAt: number; told: { at: number; held: boolean } }> {
     const proxy = await world.proxy();
-    // An answer that comes late must not lengthen the lease: it counts from when its question was sent.
+    // A late reply must not lengthen the lease: its end counts from the time the command was sent.
     proxy.delay(100);
     const process = await world.process(proxy.url);
     const key = world.newKey();
@@ -32,7 +32,7 @@ describe('P2: a holder that cannot renew is told before its lease can end in Red
     return { endsAt, told: await told };
   }
 
-  /** Waits until the watchdog has lengthened the lease once. */
+  /** Waits until the watchdog has renewed the lease once. */
   async function renewed(key: string, ttlMs: number): Promise<void> {
     let left = await world.client.pttl(PREFIX + key);
     await eventually(async () => {
@@ -52,18 +52,18 @@ describe('P2: a holder that cannot renew is told before its lease can end in Red
   });
 });
 
-describe('P3: a holder that stood still is told as soon as its loop turns', () => {
+describe('P3: a holder that was stopped or blocked is notified as soon as its event loop turns', () => {
   const world = useLockWorld();
   const ttl = 1_000;
   const stoodStillMs = 1_500;
 
-  it('after SIGSTOP and SIGCONT, on a network that went mute meanwhile', async () => {
+  it('after SIGSTOP and SIGCONT, on a network that stopped responding in between', async () => {
     const proxy = await world.proxy();
     const process = await world.process(proxy.url);
     const { lease } = await process.do('acquire', { key: world.newKey(), ttl });
     const told = process.do('told', { lease });
     const firstLook = process.do('afterStandstill', { lease, ms: ttl });
-    await process.do('isHeld', { lease }); // by now it has taken up the two above
+    await process.do('isHeld', { lease }); // the process has executed both commands above by now
     process.pause();
     proxy.hold();
     await new Promise((resolve) => setTimeout(resolve, stoodStillMs));
@@ -82,7 +82,7 @@ describe('P3: a holder that stood still is told as soon as its loop turns', () =
     expectBelow((await told).at - blocked.at, SLACK_MS);
   });
 
-  it.each(['end', 'expire'] as const)('also when its work ends in that very turn (release: %s)', async (release) => {
+  it.each(['end', 'expire'] as const)('also when the work ends in that turn (release: %s)', async (release) => {
     const locks = world.locks();
     const key = world.newKey();
     const work = new LockService(locks.core).withLock(key, { ttl: 300, onLost: 'throw', release }, () => {
@@ -95,7 +95,7 @@ describe('P3: a holder that stood still is told as soon as its loop turns', () =
     await eventually(async () => expect(await world.keysOf(key)).toEqual([]));
   });
 
-  it('keeps a lease that outlives the standstill', async () => {
+  it('keeps a lease that ends after the pause', async () => {
     const process = await world.process();
     const { lease } = await process.do('acquire', { key: world.newKey(), ttl: 10_000 });
     expect((await process.do('block', { lease, ms: stoodStillMs })).held).toBe(true);
@@ -103,7 +103,7 @@ describe('P3: a holder that stood still is told as soon as its loop turns', () =
   });
 });
 
-describe('P4: after data loss the old holder is told with its next renewal', () => {
+describe('P4: after data loss the old holder is notified with its next renewal', () => {
   const ttl = 3_000;
   const world = useLockWorld();
   let process: LockProcess;
@@ -115,7 +115,7 @@ describe('P4: after data loss the old holder is told with its next renewal', () 
   const losses: Record<string, (granted: Granted, key: string) => Promise<unknown>> = {
     'the key was deleted by hand': (_, key) => world.client.del(PREFIX + key),
     FLUSHALL: () => world.client.flushall(),
-    'somebody else wrote the key': (_, key) => world.client.set(PREFIX + key, 'somebody', 'PX', 60_000),
+    'another client wrote the key': (_, key) => world.client.set(PREFIX + key, 'somebody', 'PX', 60_000),
     'Redis was restarted empty': () => world.server.restart(),
   };
   it.each(Object.entries(losses))('when %s', async (_, lose) => {

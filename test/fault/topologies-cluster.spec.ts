@@ -25,7 +25,7 @@ const slotOf = (key: string) => client.cluster('KEYSLOT', PREFIX + key);
 beforeAll(async () => {
   cluster = await startRedisCluster();
   client = new Cluster(cluster.startNodes);
-  client.on('error', () => {}); // some nodes die
+  client.on('error', () => {}); // some nodes are killed
   onCleanup(() => client.disconnect());
 }, 30_000);
 
@@ -54,7 +54,7 @@ describe('a slot that is migrated back and forth', () => {
         await new Promise((resolve) => setTimeout(resolve, 250));
       }
     })();
-    // 50 callers in all, who fight for 5 keys.
+    // 50 callers compete for 5 keys.
     const fights = await Promise.all(
       Array.from({ length: 5 }, async (_, i) => {
         const plan = { key: `${tag}fought-${i}`, forMs, holdMs: 40, ttl: '8s', wait: '25s' } as const;
@@ -102,8 +102,8 @@ describe('a master that dies', () => {
   });
 });
 
-describe('a process that is gone while it waits', () => {
-  it('costs the others one claim window, since nobody counts who listens', async () => {
+describe('a process that ends while it waits', () => {
+  it('costs the others one claim window, because a Cluster does not count subscribers', async () => {
     const [alice, bob, carol] = [open(), open(), open()];
     const key = newKey();
     const lease = await alice.acquire(key);
@@ -111,7 +111,7 @@ describe('a process that is gone while it waits', () => {
     await eventually(async () => expect(await client.zcard(`q1:{${PREFIX}${key}}`)).toBe(1));
     const waiting = carol.acquire(key, { wait: '20s' });
     await eventually(async () => expect(await client.zcard(`q1:{${PREFIX}${key}}`)).toBe(2));
-    await bob.store.close(); // as if it had died: nothing is undone
+    await bob.store.close(); // simulates a crash: no command is undone
     await lease.release();
     const releasedAt = monotonicMs();
     await (await waiting).release();
@@ -140,7 +140,7 @@ describe('a half-open connection', () => {
     return (await cluster.masterOf(await slotOf(key))) === home ? newKeyNotOn(home) : key;
   }
 
-  it('to one node leaves the locks on the others alone', async () => {
+  it('to one node does not affect the locks on the others', async () => {
     const { locks, proxies } = await throughProxies();
     const key = newKey();
     const home = await cluster.masterOf(await slotOf(key));
@@ -165,13 +165,13 @@ describe('a half-open connection', () => {
     await lease.release();
   });
 
-  it('to one node ends no lease on the others, however short', async () => {
+  it('to one node ends no lease on the others, also with a short ttl', async () => {
     const { locks, proxies } = await throughProxies();
     const key = newKey();
     const home = await cluster.masterOf(await slotOf(key));
     const elsewhere = await newKeyNotOn(home);
     for (const each of [key, elsewhere]) await (await locks.acquire(each)).release();
-    // renewed in one tick
+    // both leases are renewed in one tick
     const [here, there] = await Promise.all([key, elsewhere].map((each) => locks.acquire(each, { ttl: '1s' })));
     const proxy = proxies[cluster.nodes.indexOf(home)];
     proxy.hold();
@@ -181,7 +181,7 @@ describe('a half-open connection', () => {
     await there.release();
   });
 
-  it('to one node is given up after 2.5 s, and only that one', async () => {
+  it('to one node is closed after 2.5 s, and the others stay open', async () => {
     const { near, natMap, proxies } = await startProxies();
     const watched = new Cluster(near, { natMap });
     watched.on('error', () => {});
@@ -204,15 +204,15 @@ describe('a half-open connection', () => {
   });
 });
 
-describe('a slot that nobody serves for a while (CLUSTERDOWN)', () => {
-  it('is waited for, and what is held there is kept', async () => {
+describe('a slot without a master for some time (CLUSTERDOWN)', () => {
+  it('is waited for, and a lock in it is kept', async () => {
     const [alice, bob] = [open(), open()];
     const lease = await alice.acquire(newKey(), { ttl: '6s' });
     await bob.core.connect();
     const slot = await slotOf(lease.key);
     const home = await cluster.masterOf(slot);
     const masters = cluster.masters.map(({ server }) => server);
-    // Its own master serves it no more, so all of them say that the Cluster is down.
+    // Its master no longer serves the slot, so all masters reply with CLUSTERDOWN.
     await home.server.run((redis) => redis.call('CLUSTER', 'DELSLOTS', String(slot)));
     const waiting = bob.acquire(lease.key, { wait: '20s' });
     const other = bob.acquire(`{${PREFIX}${lease.key}}other`);

@@ -13,12 +13,12 @@ const newKey = (): string => `key-${(keys += 1)}`;
 const ownerOf = (key: string) => topology.primary.run((redis) => redis.get(PREFIX + key));
 const leftOf = (key: string) => topology.primary.run((redis) => redis.pttl(PREFIX + key));
 
-// One replica: the one that acknowledges is the one that is promoted.
+// With one replica, the replica that acknowledges is the one that is promoted.
 beforeAll(async () => {
   topology = await startSentinelTopology({ replicas: 1 });
 }, 30_000);
 
-/** Stops the replica, and cuts it off: what is under way to it would be read when it is resumed. */
+/** Stops the replica and closes its connection: a resumed replica would read buffered writes. */
 async function loseTheReplica(): Promise<() => void> {
   const [replica] = topology.replicas;
   replica.pause();
@@ -26,7 +26,7 @@ async function loseTheReplica(): Promise<() => void> {
   return () => replica.resume();
 }
 
-// Whatever became of a test, the next one begins with a replica in step.
+// Each test starts with a replica in sync.
 afterEach(async () => {
   const dead = topology.servers.find(({ alive }) => !alive);
   if (dead !== undefined) await topology.heal(dead);
@@ -46,7 +46,7 @@ describe('a failover, with a lock that a replica has acknowledged', () => {
   });
 
   it.each(Array.from({ length: 10 }, (_, i) => i + 1))(
-    'number %i: it survives, and whoever waits gets it',
+    'number %i: it survives, and the waiter gets it',
     async () => {
       const ttlMs = 25_000;
       const key = newKey();
@@ -60,7 +60,7 @@ describe('a failover, with a lock that a replica has acknowledged', () => {
       expect(await ownerOf(key)).toBe(lease.grant.ownerToken);
 
       await topology.heal(old);
-      // Renewed there: an end that lies behind what was left of the lease before.
+      // A renewal on the new primary moves the end beyond that of the lease before.
       await eventually(async () => expect(await leftOf(key)).toBeGreaterThan(ttlMs / 2), ttlMs);
       expect([lease.isHeld(), early.isHeld()]).toEqual([true, true]);
       await early.release();
@@ -76,7 +76,7 @@ describe('a failover, with a lock that a replica has acknowledged', () => {
 });
 
 describe('a failover that loses the lock', () => {
-  it('tells the holder within a third of the ttl and 1 s of the promotion', async () => {
+  it('notifies the holder within a third of the ttl and 1 s of the promotion', async () => {
     const ttlMs = 3_000;
     const alice = open();
     await alice.core.connect();
@@ -97,7 +97,7 @@ describe('a failover that loses the lock', () => {
     expect(await ownerOf(key)).toBeNull();
   });
 
-  it('also tells one whose lease would still be long', async () => {
+  it('notifies also a holder whose lease would last much longer', async () => {
     const ttlMs = 12_000;
     const alice = open();
     await alice.core.connect();
@@ -114,22 +114,25 @@ describe('a failover that loses the lock', () => {
 });
 
 describe('too few replicas', () => {
-  it.each([0, 1_000])('refuse the lock, say how many had it, and leave nothing behind (wait %i ms)', async (wait) => {
-    const locks = open({ replicas: 1, timeoutMs: 100 });
-    await locks.core.connect();
-    const key = newKey();
-    const resume = await loseTheReplica();
-    const startedAt = monotonicMs();
-    const refused = await locks.acquire(key, { wait }).catch((error: unknown) => error);
-    expect(refused).toMatchObject({ code: 'LOCK_UNAVAILABLE', replicas: 0 });
-    expectBelow(monotonicMs() - startedAt, wait + 1_000);
-    await eventually(async () => expect(await ownerOf(key)).toBeNull(), 2_000);
-    resume();
-    await topology.inStep();
-    await (await eventually(() => locks.acquire(key))).release();
-  });
+  it.each([0, 1_000])(
+    'refuse the lock, report how many acknowledged it, and leave no key behind (wait %i ms)',
+    async (wait) => {
+      const locks = open({ replicas: 1, timeoutMs: 100 });
+      await locks.core.connect();
+      const key = newKey();
+      const resume = await loseTheReplica();
+      const startedAt = monotonicMs();
+      const refused = await locks.acquire(key, { wait }).catch((error: unknown) => error);
+      expect(refused).toMatchObject({ code: 'LOCK_UNAVAILABLE', replicas: 0 });
+      expectBelow(monotonicMs() - startedAt, wait + 1_000);
+      await eventually(async () => expect(await ownerOf(key)).toBeNull(), 2_000);
+      resume();
+      await topology.inStep();
+      await (await eventually(() => locks.acquire(key))).release();
+    },
+  );
 
-  it('only delay whoever can wait until they are back', async () => {
+  it('only delay a caller that can wait until they are back', async () => {
     const locks = open({ replicas: 1, timeoutMs: 100 });
     await locks.core.connect();
     const resume = await loseTheReplica();
@@ -140,8 +143,8 @@ describe('too few replicas', () => {
   });
 });
 
-describe('a primary that was demoted and still answers', () => {
-  it('is left for the new one: what is held is renewed there', async () => {
+describe('a primary that was demoted and still replies', () => {
+  it('is replaced by the new one: held locks are renewed there', async () => {
     const ttlMs = 6_000;
     const alice = open({ replicas: 1 });
     const key = newKey();
@@ -156,14 +159,14 @@ describe('a primary that was demoted and still answers', () => {
   });
 });
 
-describe('a Sentinel that is gone', () => {
-  it('is missed by nobody, and not a line on the console', async () => {
+describe('a Sentinel that is down', () => {
+  it('does not affect callers, and writes no line to the console', async () => {
     await topology.sentinels[2].kill();
     const process = await LockProcess.start(topology.connection);
     await process.do('release', await process.do('acquire', { key: newKey(), wait: 5_000 }));
     await topology.primary.run((redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'));
     await process.do('release', await process.do('acquire', { key: newKey(), wait: 5_000 }));
-    await new Promise((resolve) => setTimeout(resolve, 200)); // what would be written comes with the connections
+    await new Promise((resolve) => setTimeout(resolve, 200)); // a wrong line would be written with the connections
     expect({ output: process.output, trouble: process.trouble }).toEqual({ output: '', trouble: [] });
     await topology.sentinels[2].start();
   });

@@ -11,13 +11,13 @@ import { locksOn, PREFIX } from './support/lock-core.js';
 import { monotonicMs } from './support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
-/** The library waits 100 ms for the answer to a release; the rest is for a busy machine. */
+/** The library waits 100 ms for the reply to a release; the rest is slack for a busy machine. */
 const NO_LATER_THAN_MS = 250;
 
 describe('P17: the result or error of the work is never replaced or delayed by a failing release', () => {
   const world = useLockWorld();
 
-  /** Runs work under a lock of which the network breaks before it ends. */
+  /** Runs work under a lock while the network fails before the work ends. */
   async function run(
     work: () => string,
     fault: 'hold' | 'cut' | 'forbid',
@@ -55,26 +55,29 @@ describe('P17: the result or error of the work is never replaced or delayed by a
     expectBelow(bad.tookMs, NO_LATER_THAN_MS);
   });
 
-  it.each(['before', 'after'])('when it comes %s the lock core is closed, and Redis is mute', async (when) => {
-    const { locks, proxy } = await onGivenClient();
-    let finish = (): void => undefined;
-    const work = new Promise<void>((resolve) => (finish = resolve));
-    const result = new LockService(locks.core).withLock(world.newKey(), () => work.then(() => 'the result'));
-    await eventually(() => expect(locks.events.map(({ type }) => type)).toEqual(['acquired']));
-    proxy.hold();
-    await locks.core.drain(50);
-    if (when === 'before') {
+  it.each(['before', 'after'])(
+    'when the work ends %s the lock core is closed, and Redis does not respond',
+    async (when) => {
+      const { locks, proxy } = await onGivenClient();
+      let finish = (): void => undefined;
+      const work = new Promise<void>((resolve) => (finish = resolve));
+      const result = new LockService(locks.core).withLock(world.newKey(), () => work.then(() => 'the result'));
+      await eventually(() => expect(locks.events.map(({ type }) => type)).toEqual(['acquired']));
+      proxy.hold();
+      await locks.core.drain(50);
+      if (when === 'before') {
+        finish();
+        await eventually(() => expect(locks.events.map(({ type }) => type)).toContain('released'));
+      }
+      await locks.core.close();
+      const closedAt = monotonicMs();
       finish();
-      await eventually(() => expect(locks.events.map(({ type }) => type)).toContain('released'));
-    }
-    await locks.core.close();
-    const closedAt = monotonicMs();
-    finish();
-    expect(await result).toBe('the result');
-    expectBelow(monotonicMs() - closedAt, NO_LATER_THAN_MS);
-  });
+      expect(await result).toBe('the result');
+      expectBelow(monotonicMs() - closedAt, NO_LATER_THAN_MS);
+    },
+  );
 
-  it('... nor is it held up by a wish about the lease that is under way when the lock core is closed', async () => {
+  it('also when a command of the lease is in flight while the lock core is closed', async () => {
     const { locks, proxy } = await onGivenClient();
     const [one, other] = [await locks.acquire(world.newKey()), await locks.acquire(world.newKey())];
     proxy.hold();
@@ -91,7 +94,7 @@ describe('P17: the result or error of the work is never replaced or delayed by a
     expectBelow(monotonicMs() - closedAt, NO_LATER_THAN_MS);
   });
 
-  /** Closing the core leaves the client open. */
+  /** Closing the core does not close a client of the application. */
   async function onGivenClient() {
     const proxy = await world.proxy();
     const client = new Redis(proxy.port, '127.0.0.1');

@@ -14,7 +14,7 @@ const SAFETY_NET_MS = 2_500;
 describe('P12: a waiter wakes', () => {
   const world = useLockWorld();
 
-  /** How long after the release by one side the waiter on the other side comes in. */
+  /** How long after the release of one side the waiter of the other side gets the lock. */
   async function handOver(holder: Locks, waiter: Locks, between: (key: string) => unknown = () => {}): Promise<number> {
     const key = world.newKey();
     const lease = await holder.acquire(key, { ttl: '30s' });
@@ -35,14 +35,14 @@ describe('P12: a waiter wakes', () => {
     expectBelow(median(took), 50);
   });
 
-  it('by its safety net when the message is lost', async () => {
+  it('by its heartbeat when the message is lost', async () => {
     const eater = await startMessageEater(world.server.port);
     const tookMs = await handOver(world.locks(), world.locks(eater.url));
     expect(eater.eaten).toBeGreaterThan(0);
     expectBelow(tookMs, SAFETY_NET_MS);
   });
 
-  it('by its safety net when the connection of its subscription is killed with the release', async () => {
+  it('by its heartbeat when the connection of its subscription is killed with the release', async () => {
     const proxy = await world.proxy();
     const waiter = world.locks(proxy.url);
     await waiter.core.connect();
@@ -50,13 +50,13 @@ describe('P12: a waiter wakes', () => {
     expectBelow(tookMs, SAFETY_NET_MS);
   });
 
-  it('by its safety net when the server forbids the holder to send messages', async () => {
+  it('by its heartbeat when the ACL forbids the holder to publish', async () => {
     await world.client.call('ACL', 'SETUSER', 'mute', 'on', '>secret', '~*', 'resetchannels', '+@all', '-publish');
     const holder = world.locks({ host: '127.0.0.1', port: world.server.port, username: 'mute', password: 'secret' });
     expectBelow(await handOver(holder, world.locks()), SAFETY_NET_MS);
   });
 
-  it('soon after a foreign holder has gone, who tells nobody', async () => {
+  it('by its heartbeat when a foreign holder leaves without a message', async () => {
     const waiter = world.locks();
     const key = world.newKey();
     await world.client.set(PREFIX + key, 'somebody else');
@@ -69,7 +69,7 @@ describe('P12: a waiter wakes', () => {
     await lease.release();
   });
 
-  it('without asking all the time: two commands a second at most while it waits', async () => {
+  it('with at most two commands a second while it waits', async () => {
     const [holder, waiter] = [world.locks(), world.locks()];
     const key = world.newKey();
     const lease = await holder.acquire(key, { ttl: '60s' });

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
- * Takes one measure after the other out of a copy of the library, and looks whether its test fails then: a promise whose test
- * passes without the measure is not tested.
+ * Removes one measure after the other from a copy of the library, and checks that the test of the measure fails then.
+ * A promise whose test passes without its measure is not tested.
  *   usage: without-measures.mjs [P6 quorum 'words of a measure' ...]
- *          without-measures.mjs --check     only looks whether every measure stands where it is said to stand
+ *          without-measures.mjs --check     only checks that each measure occurs exactly once in its file
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -58,7 +58,7 @@ async function takeOut(copy, measure) {
   if (file.endsWith('.lua')) await run(process.execPath, ['tools/compile-lua.mjs'], { cwd: copy });
 }
 
-/** Whether the test fails; throws when no test has that title. */
+/** Whether the test fails. Throws when no test has that title. */
 async function fails(copy, [spec, title]) {
   const pattern = title.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const jest = [
@@ -96,7 +96,7 @@ async function outcomeOf(measure) {
   }
 }
 
-/** Whether it can be taken out at all: code moves on. */
+/** Whether the code of the measure still exists. */
 async function placeOf(measure) {
   try {
     for (const one of [measure, measure.also ?? measure]) await textWithout(root, one);

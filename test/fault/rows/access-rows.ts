@@ -15,9 +15,9 @@ import type { TopologyWorld } from '../support/use-topology.js';
 const SAID_WITHIN_MS = 2_000;
 const SECRETS = /a-secret|another-secret/;
 
-/** Whoever may not in is told why, at boot and later, and no secret is in what they are told. */
+/** Callers without access get the reason, at start and later, and no error contains a secret. */
 export function describeAccessRows(world: TopologyWorld): void {
-  /** At boot, and by an acquire, also one that would wait for longer. */
+  /** Asserts the refusal at start, and of an acquire, also with a long wait. */
   async function refused(open: () => Locks, why: RegExp, wait = 20_000): Promise<void> {
     const booting = open();
     const startedAt = monotonicMs();
@@ -54,7 +54,7 @@ export function describeAccessRows(world: TopologyWorld): void {
   it('no right to a command inside of scripts', async () => {
     await user('noset', '~*', '&*', '+@all', '-set');
     const locks = world.locks(undefined, { username: 'noset', password: 'a-secret' });
-    await locks.core.connect(); // a script that does nothing tells nothing
+    await locks.core.connect(); // the probe script calls no command that needs the right
     const { code, message, tookMs, error } = await outcome(locks, world.newKey(), { wait: '20s' });
     expect(code).toBe('LOCK_UNAVAILABLE');
     expect(message).toMatch(/can't run this command|NOPERM/);
@@ -72,7 +72,7 @@ export function describeAccessRows(world: TopologyWorld): void {
     expect(own.code).toBe('granted');
   });
 
-  it('a port where nobody listens', async () => {
+  it('a port without a server', async () => {
     const nowhere = world.servers.map(() => ({ port: 1 }));
     await refused(as({ username: 'locks', password: 'a-secret' }, nowhere), /ECONNREFUSED/, 0);
   });
@@ -96,7 +96,7 @@ export function describeAccessRows(world: TopologyWorld): void {
     });
     const known = { username: 'locks', password: 'a-secret' };
 
-    it('with a certificate that is trusted works', async () => {
+    it('with a trusted certificate works', async () => {
       const locks = world.locks(ways, { ...known, tls: { ca: readFileSync(cert) } });
       await (await locks.acquire(world.newKey(), { wait: '10s' })).release();
     });
@@ -104,7 +104,7 @@ export function describeAccessRows(world: TopologyWorld): void {
     it('with a certificate that is not trusted', () =>
       refused(as({ ...known, tls: {} }, ways), /self-signed certificate/));
 
-    // The handshake is not answered, which may pass: so it is waited for.
+    // A handshake without a reply may be temporary, so the caller waits.
     it('spoken to servers that do not speak it', () => refused(as({ ...known, tls: {} }), /connecting with TLS/, 0));
   });
 }

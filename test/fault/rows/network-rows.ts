@@ -11,17 +11,17 @@ import { fencingTokensRise, overlaps } from '../support/witness.js';
 
 const NETWORK_BACK_MS = 2_000;
 const SAFETY_NET_MS = 2_500;
-/** What a release may keep its caller, and a turn of a busy loop. */
+/** A release waits 100 ms at most; the rest is slack for the event loop. */
 const RESULT_MS = 250;
 const CODES = ['LOCK_ABORTED', 'LOCK_WAIT_TIMEOUT', 'LOCK_UNAVAILABLE'];
 
-/** The rows "Network" of what must hold while things break, wherever the locks are. */
+/** The "Network" rows of the fault matrix, for any topology. */
 export function describeNetworkRows(world: TopologyWorld): void {
   describe('connections that are reset and stall at random, with delays', () => {
-    it('let no two holders run at once, starve nobody, and leave nothing behind', async () => {
+    it('let no two holders run at once, serve all processes, and leave no key behind', async () => {
       const network = await world.network();
       network.delay(3, 3);
-      // Clocks of computers differ: nothing may depend on the time of day.
+      // Clocks of computers differ, so the locks must not depend on the time of day.
       const [steady, ...troubled] = await Promise.all([
         world.process(),
         world.process(network.ways, shiftedBy(HOUR_MS)),
@@ -57,8 +57,8 @@ export function describeNetworkRows(world: TopologyWorld): void {
   });
 
   describe('a half-open connection', () => {
-    it('while holding: the holder is told before its lease can end in Redis', async () => {
-      const ttl = 6_000; // 1 % of it is what a timer may be late on a busy machine before the promise breaks
+    it('while holding: the holder is notified before its lease can end in Redis', async () => {
+      const ttl = 6_000; // the safety margin is 1 % of it; a timer on a busy machine must not be later than that
       const network = await world.network();
       const process = await world.process(network.ways);
       network.delay(20);
@@ -76,7 +76,7 @@ export function describeNetworkRows(world: TopologyWorld): void {
     });
 
     it.each(['toClient', 'toServer'] as const)(
-      'while acquiring (%s): the call settles, and what is applied late does not stay',
+      'while acquiring (%s): the call settles, and a late execution is undone',
       async (direction) => {
         const network = await world.network();
         const locks = world.locks(network.ways);
@@ -101,7 +101,7 @@ export function describeNetworkRows(world: TopologyWorld): void {
     );
 
     it.each(['toClient', 'toServer'] as const)(
-      'while releasing (%s): nobody is kept, and the lock goes when the network is back',
+      'while releasing (%s): the call returns, and the lock is released when the network is back',
       async (direction) => {
         const network = await world.network();
         const locks = world.locks(network.ways);
@@ -117,11 +117,11 @@ export function describeNetworkRows(world: TopologyWorld): void {
     );
   });
 
-  describe('an answer that is lost', () => {
-    it('to an acquire: a lone caller gets in all the same', async () => {
+  describe('a lost reply', () => {
+    it('to an acquire: a single caller gets the lock', async () => {
       const network = await world.network();
       const locks = world.locks(network.ways);
-      await (await locks.acquire(world.newKey(), { wait: 1_000 })).release(); // the subscription stands
+      await (await locks.acquire(world.newKey(), { wait: 1_000 })).release(); // subscribes
       const lost = network.loseNextAnswers();
       const startedAt = monotonicMs();
       const lease = await locks.acquire(world.newKey(), { ttl: '30s', wait: '10s' });
@@ -131,7 +131,7 @@ export function describeNetworkRows(world: TopologyWorld): void {
       await eventually(async () => expect(await world.left(lease.key)).toBe(0), NETWORK_BACK_MS);
     });
 
-    it('to a release: that is no loss', async () => {
+    it('to a release: no loss is reported', async () => {
       const network = await world.network();
       const locks = world.locks(network.ways);
       const lease = await locks.acquire(world.newKey(), { ttl: '30s', wait: '5s' });
@@ -139,11 +139,11 @@ export function describeNetworkRows(world: TopologyWorld): void {
       await lease.release();
       await lost;
       await eventually(async () => expect(await world.left(lease.key)).toBe(0), NETWORK_BACK_MS);
-      await locks.core.drain(5_000); // what would be told wrongly comes with the answer to the second sending
+      await locks.core.drain(5_000); // a wrong report would follow the reply to the repeated release
       expect(locks.events.map(({ type }) => type)).not.toContain('lost');
     });
 
-    it('to a renewal, and one that comes late: the lease goes on', async () => {
+    it('to a renewal, and a late one: the lease continues', async () => {
       const ttl = 2_400;
       const network = await world.network();
       const locks = world.locks(network.ways);
@@ -160,7 +160,7 @@ export function describeNetworkRows(world: TopologyWorld): void {
     });
   });
 
-  describe('a message that does not arrive costs a waiter a heartbeat', () => {
+  describe('a lost message costs a waiter one heartbeat', () => {
     async function handOver(waiting: ReturnType<TopologyWorld['locks']>, between = (): unknown => undefined) {
       const holder = world.locks();
       const lease = await holder.acquire(world.newKey(), { ttl: '30s', wait: '5s' });

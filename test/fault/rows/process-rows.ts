@@ -9,7 +9,7 @@ import type { TopologyWorld } from '../support/use-topology.js';
 const SLACK_MS = 250;
 const DRAIN_MS = 1_000;
 
-/** The rows "Processes": killed, stopped, told to end. */
+/** The "Processes" rows of the fault matrix: killed, stopped, and terminated processes. */
 export function describeProcessRows(world: TopologyWorld): void {
   const wait = '20s';
 
@@ -31,13 +31,13 @@ export function describeProcessRows(world: TopologyWorld): void {
     await eventually(async () => expect(await world.left(key)).toBe(0));
   });
 
-  it('a holder that was stopped for longer than its ttl is told as soon as it runs again; another has the lock', async () => {
+  it('a holder that was stopped for longer than its ttl is notified as soon as it runs again; another has the lock', async () => {
     const ttl = 1_000;
     const [stopped, other] = await Promise.all([world.process(), world.process()]);
     const key = world.newKey();
     const granted = await stopped.do('acquire', { key, ttl, wait: 5_000 });
     const told = stopped.do('told', granted);
-    await stopped.do('isHeld', granted); // by now it listens
+    await stopped.do('isHeld', granted); // the process has executed the command before by now
     stopped.pause();
     const next = await other.do('acquire', { key, wait });
     await sleep(200);
@@ -50,7 +50,7 @@ export function describeProcessRows(world: TopologyWorld): void {
     await other.do('release', next);
   });
 
-  it('a process that is told to end rejects its waiters, releases what it holds, and ends by itself', async () => {
+  it('a process that receives SIGTERM rejects its waiters, releases its leases, and ends', async () => {
     const [ending, other] = await Promise.all([world.process(), world.process()]);
     const [held, wanted] = [world.newKey(), world.newKey()];
     const mine = await ending.do('acquire', { key: held, wait: 5_000 });
@@ -61,7 +61,7 @@ export function describeProcessRows(world: TopologyWorld): void {
     await eventually(async () => expect(await world.waiting(held)).toBe(1));
     await eventually(async () => expect(await world.waiting(wanted)).toBe(1));
     void ending.do('shutDownOnSigterm', { drainTimeoutMs: DRAIN_MS });
-    await ending.do('resources', undefined); // by now it listens for the signal
+    await ending.do('resources', undefined); // the process handles the signal by now
 
     const at = monotonicMs();
     process.kill(ending.pid, 'SIGTERM');

@@ -11,10 +11,10 @@ import { outcome } from '../support/outcome.js';
 
 const SLACK_MS = 250;
 const NETWORK_BACK_MS = 2_000;
-/** Lasting trouble does not get better by waiting. */
+/** Waiting does not cure a permanent failure, so the call fails without waiting. */
 const AT_ONCE_MS = 500;
 
-/** Waits until every server that will vote has voted: what is lost before that counts is no loss. */
+/** Waits for the votes of all servers: losing fewer would not end the lease. */
 async function complete(world: TopologyWorld, key: string): Promise<void> {
   await eventually(async () => {
     const there = await world.onHomes(key, (redis) => redis.exists(PREFIX + key));
@@ -22,7 +22,7 @@ async function complete(world: TopologyWorld, key: string): Promise<void> {
   });
 }
 
-/** For 500 ms, by a script that somebody kills then. */
+/** Keeps the server busy for 500 ms with a script, and kills the script. */
 async function keepBusy(redis: Redis): Promise<string> {
   await redis.config('SET', 'lua-time-limit', '50');
   const other = redis.duplicate();
@@ -33,16 +33,16 @@ async function keepBusy(redis: Redis): Promise<string> {
   return String(await ended);
 }
 
-/** The rows "Server" about data that is lost or kept. */
+/** The "Server" rows of the fault matrix about lost and kept data. */
 export function describeDataRows(world: TopologyWorld): void {
   describe('data loss', () => {
     const losses: Record<string, (key: string) => Promise<unknown>> = {
       'the key was deleted by hand': (key) => world.onHomes(key, (redis) => redis.del(PREFIX + key)),
       FLUSHALL: (key) => world.onHomes(key, (redis) => redis.flushall()),
-      'somebody else wrote the key': (key) =>
+      'another client wrote the key': (key) =>
         world.onHomes(key, (redis) => redis.set(PREFIX + key, 'somebody', 'PX', 60_000)),
     };
-    it.each(Object.entries(losses))('is told with the next renewal: %s', async (_, lose) => {
+    it.each(Object.entries(losses))('is reported with the next renewal: %s', async (_, lose) => {
       const ttl = 3_000;
       const process = await world.process();
       const key = world.newKey();
@@ -55,7 +55,7 @@ export function describeDataRows(world: TopologyWorld): void {
       expectBelow(told.at - lostAt, ttl / 3 + SLACK_MS);
     });
 
-    it('by a restart without data is told within the ttl, and fencing tokens go on rising', async () => {
+    it('by a restart without data is reported within the ttl, and fencing tokens continue to rise', async () => {
       const ttl = 6_000;
       const locks = world.locks();
       const lease = await locks.acquire(world.newKey(), { ttl, wait: '5s' });
@@ -70,7 +70,7 @@ export function describeDataRows(world: TopologyWorld): void {
     });
   });
 
-  it('a restart with data loses nothing: the holder goes on, and whoever waits gets in', async () => {
+  it('a restart with data loses no lock: the holder continues, and the waiter is served', async () => {
     const [alice, bob] = [world.locks(), world.locks()];
     const lease = await alice.acquire(world.newKey(), { ttl: '15s', wait: '5s' });
     await complete(world, lease.key);
@@ -101,9 +101,9 @@ export function describeDataRows(world: TopologyWorld): void {
   });
 }
 
-/** The rows "Server" about servers that answer otherwise, or not at all. */
+/** The "Server" rows of the fault matrix about servers that reply with errors or do not respond. */
 export function describeServerRows(world: TopologyWorld): void {
-  it('a server that forgets the scripts again and again serves everybody', async () => {
+  it('a server whose scripts are flushed repeatedly serves all callers', async () => {
     const [alice, bob] = [world.locks(), world.locks()];
     const key = world.newKey();
     let flushing = true;
@@ -119,7 +119,7 @@ export function describeServerRows(world: TopologyWorld): void {
     await eventually(async () => expect(await world.left(key)).toBe(0), NETWORK_BACK_MS);
   });
 
-  it('a server that is stopped for a while keeps the long lease; the short one is told; waiters are served', async () => {
+  it('a server that is stopped for some time keeps the long lease, loses the short one, and serves waiters', async () => {
     const [alice, bob] = [world.locks(), world.locks()];
     const keys = Array.from({ length: 3 }, () => world.newKey());
     const [long, short, fresh] = keys;
@@ -143,7 +143,7 @@ export function describeServerRows(world: TopologyWorld): void {
     await eventually(async () => expect(await world.left(fresh)).toBe(0), NETWORK_BACK_MS);
   });
 
-  it('a full server refuses new locks at once, while release and renewal go on', async () => {
+  it('a full server refuses new locks at once, while releases and renewals succeed', async () => {
     const ttlMs = 1_500;
     const [alice, bob] = [world.locks(), world.locks()];
     const key = world.newKey();
@@ -153,7 +153,7 @@ export function describeServerRows(world: TopologyWorld): void {
     const { code, message, tookMs } = await outcome(bob, world.newKey(), { wait: '10s' });
     expect({ code, message }).toEqual({ code: 'LOCK_UNAVAILABLE', message: expect.stringContaining('OOM') as string });
     expectBelow(tookMs, AT_ONCE_MS);
-    await sleep(2 * ttlMs); // it would have ended by now
+    await sleep(2 * ttlMs); // longer than the ttl: without a renewal the lease would have ended
     expect(lease.isHeld()).toBe(true);
     await lease.release();
     await eventually(async () => expect(await world.left(key)).toBe(0), NETWORK_BACK_MS);
@@ -178,7 +178,7 @@ export function describeServerRows(world: TopologyWorld): void {
     await world.onHomes(queued, (redis) => redis.del(`q1:{${PREFIX}${queued}}`));
   });
 
-  it('BUSY, while somebody else runs a long script, is waited for', async () => {
+  it('BUSY, while another client runs a long script, is waited for', async () => {
     const locks = world.locks();
     const key = world.newKey();
     await locks.core.connect();
@@ -189,7 +189,7 @@ export function describeServerRows(world: TopologyWorld): void {
     for (const ended of await busy) expect(ended).toContain('killed');
   });
 
-  it('MISCONF, because a snapshot failed, is told at once; afterwards all is well', async () => {
+  it('MISCONF, because a snapshot failed, is reported at once; afterwards locks are granted', async () => {
     const locks = world.locks();
     const key = world.newKey();
     await locks.core.connect();
@@ -202,7 +202,7 @@ export function describeServerRows(world: TopologyWorld): void {
     expect(await outcome(locks, key, { wait: '5s' })).toMatchObject({ code: 'granted' });
   });
 
-  it('100 000 other keys cost a lock nothing', async () => {
+  it('100,000 other keys do not slow down a lock', async () => {
     const locks = world.locks();
     const key = world.newKey();
     const fill = `for i = 1, 100000 do redis.call('SET', '{${PREFIX}${key}}other' .. i, i, 'PX', 60000) end`;
@@ -218,7 +218,7 @@ export function describeServerRows(world: TopologyWorld): void {
     await world.onHomes(key, (redis) => redis.flushall());
   });
 
-  it('READONLY, from a primary that was demoted, is waited for, and what is held is kept', async () => {
+  it('READONLY, from a primary that was demoted, is waited for, and the held lock is kept', async () => {
     const [alice, bob] = [world.locks(), world.locks()];
     const lease = await alice.acquire(world.newKey(), { ttl: '20s', wait: '5s' });
     const demoting = world.demote(lease.key);

@@ -6,7 +6,7 @@ export function expectBelow(measuredMs: number, boundMs: number): void {
   expect(measuredMs).toBeLessThan(boundMs);
 }
 
-/** With FAULT_MEASURED=<file> the figures of the running test are written there, for docs/safety.md. */
+/** With FAULT_MEASURED=<file>, appends the figures of the running test to that file, for docs/safety.md. */
 export function record(figures: Readonly<Record<string, number>>): void {
   const file = process.env['FAULT_MEASURED'];
   if (file !== undefined) {

@@ -9,19 +9,19 @@ import { monotonicMs } from './monotonic.js';
 export interface CrowdPlan extends Pick<AcquireOptions, 'wait' | 'ttl'> {
   readonly key: string;
   readonly callers: number;
-  /** Each caller has a signal of its own, which aborts at some time within. Without it all have the one that is shared. */
+  /** Gives each caller its own signal, which aborts at a random time within the limit. By default they share one. */
   readonly abortEachWithinMs?: number;
 }
 
 const abortedAt = new WeakMap<AbortSignal, number>();
 
-/** Not by a listener on the signal: the library's own are counted there. */
+/** Records the time of the abort without a listener, because the test counts the listeners of the library. */
 export function abort(controller: AbortController): void {
   abortedAt.set(controller.signal, monotonicMs());
   controller.abort();
 }
 
-/** How the waits ended, the longest time from an abort to its rejection, and how many listeners are left. */
+/** Returns how the waits ended, the longest time from an abort to its rejection, and the number of listeners left. */
 export async function crowd(
   { acquire }: Locks,
   { key, callers, abortEachWithinMs, ...options }: CrowdPlan,

@@ -6,10 +6,10 @@ import { Redis } from 'ioredis';
 import { Random } from '../../simulation/random.js';
 import { onCleanup } from '../../support/cleanup.js';
 
-/** Messages in one round trip, and the pause between two of them. */
+/** Number of messages in one round trip. */
 const BATCH = 500;
 const PAUSE_MS = 10;
-/** Genuine messages that are kept; a new one replaces the oldest. */
+/** Number of recorded genuine messages; a new one replaces the oldest. */
 const MOST_RECORDED = 500;
 const NUMBERS = ['', '', '5', '0', '1e9', '-1', '9'.repeat(20), '9007199254740993', '1795000000000000'];
 const LETTERS = ['g', 'g', 'g', 'c', 'c', 'v', 'x', ''];
@@ -23,16 +23,16 @@ interface Recorded {
 }
 
 /**
- * A client that publishes to every inbox: rubbish, genuine messages once more, and well-formed messages about real keys with made-up
- * owner tokens or those of other processes. With `secrets` they also carry tokens of the process that receives them, read from
- * the queues too.
+ * A client that publishes to every inbox: random bytes, repeated genuine messages, and well-formed messages about real
+ * keys. Their owner tokens are made up or belong to other processes. With `secrets` they also contain tokens of the
+ * receiving process, which the client reads from the queues too.
  */
 export class Forger {
   private readonly random = new Random(1);
   private readonly recorded: Recorded[] = [];
   private heard = 0;
   private waiting: readonly { readonly token: string; readonly key: string }[] = [];
-  /** What it has published itself of late. */
+  /** The messages that it published recently. */
   private sent: readonly [Set<string>, Set<string>] = [new Set(), new Set()];
   private readonly client: Redis;
   private readonly listening: Redis;
@@ -47,7 +47,7 @@ export class Forger {
     this.listening.on('pmessage', (_, channel: string, text: string) => this.record(channel, text));
   }
 
-  /** Records genuine messages from now on. */
+  /** Records genuine messages from this call on. */
   async listen(): Promise<void> {
     await this.listening.psubscribe('nestjs-lock:*');
   }
@@ -69,7 +69,7 @@ export class Forger {
     }
   }
 
-  /** Callers that wait can be started by a message only while their tokens are new. */
+  /** Reads the queues often, because a message can start a waiter only while its token is new. */
   private async readQueues(): Promise<void> {
     const names = this.keys.flatMap((key) => [`q1:{${key}}`, `sq1:{${key}}`]);
     const queues = await Promise.all(names.map((name) => this.client.zrange(name, '0', '-1')));

@@ -1,14 +1,14 @@
 import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
 import type { LockKind } from '../../../libs/distribute-lock/src/store/lock-store.js';
 
-/** Whoever has been given a lease, and has not begun to give it back. */
+/** A caller between the grant and its release. */
 export interface Guest {
   readonly lease: Lease;
   readonly kind: LockKind;
   readonly weight: number;
 }
 
-/** All who are inside, of all keys: nobody beside somebody who has the lock alone, no permit twice, numbers that rise. */
+/** Records all holders of all keys and checks the rules: exclusion, the number of permits, rising fencing tokens. */
 export class Inside {
   readonly violations: string[] = [];
   private readonly guests = new Map<string, Set<Guest>>();
@@ -30,7 +30,7 @@ export class Inside {
     for (const key of guest.lease.fencingTokens.keys()) this.guests.get(key)?.delete(guest);
   }
 
-  /** Only those count who believe at this moment that they hold it. */
+  /** Counts only leases that are held at this moment. */
   private look(key: string, guest: Guest, others: ReadonlySet<Guest>): void {
     const held = [guest, ...others].filter(({ lease }) => lease.isHeld());
     if (!held.includes(guest)) return;

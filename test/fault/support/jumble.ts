@@ -16,15 +16,15 @@ const KINDS = {
   permits: ['semaphore'],
 } as const;
 const GROUPS = ['exclusive', 'readable', 'permits'] as const;
-/** Of each group. */
+/** Number of keys in each group. */
 const KEYS = 40;
-/** Of those that are fought for. */
+/** Number of keys in each group that are asked for more often. */
 const FEW_KEYS = 3;
 
 export interface JumblePlan {
   readonly callers: number;
   readonly forMs: number;
-  /** Exclusive locks alone, as a quorum offers them. */
+  /** A quorum supports exclusive locks only. */
   readonly exclusiveOnly?: boolean;
 }
 
@@ -33,12 +33,12 @@ interface Wish {
   readonly options: AcquireOptions & { readonly kind: LockKind; readonly wait: number };
 }
 
-/** Callers that want locks of all kinds, of one key and of several, in all ways, at the same time. */
+/** Concurrent callers that ask for locks of all kinds, of one key and of several keys, with all options. */
 export class Jumble {
   readonly inside = new Inside(PERMITS);
   /** How calls ended: `granted`, or the code of the error. */
   readonly ends = new Map<string, number>();
-  /** The longest time that a call took beyond its `wait`. */
+  /** The longest time that a call took in addition to its `wait`. */
   lateMs = 0;
 
   constructor(private readonly plan: JumblePlan) {}
@@ -52,7 +52,7 @@ export class Jumble {
     await Promise.all(Array.from({ length: this.plan.callers }, caller));
   }
 
-  /** Every key that was asked for. */
+  /** Every key that a caller may have asked for. */
   get keys(): readonly string[] {
     return GROUPS.flatMap((group) => Array.from({ length: KEYS }, (_, i) => `${group}-${i + 1}`));
   }
@@ -97,7 +97,7 @@ export class Jumble {
     };
   }
 
-  /** A lease may be lost; then there is nothing to lengthen. */
+  /** A lost lease cannot be extended, so these errors are expected. */
   private extended(error: Error): void {
     if (!isLockError(error, 'LEASE_LOST', 'LOCK_UNAVAILABLE')) this.count(String(error));
   }

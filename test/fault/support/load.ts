@@ -9,7 +9,7 @@ import { hold, type Hold } from './loops.js';
 import { monotonicMs } from './monotonic.js';
 
 export interface CallsPlan extends Omit<AcquireOptions, 'signal'> {
-  /** Each call has a key of its own, which begins with this. */
+  /** Prefix: each call uses a separate key. */
   readonly key: string;
   readonly perSecond: number;
   readonly forMs: number;
@@ -17,7 +17,7 @@ export interface CallsPlan extends Omit<AcquireOptions, 'signal'> {
 
 const SLICE_MS = 20;
 
-/** Calls at a steady rate; what is granted is released at once. Answers how the calls ended, when all have. */
+/** Makes calls at a steady rate and releases each grant at once. Resolves with the outcomes when all have settled. */
 export async function calls(locks: Locks, { key, perSecond, forMs, ...options }: CallsPlan) {
   const codes: Record<string, number> = {};
   const pending = new Set<Promise<void>>();
@@ -25,7 +25,7 @@ export async function calls(locks: Locks, { key, perSecond, forMs, ...options }:
   const ended = (code: string): void => void (codes[code] = (codes[code] ?? 0) + 1);
   const total = (perSecond * forMs) / 1_000;
   for (let made = 0; made < total; await sleep(SLICE_MS)) {
-    locks.events.length = 0; // each holds an error
+    locks.events.length = 0; // each event contains an error
     const due = Math.min(total, ((monotonicMs() - startedAt) / 1_000) * perSecond);
     for (; made < due; made += 1) {
       const call = locks.acquire(`${key}-${made}`, options).then(
@@ -43,13 +43,15 @@ export async function calls(locks: Locks, { key, perSecond, forMs, ...options }:
 export interface LoopPlan extends Omit<AcquireOptions, 'signal'> {
   readonly key: string;
   readonly forMs: number;
-  /** How long each hold lasts at most. */
+  /** The longest time of a hold. */
   readonly holdMs: number;
 }
 
 const SETTLES_WITHIN_MS = 1_500;
 
-/** One caller that takes the lock again and again. It gives up at the end; `settled` tells whether its last call could. */
+/**
+ * One caller that acquires the lock repeatedly until an abort; `settled` tells whether its last call settled in time.
+ */
 export async function loop(locks: Locks, { key, forMs, holdMs, ...options }: LoopPlan) {
   const holds: Hold[] = [];
   const refusals: Record<string, number> = {};
@@ -73,15 +75,15 @@ export async function loop(locks: Locks, { key, forMs, holdMs, ...options }: Loo
 export interface Usage {
   readonly at: number;
   readonly cpuMs: number;
-  /** Of the heap and of buffers, after the garbage was collected. */
+  /** Heap and buffers, after a garbage collection. */
   readonly memoryBytes: number;
-  /** The longest lag of the event loop for which this process itself used the CPU. */
+  /** The longest lag of the event loop during which this process used the CPU. */
   readonly lagMs: number;
 }
 
 const TICK_MS = 25;
 
-/** What this process uses. */
+/** Measures the resources that this process uses. */
 export class Meter {
   private lagMs = 0;
   private last = { at: monotonicMs(), cpuMs: cpuMs() };
@@ -104,7 +106,7 @@ export class Meter {
     return { at, cpuMs: used, memoryBytes: heapUsed + external, lagMs };
   }
 
-  /** Time for which the machine gave this process no turn does not count: it used no CPU then. */
+  /** Ignores lag without CPU use, because the machine ran other processes then. */
   private tick(): void {
     const now = { at: monotonicMs(), cpuMs: cpuMs() };
     const { at, cpuMs: used } = this.last;

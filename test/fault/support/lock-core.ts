@@ -16,10 +16,10 @@ import { openMember } from '../../../libs/distribute-lock/src/store/quorum/redis
 import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { onCleanup } from '../../support/cleanup.js';
 
-/** Prefix of the locks in these specs: each has a Redis of its own. */
+/** Prefix of the locks in these specs; each spec has a separate Redis. */
 export const PREFIX = 'lock:';
 
-/** A lock core as an application has one, put together by hand, with its own connection and its own process id. */
+/** A lock core like that of an application, with its own connection and process id. */
 export interface Locks {
   readonly core: LockCore;
   readonly store: LockStore;
@@ -28,7 +28,7 @@ export interface Locks {
   acquireSeveral(keys: readonly string[], options?: AcquireOptions): Promise<Lease>;
 }
 
-/** What leads to the locks: one primary (also behind Sentinel), a Cluster, the nodes of a quorum, or the application's client. */
+/** One primary (also behind Sentinel), a Cluster, the nodes of a quorum, or the client of the application. */
 export type Connection = OwnConnection | Nodes | { readonly application: OwnConnection };
 
 type OwnConnection = string | RedisOptions | ClusterConnection;
@@ -68,7 +68,7 @@ function storeOf(connection: Connection): LockStore {
   return RedisLockStore.open(connection, { prefix: PREFIX });
 }
 
-/** The same on a store. */
+/** A lock core on the given store. */
 export function locksOn(store: LockStore, settings: Partial<LockCoreSettings> = {}): Locks {
   const observer = new LockEvents();
   const events: LockEvent[] = [];

@@ -8,10 +8,10 @@ import { fight, flood } from './loops.js';
 import { monotonicMs } from './monotonic.js';
 import type { Commands, LeaseNumber } from './lock-process.js';
 
-/** A process that does with locks what it is told, and reports when things happened. It ends by itself once it was shut down. */
+/** Executes lock commands of its parent process and reports when they were done. Ends after its shutdown. */
 const parent = parentProcess<{ call: { id: number; name: keyof Commands; args: unknown } }>();
 
-// Nothing may be thrown, or warned of, outside a promise that somebody holds.
+// The tests assert that no error and no warning occurs outside a promise.
 const trouble = (what: string) => (error: unknown) =>
   parent.send('trouble', `${what}: ${error instanceof Error ? error.stack : String(error)}`);
 process.on('warning', trouble('warning'));
@@ -29,12 +29,12 @@ let meter: Meter | undefined;
 
 const heldAt = (lease: LeaseHandle) => ({ held: lease.isHeld(), at: monotonicMs() });
 
-/** Keeps the thread, so that no timer and no socket is served. */
+/** Blocks the thread, so that no timer runs and no socket is read. */
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** Resolves when the loop turns again after it stood still for longer than `ms`. */
+/** Resolves in the first turn of the event loop after it was blocked for longer than `ms`. */
 function afterStandstill(ms: number): Promise<void> {
   return new Promise((resolve) => {
     let last = monotonicMs();

@@ -11,7 +11,7 @@ export interface Granted {
   readonly lease: LeaseNumber;
   readonly ownerToken: string;
   readonly fencingToken: number;
-  /** Monotonic, as every `at` here. */
+  /** On the monotonic clock, like every `at` in this file. */
   readonly at: number;
 }
 
@@ -20,41 +20,41 @@ interface HeldAt {
   readonly at: number;
 }
 
-/** What a lock process does when it is told; the answer comes when it is done. */
+/** The commands of a lock process. Each one resolves when it is done. */
 export interface Commands {
   acquire(asked: Omit<AcquireOptions, 'signal'> & { key: string; abort?: string }): Promise<Granted>;
-  /** Many callers who all give up, with one signal or each with its own. */
+  /** Starts many callers that all give up, with one signal or with one signal each. */
   crowd(plan: CrowdPlan & { abort?: string }): ReturnType<typeof crowd>;
-  /** Aborts the acquire that was given this name. */
+  /** Aborts the acquire with this name. */
   abort(asked: { abort: string }): Promise<void>;
   release(asked: { lease: LeaseNumber }): Promise<{ at: number }>;
-  /** Answers when the signal of the lease has aborted. */
+  /** Resolves when the signal of the lease has aborted. */
   told(asked: { lease: LeaseNumber }): Promise<HeldAt & { reason: string }>;
   isHeld(asked: { lease: LeaseNumber }): Promise<HeldAt>;
-  /** Blocks the event loop, and looks at the lease before it turns again. */
+  /** Blocks the event loop, and reads the lease in the same turn. */
   block(asked: { ms: number; lease: LeaseNumber }): Promise<HeldAt>;
-  /** Blocks the event loop, and releases before it turns again. */
+  /** Blocks the event loop, and releases in the same turn. */
   blockAndRelease(asked: { ms: number; lease: LeaseNumber }): Promise<void>;
-  /** Looks at the lease in the first turn after the process stood still for longer than `ms`. */
+  /** Reads the lease in the first turn after the process was stopped or blocked for longer than `ms`. */
   afterStandstill(asked: { ms: number; lease: LeaseNumber }): Promise<HeldAt>;
-  /** Takes several keys together; answers when it has them. */
+  /** Acquires several keys in one call. */
   acquireSeveral(asked: Omit<AcquireOptions, 'signal'> & { keys: readonly string[] }): Promise<{ at: number }>;
   fight(plan: FightPlan): ReturnType<typeof fight>;
   flood(plan: FloodPlan): ReturnType<typeof flood>;
   loop(plan: LoopPlan): ReturnType<typeof loop>;
-  /** Calls at a steady rate, each for a key of its own; how they ended. */
+  /** Makes calls at a steady rate, each for a separate key. Resolves with the outcomes. */
   calls(plan: CallsPlan): ReturnType<typeof calls>;
-  /** What the process has used, and its longest lag since the last look. */
+  /** The resources that the process has used, and its longest lag since the previous call. */
   usage(asked: undefined): Promise<Usage>;
-  /** Answers when the core is closed; then the process has nothing to do any more. */
+  /** Resolves when the core is closed; then the process ends. */
   shutDownOnSigterm(asked: { drainTimeoutMs: number }): Promise<{ at: number }>;
   resources(asked: undefined): Promise<string[]>;
 }
 
-/** What an answer carries beside its result. */
+/** The properties of a reply beside its result. */
 export interface Refusal extends Error {
   readonly code: string;
-  /** When it happened there. */
+  /** When the error occurred in the process. */
   readonly at: number;
 }
 
@@ -69,9 +69,9 @@ const SCRIPT = new URL('./lock-process.child.ts', import.meta.url);
 type Heard = { ready: undefined; answer: Answer; trouble: string };
 type Told = { call: { id: number; name: keyof Commands; args: unknown } };
 
-/** Another process with locks of its own on the same Redis. */
+/** Another process with its own locks on the same Redis. */
 export class LockProcess extends SecondProcess<Heard, Told> {
-  /** What it threw or warned of outside its promises. */
+  /** Errors and warnings outside its promises. */
   readonly trouble: string[] = [];
   private readonly open = new Map<number, (answer: Answer) => void>();
   private calls = 0;
@@ -84,7 +84,7 @@ export class LockProcess extends SecondProcess<Heard, Told> {
     return started;
   }
 
-  /** Rejects with a {@link Refusal}; never settles when the process ends before it has answered. */
+  /** Rejects with a {@link Refusal}. Never settles when the process ends before its reply. */
   do<Name extends keyof Commands>(name: Name, ...[args]: Parameters<Commands[Name]>): ReturnType<Commands[Name]> {
     const id = (this.calls += 1);
     this.send('call', { id, name, args });

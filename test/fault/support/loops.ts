@@ -6,24 +6,24 @@ import type { Locks } from './lock-core.js';
 import { monotonicMs } from './monotonic.js';
 
 export interface FightPlan extends Omit<AcquireOptions, 'signal'> {
-  /** One key, or several that are taken together. */
+  /** One key, or several keys for one call. */
   readonly key: string | readonly string[];
   readonly callers: number;
   readonly forMs: number;
-  /** How long each holds at most. */
+  /** The longest time of a hold. */
   readonly holdMs: number;
-  /** Share of the waits that are aborted at some time. */
+  /** Share of the waits that are aborted at a random time. */
   readonly aborts?: number;
 }
 
-/** One hold as its process saw it. `left` is when it ended its work, or was told that the lease is lost. */
+/** One hold as its process saw it. `left` is the end of its work, or the time at which it was notified of the loss. */
 export interface Hold {
   readonly entered: number;
   readonly left: number;
   readonly fencingToken: number;
 }
 
-/** Callers that take the lock again and again; whatever the lock refuses is part of the game. */
+/** Callers that acquire the lock repeatedly. Counts refusals by code. */
 export async function fight(locks: Locks, { key, callers, forMs, holdMs, aborts = 0, ...options }: FightPlan) {
   const holds: Hold[] = [];
   const refusals: Record<string, number> = {};
@@ -54,7 +54,7 @@ function take(locks: Locks, key: string | readonly string[], options: AcquireOpt
 
 export async function hold(lease: Lease, ms: number): Promise<Hold> {
   const entered = monotonicMs();
-  // Not asked of the lease whether it is held: that it was handed out is the claim.
+  // The test must not rely on isHeld(): being granted is the claim.
   const { signal, fencingToken } = lease;
   await pause(ms, signal);
   const left = monotonicMs();
@@ -87,14 +87,14 @@ export interface FloodPlan {
   readonly intervalMs: number;
 }
 
-/** Takes and gives back without ever waiting for I/O, while an interval should still tick. */
+/** Acquires and releases without I/O, and measures how late an interval fires. */
 export async function flood({ acquire }: Locks, { key, callers, passes, intervalMs }: FloodPlan) {
   const startedAt = monotonicMs();
   let latestMs = 0;
   let [last, lastCpu] = [startedAt, cpuMs()];
   const tick = (): void => {
     const [now, cpu] = [monotonicMs(), cpuMs()];
-    // Time for which the machine gave this process no turn is not the library's: in it the process used nothing.
+    // Time without CPU use does not count, because the machine ran other processes then.
     latestMs = Math.max(latestMs, Math.min(now - last, cpu - lastCpu) - intervalMs);
     [last, lastCpu] = [now, cpu];
   };

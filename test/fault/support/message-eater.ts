@@ -3,17 +3,17 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 import { onCleanup } from '../../support/cleanup.js';
 
-/** How a published message begins on the wire, in RESP3 and RESP2. */
+/** The first bytes of a published message on the wire, in RESP3 and RESP2. */
 const MESSAGE = /^[>*]3\r\n\$7\r\nmessage\r\n/;
 
 export interface MessageEater {
   readonly port: number;
   readonly url: string;
-  /** How many messages were lost. */
+  /** Number of discarded messages. */
   readonly eaten: number;
 }
 
-/** A TCP proxy on which every published message is lost, and nothing else. */
+/** A TCP proxy that discards every published message and forwards all other bytes. */
 export async function startMessageEater(targetPort: number): Promise<MessageEater> {
   let eaten = 0;
   const sockets = new Set<Socket>();
@@ -28,7 +28,7 @@ export async function startMessageEater(targetPort: number): Promise<MessageEate
     }
     client.pipe(upstream);
     upstream.on('data', (chunk: Buffer) => {
-      // A waiter is idle, so a message for it comes alone.
+      // An idle waiter receives no other bytes, so a message is a separate chunk.
       if (MESSAGE.test(chunk.toString('latin1'))) eaten += 1;
       else client.write(chunk);
     });

@@ -1,2 +1,2 @@
-/** Milliseconds of the system's monotonic clock: the same for every process of this machine, and no wall clock. */
+/** Milliseconds of the monotonic clock of the system, which all processes of this machine share. */
 export const monotonicMs = (): number => Number(process.hrtime.bigint()) / 1e6;

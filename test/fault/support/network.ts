@@ -2,7 +2,7 @@ import { startFaultProxy, type FaultProxy } from '../../support/fault-proxy.js';
 import type { Direction } from '../../support/faulty-lane.js';
 import type { RedisServer } from '../../support/redis-server.js';
 
-/** The ways of one client to all servers of a topology, with their faults at the push of a button. */
+/** The proxies between one client and all servers of a topology. A test switches their faults. */
 export class Network {
   static async before(servers: readonly RedisServer[]): Promise<Network> {
     return new Network(await Promise.all(servers.map(({ port }) => startFaultProxy(port))));
@@ -10,12 +10,12 @@ export class Network {
 
   private constructor(readonly ways: readonly FaultProxy[]) {}
 
-  /** Resets every connection; new ones are welcome. */
+  /** Resets every connection; new connections are accepted. */
   cut(): void {
     for (const way of this.ways) way.cut();
   }
 
-  /** Nothing passes any more (in one direction, or both), nothing closes. */
+  /** Stops all bytes in one direction or both, and keeps the connections open. */
   hold(direction?: Direction): void {
     for (const way of this.ways) way.hold(direction);
   }
@@ -24,7 +24,7 @@ export class Network {
     for (const way of this.ways) way.delay(ms, jitterMs);
   }
 
-  /** Every server does what the next call of a script asks for, and its answer is lost with the connection. */
+  /** Each server executes the next script call, and its reply is lost with the connection. */
   loseNextAnswers(): Promise<unknown> {
     return Promise.race(this.ways.map((way) => way.swallowNextReply(/evalsha/i)));
   }

@@ -2,7 +2,7 @@ import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/l
 import type { Locks } from './lock-core.js';
 import { monotonicMs } from './monotonic.js';
 
-/** How a call of acquire ended, and when. */
+/** How a call of acquire ended, and how long it took. */
 export async function outcome(locks: Locks, key: string, options: AcquireOptions = {}) {
   const startedAt = monotonicMs();
   const [result] = await Promise.allSettled([locks.acquire(key, options)]);

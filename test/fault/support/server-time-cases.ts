@@ -7,7 +7,7 @@ import type { Owners, ServerTimes, ServerTimeWorld } from './server-time.js';
 export interface ServerTimeCase {
   readonly title: string;
   readonly entries: 'live' | 'dead';
-  /** The most entries that make sense. */
+  /** The largest useful number of entries. */
   readonly most?: number;
   run(world: ServerTimeWorld, entries: number): Promise<ServerTimes>;
 }
@@ -21,7 +21,7 @@ async function crowd(world: ServerTimeWorld, count: number, held: LockKind, kind
   return { holder, waiters };
 }
 
-/** The release of a holder, and then the attempts of a live caller that waits behind all others. */
+/** Releases a holder, and then repeats the attempts of a live caller that waits behind all others. */
 function releaseAndServe(held: LockKind, kind: LockKind, owners: Owners): ServerTimeCase['run'] {
   return async (world, entries) => {
     const { holder } = await crowd(world, entries, held, kind, owners);
@@ -34,7 +34,7 @@ function releaseAndServe(held: LockKind, kind: LockKind, owners: Owners): Server
   };
 }
 
-/** The same where all processes live. */
+/** Does the same while all processes are live. */
 function releaseLive(held: LockKind, kind: LockKind, owners: Owners): ServerTimeCase['run'] {
   return async (world, entries) => {
     await world.reviveAll();
@@ -56,7 +56,9 @@ function leaving(held: LockKind, kind: LockKind): ServerTimeCase['run'] {
   };
 }
 
-/** `entries` hold, of which all but a live one end; then that one renews, and a new caller takes part and leaves. */
+/**
+ * `entries` holders, of which all but one live holder end. Then that holder renews, and a new caller joins and leaves.
+ */
 function holders(kind: LockKind, dead: boolean, rival: LockKind): ServerTimeCase['run'] {
   return async (world, entries) => {
     await world.reviveAll();

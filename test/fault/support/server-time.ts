@@ -15,7 +15,7 @@ import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/re
 import { onCleanup } from '../../support/cleanup.js';
 import { PREFIX } from './lock-core.js';
 
-/** Who the entries belong to: each to a process of its own, or all to one. */
+/** The owners of the entries: one process for each, or one process for all. */
 export type Owners = 'many' | 'one';
 
 export interface ServerTimes {
@@ -26,7 +26,7 @@ export interface ServerTimes {
   readonly calls: number;
 }
 
-/** Fills the store with tokens of processes that live or are dead, and reads from SLOWLOG how long calls take. */
+/** Fills the store with tokens of live or dead processes, and reads from SLOWLOG how long calls take. */
 export class ServerTimeWorld {
   readonly key = 'timed';
   private sequence = 0;
@@ -36,9 +36,9 @@ export class ServerTimeWorld {
     readonly redis: Redis,
     readonly store: RedisLockStore,
     readonly node: QuorumMember,
-    /** A process that receives its messages. */
+    /** The id of a process that receives its messages. */
     readonly live: string,
-    /** Tokens of `live` that were offered a lock, in their order. */
+    /** Tokens of `live` that received an offer, in their order. */
     readonly told: string[],
   ) {}
 
@@ -59,12 +59,12 @@ export class ServerTimeWorld {
       resubscribed: () => {},
     };
     await store.subscribe(live, listener);
-    // A slow script must not have other commands refused.
+    // The server must not refuse other commands during a slow script.
     await redis.config('SET', 'busy-reply-threshold', '3600000');
     return new ServerTimeWorld(redis, store, node, live, told);
   }
 
-  /** From now on every process receives its messages. */
+  /** Makes every process receive its messages. */
   async reviveAll(): Promise<void> {
     this.everyone ??= this.redis.duplicate();
     await this.everyone.psubscribe('*');
@@ -99,7 +99,7 @@ export class ServerTimeWorld {
     return this.store.renew([{ key: this.key, ownerToken, kind, ttlMs: 60_000 }]);
   }
 
-  /** A slow server answers late; the same command is sent again when it has come to rest. */
+  /** Repeats the command after the server has recovered: a slow server replies late. */
   private async answered<T>(command: () => PromiseLike<T>): Promise<T> {
     for (;;) {
       try {
@@ -111,17 +111,17 @@ export class ServerTimeWorld {
     }
   }
 
-  /** One after the other, so that no call has more than one command. */
+  /** Sends the commands one after the other, so that each call contains one command. */
   async each(tokens: readonly string[], command: (token: string) => PromiseLike<unknown>): Promise<void> {
     for (const token of tokens) await command(token);
   }
 
-  /** All of them, as fast as the server takes them. */
+  /** Sends all commands at once. */
   async all(tokens: readonly string[], command: (token: string) => PromiseLike<unknown>): Promise<void> {
     for (let i = 0; i < tokens.length; i += 256) await Promise.all(tokens.slice(i, i + 256).map(command));
   }
 
-  /** The caller asks again, as a process does, until the lock is its own. */
+  /** Repeats the attempt, as a process does, until the lock is granted. */
   async untilGranted(token: string, options: Partial<AcquireRequest> = {}): Promise<void> {
     for (let i = 0; i < 5_000; i += 1) {
       const answer = await this.acquire(token, options);
@@ -131,7 +131,7 @@ export class ServerTimeWorld {
     throw new Error('The live caller was not served.');
   }
 
-  /** Puts leases beside that of `holder`, which end `endMs` from now; commands would take a second for each thousand. */
+  /** Adds leases that end `endMs` from now. Commands would take a second per thousand. */
   async putLeases(holder: string, tokens: readonly string[], endMs: number): Promise<void> {
     for (const name of await this.redis.keys(`*${PREFIX}${this.key}*`)) {
       if ((await this.redis.type(name)) !== 'zset' || (await this.redis.zscore(name, holder)) === null) continue;
@@ -140,7 +140,7 @@ export class ServerTimeWorld {
     }
   }
 
-  /** What the calls of scripts take that `calls` makes. */
+  /** The server time of the script calls that `calls` makes. */
   async timed(calls: () => Promise<unknown>): Promise<ServerTimes> {
     await this.redis.config('SET', 'slowlog-max-len', '100000');
     await this.redis.slowlog('RESET');

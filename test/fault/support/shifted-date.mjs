@@ -1,4 +1,4 @@
-/** Preloaded: the time of day of this process is off by `SHIFT_MS`. */
+/** Preloaded into a process; shifts its time of day by `SHIFT_MS`. */
 const shiftMs = Number(process.env.SHIFT_MS);
 const Real = Date;
 

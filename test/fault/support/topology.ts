@@ -9,33 +9,35 @@ import type { Connection } from './lock-core.js';
 
 const HOST = '127.0.0.1';
 
-/** Where a server is reached: at its own port, or at that of something that stands before it. */
+/** The port of a server, or of the proxy in front of it. */
 export interface Way {
   readonly port: number;
 }
 
-/** What a client says of itself. */
+/** The credentials of a client. */
 export type Identity = Pick<RedisOptions, 'username' | 'password' | 'tls'>;
 
 type Config = Readonly<Record<string, string>>;
 
-/** Servers that keep locks together. A row of faults is described once, and runs on each kind. */
+/** The servers of one kind of deployment. Each row of the fault matrix runs on each kind. */
 export interface Topology {
-  /** Replicas among them. */
+  /** Includes replicas. */
   readonly servers: readonly RedisServer[];
-  /** Who serves the locks of this key now: one primary, or every node of a quorum. */
+  /** The servers that store the locks of this key now: one primary, or every node of a quorum. */
   homes(lockKey: string): Promise<readonly RedisServer[]>;
-  /** What a client is given; `ways[i]` leads to `servers[i]`. */
+  /** The connection options of a client; `ways[i]` leads to `servers[i]`. */
   connection(ways?: readonly Way[], identity?: Identity): Connection;
-  /** Kills the homes and starts them again, with their data or without. */
+  /** Kills the homes and restarts them, with their data or without. */
   restart(lockKey: string, data: { empty: boolean }): Promise<void>;
-  /** The homes take no writes any more: for good, because others take their place, or until the answer is called. */
+  /**
+   * Makes the homes refuse writes: permanently if others replace them, otherwise until the returned function is called.
+   */
   demote(lockKey: string): Promise<() => Promise<unknown>>;
 }
 
 export type StartTopology = (config?: Config) => Promise<Topology>;
 
-/** One primary, or several that know nothing of each other. */
+/** One primary, or several independent ones. */
 function independent(servers: readonly RedisServer[], connection: Topology['connection']): Topology {
   return {
     servers,
@@ -63,7 +65,7 @@ export const quorum: StartTopology = async (config = {}) => {
   );
 };
 
-/** How the address that a topology tells its clients is replaced by that of a way. */
+/** Maps the addresses that the servers announce to those of the proxies. */
 function natMap(servers: readonly RedisServer[], ways: readonly Way[]) {
   return Object.fromEntries(servers.map(({ port }, i) => [`${HOST}:${port}`, { host: HOST, port: ways[i].port }]));
 }
@@ -109,11 +111,11 @@ export const cluster: StartTopology = async (config = {}) => {
     async restart(lockKey, { empty }) {
       const server = await home(lockKey);
       if (empty) await server.run((redis) => redis.flushall());
-      await server.restart({ empty: false }); // in its folder is also what it knows of the others
+      await server.restart({ empty: false }); // its folder also contains the Cluster configuration
       await formed.healthy();
     },
     async demote(lockKey) {
-      // On a busy machine a replica may just have taken over.
+      // On a busy machine a replica may have taken over just before.
       const heir = await eventually(async () => {
         const old = servers.indexOf(await home(lockKey));
         const replica = servers[(old + servers.length / 2) % servers.length];

@@ -2,7 +2,7 @@ import type { LockStore } from '../../../libs/distribute-lock/src/store/lock-sto
 import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { PREFIX } from './lock-core.js';
 
-/** A store whose questions take another way to Redis than all else, so that each can overtake the other. */
+/** A store whose acquire commands use another connection than all others, so that one can overtake the other. */
 export function storeOfTwoWays(questions: string, allElse: string): LockStore {
   const [asking, plain] = [questions, allElse].map((url) => RedisLockStore.open(url, { prefix: PREFIX }));
   return Object.assign(Object.create(plain) as LockStore, {

@@ -6,30 +6,34 @@ import { startRedisServer, type RedisServer, type RedisServerOptions } from '../
 import { openLocks, PREFIX, type Locks } from './lock-core.js';
 import { LockProcess } from './lock-process.js';
 
-/** One Redis of its own, and whoever wants locks there. */
+/** A private Redis, and the clients of a spec. */
 export interface LockWorld {
   readonly server: RedisServer;
-  /** For looking behind the scenes. */
+  /** For direct access to the data. */
   readonly client: Redis;
-  /** A way to the server whose faults are at the push of a button. */
+  /** A proxy to the server with faults that a test switches. */
   proxy(): Promise<FaultProxy>;
-  /** A lock core of this process, with its own connection and owner tokens: for the others as good as another process. */
+  /**
+   * A lock core in this process with its own connection and owner tokens. To other cores it is like another process.
+   */
   locks(connection?: string | RedisOptions): Locks;
-  /** A real process. */
+  /** Starts a lock process. */
   process(url?: string, env?: NodeJS.ProcessEnv): Promise<LockProcess>;
   /** A key that no other test uses. */
   newKey(): string;
   /** The owner token in Redis. */
   owner(key: string): Promise<string | null>;
-  /** The name of the queue of the key. */
   queueOf(key: string): string;
-  /** How many processes stand in the queue of the key. */
+  /** Number of processes in the queue of the key. */
   waiting(key: string): Promise<number>;
-  /** All keys of a lock in Redis, its helpers included; nothing when nobody has it or wants it. */
+  /** All keys of a lock in Redis, helper keys included. Empty when the lock has no holder and no waiter. */
   keysOf(key: string): Promise<string[]>;
 }
 
-/** Starts a private Redis before the specs of the file; all that is opened ends behind them, and none of it may have had trouble. */
+/**
+ * Starts a private Redis before the specs of the file, and closes all resources after them. Asserts that no process
+ * reported trouble.
+ */
 export function useLockWorld(options: RedisServerOptions = {}): LockWorld {
   const processes: LockProcess[] = [];
   let server: RedisServer;
@@ -41,7 +45,7 @@ export function useLockWorld(options: RedisServerOptions = {}): LockWorld {
     client.on('error', () => {}); // some specs kill the server
     onCleanup(() => client.disconnect());
   });
-  // P14, whatever else a spec is about
+  // P14 applies to every spec
   afterEach(() => expect(processes.flatMap(({ trouble }) => trouble.splice(0))).toEqual([]));
   return {
     get server() {

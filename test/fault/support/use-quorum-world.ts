@@ -7,24 +7,27 @@ import type { RedisServer, RedisServerOptions } from '../../support/redis-server
 import { openLocks, PREFIX, type Locks } from './lock-core.js';
 import { LockProcess } from './lock-process.js';
 
-/** Independent primaries of its own, and whoever wants locks on a majority of them. */
+/** Independent primaries, and the clients of a spec that use a majority of them. */
 export interface QuorumWorld {
   readonly servers: readonly RedisServer[];
-  /** For looking behind the scenes, one for each node. */
+  /** For direct access to the data, one client per node. */
   readonly clients: readonly Redis[];
   readonly urls: readonly string[];
-  /** A way to each node whose faults are at the push of a button. */
+  /** A proxy to each node with faults that a test switches. */
   proxies(): Promise<readonly FaultProxy[]>;
-  /** A lock core of this process: for the others as good as another process. */
+  /** A lock core in this process. To other cores it is like another process. */
   locks(urls?: readonly string[]): Locks;
-  /** A real process. */
+  /** Starts a lock process. */
   process(urls?: readonly string[]): Promise<LockProcess>;
   newKey(): string;
-  /** How many of these nodes have a vote for the key, or somebody in its queue; by default of all. */
+  /** Number of these nodes (default: all) that have a vote or a queue for the key. */
   taken(key: string, nodes?: readonly number[]): Promise<number>;
 }
 
-/** Starts the nodes before the specs of the file; all that is opened ends behind them, and none of it may have had trouble. */
+/**
+ * Starts the nodes before the specs of the file, and closes all resources after them. Asserts that no process reported
+ * trouble.
+ */
 export function useQuorumWorld(count = 5, options: RedisServerOptions = {}): QuorumWorld {
   const processes: LockProcess[] = [];
   let servers: readonly RedisServer[] = [];

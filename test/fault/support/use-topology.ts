@@ -12,33 +12,34 @@ import { monotonicMs } from './monotonic.js';
 import { Network } from './network.js';
 import type { Identity, StartTopology, Topology, Way } from './topology.js';
 
-/** A topology, and whoever wants locks there. Keys are those that users write. */
+/** A topology, and the clients of a spec. Keys have no prefix. */
 export interface TopologyWorld extends Pick<Topology, 'servers' | 'restart' | 'demote'> {
   network(): Promise<Network>;
-  /** A lock core of this process: for the others as good as another process. */
+  /** A lock core in this process. To other cores it is like another process. */
   locks(ways?: readonly Way[], identity?: Identity): Locks;
-  /** A real process. */
+  /** Starts a lock process. */
   process(ways?: readonly Way[], env?: NodeJS.ProcessEnv): Promise<LockProcess>;
   /** A key that no other test uses. */
   newKey(): string;
-  /** On every server that serves the key. */
+  /** Runs on every server that stores the key. */
   onHomes<T>(key: string, run: (redis: Redis) => Promise<T>): Promise<T[]>;
   onAll(run: (redis: Redis) => Promise<unknown>): Promise<void>;
-  /** Writes are refused because snapshots cannot be written, until the answer is called. */
+  /** Makes writes fail because snapshots fail, until the returned function is called. */
   failSnapshots(key: string): Promise<() => Promise<unknown>>;
-  /** When the first of those who grant the key forgets its holder, on the monotonic clock. */
+  /** When the first server that granted the key forgets its holder, on the monotonic clock. */
   endsAt(key: string): Promise<number>;
-  /** How much of the key there is in Redis: its locks and its queues. */
+  /** Number of keys in Redis for the lock and its queues. */
   left(key: string): Promise<number>;
-  /** How many processes wait for the key. */
   waiting(key: string): Promise<number>;
-  /** Names of keys that would stay for ever. */
+  /** Names of keys without a TTL. */
   endless(): Promise<string[]>;
 }
 
 const queueOf = (key: string): string => `q1:{${PREFIX}${key}}`;
 
-/** Starts the topology before the specs; all that is opened ends behind them, and none of it may have had trouble. */
+/**
+ * Starts the topology before the specs, and closes all resources after them. Asserts that no process reported trouble.
+ */
 export function useTopology(start: StartTopology, config: Readonly<Record<string, string>> = {}): TopologyWorld {
   const processes: LockProcess[] = [];
   let topology: Topology;
@@ -97,11 +98,11 @@ async function endlessOf(redis: Redis): Promise<string[]> {
   if ((await redis.role())[0] !== 'master') return [];
   const names = await redis.keys('*');
   const left = await Promise.all(names.map((name) => redis.pttl(name)));
-  // The counter of a primary that has one for all its locks is meant to stay.
+  // A primary has one counter for all its locks, which has no TTL.
   return names.filter((name, i) => left[i] === -1 && name !== new RedisKeys(PREFIX).fence);
 }
 
-/** In the place of the file stands a folder. */
+/** The path of the snapshot. A folder at this path makes snapshots fail. */
 const snapshotOf = async (redis: Redis): Promise<string> => join((await redis.config('GET', 'dir'))[1], 'dump.rdb');
 
 async function failSnapshots(redis: Redis): Promise<void> {
