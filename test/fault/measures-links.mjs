@@ -61,7 +61,7 @@ export const measuresOfLinks = [
     measure: 'if (this.closing || stream === undefined || stream === null || stream.destroyed) return;',
     without: 'if (stream === undefined || stream === null) return;',
     also: { file: LINK, measure: 'stream.destroy();', without: 'this.client.disconnect(true);' },
-    test: ['sockets/link-commands', 'is left once when 20 callers'],
+    test: ['sockets/link-commands', 'is replaced once when 20 callers'],
   },
   {
     promise: 'P18',

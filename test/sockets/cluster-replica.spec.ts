@@ -15,7 +15,7 @@ const AFTER_MS = 4_000;
 describe('a replica of a Cluster that stops with subscriptions', () => {
   const world = useTopology(topologies.Cluster);
 
-  /** Four processes, the first of which has its subscription on a replica. */
+  /** Starts four processes; the first one has its subscription on a replica. */
   async function arrange() {
     for (;;) {
       const ways = await Promise.all(world.servers.map(({ port }) => startSocketProxy(port)));

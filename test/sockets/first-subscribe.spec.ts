@@ -11,11 +11,11 @@ const NAMES: readonly TopologyName[] = [
   'Cluster',
 ];
 
-describe('the first SUBSCRIBE without an answer', () => {
+describe('a lost reply to the first SUBSCRIBE', () => {
   describe.each(NAMES)('%s', (name) => {
     const world = useTopology(topologies[name]);
 
-    it('keeps no waiting caller from a free lock', async () => {
+    it('does not keep a waiting caller from a free lock', async () => {
       const ways = await Promise.all(world.servers.map(({ port }) => startSocketProxy(port)));
       void loseFirstReply(ways, /^subscribe /i);
       const locks = world.locks(ways);

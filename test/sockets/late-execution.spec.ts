@@ -10,9 +10,9 @@ import { eventually } from '../support/eventually.js';
 import { startSocketProxy, type SocketProxy } from './support/socket-proxy.js';
 import type { TappedConnection } from './support/tapped-connection.js';
 
-/** How long after the client has closed its connection the server receives what was sent on it. */
+/** How long after the client has closed its connection the server receives the delayed bytes. */
 const LATE_MS = 5_000;
-/** When the key must be free again after the delivery (P19). */
+/** The time after the delivery within which the key must be free again (P19). */
 const FREE_MS = 2_000;
 /** The server executes a delivered command within this time. */
 const EXECUTED_MS = 200;
@@ -31,18 +31,18 @@ const taking =
   (locks, key) =>
     locks.acquire(key, { ttl, ...options });
 
-/** A caller behind proxies, whose connections are open. */
+/** Returns a caller whose connections pass through proxies. */
 async function callerOf(world: TopologyWorld, take: Take) {
   const proxies = await Promise.all(world.servers.map(({ port }) => startSocketProxy(port)));
   const locks = world.locks(proxies);
   const key = world.newKey();
   await (await take(locks, key)).release();
-  // On one primary the number of the next fencing token is counted up: the path that looks at as little as it can.
+  // The second acquire on one primary increments its fencing token: the script with the fewest checks.
   await (await take(locks, key)).release();
   return { proxies, locks, key };
 }
 
-/** Runs `send`, whose commands do not arrive before the client has lost its connections. */
+/** Runs `send`, and delays its commands until the client has lost its connections. */
 async function sendInVain<T>(proxies: readonly SocketProxy[], send: () => Promise<T>) {
   const connections = proxies.flatMap((proxy) => proxy.open('commands'));
   for (const connection of connections) connection.holdRequests();
@@ -50,7 +50,7 @@ async function sendInVain<T>(proxies: readonly SocketProxy[], send: () => Promis
   sent.catch(() => undefined);
   const delayed = await eventually(() => {
     const found = connections.filter(({ holdsRequests }) => holdsRequests);
-    if (found.length === 0) throw new Error('Nothing was sent');
+    if (found.length === 0) throw new Error('No command was sent');
     return found;
   });
   const closedAt = monotonicMs();
@@ -66,14 +66,14 @@ async function deliverLate(delayed: readonly TappedConnection[], closedAt: numbe
   return deliveredAt;
 }
 
-/** For callers that do not wait, and so cannot help by their waiting. */
+/** Asserts that callers with wait 0 get the lock: a waiting caller could repair the state. */
 async function expectFree(other: Locks, key: string, take: Take, since: number): Promise<void> {
   await eventually(async () => (await take(other, key)).release(), FREE_MS - (monotonicMs() - since));
 }
 
 type Case = (world: TopologyWorld) => Promise<void>;
 
-/** The cases of a topology run side by side, before the first test: each of them mostly waits. */
+/** Runs the cases of a topology in parallel before the first test, because each of them mostly waits. */
 function itSideBySide(start: StartTopology, cases: Readonly<Record<string, Case>>): void {
   const world = useTopology(start);
   const outcomes = new Map<string, Promise<void>>();
@@ -152,7 +152,7 @@ async function sentByHolder(world: TopologyWorld, send: (lease: Lease) => Promis
   expect(await world.left(key)).toBe(0);
 }
 
-describe('A late execution of what a holder sent', () => {
+describe('A late execution of a command of a holder', () => {
   itSideBySide(onePrimary, {
     'changes nothing when its lease has been released: renewal': (world) =>
       sentByHolder(world, (lease) => lease.extend(2 * ttl)),

@@ -58,7 +58,7 @@ describe('a connection for commands', () => {
     expect(connection.requests).toBe(requests);
   });
 
-  it('accepts no writes while a reply is overdue, and says that they were not sent', async () => {
+  it('accepts no writes while a reply is overdue, and reports that they were not sent', async () => {
     const { connection, ask } = await arrange();
     connection.halfOpen();
     await expect(ask()).rejects.toMatchObject({ sent: true });
@@ -114,16 +114,16 @@ describe('a connection for commands', () => {
     await eventually(() => locks.core.connect(), 4_000);
   });
 
-  it('is left once when 20 callers learn at the same time that the server takes no writes', async () => {
+  it('is replaced once when 20 callers get READONLY at the same time', async () => {
     const proxy = await startSocketProxy(server.port);
-    const process = await LockProcess.start(proxy.url); // reports warnings
+    const process = await LockProcess.start(proxy.url); // the process reports warnings
     await process.do('release', await process.do('acquire', { key: newKey() }));
     const [connection] = proxy.open('commands');
     await server.run((redis) => redis.replicaof('127.0.0.1', 1));
     const { requests } = connection;
     connection.holdReplies();
     const refused = Array.from({ length: 20 }, async (_, i) => {
-      await sleep(10 * i); // so that each is a command of its own
+      await sleep(10 * i); // sends each command separately
       return process.do('acquire', { key: newKey() }).catch((error: unknown) => error);
     });
     await eventually(() => expect(connection.requests - requests).toBeGreaterThanOrEqual(20));
@@ -137,7 +137,7 @@ describe('a connection for commands', () => {
 });
 
 describe("the application's client", () => {
-  it('is never written to, so its transaction does not affect locks', async () => {
+  it('receives no command of the library, so its transaction does not affect locks', async () => {
     const proxy = await startSocketProxy(server.port);
     const client = new Redis(proxy.url);
     onCleanup(() => client.disconnect());
@@ -169,7 +169,7 @@ describe("the application's client", () => {
     await (await locks.acquire(newKey(), { wait: '2s' })).release();
   });
 
-  it('that has ended fails clearly', async () => {
+  it('that has ended is reported in the error', async () => {
     const client = new Redis(server.url);
     await client.quit();
     const locks = closing(locksOn(RedisLockStore.over(client, { prefix: PREFIX })));

@@ -25,7 +25,9 @@ function closing(locks: Locks): Locks {
 
 const resp2 = (proxy: SocketProxy): RedisOptions => ({ host: '127.0.0.1', port: proxy.port, protocol: 2 });
 
-/** Locks with a connection of its own for messages, made by the library or from a client of the application. */
+/**
+ * Locks with a separate connection for messages, opened by the library or duplicated from a client of the application.
+ */
 const WAYS: readonly (readonly [string, (proxy: SocketProxy) => Locks])[] = [
   ['of the library', (proxy) => closing(openLocks(resp2(proxy)))],
   [
@@ -44,7 +46,7 @@ const FAULTS: readonly (readonly [string, (inbox: TappedConnection) => void])[] 
 ];
 
 describe.each(WAYS)('a subscription %s', (_, through) => {
-  /** One waiter behind a holder, whose messages arrive over a proxy. */
+  /** One waiter behind a holder. Its messages pass through a proxy. */
   async function arrange() {
     const proxy = await startSocketProxy(server.port);
     const key = newKey();
@@ -85,7 +87,7 @@ describe.each(WAYS)('a subscription %s', (_, through) => {
     expectBelow(monotonicMs() - releasedAt, 400);
   });
 
-  it('is probed when a lock is granted without the message that announces it, also if no caller waits any longer', async () => {
+  it('is probed when a lock is granted without its message, also when no caller waits any longer', async () => {
     const { holder, waiting, inbox } = await arrange();
     inbox.halfOpen();
     const faultAt = monotonicMs();
@@ -122,7 +124,7 @@ describe('a SUBSCRIBE', () => {
     const lease = locks.acquire(newKey(), { wait: '10s' });
     await lost;
     await (await lease).release();
-    // RESP3 carries commands as well: they need the connection to be replaced.
+    // With RESP3 the same connection carries commands, so the library must replace it.
     expectBelow(monotonicMs() - startedAt, protocol === 3 ? 4_000 : 1_500);
     const dead = proxy.connections.find(({ roles }) => roles.has('inbox'))!;
     await eventually(() => expect(dead.open).toBe(false));
@@ -130,7 +132,7 @@ describe('a SUBSCRIBE', () => {
   });
 });
 
-/** The connection for messages is opened last, and nothing else is sent on it. */
+/** The subscription is the last connection that the library opens, and carries no commands. */
 async function loseNextSubscribe(proxy: SocketProxy): Promise<void> {
   const before = proxy.connections.length;
   while (proxy.connections.length === before) await nextTurn();

@@ -13,7 +13,7 @@ const TOKEN = /[\w-]{22}:[0-9a-z]+/g;
 
 const world = useLockWorld();
 
-/** Requests that arrive from now on, by the owner tokens that they name. */
+/** Counts requests from this call on, by the owner tokens that they contain. */
 function countByToken(proxy: SocketProxy) {
   const requests = new Map<string, number>();
   proxy.onRequest = (request) => {
@@ -24,7 +24,7 @@ function countByToken(proxy: SocketProxy) {
 
 const share = (from: Usage, to: Usage): number => (to.cpuMs - from.cpuMs) / (to.at - from.at);
 
-/** 200 calls a second for a minute, none of which is answered. */
+/** Makes 200 calls a second for a minute without any reply. */
 async function unanswered(connection: (proxy: SocketProxy) => Connection) {
   const proxy = await startSocketProxy(world.server.port);
   const process = await LockProcess.start(connection(proxy));
@@ -48,7 +48,7 @@ async function unanswered(connection: (proxy: SocketProxy) => Connection) {
   return { codes, at40, at60, after, servedMs, tokens, left, trouble: process.trouble.splice(0) };
 }
 
-/** 30 000 calls within 10 s that find nothing to connect to. */
+/** Makes 30,000 calls within 10 s while connections are refused. */
 async function refused() {
   const proxy = await startSocketProxy(world.server.port);
   const process = await LockProcess.start(proxy.url);
@@ -89,7 +89,7 @@ describe('an outage under load', () => {
   }, 150_000);
 
   describe.each([
-    ['our own connection', () => own],
+    ['a connection of the library', () => own],
     ["the application's client", () => given],
   ])('200 calls/s for 60 s on a half-open connection: %s', (_, outcome) => {
     it('stays below 60 MB, and does not grow in the last 20 s', async () => {
@@ -105,7 +105,7 @@ describe('an outage under load', () => {
       expect(share(at40, at60)).toBeLessThan(0.3);
     });
 
-    it('serves the first waiter within 3 s of the return, and leaves nothing behind', async () => {
+    it('serves the first waiter within 3 s of the return, and leaves no key behind', async () => {
       const { servedMs, after, left } = await outcome();
       expectBelow(servedMs, 3_000);
       expect(after.lagMs).toBeLessThan(200);
@@ -119,7 +119,7 @@ describe('an outage under load', () => {
     });
   });
 
-  describe('30 000 calls while connections are refused, ttl 10 min', () => {
+  describe('30,000 calls while connections are refused, ttl 10 min', () => {
     it('costs less than 5 % CPU afterwards', async () => {
       const { codes, quietCpu, trouble } = await gone;
       expect(Object.keys(codes)).toEqual(['LOCK_UNAVAILABLE']);
@@ -133,9 +133,9 @@ describe('an outage under load', () => {
       expectBelow(lagMs, 200);
     });
 
-    it('undoes nothing that was never sent', async () => {
+    it('undoes no attempt that was never sent', async () => {
       const { tokens } = await gone;
-      // Attempts of the waiter, the last of which was granted.
+      // The attempts of the waiter; the last one was granted.
       expect(tokens.size).toBeLessThanOrEqual(5);
     });
   });

@@ -9,7 +9,7 @@ import { startRedisServer, type RedisServer } from '../support/redis-server.js';
 import { SCRIPTS } from './support/faults.js';
 import { startSocketProxy } from './support/socket-proxy.js';
 
-/** `<code> <x> <y>`, as a script answers one command. */
+/** `<code> <x> <y>`, the reply of a script to one command. */
 const triple = (...words: readonly (number | string)[]): string =>
   `*${words.length}\r\n${words.map((word) => (typeof word === 'number' ? `:${word}\r\n` : `$${word.length}\r\n${word}\r\n`)).join('')}`;
 
@@ -25,8 +25,8 @@ const SHAPES: Readonly<Record<string, string>> = {
   'the mark of too few replicas': triple(12, 1, 0),
   'a code as text': triple('1', 1, 0),
   'a negative number': ':-5\r\n',
-  'a number beyond the safe ones': ':9007199254740993\r\n',
-  'a text of digits': '$2\r\n12\r\n',
+  'an unsafe integer': ':9007199254740993\r\n',
+  'digits as text': '$2\r\n12\r\n',
   'an unsafe fencing token': triple(1, -7, 0),
   'a fencing token as text': triple(1, 'nan', 0),
   'words for numbers': triple(2, 'soon', 'x'),
@@ -68,7 +68,7 @@ const COMMANDS: Readonly<Record<string, Ask>> = {
 };
 const QUORUM_COMMANDS = ['an acquire that waits', 'an acquire that does not wait', 'a renewal'];
 
-describe('A reply that no script gives', () => {
+describe('A reply that no script returns', () => {
   let server: RedisServer;
   beforeAll(async () => (server = await startRedisServer()));
 
@@ -81,7 +81,7 @@ describe('A reply that no script gives', () => {
   }
 
   describe.each(Object.entries(COMMANDS))('to %s', (_, ask) => {
-    it('fails, and the error names what came but no token', async () => {
+    it('fails, and the error contains the reply but no token', async () => {
       const { store, connection } = await connectionOf((url) => RedisLockStore.open(url, { prefix: PREFIX }));
       for (const [shape, reply] of Object.entries(SHAPES)) {
         connection.intercept(SCRIPTS, reply);

@@ -24,7 +24,7 @@ async function arrange() {
 }
 
 describe.each(Object.entries(ODD_REPLIES))('a reply of another shape: %s', (_, reply) => {
-  it('to an acquire is LOCK_UNAVAILABLE, and what the server granted is undone', async () => {
+  it('to an acquire rejects with LOCK_UNAVAILABLE, and a grant of the server is undone', async () => {
     const { locks, key, connection } = await arrange();
     void connection.replaceReply(SCRIPTS, reply);
 
@@ -34,7 +34,7 @@ describe.each(Object.entries(ODD_REPLIES))('a reply of another shape: %s', (_, r
     await eventually(async () => expect(await world.keysOf(key)).toEqual([]), 4_000);
   });
 
-  it('to renewals confirms nothing: the holder is notified before its lease ends', async () => {
+  it('to a renewal confirms nothing: the holder is notified before its lease ends', async () => {
     const { locks, key, connection } = await arrange();
     const lease = await locks.acquire(key, { ttl: TTL_MS });
     connection.intercept(SCRIPTS, reply);
@@ -47,7 +47,7 @@ describe.each(Object.entries(ODD_REPLIES))('a reply of another shape: %s', (_, r
     await eventually(() => expect(lease.signal.aborted).toBe(true), 250);
   });
 
-  it('to a release is no release: the key is free when the server responds again', async () => {
+  it('to a release does not confirm it: the key is free when the server responds again', async () => {
     const { locks, key, connection } = await arrange();
     const lease = await locks.acquire(key, { ttl: '30s' });
     connection.intercept(SCRIPTS, reply);
@@ -92,7 +92,7 @@ describe("the application's client with a MULTI open", () => {
     await client.discard();
   });
 
-  it('leaves nothing behind with its EXEC', async () => {
+  it('leaves no key behind with its EXEC', async () => {
     const { client, locks, key } = await open();
     await client.multi({ pipeline: false });
 
@@ -104,8 +104,8 @@ describe("the application's client with a MULTI open", () => {
   });
 });
 
-describe('READONLY as the answer to 20 callers', () => {
-  it('costs no warning, and the callers get their locks', async () => {
+describe('READONLY as the reply to 20 callers', () => {
+  it('causes no warning, and the callers get their locks', async () => {
     const proxy = await startSocketProxy(world.server.port);
     const process = await world.process(proxy.url);
     const key = world.newKey();
@@ -114,7 +114,7 @@ describe('READONLY as the answer to 20 callers', () => {
     connection.intercept(SCRIPTS, READONLY);
     connection.holdReplies();
 
-    // One call a slice, so that each has a reply of its own; all replies arrive together.
+    // One call per slice gets a separate reply; all replies arrive together.
     const calls = process.do('calls', { key, perSecond: 50, forMs: 400, wait: '10s' });
     await sleep(500);
     connection.endIntercept();

@@ -15,7 +15,7 @@ import { withDetours } from '../support/held-up-store.js';
 const TEST_MS = 90_000;
 const TICK_MS = 10;
 
-/** Commands of the engine that may have reached a server. */
+/** Counts the commands of the engine that may have reached a server. */
 class CountedCommands {
   acquires = 0;
   releases = 0;
@@ -37,7 +37,10 @@ class CountedCommands {
   }
 }
 
-/** The longest time for which this process kept its event loop from turning, until `stop`. Time of other processes does not count. */
+/**
+ * Measures the longest time this process blocked its event loop, until the returned function is called. Ignores time
+ * without CPU use.
+ */
 function measureLag(): () => number {
   let longestMs = 0;
   let lastAt = monotonicMs();
@@ -54,7 +57,7 @@ function measureLag(): () => number {
   };
 }
 
-/** Calls that do not wait, `perSecond` of them, until `ms` have passed; resolves when all were refused. */
+/** Makes `perSecond` calls with wait 0 for `ms`. Resolves with their number when all were refused. */
 async function refusedCalls(locks: Locks, perSecond: number, ms: number, ttl: number): Promise<number> {
   const pending: Promise<unknown>[] = [];
   const startedAt = monotonicMs();
@@ -75,7 +78,7 @@ async function cpuShare(ms: number): Promise<number> {
   return (user + system) / 1_000 / (monotonicMs() - startedAt);
 }
 
-/** What happens until everything that was abandoned is undone, from the moment at which the server responds again. */
+/** Measures from the moment the server responds again until every abandoned token is undone. */
 async function recovery(locks: Locks, resume: () => unknown) {
   const waiter = locks.acquire('first waiter', { ttl: 10_000, wait: '60s' });
   const lag = measureLag();
@@ -97,7 +100,7 @@ describe('P20: undoing abandoned attempts has a budget', () => {
     return { locks, commands };
   };
 
-  /** Only the counter of fencing tokens. Listing the keys would hold up the event loop of this process. */
+  /** Expects only the counter of fencing tokens. Listing the keys would block the event loop of this process. */
   const nothingLeft = (within?: number): Promise<void> =>
     eventually(async () => expect(await world.client.dbsize()).toBeLessThanOrEqual(1), within);
 

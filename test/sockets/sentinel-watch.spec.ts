@@ -13,8 +13,8 @@ const REPLACED_WITHIN_MS = 15_000;
 const leftOn = (topology: SentinelTopology, key: string): Promise<number> =>
   topology.primary.run((redis) => redis.pttl(PREFIX + key));
 
-describe('the watches of all Sentinels, half-open or closed at the server only', () => {
-  /** The old primary takes writes for about 10 s more: only the Sentinels tell of its successor. */
+describe('the watches of all Sentinels, half-open or closed at the server only,', () => {
+  /** The old primary accepts writes for about 10 s more: only the Sentinels announce the new one. */
   it('are replaced: a lease follows the primary in the next failover', async () => {
     const topology = await startSentinelTopology({ replicas: 1 });
     const ways = await Promise.all(topology.sentinels.map(({ port }) => startSocketProxy(port)));

@@ -7,7 +7,7 @@ import { startSocketProxy } from './support/socket-proxy.js';
 import { topologies, type TopologyName } from './support/topologies.js';
 
 const PAUSE_MS = 2_000;
-/** Longer than a connection may be silent while a reply is expected: idle time must not count. */
+/** Longer than the limit for an overdue reply, because idle time must not count. */
 const IDLE_MS = 3_500;
 const NAMES: readonly TopologyName[] = [
   'one primary, RESP3',
@@ -18,7 +18,7 @@ const NAMES: readonly TopologyName[] = [
 ];
 const TTL = '15s';
 
-/** The servers stop behind idle time, with a holder, a waiter and callers that come during the pause. */
+/** Pauses the servers after idle time, with a holder, a waiter, and callers that arrive during the pause. */
 async function pause(world: TopologyWorld) {
   const ways = await Promise.all(world.servers.map(({ port }) => startSocketProxy(port)));
   const [holder, other] = [world.locks(ways), world.locks(ways)];

@@ -7,11 +7,11 @@ export interface ChildExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A child process that outlives neither the spec file nor this process. */
+/** A child process that ends with the spec file and with this process. */
 export class Child {
   readonly pid: number;
   readonly exited: Promise<ChildExit>;
-  /** What it has written so far, both streams in one. */
+  /** The output so far, both streams combined. */
   output = '';
   alive = true;
 
@@ -22,7 +22,7 @@ export class Child {
     const unguard = guardProcess(this.pid);
     const forget = onCleanup(() => this.kill());
     this.exited = new Promise((resolve) => {
-      // 'close' and not 'exit': by then all of its output is here
+      // on 'close' all output has arrived; on 'exit' some may be missing
       child.once('close', (code, signal) => {
         this.alive = false;
         unguard();
@@ -32,7 +32,7 @@ export class Child {
     });
   }
 
-  /** Sends `signal` and waits for the end; a stopped process is woken, or it would never see the signal. */
+  /** Sends `signal` and waits for the end. Resumes a stopped process first, because it would not handle the signal. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<ChildExit> {
     if (this.alive) {
       this.child.kill(signal);
@@ -41,7 +41,7 @@ export class Child {
     return this.exited;
   }
 
-  /** Stops it in the middle of whatever it does; its connections stay open. */
+  /** Sends SIGSTOP; the connections stay open. */
   pause(): void {
     this.child.kill('SIGSTOP');
   }
@@ -50,7 +50,7 @@ export class Child {
     this.child.kill('SIGCONT');
   }
 
-  /** Resolves once it has written `text`; rejects when it ends without. */
+  /** Resolves once the process has written `text`; rejects when it ends before. */
   printed(text: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const look = () => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Calls `attempt` until it does not throw, for assertions about what happens soon; then answers what it answered. */
+/** Calls `attempt` until it does not throw, and returns its result. For assertions that become true soon. */
 export async function eventually<T>(attempt: () => T | Promise<T>, withinMs = 5_000): Promise<T> {
   const until = performance.now() + withinMs;
   for (;;) {
@@ -13,7 +13,7 @@ export async function eventually<T>(attempt: () => T | Promise<T>, withinMs = 5_
   }
 }
 
-/** Rejects when `promise` does not settle in time; `what` names it in the message. */
+/** Rejects when `promise` does not settle in time. `what` is its name in the message. */
 export async function within<T>(withinMs: number, what: string, promise: Promise<T>): Promise<T> {
   const abort = new AbortController();
   const late = delay(withinMs, undefined, { signal: abort.signal }).then(

@@ -21,7 +21,7 @@ describe('startFaultProxy', () => {
     return { server, proxy, client };
   }
 
-  it('cuts connections, and lets the client come back', async () => {
+  it('cuts connections, and accepts new ones', async () => {
     const { proxy, client } = await arrange();
 
     proxy.cut();
@@ -31,7 +31,7 @@ describe('startFaultProxy', () => {
     expect(proxy.open).toBe(1);
   });
 
-  it.each(['toServer', 'toClient'] as const)('holds what goes %s, and closes nothing', async (direction) => {
+  it.each(['toServer', 'toClient'] as const)('holds bytes %s, and closes nothing', async (direction) => {
     const { server, proxy, client } = await arrange();
 
     proxy.hold(direction);
@@ -44,7 +44,7 @@ describe('startFaultProxy', () => {
     expect(await write).toBe('OK');
   });
 
-  it('keeps a new connection mute while it holds', async () => {
+  it('keeps a new connection silent while it holds', async () => {
     const { proxy } = await arrange();
     proxy.hold();
     const late = new Redis(proxy.url);
@@ -91,7 +91,7 @@ describe('startFaultProxy', () => {
     expect(await ping).toBe('PONG');
   });
 
-  it('passes the end of a connection on', async () => {
+  it('forwards the end of a connection', async () => {
     const { proxy, client } = await arrange();
 
     expect(await client.quit()).toBe('OK');

@@ -5,17 +5,17 @@ import type { Direction, Faults } from './faulty-lane.js';
 import { freePort } from './free-port.js';
 import { ProxiedConnection } from './proxied-connection.js';
 
-/** Starts a TCP proxy on a free loopback port that passes everything on to `targetPort`, until told otherwise. */
+/** Starts a TCP proxy on a free loopback port that forwards all bytes to `targetPort` until a fault is set. */
 export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
   const proxy = new FaultProxy(targetPort);
   await proxy.listen();
   return proxy;
 }
 
-/** The network between client and server, with its faults at the push of a button. */
+/** The network between client and server. A test switches its faults. */
 export class FaultProxy {
   port = 0;
-  /** Connections that were ever accepted. */
+  /** Number of accepted connections. */
   accepted = 0;
   private readonly faults: Faults = { held: new Set(), delayMs: 0, jitterMs: 0, swallow: undefined };
   private readonly connections = new Set<ProxiedConnection>();
@@ -38,26 +38,26 @@ export class FaultProxy {
     await once(this.server, 'listening');
   }
 
-  /** Resets every connection; new ones are welcome. */
+  /** Resets every connection; new ones are accepted. */
   cut(): void {
     for (const connection of this.connections) connection.reset();
   }
 
-  /** Half-open: nothing passes any more (in one direction, or both), nothing closes, new connections are accepted and stay mute. */
+  /** Half-open: no byte passes in one direction or both, no connection closes, and new ones are accepted but silent. */
   hold(direction?: Direction): void {
     for (const one of direction === undefined ? (['toServer', 'toClient'] as const) : [direction])
       this.faults.held.add(one);
   }
 
-  /** Everything arrives `ms` later, give or take up to `jitterMs`, each direction of a connection in its order. */
+  /** Delays all bytes by `ms`, plus or minus up to `jitterMs`, and keeps the order in each direction. */
   delay(ms: number, jitterMs = 0): void {
     this.faults.delayMs = ms;
     this.faults.jitterMs = jitterMs;
   }
 
   /**
-   * Loses the reply to the next request that matches `request`, and with it the connection, as TCP does: the server has done
-   * what it was asked, and nobody hears of it. Resolves when that has happened.
+   * Loses the reply to the next request that matches `request`, and resets the connection. The server has executed the
+   * request. Resolves when the reply is lost.
    */
   swallowNextReply(request: RegExp = /[^]/): Promise<void> {
     return new Promise((swallowed) => {
@@ -65,13 +65,13 @@ export class FaultProxy {
     });
   }
 
-  /** Nobody listens on the port any more; connections that are open stay. */
+  /** Refuses new connections; open ones stay open. */
   refuse(): void {
     this.server?.close();
     this.server = undefined;
   }
 
-  /** All is well again: what was held passes, new connections are accepted. */
+  /** Ends all faults: held bytes pass, and new connections are accepted. */
   async resume(): Promise<void> {
     this.faults.held.clear();
     this.faults.delayMs = this.faults.jitterMs = 0;

@@ -2,16 +2,16 @@ import type { Socket } from 'node:net';
 
 export type Direction = 'toServer' | 'toClient';
 
-/** What goes wrong at the moment, for all connections of a proxy. */
+/** The current faults of all connections of a proxy. */
 export interface Faults {
   readonly held: Set<Direction>;
   delayMs: number;
   jitterMs: number;
-  /** Waits for a request whose reply is to be lost. */
+  /** The request whose reply the proxy discards. */
   swallow: { readonly request: RegExp; readonly swallowed: () => void } | undefined;
 }
 
-/** Bytes or the end of the stream (`undefined`), and when they may pass. */
+/** Bytes, or the end of the stream (`undefined`), and the time at which they may pass. */
 interface Passage {
   readonly chunk: Buffer | undefined;
   readonly dueAt: number;
@@ -37,7 +37,7 @@ export class FaultyLane {
     this.drain();
   }
 
-  /** Passes on what is due; looks again when the next is. */
+  /** Forwards the bytes that are due, and schedules itself for the next ones. */
   drain(): void {
     clearTimeout(this.timer);
     while (!this.faults.held.has(this.direction)) {

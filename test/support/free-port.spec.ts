@@ -1,9 +1,9 @@
 import { freePort } from './free-port.js';
 
 describe('freePort', () => {
-  it('gives no port twice, none of another worker, and none that a client may be given', async () => {
+  it('returns each port once, none of another worker, and none from the range of client ports', async () => {
     const ports: number[] = [];
-    // One round after the other: in a round of its own, a port is busy while somebody else looks at it.
+    // Sequential rounds: within one round a port is busy while another call probes it.
     for (let round = 0; round < 10; round += 1) {
       ports.push(...(await Promise.all(Array.from({ length: 100 }, freePort))));
     }

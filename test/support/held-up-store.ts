@@ -1,11 +1,11 @@
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 
-/** What happens to one kind of command: it asks the store, or does not, and answers when it likes. */
+/** Replaces one kind of command. It may call `ask` for the reply of the store, and settles at any time. */
 export type Detour = (ask: () => Promise<unknown>) => Promise<unknown>;
 
 export type Detours = Partial<Record<'acquire' | 'acquireAll' | 'release' | 'renew' | 'downgrade', Detour>>;
 
-/** The store, with its commands going another way for as long as `detours` names one for them. */
+/** A store whose commands pass through the `detours` that are set at the time of the call. */
 export function withDetours(store: LockStore, detours: Detours): LockStore {
   return new Proxy(store, {
     get(target, name) {
@@ -20,7 +20,7 @@ export function withDetours(store: LockStore, detours: Detours): LockStore {
   });
 }
 
-/** Commands are applied at once, and answered when somebody says so. */
+/** Commands are executed at once; their replies arrive when the test calls `arrive()`. */
 export class LateAnswers {
   private held: (() => void)[] = [];
 

@@ -1,8 +1,8 @@
 import { TestEnvironment } from 'jest-environment-node';
 
 /**
- * Ends what a spec file started (see cleanup.ts). Here and not in an `afterAll`: hooks run in the order in which they are defined,
- * so a hook of the support would stop the servers before the specs' own hooks have closed their applications.
+ * Ends the resources of a spec file (see cleanup.ts) after all of its hooks. An `afterAll` would not work: hooks run in
+ * the order of their definition, so the servers would stop before the hooks of the spec close their applications.
  */
 export default class extends TestEnvironment {
   async handleTestEvent(event) {

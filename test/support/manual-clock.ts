@@ -5,13 +5,13 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** Time that stands still until it is told to go on. */
+/** A clock that advances only when a test calls `pass()` or `jump()`. */
 export class ManualClock implements Clock {
   private time = 1_000;
   private readonly timers = new Set<Timer>();
   private turns: (() => void)[] = [];
 
-  /** Timers that have not fired. */
+  /** Number of timers that have not fired. */
   get pending(): number {
     return this.timers.size;
   }
@@ -30,12 +30,12 @@ export class ManualClock implements Clock {
     this.turns.push(callback);
   }
 
-  /** Runs what waits for the next turn of the event loop. */
+  /** Runs the callbacks of the next turn of the event loop. */
   turn(): void {
     for (const callback of this.turns.splice(0)) callback();
   }
 
-  /** Lets time pass, fires timers in their order, and lets promises settle behind each. */
+  /** Advances the time, fires timers in order, and lets promises settle after each. */
   async pass(ms: number): Promise<void> {
     const until = this.time + ms;
     for (;;) {
@@ -50,13 +50,13 @@ export class ManualClock implements Clock {
     await settled();
   }
 
-  /** Moves the time without firing anything: a blocked event loop, or a process that was stopped. */
+  /** Advances the time without firing timers, like a blocked event loop or a stopped process. */
   jump(ms: number): void {
     this.time += ms;
   }
 }
 
-/** Lets everything run that only waits for promises. */
+/** Resolves after all pending promise callbacks. */
 export async function settled(): Promise<void> {
   for (let i = 0; i < 20; i += 1) await Promise.resolve();
 }

@@ -18,12 +18,12 @@ export interface ManualProcess {
   readonly core: LockCore;
   readonly observer: LockEvents;
   readonly events: LockEvent[];
-  /** Set and deleted while it runs. */
+  /** A test sets and deletes entries while the process runs. */
   readonly detours: Detours;
   acquire(key: string, options?: Asked): Promise<LeaseHandle>;
 }
 
-/** Processes that share one store in memory, and one clock. */
+/** Processes that share one in-memory store and one clock. */
 export class ManualWorld {
   readonly store: MemoryLockStore;
 

@@ -1,6 +1,6 @@
 import type { Messages } from './second-process.js';
 
-/** The other end of `startProcess()`, for the script that runs there; it ends when the parent is gone. */
+/** The counterpart of `startProcess()` in the child script. The child ends when its parent ends. */
 export function parentProcess<Heard extends Messages = Messages, Told extends Messages = Messages>(): ParentProcess<
   Heard,
   Told

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 
-/** Reads "+ pid" and "- pid"; when its input ends, for whatever reason, it kills the pids that are left. */
+/** Reads "+ pid" and "- pid"; kills the remaining pids when its input ends for any reason. */
 const GUARD = `
 trap '' INT TERM HUP
 pids=' '
@@ -17,8 +17,8 @@ const guarded = new Set<number>();
 let guard: ChildProcess | undefined;
 
 /**
- * Kills `pid` when this process ends, also by SIGKILL and also when `pid` is stopped by then.
- * The function that is returned takes the guard away: call it as soon as the process has ended.
+ * Kills `pid` when this process ends, also by SIGKILL, and also when `pid` is stopped. Returns a function that removes
+ * the guard: call it as soon as the process has ended.
  */
 export function guardProcess(pid: number): () => void {
   if (process.platform === 'win32') return () => {};
@@ -35,10 +35,10 @@ export function guardProcess(pid: number): () => void {
 }
 
 function startGuard(): ChildProcess {
-  // detached: Ctrl-C in the terminal ends this process, and the guard must outlive it
+  // detached, because Ctrl-C in the terminal ends this process and the guard must outlive it
   const started = spawn('/bin/sh', ['-c', GUARD], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   started.unref();
-  started.stdin.on('error', () => {}); // the guard itself was killed: nothing left to tell it
+  started.stdin.on('error', () => {}); // a killed guard needs no message
   (started.stdin as unknown as { unref(): void }).unref();
   return started;
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { FaultyLane, type Direction, type Faults } from './faulty-lane.js';
 
-/** One client's connection and the proxy's own to the server. */
+/** The connection of one client, and the connection of the proxy to the server. */
 export class ProxiedConnection {
   private readonly lanes: Record<Direction, FaultyLane>;
   private swallowed: (() => void) | undefined;
@@ -22,7 +22,7 @@ export class ProxiedConnection {
     this.endsWith(server, 'toClient');
   }
 
-  /** Breaks it off as a crash or a firewall does. */
+  /** Resets both connections, as a crash or a firewall does. */
   reset(): void {
     for (const lane of Object.values(this.lanes)) lane.stop();
     resetOrDestroy(this.client);
@@ -49,7 +49,7 @@ export class ProxiedConnection {
     this.swallowed();
   }
 
-  /** The end of one side passes to the other as bytes do: late when delayed, not at all when held. */
+  /** Forwards the end of one side like bytes: late when delayed, never when held. */
   private endsWith(side: Socket, towards: Direction): void {
     side.setNoDelay(true);
     side.on('error', () => {}); // 'close' follows
@@ -60,7 +60,7 @@ export class ProxiedConnection {
   }
 }
 
-/** Node never lets go of a socket that is reset while its own end is under way, and spins when the process should exit. */
+/** Node does not release a socket that is reset after `end()`, and loops when the process should exit. */
 function resetOrDestroy(socket: Socket): void {
   if (socket.writableEnded) socket.destroy();
   else socket.resetAndDestroy();

@@ -8,15 +8,16 @@ export function findRedisServer(): string | undefined {
   return folders.map((folder) => join(folder, 'redis-server')).find(isExecutable);
 }
 
-/** Path of a `redis-server`; on Debian as root one is installed when none is on the PATH. */
+/** Path of a `redis-server`. As root on Debian, installs it when the PATH has none. */
 export function redisServerBinary(): string {
   const found = findRedisServer();
   if (found !== undefined) return found;
-  if (!canInstall()) throw new Error('There is no redis-server on the PATH.');
-  console.warn('tests: no redis-server on the PATH, so the Debian package redis-server is installed now');
+  if (!canInstall()) throw new Error('The PATH contains no redis-server.');
+  console.warn('tests: installing the Debian package redis-server, because the PATH contains no redis-server');
   installRedisServer();
   const installed = findRedisServer();
-  if (installed === undefined) throw new Error('The Debian package redis-server is installed, but not on the PATH.');
+  if (installed === undefined)
+    throw new Error('The Debian package redis-server is installed, but the PATH does not contain it.');
   return installed;
 }
 
@@ -30,7 +31,7 @@ function installRedisServer(): void {
   try {
     execFileSync('apt-get', ['update', '-qq'], options);
   } catch {
-    // the package lists that are there may be good enough
+    // the existing package lists may suffice
   }
   execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'redis-server'], options);
 }

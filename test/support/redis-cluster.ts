@@ -11,7 +11,7 @@ const SETTINGS = {
   'repl-diskless-sync-delay': '0',
 };
 
-/** Starts a Cluster of three masters with a replica each; all end with the spec file. */
+/** Starts a Cluster of three masters with one replica each; all end with the spec file. */
 export async function startRedisCluster(config: Readonly<Record<string, string>> = {}): Promise<RedisCluster> {
   const nodes = await Promise.all(Array.from({ length: 2 * MASTERS }, () => startNode(config)));
   const cluster = new RedisCluster(nodes);
@@ -19,7 +19,7 @@ export async function startRedisCluster(config: Readonly<Record<string, string>>
   return cluster;
 }
 
-/** A server of a Cluster, and what the others of it call it. */
+/** A server of a Cluster, and its id in the Cluster. */
 export interface RedisClusterNode {
   readonly server: RedisServer;
   readonly id: string;
@@ -30,11 +30,11 @@ async function startNode(config: Readonly<Record<string, string>>): Promise<Redi
   return { server, id: await server.run((redis) => redis.cluster('MYID')) };
 }
 
-/** Three masters that share all slots, and a replica of each. */
+/** Three masters that share all slots, and one replica of each. */
 export class RedisCluster {
   constructor(readonly nodes: readonly RedisClusterNode[]) {}
 
-  /** Those that began as masters; the node `i + 3` began as the replica of the master `i`. */
+  /** The initial masters; node `i + 3` starts as the replica of master `i`. */
   get masters(): readonly RedisClusterNode[] {
     return this.nodes.slice(0, MASTERS);
   }
@@ -43,14 +43,14 @@ export class RedisCluster {
     return this.nodes.slice(MASTERS);
   }
 
-  /** Where a client may begin to ask. */
+  /** Seed nodes for a client. */
   get startNodes(): ClusterNode[] {
     return this.nodes.map(({ server }) => ({ host: '127.0.0.1', port: server.port }));
   }
 
   /** @internal */
   async form(): Promise<void> {
-    // First all of them: a node that has been met takes no number any more.
+    // Epochs first: a node that has met others accepts no epoch.
     for (const [i, { server }] of this.masters.entries()) {
       await server.run((redis) => redis.call('CLUSTER', 'SET-CONFIG-EPOCH', String(i + 1)));
     }
@@ -72,7 +72,7 @@ export class RedisCluster {
     await this.healthy();
   }
 
-  /** Resolves when every node serves, and knows of all slots and all replicas. */
+  /** Resolves when every node serves, and knows all slots and all replicas. */
   async healthy(): Promise<void> {
     await this.everybodyKnows('cluster_state:ok', 'cluster_slots_ok:16384');
     await eventually(async () => {
@@ -82,17 +82,17 @@ export class RedisCluster {
         const replicas = connected.filter((line) => line.includes('slave'));
         if (connected.length < this.nodes.length || replicas.length < MASTERS) throw new Error(nodes);
         const role = await server.run((redis) => redis.role());
-        if (role[0] !== 'master' && role[3] !== 'connected') throw new Error('A replica is not in step');
+        if (role[0] !== 'master' && role[3] !== 'connected') throw new Error('A replica is not in sync');
       }
     }, FORMS_WITHIN_MS);
   }
 
-  /** The master that serves the slot now, as the first node that can be asked says. */
+  /** The current master of the slot, according to the first live node. */
   async masterOf(slot: number): Promise<RedisClusterNode> {
     const ranges = await this.anyNode((redis) => redis.cluster('SLOTS'));
     const range = ranges.find(([first, last]) => first <= slot && slot <= last);
     const node = this.nodes.find(({ server }) => server.port === Number(range?.[2]?.[1]));
-    if (node === undefined) throw new Error(`Nobody serves slot ${slot}`);
+    if (node === undefined) throw new Error(`No master serves slot ${slot}`);
     return node;
   }
 
@@ -105,7 +105,7 @@ export class RedisCluster {
     await setSlot(to, 'IMPORTING', from.id);
     await setSlot(from, 'MIGRATING', to.id);
     await from.server.run((redis) => moveKeys(redis, slot, to.server.port));
-    // First those who are concerned, or a redirection would go in circles.
+    // The source and the target first; otherwise redirections would form a circle.
     for (const node of [to, from, ...this.nodes.filter((other) => other !== to && other !== from)]) {
       const [role] = await node.server.run((redis) => redis.role());
       if (role === 'master') await setSlot(node, 'NODE', to.id);

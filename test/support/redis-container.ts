@@ -9,11 +9,11 @@ import {
 } from 'testcontainers';
 import { within } from './eventually.js';
 
-/** What the demo's docker-compose.yml runs, too. */
+/** The image in docker-compose.yml of the demo. */
 const IMAGE = 'redis:7-alpine';
-/** The container that removes the others when a run is killed; the name as testcontainers has it in its reaper. */
+/** The container that removes the others when a run is killed. Testcontainers uses the same name. */
 const REAPER_IMAGE = process.env['RYUK_CONTAINER_IMAGE'] ?? 'testcontainers/ryuk:0.14.0';
-/** A registry that says nothing for so long is out of reach. */
+/** A registry without a reply for this time counts as unreachable. */
 const SILENCE_MS = 8_000;
 
 export interface RedisContainer {
@@ -21,9 +21,9 @@ export interface RedisContainer {
   stop(): Promise<void>;
 }
 
-/** Starts Redis by Testcontainers; rejects, within seconds, where that cannot work. */
+/** Starts Redis with Testcontainers; rejects within seconds where that is impossible. */
 export async function startRedisContainer(): Promise<RedisContainer> {
-  const runtime = await within(SILENCE_MS, 'the answer of the Docker engine', getContainerRuntimeClient());
+  const runtime = await within(SILENCE_MS, 'the reply of the Docker engine', getContainerRuntimeClient());
   if (!(await obtain(runtime, IMAGE))) throw new Error(`The image ${IMAGE} is neither local nor can it be pulled.`);
   if (!(await obtain(runtime, REAPER_IMAGE))) process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
   const container = await new GenericContainer(IMAGE)
@@ -37,7 +37,7 @@ export async function startRedisContainer(): Promise<RedisContainer> {
   };
 }
 
-/** Whether the image is there, now that it was pulled if need be. */
+/** Pulls the image if it is missing, and returns whether it exists. */
 async function obtain(runtime: ContainerRuntimeClient, name: string): Promise<boolean> {
   const image = ImageName.fromString(name);
   if (await runtime.image.exists(image)) return true;

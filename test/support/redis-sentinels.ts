@@ -7,15 +7,15 @@ const NAME = 'main';
 const QUORUM = '2';
 const SENTINELS = 3;
 /**
- * What a Sentinel waits before it takes a mute primary for dead, and before a failover that failed is tried again. It asks once a second, also
- * a primary that it has just been told of: with no more than that second it would sometimes give up the new one at once.
+ * A Sentinel probes a primary once a second, also a new one. So a limit of 1 s for `down-after-milliseconds` would
+ * sometimes give up a new primary at once.
  */
 const SETTINGS = { 'down-after-milliseconds': '1500', 'failover-timeout': '1500', 'parallel-syncs': '5' };
 const FORMS_WITHIN_MS = 15_000;
 const HEALS_WITHIN_MS = 25_000;
-/** A failover takes the time above, an election, and a replica that answers. */
+/** A failover takes the time above, plus an election and the connection of a replica. */
 const FAILS_OVER_WITHIN_MS = 20_000;
-/** Replicas are to be in step at once, also after a restart. */
+/** Replicas must sync at once, also after a restart. */
 const REPLICA = { 'repl-diskless-sync-delay': '0', 'repl-ping-replica-period': '1' };
 
 export interface SentinelTopologyOptions {
@@ -24,7 +24,7 @@ export interface SentinelTopologyOptions {
   readonly config?: Readonly<Record<string, string>>;
 }
 
-/** Starts a primary, replicas in step with it and three Sentinels that know each other; all end with the spec file. */
+/** Starts a primary, its replicas, and three Sentinels that know each other; all end with the spec file. */
 export async function startSentinelTopology(options: SentinelTopologyOptions = {}): Promise<SentinelTopology> {
   const { replicas = 2, config = {} } = options;
   const [servers, sentinels] = await Promise.all([
@@ -36,7 +36,7 @@ export async function startSentinelTopology(options: SentinelTopologyOptions = {
   return topology;
 }
 
-/** A primary that is watched: killed or stopped, one of its replicas takes its place. */
+/** A primary watched by Sentinels. When it is killed or stopped, one of its replicas replaces it. */
 export class SentinelTopology {
   private current: RedisServer;
 
@@ -47,7 +47,7 @@ export class SentinelTopology {
     this.current = servers[0];
   }
 
-  /** Whom Sentinel called the primary when it was last asked. */
+  /** The primary, according to the last reply of the Sentinels. */
   get primary(): RedisServer {
     return this.current;
   }
@@ -77,63 +77,66 @@ export class SentinelTopology {
     await eventually(() => this.watched(), FORMS_WITHIN_MS);
   }
 
-  /** Resolves when the replicas have all that the primary wrote. */
+  /** Resolves when the replicas have all writes of the primary. */
   async inStep(): Promise<void> {
     await eventually(() => this.replicasOnline(), FORMS_WITHIN_MS);
   }
 
-  /** Resolves with the new primary once a failover is over; `begin` makes it necessary, by default SIGKILL of the old one. */
+  /** Resolves with the new primary after a failover. `begin` causes it; by default it kills the old primary. */
   async failover(begin: (old: RedisServer) => unknown = (old) => old.kill()): Promise<RedisServer> {
     const old = this.primary;
     await begin(old);
     this.current = await eventually(async () => {
       const server = await this.asked();
-      if (server === old) throw new Error('Sentinel still calls the old one the primary');
+      if (server === old) throw new Error('Sentinel still reports the old server as the primary');
       const role = await server.run((redis) => redis.role());
-      if (role[0] !== 'master') throw new Error('The new primary is none yet');
+      if (role[0] !== 'master') throw new Error('The new primary is not a master yet');
       return server;
     }, FAILS_OVER_WITHIN_MS);
     return this.current;
   }
 
-  /** The same, asked for and not enforced: the old one lives on, as a replica. */
+  /** A failover by request: the old primary continues as a replica. */
   async switchOver(): Promise<RedisServer> {
     await this.settled();
-    // On a busy machine a Sentinel may just now think that the replicas are too old to take over.
+    // On a busy machine a Sentinel may consider the replicas too old for a promotion.
     return this.failover(() => eventually(() => this.askToSwitch(), HEALS_WITHIN_MS));
   }
 
-  /** Brings a server that was killed back, empty, as a replica of the present primary, and waits until all is as it was. */
+  /**
+   * Restarts a killed server without data as a replica of the current primary, and waits until the topology is
+   * complete.
+   */
   async heal(server: RedisServer): Promise<void> {
     await server.restart();
     await server.run((redis) => redis.replicaof('127.0.0.1', this.primary.port));
     await this.settled();
   }
 
-  /** Resolves when all is as it was, whoever is the primary now. */
+  /** Resolves when the topology is complete, with any server as its primary. */
   async settled(): Promise<void> {
     await eventually(async () => {
-      // On a busy machine Sentinel may take a primary for dead that only had no turn, and fail over once more.
+      // On a busy machine Sentinel may consider a slow primary dead, and fail over once more.
       await this.ask();
       await this.replicasOnline();
       await this.watched();
     }, HEALS_WITHIN_MS);
   }
 
-  /** Whom Sentinel calls the primary now. */
+  /** Asks Sentinel for the current primary. */
   async ask(): Promise<RedisServer> {
     this.current = await this.asked();
     return this.current;
   }
 
-  /** Asked over a connection of its own: Sentinel closes those of a server that it promotes. */
+  /** Uses a separate connection, because Sentinel closes those of a server that it promotes. */
   private async replicasOnline(): Promise<void> {
     const facts = await this.primary.run((redis) => redis.info('replication'));
     const states = [...facts.matchAll(/state=online/g)];
-    if (states.length !== this.replicas.length) throw new Error(`${states.length} replicas are in step`);
+    if (states.length !== this.replicas.length) throw new Error(`${states.length} replicas are in sync`);
   }
 
-  /** Every Sentinel must know of all servers, and see all of them alive: only then is a failover quick. */
+  /** Every Sentinel must know all servers as alive; otherwise a failover is slow. */
   private async watched(): Promise<void> {
     const others = String(this.sentinels.length - 1);
     const replicas = String(this.replicas.length);
@@ -153,7 +156,7 @@ export class SentinelTopology {
     try {
       await this.sentinels[0].run((redis) => redis.call('SENTINEL', 'FAILOVER', NAME));
     } catch (error) {
-      if (!String(error).includes('INPROG')) throw error; // it has begun
+      if (!String(error).includes('INPROG')) throw error; // it has started
     }
   }
 
@@ -162,7 +165,7 @@ export class SentinelTopology {
     const address = await alive.run((redis) => redis.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME));
     const port = Number((address as string[])[1]);
     const server = this.servers.find((one) => one.port === port);
-    if (server === undefined) throw new Error('Sentinel names a server that is not of this topology');
+    if (server === undefined) throw new Error('Sentinel names a server outside this topology');
     return server;
   }
 }

@@ -25,7 +25,7 @@ describe('startRedisServer', () => {
     expect(await server.run((redis) => redis.get('key'))).toBeNull();
   });
 
-  it('keeps the data of a server without a log when it is asked to', async () => {
+  it('keeps the data of a server without an append-only file on request', async () => {
     const server = await startRedisServer();
     await server.run((redis) => redis.set('key', 'kept'));
 
@@ -34,7 +34,7 @@ describe('startRedisServer', () => {
     expect(await server.run((redis) => redis.get('key'))).toBe('kept');
   });
 
-  it('answers nothing while it is stopped, and then everything', async () => {
+  it('does not reply while the server is stopped, and replies to all commands afterwards', async () => {
     const server = await startRedisServer();
     let answered = false;
 

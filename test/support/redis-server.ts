@@ -10,11 +10,14 @@ import { freePort } from './free-port.js';
 import { redisServerBinary } from './redis-binary.js';
 
 export interface RedisServerOptions {
-  /** Settings as in redis.conf, for example `{ maxmemory: '2mb', appendonly: 'yes' }`; by default nothing is kept on disk. */
+  /**
+   * Settings as in redis.conf, for example `{ maxmemory: '2mb', appendonly: 'yes' }`. By default no data is kept on
+   * disk.
+   */
   readonly config?: Readonly<Record<string, string>>;
-  /** Runs it as a Sentinel that watches nothing yet. */
+  /** Runs it as a Sentinel that watches no primary yet. */
   readonly sentinel?: boolean;
-  /** Runs it as a node of a Cluster, with a free port for the others of it. */
+  /** Runs it as a node of a Cluster, with a free port for the Cluster bus. */
   readonly clusterNode?: boolean;
 }
 
@@ -31,20 +34,20 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
       return server;
     } catch (error) {
       await server.stop();
-      // somebody else may have taken one of its ports in the meantime
+      // another process may have taken one of its ports
       if (attempt === 5 || !String(error).includes('Address already in use')) throw error;
     }
   }
 }
 
-/** A `redis-server` of our own, to be stopped, flushed and reconfigured at will. */
+/** A private `redis-server`, which tests may stop, flush and reconfigure. */
 export class RedisServer {
   private readonly forget = onCleanup(() => this.stop());
   private child: Child | undefined;
 
   constructor(
     readonly port: number,
-    /** Where the others of its Cluster speak to it; the default, 10 000 above the port, may not exist. */
+    /** The port of the Cluster bus; the default, 10,000 above the port, may be invalid. */
     readonly busPort: number | undefined,
     private readonly folder: string,
     private readonly options: RedisServerOptions,
@@ -63,7 +66,7 @@ export class RedisServer {
     return this.child?.alive === true;
   }
 
-  /** Starts it with whatever its folder holds. */
+  /** Starts the server with the data in its folder. */
   async start(): Promise<void> {
     await mkdir(this.folder, { recursive: true });
     const { config, sentinel = false } = this.options;
@@ -76,15 +79,15 @@ export class RedisServer {
     const ready = sentinel ? 'Sentinel ID is' : 'Ready to accept connections';
     await within(STARTS_WITHIN_MS, 'the start of redis-server', child.printed(ready));
     const info = await this.run((redis) => redis.info('server'));
-    if (!info.includes(`process_id:${child.pid}\r\n`)) throw new Error(`Another Redis answers on port ${this.port}`);
+    if (!info.includes(`process_id:${child.pid}\r\n`)) throw new Error(`Another Redis responds on port ${this.port}`);
   }
 
-  /** Ends it, by default without a chance to say goodbye; `restart()` brings it back. */
+  /** Kills the server, by default without a clean shutdown; `restart()` starts it again. */
   kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<ChildExit> {
     return this.started().kill(signal);
   }
 
-  /** SIGSTOP: connections stay open, nothing is answered. */
+  /** SIGSTOP: connections stay open, and the server does not respond. */
   pause(): void {
     this.started().pause();
   }
@@ -93,7 +96,7 @@ export class RedisServer {
     this.started().resume();
   }
 
-  /** Kills it if it still runs, and starts it again on the same port: `empty`, or with the data it had. */
+  /** Kills the server if it still runs, and restarts it on the same port, `empty` or with its data. */
   async restart({ empty = true } = {}): Promise<void> {
     const child = this.started();
     if (!empty && child.alive) await this.run((redis) => redis.save());
@@ -102,14 +105,14 @@ export class RedisServer {
     await this.start();
   }
 
-  /** Ends it for good. */
+  /** Ends the server permanently. */
   async stop(): Promise<void> {
     this.forget();
     await this.child?.kill();
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** One command or a few, over a connection of its own. */
+  /** Runs commands over a separate connection. */
   async run<T>(commands: (redis: Redis) => Promise<T>): Promise<T> {
     const redis = new Redis(this.url, { retryStrategy: () => null, maxRetriesPerRequest: 0 });
     redis.on('error', () => {}); // the command itself rejects
@@ -120,7 +123,7 @@ export class RedisServer {
     }
   }
 
-  /** A Sentinel keeps what it knows in a file, and does not start without one. */
+  /** A Sentinel stores its state in a file, and does not start without one. */
   private async sentinelFile(): Promise<string> {
     const file = join(this.folder, 'sentinel.conf');
     await writeFile(file, '', { flag: 'a' });

@@ -6,7 +6,7 @@ import { startRedisServer } from './redis-server.js';
 /** The Redis that all specs share. */
 export interface TestRedis {
   readonly url: string;
-  /** For the reader of the test output: where this Redis comes from. */
+  /** A description for the test output. */
   readonly origin: string;
   stop(): Promise<void>;
 }
@@ -19,7 +19,7 @@ const WAYS = `Give the tests a Redis in one of these ways:
   - put a redis-server on the PATH (Debian: apt-get install redis-server; as root the tests do it themselves).
 TEST_REDIS=url|testcontainers|path forces one of them.`;
 
-/** Finds or starts the Redis of the tests; rejects with the ways to provide one, so that nothing is ever skipped. */
+/** Finds or starts the Redis of the tests. Rejects with the ways to provide one, so that no test is skipped. */
 export async function obtainTestRedis(): Promise<TestRedis> {
   const forced = process.env['TEST_REDIS'] ?? '';
   if (forced !== '' && !(forced in FORCEABLE)) throw new Error(`TEST_REDIS is "${forced}".\n${WAYS}`);
@@ -31,7 +31,7 @@ export async function obtainTestRedis(): Promise<TestRedis> {
 }
 
 async function firstAvailable(): Promise<TestRedis> {
-  // a URL that was set and does not answer is a mistake to be told, not to be worked around
+  // an unreachable REDIS_URL is a mistake to report, not to work around
   if ((process.env['REDIS_URL'] ?? '') !== '') return fromUrl();
   try {
     return await fromContainer();
@@ -49,7 +49,7 @@ async function fromUrl(): Promise<TestRedis> {
 }
 
 async function fromContainer(): Promise<TestRedis> {
-  // loaded here, because it takes a while and the other ways do not need it
+  // imported here, because the import is slow and the other ways do not need it
   const { startRedisContainer } = await import('./redis-container.js');
   const container = await startRedisContainer();
   const reaper = process.env['TESTCONTAINERS_RYUK_DISABLED'] === 'true' ? ', reaper switched off' : '';
@@ -66,12 +66,12 @@ async function assertAnswers(url: string): Promise<void> {
   const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
   redis.on('error', () => {}); // connect() rejects
   try {
-    await within(5_000, 'the answer of the server that REDIS_URL names', redis.connect());
-    await within(5_000, 'the answer of the server that REDIS_URL names', redis.ping());
+    await within(5_000, 'the reply of the server that REDIS_URL names', redis.connect());
+    await within(5_000, 'the reply of the server that REDIS_URL names', redis.ping());
   } catch (error) {
-    // not `error.message` of a URL that does not parse: the URL may hold a password
+    // not `error.message`: for an invalid URL it may contain the password
     const reason = (error as { code?: string }).code ?? (error as Error).message;
-    throw new Error(`The server that REDIS_URL names does not answer (${reason}).`, { cause: error });
+    throw new Error(`The server that REDIS_URL names does not respond (${reason}).`, { cause: error });
   } finally {
     redis.disconnect();
   }

@@ -1,6 +1,6 @@
 import '../../tools/typescript-loader.mjs';
 
-/** Before the first spec: finds or starts the Redis of the tests, and tells the workers where it is. */
+/** Runs before the first spec: finds or starts the Redis of the tests, and passes its URL to the workers. */
 export default async function setUp() {
   const { obtainTestRedis } = await import('./redis-source.ts');
   const startedAt = performance.now();

@@ -7,7 +7,7 @@ type Heard = { ready: { pid: number; greeting: string }; answer: string; started
 type Told = { question: string; start: undefined };
 
 describe('startProcess', () => {
-  it('runs TypeScript in another process and talks with it', async () => {
+  it('runs TypeScript in another process and exchanges messages with it', async () => {
     const child = startProcess<Heard, Told>(SCRIPT, { GREETING: 'hello' });
 
     const ready = await child.once('ready');
@@ -18,14 +18,14 @@ describe('startProcess', () => {
     expect(child.pid).not.toBe(process.pid);
   });
 
-  it('keeps what comes while nobody listens', async () => {
+  it('keeps messages that arrive before a listener', async () => {
     const child = startProcess<Heard, Told>(SCRIPT);
     await eventually(() => expect(child.output).toContain('said ready'), 15_000);
 
     expect((await child.once('ready')).pid).toBe(child.pid);
   });
 
-  it('tells how the process ended instead of waiting for a message that never comes', async () => {
+  it('rejects with the end of the process instead of waiting for a message that never comes', async () => {
     const child = startProcess<Heard, Told>(SCRIPT);
     await child.once('ready');
 
@@ -44,7 +44,7 @@ describe('startProcess', () => {
     expect(await child.kill('SIGTERM')).toEqual({ code: null, signal: 'SIGTERM' });
   });
 
-  it('leaves nothing behind when the process that started it is killed, not even a stopped child', async () => {
+  it('leaves no process behind when the process that started it is killed, also when the child is stopped', async () => {
     const child = startProcess<Heard, Told>(SCRIPT);
     await child.once('ready');
     child.send('start', undefined);
@@ -56,7 +56,7 @@ describe('startProcess', () => {
   });
 });
 
-/** Gone or a zombie: in a container nobody may collect the orphans. */
+/** Whether the process is gone or a zombie: a container may have no init process that reaps orphans. */
 async function isGone(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);

@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { Child } from './child.js';
 import { within } from './eventually.js';
 
-/** What passes over the channel: the name of a message and what belongs to it. */
+/** Data by the names of messages. */
 export type Messages = Record<string, unknown>;
 
 const LOADER = new URL('../../tools/typescript-loader.mjs', import.meta.url);
 
 /**
- * Runs a script (.ts or .mjs) in a process of its own; there `parentProcess()` is the other end. It ends with the spec file at the
+ * Runs a script (.ts or .mjs) in a separate process, which uses `parentProcess()`. It ends with the spec file at the
  * latest, and when the channel closes.
  */
 export function startProcess<Heard extends Messages = Messages, Told extends Messages = Messages>(
@@ -22,7 +22,7 @@ export function startProcess<Heard extends Messages = Messages, Told extends Mes
 
 export class SecondProcess<Heard extends Messages = Messages, Told extends Messages = Messages> extends Child {
   private readonly heard = new EventEmitter();
-  /** Messages that came before somebody asked for them. */
+  /** Messages that arrived before a listener was added. */
   private readonly early: { name: string; data: unknown }[] = [];
   private readonly channel;
 
@@ -44,14 +44,14 @@ export class SecondProcess<Heard extends Messages = Messages, Told extends Messa
     this.channel.send({ name, data });
   }
 
-  /** Calls `listener` for every message of that name from now on, and for those that came before. */
+  /** Calls `listener` for every message of that name, including earlier ones. */
   on<Name extends keyof Heard & string>(name: Name, listener: (data: Heard[Name]) => void): void {
     this.heard.on(name, listener);
     for (let early = this.takeEarly(name); early !== undefined; early = this.takeEarly(name))
       listener(early.data as Heard[Name]);
   }
 
-  /** The next message of that name, also one that came before; rejects when the process ends without it. */
+  /** Resolves with the next message of that name, or an earlier one. Rejects when the process ends without it. */
   async once<Name extends keyof Heard & string>(name: Name, withinMs = 15_000): Promise<Heard[Name]> {
     const early = this.takeEarly(name);
     if (early !== undefined) return early.data as Heard[Name];

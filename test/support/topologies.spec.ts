@@ -17,10 +17,10 @@ describe('startPrimaries', () => {
 });
 
 describe('startSentinelTopology', () => {
-  it('puts a replica that has the data into the place of a dead primary, and takes the old one back', async () => {
+  it('promotes a replica that has the data when the primary dies, and adds the old primary as a replica', async () => {
     const topology = await startSentinelTopology();
     const client = new Redis({ ...topology.connection, retryStrategy: () => 50 });
-    client.on('error', () => {}); // it asks Sentinel again and again
+    client.on('error', () => {}); // it asks Sentinel repeatedly
     onCleanup(() => client.disconnect());
     const [acknowledged] = (await client.pipeline().set('key', 'value').wait(2, 5_000).exec())!.slice(1);
     expect(acknowledged).toEqual([null, 2]);
@@ -36,10 +36,10 @@ describe('startSentinelTopology', () => {
 });
 
 describe('startRedisCluster', () => {
-  it('serves all slots, moves one with its keys, and outlives the death of a master', async () => {
+  it('serves all slots, moves one with its keys, and survives the death of a master', async () => {
     const cluster = await startRedisCluster();
     const client = new Cluster(cluster.startNodes);
-    client.on('error', () => {}); // a node dies
+    client.on('error', () => {}); // the test kills a node
     onCleanup(() => client.disconnect());
     for (const key of ['a', 'b', 'c', 'd', 'e']) await client.set(key, key);
     const slot = await client.cluster('KEYSLOT', 'a');

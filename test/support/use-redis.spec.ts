@@ -2,7 +2,7 @@ import { runCleanups } from './cleanup.js';
 import { testRedisUrl, useRedis } from './use-redis.js';
 
 describe('useRedis', () => {
-  it('sees its own keys only, and removes nothing else', async () => {
+  it('sees only its own keys, and removes no others', async () => {
     const bystander = useRedis();
     const redis = useRedis('test:[*?]:');
     await bystander.client.set(`${bystander.prefix}key`, 'stays');
@@ -13,7 +13,7 @@ describe('useRedis', () => {
     expect(await bystander.keys()).toEqual([`${bystander.prefix}key`]);
   });
 
-  it('leaves nothing behind', async () => {
+  it('leaves no key behind', async () => {
     const redis = useRedis();
     await redis.client.set(`${redis.prefix}key`, 'goes');
 

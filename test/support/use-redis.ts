@@ -2,23 +2,23 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { onCleanup } from './cleanup.js';
 
-/** A key prefix that no other spec file and no other run has. */
+/** A key prefix that no other spec file and no other run uses. */
 export function testPrefix(): string {
   return `test:${randomBytes(8).toString('hex')}:`;
 }
 
-/** URL of the Redis that all specs share; never flush it, never reconfigure it: `startRedisServer()` gives one for that. */
+/** URL of the Redis that all specs share. Never flush or reconfigure it; use `startRedisServer()` for that. */
 export function testRedisUrl(): string {
   const url = process.env['TEST_REDIS_URL'];
   if (url === undefined) throw new Error('TEST_REDIS_URL is not set: the globalSetup of this Jest project did not run');
   return url;
 }
 
-/** A corner of the shared Redis: everything under `prefix` is removed when the spec file has ended. */
+/** A part of the shared Redis. All keys under `prefix` are removed after the spec file. */
 export interface RedisCorner {
   readonly url: string;
   readonly prefix: string;
-  /** For looking behind the scenes; it adds no prefix by itself. */
+  /** For direct access to the data; it adds no prefix. */
   readonly client: Redis;
   /** All keys under `prefix`, sorted. */
   keys(): Promise<string[]>;

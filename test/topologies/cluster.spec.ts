@@ -22,7 +22,7 @@ const cluster = await startRedisCluster();
 const client = new Cluster(cluster.startNodes);
 onCleanup(() => client.disconnect());
 
-/** All keys that begin so, on all masters. */
+/** All keys with this prefix, on all masters. */
 async function keysUnder(prefix: string): Promise<string[]> {
   const all = await Promise.all(client.nodes('master').map((node) => node.keys(`${prefix}*`)));
   return all.flat();
@@ -47,7 +47,7 @@ describe('A nested call on a Cluster', () => describeNestingContract(byNodes));
 describe('A semaphore on a Cluster', () => describeSemaphoreContract(byNodes));
 describe('A read/write lock on a Cluster', () => describeReadWriteContract(byNodes));
 describe('A key held on purpose on a Cluster', () => describeHeldOnPurposeContract(byNodes));
-describe('Looking at locks on a Cluster', () => describeInspectingContract(byNodes));
+describe('Inspecting locks on a Cluster', () => describeInspectingContract(byNodes));
 describe('Several keys on a Cluster', () => describeSeveralKeysContract(byNodes));
 describe('Several keys of one slot on a Cluster', () => describeSeveralKeysContract(byNodes, '{tag}'));
 
@@ -78,7 +78,7 @@ describe('Keys in a Cluster', () => {
     expect(store.keyFault(key)).toContain('one slot');
   });
 
-  it('of one slot have numbers that rise for each of them, though their counters differ', async () => {
+  it('of one slot have rising fencing tokens, although each has a separate counter', async () => {
     const keys = ['{one}:a', '{one}:b', '{one}:c'];
     const requests = keys.map((key, i) => ({
       key,

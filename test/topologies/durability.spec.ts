@@ -44,8 +44,8 @@ const clusterWorld = (): World =>
     keys: async () => (await Promise.all(clusterAdmin.nodes('master').map((node) => node.keys('lock:*')))).flat(),
   });
 
-/** With no more rights than the README asks for. */
-describe('Locks that replicas have', () => {
+/** The user has only the rights that the README lists. */
+describe('Locks that replicas must acknowledge', () => {
   describe('behind Sentinel', () => describeCoreContract(sentinelWorld));
   describe('in a Cluster', () => describeCoreContract(clusterWorld));
 });
@@ -59,7 +59,7 @@ describe('Without the right to WAIT', () => {
   it.each([
     ['behind Sentinel', behindSentinel],
     ['in a Cluster', inCluster],
-  ])('locks that replicas should have are refused when the application starts, %s', async (_, open) => {
+  ])('locks that replicas must acknowledge are refused when the application starts, %s', async (_, open) => {
     const store: LockStore = open().acknowledgedBy(ACKNOWLEDGED);
     onCleanup(() => store.close());
     await expect(store.connect()).rejects.toThrow(/NOPERM.*wait/);

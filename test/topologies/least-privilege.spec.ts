@@ -44,11 +44,11 @@ const onCluster = (): World =>
 describe.each([
   ['one primary', onPrimary],
   ['a Cluster', onCluster],
-])('With no more rights than the README asks for, on %s', (_, world) => {
+])('With only the rights that the README lists, on %s', (_, world) => {
   describe('the store', () => describeStoreContract(world));
   describe('the core', () => describeCoreContract(world));
   describe('a semaphore', () => describeSemaphoreContract(world));
   describe('a read/write lock', () => describeReadWriteContract(world));
-  describe('looking at locks', () => describeInspectingContract(world));
+  describe('inspecting locks', () => describeInspectingContract(world));
   describe('several keys', () => describeSeveralKeysContract(world));
 });

@@ -36,22 +36,22 @@ describe('a server that may evict locks', () => {
     return said;
   }
 
-  it.each(['allkeys-lru', 'volatile-ttl'])('is warned of at boot (%s)', async (policy) => {
+  it.each(['allkeys-lru', 'volatile-ttl'])('causes a warning at start (%s)', async (policy) => {
     const full = await startRedisServer({ config: { maxmemory: '100mb', 'maxmemory-policy': policy } });
     expect(await warnings({ port: full.port })).toEqual([expect.stringContaining(policy)]);
     await full.run((redis) => redis.acl('SETUSER', 'default', '-info'));
     expect(await warnings({ port: full.port, enableReadyCheck: false })).toEqual([]);
   });
 
-  it('is not warned of where it keeps everything, or is never full', async () => {
+  it('causes no warning when it keeps all data, or has no memory limit', async () => {
     const kept = await startRedisServer({ config: { maxmemory: '100mb', 'maxmemory-policy': 'noeviction' } });
     const endless = await startRedisServer({ config: { 'maxmemory-policy': 'allkeys-lru' } });
     expect([await warnings({ port: kept.port }), await warnings({ port: endless.port })]).toEqual([[], []]);
   });
 });
 
-describe('without the right to messages', () => {
-  it('whoever waits polls, and one line says so', async () => {
+describe('without the right to subscribe', () => {
+  it('a waiter polls, and one warning reports it', async () => {
     await admin.acl('SETUSER', 'deaf', 'on', '>secret-1', '~*', 'resetchannels', '+@all');
     const deaf = { port: server.port, username: 'deaf', password: 'secret-1' };
     const [here, there] = [startOn(deaf), startOn(deaf)];
@@ -72,7 +72,7 @@ describe('without the right to messages', () => {
 });
 
 describe('behind a client that prefixes its keys', () => {
-  it('locks work, also across processes and by message, and stand under its prefix', async () => {
+  it('locks work, also across processes and by message, and have its prefix', async () => {
     const client = new Redis(server.url, { keyPrefix: 'app:' });
     onCleanup(() => client.disconnect());
     const over = (): Process => start(() => RedisLockStore.over(client, { prefix: 'lock:' }));

@@ -15,7 +15,7 @@ import { readmeAcl, user } from './readme-acl.js';
 
 const PREFIX = 'lock:';
 const servers = await startPrimaries(5);
-// With no more rights than the README asks for.
+// Only the rights that the README lists.
 for (const server of servers) {
   await server.run((redis) =>
     redis.call('ACL', 'SETUSER', ...readmeAcl('one primary, with Sentinel or without; each node of a quorum')),
@@ -25,7 +25,7 @@ const clients = servers.map(({ url }) => new Redis(url));
 onCleanup(() => clients.forEach((client) => client.disconnect()));
 const keys = new RedisKeys(PREFIX);
 
-/** What more than half of the nodes say. */
+/** The value of more than half of the nodes. */
 function majority<T>(values: readonly T[]): T | undefined {
   return values.find((value) => values.filter((other) => other === value).length > values.length / 2);
 }
@@ -70,7 +70,7 @@ function quorumWorld(options: RedisOptions = {}): World {
 }
 
 describe('QuorumLockStore', () => describeStoreContract(quorumWorld));
-describe('... over clients that give numbers as text', () =>
+describe('QuorumLockStore with clients that return numbers as text', () =>
   describeStoreContract(() => quorumWorld({ stringNumbers: true })));
 describe('LockCore on a quorum', () => describeCoreContract(quorumWorld));
 describe('A nested call on a quorum', () => describeNestingContract(quorumWorld));

@@ -3,15 +3,15 @@ import { readFileSync } from 'node:fs';
 const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 const PASSWORD = 'a-secret';
 
-/** Whoever has no more rights than the README asks for. */
+/** A user with only the rights that the README lists. */
 export const user = { username: 'locks', password: PASSWORD };
 
-/** The words for `ACL SETUSER` that the README tells people to write, as they stand there. */
+/** The arguments of `ACL SETUSER` in the README. */
 export function readmeAcl(topology: string): string[] {
   const line = new RegExp(`^# ${topology}\\n((?:[^\\n]*\\\\\\n)*[^\\n]*)`, 'm').exec(README)?.[1];
-  if (line === undefined) throw new Error(`The README prints no ACL for ${topology}`);
+  if (line === undefined) throw new Error(`The README contains no ACL for ${topology}`);
   const [acl, setUser, ...rules] = line.replaceAll('\\\n', ' ').replace('PASSWORD', PASSWORD).split(/\s+/);
-  if (acl !== 'ACL' || setUser !== 'SETUSER') throw new Error(`The README prints no ACL SETUSER for ${topology}`);
+  if (acl !== 'ACL' || setUser !== 'SETUSER') throw new Error(`The README contains no ACL SETUSER for ${topology}`);
   return rules;
 }
 
@@ -19,7 +19,7 @@ export function readmeAcl(topology: string): string[] {
 export interface Tenant {
   readonly name: string;
   readonly prefix: string;
-  /** What its client puts before every name. */
+  /** The prefix that its client adds to every name. */
   readonly keyPrefix?: string;
 }
 
@@ -28,7 +28,7 @@ export const tenantUser = ({ name }: Tenant): { username: string; password: stri
   password: PASSWORD,
 });
 
-/** The same words with the tenant in the place of the user and the default prefix. */
+/** The same arguments for the tenant, with its name and prefix instead of the default ones. */
 export function tenantAcl(topology: string, { name, prefix, keyPrefix = '' }: Tenant): string[] {
   const [, ...rules] = readmeAcl(topology);
   const named = rules.map((rule) => {

@@ -58,7 +58,7 @@ const onCluster = (tenant: Tenant): Cluster => {
 interface Place {
   readonly name: string;
   readonly open: (tenant: Tenant) => LockStore;
-  /** A client of the tenant without a prefix of its own. */
+  /** A client of the tenant without its own prefix. */
   readonly raw: (tenant: Tenant) => Client;
   readonly admins: readonly Redis[];
   readonly kinds: boolean;
@@ -97,7 +97,7 @@ function processes(place: Place, tenant: Tenant): readonly [Locks, Locks] {
   return [first, second];
 }
 
-/** Holds, waits and hands over; a process that has to poll is not served so soon. */
+/** Holds, waits and hands over. Fails when the waiter polls, because polling takes longer. */
 async function handOver([holder, waiter]: readonly [Locks, Locks], key: string, options: object): Promise<void> {
   const lease = await holder.acquire(key, { ...OPTIONS, ...options });
   const waits = waiter.acquire(key, { ...OPTIONS, ...options });
@@ -109,7 +109,7 @@ async function handOver([holder, waiter]: readonly [Locks, Locks], key: string, 
   await next.release();
 }
 
-/** What a tenant leaves in Redis while locks of all kinds are held and waited for; the function ends that. */
+/** Holds and waits for locks of all kinds, to create all keys of a tenant. Returns a function that ends that. */
 async function allKinds(place: Place, [holder, waiter]: readonly [Locks, Locks]): Promise<() => Promise<void>> {
   const kinds = place.kinds ? ([{}, { kind: 'read' }, { kind: 'semaphore', permits: 1 }] as const) : ([{}] as const);
   const leases = await Promise.all(kinds.map((kind, i) => holder.acquire(`held-${i}`, { ...OPTIONS, ...kind })));

@@ -3,12 +3,12 @@ import { loseFirstReply } from './socket-proxy.js';
 import type { TappedConnection, Role } from './tapped-connection.js';
 import type { Affected, Fault } from './trial.js';
 
-/** How long the server is away or silent, and how long bytes are kept back. */
+/** How long the server is away or silent, and how long bytes are delayed. */
 const AWAY_MS = 4_000;
 const SUBSCRIBE = /^subscribe /i;
 export const SCRIPTS = /^eval(sha)? /i;
 
-/** Commands go to the server that serves the key; the subscription of a Cluster may be on any. */
+/** Commands go to the server of the key; the subscription of a Cluster may be on any server. */
 async function connectionOf({ ways, home }: Affected, role: Role): Promise<TappedConnection> {
   if (role === 'commands') return home.connection(role);
   return eventually(() => {
@@ -40,7 +40,7 @@ export const closedAtServer = (role: Role): Fault => ({
   },
 });
 
-/** The network keeps the bytes back and delivers them when the client has another connection. */
+/** The network holds the bytes until the client has another connection, and delivers them then. */
 export const delayedBytes = (role: Role): Fault => ({
   role,
   fault: 'bytes delayed beyond a reconnect',
@@ -65,10 +65,10 @@ export const lostReply = (role: Role): Fault => ({
   },
 });
 
-/** The connection is reset, and the answer to the SUBSCRIBE of the next one is lost. */
+/** Resets the connection, and loses the reply to the SUBSCRIBE of the next one. */
 export const lostSubscribe: Fault = {
   role: 'inbox',
-  fault: 'the answer to SUBSCRIBE lost',
+  fault: 'the reply to SUBSCRIBE lost',
   async begin(affected) {
     const connection = await connectionOf(affected, 'inbox');
     void loseFirstReply(affected.ways, SUBSCRIBE);
@@ -85,7 +85,7 @@ export const ODD_REPLIES: Readonly<Record<string, string>> = {
   'a number out of range': ':-5\r\n',
 };
 
-/** The server does what it is asked for, and several of its replies arrive in another shape. */
+/** The server executes the requests, and several of its replies arrive in another shape. */
 export const oddReply = (shape: string): Fault => ({
   role: 'commands',
   fault: `odd replies: ${shape}`,
@@ -97,7 +97,7 @@ export const oddReply = (shape: string): Fault => ({
 
 export const oddReplies: readonly Fault[] = Object.keys(ODD_REPLIES).map(oddReply);
 
-/** Nothing is executed, and every command seems to be accepted. */
+/** The server executes no command and replies `QUEUED` to each. */
 export const withinMulti: Fault = {
   role: 'commands',
   fault: 'within a MULTI',
@@ -110,7 +110,7 @@ export const withinMulti: Fault = {
   end: async (_, connection) => connection?.endIntercept(),
 };
 
-/** To every server, or to the one that serves the key. */
+/** All servers, or the one of the key. */
 const places = {
   'all servers': ({ ways }: Affected) => ways,
   'its server': ({ home }: Affected) => [home],

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** Bytes, or the end of the stream (`undefined`), and when they may pass. */
+/** Bytes, or the end of the stream (`undefined`), and the time at which they may pass. */
 interface Passage {
   readonly bytes: Buffer | undefined;
   readonly dueAt: number;
@@ -15,7 +15,6 @@ export class OneWay {
 
   constructor(private readonly to: Socket) {}
 
-  /** Whether bytes wait here. */
   get holds(): boolean {
     return this.passages.some(({ bytes }) => bytes !== undefined);
   }
@@ -31,13 +30,13 @@ export class OneWay {
     clearTimeout(this.timer);
   }
 
-  /** What was held passes, in its order. */
+  /** Lets the held bytes pass, in order. */
   resume(): void {
     this.holding = false;
     this.pass();
   }
 
-  /** Nothing that waits here will ever pass. */
+  /** Discards the held bytes and all later ones. */
   stop(): void {
     this.hold();
     this.passages.length = 0;

@@ -3,11 +3,11 @@ const CR = 0x0d;
 const AGGREGATES: Readonly<Record<string, number>> = { '*': 1, '~': 1, '>': 1, '%': 2, '|': 2 };
 const BULKS = '$=!';
 
-/** Cuts a stream of RESP into values, whatever the chunks are in which it arrives. */
+/** Splits a RESP stream into values, independent of its chunks. */
 export class RespFrames {
   private rest: Buffer = Buffer.alloc(0);
 
-  /** The values that are complete now, each with all of its bytes. */
+  /** Returns the values that are complete now, each with all of its bytes. */
   push(chunk: Buffer): Buffer[] {
     this.rest = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk]);
     const frames: Buffer[] = [];

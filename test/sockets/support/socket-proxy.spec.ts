@@ -24,7 +24,7 @@ describe('startSocketProxy', () => {
       () => false,
     );
 
-  it.each([2, 3] as const)('tells connections apart by their roles (RESP%i)', async (protocol) => {
+  it.each([2, 3] as const)('distinguishes connections by their roles (RESP%i)', async (protocol) => {
     const { proxy, client } = await arrange(protocol);
     const inbox = client.duplicate();
     onCleanup(() => inbox.disconnect());
@@ -37,7 +37,7 @@ describe('startSocketProxy', () => {
     expect(await heard).toBe('hello');
   });
 
-  it('delivers what was held when the client has closed the connection', async () => {
+  it('delivers held bytes when the client has closed the connection', async () => {
     const { client, connection } = await arrange();
     connection.halfOpen();
     const late = client.set('late', '1');
@@ -50,7 +50,7 @@ describe('startSocketProxy', () => {
     await eventually(async () => expect(await server.run((redis) => redis.get('late'))).toBe('1'));
   });
 
-  it('closes a connection at the server, and the client is not informed', async () => {
+  it('closes a connection at the server without informing the client', async () => {
     const { client, connection } = await arrange();
     const id = await client.client('ID');
 
@@ -62,7 +62,7 @@ describe('startSocketProxy', () => {
     expect(connection.open).toBe(true);
   });
 
-  it('replaces the reply to one request, and leaves the others in their places', async () => {
+  it('replaces the reply to one request, and keeps the order of the others', async () => {
     const { client, connection } = await arrange();
     const replaced = connection.replaceReply(/^incr odd/i, '+QUEUED\r\n');
 
@@ -72,7 +72,7 @@ describe('startSocketProxy', () => {
     expect(answers).toEqual(['OK', 'QUEUED', '2']);
   });
 
-  it('loses the reply to a request that the server has executed, and closes nothing', async () => {
+  it('loses the reply to a request that the server has executed, and keeps the connection open', async () => {
     const { client, connection } = await arrange();
     const lost = connection.loseReply(/^incr lost/i);
 
@@ -84,7 +84,7 @@ describe('startSocketProxy', () => {
     expect(connection.open).toBe(true);
   });
 
-  it('answers requests in the place of the server, in their order', async () => {
+  it('replies to requests in place of the server, in their order', async () => {
     const { client, connection } = await arrange();
     connection.intercept(/^set /i, '+QUEUED\r\n');
 
@@ -105,7 +105,7 @@ describe('startSocketProxy', () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(99);
   });
 
-  it('keeps new connections silent while the server does not respond, and refuses them when it is gone', async () => {
+  it('keeps new connections silent while the server does not respond, and refuses them when it is down', async () => {
     const { proxy, client } = await arrange();
     proxy.silence();
     const other = client.duplicate();

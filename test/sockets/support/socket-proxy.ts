@@ -6,17 +6,19 @@ import { eventually } from '../../support/eventually.js';
 import { freePort } from '../../support/free-port.js';
 import { TappedConnection, type Role } from './tapped-connection.js';
 
-/** Starts a proxy on a free loopback port that passes everything on to `targetPort`; it ends with the spec file. */
+/** Starts a proxy on a free loopback port that forwards all bytes to `targetPort`; it closes with the spec file. */
 export async function startSocketProxy(targetPort: number): Promise<SocketProxy> {
   const proxy = new SocketProxy(targetPort);
   await proxy.listen();
   return proxy;
 }
 
-/** The way of one client to one server. Its connections are told apart by their roles, and each has faults of its own. */
+/**
+ * A proxy between one client and one server. It distinguishes connections by their roles, and each has separate faults.
+ */
 export class SocketProxy {
   port = 0;
-  /** Every connection that was ever accepted, in order. */
+  /** Every accepted connection, in order. */
   readonly connections: TappedConnection[] = [];
   /** Prepares the faults of a new connection. */
   prepare: (next: TappedConnection) => void = () => {};
@@ -43,12 +45,12 @@ export class SocketProxy {
     await once(this.listener, 'listening');
   }
 
-  /** The open connections, all or those with the role. */
+  /** The open connections: all, or those with the role. */
   open(role?: Role): TappedConnection[] {
     return this.connections.filter((one) => one.open && (role === undefined || one.roles.has(role)));
   }
 
-  /** The newest open connection with the role, as soon as there is one. */
+  /** Resolves with the newest open connection with the role, as soon as there is one. */
   connection(role: Role): Promise<TappedConnection> {
     return eventually(() => {
       const found = this.open(role).at(-1);
@@ -57,13 +59,13 @@ export class SocketProxy {
     }, 10_000);
   }
 
-  /** The server stops to respond, for this client: nothing passes, new connections are accepted and stay silent. */
+  /** The server stops responding to this client: no byte passes, and new connections are accepted but silent. */
   silence(): void {
     this.unresponsive = true;
     for (const connection of this.open()) connection.halfOpen();
   }
 
-  /** The server is gone: connections are reset, new ones refused. */
+  /** The server is down: connections are reset, and new ones are refused. */
   refuse(): void {
     this.listener?.close();
     this.listener = undefined;
@@ -74,7 +76,7 @@ export class SocketProxy {
     for (const connection of this.connections) connection.cut();
   }
 
-  /** New connections pass again, and what is held arrives. */
+  /** Accepts connections again, and delivers the held bytes. */
   async resume(): Promise<void> {
     this.unresponsive = false;
     for (const connection of this.connections) connection.resume();
@@ -96,7 +98,7 @@ export class SocketProxy {
   }
 }
 
-/** Connections that are opened from now on lose the reply to a matching request, until one has lost it. */
+/** Makes new connections lose the reply to a matching request, until one has lost it. */
 export async function loseFirstReply(ways: readonly SocketProxy[], request: RegExp): Promise<void> {
   const lost = new Promise<void>((resolve) => {
     for (const way of ways) way.prepare = (next) => void next.loseReply(request).then(resolve);

@@ -5,20 +5,20 @@ import { OneWay } from './one-way.js';
 import { RespFrames, wordsOf } from './resp-frames.js';
 
 /**
- * What a connection is for, as its requests show. A connection that speaks RESP3 may be for commands and for messages; `watch`
- * is a subscription to the news of a Sentinel.
+ * The purpose of a connection, derived from its requests. A RESP3 connection may serve both commands and messages.
+ * `watch` is a subscription to the messages of a Sentinel.
  */
 export type Role = 'commands' | 'inbox' | 'watch';
 
-/** What happens to the reply to one request. */
+/** A fault for the reply to one request. */
 interface ReplyFault {
   readonly request: RegExp;
-  /** The reply in its place; `undefined`: it is lost, with all that follows on this connection. */
+  /** The replacement of the reply. `undefined` discards the reply and all later bytes of this connection. */
   readonly instead: string | undefined;
   readonly happened: () => void;
 }
 
-/** A request that the server has not answered yet, or never will, because its reply is made up. */
+/** A request without a reply so far, or with a made-up reply. */
 interface Asked {
   readonly request: string;
   readonly reply?: string;
@@ -27,12 +27,11 @@ interface Asked {
 const SWITCH = '+switch-master';
 const MESSAGES = /^[*>]\d+\r\n\$\d+\r\np?message\r\n/;
 
-/** One connection of a client through the proxy, and the proxy's own to the server. */
+/** One connection from a client to the proxy, and the connection of the proxy to the server. */
 export class TappedConnection {
   readonly roles = new Set<Role>();
-  /** Requests that came from the client. */
   requests = 0;
-  /** When the client closed it, on the monotonic clock. */
+  /** When the client closed the connection, on the monotonic clock. */
   closedAt: number | undefined;
   private readonly toServer: OneWay;
   private readonly toClient: OneWay;
@@ -57,47 +56,46 @@ export class TappedConnection {
     server.on('close', () => this.toClient.push(undefined));
   }
 
-  /** Whether the client still has it open. */
   get open(): boolean {
     return this.closedAt === undefined;
   }
 
-  /** Nothing passes in either direction, and nothing closes; bytes wait. */
+  /** Holds all bytes in both directions, and closes nothing. */
   halfOpen(): void {
     this.toServer.hold();
     this.toClient.hold();
   }
 
-  /** The server has lost the connection, and the client is not informed. */
+  /** Closes the connection at the server, and does not inform the client. */
   closeAtServer(): void {
     this.toServer.stop();
     this.toClient.stop();
     this.server.destroy();
   }
 
-  /** The client has lost the connection; what it sent is still on its way, until `deliver()`. */
+  /** Closes the connection at the client; its bytes wait until `deliver()`. */
   closeAtClient(): void {
     this.toServer.hold();
     this.toClient.stop();
     this.client.resetAndDestroy();
   }
 
-  /** Bytes to the server wait, until `deliver()`. */
+  /** Holds the bytes to the server until `deliver()`. */
   holdRequests(): void {
     this.toServer.hold();
   }
 
-  /** Bytes of the server wait, until `resume()`. */
+  /** Holds the bytes of the server until `resume()`. */
   holdReplies(): void {
     this.toClient.hold();
   }
 
-  /** Whether requests wait here that the server has not received. */
+  /** Whether the proxy holds requests that the server has not received. */
   get holdsRequests(): boolean {
     return this.toServer.holds;
   }
 
-  /** The server receives what the client sent, also when the client has closed the connection long ago. */
+  /** Delivers the held requests to the server, also after the client has closed the connection. */
   deliver(): void {
     this.toServer.resume();
   }
@@ -112,12 +110,12 @@ export class TappedConnection {
     if (ms === 0) this.resume();
   }
 
-  /** The server does what the next matching request asks for. Neither its reply nor any later byte arrives; nothing closes. */
+  /** The server executes the next matching request. Its reply and all later bytes are discarded, and nothing closes. */
   loseReply(request: RegExp): Promise<void> {
     return this.fault(request, undefined);
   }
 
-  /** The server does what the next matching request asks for; the client gets other bytes for a reply. */
+  /** The server executes the next matching request, and the client gets `instead` as the reply. */
   replaceReply(request: RegExp, instead: string): Promise<void> {
     return this.fault(request, instead);
   }
@@ -131,12 +129,12 @@ export class TappedConnection {
     this.intercepted = undefined;
   }
 
-  /** Resets it, for both sides. */
+  /** Resets the connection on both sides. */
   cut(): void {
     this.toServer.stop();
     this.toClient.stop();
     for (const side of [this.client, this.server]) {
-      // Node never lets go of a socket that is reset while its own end is under way.
+      // Node does not release a socket that is reset after `end()`.
       if (side.writableEnded) side.destroy();
       else side.resetAndDestroy();
     }
@@ -173,7 +171,7 @@ export class TappedConnection {
     }
   }
 
-  /** Replies keep the order of their requests. */
+  /** Sends made-up replies in the order of their requests. */
   private passMadeUp(): void {
     for (;;) {
       const reply = this.unanswered[0]?.reply;

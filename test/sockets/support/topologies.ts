@@ -22,11 +22,11 @@ const changed =
 const onResp2: Change = (connection) => ({ ...(connection as RedisOptions), protocol: 2 });
 const givenByApplication: Change = (connection) => ({ application: connection as RedisOptions });
 
-/** The topologies on which sockets fail, by the names that the titles of the specs give them. */
+/** The topologies with socket faults, by their names in the titles of the specs. */
 export const topologies = {
   /** Commands and messages share one connection. */
   'one primary, RESP3': onePrimary,
-  /** Messages have a connection of their own. */
+  /** Messages have a separate connection. */
   'one primary, RESP2': changed(onePrimary, onResp2),
   "the application's client": changed(onePrimary, (connection) => givenByApplication(onResp2(connection))),
   "the application's Cluster client": changed(cluster, givenByApplication),

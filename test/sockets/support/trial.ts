@@ -12,9 +12,9 @@ import type { TappedConnection } from './tapped-connection.js';
 /** The process whose connections fail. */
 export interface Affected {
   readonly process: LockProcess;
-  /** Its ways to the servers, in their order. */
+  /** Its proxies to the servers, in their order. */
   readonly ways: readonly SocketProxy[];
-  /** Its way to the server that serves the key. */
+  /** Its proxy to the server of the key. */
   readonly home: SocketProxy;
 }
 
@@ -23,10 +23,10 @@ export interface Fault {
   readonly fault: string;
   /** Whether the client must close the connection that broke. */
   readonly replaced?: boolean;
-  /** Answers with the connection that broke. */
+  /** Starts the fault and resolves with the connection that broke. */
   readonly begin: (affected: Affected) => Promise<TappedConnection | void>;
   readonly end?: (affected: Affected, broken: TappedConnection | void) => Promise<unknown>;
-  /** How long the fault lasts, where it ends. */
+  /** How long the fault lasts, if it ends. */
   readonly lastsMs?: number;
 }
 
@@ -34,40 +34,40 @@ export interface TrialPlan {
   readonly key: string;
   readonly affected: Affected;
   readonly healthy: readonly Locks[];
-  /** From when on after the fault the processes must have their rate again. */
+  /** The processes must have their rate again after this time. */
   readonly recoveryMs: number;
 }
 
 const BEFORE_MS = 3_000;
-/** The first holds wait for connections. */
+/** The first holds wait for connections, so they do not count. */
 const WARM_UP_MS = 1_000;
 const AFTER_MS = 3_000;
 const WINDOW_MS = 2_000;
-/** `ttl` and `wait` are longer than a trial: what heals, heals by the measures and not by the end of a lease. */
+/** `ttl` and `wait` are longer than a trial, so that the end of a lease cannot hide a missing recovery. */
 const LOOP = { holdMs: 30, ttl: '30s', wait: '30s' } as const;
 
-/** What three processes that loop on one key saw, before and after the sockets of one of them failed. */
+/** Results of three processes that loop on one key, before and after the sockets of one of them failed. */
 export interface Report {
   readonly overlaps: number;
   readonly fencingTokensRise: boolean;
-  /** Whether every call ended. */
+  /** Whether every call settled. */
   readonly settled: boolean;
-  /** What the affected process threw or warned of outside its promises. */
+  /** Errors and warnings of the affected process outside its promises. */
   readonly trouble: readonly string[];
-  /** Ends of calls that were not granted. */
+  /** Outcomes of calls that were not granted. */
   readonly refusals: Readonly<Record<string, number>>;
-  /** Of the rate before the fault, in the window behind the time in which it must recover. */
+  /** Share of the rate before the fault, measured after the recovery time. */
   readonly healthyShare: number;
-  /** The longest time that the affected process had no lock. */
+  /** The longest time without a lock for the affected process. */
   readonly affectedGapMs: number;
-  /** From the fault until all processes together have half of their rate, and keep it. */
+  /** The time from the fault until all processes together reach half of their rate, and keep it. */
   readonly recoveredMs: number;
-  /** From the fault until the client closed the connection. */
+  /** The time from the fault until the client closed the connection. */
   readonly detectedMs: number | undefined;
-  /** Of the affected process, behind the fault. */
+  /** CPU share of the affected process after the fault. */
   readonly cpuShare: number;
   readonly grownBytes: number;
-  /** Requests of the affected process a second. */
+  /** Requests of the affected process per second. */
   readonly requestsBefore: number;
   readonly requestsAfter: number;
 }
@@ -96,7 +96,7 @@ export async function runTrial(fault: Fault, { key, affected, healthy, recoveryM
 }
 
 async function breakIt(fault: Fault, affected: Affected, limitMs: number): Promise<TappedConnection | void> {
-  // A reply that never comes cannot be replaced.
+  // The fault never starts when the awaited reply never comes.
   const broken = await Promise.race([fault.begin(affected), sleep(limitMs)]);
   if (fault.lastsMs !== undefined) {
     await sleep(fault.lastsMs);
@@ -114,7 +114,7 @@ interface Times {
   readonly endedAt: number;
 }
 
-/** @param ended - the loop of the affected process is the first */
+/** @param ended - the results; the first loop is that of the affected process */
 function looped(ended: readonly Looped[], { startedAt, faultAt, recoveredBy, endedAt }: Times) {
   const warmAt = startedAt + WARM_UP_MS;
   const holds = ended.flatMap((each) => each.holds);
@@ -151,7 +151,7 @@ function longestGap(holds: readonly Hold[], from: number, to: number): number {
   return Math.max(...edges.slice(1).map((at, i) => at - edges[i]));
 }
 
-/** The end of the last window in which there were fewer holds a second than `rate`. */
+/** The end of the last window with fewer than `rate` holds a second. */
 function recoveredAt(holds: readonly Hold[], rate: number, from: number, to: number): number {
   for (let at = to - WINDOW_MS; at > from; at -= WINDOW_MS / 10) {
     if (count(holds, at, at + WINDOW_MS) < (rate * WINDOW_MS) / 1_000) return at + WINDOW_MS;

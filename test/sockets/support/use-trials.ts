@@ -6,7 +6,10 @@ import { topologies, type TopologyName } from './topologies.js';
 import { runTrial, type Affected, type Fault, type Report } from './trial.js';
 
 const MB = 1024 * 1024;
-/** An idle subscription with waiters is probed after 1.5 s, and closed 2.5 s later; a late tick of a busy machine begins anew. */
+/**
+ * The library probes a subscription with waiters after 1.5 s and closes it 2.5 s later. A late tick on a busy machine
+ * restarts the limit.
+ */
 const DETECTED_MS = 7_000;
 
 interface Trial {
@@ -17,7 +20,7 @@ interface Trial {
   report: Promise<Report>;
 }
 
-/** Tests for each fault on this topology. The trials run side by side, before the first test. */
+/** Tests for each fault on this topology. The trials run in parallel, before the first test. */
 export function describeFaults(name: TopologyName, faults: readonly Fault[], recoveryMs = 8_000): void {
   describe(name, () => {
     const world = useTopology(topologies[name]);
@@ -25,7 +28,7 @@ export function describeFaults(name: TopologyName, faults: readonly Fault[], rec
       title: `${fault.role}: ${fault.fault}`,
       fault,
       key: world.newKey(),
-      report: Promise.reject(new Error('The trial has not begun')),
+      report: Promise.reject(new Error('The trial has not started')),
     }));
     for (const trial of trials) trial.report.catch(() => {});
     beforeAll(() => runAll(world, trials, recoveryMs), 120_000);
@@ -34,10 +37,10 @@ export function describeFaults(name: TopologyName, faults: readonly Fault[], rec
 }
 
 async function runAll(world: TopologyWorld, trials: readonly Trial[], recoveryMs: number): Promise<void> {
-  // Through proxies as well: on a quorum the quickest gets the lock.
+  // All processes use proxies: on a quorum the fastest process gets the lock.
   const healthy = [world.locks(await waysOf(world)), world.locks(await waysOf(world))];
   await Promise.all(healthy.map(({ core }) => core.connect()));
-  // One after the other: a start keeps a core busy.
+  // Sequential, because a start uses a whole core.
   for (const trial of trials) trial.affected = await affectedBy(world, trial.key);
   for (const trial of trials) {
     trial.report = runTrial(trial.fault, { key: trial.key, affected: trial.affected!, healthy, recoveryMs });
