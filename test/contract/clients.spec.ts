@@ -30,17 +30,17 @@ describe('A client of the application', () => {
     return { client, store, ask, giveBack };
   }
 
-  // Longer in bytes than in characters, and half of a pair would be another key.
+  // The keys have more bytes than characters, and half of a surrogate pair would be another key.
   const KEYS = ['ascii', 'schlüssel', '鍵', 'lock-🔒'];
 
   it.each<[string, RedisOptions, boolean]>([
-    ['as it is', {}, true],
-    ['that speaks RESP2', { protocol: 2 }, true],
-    ['with a limit for each command', { commandTimeout: 5_000 }, true],
-    ['that collects commands', { enableAutoPipelining: true }, true],
-    ['with long stacks', { showFriendlyErrorStack: true }, true],
-    ['that gives numbers as text', { stringNumbers: true }, true],
-    ['with a prefix', { keyPrefix: prefix }, false],
+    ['works with default options', {}, true],
+    ['works with RESP2', { protocol: 2 }, true],
+    ['works with a time limit for each command', { commandTimeout: 5_000 }, true],
+    ['works with automatic pipelining', { enableAutoPipelining: true }, true],
+    ['works with friendly error stacks', { showFriendlyErrorStack: true }, true],
+    ['works with numbers as text', { stringNumbers: true }, true],
+    ['works with a key prefix', { keyPrefix: prefix }, false],
   ])('%s', async (_, options, written) => {
     const { client, store, ask, giveBack } = over(options);
     expect(takesWritten(client)).toBe(written);
@@ -65,7 +65,7 @@ describe('A client of the application', () => {
     expect(await inRedis()).toEqual(KEYS.map(() => null));
   });
 
-  it('that gives numbers as text is understood when replicas are asked for, and by operators', async () => {
+  it('works with numbers as text for WAIT, inspect() and force()', async () => {
     const { store } = over({ stringNumbers: true });
     const ownerToken = newToken();
     const request = { ownerToken, ttlMs: TTL, wait: false, block: 1 };
@@ -83,7 +83,7 @@ describe('A client of the application', () => {
     expect(await store.force('foreign')).toBe(true);
   });
 
-  it('is heard by whoever awaits an answer after it has come', async () => {
+  it('delivers a reply to an await that starts after the reply has arrived', async () => {
     const { client, ask } = over({});
     const granted = ask('awaited-late', newToken());
     await client.ping();
@@ -98,7 +98,7 @@ describe('A client of the application', () => {
     await expect(Promise.resolve(failed)).rejects.toMatchObject({ name: 'LockStoreError' });
   });
 
-  it('shows its commands to who traces them', async () => {
+  it('shows its commands to subscribers of the tracing channel', async () => {
     const traced: { command: string; args: readonly string[] }[] = [];
     const seen: unknown[] = [];
     const subscriber = {

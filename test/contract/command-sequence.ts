@@ -6,33 +6,33 @@ import type {
 } from '../../libs/distribute-lock/src/store/lock-store.js';
 import type { Random } from '../simulation/random.js';
 
-/** One thing that happens to a key. */
+/** One event of a key. */
 export type Command =
   | { readonly type: 'acquire'; readonly request: AcquireRequest }
   | { readonly type: 'release'; readonly request: ReleaseRequest }
   | { readonly type: 'renew'; readonly request: RenewRequest }
   | { readonly type: 'downgrade'; readonly request: DowngradeRequest }
-  /** The lease of a reader or of permits ends before its time. */
+  /** The lease of a reader or of permits ends early. */
   | { readonly type: 'expire'; readonly ownerToken: string }
-  /** Nothing has been heard of a waiter for a while. */
+  /** A waiter has missed its heartbeats. */
   | { readonly type: 'silence'; readonly ownerToken: string }
-  /** Whoever else writes the key; undefined deletes it, as the end of a lease does. */
+  /** A foreign write to the key. `undefined` deletes it, as the end of a lease does. */
   | { readonly type: 'overwrite'; readonly owner: string | undefined; readonly ttlMs?: number };
 
-/** Leases differ by more than a slow machine could blur. */
+/** The leases differ by more than a slow machine can delay a sequence. */
 export const TTLS_MS = [20_000, 40_000, 60_000];
 export const BLOCKS = [1, 1, 3, 64];
 const TOKENS_A_PROCESS = 3;
-/** `<22 characters>:<letters and digits>` is ours, these are not. */
+/** Owner tokens have the form `<22 characters>:<letters and digits>`; these do not. */
 export const FOREIGN = ['x', 'somebody:1', 'semaphore:3', `${'p'.repeat(23)}:1`, `${'p'.repeat(22)}:one`];
 
-/** Commands of one key, several at a time where they leave together. */
+/** Commands of one key; an inner array is sent in one call. */
 export type Sequence = readonly (readonly Command[])[];
 
 /** Draws a command of one of these processes. */
 export type DrawCommand = (random: Random, key: string, processes: readonly string[]) => Command;
 
-/** What two or three processes might send, and their networks repeat, in any order. */
+/** Commands that two or three processes may send, and that their networks may repeat, in any order. */
 export function sequenceOf(
   random: Random,
   key: string,
@@ -65,7 +65,10 @@ function commandOf(random: Random, key: string, processes: readonly string[]): C
   return { type: 'overwrite', owner: random.pick(FOREIGN), ...(random.chance(0.5) ? { ttlMs } : {}) };
 }
 
-/** Over another connection, or by another script: such a command leaves alone, or the order would not be known. */
+/**
+ * Whether the command uses another connection or another script. Such a command is sent alone, because its order would
+ * be unknown.
+ */
 const goesAnotherWay = (command: Command): boolean =>
   command.type === 'overwrite' ||
   command.type === 'expire' ||

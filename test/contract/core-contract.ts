@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.js';
 import { onCleanup } from '../support/cleanup.js';
 import { startProcess, type Process, type World } from './world.js';
 
-/** The rules of the exclusive lock, seen by callers in two processes. */
+/** The rules of the exclusive lock, from the view of callers in two processes. */
 export function describeCoreContract(makeWorld: () => World): void {
   const world = makeWorld();
   const start = (limits?: { perKey?: number; total?: number }): Process => startProcess(world, limits);
@@ -27,7 +27,7 @@ export function describeCoreContract(makeWorld: () => World): void {
     await (await there.acquire(key)).release();
   });
 
-  it('takes a release twice, and one after the loss, in its stride', async () => {
+  it('ignores a second release, and a release after the loss', async () => {
     const key = newKey();
     const lease = await here.acquire(key);
     await Promise.all([lease.release(), lease.release()]);
@@ -37,7 +37,7 @@ export function describeCoreContract(makeWorld: () => World): void {
     await other.release();
   });
 
-  it('hands the lock to a waiter of another process by message', async () => {
+  it('hands the lock over to a waiter of another process by message', async () => {
     const key = newKey();
     const lease = await here.acquire(key);
     const waiting = there.acquire(key, { wait: '10s' });
@@ -50,7 +50,7 @@ export function describeCoreContract(makeWorld: () => World): void {
     await next.release();
   });
 
-  it('serves the callers of one process in order, with numbers that rise, on one attempt', async () => {
+  it('serves the callers of one process in order, with rising fencing tokens, on one attempt', async () => {
     const key = newKey();
     const order: number[] = [];
     const tokens: number[] = [];
@@ -80,7 +80,7 @@ export function describeCoreContract(makeWorld: () => World): void {
           await lease.release();
         }),
       );
-      // The next one asks when this one stands in the queue.
+      // The next caller asks once this one is in the queue.
       await eventually(async () => expect(await world.waiting(key)).toBe(i + 1));
     }
     await first.release();
@@ -88,14 +88,14 @@ export function describeCoreContract(makeWorld: () => World): void {
     expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   };
   if (world.handsOver === false) {
-    it('keeps no order among those who wait, and says so to a caller that wants one', async () => {
+    it('rejects a caller with strict fairness, because this store has no order of waiters', async () => {
       for (const wait of [0, 20_000]) {
         await expect(here.acquire(newKey(), { wait, fair: 'strict' })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
       }
     });
-  } else it('serves strict callers of both processes in the order of their questions', inOrder);
+  } else it('serves strict callers of both processes in the order of their attempts', inOrder);
 
-  it('excludes callers of both processes while they fight, and serves both', async () => {
+  it('excludes concurrent callers of both processes, and serves both', async () => {
     const key = newKey();
     let inside = 0;
     const served = new Map<Process, number>();
@@ -114,7 +114,7 @@ export function describeCoreContract(makeWorld: () => World): void {
     expect(served.get(there)).toBe(60);
   });
 
-  it('ends a wait at its deadline, and leaves nothing in the queue', async () => {
+  it('ends a wait at its deadline, and leaves no queue entry', async () => {
     const key = newKey();
     const lease = await here.acquire(key);
     for (const process of [here, there]) {
@@ -125,7 +125,7 @@ export function describeCoreContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBeUndefined();
   });
 
-  it('ends a wait when its signal aborts, at once, and sends nothing for one that has aborted', async () => {
+  it('ends a wait at once when its signal aborts, and sends no command when it has aborted before', async () => {
     const key = newKey();
     const lease = await here.acquire(key);
     const reason = new Error('the client left');
@@ -142,7 +142,7 @@ export function describeCoreContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBeUndefined();
   });
 
-  it('takes a lock after a foreign holder, and is told by polling', async () => {
+  it('takes a lock after a foreign holder, by polling', async () => {
     const key = newKey();
     await world.overwrite(key, 'x', 30_000);
     await expect(here.acquire(key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
@@ -164,7 +164,7 @@ export function describeCoreContract(makeWorld: () => World): void {
   it.each([
     ['without renewal', { ttl: 200, renew: false }],
     ['beyond maxHold', { ttl: 200, maxHold: 100 }],
-  ])('ends a lease %s, tells the holder in time, and lets the next one in', async (_, options) => {
+  ])('ends a lease %s, notifies the holder in time, and grants the lock to the next caller', async (_, options) => {
     const key = newKey();
     const lease = await here.acquire(key, options);
     await new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
@@ -175,7 +175,7 @@ export function describeCoreContract(makeWorld: () => World): void {
     await expect(lease.extend()).rejects.toMatchObject({ code: 'LEASE_LOST' });
   });
 
-  it('tells the holder when its key was deleted by hand', async () => {
+  it('notifies the holder when its key was deleted by hand', async () => {
     const key = newKey();
     const lease = await here.acquire(key, { ttl: 300 });
     await world.overwrite(key, undefined);
@@ -184,7 +184,7 @@ export function describeCoreContract(makeWorld: () => World): void {
     expect(here.events.findLast(({ type }) => type === 'lost')).toMatchObject({ name: 'contract' });
   });
 
-  it('extends a lease, never shortens it, and not a lost one', async () => {
+  it('extends a lease, never shortens it, and rejects for a lost one', async () => {
     const key = newKey();
     const lease = await here.acquire(key, { ttl: '5s' });
     await lease.extend('60s');
@@ -196,7 +196,7 @@ export function describeCoreContract(makeWorld: () => World): void {
     expect(lease.signal.aborted).toBe(true);
   });
 
-  it('keeps the key until minHold, though the work has ended', async () => {
+  it('keeps the key until minHold after the work has ended', async () => {
     const key = newKey();
     const lease = await here.acquire(key, { ttl: '5s', minHold: 400 });
     await lease.release();
@@ -218,7 +218,7 @@ export function describeCoreContract(makeWorld: () => World): void {
     await lease.release();
   });
 
-  it('keeps strange keys apart', async () => {
+  it('keeps unusual keys apart', async () => {
     const names = ['a\0b', 'a\r\nb', 'é', 'é', '{}', 'a}b', '*', '__proto__', 'constructor', ' ', '{t}x', '{t}y'];
     const store = world.store();
     onCleanup(() => store.close());
@@ -231,7 +231,7 @@ export function describeCoreContract(makeWorld: () => World): void {
     await Promise.all(leases.map((lease) => lease.release()));
   });
 
-  it('shuts down: rejects waiters at once, drains holders, keeps running work, takes the rest away', async () => {
+  it('shuts down: rejects waiters at once, drains holders, lets running work finish, and releases the rest', async () => {
     const key = newKey();
     const process = start();
     const manual = await process.acquire(`${key}-manual`);
@@ -250,7 +250,7 @@ export function describeCoreContract(makeWorld: () => World): void {
     await process.core.close();
   });
 
-  it('leaves nothing behind', async () => {
+  it('leaves no key behind', async () => {
     await eventually(async () => expect(await world.leftovers()).toEqual([]));
   });
 }

@@ -1,9 +1,9 @@
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 
-/** What a process has asked its store. */
+/** Counts of the commands of a process. */
 export interface Asked {
   commands: number;
-  /** Answers that said: you stand in the queue. */
+  /** Replies that confirm a place in the queue. */
   queued: number;
 }
 

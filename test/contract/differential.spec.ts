@@ -8,11 +8,11 @@ describe('The lock table and the scripts', () => {
 
   beforeAll(() => sides.open());
 
-  it(`answer the same and leave the same behind in ${SEQUENCES} sequences of commands`, async () => {
+  it(`return the same replies and leave the same data in ${SEQUENCES} sequences of commands`, async () => {
     await sides.compareAll(SEQUENCES);
   }, 120_000);
 
-  it('issue numbers that rise though the counter is lost', async () => {
+  it('issue rising fencing tokens although the counter is lost', async () => {
     const { store, client, keys } = sides.lane;
     const request = { key: 'lost-counter', ttlMs: 20_000, wait: false, block: 64 };
     const before = await store.acquire({ ...request, ownerToken: sides.tokenOf(0, 1) });
@@ -24,7 +24,7 @@ describe('The lock table and the scripts', () => {
     expect(after.fencingToken).toBeGreaterThanOrEqual(before.fencingToken + request.block);
   });
 
-  // Which numbers are issued is each side's own business, and a sequence is about one key: those are seen by the simulation only.
+  // Each side issues its own fencing tokens, and a sequence uses one key. Only the simulation can detect these mutants.
   const unseen = /only the last one|several keys/;
   const visible = Object.entries(TABLE_MUTANTS).filter(([name]) => !unseen.test(name));
 

@@ -3,7 +3,7 @@ import { type Process, startProcess, type World } from './world.js';
 
 const CONTENDED = { code: 'LOCK_CONTENDED' };
 
-/** The rules of keys that outlive the work under them, seen by callers in two processes. */
+/** The rules of keys that outlive their work, from the view of callers in two processes. */
 export function describeHeldOnPurposeContract(makeWorld: () => World): void {
   const world = makeWorld();
   const start = (): Process => startProcess(world);
@@ -12,7 +12,7 @@ export function describeHeldOnPurposeContract(makeWorld: () => World): void {
   let count = 0;
   const newKey = (): string => `purpose-${(count += 1)}`;
 
-  it('leaves the key to its ttl, counted from the grant, and gives nothing back', async () => {
+  it('leaves the key to its ttl, counted from the grant, and does not release it', async () => {
     const key = newKey();
     const takenAt = performance.now();
     const lease = await here.acquire(key, { ttl: 600, release: 'expire' });
@@ -32,7 +32,7 @@ export function describeHeldOnPurposeContract(makeWorld: () => World): void {
     await eventually(async () => expect(await world.owner(key)).toBeUndefined());
   });
 
-  it('makes the next caller of the same process wait for that end, and none waits longer', async () => {
+  it('makes the next caller of the same process wait for that end, and not longer', async () => {
     const key = newKey();
     const entered: number[] = [];
     const startedAt = performance.now();
@@ -48,7 +48,7 @@ export function describeHeldOnPurposeContract(makeWorld: () => World): void {
     await eventually(async () => expect(await world.owner(key)).toBeUndefined());
   });
 
-  it('is not given back because somebody of this process or another waits behind it', async () => {
+  it('is not released because a caller of this process or another waits behind it', async () => {
     const key = newKey();
     const lease = await here.acquire(key, { ttl: '5s', release: 'expire' });
     const controllers = [new AbortController(), new AbortController()];
@@ -57,7 +57,7 @@ export function describeHeldOnPurposeContract(makeWorld: () => World): void {
     );
     await eventually(async () => expect(await world.waiting(key)).toBe(1));
     await lease.release();
-    // Who waits says so to the holder's process, which must not take it for a token that it has forgotten.
+    // The waiter sends a message to the process of the holder. That process must not treat the token as abandoned.
     await eventually(async () => expect(await world.waiting(key)).toBe(2));
     for (let i = 0; i < 20; i += 1) await new Promise((resolve) => setTimeout(resolve, 10));
     expect(await world.owner(key)).toBe(lease.grant.ownerToken);
@@ -110,7 +110,7 @@ export function describeHeldOnPurposeContract(makeWorld: () => World): void {
     }
   });
 
-  it('gives nothing back at shutdown, and does not hold it up', async () => {
+  it('releases no key at shutdown, and does not delay the shutdown', async () => {
     const [ended, held] = [newKey(), newKey()];
     const process = start();
     const first = await process.acquire(ended, { ttl: '20s', release: 'expire' });
@@ -126,7 +126,7 @@ export function describeHeldOnPurposeContract(makeWorld: () => World): void {
     for (const key of [ended, held]) await world.overwrite(key, undefined);
   });
 
-  it('leaves nothing behind', async () => {
+  it('leaves no key behind', async () => {
     await eventually(async () => expect(await world.leftovers()).toEqual([]));
   });
 }

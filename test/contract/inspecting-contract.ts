@@ -5,7 +5,7 @@ import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startProcess, type Process, type World } from './world.js';
 
-/** Looking at locks, and taking them away. */
+/** Inspecting and revoking locks. */
 export function describeInspectingContract(makeWorld: () => World): void {
   const world = makeWorld();
   const start = (): Process & { locks: LockService } => {
@@ -17,13 +17,13 @@ export function describeInspectingContract(makeWorld: () => World): void {
   let count = 0;
   const newKey = (): string => `seen-${(count += 1)}`;
 
-  it('sees a free lock', async () => {
+  it('reports a free lock', async () => {
     const key = newKey();
     const free = { key, held: false, kind: 'free', holders: [], remainingMs: 0, waiting: 0 };
     expect(await here.locks.inspect(key)).toEqual(free);
   });
 
-  it('sees who holds and how many processes wait, and shows no owner token', async () => {
+  it('reports the holders and the number of waiting processes, and no owner token', async () => {
     const key = newKey();
     const lease = await here.acquire(key, { ttl: '20s' });
     const waiting = there.acquire(key, { wait: '20s' });
@@ -40,7 +40,7 @@ export function describeInspectingContract(makeWorld: () => World): void {
     await (await waiting).release();
   });
 
-  it('sees readers, permits and foreign holders', async () => {
+  it('reports readers, permits and foreign holders', async () => {
     const key = newKey();
     const readers = [await here.acquire(key, { kind: 'read' }), await there.acquire(key, { kind: 'read' })];
     const reading = await here.locks.inspect(key);
@@ -61,7 +61,7 @@ export function describeInspectingContract(makeWorld: () => World): void {
   it.each([
     ['readers', { kind: 'read' }, 'r'],
     ['permits', { kind: 'semaphore', permits: 3 }, '1'],
-  ] as const)('does not see %s that have crashed, once their ttl is over', async (_, options, suffix) => {
+  ] as const)('does not report %s that have crashed, once their ttl has passed', async (_, options, suffix) => {
     const key = newKey();
     const store = world.store();
     onCleanup(() => store.close());
@@ -79,7 +79,7 @@ export function describeInspectingContract(makeWorld: () => World): void {
     ['a read lock', { kind: 'read' }],
     ['a semaphore', { kind: 'semaphore', permits: 2 }],
   ] as const)(
-    'takes %s away: its holder is told at once, who waits gets it, and the number rises',
+    'revokes %s: its holder is notified at once, a waiter gets it, and the fencing token rises',
     async (_, options) => {
       const key = newKey();
       const lease = await there.acquire(key, { ...options, ttl: '60s' });
@@ -102,13 +102,13 @@ export function describeInspectingContract(makeWorld: () => World): void {
     },
   );
 
-  /** Another holder beside the first, where the kind allows it. */
+  /** Other holders beside the first, where the kind allows it. */
   async function others(key: string, options: LockOptions): Promise<LeaseHandle[]> {
     const shared = options.kind === 'read' || options.kind === 'semaphore';
     return shared ? [await there.acquire(key, options)] : [];
   }
 
-  it('takes a lock away from a foreign holder', async () => {
+  it('revokes a lock of a foreign holder', async () => {
     const key = newKey();
     await world.overwrite(key, 'a stranger');
     const waiting = here.acquire(key, { wait: '20s' });
@@ -117,12 +117,12 @@ export function describeInspectingContract(makeWorld: () => World): void {
     await (await waiting).release();
   });
 
-  it('refuses keys that no lock can have', async () => {
+  it('rejects invalid keys', async () => {
     await expect(here.locks.inspect('')).rejects.toMatchObject({ code: 'LOCK_KEY' });
     await expect(here.locks.forceRelease('')).rejects.toMatchObject({ code: 'LOCK_KEY' });
   });
 
-  it('leaves nothing behind', async () => {
+  it('leaves no key behind', async () => {
     await eventually(async () => expect(await world.leftovers()).toEqual([]));
   });
 }

@@ -64,7 +64,7 @@ describe('A command whose deadline has passed', () => {
     expect(await redis.keys('*')).toEqual([]);
   });
 
-  it('does nothing beside commands of the same call that are in time', async () => {
+  it('has no effect beside commands of the same call that are in time', async () => {
     const keys = ['fence', 'lock', 'queue', 'lock2', 'queue2'];
     const words = [`a ${TOKEN} 30000 1 ${PAST}`, `a ${NEXT} 30000 1 ${FUTURE}`];
 
@@ -89,19 +89,16 @@ describe('A command whose deadline has passed', () => {
     ['lock', lockScript, TOKEN, NEXT, ''],
     ['readwrite', readwriteScript, TOKEN, NEXT, ''],
     ['semaphore', semaphoreScript, weighted(TOKEN), weighted(NEXT), '1 '],
-  ] as const)(
-    'a release gives the lock back, and takes it for no other token: %s',
-    async (_, script, token, next, permits) => {
-      await run(script, `a ${token} 30000 1 ${permits}${FUTURE}`);
+  ] as const)('releases the lock, and acquires it for no other token: %s', async (_, script, token, next, permits) => {
+    await run(script, `a ${token} 30000 1 ${permits}${FUTURE}`);
 
-      const reply = await run(script, `r ${token} ${next} 30000 1 ${PAST}`);
+    const reply = await run(script, `r ${token} ${next} 30000 1 ${PAST}`);
 
-      expect(reply).toEqual([4, 0, 0]);
-      expect(await redis.exists('lock', 'queue')).toBe(0);
-    },
-  );
+    expect(reply).toEqual([4, 0, 0]);
+    expect(await redis.exists('lock', 'queue')).toBe(0);
+  });
 
-  it('a release on a node of a quorum queues no other token', async () => {
+  it('does not queue the next token of a release on a node of a quorum', async () => {
     await run(quorumScript, 'a', TOKEN, TOKEN, 30_000, 1, FUTURE);
 
     expect(await run(quorumScript, 'd', TOKEN, TOKEN, '1', NEXT, PAST)).toEqual([1, 0, 0]);
@@ -109,7 +106,7 @@ describe('A command whose deadline has passed', () => {
     expect(await redis.exists('lock', 'queue')).toBe(0);
   });
 
-  it('a downgrade that is executed behind the undo of both tokens changes nothing', async () => {
+  it('changes nothing as a downgrade that is executed after the undo of both tokens', async () => {
     await run(readwriteScript, `a ${TOKEN} 30000 1 0`);
     await run(readwriteScript, `d ${TOKEN}:r`);
     await run(readwriteScript, `d ${TOKEN}`);

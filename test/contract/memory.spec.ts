@@ -37,5 +37,5 @@ describe('A semaphore on the memory store', () => describeSemaphoreContract(memo
 describe('A read/write lock on the memory store', () => describeReadWriteContract(memoryWorld));
 describe('A key held on purpose on the memory store', () => describeHeldOnPurposeContract(memoryWorld));
 describe('Events and errors on the memory store', () => describeOutcomesContract(memoryWorld));
-describe('Looking at locks on the memory store', () => describeInspectingContract(memoryWorld));
+describe('Inspecting locks on the memory store', () => describeInspectingContract(memoryWorld));
 describe('Several keys on the memory store', () => describeSeveralKeysContract(memoryWorld));

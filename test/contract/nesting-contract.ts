@@ -4,7 +4,7 @@ import { LockService } from '../../libs/distribute-lock/src/nest/lock.service.js
 import { eventually } from '../support/eventually.js';
 import { type Process, startProcess, type World } from './world.js';
 
-/** The rules of a call chain that asks for a lock which it holds. */
+/** The rules of a call chain that asks for a lock that it holds. */
 export function describeNestingContract(makeWorld: () => World): void {
   const world = makeWorld();
   const start = (): Process => startProcess(world);
@@ -14,14 +14,14 @@ export function describeNestingContract(makeWorld: () => World): void {
   let count = 0;
   const newKey = (): string => `nested-${(count += 1)}`;
 
-  it('fails at once where it would wait for itself, and says so', async () => {
+  it('fails at once with LOCK_USAGE where it would wait for itself', async () => {
     const key = newKey();
     const through = (): Promise<string> => locks.withLock(key, { wait: '20s' }, () => 'never');
     await locks.withLock(key, async () => {
       await expect(through()).rejects.toMatchObject({ code: 'LOCK_USAGE' });
       await expect(locks.acquire(key)).rejects.toThrow(/reentrant: true/);
       await expect(Promise.all([through(), through()])).rejects.toMatchObject({ code: 'LOCK_USAGE' });
-      // Another lock is another matter, and so is another caller.
+      // Another key and another caller are not affected.
       await locks.withLock(`${key}-other`, () => expect(through()).rejects.toMatchObject({ code: 'LOCK_USAGE' }));
       await expect(there.withLock(key, () => 'never')).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     });
@@ -29,7 +29,7 @@ export function describeNestingContract(makeWorld: () => World): void {
     await expect(locks.withLock(key, () => 'free again')).resolves.toBe('free again');
   });
 
-  it.each([1, 2])('tells observers of each call that it refuses (%i keys)', async (length) => {
+  it.each([1, 2])('reports each refused call to observers (%i keys)', async (length) => {
     const [key, ...others] = Array.from({ length }, newKey);
     await locks.withLock(key, async () => {
       const before = here.events.length;
@@ -38,7 +38,7 @@ export function describeNestingContract(makeWorld: () => World): void {
     });
   });
 
-  it('enters again where that was asked for, inside the lease of the outer call', async () => {
+  it('enters again with `reentrant`, inside the lease of the outer call', async () => {
     const key = newKey();
     await locks.withLock(key, async (outer) => {
       const owner = await world.owner(key);
@@ -54,7 +54,7 @@ export function describeNestingContract(makeWorld: () => World): void {
       expect(again.isHeld()).toBe(false);
       expect(again.remainingMs()).toBe(0);
       await expect(again.extend()).rejects.toMatchObject({ code: 'LEASE_LOST' });
-      // The outer call has held it all the time.
+      // The outer call has held the lock throughout.
       expect(outer.isHeld()).toBe(true);
       expect(await world.owner(key)).toBe(owner);
       await expect(there.withLock(key, () => 'never')).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
@@ -64,14 +64,14 @@ export function describeNestingContract(makeWorld: () => World): void {
 
   if (world.exclusiveOnly !== true) describeOtherKinds(world, locks, there, newKey);
   else {
-    it('refuses the kinds that are not offered', async () => {
+    it('refuses the combinations of kinds that are not supported', async () => {
       for (const options of [{ kind: 'write' }, { kind: 'read' }, { kind: 'semaphore', permits: 2 }] as const) {
         await expect(locks.withLock(newKey(), options, () => 'never')).rejects.toMatchObject({ code: 'LOCK_USAGE' });
       }
     });
   }
 
-  it('does not take a promise that outlived its method for a holder', async () => {
+  it('does not treat a promise that outlives its method as a holder', async () => {
     const key = newKey();
     let goOn: () => void = () => undefined;
     const outlived = new Promise<void>((resolve) => (goOn = resolve));
@@ -84,7 +84,7 @@ export function describeNestingContract(makeWorld: () => World): void {
     expect(await detached).toBeGreaterThan(first);
   });
 
-  it('does not take the same key of another connection for the same lock', async () => {
+  it('does not treat the same key of another connection as the same lock', async () => {
     const key = newKey();
     await locks.withLock(key, () => expect(there.acquire(key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' }));
   });
@@ -93,7 +93,7 @@ export function describeNestingContract(makeWorld: () => World): void {
 }
 
 function describeOtherKinds(world: World, locks: LockService, there: LockService, newKey: () => string): void {
-  it('lets a reader read again, behind a closed gate too, and refuses to let it write', async () => {
+  it('lets a reader read again, also behind a closed gate, and refuses to let it write', async () => {
     const key = newKey();
     const writing = new AbortController();
     await locks.withLock(key, { kind: 'read' }, async (outer) => {
@@ -116,7 +116,7 @@ function describeOtherKinds(world: World, locks: LockService, there: LockService
     await eventually(async () => expect(await world.owner(key)).toBeUndefined());
   });
 
-  it('lets a writer read what it holds where that was asked for, and a downgraded one always', async () => {
+  it('lets a writer read what it holds with `reentrant`, and a downgraded one always', async () => {
     const key = newKey();
     await locks.withLock(key, { kind: 'write' }, async (outer) => {
       await expect(locks.withLock(key, { kind: 'read' }, () => 'never')).rejects.toMatchObject({ code: 'LOCK_USAGE' });
@@ -152,14 +152,14 @@ function describeObservers(here: Process, locks: LockService, newKey: () => stri
   };
   const enter = (key: string): Promise<void> => locks.withLock(key, { reentrant: true, wait: '20s' }, () => work(20));
 
-  it('is not entered by whoever hears of a loss from a timer that the call has set', async () => {
+  it('is not entered by a listener of a loss that runs in a timer of the call', async () => {
     const key = newKey();
     const other = await here.acquire(newKey(), { ttl: 200, renew: false });
     const entered = new Promise((resolve) => {
       other.signal.addEventListener('abort', () => resolve(enter(key)));
     });
     await locks.withLock(key, async () => {
-      // It ends first, so all leases of the process have their timer from here.
+      // This lease ends first, so the timer of all leases of the process starts in this context.
       const brief = await here.acquire(newKey(), { ttl: 60 });
       await work(400);
       await brief.release();
@@ -168,7 +168,7 @@ function describeObservers(here: Process, locks: LockService, newKey: () => stri
     expect(most).toBe(1);
   });
 
-  it('is not entered by whoever hears of its release', async () => {
+  it('is not entered by a listener of its release', async () => {
     const key = newKey();
     let entered: Promise<void> | undefined;
     const end = here.observer.listen(() => void (entered ??= enter(key)), 'released');

@@ -13,7 +13,7 @@ export function describeOutcomesContract(makeWorld: () => World): void {
   let count = 0;
   const newKey = (): string => `outcomes-${(count += 1)}`;
 
-  it('reports how long a call waited and held, never less than 0 and never more than it took', async () => {
+  it('reports the wait and the hold of a call, never less than 0 and never more than the call took', async () => {
     const key = newKey();
     for (let i = 0; i < 300; i += 1) {
       here.events.length = 0;
@@ -46,7 +46,7 @@ export function describeOutcomesContract(makeWorld: () => World): void {
     return (error as LockContendedError).retryAfterMs;
   };
 
-  it('estimates when to try again by the holds of that name, and by 1 s without any', async () => {
+  it('estimates retryAfterMs from the holds of that name, and as 1 s without any', async () => {
     const key = newKey();
     const name = 'short work';
     for (const heldMs of [60, 50, 70]) {
@@ -65,7 +65,7 @@ export function describeOutcomesContract(makeWorld: () => World): void {
     await other.release();
   });
 
-  it('estimates no more than the rest of the lease', async () => {
+  it('estimates at most the rest of the lease', async () => {
     const key = newKey();
     const lease = await here.acquire(key, { ttl: 500, renew: false });
     for (const by of [here, there]) {
@@ -76,7 +76,7 @@ export function describeOutcomesContract(makeWorld: () => World): void {
     await lease.release();
   });
 
-  it('estimates nothing where option retryAfter says when to try again', async () => {
+  it('estimates nothing when the option retryAfter has a value', async () => {
     const infos: RetryAfterInfo[] = [];
     const wrong = startProcess(world, { retryAfter: () => 'soon' });
     const fixed = startProcess(world, { retryAfter: '7s' });
@@ -127,7 +127,7 @@ export function describeOutcomesContract(makeWorld: () => World): void {
   describe('a signal that ends only the wait', () => {
     const left = AbortSignal.abort(new Error('left'));
 
-    it('lets a caller have a lock that is free, before and while it aborts', async () => {
+    it('grants a free lock, before and while it aborts', async () => {
       const controller = new AbortController();
       const asked = here.acquire(newKey(), { wait: '5s', endsWait: controller.signal });
       controller.abort();
@@ -152,7 +152,7 @@ export function describeOutcomesContract(makeWorld: () => World): void {
       await eventually(async () => expect([await world.owner(key), await world.waiting(key)]).toEqual([undefined, 0]));
     });
 
-    it('lets a caller have several keys that are free', async () => {
+    it('grants several free keys', async () => {
       const lease = await here.acquireSeveral([newKey(), newKey()], { wait: '5s', endsWait: left });
       expect(lease.isHeld()).toBe(true);
       await lease.release();

@@ -9,7 +9,7 @@ describe('the numbers of the protocol', () => {
     expect(lockScript.lua).toContain(`local offeredNumbers = ${OFFERED_NUMBERS}\n`);
   });
 
-  it('leave a live waiter its place when one message is lost', () => {
+  it('keep the place of a live waiter when one message is lost', () => {
     expect(HEARTBEAT_MS * (1 + HEARTBEAT_JITTER)).toBeLessThan(CLAIM_WINDOW_MS);
     expect(QUEUE_TTL_MS).toBeGreaterThan(3 * HEARTBEAT_MS);
   });

@@ -11,7 +11,7 @@ import { useRedis } from '../support/use-redis.js';
 
 const SEQUENCES = 300;
 const STEPS = 15;
-/** Milliseconds left and microseconds of the clock differ by what a busy machine takes in between. */
+/** Tolerances: a busy machine delays the two sides differently. */
 const NEAR = { left: 5_000, clock: 10_000_000 };
 
 const processId = (letter: string): string => letter.repeat(22);
@@ -31,7 +31,7 @@ function step(random: Random, far: number): Words {
   return ['n', token, owner, random.int(60_000, 120_000), random.chance(0.3) ? 0 : first];
 }
 
-/** Exact but for what a clock has a part in. */
+/** Exact except for the values that depend on a clock. */
 function alike(words: Words, real: NodeReply, model: NodeReply): boolean {
   const [code, x, y] = real;
   if (code !== model[0] || y !== model[2]) return false;
@@ -44,7 +44,7 @@ describe('The model of a node', () => {
   const { line } = openMember(redis.url, redis.prefix);
   onCleanup(() => line.close());
 
-  it(`answers and tells what quorum.lua does, in ${SEQUENCES} sequences`, async () => {
+  it(`sends the same replies and messages as quorum.lua, in ${SEQUENCES} sequences`, async () => {
     const [heard, told]: [string[], string[]] = [[], []];
     const hearing = new Redis(redis.url);
     onCleanup(() => hearing.disconnect());

@@ -6,7 +6,7 @@ import { startProcess, type Process, type World } from './world.js';
 const READ = { kind: 'read', wait: '20s' } as const;
 const WRITE = { kind: 'write', wait: '20s' } as const;
 
-/** The rules of the read/write lock, seen by callers in two processes. */
+/** The rules of the read/write lock, from the view of callers in two processes. */
 export function describeReadWriteContract(makeWorld: () => World): void {
   const world = makeWorld();
   const start = (): Process => startProcess(world);
@@ -15,7 +15,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
   let count = 0;
   const newKey = (): string => `rw-${(count += 1)}`;
 
-  /** Asks, and resolves when the question stands in the queue of the store. */
+  /** Starts an acquire, and resolves when its attempt is in the queue of the store. */
   async function queued(process: Process, key: string, options: LockOptions): Promise<Promise<LeaseHandle>[]> {
     const before = process.asked.queued;
     const asked = process.acquire(key, options);
@@ -23,7 +23,9 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     return [asked];
   }
 
-  /** No reader gets in at once; one that does, because nobody has said yet that a writer waits, leaves again. */
+  /**
+   * Asserts that no reader is granted at once. A reader that is granted before the message of the writer leaves again.
+   */
   async function isClosed(process: Process, key: string): Promise<void> {
     const entered = process.acquire(key, { kind: 'read' }).then((lease) => lease.release());
     await expect(entered).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
@@ -40,7 +42,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBeUndefined();
   });
 
-  it('lets a reader of a process that reads come in without a command', async () => {
+  it('lets another reader of a reading process in without a command', async () => {
     const key = newKey();
     const first = await here.acquire(key, READ);
     const { commands } = here.asked;
@@ -53,7 +55,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBeUndefined();
   });
 
-  it.each(['read', 'write', 'exclusive'] as const)('keeps a %s caller out while somebody writes', async (kind) => {
+  it.each(['read', 'write', 'exclusive'] as const)('keeps a %s caller out while a writer holds it', async (kind) => {
     const key = newKey();
     const writer = await here.acquire(key, WRITE);
     for (const process of [here, there]) {
@@ -66,7 +68,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     await next.release();
   });
 
-  it.each(['write', 'exclusive'] as const)('keeps a %s caller out while somebody reads', async (kind) => {
+  it.each(['write', 'exclusive'] as const)('keeps a %s caller out while a reader holds it', async (kind) => {
     const key = newKey();
     const readers = [await here.acquire(key, READ), await there.acquire(key, READ)];
     for (const process of [here, there]) {
@@ -81,11 +83,11 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     await writer.release();
   });
 
-  it('lets no new reader pass a writer that waits, and lets all readers in behind it', async () => {
+  it('lets no new reader overtake a waiting writer, and lets all readers in behind it', async () => {
     const key = newKey();
     const reader = await here.acquire(key, READ);
     const [writing] = await queued(there, key, WRITE);
-    // A reader of the process that reads hears of it by message.
+    // A reader of the reading process is blocked by the message.
     await eventually(() => isClosed(here, key));
     await expect(there.acquire(key, { kind: 'read' })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     const behind = [here.acquire(key, READ), here.acquire(key, READ), ...(await queued(there, key, READ))];
@@ -101,7 +103,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     }
   });
 
-  it('opens the gate again when the writer that waited has gone', async () => {
+  it('opens the gate again when the waiting writer has left', async () => {
     const key = newKey();
     const reader = await here.acquire(key, READ);
     const leaving = new AbortController();
@@ -117,7 +119,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     await reader.release();
   });
 
-  it('lets readers and writers of both processes have their turn', async () => {
+  it('lets readers and writers of both processes take turns', async () => {
     const key = newKey();
     const inside = { readers: 0, writers: 0, most: 0 };
     const loop = async (process: Process, kind: 'read' | 'write'): Promise<void> => {
@@ -142,7 +144,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     expect(inside.most).toBeGreaterThan(1);
   });
 
-  it('turns a write lock into a read lock, with nobody writing in between', async () => {
+  it('turns a write lock into a read lock, without another writer in between', async () => {
     const key = newKey();
     const lease = await here.acquire(key, { ...WRITE, ttl: '10s' });
     const [alsoReading] = await queued(there, key, READ);
@@ -163,7 +165,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     await expect(lease.downgrade()).rejects.toMatchObject({ code: 'LEASE_LOST' });
   });
 
-  it('gives back a lease that is released while it becomes a read lock', async () => {
+  it('releases a lease that is released during its downgrade', async () => {
     const key = newKey();
     const lease = await here.acquire(key, WRITE);
     const downgraded = lease.downgrade();
@@ -173,7 +175,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     await eventually(async () => expect(await world.owner(key)).toBeUndefined());
   });
 
-  it('keeps what an extension got that was asked for together with a downgrade', async () => {
+  it('keeps the extension of a lease that was requested together with a downgrade', async () => {
     const key = newKey();
     const lease = await here.acquire(key, { ...WRITE, ttl: '10s' });
     const busy = here.acquire(newKey()); // its connection is in use
@@ -185,7 +187,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     await (await busy).release();
   });
 
-  it('tells of a loss that a downgrade finds', async () => {
+  it('reports a loss that a downgrade detects', async () => {
     const key = newKey();
     const lease = await here.acquire(key, WRITE);
     await world.overwrite(key, undefined);
@@ -193,7 +195,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     expect(lease.signal.aborted).toBe(true);
   });
 
-  it('tells every reader of a process when their lease is lost', async () => {
+  it('notifies every reader of a process when their lease is lost', async () => {
     const key = newKey();
     const readers = await Promise.all([1, 2, 3].map(() => here.acquire(key, { ...READ, ttl: 300 })));
     await world.overwrite(key, undefined);
@@ -201,7 +203,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     await (await here.acquire(key, READ)).release();
   });
 
-  it('ends a reader that is not renewed beside one that is', async () => {
+  it('ends a reader without renewal beside a renewed one', async () => {
     const key = newKey();
     const short = await here.acquire(key, { kind: 'read', ttl: 300, renew: false });
     const long = await here.acquire(key, { kind: 'read', ttl: 300 });
@@ -211,7 +213,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     await long.release();
   });
 
-  it('gives a reader with a longer ttl what it asked for', async () => {
+  it('grants a reader with a longer ttl the ttl that it asked for', async () => {
     const key = newKey();
     const first = await here.acquire(key, { kind: 'read', ttl: '2s' });
     const second = await here.acquire(key, { kind: 'read', ttl: '60s' });
@@ -231,7 +233,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     for (const lease of await Promise.all(waiting)) await lease.release();
   });
 
-  it('leaves nothing behind', async () => {
+  it('leaves no key behind', async () => {
     await eventually(async () => expect(await world.leftovers()).toEqual([]));
   });
 }

@@ -4,12 +4,12 @@ import { Sides } from './use-sides.js';
 
 const SEQUENCES = 5_000;
 
-describe('The lock table and the scripts, among readers and writers', () => {
+describe('The lock table and the scripts, for readers and writers,', () => {
   const sides = new Sides(readWriteCommandOf);
 
   beforeAll(() => sides.open());
 
-  it(`answer the same and leave the same behind in ${SEQUENCES} sequences of commands`, async () => {
+  it(`return the same replies and leave the same data in ${SEQUENCES} sequences of commands`, async () => {
     await sides.compareAll(SEQUENCES);
   }, 120_000);
 

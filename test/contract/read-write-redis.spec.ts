@@ -18,7 +18,7 @@ describe('A read/write lock in Redis', () => {
   let store: RedisLockStore;
   let key = '';
   let count = 0;
-  /** As anybody may who knows only `SET key value NX PX ttl`. */
+  /** A foreign client that only uses `SET key value NX PX ttl`. */
   const setIfFree = () => client.set(keys.lock(key), 'x', 'PX', TTL, 'NX');
   const token = (sequence: number, kind: LockKind): string => `${processId}:${sequence}${kind === 'read' ? ':r' : ''}`;
   const acquire = (sequence: number, kind: LockKind, ttlMs = TTL, wait = true) =>
@@ -38,7 +38,7 @@ describe('A read/write lock in Redis', () => {
   });
   beforeEach(() => (key = `rw-${(count += 1)}`));
 
-  it('keeps foreign clients out as long as somebody reads, and no longer', async () => {
+  it('keeps foreign clients out as long as a reader holds it, and no longer', async () => {
     await acquire(1, 'read');
     await acquire(2, 'read');
     expect(await setIfFree()).toBeNull();
@@ -49,7 +49,7 @@ describe('A read/write lock in Redis', () => {
     expect(await acquire(3, 'read')).toMatchObject({ outcome: 'queued', foreign: true });
   });
 
-  it('writes nothing that has no end, and leaves nothing behind', async () => {
+  it('writes no key without a TTL, and leaves no key behind', async () => {
     await acquire(1, 'read');
     await acquire(2, 'write');
     await acquire(3, 'read');
@@ -65,7 +65,7 @@ describe('A read/write lock in Redis', () => {
     expect((await client.keys('*')).filter((name) => name.includes(key))).toEqual([]);
   });
 
-  it('forgets the lease of a crashed reader while others come and go', async () => {
+  it('forgets the lease of a crashed reader while other readers continue', async () => {
     await acquire(1, 'read', 50);
     await acquire(2, 'read');
     const readers = keys.readers(keys.lock(key));
@@ -76,7 +76,7 @@ describe('A read/write lock in Redis', () => {
     expect(await renew(1, 'read')).toBe('lost');
   });
 
-  it('lets nobody in when a hand deleted the leases, until the last of them would have ended', async () => {
+  it('keeps all callers out when an operator deleted the leases, until the last of them would have ended', async () => {
     await acquire(1, 'read');
     await acquire(2, 'write');
     await acquire(3, 'read');
@@ -93,7 +93,7 @@ describe('A read/write lock in Redis', () => {
     expect([await client.get(lock), await client.pexpiretime(lock)]).toEqual(['readers', endsAt]);
   });
 
-  it('keeps every lease on a server that is full, and hands them on; only new ones are refused (R9)', async () => {
+  it('keeps every lease on a full server, and hands leases over; only new ones are refused', async () => {
     await acquire(1, 'write');
     await acquire(2, 'read');
     await acquire(3, 'write');
@@ -116,7 +116,7 @@ describe('A read/write lock in Redis', () => {
     await setMaxMemory('0');
   });
 
-  it('hands an exclusive lock to waiting readers on a server that is full', async () => {
+  it('hands an exclusive lock over to waiting readers on a full server', async () => {
     await acquire(1, 'exclusive');
     await acquire(2, 'exclusive');
     await acquire(3, 'read');

@@ -2,10 +2,10 @@ import type { LockKind } from '../../libs/distribute-lock/src/store/lock-store.j
 import type { Random } from '../simulation/random.js';
 import { BLOCKS, FOREIGN, TTLS_MS, type Command } from './command-sequence.js';
 
-/** The 27th of a process looks like the end of a reader's token. */
+/** The 27th token of a process ends like the token of a reader. */
 const SEQUENCES = ['1', '2', 'r'];
 
-/** What readers, writers and exclusive callers of these processes might send. */
+/** Commands that readers, writers and exclusive callers of these processes may send. */
 export function readWriteCommandOf(random: Random, key: string, processes: readonly string[]): Command {
   const process = random.pick(processes);
   const reader = random.chance(0.6);

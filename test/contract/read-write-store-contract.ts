@@ -8,14 +8,14 @@ import type { World } from './world.js';
 const TTL = 20_000;
 const CLAIM = 1_750;
 
-/** A process that listens to a store of its own. */
+/** A process that listens to its own store. */
 interface Speaker {
   readonly store: LockStore;
   readonly heard: LockMessage[];
   token(sequence: number | string, kind?: LockKind): string;
 }
 
-/** The rules of a read/write lock that every store obeys. */
+/** The rules of a read/write lock that every store follows. */
 export function describeReadWriteStoreContract(makeWorld: () => World): void {
   const world = makeWorld();
   const [alice, bob, carol] = [speaker(), speaker(), speaker()] as const;
@@ -66,11 +66,11 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
   };
   const numberOf = (answer: object): number => (answer as { readonly fencingToken: number }).fencingToken;
 
-  it('says that it has readers', () => {
+  it('supports readers', () => {
     expect(alice.store.kinds).toEqual(new Set<LockKind>(['exclusive', 'write', 'read', 'semaphore']));
   });
 
-  it('lets readers in together, behind one word that keeps everybody else out', async () => {
+  it('lets readers in together, behind one value that keeps all others out', async () => {
     expect(await acquire(alice, 'read', { ttlMs: 5_000 })).toMatchObject({ outcome: 'granted', waiting: 0 });
     expect(await acquire(bob, 'read')).toMatchObject({ outcome: 'granted', waiting: 0 });
     expect(await world.owner(key)).toBe('readers');
@@ -81,7 +81,7 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     await expectLeft(TTL - 5_000, TTL);
   });
 
-  it.each(['write', 'exclusive'] as const)('keeps readers and writers out while a %s caller has it', async (kind) => {
+  it.each(['write', 'exclusive'] as const)('keeps readers and writers out while a %s caller holds it', async (kind) => {
     expect(await acquire(alice, kind)).toMatchObject({ outcome: 'granted' });
     expect(await world.owner(key)).toBe(alice.token(1));
     for (const other of ['read', 'write', 'exclusive'] as const) {
@@ -90,7 +90,7 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     expect(await release(alice, kind)).toEqual({ outcome: 'free' });
   });
 
-  it('ends with the last lease, earlier than before when a reader leaves (R1)', async () => {
+  it('ends with the last lease, earlier than before when a reader leaves', async () => {
     await acquire(alice, 'read', { ttlMs: 60_000 });
     await acquire(bob, 'read', { ttlMs: 10_000 });
     await expectLeft(50_000, 60_000);
@@ -100,7 +100,7 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBeUndefined();
   });
 
-  it('lets a reader end and lengthen its own lease only', async () => {
+  it('lets a reader end and extend only its own lease', async () => {
     await acquire(alice, 'read', { ttlMs: 10_000 });
     expect(await renew(bob, 'read', 60_000)).toBe('lost');
     expect(await release(bob, 'read')).toEqual({ outcome: 'lost', resent: false });
@@ -111,7 +111,7 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     expect(await release(alice, 'read')).toMatchObject({ outcome: 'lost' });
   });
 
-  it('recognises a reader whose question is sent again, also at the gate', async () => {
+  it('recognises a reader whose attempt is sent again, also at the gate', async () => {
     await acquire(alice, 'read');
     await acquire(bob, 'write');
     expect(await acquire(alice, 'read')).toMatchObject({ outcome: 'granted', waiting: 1 });
@@ -137,7 +137,7 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBe('readers');
   });
 
-  it('gives the lock of a writer to all readers that wait, and closes the gate behind them for the next (R7)', async () => {
+  it('grants the lock of a writer to all waiting readers, and closes the gate behind them for the next writer', async () => {
     await acquire(alice, 'write');
     await acquire(bob, 'write');
     await acquire(bob, 'read', { sequence: 2 });
@@ -153,7 +153,7 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     await hears(bob, 'granted', 'write');
   });
 
-  it('opens the gate by itself when the writer asks no more (R3)', async () => {
+  it('opens the gate when the writer has missed its heartbeats', async () => {
     await acquire(alice, 'read');
     await acquire(bob, 'write');
     expect(await acquire(carol, 'read')).toMatchObject({ outcome: 'queued' });
@@ -162,7 +162,7 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     expect(await acquire(alice, 'read', { sequence: 2, wait: false })).toMatchObject({ outcome: 'busy' });
   });
 
-  it.each(['write', 'exclusive'] as const)('opens the gate when the last %s caller leaves (R4)', async (kind) => {
+  it.each(['write', 'exclusive'] as const)('opens the gate when the last %s caller leaves', async (kind) => {
     await acquire(alice, 'read');
     await acquire(alice, 'write', { sequence: 2 });
     await acquire(bob, kind);
@@ -175,7 +175,7 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     expect(await acquire(bob, 'read', { sequence: 2 })).toMatchObject({ outcome: 'granted', waiting: 0 });
   });
 
-  it('does not bring leases back that a hand deleted, though readers have begun anew (R2)', async () => {
+  it('does not restore leases that an operator deleted, although readers have started again', async () => {
     await acquire(alice, 'read', { ttlMs: 60_000 });
     await world.overwrite(key, undefined);
     expect(await renew(alice, 'read')).toBe('lost');
@@ -187,7 +187,7 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     await expectLeft(TTL - 5_000, TTL);
   });
 
-  it('gives a lock that is found free to the kind that waits longest (R12)', async () => {
+  it('grants a free lock to the kind that waits longest', async () => {
     await acquire(alice, 'write');
     await acquire(bob, 'write');
     await acquire(carol, 'read');
@@ -200,7 +200,7 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     expect(await acquire(alice, 'write', { sequence: 2 })).toMatchObject({ outcome: 'granted' });
   });
 
-  it('joins the next attempt of a reader to those who read on, unless a writer waits', async () => {
+  it('joins the next attempt of a reader to the current readers, unless a writer waits', async () => {
     await acquire(alice, 'read');
     await acquire(bob, 'read');
     const next = { ownerToken: alice.token(2, 'read'), ttlMs: TTL, block: 1 };
@@ -212,7 +212,7 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     expect(queued).toMatchObject({ outcome: 'queued' });
   });
 
-  it('turns a writer into a reader, with those who wait, and never shortens its lease (R10, R11)', async () => {
+  it('turns a writer into a reader, together with waiting readers, and never shortens its lease', async () => {
     const writer = await acquire(alice, 'write', { ttlMs: 60_000 });
     await acquire(bob, 'read');
     await acquire(carol, 'write');
@@ -244,7 +244,7 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     expect(granted).toMatchObject({ outcome: 'granted', ownerToken: alice.token(3) });
   });
 
-  it('takes the 27th token of a process for what it is', async () => {
+  it('distinguishes the 27th token of a process from that of a reader', async () => {
     const ownerToken = alice.token('r');
     await alice.store.acquire({ key, ownerToken, ttlMs: TTL, wait: true, block: 1 });
     expect(await world.owner(key)).toBe(ownerToken);
@@ -252,7 +252,7 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     expect(await alice.store.release({ key, ownerToken })).toEqual({ outcome: 'free' });
   });
 
-  it('tells at most 128 readers of a writer', async () => {
+  it('notifies at most 128 readers of a writer', async () => {
     const before = alice.heard.length;
     const readers = Array.from({ length: 140 }, (_, i) => acquire(alice, 'read', { sequence: i + 1 }));
     await Promise.all(readers);
@@ -263,7 +263,7 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     ]);
   });
 
-  it('says so when the key is a semaphore, or a foreign client has it', async () => {
+  it('reports that the key is a semaphore, or that a foreign client holds it', async () => {
     await world.overwrite(key, 'semaphore:3', TTL);
     for (const kind of ['read', 'write', 'exclusive'] as const) {
       expect(await acquire(alice, kind)).toEqual({ outcome: 'mismatch', permits: 3 });

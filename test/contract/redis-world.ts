@@ -3,7 +3,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import type { World } from './world.js';
 
-/** What is the same on every kind of Redis: the names and the form of what stands there. */
+/** The parts that are equal on every kind of Redis: the names and the format of keys. */
 export function worldOf(
   client: Redis | Cluster,
   prefix: string,

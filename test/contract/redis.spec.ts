@@ -31,5 +31,5 @@ describe('A semaphore on Redis', () => describeSemaphoreContract(redisWorld));
 describe('A read/write lock on Redis', () => describeReadWriteContract(redisWorld));
 describe('A key held on purpose on Redis', () => describeHeldOnPurposeContract(redisWorld));
 describe('Events and errors on Redis', () => describeOutcomesContract(redisWorld));
-describe('Looking at locks on Redis', () => describeInspectingContract(redisWorld));
+describe('Inspecting locks on Redis', () => describeInspectingContract(redisWorld));
 describe('Several keys on Redis', () => describeSeveralKeysContract(redisWorld));

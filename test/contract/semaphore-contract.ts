@@ -1,7 +1,7 @@
 import { eventually } from '../support/eventually.js';
 import { startProcess, type Process, type World } from './world.js';
 
-/** The rules of the semaphore, seen by callers in two processes. */
+/** The rules of the semaphore, from the view of callers in two processes. */
 export function describeSemaphoreContract(makeWorld: () => World): void {
   const world = makeWorld();
   const start = (): Process => startProcess(world);
@@ -11,7 +11,7 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
   const newKey = (): string => `semaphore-${(count += 1)}`;
   const permits = (all: number, weight = 1) => ({ kind: 'semaphore', permits: all, weight }) as const;
 
-  it('lets as many in as there are permits, in whatever process', async () => {
+  it('grants as many permits as there are, in any process', async () => {
     const key = newKey();
     const leases = [await here.acquire(key, permits(3)), await there.acquire(key, permits(3, 2))];
     for (const process of [here, there]) {
@@ -24,7 +24,7 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBeUndefined();
   });
 
-  it('has a number for every holder, and they rise', async () => {
+  it('issues a fencing token for every holder, and the tokens rise', async () => {
     const key = newKey();
     const leases = [];
     for (let i = 0; i < 6; i += 1) leases.push(await (i % 2 === 0 ? here : there).acquire(key, permits(6)));
@@ -33,7 +33,7 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     for (const lease of leases) await lease.release();
   });
 
-  it('serves processes in the order in which their callers came', async () => {
+  it('serves processes in the order of their callers', async () => {
     const key = newKey();
     const options = { ...permits(1), wait: '20s' } as const;
     const holder = await here.acquire(key, options);
@@ -41,7 +41,7 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     const visit = async (name: string): Promise<void> => {
       const lease = await (name.startsWith('A') ? here : there).acquire(key, options);
       order.push(name);
-      // Until the next caller of the process waits in the store.
+      // until the next caller of the process waits in the store
       await new Promise((resolve) => setTimeout(resolve, 30));
       await lease.release();
     };
@@ -97,7 +97,7 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     for (const lease of [two, three]) await lease.release();
   });
 
-  it('never lets more in than there are permits while processes fight, and serves both', async () => {
+  it('never grants more permits than there are to concurrent processes, and serves both', async () => {
     const key = newKey();
     let inside = 0;
     let most = 0;
@@ -116,13 +116,13 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     expect(most).toBe(4);
   });
 
-  it('does not let small callers pass a heavy one', async () => {
+  it('does not let small callers overtake a heavy one', async () => {
     const key = newKey();
     const holder = await here.acquire(key, permits(3));
     const before = there.asked.queued;
     const heavy = there.acquire(key, { ...permits(3, 3), wait: '20s' });
     await eventually(() => expect(there.asked.queued).toBeGreaterThan(before));
-    // Two permits are free, and yet:
+    // Two permits are free; still:
     await expect(here.acquire(key, permits(3))).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     const order: string[] = [];
     const small = here.acquire(key, { ...permits(3), wait: '20s' });
@@ -134,7 +134,7 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     expect(order).toEqual(['heavy', 'small']);
   });
 
-  it('serves those behind a heavy caller that leaves, in its process and in another', async () => {
+  it('serves the callers behind a heavy caller that leaves, in its process and in another', async () => {
     const key = newKey();
     const holder = await here.acquire(key, permits(3, 2));
     const leaving = new AbortController();
@@ -149,7 +149,7 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     await holder.release();
   });
 
-  it('passes permits on inside a process without a command, to callers that want as many', async () => {
+  it('passes permits to callers of the same process and weight without a command', async () => {
     const key = newKey();
     const holder = await here.acquire(key, permits(2, 2));
     const callers = Array.from({ length: 40 }, async () => {
@@ -179,7 +179,7 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
   });
 
   it.each([0, '20s'] as const)(
-    'refuses another number of permits at once, behind callers that wait (wait %s)',
+    'refuses another number of permits at once, behind waiting callers (wait %s)',
     async (wait) => {
       const key = newKey();
       const holder = await there.acquire(key, permits(1));
@@ -192,7 +192,7 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     },
   );
 
-  it('gives nobody permits that were asked for under another number of them', async () => {
+  it('does not grant permits that were requested under another number of them', async () => {
     const key = newKey();
     const controller = new AbortController();
     const left = here.acquire(key, { ...permits(2), wait: '20s', signal: controller.signal });
@@ -210,7 +210,7 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     await holder.release();
   });
 
-  it('gives the permits of a lost lease to others, and tells its holder only', async () => {
+  it('grants the permits of a lost lease to others, and notifies only its holder', async () => {
     const key = newKey();
     const lost = await here.acquire(key, { ...permits(2), ttl: 300, renew: false });
     const kept = await here.acquire(key, { ...permits(2), ttl: 300 });
@@ -220,7 +220,7 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     for (const lease of [kept, next]) await lease.release();
   });
 
-  it('tells all holders when the key was deleted by hand', async () => {
+  it('notifies all holders when the key was deleted by hand', async () => {
     const key = newKey();
     const leases = [
       await here.acquire(key, { ...permits(2), ttl: 300 }),
@@ -230,7 +230,7 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     await eventually(() => expect(leases.every(({ signal }) => signal.aborted)).toBe(true));
   });
 
-  it('extends a lease alone', async () => {
+  it('extends one lease and no other', async () => {
     const key = newKey();
     const [long, short] = [
       await here.acquire(key, { ...permits(2), ttl: '5s' }),
@@ -243,7 +243,7 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     for (const lease of [long, short]) await lease.release();
   });
 
-  it('leaves nothing behind', async () => {
+  it('leaves no key behind', async () => {
     await eventually(async () => expect(await world.leftovers()).toEqual([]));
   });
 }

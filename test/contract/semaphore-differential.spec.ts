@@ -9,7 +9,7 @@ describe('The semaphore table and the script', () => {
 
   beforeAll(() => sides.open());
 
-  it(`answer the same and leave the same behind in ${SEQUENCES} sequences of commands`, async () => {
+  it(`return the same replies and leave the same data in ${SEQUENCES} sequences of commands`, async () => {
     await sides.compareAll(SEQUENCES);
   }, 120_000);
 

@@ -35,7 +35,7 @@ describe('A semaphore in Redis', () => {
   });
   beforeEach(() => (key = `permits-${(count += 1)}`));
 
-  it('writes nothing that has no end, and leaves nothing behind', async () => {
+  it('writes no key without a TTL, and leaves no key behind', async () => {
     await acquire(1, 2);
     await acquire(2, 2);
     expect(await names()).toEqual([`lock:${key}`, `s1:{lock:${key}}`, `sa1:{lock:${key}}`, `sq1:{lock:${key}}`]);
@@ -45,7 +45,7 @@ describe('A semaphore in Redis', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('keeps foreign clients out as long as somebody holds, and no longer', async () => {
+  it('keeps foreign clients out as long as a permit is held, and no longer', async () => {
     const setIfFree = () => client.set(keys.lock(key), 'x', 'PX', TTL, 'NX');
     await acquire(1);
     expect(await setIfFree()).toBeNull();
@@ -68,7 +68,7 @@ describe('A semaphore in Redis', () => {
     }
   });
 
-  it('keeps and hands on every lease on a server that is full; only new ones are refused', async () => {
+  it('keeps every lease and hands leases over on a full server; only new ones are refused', async () => {
     await acquire(1, 2);
     await acquire(2, 1);
     await acquire(3, 2);
@@ -88,7 +88,7 @@ describe('A semaphore in Redis', () => {
     await client.config('SET', 'maxmemory', '0');
   });
 
-  it('leaves no key without an end where a command fails half-way, at a helper key of another type', async () => {
+  it('leaves no key without a TTL when a command fails half-way, at a helper key of another type', async () => {
     const [, queue, asked] = keys.semaphore(keys.lock(key));
     for (const helper of [queue, asked]) {
       await client.set(helper, 'x', 'PX', TTL);

@@ -1,13 +1,13 @@
 import type { Random } from '../simulation/random.js';
 import { BLOCKS, TTLS_MS, type Command } from './command-sequence.js';
 
-/** Mostly the same, or nobody would ever share. */
+/** Mostly equal, because holders with different numbers of permits cannot share. */
 const PERMITS = [3, 3, 3, 3, 3, 3, 3, 3, 3, 2, 4];
 const WEIGHTS = [1, 1, 1, 2, 3];
 const TOKENS_A_PROCESS = 3;
 const FOREIGN = ['x', 'semaphore:3', 'semaphore:2', 'semaphore:', 'semaphore:3:1', `${'p'.repeat(22)}:1`];
 
-/** What these processes might send to a semaphore, and what else may happen to its key. */
+/** Commands that these processes may send to a semaphore, and other events of its key. */
 export function semaphoreCommandOf(random: Random, key: string, processes: readonly string[]): Command {
   const process = random.pick(processes);
   const token = (): string => `${process}:${random.int(1, TOKENS_A_PROCESS)}:${random.pick(WEIGHTS)}`;

@@ -3,20 +3,20 @@ import { QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import { living, pairs, sameTime, show } from './comparing.js';
 import type { RedisSide } from './side-by-side.js';
 
-/** What is turned by hand in the table, because the clock of a server cannot be turned. */
+/** The parts of the table that a test changes directly, because the clock of a server cannot be changed. */
 interface Inside {
   readonly leases: { readonly leases: ReadonlyMap<string, Map<string, number>> };
   readonly places: { readonly countUntil: Map<string, number>; endOf(ownerToken: string): number };
 }
 
-/** Long over, for every clock. */
+/** A time in the past on every clock. */
 const PAST = 1;
 
 /** The semaphore of one key, in a table and in Redis. */
 export class SemaphoreSides {
-  /** Somebody has written the keys by hand, so they need not end together. */
+  /** A foreign client has written the keys, so they may end at different times. */
   touched = false;
-  /** There is something to compare. */
+  /** Whether the key was used as a semaphore. */
   used = false;
 
   constructor(
@@ -47,7 +47,7 @@ export class SemaphoreSides {
     return {};
   }
 
-  /** The same leases and places on both sides; in Redis the lock and the leases end with the last of them, to the millisecond. */
+  /** Compares leases and places. In Redis the lock and the leases end with the last lease, to the millisecond. */
   async compare(): Promise<string | undefined> {
     if (!this.used) return undefined;
     const { client, keys } = this.redis;
@@ -89,7 +89,7 @@ export class SemaphoreSides {
     const waiting = this.table.queued(this.key);
     const expected = new Map(waiting.map((ownerToken) => [ownerToken, this.inside.places.endOf(ownerToken)]));
     if (JSON.stringify(actual) !== JSON.stringify(waiting)) {
-      return `in the table wait ${JSON.stringify(waiting)}, in Redis ${JSON.stringify(actual)}`;
+      return `the table has waiters ${JSON.stringify(waiting)}, Redis ${JSON.stringify(actual)}`;
     }
     if (!sameTimes(expected, places)) return `the table has places ${show(expected)}, Redis ${show(places)}`;
     const endless = waiting.length > 0 && ttls.some((ttlMs) => ttlMs <= 0 || ttlMs > QUEUE_TTL_MS);

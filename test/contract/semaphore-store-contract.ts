@@ -10,14 +10,14 @@ const CLAIM = 1_750;
 const PERMITS = 3;
 const kind = 'semaphore';
 
-/** A process that listens to a store of its own. */
+/** A process that listens to its own store. */
 interface Speaker {
   readonly store: LockStore;
   readonly heard: LockMessage[];
   token(sequence: number, weight: number): string;
 }
 
-/** What a request says, where it is not the usual. */
+/** Options that differ from the defaults. */
 interface Asked {
   readonly weight?: number;
   readonly wait?: boolean;
@@ -25,7 +25,7 @@ interface Asked {
   readonly permits?: number;
 }
 
-/** The rules of a semaphore that every store obeys. */
+/** The rules of a semaphore that every store follows. */
 export function describeSemaphoreStoreContract(makeWorld: () => World): void {
   const world = makeWorld();
   const [alice, bob, carol] = [speaker(), speaker(), speaker()] as const;
@@ -73,9 +73,9 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
   const busy = { outcome: 'busy', foreign: false };
   const lost = { outcome: 'lost' };
 
-  it('says that it has semaphores', () => expect(alice.store.kinds).toContain('semaphore'));
+  it('supports semaphores', () => expect(alice.store.kinds).toContain('semaphore'));
 
-  it('gives as many permits as there are, behind a value that says how many', async () => {
+  it('grants as many permits as there are, behind a value that contains their number', async () => {
     expect(await acquire(alice, 1, { weight: 2 })).toMatchObject({ ...granted, waiting: 0 });
     expect(await acquire(bob, 1)).toMatchObject(granted);
     expect(await world.owner(key)).toBe('semaphore:3');
@@ -87,7 +87,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBeUndefined();
   });
 
-  it('ends with the last lease, whichever came first', async () => {
+  it('ends with the last lease, independent of the order of grants', async () => {
     await acquire(alice, 1, { ttlMs: 60_000 });
     await acquire(bob, 1);
     expect(await world.leftMs(key)).toBeGreaterThan(50_000);
@@ -96,7 +96,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     await release(bob, 1);
   });
 
-  it('knows its own token when a command is sent again, and never shortens a lease', async () => {
+  it('recognises its own token when a command is sent again, and never shortens a lease', async () => {
     await acquire(alice, 1, { weight: 3, ttlMs: 60_000 });
     expect(await acquire(alice, 1, { weight: 3, ttlMs: 1_000 })).toMatchObject(granted);
     expect(await renew(alice, 1, 1_000, 3)).toBe(0);
@@ -105,7 +105,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     expect(await release(alice, 1, 3)).toMatchObject(lost);
   });
 
-  it('renews one lease and no other (G10), and none that is not there', async () => {
+  it('renews one lease and no other, and none that does not exist', async () => {
     await acquire(alice, 1, { ttlMs: 80 });
     await acquire(bob, 1);
     expect(await renew(carol, 1)).toBe('lost');
@@ -120,7 +120,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBeUndefined();
   });
 
-  it('has the permits of a lease that ended, and does not give them twice when its holder comes late (G7)', async () => {
+  it('gets the permits of an ended lease back, and does not count them twice when its holder releases late', async () => {
     await acquire(alice, 1, { weight: 2, ttlMs: 60 });
     await acquire(bob, 1);
     await eventually(async () => expect(await acquire(carol, 1, { weight: 2 })).toMatchObject(granted));
@@ -133,7 +133,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
       await release(who, 1, weight);
   });
 
-  it('lets nobody behind a head that does not fit, also those that would (G11)', async () => {
+  it('lets no caller overtake a head of the queue that does not fit', async () => {
     await acquire(alice, 1);
     expect(await acquire(bob, 1, { weight: 3 })).toMatchObject(queued);
     expect(await acquire(carol, 1, { wait: false })).toMatchObject(busy);
@@ -146,7 +146,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     await release(carol, 1);
   });
 
-  it('offers to as many heads as fit, and an offer takes its permits (G6)', async () => {
+  it('makes offers to as many heads as fit, and an offer takes its permits', async () => {
     await acquire(alice, 1, { weight: 3 });
     await acquire(bob, 1);
     await acquire(carol, 1, { weight: 2 });
@@ -160,7 +160,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     await release(carol, 1, 2);
   });
 
-  it('serves those behind a heavy head that leaves (G1)', async () => {
+  it('serves the callers behind a heavy head that leaves', async () => {
     await acquire(alice, 1);
     await acquire(bob, 1, { weight: 3 });
     await acquire(carol, 1);
@@ -170,7 +170,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     await release(alice, 1);
   });
 
-  it('takes the place of a head that has been silent for a claim window (G2)', async () => {
+  it('removes a head that has missed its heartbeats for a claim window', async () => {
     await acquire(alice, 1);
     await acquire(bob, 1, { weight: 3 });
     const answer = await acquire(carol, 1);
@@ -183,7 +183,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     await release(alice, 1);
   }, 20_000);
 
-  it('passes over a head whose process is gone', async () => {
+  it('skips a head whose process is gone', async () => {
     if (!world.counted) return;
     await acquire(alice, 1, { weight: 3 });
     const gone = `${randomBytes(16).toString('base64url')}:1:3`;
@@ -196,12 +196,12 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     await release(carol, 1, 2);
   });
 
-  it('answers with its limit to whoever asks with another, and forgets what it asked before (G3, G4)', async () => {
+  it('replies with its limit to a caller with another one, and forgets the earlier attempt of that caller', async () => {
     await acquire(alice, 1);
     await acquire(bob, 1, { weight: 3 });
     const otherLimit = { outcome: 'mismatch', permits: PERMITS };
     expect(await acquire(bob, 1, { weight: 3, permits: 5 })).toEqual(otherLimit);
-    // It was the head: the next is not kept from what is left.
+    // It was the head of the queue, so the next caller may take the rest.
     expect(await acquire(carol, 1, { weight: 2 })).toMatchObject(granted);
     expect(await acquire(carol, 1, { weight: 2, permits: 2 })).toEqual(otherLimit);
     expect(await acquire(bob, 2, { weight: 2, wait: false })).toMatchObject(granted);
@@ -209,7 +209,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     await release(alice, 1);
   });
 
-  it('takes one out of the queue that is heavier than all permits (G3)', async () => {
+  it('removes a caller from the queue that is heavier than all permits', async () => {
     await acquire(alice, 1, { weight: 2, permits: 2 });
     await acquire(bob, 1, { weight: 2, permits: 2 });
     await world.overwrite(key, undefined);
@@ -221,7 +221,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     await release(bob, 1, 2);
   });
 
-  it('serves others when an offer is claimed, so that none is forgotten (G5)', async () => {
+  it('serves other waiters when an offer is claimed', async () => {
     await acquire(alice, 1, { weight: 3 });
     await acquire(bob, 1);
     await release(alice, 1, 3);
@@ -234,7 +234,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     await release(alice, 2, 3);
   });
 
-  it('tells each other process that holds once, and does not take its own attempt for contention (G12)', async () => {
+  it('notifies each other process that holds once, and does not count its own attempt as contention', async () => {
     await acquire(alice, 1);
     await acquire(alice, 2);
     await acquire(bob, 1);
@@ -269,7 +269,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBeUndefined();
   });
 
-  it('does not give permits twice to a next attempt that has them already (G13)', async () => {
+  it('does not count permits twice for a next attempt that has them already', async () => {
     await acquire(alice, 1);
     await acquire(alice, 2);
     expect(await release(alice, 1, 1, alice.token(2, 1))).toMatchObject({ outcome: 'queued' });
@@ -280,7 +280,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBeUndefined();
   });
 
-  it('keeps exclusive callers out, and is kept out by them, before anybody is queued', async () => {
+  it('excludes exclusive callers and is excluded by them, before any caller is queued', async () => {
     await acquire(alice, 1);
     for (const wait of [false, true]) expect(await exclusive(wait)).toEqual({ outcome: 'mismatch', permits: PERMITS });
     expect(await world.waiting(key)).toBe(0);
@@ -292,7 +292,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     await world.overwrite(key, undefined);
   });
 
-  it('forgets every holder when its key was deleted by hand, and no lease comes back', async () => {
+  it('forgets every holder when its key was deleted by hand, and restores no lease', async () => {
     await acquire(alice, 1, { weight: 3 });
     await world.overwrite(key, undefined);
     expect(await acquire(bob, 1, { weight: 2 })).toMatchObject(granted);
@@ -314,5 +314,5 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     for (const sequence of [1, 2, 3]) await release(alice, sequence);
   });
 
-  it('leaves nothing behind', async () => expect(await world.leftovers()).toEqual([]));
+  it('leaves no key behind', async () => expect(await world.leftovers()).toEqual([]));
 }

@@ -7,8 +7,8 @@ import { onCleanup } from '../support/cleanup.js';
 import { type Process, startProcess, type World } from './world.js';
 
 /**
- * The rules of several keys that are taken together, seen by callers in two processes.
- * @param prefix - how the keys begin, perhaps with a `{tag}`
+ * The rules of multi-key calls, from the view of callers in two processes.
+ * @param prefix - the prefix of the keys, optionally with a `{tag}`
  */
 export function describeSeveralKeysContract(makeWorld: () => World, prefix = ''): void {
   const world = makeWorld();
@@ -25,7 +25,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
   const expectFree = (keys: readonly string[]) =>
     eventually(async () => expect(await owners(keys)).toEqual(keys.map(() => undefined)));
 
-  it('are one lease, whatever the order given, each key once', async () => {
+  it('are one lease, for any order and with duplicates', async () => {
     const [a, b, c] = newKeys();
     const lease = await here.acquireSeveral([c, a, b, a]);
     expect(lease.keys).toEqual([a, b, c]);
@@ -46,7 +46,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     await expect(lease.extend()).rejects.toMatchObject({ code: 'LEASE_LOST' });
   });
 
-  it('take one command where nobody else has them', async () => {
+  it('take one command when all of them are free', async () => {
     const keys = newKeys();
     const store = world.store();
     onCleanup(() => store.close());
@@ -58,7 +58,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     await lease.release();
   });
 
-  it('are all refused when one of them is held, and nothing is left of the others', async () => {
+  it('are all refused when one of them is held, and the others stay free', async () => {
     const keys = newKeys();
     for (const key of keys) {
       const held = await there.acquire(key);
@@ -71,7 +71,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     await (await here.acquireSeveral(keys)).release();
   });
 
-  it('tell observers once when they end without a lease', async () => {
+  it('report one event when they end without a lease', async () => {
     const keys = newKeys();
     const observed = start();
     const refusals = () => observed.events.filter(({ type }) => type === 'contended' || type === 'refused');
@@ -90,7 +90,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     await held.release();
   });
 
-  it('tell observers nothing of a first try that failed, while there is time', async () => {
+  it('report no event for a first try that failed, while the wait lasts', async () => {
     const keys = newKeys();
     const store = world.store();
     onCleanup(() => store.close());
@@ -100,7 +100,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
       tries += 1;
       return Promise.reject(new LockStoreError('it has no time.', true));
     };
-    // The store itself may be everybody's, so only this process sees it fail.
+    // The store may be shared, so only this process uses the failing one.
     const failing = new Proxy(store, {
       get: (target, name): unknown => (name === 'acquireAll' ? fails : Reflect.get(target, name)),
     });
@@ -111,7 +111,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     await lease.release();
   });
 
-  it('are kept and renewed while another one is waited for', async () => {
+  it('are kept and renewed while the call waits for another one', async () => {
     const [a, b, c] = newKeys();
     const held = await there.acquire(c);
     const waiting = here.acquireSeveral([a, b, c], { ttl: 900, wait: '20s' });
@@ -127,7 +127,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     await expectFree([a, b, c]);
   });
 
-  it('have all of their ttl from when the last one is there, where it is not renewed', async () => {
+  it('have their full ttl from the grant of the last one, without renewal', async () => {
     const [a, b] = newKeys();
     const held = await there.acquire(b);
     const waiting = here.acquireSeveral([a, b], { ttl: '2s', wait: '20s', renew: false });
@@ -139,7 +139,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     await lease.release();
   });
 
-  it('are all asked for anew when one that is kept gets lost', async () => {
+  it('are all acquired again when a kept one is lost', async () => {
     const [a, b] = newKeys();
     const held = await there.acquire(b);
     const waiting = here.acquireSeveral([a, b], { ttl: 900, wait: '20s' });
@@ -168,7 +168,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     await expectFree([a, b]);
   });
 
-  it.each(['signal', 'deadline'])('leave nothing behind when the wait is ended by the %s', async (by) => {
+  it.each(['signal', 'deadline'])('leave no key behind when the %s ends the wait', async (by) => {
     const [a, b, c] = newKeys();
     const held = await there.acquire(c);
     const controller = new AbortController();
@@ -189,7 +189,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     await held.release();
   });
 
-  it('are given back though they were to be kept until the end of their ttl, when no work has begun', async () => {
+  it("are released without work, also with release: 'expire'", async () => {
     const [a, b] = newKeys();
     const held = await there.acquire(b);
     const kept = { ttl: '10s', release: 'expire', minHold: '5s', wait: 100 } as const;
@@ -202,7 +202,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     for (const key of [a, b]) await world.overwrite(key, undefined);
   });
 
-  it('have callers of both processes, in opposite order, take their turns', async () => {
+  it('let callers of both processes, in opposite order, take turns', async () => {
     const [a, b, c] = newKeys();
     let inside = 0;
     const loop = async (process: Process, keys: readonly string[]): Promise<void> => {
@@ -218,7 +218,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     await expectFree([a, b, c]);
   });
 
-  it('are known to the call chain, each of them', async () => {
+  it('are all part of the call chain', async () => {
     const [a, b, c] = newKeys();
     const lease = await here.acquireSeveral([a, b]);
     await runHolding(lease, async () => {
@@ -235,7 +235,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     await expectFree([a, b, c]);
   });
 
-  it('may be read, or permits', async () => {
+  it('support readers and permits', async () => {
     if (world.exclusiveOnly === true) return;
     const keys = newKeys();
     const reads = await Promise.all(
@@ -255,7 +255,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     await expectFree(keys);
   });
 
-  it('say which of them is in use as something else', async () => {
+  it('report the key that is in use with another kind', async () => {
     if (world.exclusiveOnly === true) return;
     const [a, b] = newKeys();
     const held = await there.acquire(b, { kind: 'semaphore', permits: 2 });
@@ -264,7 +264,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     await expectFree([a, b]);
   });
 
-  it('are given back at shutdown, and nobody waits for more of them', async () => {
+  it('are released at shutdown, and waiting calls are rejected', async () => {
     const [a, b] = newKeys();
     const process = start();
     const lease = await process.acquireSeveral([a, b]);
@@ -276,7 +276,7 @@ export function describeSeveralKeysContract(makeWorld: () => World, prefix = '')
     await expectFree([a, b]);
   });
 
-  it('leave nothing behind', async () => {
+  it('leave no key behind', async () => {
     await eventually(async () => expect(await world.leftovers()).toEqual([]));
   });
 }

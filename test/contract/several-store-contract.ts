@@ -8,8 +8,8 @@ import type { World } from './world.js';
 const TTL = 20_000;
 
 /**
- * The rules of a store that takes several locks in one step.
- * @param prefix - how the keys begin, perhaps with a `{tag}`
+ * The rules of a store that acquires several locks in one step.
+ * @param prefix - the prefix of the keys, optionally with a `{tag}`
  */
 export function describeSeveralStoreContract(makeWorld: () => World, prefix = ''): void {
   const world = makeWorld();
@@ -30,7 +30,7 @@ export function describeSeveralStoreContract(makeWorld: () => World, prefix = ''
     store.acquire({ key, ownerToken: `${bob}:9`, ttlMs: TTL, wait: false, block: 1, ...more });
   const owners = (keys: readonly string[]) => Promise.all(keys.map((key) => world.owner(key)));
 
-  it('takes all that are free, with numbers that rise for each', async () => {
+  it('acquires all keys if they are free, with rising fencing tokens for each', async () => {
     const keys = newKeys();
     const before = await ask(keys[1]);
     await store.release({ key: keys[1], ownerToken: `${bob}:9` });
@@ -48,16 +48,19 @@ export function describeSeveralStoreContract(makeWorld: () => World, prefix = ''
     }
   });
 
-  it.each([0, 1, 2])('takes none when number %i is somebody else’s, and says when that may end', async (which) => {
-    const keys = newKeys();
-    await ask(keys[which]);
-    const answer = await askAll(keys);
-    expect(answer.outcome).toBe('busy');
-    if (answer.outcome === 'busy') expect(answer.remainingMs).toBeGreaterThan(TTL - 5_000);
-    expect(await owners(keys)).toEqual(keys.map((_, i) => (i === which ? `${bob}:9` : undefined)));
-  });
+  it.each([0, 1, 2])(
+    'acquires none when another owner holds number %i, and reports when that lease may end',
+    async (which) => {
+      const keys = newKeys();
+      await ask(keys[which]);
+      const answer = await askAll(keys);
+      expect(answer.outcome).toBe('busy');
+      if (answer.outcome === 'busy') expect(answer.remainingMs).toBeGreaterThan(TTL - 5_000);
+      expect(await owners(keys)).toEqual(keys.map((_, i) => (i === which ? `${bob}:9` : undefined)));
+    },
+  );
 
-  it('takes none that is read, or a semaphore, or a foreign client’s', async () => {
+  it('acquires none when one is read, a semaphore, or held by a foreign client', async () => {
     const keys = newKeys();
     const others = [
       () => ask(keys[1], { kind: 'read', ownerToken: `${bob}:9:r` }),
@@ -72,7 +75,7 @@ export function describeSeveralStoreContract(makeWorld: () => World, prefix = ''
     }
   });
 
-  it('passes nobody who waits, though the lock is free', async () => {
+  it('does not overtake a waiter, although the lock is free', async () => {
     const keys = newKeys();
     await world.overwrite(keys[2], 'a foreign client', TTL);
     expect(await ask(keys[2], { wait: true })).toMatchObject({ outcome: 'queued' });

@@ -18,15 +18,15 @@ import { living, sameTime, show, TOLERANCE_MS } from './comparing.js';
 import { SemaphoreSides } from './semaphore-sides.js';
 import type { Command, Sequence } from './command-sequence.js';
 
-/** A sequence that took longer proves nothing: an offer may have ended on one side only. */
+/** A longer sequence proves nothing: an offer may have ended on one side only. */
 const MOST_MS = TOLERANCE_MS - 300;
 
-/** Longer than a process may be silent, whatever the machine does to a sequence. */
+/** Longer than the limit for heartbeats, even on a slow machine. */
 const SILENT_MS = CLAIM_WINDOW_MS + TOLERANCE_MS;
 /** As in `lib/queue.lua`. */
 const STAMPS = 2 ** 16;
 
-/** The Redis side, and who listens there. */
+/** The Redis side, and the processes that listen there. */
 export interface RedisSide {
   readonly store: LockStore;
   readonly client: Redis;
@@ -34,16 +34,16 @@ export interface RedisSide {
   readonly listening: ReadonlySet<string>;
 }
 
-/** What became of a sequence. */
+/** The result of one sequence. */
 export interface Comparison {
-  /** False when the machine was too slow to tell. */
+  /** False when the machine was too slow for a comparison. */
   readonly counts: boolean;
   readonly difference?: string;
-  /** Messages that the model sent, to be compared when those of Redis have arrived. */
+  /** Messages of the model, to be compared once those of Redis have arrived. */
   readonly messages: readonly LockMessage[];
 }
 
-/** Whatever a command answers. */
+/** Any reply of a command. */
 interface Answer {
   readonly outcome?: string;
   readonly fencingToken?: number;
@@ -57,9 +57,9 @@ export class SideBySide {
   private readonly messages: LockMessage[] = [];
   private readonly table: LockTable;
   private readonly semaphores: SemaphoreSides;
-  /** The lease of a reader was ended by hand. */
+  /** Whether a test ended the lease of a reader. */
   private expired = false;
-  /** The first number that each side has not issued yet. */
+  /** The first fencing token that each side has not issued yet. */
   private readonly unused = { table: 0, redis: 0 };
 
   constructor(
@@ -70,7 +70,7 @@ export class SideBySide {
     const now = (): number => performance.timeOrigin + performance.now();
     const world = {
       now,
-      // Of a client whose clock is wrong.
+      // the clock of a wrong client
       clientNow: () => now() + 3_600_000,
       publish: (processId: string, message: LockMessage) => {
         if (!redis.listening.has(processId)) return 0;
@@ -120,7 +120,7 @@ export class SideBySide {
     if (command.type === 'release') return this.tableOf(command.request).release(command.request);
     if (command.type === 'renew') return { renewed: this.tableOf(command.request).renew(command.request) };
     if (command.type === 'downgrade') return { renewed: this.table.downgrade(command.request) };
-    // In the table a lease that is over and one that is not there are the same.
+    // The table does not distinguish an ended lease from a missing one.
     if (command.type === 'silence') this.silence(command.ownerToken);
     else if (command.type === 'expire') this.expire(command.ownerToken);
     else {
@@ -142,7 +142,7 @@ export class SideBySide {
     this.expired = true;
   }
 
-  /** Nothing has been heard of a waiter for a claim window. */
+  /** Makes a waiter miss its heartbeats for a claim window. */
   private silence(ownerToken: string): void {
     this.semaphores.silenceTable(ownerToken);
     (this.table as unknown as { readonly queues: TokenQueues }).queues.silence(this.key, ownerToken, SILENT_MS);
@@ -178,7 +178,7 @@ export class SideBySide {
   }
 
   private compareAnswers(command: Command, expected: Answer, actual: Answer): string | undefined {
-    const told = `${JSON.stringify(command)}: the table answers ${JSON.stringify(expected)}, Redis ${JSON.stringify(actual)}`;
+    const told = `${JSON.stringify(command)}: the table replies ${JSON.stringify(expected)}, Redis ${JSON.stringify(actual)}`;
     if (!('request' in command)) return undefined;
     const { fencingToken: tableNumber, remainingMs: tableLeft, waiting, ...rest } = expected;
     const { fencingToken: redisNumber, remainingMs: redisLeft, waiting: redisWaiting, ...redisRest } = actual;
@@ -189,7 +189,7 @@ export class SideBySide {
     return this.compareNumbers(command, tableNumber, redisNumber) ? undefined : `${told}, a number that is not new`;
   }
 
-  /** Which numbers they are is each side's own business; they are new on both. */
+  /** The sides may issue different fencing tokens, but each must be new on its side. */
   private compareNumbers(command: Command, table: number, redis: number): boolean {
     const { unused } = this;
     const fresh = table >= unused.table && redis >= unused.redis && Number.isSafeInteger(redis);
@@ -206,7 +206,7 @@ export class SideBySide {
     const replies = await client.pipeline().get(lock).pttl(lock).zrange(queue, '0', '-1').pttl(queue).exec();
     const [owner, leftMs, queued, queueLeftMs] = (replies ?? []).map(([, reply]) => reply);
     const waiting = this.table.queued(this.key);
-    // In Redis readers stand before all others.
+    // In Redis readers come before all others.
     const inOrder = [...waiting.filter(isReader), ...waiting.filter((token) => !isReader(token))];
     const expected = { owner: this.table.owner(this.key) ?? null, queued: inOrder };
     if (JSON.stringify({ owner, queued }) !== JSON.stringify(expected)) {
@@ -220,7 +220,7 @@ export class SideBySide {
     return owner === READERS ? this.compareReaders() : undefined;
   }
 
-  /** The same leases on both sides; in Redis the lock and the leases end with the last of them, to the millisecond. */
+  /** Compares the leases of readers. In Redis the lock and the leases end with the last lease, to the millisecond. */
   private async compareReaders(): Promise<string | undefined> {
     const { client, keys } = this.redis;
     const lock = keys.lock(this.key);
@@ -240,7 +240,7 @@ export class SideBySide {
     for (const [token, endsAt] of expected) {
       if (!sameTime(endsAt, actual.get(token) ?? -1)) return told;
     }
-    // What was ended by hand has no part in when the lock ends until the next command of a reader.
+    // A lease that the test ended affects the end of the lock only with the next command of a reader.
     const exact = lockEnds === readersEnd && (this.expired || lockEnds === Math.max(...actual.values()));
     if (!exact) return `${told}, which end at ${String(lockEnds)}, ${String(readersEnd)}`;
     const gateMs = Math.max(Number(gateLeftMs), 0);

@@ -9,7 +9,7 @@ import type { World } from './world.js';
 const newProcess = (): string => randomBytes(16).toString('base64url');
 const TTL = 20_000;
 
-/** The rules that every {@link LockStore} obeys. */
+/** The rules that every {@link LockStore} follows. */
 export function describeStoreContract(makeWorld: () => World): void {
   const world = makeWorld();
   const store: LockStore = world.store();
@@ -21,7 +21,7 @@ export function describeStoreContract(makeWorld: () => World): void {
   const ask = (key: string, ownerToken: string, more: { wait?: boolean; ttlMs?: number; block?: number } = {}) =>
     store.acquire({ key, ownerToken, ttlMs: TTL, wait: false, block: 1, ...more });
 
-  it('grants a free lock, as a plain string with an end', async () => {
+  it('grants a free lock, as a plain string with a TTL', async () => {
     const key = newKey();
     expect(await ask(key, alice)).toMatchObject({ outcome: 'granted', waiting: 0 });
     expect(await world.owner(key)).toBe(alice);
@@ -29,7 +29,7 @@ export function describeStoreContract(makeWorld: () => World): void {
     expect(await world.leftMs(key)).toBeLessThanOrEqual(TTL);
   });
 
-  it('refuses a lock that somebody else has, and leaves nothing behind', async () => {
+  it('refuses a lock that another owner holds, and leaves no key behind', async () => {
     const key = newKey();
     await ask(key, alice);
     const answer = await ask(key, bob);
@@ -64,7 +64,7 @@ export function describeStoreContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBe(alice);
   });
 
-  it('leaves the new holder alone when a late release arrives', async () => {
+  it('does not affect the new holder when a late release arrives', async () => {
     const key = newKey();
     await ask(key, alice);
     await world.overwrite(key, undefined);
@@ -73,7 +73,7 @@ export function describeStoreContract(makeWorld: () => World): void {
     expect(await store.renew([{ key, ownerToken: bob, ttlMs: TTL }])).toEqual([0]);
   });
 
-  it('does not bring a lost lease back by renewing it', async () => {
+  it('does not restore a lost lease by a renewal', async () => {
     const key = newKey();
     await ask(key, alice);
     await world.overwrite(key, undefined);
@@ -81,7 +81,7 @@ export function describeStoreContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBeUndefined();
   });
 
-  it('issues fencing tokens that rise, also over a block and a lost lock', async () => {
+  it('issues rising fencing tokens, also over a block and a lost lock', async () => {
     const key = newKey();
     const tokens: number[] = [];
     for (const block of [1, 64, 3, 1]) {
@@ -96,7 +96,7 @@ export function describeStoreContract(makeWorld: () => World): void {
     expect(tokens[2]).toBeGreaterThan(tokens[1]);
   });
 
-  it('is excluded by a foreign holder, and says that it is foreign', async () => {
+  it('is excluded by a foreign holder, and reports that it is foreign', async () => {
     const key = newKey();
     await world.overwrite(key, 'x', 30_000);
     expect(await ask(key, alice)).toMatchObject({ outcome: 'busy', foreign: true });
@@ -105,7 +105,7 @@ export function describeStoreContract(makeWorld: () => World): void {
     expect(await ask(key, alice, { wait: true })).toMatchObject({ outcome: 'granted', waiting: 0 });
   });
 
-  it('says that the end is unknown when a foreign holder set none', async () => {
+  it('reports an unknown end when a foreign holder set no TTL', async () => {
     const key = newKey();
     await world.overwrite(key, 'x');
     expect(await ask(key, alice)).toMatchObject({ outcome: 'busy', remainingMs: -1 });
@@ -118,7 +118,7 @@ export function describeStoreContract(makeWorld: () => World): void {
       return messages;
     };
 
-    it('tells the holder that somebody waits, and hands the lock over in the release', async () => {
+    it('notifies the holder of a waiter, and hands the lock over in the release', async () => {
       const key = newKey();
       const [holder, waiter] = [newProcess(), newProcess()];
       const second = world.store();
@@ -144,16 +144,16 @@ export function describeStoreContract(makeWorld: () => World): void {
       await second.release({ key, ownerToken: `${waiter}:1` });
     });
 
-    it('passes over a waiter whose process is gone', async () => {
+    it('skips a waiter whose process is gone', async () => {
       const key = newKey();
       await ask(key, alice);
       expect(await ask(key, `${newProcess()}:1`, { wait: true })).toMatchObject({ outcome: 'queued' });
       expect(await store.release({ key, ownerToken: alice })).toEqual({ outcome: world.counted ? 'free' : 'passed' });
-      // Where nobody can know that it is gone, it keeps the others waiting for one claim window.
+      // Without a count of subscribers, the offer delays the others by one claim window.
       expect(await world.leftMs(key)).toBeLessThanOrEqual(1_750);
     });
 
-    it('offers a free lock to the head of the queue, not to whoever asks first', async () => {
+    it('offers a free lock to the head of the queue instead of a new caller', async () => {
       const key = newKey();
       const waiter = newProcess();
       await listen(waiter);
@@ -165,7 +165,7 @@ export function describeStoreContract(makeWorld: () => World): void {
       await store.release({ key, ownerToken: `${waiter}:1` });
     });
 
-    it('queues the next attempt of the releaser behind those that wait', async () => {
+    it('queues the next attempt of the releaser behind the waiters', async () => {
       const key = newKey();
       const [holder, waiter] = [newProcess(), newProcess()];
       await listen(holder);
@@ -180,7 +180,7 @@ export function describeStoreContract(makeWorld: () => World): void {
       await store.release({ key, ownerToken: `${holder}:2` });
     });
 
-    it('grants the next attempt at once when nobody else waits', async () => {
+    it('grants the next attempt at once without other waiters', async () => {
       const key = newKey();
       await ask(key, alice);
       const next = { ownerToken: bob, ttlMs: TTL, block: 5 };
@@ -195,7 +195,7 @@ export function describeStoreContract(makeWorld: () => World): void {
   };
   describe('with a process that listens', world.handsOver === false ? () => describeTellingContract(world) : handOver);
 
-  it('leaves no key behind that nobody holds', async () => {
+  it('leaves no key behind without a holder', async () => {
     for (const key of await world.leftovers()) await world.overwrite(key, undefined);
     expect(await world.leftovers()).toEqual([]);
   });

@@ -7,7 +7,7 @@ import type { World } from './world.js';
 
 const TTL = 20_000;
 
-/** A process with a store of its own. */
+/** A process with its own store. */
 interface Listener {
   readonly store: LockStore;
   readonly messages: LockMessage[];
@@ -15,7 +15,7 @@ interface Listener {
   ask(key: string, sequence: number, wait?: boolean): PromiseLike<AcquireAnswer>;
 }
 
-/** The rules of a store that does not hand a lock over, but tells the next process of a release. */
+/** The rules of a store without hand-over: a release notifies the next process. */
 export function describeTellingContract(world: World): void {
   let count = 0;
   const newKey = (): string => `telling-${(count += 1)}`;
@@ -36,7 +36,7 @@ export function describeTellingContract(world: World): void {
     };
   }
 
-  it('tells the holder that somebody waits, and the one who waits of the release', async () => {
+  it('notifies the holder of a waiter, and the waiter of the release', async () => {
     const [holder, waiter] = [await listener(), await listener()];
     const key = newKey();
     await holder.ask(key, 1);
@@ -55,7 +55,7 @@ export function describeTellingContract(world: World): void {
     await waiter.store.release({ key, ownerToken: waiter.token(1) });
   });
 
-  it('passes over a waiter whose process is gone, and tells the one behind it', async () => {
+  it('skips a waiter whose process is gone, and notifies the next one', async () => {
     const [holder, waiter] = [await listener(), await listener()];
     const key = newKey();
     await holder.ask(key, 1);
@@ -72,7 +72,7 @@ export function describeTellingContract(world: World): void {
     await waiter.store.release({ key, ownerToken: gone });
   });
 
-  it('does not tell a waiter that has left', async () => {
+  it('does not notify a waiter that has left', async () => {
     const [holder, waiter] = [await listener(), await listener()];
     const key = newKey();
     await holder.ask(key, 1);
@@ -82,7 +82,7 @@ export function describeTellingContract(world: World): void {
     expect(await holder.store.release({ key, ownerToken: holder.token(1) })).toEqual({ outcome: 'free' });
   });
 
-  it('gives a free lock to whoever asks first', async () => {
+  it('grants a free lock to the first caller', async () => {
     const [holder, waiter] = [await listener(), await listener()];
     const key = newKey();
     await holder.ask(key, 1);
@@ -93,7 +93,7 @@ export function describeTellingContract(world: World): void {
     await waiter.store.release({ key, ownerToken: waiter.token(1) });
   });
 
-  it('queues the next attempt of the releaser, which asks again when the one that was told had its turn', async () => {
+  it('queues the next attempt of the releaser, which asks again after the notified waiter had its turn', async () => {
     const [holder, waiter] = [await listener(), await listener()];
     const key = newKey();
     await holder.ask(key, 1);
@@ -113,7 +113,7 @@ export function describeTellingContract(world: World): void {
     await holder.store.release({ key, ownerToken: holder.token(2) });
   });
 
-  it('has the next attempt ask at once when nobody else waits', async () => {
+  it('makes the next attempt ask at once without other waiters', async () => {
     const holder = await listener();
     const key = newKey();
     await holder.ask(key, 1);

@@ -11,7 +11,7 @@ import { useRedis } from '../support/use-redis.js';
 import { sequenceOf, type DrawCommand } from './command-sequence.js';
 import { SideBySide, type Comparison, type RedisSide } from './side-by-side.js';
 
-/** So many sequences are under way at the same time, each over a connection of its own, so that their commands leave alone. */
+/** Number of concurrent sequences, each over its own connection, so that their commands are sent alone. */
 const LANES = 12;
 
 const newProcess = (): string => randomBytes(16).toString('base64url');
@@ -39,7 +39,7 @@ export class Sides {
     const { listening } = this;
     this.lanes = Array.from({ length: LANES }, () => ({ store: this.openStore(), client, keys, listening }));
     await Promise.all(this.lanes.map(({ store }) => store.connect()));
-    // A call whose script the server does not know is sent again, behind a later call whose script it knows by then.
+    // Loads the scripts first: a call with an unknown script is sent again, behind a later call with a known one.
     const kinds = ['exclusive', 'read', 'semaphore'] as const;
     await this.lane.store.renew(
       kinds.map((kind) => ({ key: 'none', ownerToken: this.tokenOf(0, 0), kind, ttlMs: 1_000 })),
@@ -54,7 +54,7 @@ export class Sides {
     return `${this.processes[process]}:${sequence}`;
   }
 
-  /** Compares so many sequences and what was heard of them; a slow machine may make some useless, but not all. */
+  /** Compares `count` sequences and their messages. A slow machine may invalidate some of them, but not all. */
   async compareAll(count: number): Promise<void> {
     const startedAt = performance.now();
     let [tried, counted] = [0, 0];
@@ -74,22 +74,22 @@ export class Sides {
     expect(counted).toBeGreaterThanOrEqual(count);
   }
 
-  /** Fails if the table answers like Redis in so many sequences. */
+  /** Fails if the table behaves like Redis in `most` sequences. */
   async expectDifference(tables: Partial<Tables>, most = 1_000): Promise<void> {
     for (let seed = 1; seed <= most; seed += 1) {
       const { counts, difference } = await this.compare(this.lanes[seed % LANES], seed, tables);
       if (counts && difference !== undefined) return;
     }
-    throw new Error('the difference was not seen');
+    throw new Error('no sequence showed the difference');
   }
 
-  /** The sequence of this number; the number repeats it. */
+  /** The sequence with this number; the same number gives the same sequence. */
   private async compare(
     lane: RedisSide,
     seed: number,
     tables?: Partial<Tables>,
   ): Promise<Comparison & { readonly key: string }> {
-    // A command that came too late for one comparison must not be part of the next.
+    // A late command of one comparison must not be part of the next.
     const key = `differential-${seed}-${(this.compared += 1)}`;
     const sequence = sequenceOf(new Random(seed), key, this.processes, this.draw);
     const comparison = await new SideBySide(lane, key, tables).run(sequence);
@@ -99,7 +99,7 @@ export class Sides {
     return { ...comparison, key };
   }
 
-  /** Two processes hear over two connections: only what one of them hears has an order. */
+  /** Two processes use two connections, so only the messages of one process have an order. */
   private async compareMessages(key: string, messages: readonly LockMessage[]): Promise<void> {
     const sent = await eventually(() => {
       expect(this.heard.get(key)?.length ?? 0).toBeGreaterThanOrEqual(messages.length);
@@ -126,17 +126,17 @@ export class Sides {
   }
 }
 
-/** Which numbers they are is each side's own business; there is one, or none. */
+/** The sides may issue different fencing tokens; only their presence is compared. */
 const withoutNumber = (message: LockMessage): LockMessage =>
   message.fencingToken === undefined ? message : { ...message, fencingToken: 0 };
 
-/** A process that holds permits is told of contention once, by any of its leases. */
+/** A process that holds permits receives one notice of contention, for any of its leases. */
 const asWarning = (message: LockMessage): LockMessage =>
   message.type === 'contended' && /:\w+:\d+$/.test(message.ownerToken)
     ? { ...message, ownerToken: message.ownerToken.replace(/:\w+:\d+$/, '') }
     : message;
 
-/** Readers hear of a writer in the order in which their leases end, which is by chance where they end at the same time. */
+/** Readers are notified in the order in which their leases end, which is random for equal ends. */
 function withReadersSorted(messages: readonly LockMessage[]): LockMessage[] {
   const sorted = [...messages];
   for (let from = 0, to = 0; to <= sorted.length; to += 1) {

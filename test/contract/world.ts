@@ -13,32 +13,32 @@ import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.
 import { onCleanup } from '../support/cleanup.js';
 import { type Asked, counting } from './counting-store.js';
 
-/** One kind of back end, as the contract sees it from outside. */
+/** One back end, as the contract sees it. */
 export interface World {
   /**
-   * Whether a release gives the lock to the next process that waits, in the order of their questions. Where it does not, that process is
-   * told, and asks.
+   * Whether a release hands the lock over to the next waiting process, in the order of their attempts. Otherwise that
+   * process is notified and asks again.
    * @defaultValue `true`
    */
   readonly handsOver?: boolean;
   /**
-   * Whether it offers no other kind of lock.
+   * Whether it supports exclusive locks only.
    * @defaultValue `false`
    */
   readonly exclusiveOnly?: boolean;
-  /** A store as a process of its own would open it, on the same back end. */
+  /** Opens another store on the same back end, like another process. */
   store(): LockStore;
-  /** Whether a process that is gone is known to be gone, so that it is passed over. */
+  /** Whether the back end detects that a process is gone, and skips it. */
   readonly counted: boolean;
-  /** The value of the lock's key, whoever wrote it. */
+  /** The value of the key of the lock, also of a foreign owner. */
   owner(key: string): Promise<string | undefined>;
-  /** Milliseconds until the key ends; -1 without an end, -2 when there is none. */
+  /** Milliseconds until the key ends; -1 without a TTL, -2 without a key. */
   leftMs(key: string): Promise<number>;
-  /** Writes the key as a foreign client or a hand would; deletes it when `owner` is undefined. */
+  /** Writes the key as a foreign client or an operator does; deletes it when `owner` is undefined. */
   overwrite(key: string, owner: string | undefined, ttlMs?: number): Promise<void>;
-  /** How many owner tokens stand in the key's queue. */
+  /** Number of owner tokens in the queue of the key. */
   waiting(key: string): Promise<number>;
-  /** Every key of the back end that belongs to this world, the counter of fencing tokens excepted. */
+  /** Every key of the back end that belongs to this world, except the counter of fencing tokens. */
   leftovers(): Promise<string[]>;
 }
 
