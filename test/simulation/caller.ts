@@ -9,10 +9,10 @@ import type { Question } from './questions.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
 
-/** A release that the store does not answer lets its caller go on after 100 ms. */
+/** A release without a reply from the store resolves after 100 ms. */
 const RELEASE_MS = 100;
 
-/** Somebody who wants the lock: asks, holds, releases, perhaps again. */
+/** A caller that asks, holds and releases, once or repeatedly. */
 export class Caller {
   private round = 0;
 
@@ -23,7 +23,7 @@ export class Caller {
     private readonly name: string,
   ) {}
 
-  /** What is to be answered. */
+  /** Registers a call that must settle. */
   protected question(label: string): Question {
     const { key, options } = this.plan;
     const more = { waits: options.waitMs > 0 };
@@ -89,16 +89,16 @@ export class Caller {
       (isLockError(error, 'LOCK_ABORTED') && aborted) ||
       (isLockError(error, 'LOCK_SHUTDOWN') && process.draining) ||
       (isLockError(error, 'LOCK_USAGE') && this.mayMismatch());
-    if (!right) world.fail('a caller was refused for no good reason', `${question.label}: ${String(error)}`);
+    if (!right) world.fail('a caller was refused without a valid reason', `${question.label}: ${String(error)}`);
     this.goOn();
   }
 
-  /** Where nothing goes wrong, nobody has a lock for so long. */
+  /** Without faults no lock is held for this long, so the caller must be granted it. */
   private mustBeServed(): boolean {
     return this.plan.options.waitMs === PATIENT_MS && isCalm(this.world.plan);
   }
 
-  /** A foreign value at its key is a lock of another kind to a semaphore. */
+  /** A semaphore sees a foreign value at its key as a lock of another kind. */
   private mayMismatch(): boolean {
     const { faults } = this.world.plan;
     return (
@@ -134,7 +134,7 @@ export class Caller {
     if (hold.released || !hold.lease.isHeld()) return;
     hold.reads = true;
     world.note(`${label} downgrades ${key}`, process);
-    // It is answered for as long as its grant lasts, also when the hold ends by maxHold.
+    // The extension may be executed as long as the grant lasts, also when the hold ends by maxHold.
     const leftMs = hold.lease.grant.validUntil - process.now();
     const question = world.questions.ask(process, `${label} downgrade`, key, leftMs, options);
     hold.lease.downgrade().then(
@@ -165,7 +165,7 @@ export class Caller {
     );
   }
 
-  /** What is known of the key from now on. */
+  /** Records until when the key may stay taken. */
   private ends(hold: Hold): void {
     const { world, process } = this;
     const { key, options } = hold.question;
@@ -174,7 +174,7 @@ export class Caller {
       world.questions.keptUntil(key, world.timeline.now + process.realMs(rest));
     }
     if (options.release === 'expire' && hold.lease.isHeld()) {
-      // An offer that was claimed keeps its window where the ttl is shorter.
+      // A claimed offer keeps its claim window when the ttl is shorter.
       const longestMs = Math.max(options.ttlMs, hold.lease.grant.ttlMs, this.plan.extend?.ttlMs ?? 0, CLAIM_WINDOW_MS);
       world.questions.leftUntil(key, world.timeline.now + process.realMs(surelyOverMs(longestMs)));
       world.ledger.left(hold);

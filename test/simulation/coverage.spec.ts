@@ -3,12 +3,12 @@ import { planOf } from './plan-of-seed.js';
 
 const HISTORIES = 1_000;
 
-/** What must be seen so often, or the rules would hold for want of anything that could break them. */
+/** Minimum counts of events. Without these events the rules would hold trivially. */
 const SIGHTS: readonly (readonly [what: string, sight: RegExp, least: number])[] = [
   ['leases', / holds /, 5_000],
-  ['losses that were told', / told .* of its loss/, 200],
+  ['holders that were notified of a loss', / told .* of its loss/, 200],
   ['offers claimed', / message .*"granted"/, 1_000],
-  ['holders that hear of waiters', / message .*"contended"/, 1_000],
+  ['holders that were notified of waiters', / message .*"contended"/, 1_000],
   ['messages lost', / message lost /, 100],
   ['releases that queue the next attempt', / release \S+ p\S+ .*"queued"/, 100],
   ['releases that grant to the same process', / release .*"granted"/, 100],
@@ -17,7 +17,7 @@ const SIGHTS: readonly (readonly [what: string, sight: RegExp, least: number])[]
   ['renewals of a lost lease', / renew .*"lost"/, 10],
   ['readers', / acquire \S+:r .*"granted"/, 500],
   ['readers that wait', / acquire \S+:r .*"queued"/, 100],
-  ['readers that learn of a writer by a renewal', / renew \S+:r \[1\]/, 20],
+  ['readers that were notified of a writer by a renewal', / renew \S+:r \[1\]/, 20],
   ['writers that become readers', / downgrade \S+ \S+:r \d/, 50],
   ['callers of several keys', / asks for \w and /, 500],
   ['several keys taken by one command', / acquire all .*"granted"/, 100],
@@ -42,7 +42,7 @@ describe('The simulated histories', () => {
     for (let seed = 1; seed <= HISTORIES; seed += 1) lines.push(...(await traceOf(planOf(seed))));
   });
 
-  it.each(SIGHTS)('show %s', (_, sight, least) => {
+  it.each(SIGHTS)('contain %s', (_, sight, least) => {
     expect(lines.filter((line) => sight.test(line)).length).toBeGreaterThanOrEqual(least);
   });
 });

@@ -1,11 +1,11 @@
 import { reportOf, runHistories } from './histories.js';
 
-/** In all parts together; more, and others, for a search: `SIM_HISTORIES=1000000 SIM_DRAW=7`. */
+/** The total of all parts. For a longer search: `SIM_HISTORIES=1000000 SIM_DRAW=7`. */
 const HISTORIES = Number(process.env['SIM_HISTORIES'] ?? 100_000);
 const DRAW = Number(process.env['SIM_DRAW'] ?? 1);
 const PARTS = 4;
 
-/** One of several spec files, which run side by side where there are cores. */
+/** Runs the histories of one of several spec files, which run in parallel on several cores. */
 export function describeHistories(part: number): void {
   const count = Math.ceil(HISTORIES / PARTS);
 

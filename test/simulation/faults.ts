@@ -6,7 +6,7 @@ const FOREIGN_OWNER = 'x';
 
 type Strike = (world: World, fault: FaultPlan, process: SimulatedProcess) => void;
 
-/** What each kind of fault does when its time has come. */
+/** The effect of each kind of fault. */
 const STRIKES: Readonly<Record<FaultPlan['kind'], Strike>> = {
   break: (_, { ms }, { store }) => store.connection.breakFor(ms),
   mute: (_, { ms }, { store }) => store.connection.mute(ms),
@@ -31,7 +31,7 @@ const STRIKES: Readonly<Record<FaultPlan['kind'], Strike>> = {
   flush: ({ server }) => server.flush(),
 };
 
-/** Lets the fault happen at its time; the trouble lasts as long as it does. */
+/** Plans the start of the fault, and extends the time of trouble by its duration. */
 export function planFault(world: World, fault: FaultPlan): void {
   world.timeline.add(fault.at, undefined, () => {
     const process = world.processes[fault.process];

@@ -4,9 +4,9 @@ import type { World } from './world.js';
 /** Readers of one moment start one after the other. */
 const MOMENT_MS = 2;
 
-/** Watches the gates of processes that read: nobody comes in once the process was told that a writer waits. */
+/** Watches the gates of reading processes: no reader enters after the process was notified of a waiting writer. */
 export class GateWatch {
-  /** When the process of this token was told, on the world's time. */
+  /** When the process of this token was notified, in simulated time. */
   private readonly closedAt = new Map<string, number>();
   private readonly firstAt = new Map<string, number>();
 
@@ -16,18 +16,18 @@ export class GateWatch {
     this.closedAt.set(ownerToken, this.world.timeline.now);
   }
 
-  /** A renewal that was sent then says that nobody waits. */
+  /** A renewal that was sent at that time reports that no writer waits. */
   opened(ownerToken: string, sentAt: number): void {
     if ((this.closedAt.get(ownerToken) ?? Infinity) < sentAt) this.closedAt.delete(ownerToken);
   }
 
-  /** All who wait when the lease comes start together; whoever comes later waits for the next one. */
+  /** All waiting readers start together with the lease; later readers wait for the next lease. */
   started({ ownerToken, question }: Hold): void {
     const { now } = this.world.timeline;
     const first = this.firstAt.get(ownerToken) ?? now;
     this.firstAt.set(ownerToken, first);
-    // Whoever takes several keys came in before, and waited for the other one.
+    // A multi-key caller entered before, and waited for another key since.
     if (question.keys !== undefined || now <= first + MOMENT_MS || !this.closedAt.has(ownerToken)) return;
-    this.world.fail('a reader came in while its process knew of a writer', question.label);
+    this.world.fail('a reader entered although its process knew of a writer', question.label);
   }
 }

@@ -5,24 +5,24 @@ import { PlanArbitrary } from './plan-arbitrary.js';
 import type { Plan } from './plan.js';
 import type { Tables } from './tables.js';
 
-/** After so many histories the real event loop has its turn: a rejection that nobody handled fails the test then. */
+/** Number of histories per turn of the real event loop. In that turn an unhandled rejection fails the test. */
 const HISTORIES_A_TURN = 100;
 
-/** What came of many histories. */
+/** The result of a run. */
 export interface Outcome {
-  /** How many were run until the end, or until a rule was broken. */
+  /** Number of histories that ran to their end or to a broken rule. */
   readonly histories: number;
   readonly seconds: number;
   readonly holds: number;
-  /** The rule that was broken, the history, and the same reduced to what breaks it. */
+  /** The broken rule, the seed, and the history reduced to the minimum that breaks the rule. */
   readonly broken?: { readonly rule: string; readonly seed: number; readonly reduced: Plan };
 }
 
 export interface HistoriesSettings {
   readonly count: number;
-  /** Which histories: the same number draws the same ones. */
+  /** Selects the histories: the same number selects the same ones. */
   readonly draw: number;
-  /** Broken ones. */
+  /** Tables with a defect. */
   readonly tables?: Partial<Tables>;
   /** Whether to reduce a history that breaks a rule. */
   readonly reduce?: boolean;
@@ -52,32 +52,32 @@ export async function runHistories({ count, draw, tables, reduce = true }: Histo
   return { histories: outcome.numRuns, seconds, holds, broken: { rule, seed: reduced.seed, reduced } };
 }
 
-/** What happened in a history, line by line. */
+/** The trace of a history, line by line. */
 export async function traceOf(plan: Plan, tables?: Partial<Tables>): Promise<string[]> {
   const { trace = [] } = await runHistory(plan, { traced: true, ...tables });
   return trace;
 }
 
-/** One caller and one fault a line. */
+/** Prints one caller and one fault per line. */
 export function printed({ callers, faults, ...rest }: Plan): string {
   const lines = [...callers, ...faults].map((item) => JSON.stringify(item));
   return [JSON.stringify(rest), ...lines].join('\n');
 }
 
-/** Everything that somebody needs who has to find out why. */
+/** A report with all facts about a broken rule. */
 export async function reportOf(
   { rule, seed, reduced }: NonNullable<Outcome['broken']>,
   tables?: Partial<Tables>,
 ): Promise<string> {
   return [
     `Broken: ${rule}`,
-    `SIM_SEED=${seed} repeats the whole history. Reduced to what breaks the rule:`,
+    `SIM_SEED=${seed} repeats the whole history. The minimum that breaks the rule:`,
     printed(reduced),
     ...(await traceOf(reduced, tables)),
   ].join('\n');
 }
 
-/** Refusals are part of every history, and a stack is the most expensive part of an error. */
+/** Every history contains refusals, and a stack is the most expensive part of an error. */
 async function withoutStacks<T>(work: () => Promise<T>): Promise<T> {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;

@@ -3,7 +3,7 @@ import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/sema
 import type { Plan } from './plan.js';
 import { World, type WorldSettings } from './world.js';
 
-/** Runs one history; the world afterwards tells what happened. */
+/** Runs one history and returns the world after it. */
 export async function runHistory(plan: Plan, settings: Partial<WorldSettings> = {}): Promise<World> {
   const world = new World(plan, {
     makeTable: (tableWorld) => new LockTable(tableWorld),

@@ -2,13 +2,13 @@ import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-han
 import type { Question } from './questions.js';
 import type { SimulatedProcess } from './simulated-process.js';
 
-/** A lease in the hands of a caller. */
+/** A lease of a caller. */
 export class Hold {
   released = false;
   told = false;
-  /** It was seen not to be valid. */
+  /** A check saw that the lease is invalid. */
   over = false;
-  /** It has begun to turn from a writer into a reader: it writes no more. */
+  /** Its downgrade from writer to reader has started, so it no longer writes. */
   reads: boolean;
 
   constructor(

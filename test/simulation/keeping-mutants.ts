@@ -4,7 +4,7 @@ import { AbandonedTokens } from '../../libs/distribute-lock/src/store/abandoned-
 import { patch, patchGetter, type Restore } from './patch.js';
 import { SeveralCaller } from './several-caller.js';
 
-/** Each takes one measure out of how keys are kept: after the work, or before it for the sake of others. */
+/** Each removes one measure for keys that outlive their work, or that a multi-key call keeps before its work. */
 export const KEEPING_MUTANTS: Readonly<Record<string, () => Restore>> = {
   'a lock that is left to its ttl undone': () => patch(AbandonedTokens, 'leaveToTtl', () => () => undefined),
 
@@ -28,7 +28,7 @@ export const KEEPING_MUTANTS: Readonly<Record<string, () => Restore>> = {
         },
     ),
 
-  'a key that is kept though the other ones were not to be had': () =>
+  'a key that is kept although the other ones are not granted': () =>
     patch(
       LeaseHandle,
       'release',
@@ -38,7 +38,7 @@ export const KEEPING_MUTANTS: Readonly<Record<string, () => Restore>> = {
         },
     ),
 
-  'a key that no work has had left to its ttl': () =>
+  'a key without any work that is left to its ttl': () =>
     patch(
       Draining,
       'keeps',

@@ -12,20 +12,20 @@ import type { Question } from './questions.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
 
-/** Sums of moments are rounded. */
+/** Sums of times are rounded. */
 const ROUNDING_MS = 0.001;
-/** After a stop, everything that was due happens first. */
+/** After a stop, all due events happen first. */
 const BACKLOG_MS = 2;
-/** Callers of several processes that come so soon behind each other may be served in either order. */
+/** Callers of several processes that arrive within this time may be served in either order. */
 const TOGETHER_MS = 100;
-/** Grants of one moment are seen in either order. */
+/** Grants within this time may be observed in either order. */
 const SEEN_MS = 50;
 
-/** Watches every lease, from the moment it is handed out: who may believe what, and when. */
+/** Watches every lease from its grant on, and checks when its holder may rely on it. */
 export class Ledger {
-  /** How much of each key is validly held at this moment. */
+  /** Weight of the valid holds of each key at this moment. */
   private readonly used = new Map<string, number>();
-  /** Leases that were handed out. */
+  /** Number of granted leases. */
   count = 0;
   private readonly holds = new Set<Hold>();
   private readonly byLabel = new Map<string, Hold>();
@@ -33,14 +33,14 @@ export class Ledger {
   readonly gates: GateWatch;
   private readonly lastRank = new Map<string, number>();
   private readonly lastArrival = new Map<string, number>();
-  /** Callers that were served, by key: when they asked, and when they were. */
+  /** Served callers by key, with the times of their calls and grants. */
   private readonly served = new Map<string, readonly { readonly askedAt: number; readonly at: number }[]>();
   private readonly lefts: Lefts;
   private readonly holdsOf = new Map<string, number>();
-  /** Owner tokens whose process was told that somebody waits behind them. */
+  /** Owner tokens whose process was notified of a waiter. */
   private readonly contendedTokens = new Set<string>();
 
-  /** Processes come in turn where nothing goes wrong and all of them can be woken. */
+  /** Whether processes must be served in turn: without faults, and when all of them can be notified. */
   private readonly inTurn: boolean;
 
   constructor(private readonly world: World) {
@@ -55,9 +55,9 @@ export class Ledger {
     this.count += 1;
     this.holds.add(hold);
     this.byLabel.set(question.label, hold);
-    if (!lease.isHeld()) this.world.fail('a lease was handed out that is not valid', question.label);
+    if (!lease.isHeld()) this.world.fail('an invalid lease was granted', question.label);
     if (!shares(question.options) && isCalm(this.world.plan) && this.world.questions.isKept(lease.key)) {
-      this.world.fail('a lock was given away before its minHold', question.label);
+      this.world.fail('a lock was granted to another caller before its minHold', question.label);
     }
     this.lefts.check(hold);
     this.numbers.check(hold);
@@ -76,15 +76,16 @@ export class Ledger {
     this.gates.closed(ownerToken);
   }
 
-  /** The holder was told of the loss. */
+  /** The holder was notified of the loss. */
   told(label: string): void {
     const hold = this.byLabel.get(label);
     if (hold === undefined) return this.toldEarly(label);
     this.world.note(`told ${label} of its loss`, hold.process);
-    if (hold.told) this.world.fail('a loss was told twice', label);
+    if (hold.told) this.world.fail('a holder was notified of a loss twice', label);
     hold.told = true;
-    if (!hold.lease.signal.aborted) this.world.fail('a loss was told, but the signal did not abort', label);
-    if (this.world.server.givenBack.has(hold.ownerToken)) this.world.fail('a release was taken for a loss', label);
+    if (!hold.lease.signal.aborted)
+      this.world.fail('a holder was notified of a loss, but the signal did not abort', label);
+    if (this.world.server.givenBack.has(hold.ownerToken)) this.world.fail('a release was reported as a loss', label);
     const { renew, maxHoldMs, release, ttlMs } = hold.question.options;
     if (maxHoldMs < Infinity && release === 'expire') {
       const longestMs = Math.max(ttlMs, hold.lease.grant.ttlMs, CLAIM_WINDOW_MS);
@@ -92,25 +93,25 @@ export class Ledger {
       this.world.questions.leftUntil(hold.lease.key, this.world.timeline.now + overMs);
     }
     if (renew && maxHoldMs === Infinity && isCalm(this.world.plan))
-      this.world.fail('a loss was told for nothing', label);
+      this.world.fail('a holder was notified of a loss that did not occur', label);
   }
 
-  /** It was kept for somebody who waited for another key, and was renewed whatever the work would want. */
+  /** A multi-key call kept the key while it waited for another key, and renewed it independent of its options. */
   private toldEarly(label: string): void {
-    if (isCalm(this.world.plan)) this.world.fail('a key that was kept for others was lost', label);
+    if (isCalm(this.world.plan)) this.world.fail('a key that a multi-key call kept was lost', label);
   }
 
-  /** Whether somebody validly holds the key, or any key. */
+  /** Whether the key, or any key, has a valid holder. */
   isHeld(key?: string): boolean {
     return key === undefined ? this.used.size > 0 : this.used.has(key);
   }
 
-  /** Whether nobody who holds validly keeps this caller out. */
+  /** Whether the valid holders leave room for this caller. */
   fits({ key, options }: Question, reads?: boolean): boolean {
     return (this.used.get(key) ?? 0) + weightOf(options, reads) <= capacityOf(options);
   }
 
-  /** At every moment: what holders believe is true in the server, and no more of them believe than may hold together. */
+  /** Checks at every moment: the leases that holders rely on exist in the server, and their weight fits. */
   check(): void {
     this.used.clear();
     for (const hold of this.holds) {
@@ -130,14 +131,14 @@ export class Ledger {
     if (forgotten !== undefined) {
       const end = forgotten + process.realMs(Math.max(lease.grant.ttlMs, lease.ttlMs)) + ROUNDING_MS;
       if (left === undefined && world.timeline.now > end)
-        world.fail('a holder was never told of lost data', ownerToken);
-      // Sent again, its question may have brought it the lock once more.
+        world.fail('a holder was never notified of lost data', ownerToken);
+      // A repeated attempt may have acquired the lock again.
       if (left !== undefined) this.use(hold);
       return;
     }
     this.use(hold);
     if (left === undefined || left < process.realMs(lease.remainingMs()) - ROUNDING_MS) {
-      world.fail('a lease is believed longer than the server keeps it', hold.question.label);
+      world.fail('a holder relies on a lease longer than the server keeps it', hold.question.label);
     }
   }
 
@@ -155,7 +156,7 @@ export class Ledger {
     else if (!hold.told && !lease.ended && this.mustKnow(process)) {
       const forgotten = world.server.forgotten.has(ownerToken);
       if (forgotten || world.server.leftMs(lease.key, ownerToken) !== undefined) return;
-      world.fail('a holder was not told before its lease ended', hold.question.label);
+      world.fail('a holder was not notified before its lease ended', hold.question.label);
     }
   }
 
@@ -163,12 +164,12 @@ export class Ledger {
     return process.turning && this.world.timeline.now > process.turningSince + BACKLOG_MS;
   }
 
-  /** First come, first served: in a process always, among processes when nothing goes wrong. */
+  /** First come, first served: always within a process, and between processes without faults. */
   private checkOrder(hold: Hold): void {
     const { world } = this;
     const { lease, ownerToken, question } = hold;
     const { kind } = question.options;
-    // Readers come in turn with writers, not with one another.
+    // Readers take turns with writers, not with other readers.
     if (kind === 'read') return this.gates.started(hold);
     const rank = world.server.ranks.get(ownerToken) ?? -1;
     const together = kind === 'semaphore';
@@ -182,7 +183,7 @@ export class Ledger {
     this.lastArrival.set(line, question.order);
   }
 
-  /** Permits: callers of all processes are served as they come, when nothing goes wrong. */
+  /** Without faults, callers of all processes get permits in the order of their calls. */
   private checkArrival({ askedAt, label }: Question, key: string): void {
     if (!this.inTurn) return;
     const { now } = this.world.timeline;
@@ -192,7 +193,7 @@ export class Ledger {
     this.served.set(key, [...served, { askedAt, at: now }]);
   }
 
-  /** A process that knows that others wait passes the lock on in memory only so often, and for so long. */
+  /** A process that knows of waiters in other processes has a limit for local hand-overs, in number and time. */
   private checkQuantum({ lease, ownerToken, question }: Hold): void {
     const holds = (this.holdsOf.get(ownerToken) ?? 0) + 1;
     this.holdsOf.set(ownerToken, holds);
@@ -205,12 +206,12 @@ export class Ledger {
     )
       return;
     if (holds > QUANTUM_HOLDS || lease.startedAt - lease.grant.startedAt > QUANTUM_MS) {
-      this.world.fail('a process kept the lock to itself while others waited', ownerToken);
+      this.world.fail('a process kept the lock although others waited', ownerToken);
     }
   }
 }
 
-/** A process asks for permits in several runs of callers that want the same; a fault may hold up one of them. */
+/** A process asks for permits in runs of callers with equal options; a fault may delay one of the runs. */
 function runOf({ grant }: LeaseHandle, { options }: Question): string {
   return ` ${options.weight} ${grant.ttlMs} ${isConfirmed(options)}`;
 }

@@ -1,16 +1,16 @@
 import type { ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 
-/** A writer takes all of its key, and a reader a share that is too small to count. */
+/** The weight of a writer; a reader has weight 1. */
 const ALL = 1_000_000;
 
-/** What a caller takes of its key while it holds it. */
+/** The weight of a caller while it holds its key. */
 export function weightOf({ kind, weight }: ResolvedLockOptions, reads = kind === 'read'): number {
   if (kind === 'semaphore') return weight;
   return reads ? 1 : ALL;
 }
 
-/** What there is to take. */
+/** The total weight that holders of a key may have. */
 export const capacityOf = ({ kind, permits }: ResolvedLockOptions): number => (kind === 'semaphore' ? permits : ALL);
 
-/** Others may hold the key at the same time. */
+/** Whether others may hold the key at the same time. */
 export const shares = (options: ResolvedLockOptions): boolean => weightOf(options) < capacityOf(options);

@@ -6,7 +6,7 @@ import { planOf } from './plan-of-seed.js';
 import { SEMAPHORE_CORE_MUTANTS, SEMAPHORE_MUTANTS } from './semaphore-mutants.js';
 import { TABLE_MUTANTS } from './table-mutants.js';
 
-/** A measure whose loss is not noticed by then is not tested. */
+/** A mutant that survives this many histories shows a missing test. */
 const MOST_HISTORIES = 5_000;
 const DRAW = 7;
 
@@ -14,7 +14,7 @@ const noticed = (name: string, histories: number, rule: string): void =>
   void process.stdout.write(`simulation: "${name}" noticed in history ${histories}: ${rule}\n`);
 
 describe('The simulation notices', () => {
-  const elsewhere = 'a process that does not respond keeping its places';
+  const elsewhere = 'an unresponsive process that keeps its places';
 
   it.each(Object.entries(TABLE_MUTANTS).filter(([name]) => name !== elsewhere))('%s', async (name, makeTable) => {
     const { histories, broken } = await runHistories({
@@ -49,8 +49,8 @@ describe('The simulation notices', () => {
     },
   );
 
-  it('and reduces what it noticed to what is needed for it', async () => {
-    const tables = { makeTable: TABLE_MUTANTS['a fencing token that is only the last one and 1'] };
+  it('a mutant, and reduces the history to the minimum that breaks the rule', async () => {
+    const tables = { makeTable: TABLE_MUTANTS['a fencing token that is only the last one plus 1'] };
     const { broken } = await runHistories({ count: MOST_HISTORIES, draw: DRAW, tables });
     const whole = planOf(broken!.seed);
 

@@ -15,9 +15,11 @@ import { FenceCounter, type NumbersAsked } from '../../libs/distribute-lock/src/
 import { ServerClock } from '../../libs/distribute-lock/src/store/redis/server-clock.js';
 import { patch, type Restore } from './patch.js';
 
-/** Each takes one measure out of the lock core. What is mutated is private; a name that has changed makes `patch` throw. */
+/**
+ * Each removes one measure from the lock core. Mutants replace private members; `patch` throws when a name has changed.
+ */
 export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
-  'a lease believed for its old length while it is shortened': () =>
+  'a lease that keeps its old length while it is shortened': () =>
     patch(
       Grant,
       'shorten',
@@ -26,7 +28,7 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
           this.ttlMs = ttlMs;
         },
     ),
-  'one token per process for ever': () =>
+  'one token per process for all attempts': () =>
     patch(
       OwnerTokens,
       'next',
@@ -36,7 +38,7 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
         },
     ),
 
-  'validity counted from the answer': () => {
+  'validity counted from the reply': () => {
     const won = patch(
       Asking,
       'won',
@@ -56,7 +58,7 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
     return () => [won, confirm].forEach((restore) => restore());
   },
 
-  'a late grant handed out': () =>
+  'a late grant given to a caller': () =>
     patch(
       Asking,
       'won',
@@ -69,7 +71,7 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
         },
     ),
 
-  'an offer believed for a claim window from its message': () =>
+  'an offer that is valid for a claim window from its message': () =>
     patch(
       Asking,
       'offered',
@@ -80,7 +82,7 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
         },
     ),
 
-  'a lease that began on an offer believed for its ttl before it is confirmed': () =>
+  'an unconfirmed lease that is valid for its ttl after an offer': () =>
     patch(Grant, 'beginUnconfirmed', () => () => undefined),
 
   'no heartbeat': () =>
@@ -96,9 +98,10 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
         },
     ),
 
-  'a local pass without a look at the clock': () => passing((grant) => ({ validUntil: [grant.validUntil, Infinity] })),
+  'a local hand-over without a check of the clock': () =>
+    passing((grant) => ({ validUntil: [grant.validUntil, Infinity] })),
 
-  'no limit to local passes': () => passing((grant) => ({ contended: [grant.contended, false] })),
+  'no limit to local hand-overs': () => passing((grant) => ({ contended: [grant.contended, false] })),
 
   'an acquire without a deadline': () => patch(ServerClock, 'deadline', () => () => Infinity),
 
@@ -115,7 +118,7 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
         },
     ),
 
-  'a release that was sent twice taken for a loss': () =>
+  'a release that was sent twice reported as a loss': () =>
     patch(
       GivingBack,
       'released',
@@ -125,7 +128,7 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
         },
     ),
 
-  'an offer that overtakes the answer dropped': () =>
+  'a discarded offer that overtook the reply': () =>
     patch(
       KeyQueues,
       'message',
@@ -136,7 +139,7 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
         },
     ),
 
-  'fencing tokens counted up though the counter was lost': () =>
+  'incremented fencing tokens after the counter was lost': () =>
     patch(
       FenceCounter,
       'rises',
@@ -157,7 +160,7 @@ interface QueuesInside {
   readonly queues: Registry;
 }
 
-/** The decision about a local pass is made on something that is not true. */
+/** Makes the decision about a local hand-over on false facts. */
 function passing(lie: (grant: Grant) => Partial<Record<keyof Grant, [unknown, unknown]>>): Restore {
   return patch(
     GivingBack,

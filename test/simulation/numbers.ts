@@ -6,9 +6,9 @@ import type { World } from './world.js';
 
 /** Grants of permits by the server. */
 class Permitted {
-  /** Every number that the server told. */
+  /** Every fencing token that the server sent. */
   readonly told = new Set<number>();
-  /** By owner token. One whose offer got lost asks again, and gets another number: the grant has the first one. */
+  /** By owner token. After a lost offer the owner asks again and gets another fencing token; this is the first one. */
   readonly grants = new Map<string, number>();
 
   add(ownerToken: string, first: number): void {
@@ -22,9 +22,9 @@ class Permitted {
   }
 }
 
-/** Watches fencing tokens: what a resource may rely on. */
+/** Watches the guarantees of fencing tokens. */
 export class Numbers {
-  /** Under which owner token each was handed out first, or became that of readers. */
+  /** The owner token under which each fencing token was granted first, or became that of readers. */
   private readonly owners = new Map<number, string>();
   private readonly highest = new Map<string, number>();
   private readonly highestOfWriters = new Map<string, number>();
@@ -33,8 +33,9 @@ export class Numbers {
   constructor(private readonly world: World) {}
 
   /**
-   * None is used twice, but for readers that share a lease. They rise from grant to grant, unless the server lost its data under
-   * one of them: a writer's above all before, a reader's above those of writers.
+   * Only readers that share a lease may share a fencing token. Tokens rise from grant to grant, unless the server lost
+   * its data in between. The token of a writer is larger than all before, that of a reader larger than those of
+   * writers.
    */
   check(hold: Hold): void {
     const { lease, ownerToken, question } = hold;
@@ -64,8 +65,8 @@ export class Numbers {
   }
 
   /**
-   * Replies arrive in any order, so a grant of the server has its number. What a process hands over comes behind its own holders, and
-   * behind all grants to other processes so far.
+   * Replies arrive in any order, so a grant of the server must have the token that the server issued. A local hand-over
+   * must have a larger token than all earlier holders of its process, and than all earlier grants to other processes.
    */
   private checkPermit({ lease: { fencingToken, key }, ownerToken }: Hold): void {
     const permitted = this.permitted.get(key) ?? new Permitted();

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { CallerPlan, Plan } from './plan.js';
 import { planOf } from './plan-of-seed.js';
 
-/** Histories by their number; a broken one is reduced to what it needs to break. */
+/** Draws histories by their number, and reduces a broken one to the minimum that breaks the rule. */
 export class PlanArbitrary extends fc.Arbitrary<Plan> {
   override generate(random: fc.Random): fc.Value<Plan> {
     return value(planOf(random.nextInt(1, 0x7fffffff)));

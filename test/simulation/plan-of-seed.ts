@@ -34,10 +34,10 @@ const WEATHERS: Readonly<Record<string, Weather>> = {
   },
 };
 const NAMES = [...Object.keys(WEATHERS), 'calm', 'storm', 'broken connections'];
-/** Longer than the ttl, if that does not make the history long. */
+/** Longer than the ttl, up to a limit for the length of the history. */
 const overlong = (ttlMs: number): number => Math.min(ttlMs * 1.3, 7_000);
 
-/** Every so often many callers of one process fight with another process. */
+/** Share of histories with many callers of one process and another competing process. */
 const CROWD_SHARE = 0.02;
 
 /** The history of this number. */

@@ -1,20 +1,20 @@
 import type { ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 
-/** One caller: asks, holds, releases, perhaps more than once. All times in milliseconds. */
+/** One caller that asks, holds and releases, once or repeatedly. All times are in milliseconds. */
 export interface CallerPlan {
   readonly at: number;
   readonly process: number;
   readonly key: string;
-  /** It takes these keys together, in the order in which they are written here, if it could. */
+  /** It acquires these keys in one call; the order here is that of the call. */
   readonly keys?: readonly string[];
   readonly options: ResolvedLockOptions;
   readonly holdMs: number;
-  /** After each question its signal aborts, unless it has the lock by then. */
+  /** Its signal aborts this long after each call, unless the lock is granted before. */
   readonly abortAfterMs?: number;
-  /** It becomes a reader while it holds. */
+  /** It downgrades its write lock during the hold. */
   readonly downgradeAfterMs?: number;
   readonly extend?: { readonly afterMs: number; readonly ttlMs: number };
-  /** How many times it asks. */
+  /** Number of its calls. */
   readonly rounds: number;
   readonly gapMs: number;
   readonly scoped: boolean;
@@ -22,7 +22,7 @@ export interface CallerPlan {
 
 /**
  * `break`, `mute`, `deafen`: of the connection for commands, and of the one for messages. `stop`: SIGSTOP, or a blocked loop.
- * `foreign`: somebody else takes the lock if it is free. `overwrite`, `delete`, `flush`: the server loses what it was told.
+ * `foreign`: a foreign client takes the lock if it is free. `overwrite`, `delete`, `flush`: the server loses data.
  */
 export type FaultKind =
   'break' | 'mute' | 'deafen' | 'stop' | 'crash' | 'drain' | 'foreign' | 'overwrite' | 'delete' | 'flush';
@@ -37,34 +37,34 @@ export interface FaultPlan {
 }
 
 export interface ProcessPlan {
-  /** How fast its clock runs. */
+  /** The speed of its clock relative to real time. */
   readonly rate: number;
   readonly offset: number;
-  /** It cannot subscribe, so it has to poll. */
+  /** It cannot subscribe, so it polls. */
   readonly deaf: boolean;
 }
 
-/** Everything of a history but the small chances, which come from `seed` as well. */
+/** All settings of a history, except the small random decisions, which come from `seed` as well. */
 export interface Plan {
   readonly seed: number;
-  /** What kind of trouble it is about. */
+  /** The kind of faults. */
   readonly weather: string;
   readonly processes: readonly ProcessPlan[];
   readonly callers: readonly CallerPlan[];
   readonly faults: readonly FaultPlan[];
-  /** The longest time that a command, answer or message takes normally. */
+  /** The longest normal time of a command, reply or message in transit. */
   readonly latencyMs: number;
-  /** How late a timer may be. */
+  /** The longest delay of a timer. */
   readonly lagMs: number;
-  /** Shares of messages that are lost, of transfers that are late, of commands that are refused. */
+  /** Shares of lost messages, late transfers and refused commands. */
   readonly lossShare: number;
   readonly lateShare: number;
   readonly refusalShare: number;
-  /** Whether the server knows how many received a message. */
+  /** Whether the server counts the receivers of a message. */
   readonly counted: boolean;
 }
 
-/** How long a patient caller waits: longer than any history lasts, so it must be served. */
+/** The wait of a patient caller. It exceeds every history, so the caller must be granted the lock. */
 export const PATIENT_MS = 600_000;
 
 export const isCalm = (plan: Plan): boolean =>

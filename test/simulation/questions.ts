@@ -4,17 +4,17 @@ import type { SimulatedProcess } from './simulated-process.js';
 import { SeveralWatch } from './several-watch.js';
 import type { World } from './world.js';
 
-/** Everything settles by its time and this much. */
+/** The time after its limit within which every call must settle. */
 const SETTLES_MS = 1_000;
 /** Clocks differ by less than this share. */
 const DRIFT = 1.01;
-/** Behind a lost message: a heartbeat with its jitter, and a question. */
+/** After a lost message: a heartbeat with its jitter, and an attempt. */
 const HEARTBEAT_MS = 1_500;
 const CLAIM_MS = 1_750;
-/** A timer may be so late. */
+/** The longest delay of a timer. */
 const KEPT_MS = 1;
 
-/** Something asked of the core that must be answered. */
+/** A call of the core that must settle. */
 export interface Question {
   readonly process: SimulatedProcess;
   readonly label: string;
@@ -22,18 +22,18 @@ export interface Question {
   readonly options: ResolvedLockOptions;
   readonly order: number;
   readonly askedAt: number;
-  /** How long it may take, on the clock of its process. */
+  /** Its longest duration, on the clock of its process. */
   readonly limitMs: number;
-  /** It is a caller that waits for the lock. */
+  /** Whether it is a caller that waits for the lock. */
   readonly waits: boolean;
-  /** It wants these together, and keeps what it has of them. */
+  /** A multi-key call, which keeps the keys that it has. */
   readonly keys?: readonly string[];
 }
 
-/** Watches what is asked until it is answered: everything is in time, and nobody waits for a lock that nobody has. */
+/** Watches calls until they settle: each settles in time, and no caller waits for a free lock. */
 export class Questions {
   private readonly open = new Set<Question>();
-  /** Since when a key has waiters and no holder. */
+  /** When each key with waiters lost its last holder. */
   private readonly starving = new Map<string, number>();
   private readonly minHolds = new Map<string, number>();
   private readonly lefts = new Map<string, number>();
@@ -64,7 +64,7 @@ export class Questions {
     this.open.delete(question);
   }
 
-  /** Somebody came in: where many may, they come one after the other. */
+  /** A caller was granted the key. Other waiters of a shared key follow one after the other. */
   progressed(key: string): void {
     this.starving.delete(key);
   }
@@ -73,12 +73,12 @@ export class Questions {
     return this.open.has(question);
   }
 
-  /** The lock stays taken until then, though nobody holds it. */
+  /** The lock stays taken until then without a holder. */
   keptUntil(key: string, at: number): void {
     this.minHolds.set(key, Math.max(at + KEPT_MS, this.minHolds.get(key) ?? 0));
   }
 
-  /** The lock may stand until then, though nobody holds it: it is left to its ttl. */
+  /** The lock may stay taken until then without a holder, because it is left to its ttl. */
   leftUntil(key: string, at: number): void {
     this.lefts.set(key, Math.max(at, this.lefts.get(key) ?? 0));
   }
@@ -99,7 +99,7 @@ export class Questions {
       if (process.gone) this.open.delete(question);
       else if (!process.turning) continue;
       else if (now > askedAt + limitMs * DRIFT + SETTLES_MS && now > process.turningSince + SETTLES_MS) {
-        this.world.fail('a question was not answered in time', question.label);
+        this.world.fail('a call did not settle in time', question.label);
       } else if (waitsAlone(question) && this.world.ledger.fits(question)) {
         starving = true;
         if (!this.starving.has(question.key)) this.starving.set(question.key, now);
@@ -109,14 +109,14 @@ export class Questions {
     this.several.check(this.open);
   }
 
-  /** Nothing will happen any more. */
+  /** Checks at the end of the history. */
   checkEnd(): void {
     for (const { process, label } of this.open) {
-      if (!process.gone) this.world.fail('a question was never answered', label);
+      if (!process.gone) this.world.fail('a call never settled', label);
     }
   }
 
-  /** The lock stands, or may stand, though nobody holds it. */
+  /** Whether the lock is or may be taken without a holder. */
   standsIdle(key: string): boolean {
     return this.isLeft(key) || this.world.timeline.now < (this.minHolds.get(key) ?? 0);
   }
@@ -126,23 +126,23 @@ export class Questions {
       const free = any && this.isWantedAndFits(key) && !this.world.server.isForeign(key);
       if (!free || this.isKeptForMore(key) || this.standsIdle(key)) this.starving.delete(key);
       else if (now > Math.max(since, this.world.troubledAt) + this.patienceMs + this.gateMs(key)) {
-        this.world.fail('nobody holds a lock that is waited for', `${key} since ${since.toFixed(1)}`);
+        this.world.fail('a lock with waiters has no holder', `${key} since ${since.toFixed(1)}`);
       }
     }
   }
 
-  /** Somebody may have it and wait for another key. */
+  /** Whether a multi-key call may keep the key while it waits for another one. */
   private isKeptForMore(key: string): boolean {
     return this.world.server.table.owner(key) !== undefined && [...this.open].some(({ keys }) => keys?.includes(key));
   }
 
-  /** Readers at the gate of their own process ask every heartbeat whether the writer in front of them has gone. */
+  /** Readers at the gate of their own process ask with every heartbeat whether the writer has left. */
   private gateMs(key: string): number {
     const reads = [...this.open].every((question) => question.key !== key || !waitsAlone(question) || isRead(question));
     return reads ? HEARTBEAT_MS : 0;
   }
 
-  /** Somebody waits, and whoever it is would fit beside those who hold: also the one that everybody else stands behind. */
+  /** Whether the key has waiters, and each of them would fit beside the holders, also the first one in the queue. */
   private isWantedAndFits(key: string): boolean {
     let wanted = false;
     for (const question of this.open) {
@@ -157,7 +157,7 @@ export class Questions {
 const waitsAlone = ({ waits, keys }: Question): boolean => waits && keys === undefined;
 const isRead = ({ options }: Question): boolean => options.kind === 'read';
 
-/** How long a lock may stand idle in front of live waiters after the last trouble. */
+/** How long a lock may be free in front of live waiters after the last fault. */
 function patienceMs(plan: Plan): number {
   const trip = 8 * plan.latencyMs + 10 * plan.lagMs + 20;
   const poll = plan.processes.some(({ deaf }) => deaf) ? 250 : 0;
@@ -165,8 +165,8 @@ function patienceMs(plan: Plan): number {
   const onlyLostMessages = plan.faults.length + plan.lateShare + plan.refusalShare === 0;
   if (onlyLostMessages) return HEARTBEAT_MS + trip + poll;
   const ttlMs = Math.max(...plan.callers.map(({ options, extend }) => Math.max(options.ttlMs, extend?.ttlMs ?? 0)));
-  // Where receivers are not counted, an offer to a dead token costs a claim window; all tokens that have not asked for that long
-  // leave the queue then, and those of a process that asked just before it died a window later.
+  // Without a count of subscribers, an offer to a dead token costs a claim window. All tokens without a heartbeat leave
+  // the queue then. The tokens of a process that asked just before it died leave one window later.
   const dead = plan.counted ? 1 : 2;
   return ttlMs * DRIFT + HEARTBEAT_MS + dead * (CLAIM_MS + trip) + poll;
 }

@@ -2,7 +2,7 @@ import type { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js
 import type { FaultKind } from './plan.js';
 import type { World } from './world.js';
 
-/** What of the core nobody outside should see, and what must be empty when everybody has gone. */
+/** Private parts of the core that must be empty at the end. */
 interface Insides {
   readonly queues: {
     readonly waiting: number;
@@ -14,10 +14,10 @@ interface Insides {
   };
 }
 
-/** After these a lock may stand until its ttl ends it, because its process is gone. */
+/** After these faults a lock may stay taken until its ttl ends, because its process is gone. */
 const GHOSTS: readonly FaultKind[] = ['crash', 'drain'];
 
-/** Nothing will happen any more: nothing may be left that is not about to end by itself. */
+/** Checks at the end of the history that only keys with a TTL are left. */
 export function checkNothingLeft(world: World): void {
   for (const process of world.processes) {
     if (!process.gone) checkIdle(world, process.core, process.index);
@@ -27,7 +27,7 @@ export function checkNothingLeft(world: World): void {
   for (const key of new Set([...table.keys(), ...semaphores.keys()])) {
     if (table.owner(key) !== undefined && table.leftMs(key) < 0) world.fail('a lock has no end', key);
     if (!ghosts && !world.server.isForeign(key) && !world.questions.isLeft(key))
-      world.fail('a key is left that nobody wants', key);
+      world.fail('a key is left without a holder or a waiter', key);
   }
 }
 

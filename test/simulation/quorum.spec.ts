@@ -8,13 +8,13 @@ import { patch, type Restore } from './patch.js';
 import { NodeModel } from './quorum/node-model.js';
 import { QuorumWorld, type MakeNode } from './quorum/quorum-world.js';
 
-/** More, and others, for a search: `SIM_QUORUM=100000 SIM_DRAW=7`; one of them again, line by line: `SIM_SEED=...`. */
+/** For a longer search: `SIM_QUORUM=100000 SIM_DRAW=7`. To repeat one history with a trace: `SIM_SEED=...`. */
 const HISTORIES = Number(process.env['SIM_QUORUM'] ?? 600);
 const FIRST = Number(process.env['SIM_DRAW'] ?? 1) * 1_000_000;
-/** A measure whose loss is not noticed by then is not tested. */
+/** A mutant that survives this many histories shows a missing test. */
 const MOST_HISTORIES = 3_000;
-/** Where the loss shows rarely, the search begins shortly before a history that shows it. */
-const BEGINS_AT: Readonly<Record<string, number>> = { 'a vote that a renewal makes again, and counts': 1_700 };
+/** The first history of the search for rare violations; it precedes a known violation. */
+const BEGINS_AT: Readonly<Record<string, number>> = { 'a vote that a renewal restores and counts': 1_700 };
 
 interface Outcome {
   readonly histories: number;
@@ -49,9 +49,9 @@ describe('A quorum in simulated time', () => {
   }, 600_000);
 });
 
-/** Nodes with a measure taken out. */
+/** Nodes without one measure. */
 const NODES: Record<string, MakeNode> = {
-  'a vote that is given twice': (surroundings) =>
+  'a vote that is granted twice': (surroundings) =>
     new (class extends NodeModel {
       override acquire(...args: [string, string, string, number, number, boolean]): NodeReply {
         if (this.voted(args[0]) !== undefined) this.votes.delete(args[0]);
@@ -66,11 +66,10 @@ const NODES: Record<string, MakeNode> = {
     })(surroundings),
 };
 
-/** The store with a measure taken out. */
+/** The store without one measure. */
 const STORES: Record<string, () => Restore> = {
-  'a token that is voted for again after its release': () =>
-    patch(BallotTokens, 'next', () => (owner: string) => owner),
-  'a vote that a renewal makes again, and counts': () =>
+  'a token that gets votes again after its release': () => patch(BallotTokens, 'next', () => (owner: string) => owner),
+  'a vote that a renewal restores and counts': () =>
     patch(
       QuorumNode,
       'ask',
@@ -81,10 +80,10 @@ const STORES: Record<string, () => Restore> = {
         },
     ),
   'a vote without a deadline': () => patch(ServerClock, 'deadline', () => () => 0),
-  'votes that are not taken back': () => patch(QuorumNode, 'abandon', () => () => undefined),
+  'votes that are not undone': () => patch(QuorumNode, 'abandon', () => () => undefined),
   'fencing tokens that are not written to a majority': () =>
     patch(Ballot, 'number', () => async (first: number) => first),
-  'half of the nodes for a majority': () => {
+  'half of the nodes as a majority': () => {
     const original = Object.getOwnPropertyDescriptor(Tally.prototype, 'needed')!;
     Object.defineProperty(Tally.prototype, 'needed', {
       configurable: true,

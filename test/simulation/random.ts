@@ -1,11 +1,11 @@
-// Under Jest every look at a global costs more than the arithmetic.
+// Under Jest the access to a global costs more than the arithmetic.
 const { imul, floor } = Math;
 
-/** Numbers that look like chance and repeat from their seed (mulberry32). */
+/** Pseudo-random numbers that repeat from their seed (mulberry32). */
 export class Random {
   constructor(private state: number) {}
 
-  /** From 0 to 1, 1 excluded. */
+  /** At least 0 and less than 1. */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) | 0;
     let x = imul(this.state ^ (this.state >>> 15), 1 | this.state);
@@ -17,7 +17,7 @@ export class Random {
     return from + (to - from) * this.next();
   }
 
-  /** A whole number, both ends included. */
+  /** An integer from `from` to `to`, both included. */
   int(from: number, to: number): number {
     return from + floor(this.next() * (to - from + 1));
   }

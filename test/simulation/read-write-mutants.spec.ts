@@ -1,11 +1,11 @@
 import { runHistories } from './histories.js';
 import { READ_WRITE_CORE_MUTANTS, READ_WRITE_MUTANTS } from './read-write-mutants.js';
 
-/** A measure whose loss is not noticed by then is not tested. */
+/** A mutant that survives this many histories shows a missing test. */
 const MOST_HISTORIES = 5_000;
 const DRAW = 7;
 
-describe('The simulation notices, among readers and writers', () => {
+describe('The simulation notices, for readers and writers:', () => {
   it.each(Object.entries(READ_WRITE_MUTANTS))('%s', async (name, makeTable) => {
     const tables = { makeTable };
     const { histories, broken } = await runHistories({ count: MOST_HISTORIES, draw: DRAW, tables, reduce: false });

@@ -8,10 +8,10 @@ import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/tab
 import { patch, type Restore } from './patch.js';
 import type { MakeTable, SimulatedTableWorld } from './tables.js';
 
-/** How far the clocks of two processes are apart. */
+/** The difference between the clocks of two processes. */
 const SKEW_MS = 5_000;
 
-/** What the broken tables need of the inside of the real one. */
+/** Private parts of the table that the mutants replace. */
 interface Inside {
   readonly world: TableWorld;
   readonly leases: ReaderLeases;
@@ -30,10 +30,10 @@ interface Inside {
   acquire(request: AcquireRequest): unknown;
 }
 
-/** Replaces a step of a part of the table; a name that has changed makes it throw. */
+/** Replaces a step of a part of the table; throws when the name has changed. */
 function replace<T extends object, K extends keyof T>(part: T, name: K, make: (original: T[K]) => T[K]): void {
   const original = part[name];
-  if (typeof original !== 'function') throw new Error(`There is no step ${String(name)} any more`);
+  if (typeof original !== 'function') throw new Error(`The table has no step ${String(name)}`);
   part[name] = make(original.bind(part) as T[K]);
 }
 
@@ -46,14 +46,14 @@ const broken = (breakIt: (inside: Inside, leases: ReaderLeases) => void): MakeTa
   };
 };
 
-/** How far the clock of a client is ahead of the server's; where it is not known, half of the tokens are late. */
+/** How far the clock of a client is ahead of that of the server. Where it is unknown, half of the tokens are late. */
 function aheadMs(world: TableWorld & Partial<SimulatedTableWorld>, ownerToken: string): number {
   if (world.clientNow !== undefined) return world.clientNow() - world.now();
   const sum = [...ownerToken].reduce((total, letter) => total + letter.charCodeAt(0), 0);
   return sum % 2 === 0 ? 0 : -SKEW_MS;
 }
 
-/** Each takes one measure out of what keeps readers and writers apart; all of them are noticed in histories. */
+/** Each removes one measure that separates readers and writers. Histories notice all of them. */
 export const READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   'a reader ignored by a writer': broken((inside) =>
     replace(inside, 'acquire', (original) => (request) => {
@@ -116,7 +116,7 @@ export const READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   ),
 };
 
-/** What costs no more time than nets below it allow: the scripts do not do so, and that is all. */
+/** Mutants without a visible effect on time limits. The comparison with the scripts notices them. */
 export const QUIET_READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   'a new phase without its gate': broken((inside, leases) =>
     replace(inside, 'beginReading', (original) => (key, own, ttlMs) => {
@@ -129,7 +129,7 @@ export const QUIET_READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   'a renewal that does not tell of the gate': broken((inside) => replace(inside, 'writerWaits', () => () => 0)),
 };
 
-/** Each takes one measure out of the lock core. */
+/** Each removes one measure from the lock core. */
 export const READ_WRITE_CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
   'a closed gate ignored by readers of the same process': () =>
     patch(
@@ -144,7 +144,7 @@ export const READ_WRITE_CORE_MUTANTS: Readonly<Record<string, () => Restore>> = 
           return answer;
         },
     ),
-  'an answer that is older than the warning opens the gate': () =>
+  'a reply that is older than the notice opens the gate': () =>
     patch(
       ReadLane,
       'contended',

@@ -1,13 +1,13 @@
 import { PATIENT_MS, type CallerPlan, type Plan } from './plan.js';
 import { Random } from './random.js';
 
-/** So many of the histories that are not about semaphores are about readers and writers. */
+/** The share of histories about readers and writers among those without semaphores. */
 const SHARE = 0.45;
-/** In so many of them a writer and more readers come at the same moment to a process that reads. */
+/** The share of these in which a writer and more readers arrive at a reading process at the same moment. */
 const GATE_SHARE = 0.1;
 const GATE_AT_MS = 60;
 
-/** The same history, perhaps about readers and writers: some of these become readers while they hold. */
+/** Possibly turns the history into one about readers and writers; some writers downgrade. */
 export function perhapsWithReaders(plan: Plan): Plan {
   const random = new Random(plan.seed ^ 0x51ed270b);
   if (plan.callers[0]?.options.kind !== 'exclusive' || !random.chance(SHARE)) return plan;
@@ -27,7 +27,7 @@ export function perhapsWithReaders(plan: Plan): Plan {
   };
 }
 
-/** The lease is too short for the readers that come, so their process renews it just when it may hear of the writer. */
+/** Makes the lease so short that its renewal coincides with the notice of the writer. */
 function atTheGate(plan: Plan, random: Random): Plan {
   const callers = plan.callers.map((given, i): CallerPlan => {
     const { keys: _, ...caller } = given;

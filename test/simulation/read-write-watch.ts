@@ -12,7 +12,7 @@ interface Sight {
   readonly queue: readonly string[];
 }
 
-/** What no command of a lock may do, whoever sends it. */
+/** Watches rules that hold for every command of a lock and every sender. */
 export class ReadWriteWatch {
   private readonly calm: boolean;
 
@@ -23,7 +23,7 @@ export class ReadWriteWatch {
     this.calm = isCalm(world.plan);
   }
 
-  /** Looks at the lock before and after the command. `own`: tokens that the command is about. */
+  /** Compares the lock before and after the command. `own`: the tokens that the command may change. */
   during<T>({ key, ownerToken }: LockName, own: readonly (string | undefined)[], command: () => T): T {
     const before = this.look(key);
     const answer = command();
@@ -39,25 +39,26 @@ export class ReadWriteWatch {
     return answer;
   }
 
-  /** A command of anybody but the holder leaves the lock as it is. */
+  /** Only a command of the holder may change the lock. */
   private checkHolder(ownerToken: string, before: Sight, after: Sight, whose: string): void {
     const { owner } = before;
     if (owner === undefined || owner === READERS || owner === ownerToken) return;
     if (owner === after.owner && before.leftMs === after.leftMs) return;
-    this.world.fail('a command of somebody who is not the holder changed the lock', whose);
+    this.world.fail('a command changed the lock of another holder', whose);
   }
 
-  /** Behind a writer it is the turn of all readers that wait and can be told. */
+  /** After a writer, all waiting readers that can be notified get the lock. */
   private checkTurn(before: Sight, after: Sight, whose: string): void {
     const { owner } = after;
     const wrote = processOf(before.owner ?? '') !== undefined;
     if (!this.calm || !wrote || owner === undefined || owner === before.owner || owner === READERS) return;
     const { inboxes } = this.world.server;
     const reader = before.queue.find((token) => isReader(token) && inboxes.has(processOf(token) ?? ''));
-    if (reader !== undefined) this.world.fail('a reader that waits sees a second writer', `${whose}: ${reader}`);
+    if (reader !== undefined)
+      this.world.fail('a waiting reader was overtaken by a second writer', `${whose}: ${reader}`);
   }
 
-  /** The leases of other readers stay as they are. */
+  /** The leases of other readers must not change. */
   private checkLeases(own: readonly (string | undefined)[], before: Sight, after: Sight, whose: string): void {
     for (const [reader, endsAt] of before.leases) {
       if (own.includes(reader) || after.leases.get(reader) === endsAt) continue;
@@ -65,16 +66,16 @@ export class ReadWriteWatch {
     }
   }
 
-  /** Nobody joins those who read while a writer waits, and nobody reads who has neither asked nor waited. */
+  /** No reader enters while a writer waits, and no reader gets a lease without an attempt. */
   private checkNewcomers(own: readonly (string | undefined)[], before: Sight, after: Sight, whose: string): void {
     const writerWaits = before.queue.some((token) => !isReader(token) && after.queue.includes(token));
     for (const reader of after.leases.keys()) {
       if (before.leases.has(reader)) continue;
       if (!own.includes(reader) && !before.queue.includes(reader)) {
-        this.world.fail('a lease that was over has come back', `${whose}: ${reader}`);
+        this.world.fail('an ended lease was restored', `${whose}: ${reader}`);
       }
       if (this.calm && writerWaits && before.leases.size > 0) {
-        this.world.fail('a reader passed a writer that waits', `${whose}: ${reader}`);
+        this.world.fail('a reader overtook a waiting writer', `${whose}: ${reader}`);
       }
     }
   }
@@ -100,5 +101,5 @@ export class ReadWriteWatch {
   }
 }
 
-/** The token under which the process wants the lock again. */
+/** The token of the next attempt of the process. */
 export const nextOf = ({ next }: ReleaseRequest): string | undefined => next?.ownerToken;

@@ -10,7 +10,7 @@ import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.j
 import { patch, type Restore } from './patch.js';
 import type { MakeSemaphores } from './tables.js';
 
-/** What the broken tables need of the inside of the real one. */
+/** Private parts of the table that the mutants replace. */
 interface Inside {
   readonly leases: SemaphoreLeases;
   readonly places: SemaphorePlaces;
@@ -22,7 +22,7 @@ interface Inside {
 
 type Leases = Pick<SemaphoreLeases, 'live' | 'used' | 'give' | 'takeBack' | 'raise'>;
 
-/** Replaces a step of the table; a name that has changed makes it throw. */
+/** Replaces a step of the table; throws when the name has changed. */
 function withStep<T, K extends keyof T>(
   part: (inside: Inside) => T,
   name: K,
@@ -33,7 +33,7 @@ function withStep<T, K extends keyof T>(
     const inside = table as unknown as Inside;
     const owner = part(inside);
     const original = owner[name];
-    if (typeof original !== 'function') throw new Error(`There is no step ${String(name)} any more`);
+    if (typeof original !== 'function') throw new Error(`The table has no step ${String(name)}`);
     owner[name] = step(original.bind(owner) as T[K], owner, inside);
     return table;
   };
@@ -42,7 +42,7 @@ function withStep<T, K extends keyof T>(
 const leases = (inside: Inside): Leases => inside.leases;
 const steps = (inside: Inside): Inside => inside;
 
-/** Every release makes room, also one that is sent again. */
+/** Every release returns permits, also a repeated one. */
 class PermitCountedTwice extends SemaphoreTable {
   private readonly free = new Map<string, number>();
 
@@ -74,7 +74,7 @@ class LeaveThatServesNobody extends SemaphoreTable {
   }
 }
 
-/** Permits are counted when they are given and given back; nobody counts those of a lease that ends by itself. */
+/** Counts permits at their grant and release, and ignores leases that end by their ttl. */
 const counter = (): MakeSemaphores => (world, locks) => {
   const table = new SemaphoreTable(world, locks);
   const { leases: inner } = table as unknown as { leases: Leases };
@@ -93,12 +93,12 @@ const counter = (): MakeSemaphores => (world, locks) => {
   return table;
 };
 
-/** Each takes one measure out of what runs in the server. */
+/** Each removes one measure from the server. */
 export const SEMAPHORE_MUTANTS: Readonly<Record<string, MakeSemaphores>> = {
   'a permit counted twice': (world, locks) => new PermitCountedTwice(world, locks),
   'a counter beside the leases': counter(),
   'the own token of a semaphore not recognised': (world, locks) => new TokenNotRecognised(world, locks),
-  'a waiter that leaves and serves nobody': (world, locks) => new LeaveThatServesNobody(world, locks),
+  'a waiter that leaves without serving the next': (world, locks) => new LeaveThatServesNobody(world, locks),
   'offers that take no permits': withStep(leases, 'used', (original, owner, inside) => (key) => {
     const offered = [...owner.live(key)].filter(([, endsAt]) => endsAt - inside.now() <= CLAIM_WINDOW_MS);
     return original(key) - offered.reduce((sum, [ownerToken]) => sum + weightOf(ownerToken), 0);
@@ -106,16 +106,16 @@ export const SEMAPHORE_MUTANTS: Readonly<Record<string, MakeSemaphores>> = {
   'one ttl for all holders': withStep(leases, 'raise', (original, owner) => (key, _, endsAt) => {
     for (const ownerToken of owner.live(key).keys()) original(key, ownerToken, endsAt);
   }),
-  "the client's time instead of the server's": (world, locks) =>
+  'the time of the client instead of the server': (world, locks) =>
     new SemaphoreTable({ ...world, now: () => world.clientNow() }, locks),
-  'a heavy head passed by': withStep(steps, 'serve', (original, inside) => (key, permits, self) => {
+  'a heavy head that is overtaken': withStep(steps, 'serve', (original, inside) => (key, permits, self) => {
     const free = (): number => permits - inside.leases.used(key);
     for (const waiting of [...inside.places.of(key)]) {
       if (weightOf(waiting) <= free()) inside.offer(key, waiting, permits);
     }
     return original(key, permits, self);
   }),
-  'a newcomer that passes the queue': withStep(steps, 'serve', (original, inside) => (key, permits, self) => {
+  'a newcomer that overtakes the queue': withStep(steps, 'serve', (original, inside) => (key, permits, self) => {
     const asking = self as { ownerToken: string; ttlMs: number } | undefined;
     if (asking === undefined || weightOf(asking.ownerToken) > permits - inside.leases.used(key)) {
       return original(key, permits, self);
@@ -127,9 +127,9 @@ export const SEMAPHORE_MUTANTS: Readonly<Record<string, MakeSemaphores>> = {
   'a dead head that keeps its place': withStep(steps, 'stops', () => (head, permits) => weightOf(head) <= permits),
 };
 
-/** Each takes one measure out of the lock core. */
+/** Each removes one measure from the lock core. */
 export const SEMAPHORE_CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
-  'a lease passed to another weight': () =>
+  'a local hand-over to another weight': () =>
     patch(
       SemaphoreQueue,
       'heir',
@@ -138,7 +138,7 @@ export const SEMAPHORE_CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
           return this.runs[0]?.first;
         },
     ),
-  'a permit handed over to callers that came behind another process': () =>
+  'a local hand-over to callers behind those of another process': () =>
     patch(
       Run,
       'takes',

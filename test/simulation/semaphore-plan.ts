@@ -1,13 +1,13 @@
 import { PATIENT_MS, type CallerPlan, type Plan } from './plan.js';
 import { Random } from './random.js';
 
-/** So many histories are about a semaphore. */
+/** The share of histories about a semaphore. */
 const SHARE = 0.3;
-/** In so many of them one stays that long: longer than a dead waiter may keep those behind it from what is left. */
+/** The share of these with one long hold: longer than a dead waiter may block the waiters behind it. */
 const LONG_SHARE = 0.15;
 const LONG_MS = 6_000;
 
-/** The same history, perhaps about semaphores: one limit for each key, light and heavy callers. */
+/** Possibly turns the history into one about semaphores, with one limit per key, and light and heavy callers. */
 export function perhapsWithPermits(plan: Plan): Plan {
   const random = new Random(plan.seed ^ 0x2c1b3c6d);
   if (!random.chance(SHARE)) return plan;
@@ -21,7 +21,10 @@ export function perhapsWithPermits(plan: Plan): Plan {
   return random.chance(LONG_SHARE) ? behindAHeavyOne({ ...plan, callers }, random) : { ...plan, callers };
 }
 
-/** The first comes early and stays long, the second wants all permits and dies or gives up, the others would fit beside the first. */
+/**
+ * The first caller holds for long. The second one wants all permits and crashes or gives up. The others would fit
+ * beside the first.
+ */
 function behindAHeavyOne(plan: Plan, random: Random): Plan {
   const callers = plan.callers.map((caller, i): CallerPlan => {
     const weight = i === 1 ? caller.options.permits : 1;

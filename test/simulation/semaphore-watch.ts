@@ -2,14 +2,14 @@ import type { LockName } from '../../libs/distribute-lock/src/store/lock-store.j
 import type { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import type { World } from './world.js';
 
-/** What no command of a semaphore may do, whoever sends it. */
+/** Watches rules that hold for every command of a semaphore and every sender. */
 export class SemaphoreWatch {
   constructor(
     private readonly world: World,
     private readonly semaphores: SemaphoreTable,
   ) {}
 
-  /** Looks at the semaphore before and after the command. */
+  /** Compares the semaphore before and after the command. */
   during<T>(request: LockName, command: () => T): T {
     const { key } = request;
     const leases = new Map(this.semaphores.live(key));
@@ -20,16 +20,16 @@ export class SemaphoreWatch {
     return answer;
   }
 
-  /** The leases of others stay as they are. */
+  /** The leases of others must not change. */
   private checkOthers({ key, ownerToken }: LockName, before: ReadonlyMap<string, number>): void {
     const after = this.semaphores.live(key);
     for (const [other, endsAt] of before) {
       if (other === ownerToken || after.get(other) === endsAt) continue;
-      this.world.fail('a command changed the lease of somebody else', `${ownerToken} that of ${other}`);
+      this.world.fail('a command changed the lease of another holder', `${ownerToken} that of ${other}`);
     }
   }
 
-  /** Whoever was served stood before everybody who still waits. */
+  /** A served caller must have been before all callers that still wait. */
   private checkTurns(key: string, before: ReadonlyMap<string, number>, queue: readonly string[]): void {
     const waiting = this.semaphores.queued(key);
     const first = queue.findIndex((ownerToken) => waiting.includes(ownerToken));
@@ -37,7 +37,7 @@ export class SemaphoreWatch {
     for (const served of this.semaphores.live(key).keys()) {
       const place = queue.indexOf(served);
       if (before.has(served) || (place >= 0 && place < first)) continue;
-      this.world.fail('somebody passed the head of the queue', `${served} passed ${queue[first]}`);
+      this.world.fail('a caller overtook the head of the queue', `${served} passed ${queue[first]}`);
     }
   }
 }

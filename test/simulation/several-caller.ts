@@ -6,9 +6,9 @@ import { Caller } from './caller.js';
 import type { Hold } from './hold.js';
 import type { Question } from './questions.js';
 
-/** Somebody who takes several keys together; what it has of them is a hold for each key. */
+/** A multi-key caller; its lease is recorded as one hold per key. */
 export class SeveralCaller extends Caller {
-  /** In which order they are asked for, as `LockService` does it. */
+  /** The order in which the keys are acquired, as in `LockService`. */
   protected order(): readonly string[] {
     return orderedKeys(this.plan.keys!, 'caller');
   }

@@ -4,12 +4,12 @@ import { Random } from './random.js';
 /** The keys of these histories. */
 export const SEVERAL: readonly string[] = ['a', 'b', 'c'];
 
-/** So many of the histories that are not about semaphores have callers that take several keys together. */
+/** The share of histories with multi-key callers among those without semaphores. */
 const SHARE = 0.3;
-/** So many of these callers leave their keys to their ttl. */
+/** The share of these callers that leave their keys to their ttl. */
 const EXPIRE_SHARE = 0.15;
 
-/** The same history, perhaps with callers that take two or three keys in any order, beside others that take one of them. */
+/** Possibly adds callers of two or three keys in any order, beside callers of one of them. */
 export function perhapsWithSeveral(plan: Plan): Plan {
   const random = new Random(plan.seed ^ 0x3d9f17a5);
   if (plan.callers[0]?.options.kind === 'semaphore' || !random.chance(SHARE)) return plan;

@@ -3,24 +3,24 @@ import { SEVERAL } from './several-plan.js';
 import type { Question } from './questions.js';
 import type { World } from './world.js';
 
-/** Somebody who takes three keys may have to wait for each of them. */
+/** A caller of three keys may have to wait for each of them. */
 const MOST_KEYS = 3;
 const HEARTBEAT_MS = 1_500;
 
 /**
- * Watches those who keep keys and wait for more of them: they do not wait for each other, so somebody works or soon does; and
- * what they kept in vain is not left behind.
+ * Watches callers that keep keys and wait for more of them. They do not wait for each other, so at least one makes
+ * progress. Keys that they kept without a lease are released.
  */
 export class SeveralWatch {
   private readonly watches: boolean;
   private readonly calm: boolean;
   private idleSince = Infinity;
-  /** Since when a lock stands that nobody has and nobody wants. */
+  /** When each lock without a holder and a waiter was seen first. */
   private readonly standing = new Map<string, number>();
 
   constructor(
     private readonly world: World,
-    /** How long a single lock may stand idle in front of those who wait for it. */
+    /** How long a single lock may be free in front of its waiters. */
     private readonly patienceMs: number,
   ) {
     this.watches = world.plan.callers.some(({ keys }) => keys !== undefined);
@@ -38,7 +38,7 @@ export class SeveralWatch {
     if (!this.isIdle(open)) this.idleSince = Infinity;
     else if (this.idleSince === Infinity) this.idleSince = timeline.now;
     else if (timeline.now > Math.max(this.idleSince, troubledAt) + MOST_KEYS * this.patienceMs + HEARTBEAT_MS)
-      this.world.fail('nobody works, though somebody waits for several keys', `since ${this.idleSince.toFixed(1)}`);
+      this.world.fail('multi-key callers wait without any holder', `since ${this.idleSince.toFixed(1)}`);
   }
 
   private isIdle(open: ReadonlySet<Question>): boolean {
@@ -58,6 +58,6 @@ export class SeveralWatch {
       this.standing.delete(key);
     else if (!this.standing.has(key)) this.standing.set(key, timeline.now);
     else if (timeline.now > this.standing.get(key)! + this.patienceMs)
-      this.world.fail('a lock stands that nobody has', key);
+      this.world.fail('a lock is taken without a holder', key);
   }
 }

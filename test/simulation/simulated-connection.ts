@@ -7,22 +7,22 @@ import type { World } from './world.js';
 
 /** As in the Redis store. */
 const COMMAND_LIMIT_MS = 800;
-/** What a look at the server's clock takes, there and back. */
+/** The round trip of a clock query to the server. */
 const CLOCK_TRIP_MS = 5;
-/** Bytes of a broken connection may still arrive so much later. */
+/** Bytes of a broken connection may arrive this much later. */
 const MOST_STRAY_MS = 5_000;
 
 const latest = (a: number, b: number): number => (a > b ? a : b);
 
-/** The server executed an acquire too late, so it did nothing; and its clock. */
+/** The reply to an acquire that arrived after its deadline and had no effect, with the clock of the server. */
 export class TooLate {
   constructor(readonly serverMs: number) {}
 }
 
-/** A command on its way. */
+/** A command in flight. */
 class Command {
   settled = false;
-  /** On the server's clock; set when it is sent for the first time, as the same bytes are sent again. */
+  /** On the clock of the server. Set with the first sending, because the same bytes are sent again. */
   deadlineMs: number | undefined;
   /** Its arrival at the server, until it has arrived. */
   arrival: Happening | undefined;
@@ -46,8 +46,8 @@ class Command {
 }
 
 /**
- * The connection of one process, as our client uses it: in order both ways while it stands; when it breaks, answers are lost,
- * unanswered commands are sent again on the new one, and bytes of the old one may arrive whenever they like.
+ * The connection of one process, as the client uses it: in order both ways while it is open. When it breaks, replies
+ * are lost, and unanswered commands are sent again on the new one. Bytes of the old connection may arrive at any time.
  */
 export class SimulatedConnection {
   /** Rises with every break. */
@@ -64,21 +64,21 @@ export class SimulatedConnection {
     private readonly process: SimulatedProcess,
   ) {}
 
-  /** @param startedAt - when the first of several commands for one purpose was sent: together they have the time of one */
+  /** @param startedAt - when the first of several related commands was sent, because they share one time limit */
   ask<T>(what: string, apply: (deadlineMs: number) => T, startedAt = this.process.now()): Promise<T> {
     const limitMs = startedAt + COMMAND_LIMIT_MS - this.process.now();
     return new Promise<T>((resolve, reject) => {
       const command = new Command(what, apply, startedAt, resolve as (answer: unknown) => void, reject);
       command.cancelLimit = this.process.after(limitMs, () => {
-        // Answers that have arrived meanwhile get a turn of the loop first.
-        this.process.nextTurn(() => command.settle(new LockStoreError('no answer', true)));
+        // Replies that have arrived before get a turn of the loop first.
+        this.process.nextTurn(() => command.settle(new LockStoreError('no reply', true)));
       });
       if (this.down > 0) this.waiting.push(command);
       else this.send(command);
     });
   }
 
-  /** An acquire, or what stands for one: one that was refused as too late is sent again while it is waited for. */
+  /** An acquire, or an equivalent command. One that was refused as too late is sent again while its caller waits. */
   async askInTime<T>(
     what: string,
     apply: (deadlineMs: number) => T | TooLate,
@@ -92,7 +92,7 @@ export class SimulatedConnection {
     }
   }
 
-  /** Nothing passes for a while, but nothing is lost either. */
+  /** Delays all bytes, and loses none. */
   mute(ms: number): void {
     const { now } = this.world.timeline;
     this.lastArrival = latest(this.lastArrival, now + ms);
@@ -116,7 +116,7 @@ export class SimulatedConnection {
     for (const command of this.unanswered) this.send(command);
     const { waiting } = this;
     this.waiting = [];
-    // A command whose time is up was never given to the client.
+    // A command whose time is up was never passed to the client.
     for (const command of waiting) if (!command.settled) this.send(command);
   }
 
@@ -147,7 +147,7 @@ export class SimulatedConnection {
     });
   }
 
-  /** The connection has broken under a command that has not arrived: it is lost, or comes when nobody expects it. */
+  /** The connection broke before the command arrived: the command is lost, or arrives late. */
   private stray(command: Command): void {
     const { timeline, random } = this.world;
     const { arrival } = command;

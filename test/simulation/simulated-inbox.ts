@@ -6,13 +6,13 @@ import {
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
 
-/** A server counts a subscriber for a while after its connection has broken. */
+/** A server counts a subscriber until it notices the broken connection. */
 const MOST_NOTICE_MS = 300;
 
 /** The subscription of one process. */
 export class SimulatedInbox {
   private listener: LockStoreListener | undefined;
-  /** Rises whenever the connection breaks: what was under way is lost. */
+  /** Rises with every break of the connection, because messages in flight are lost then. */
   private epoch = 0;
   private broken = 0;
   private lastArrival = 0;
@@ -39,7 +39,7 @@ export class SimulatedInbox {
     });
   }
 
-  /** @returns how many receivers the server counts */
+  /** @returns the number of receivers that the server counts */
   deliver(message: LockMessage): number {
     const { timeline, random, plan } = this.world;
     const { epoch, listener } = this;
@@ -58,7 +58,7 @@ export class SimulatedInbox {
     return 1;
   }
 
-  /** Nothing arrives for a while; afterwards whoever listens is told that something may have been missed. */
+  /** Stops delivery. Afterwards the listener is notified that messages may be missing. */
   breakFor(ms: number): void {
     const { timeline, random } = this.world;
     this.epoch += 1;

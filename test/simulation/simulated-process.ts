@@ -7,17 +7,16 @@ import { SimulatedStore } from './simulated-store.js';
 import type { Happening } from './timeline.js';
 import type { World } from './world.js';
 
-/** What a turn of the event loop takes at least. */
+/** The shortest turn of the event loop. */
 const TURN_MS = 0.01;
 
-/** One process: its clock, its event loop, its connections, and the lock core that is under test. */
+/** One process: its clock, its event loop, its connections, and the lock core under test. */
 export class SimulatedProcess implements Clock {
   readonly id: string;
   readonly core: LockCore;
   readonly store: SimulatedStore;
-  /** Crashed or ended: nothing happens here any more. */
+  /** Crashed or ended: no event occurs in this process. */
   gone = false;
-  /** It is shutting down. */
   draining = false;
   /** Since when its event loop has turned without a stop. */
   turningSince = 0;
@@ -46,7 +45,6 @@ export class SimulatedProcess implements Clock {
     });
   }
 
-  /** Its event loop turns. */
   get turning(): boolean {
     return !this.gone && this.stops === 0;
   }
@@ -57,7 +55,7 @@ export class SimulatedProcess implements Clock {
 
   after(delayMs: number, callback: () => void): CancelTimer {
     const { timeline, random, plan } = this.world;
-    // A tiny bit more, because a rounded sum of moments may lie before the moment that was meant.
+    // Slightly more, because a rounded sum of times may be before the intended time.
     const at = timeline.now + delayMs / this.plan.rate + 1e-6 + plan.lagMs * random.next();
     const happening = timeline.add(at, this, callback, true);
     return () => (happening.cancelled = true);
@@ -67,12 +65,12 @@ export class SimulatedProcess implements Clock {
     this.world.timeline.add(this.world.timeline.now + TURN_MS, this, callback);
   }
 
-  /** How long `localMs` of its clock really last. */
+  /** The real duration of `localMs` on its clock. */
   realMs(localMs: number): number {
     return localMs / this.plan.rate;
   }
 
-  /** What happens while it is stopped waits until it goes on. */
+  /** Events of a stopped process wait until it continues. */
   postpone(happening: Happening): void {
     this.backlog.push(happening);
   }
@@ -81,7 +79,7 @@ export class SimulatedProcess implements Clock {
     this.stops += 1;
   }
 
-  /** Timers that are due and what has arrived may come in either order, as in a real event loop. */
+  /** Due timers and arrived data may come in either order, as in a real event loop. */
   goOn(): void {
     this.stops -= 1;
     if (this.stops > 0 || this.gone) return;
@@ -94,7 +92,7 @@ export class SimulatedProcess implements Clock {
     this.backlog = [];
   }
 
-  /** The application shuts down; the process ends when that is done, whatever still runs. */
+  /** Shuts the application down; the process ends afterwards, also with running work. */
   drain(timeoutMs: number): void {
     if (this.draining) return;
     this.draining = true;

@@ -22,40 +22,40 @@ import { TooLate } from './simulated-connection.js';
 import type { SimulatedInbox } from './simulated-inbox.js';
 import type { World } from './world.js';
 
-/** The server's clock starts somewhere, like any clock. */
+/** The start of the clock of the server. */
 const EPOCH_MS = 1e9;
-/** Fencing tokens in hand before the clock catches up with them: what a few blocks of one moment take. */
+/** Fencing tokens ahead of the clock: those of a few blocks of one moment. */
 const MOST_AHEAD = 1_000;
 const AWAY_AFTER_FLUSH_MS = 1.5;
 
-/** In some histories the server's wall clock is set forward or back, each time by this much at most. */
+/** In some histories the wall clock of the server is set forward or back, each time by this much at most. */
 const STEPS_MS = [0, -150, 100, -50, 150] as const;
 const STEP_EVERY_MS = 3_000;
 const STEPPING = 4;
 
-/** When a command was sent, and until when it may have an effect by the server's wall clock. */
+/** When a command was sent, and its deadline on the wall clock of the server. */
 export interface Sent {
   readonly deadlineMs: number;
   readonly sentAt: number;
 }
 
-/** The one server: the table, who listens, and what a command may never do. */
+/** The server: the table, the subscribers, and rules for every command. */
 export class SimulatedServer {
   readonly table: LockTable;
   readonly semaphores: SemaphoreTable;
   readonly inboxes = new Map<string, SimulatedInbox>();
-  /** Owner tokens whose lock the server has forgotten, and when: their holders cannot know yet. */
+  /** Owner tokens whose lock the server has lost, and when. Their holders cannot know of it yet. */
   readonly forgotten = new Map<string, number>();
-  /** Owner tokens that gave their lock back while they had it. */
+  /** Owner tokens that released their lock while they held it. */
   readonly givenBack = new Set<string>();
-  /** Under which token a writer reads on. */
+  /** The read token of each downgraded writer. */
   readonly readTokens = new Map<string, string>();
-  /** In which order tokens came to stand at a key. */
+  /** The order in which tokens arrived at their keys. */
   readonly ranks = new Map<string, number>();
   awayUntil = 0;
   private readonly watch: SemaphoreWatch;
   private readonly lockWatch: ReadWriteWatch;
-  /** Whose command is applied. */
+  /** The sender of the current command. */
   private speaking = '';
 
   constructor(
@@ -74,12 +74,12 @@ export class SimulatedServer {
     this.lockWatch = new ReadWriteWatch(world, this.table);
   }
 
-  /** What its clock says. */
+  /** The clock of the server. */
   now(): number {
     return EPOCH_MS + this.world.timeline.now;
   }
 
-  /** What TIME says. Leases end by a clock that is never set, because steps of it are not promised to be harmless to them. */
+  /** The reply to TIME. Leases use a clock that is never set, because a step of it may break them. */
   wallClock(): number {
     const { timeline, plan } = this.world;
     if (plan.seed % STEPPING !== 0) return this.now();
@@ -105,9 +105,10 @@ export class SimulatedServer {
     const answer = this.table.acquireAll(requests);
     const { length } = answer.outcome === 'granted' ? requests : before;
     const whose = requests[0].ownerToken;
-    if (requests.filter(isOwn).length !== length) this.world.fail('several keys were taken in part', whose);
+    if (requests.filter(isOwn).length !== length)
+      this.world.fail('a multi-key call acquired only some of its keys', whose);
     if (answer.outcome === 'busy') return answer;
-    if (isWaited) this.world.fail('several keys were taken past somebody who waits', whose);
+    if (isWaited) this.world.fail('a multi-key call overtook a waiter', whose);
     this.hadEffect(requests[0], sent);
     for (const { ownerToken } of requests) this.rank(ownerToken);
     this.numbered(answer.fencingTokens[0], requests.length);
@@ -143,7 +144,7 @@ export class SimulatedServer {
     return answer;
   }
 
-  /** Whether the fast script would leave this question to the one that knows of readers. */
+  /** Whether the fast script delegates this attempt to the script for readers. */
   leavesAcquire({ key, wait }: AcquireRequest): boolean {
     const owner = this.table.owner(key);
     return owner === undefined ? this.table.queued(key).some(isReader) : owner === READERS && wait;
@@ -154,7 +155,7 @@ export class SimulatedServer {
     return owner === READERS || (owner === ownerToken && this.table.queued(key).some(isReader));
   }
 
-  /** In how many milliseconds the lock of this token ends; undefined when somebody else has it. */
+  /** Milliseconds until the lock of this token ends; undefined when another owner has it. */
   leftMs(key: string, ownerToken: string): number | undefined {
     const permitted = this.semaphores.live(key).get(ownerToken);
     if (permitted !== undefined) return permitted - EPOCH_MS - this.world.timeline.now;
@@ -163,19 +164,19 @@ export class SimulatedServer {
     return left === undefined && readToken !== undefined ? this.table.leaseLeftMs(key, readToken) : left;
   }
 
-  /** Somebody has the lock who is not one of ours. */
+  /** Whether a foreign client has the lock. */
   isForeign(key: string): boolean {
     const owner = this.table.owner(key);
     return owner !== undefined && !/^(p|semaphore:|readers$)/.test(owner);
   }
 
-  /** A foreign client or a hand writes the key, no matter who holds it. */
+  /** Writes the key as a foreign client or an operator does, with any holder. */
   overwrite(key: string, owner: string | undefined, ttlMs?: number): void {
     this.forget(key);
     this.table.overwrite(key, owner, ttlMs);
   }
 
-  /** A server that lost its data takes a moment before it answers again. */
+  /** Loses all data. The server replies again after a short time. */
   flush(): void {
     for (const key of this.table.keys()) this.forget(key);
     this.table.flush();
@@ -190,7 +191,7 @@ export class SimulatedServer {
     for (const ownerToken of [owner, ...readers, ...this.semaphores.live(key).keys()]) {
       this.forgotten.set(ownerToken, this.world.timeline.now);
     }
-    // Whoever does not know yet that it reads.
+    // The process does not know yet that it is a reader.
     for (const [ownerToken, readToken] of this.readTokens) {
       if (readers.includes(readToken)) this.forgotten.set(ownerToken, this.world.timeline.now);
     }
@@ -200,7 +201,7 @@ export class SimulatedServer {
     return this.wallClock() > deadlineMs;
   }
 
-  /** The last undo of an unanswered acquire counts on this. */
+  /** The last undo of an unanswered acquire relies on this. */
   private hadEffect({ ownerToken }: Pick<LockName, 'ownerToken'>, { sentAt }: Sent): void {
     const steppedMs = this.world.plan.seed % STEPPING === 0 ? Math.max(...STEPS_MS) - Math.min(...STEPS_MS) : 0;
     if (this.world.timeline.now - sentAt > EXECUTION_LIMIT_MS + steppedMs) {
@@ -212,7 +213,7 @@ export class SimulatedServer {
     if (!this.ranks.has(ownerToken)) this.ranks.set(ownerToken, this.ranks.size);
   }
 
-  /** Numbers that outrun the clock would come again after the counter is lost. */
+  /** Tokens ahead of the clock would be issued again after the counter is lost. */
   private numbered(first: number, block: number, request?: LockName): void {
     if (request?.kind === 'semaphore') this.world.ledger.numbers.permit(request, first);
     if (first + block > (EPOCH_MS + this.world.timeline.now) * 1_000 + MOST_AHEAD) {
@@ -225,12 +226,12 @@ export class SimulatedServer {
     return kind === 'semaphore';
   }
 
-  /** A release or renewal never takes a lock that is free. */
+  /** A release or renewal never acquires a free lock. */
   private guarded<T>(request: LockName, own: readonly (string | undefined)[], command: () => T): T {
     const free = this.table.owner(request.key) === undefined;
     const answer = this.lockWatch.during(request, own, command);
     if (free && this.table.owner(request.key) !== undefined) {
-      this.world.fail('a command of somebody who is not the holder changed the lock', request.ownerToken);
+      this.world.fail('a command changed the lock of another holder', request.ownerToken);
     }
     return answer;
   }

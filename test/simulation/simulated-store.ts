@@ -18,10 +18,10 @@ import { SimulatedInbox } from './simulated-inbox.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
 
-/** Kinds whose numbers may be counted up. */
+/** Kinds with incremented fencing tokens. */
 const COUNTING: ReadonlySet<unknown> = new Set([undefined, 'exclusive']);
 
-/** The port, from one process to the one server. */
+/** The store port between one process and the server. */
 export class SimulatedStore implements LockStore {
   readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'read', 'semaphore']);
   readonly connection: SimulatedConnection;
@@ -94,7 +94,7 @@ export class SimulatedStore implements LockStore {
       () => server.leavesRelease(request),
     ).then((answer) => {
       if (answer.outcome === 'lost') return { ...answer, resent: this.connection.epoch !== epoch };
-      // As in the Redis store, whose answer has no room for it.
+      // The reply of the Redis store does not contain it either.
       return answer.outcome === 'granted' && request.kind !== 'semaphore' ? { ...answer, waiting: 0 } : answer;
     });
   }
@@ -119,7 +119,7 @@ export class SimulatedStore implements LockStore {
     );
   }
 
-  /** What the fast script leaves to the other one takes a second way, in the time of one command. */
+  /** An attempt that the fast script delegates takes a second trip, within the time limit of one command. */
   private ask<T>(
     request: LockName,
     what: string,

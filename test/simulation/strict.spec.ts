@@ -7,11 +7,14 @@ import type { Tables } from './tables.js';
 
 const HISTORIES = 2_000;
 const MOST_HISTORIES = 300;
-/** Leases of crashed holders end within it, and so do a heartbeat and two claim windows. */
+/** Leases of crashed holders, a heartbeat and two claim windows end within this time. */
 const TTL_MS = 1_000;
 const SERVED_WITHIN_MS = TTL_MS + 1_500 + 2 * 1_750 + 500;
 
-/** Many strict callers of one process, a few of another one behind them, and a fault that costs the first process its places. */
+/**
+ * Many strict callers of one process, a few of another one behind them, and a fault that removes the places of the
+ * first.
+ */
 function planOf(seed: number): Plan {
   const random = new Random(seed);
   const callersOf = (process: number, count: number, at: number): CallerPlan[] =>
@@ -21,7 +24,7 @@ function planOf(seed: number): Plan {
       key: 'a',
       options: { ...LOCK_DEFAULTS, ttlMs: TTL_MS, waitMs: SERVED_WITHIN_MS, fair: 'strict' },
       holdMs: random.between(0, 2),
-      // Around the first heartbeat.
+      // around the first heartbeat
       ...(random.chance(0.1) ? { abortAfterMs: random.between(1_200, 1_450) } : {}),
       rounds: 1,
       gapMs: 0,
@@ -46,7 +49,7 @@ function planOf(seed: number): Plan {
   };
 }
 
-/** What went wrong in one of these histories: a rule that was broken, or a caller of a healthy process that was not served in time. */
+/** The first violation: a broken rule, or a caller of a healthy process that was not served in time. */
 async function trouble(count: number, tables: Partial<Tables> = {}): Promise<string | undefined> {
   for (let seed = 1; seed <= count; seed += 1) {
     const plan = planOf(seed);
@@ -62,12 +65,12 @@ async function trouble(count: number, tables: Partial<Tables> = {}): Promise<str
 }
 
 describe('Strict callers of a process', () => {
-  it(`are served in time, and delay no other process for long, in ${HISTORIES} histories`, async () => {
+  it(`are served in time, and do not delay other processes for long, in ${HISTORIES} histories`, async () => {
     expect(await trouble(HISTORIES)).toBeUndefined();
   }, 120_000);
 
-  it('are not when a process that does not respond keeps its places', async () => {
-    const makeTable = TABLE_MUTANTS['a process that does not respond keeping its places'];
+  it('are not served in time when an unresponsive process keeps its places', async () => {
+    const makeTable = TABLE_MUTANTS['an unresponsive process that keeps its places'];
     expect(await trouble(MOST_HISTORIES, { makeTable })).toBeDefined();
   }, 60_000);
 });

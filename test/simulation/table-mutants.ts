@@ -10,7 +10,7 @@ import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-tabl
 import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
 import type { MakeTable } from './tables.js';
 
-/** What the broken tables need of the inside of the real one. */
+/** Private parts of the table that the mutants replace. */
 interface Inside {
   unusedFence: number;
   readonly world: TableWorld;
@@ -44,7 +44,7 @@ class TokenNotRecognised extends LockTable {
   }
 }
 
-/** Takes what is free of several keys. */
+/** Acquires only the free ones of several keys. */
 class SeveralInPart extends LockTable {
   override acquireAll(requests: readonly AcquireRequest[]): AcquireAllAnswer {
     const free = requests.filter(({ key, ownerToken }) => [undefined, ownerToken].includes(this.owner(key)));
@@ -53,7 +53,7 @@ class SeveralInPart extends LockTable {
   }
 }
 
-/** Takes several keys past those who wait for one of them. */
+/** Acquires several keys although one of them has waiters. */
 class SeveralPassing extends LockTable {
   override acquireAll(requests: readonly AcquireRequest[]): AcquireAllAnswer {
     for (const { key, ownerToken, ttlMs } of requests)
@@ -65,7 +65,7 @@ class SeveralPassing extends LockTable {
   }
 }
 
-/** Replaces a step of the table; a name that has changed makes it throw. */
+/** Replaces a step of the table; throws when the name has changed. */
 function withStep<K extends keyof Inside>(
   name: K,
   step: (inside: Inside, original: Inside[K]) => Inside[K],
@@ -74,7 +74,7 @@ function withStep<K extends keyof Inside>(
     const table = new LockTable(world);
     const inside = table as unknown as Inside;
     const original = inside[name];
-    if (typeof original !== 'function') throw new Error(`There is no step ${name} any more`);
+    if (typeof original !== 'function') throw new Error(`The table has no step ${name}`);
     inside[name] = step(inside, original.bind(table) as Inside[K]);
     return table;
   };
@@ -89,17 +89,17 @@ const numbered = (first: (inside: Inside) => number, persisted: boolean): MakeTa
 
 const micros = ({ world }: Inside): number => Math.floor(world.now() * 1_000);
 
-/** Each takes one measure out of what runs in the server. */
+/** Each removes one measure from the server. */
 export const TABLE_MUTANTS: Readonly<Record<string, MakeTable>> = {
-  'release without compare': (world) => new ReleaseWithoutCompare(world),
+  'a release without a comparison': (world) => new ReleaseWithoutCompare(world),
   'a renewal that creates the lock': (world) => new RenewalThatCreates(world),
-  'the own token not recognised': (world) => new TokenNotRecognised(world),
-  'several keys taken in part': (world) => new SeveralInPart(world),
-  'several keys taken past those who wait for one of them': (world) => new SeveralPassing(world),
-  'a fencing token that is only the last one and 1': numbered(({ unusedFence }) => unusedFence, true),
-  'the next fencing token not kept': numbered(micros, false),
-  'a process that does not respond keeping its places': withStep('removeSilent', () => () => false),
-  'a question that shortens the lease': withStep('raise', (inside) => (key, ttlMs) => {
+  'an own token that is not recognised': (world) => new TokenNotRecognised(world),
+  'several keys of which only some are acquired': (world) => new SeveralInPart(world),
+  'several keys that are acquired past a waiter': (world) => new SeveralPassing(world),
+  'a fencing token that is only the last one plus 1': numbered(({ unusedFence }) => unusedFence, true),
+  'a next fencing token that is not stored': numbered(micros, false),
+  'an unresponsive process that keeps its places': withStep('removeSilent', () => () => false),
+  'an attempt that shortens the lease': withStep('raise', (inside) => (key, ttlMs) => {
     const owner = (inside as unknown as LockTable).owner(key);
     if (owner !== undefined) inside.set(key, owner, ttlMs);
   }),

@@ -2,13 +2,13 @@ import type { LockTable } from '../../libs/distribute-lock/src/store/memory/lock
 import type { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
 
-/** Whatever takes the part of the lock table; broken ones are made in `mutants.ts`. */
+/** Creates the lock table; the mutants create tables with a defect. */
 export type MakeTable = (world: TableWorld) => LockTable;
 export type MakeSemaphores = (world: SimulatedTableWorld, locks: LockTable) => SemaphoreTable;
 
-/** A server knows what its clients' clocks say as little as any; broken tables do. */
+/** A server does not know the clocks of its clients; some mutants do. */
 export interface SimulatedTableWorld extends TableWorld {
-  /** The clock of the process whose command is applied. */
+  /** The clock of the process that sent the current command. */
   clientNow(): number;
 }
 

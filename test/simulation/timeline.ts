@@ -1,18 +1,20 @@
 import type { SimulatedProcess } from './simulated-process.js';
 
-/** Something that happens at a moment of simulated time. */
+/** An event at a moment of simulated time. */
 export interface Happening {
   at: number;
-  /** Of two at the same moment, the one that was planned first comes first. */
+  /** Of two events at the same moment, the one that was planned first comes first. */
   order: number;
-  /** Where it happens: not at all when that process has crashed, later when it is stopped. */
+  /**
+   * The process of the event. The event is discarded when that process has crashed, and delayed while it is stopped.
+   */
   readonly process: SimulatedProcess | undefined;
   readonly timer: boolean;
   readonly run: () => void;
   cancelled: boolean;
 }
 
-/** Simulated time in milliseconds: it passes only from one happening to the next. */
+/** Simulated time in milliseconds. It advances only from one event to the next. */
 export class Timeline {
   now = 0;
   private order = 0;
@@ -24,14 +26,14 @@ export class Timeline {
     return happening;
   }
 
-  /** Puts a happening back that was taken too early. */
+  /** Puts back an event that was taken too early. */
   again(happening: Happening, at: number): void {
     happening.at = this.notBefore(at);
     happening.order = this.order++;
     this.push(happening);
   }
 
-  /** The next one; time is its moment then. */
+  /** Takes the next event and advances the time to it. */
   take(): Happening | undefined {
     for (let next = this.pop(); next !== undefined; next = this.pop()) {
       if (next.cancelled) continue;

@@ -11,15 +11,15 @@ import { SimulatedServer } from './simulated-server.js';
 import type { Tables } from './tables.js';
 import { Timeline, type Happening } from './timeline.js';
 
-/** A history that is longer goes in circles. */
+/** A longer history is an endless loop. */
 const MOST_HAPPENINGS = 50_000;
 const MOST_LATE_MS = 1_500;
 const nextTick = process.nextTick.bind(process);
 const settled = Promise.resolve();
 
-/** Calls back when every promise that can settle has settled, those included that settle in consequence. */
+/** Calls back after all pending promises have settled, and all promises that settle as a consequence. */
 function whenPromisesSettled(callback: () => void): void {
-  // A tick that is asked for by a promise comes behind all promises; one asked for by a tick would come before them.
+  // A tick requested by a promise runs after all promises; one requested by a tick would run before them.
   void settled.then(() => nextTick(callback));
 }
 
@@ -28,7 +28,7 @@ export interface WorldSettings extends Tables {
   readonly traced?: boolean;
 }
 
-/** One history: processes, callers, faults and a server on one timeline, and those who watch them. */
+/** One history: processes, callers, faults and a server on one timeline, and the watchers of the rules. */
 export class World {
   readonly timeline = new Timeline();
   readonly random: Random;
@@ -36,9 +36,9 @@ export class World {
   readonly ledger: Ledger;
   readonly questions: Questions;
   readonly processes: readonly SimulatedProcess[];
-  /** The rule that was broken first. */
+  /** The first broken rule. */
   violation: string | undefined;
-  /** When something last went wrong that the protocol has to recover from. */
+  /** The time of the last fault from which the protocol has to recover. */
   troubledAt = -Infinity;
   readonly trace: string[] | undefined;
   happenings = 0;
@@ -55,7 +55,7 @@ export class World {
     this.processes = plan.processes.map((process, index) => new SimulatedProcess(this, index, process));
   }
 
-  /** Runs the history to its end, or to the first rule that is broken. */
+  /** Runs the history to its end, or to the first broken rule. */
   async run(): Promise<string | undefined> {
     for (const [i, plan] of this.plan.callers.entries()) {
       const process = this.processes[plan.process];
@@ -72,7 +72,7 @@ export class World {
     return this.violation;
   }
 
-  /** How long something takes on its way. */
+  /** How long a transfer takes. */
   transferMs(): number {
     const { random, plan } = this;
     if (!random.chance(plan.lateShare)) return plan.latencyMs * random.between(0.1, 1);
@@ -81,7 +81,7 @@ export class World {
     return late;
   }
 
-  /** Something goes wrong, now and for so long. */
+  /** Records a fault from now on for this long. */
   trouble(ms = 0): void {
     const until = this.timeline.now + ms;
     if (until > this.troubledAt) this.troubledAt = until;
@@ -99,13 +99,13 @@ export class World {
     this.trace.push(`${this.timeline.now.toFixed(3).padStart(10)} ${where} ${what} ${text ?? ''}`.replaceAll('-', ''));
   }
 
-  /** Runs from one happening to the next. */
+  /** Runs from one event to the next. */
   private go(end: () => void): void {
     for (;;) {
       const happening = this.violation === undefined ? this.next() : undefined;
       if (happening === undefined) return end();
       happening.run();
-      // Only what happens in a process can settle promises.
+      // Only events in a process can settle promises.
       if (happening.process !== undefined) {
         return whenPromisesSettled(() => {
           this.check();

@@ -1,7 +1,7 @@
 import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
 import type { QuorumProcess } from './quorum-process.js';
 
-/** More than the rates of the clocks differ. */
+/** Larger than the difference between the rates of the clocks. */
 export const CLOCKS_SHARE = 0.01;
 
 interface Surroundings {
@@ -12,11 +12,11 @@ interface Surroundings {
 interface Hold {
   readonly process: QuorumProcess;
   readonly ttlMs: number;
-  /** Somebody else has had the lock meanwhile: it must have ended by then. */
+  /** When it must have ended, because another holder was granted the lock. */
   overBy: number;
 }
 
-/** Who believes to hold a lock, and the rules for that. */
+/** The holders that rely on their locks, and the rules for them. */
 export class Holders {
   count = 0;
   private readonly held = new Map<Lease, Hold>();
@@ -24,7 +24,7 @@ export class Holders {
 
   constructor(
     private readonly world: Surroundings,
-    /** Nodes forget their votes at any time: two may hold a lock, but not for long. */
+    /** Nodes may forget their votes at any time: then two may hold a lock, but not for long. */
     private readonly forgetful: boolean,
   ) {}
 
@@ -32,7 +32,7 @@ export class Holders {
     this.count += 1;
     const { key, fencingToken } = lease;
     const rises = fencingToken > (this.lastToken.get(key) ?? -Infinity);
-    // Of two holders the first one may pass the lock on in its process, with a number that it had reserved.
+    // With two holders, the first one may hand the lock over locally with a reserved fencing token.
     if (!rises && !this.forgetful) this.world.fail('fencing tokens do not rise');
     this.lastToken.set(key, fencingToken);
     this.held.set(lease, { process, ttlMs, overBy: Infinity });
@@ -42,7 +42,7 @@ export class Holders {
     this.held.delete(lease);
   }
 
-  /** At every moment at most one lease of a key is believed. */
+  /** Checks at every moment that at most one lease of a key is held. */
   check(): void {
     const believed = new Map<string, Lease>();
     for (const [lease, hold] of this.held) {
@@ -51,7 +51,7 @@ export class Holders {
         const other = believed.get(lease.key);
         if (other !== undefined) this.overlap(lease, other);
         believed.set(lease.key, lease);
-        if (this.world.now > hold.overBy) this.world.fail('a holder was not told that somebody else had the lock');
+        if (this.world.now > hold.overBy) this.world.fail('a holder was not notified of another holder');
       }
     }
   }

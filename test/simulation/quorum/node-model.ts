@@ -15,15 +15,15 @@ interface Queue {
   endsAt: number;
 }
 
-/** What a node needs of the world around it. */
+/** The dependencies of a node. */
 export interface NodeSurroundings {
-  /** Milliseconds of the node's own clock. */
+  /** Milliseconds of the clock of the node. */
   now(): number;
-  /** Answers how many received the message. */
+  /** Returns the number of receivers of the message. */
   publish(processId: string, message: LockMessage): number;
 }
 
-/** One node of a quorum: `quorum.lua` step by step. */
+/** One node of a quorum: a step-by-step model of `quorum.lua`. */
 export class NodeModel {
   readonly votes = new Map<string, Vote>();
   readonly queues = new Map<string, Queue>();
@@ -46,17 +46,17 @@ export class NodeModel {
     return [1, this.queued(key).length, 0];
   }
 
-  /** What TIME says. */
+  /** The reply to TIME. */
   clockMs(): number {
     return Math.floor(this.surroundings.now());
   }
 
-  /** It starts without its data. */
+  /** Loses all data, like a restart. */
   forget(): void {
     for (const lost of [this.votes, this.queues, this.fences]) lost.clear();
   }
 
-  /** Who has the vote. */
+  /** The owner token that has the vote. */
   voted(key: string): string | undefined {
     const vote = this.votes.get(key);
     if (vote === undefined || vote.endsAt > this.surroundings.now()) return vote?.token;

@@ -9,15 +9,15 @@ import { SimulatedLine } from './simulated-line.js';
 import type { QuorumWorld } from './quorum-world.js';
 
 const EXPECTED = ['LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT', 'LOCK_UNAVAILABLE', 'LOCK_ABORTED'] as const;
-/** Promised beyond `wait`, and what the clocks and a turn of the loop may add. */
+/** The bound beyond `wait`, plus slack for the clocks and a turn of the loop. */
 const SETTLES_MS = 1_000 + 20;
 
-/** One process with its clock, its lines to all nodes, the store under test, and callers. */
+/** One process with its clock, its connections to all nodes, the store under test, and callers. */
 export class QuorumProcess implements Clock {
   readonly id: string;
   readonly lines: readonly SimulatedLine[];
   gone = false;
-  /** Callers that have not ended. */
+  /** Number of callers that have not ended. */
   busy = 0;
   private readonly core: LockCore;
   private readonly rate: number;

@@ -4,17 +4,17 @@ import { CLOCKS_SHARE, Holders } from './holders.js';
 import { NodeModel, type NodeSurroundings } from './node-model.js';
 import { QuorumProcess } from './quorum-process.js';
 
-/** Faults happen and callers come within so long. */
+/** Faults occur and callers arrive within this time. */
 const TROUBLE_MS = 4_000;
-/** After that, and after the last caller: nothing may be left of a process that lives. */
+/** This long after the faults and the last caller, no key of a live process may be left. */
 const QUIET_MS = 2_500;
 const LATEST_MS = 40_000;
 
 const nextTurn = setImmediate;
 
 /**
- * Whether nodes that restart come back empty: after the longest ttl is what docs/safety.md asks for. One that does so at once can
- * let a second holder in; then the first one has to be told before a ttl is over.
+ * Whether restarted nodes lose their data. docs/safety.md requires to start an empty node after the longest ttl only. A
+ * node that starts empty at once can let a second holder in; then the first one must be notified within a ttl.
  */
 type Forgetting = 'never' | 'after the longest ttl' | 'at once';
 
@@ -25,7 +25,7 @@ export interface SimulatedNode {
 
 export type MakeNode = (surroundings: NodeSurroundings) => NodeModel;
 
-/** One history of a quorum, repeated by its seed. It ends with the first rule that is broken. */
+/** One history of a quorum, repeatable by its seed. It ends with the first broken rule. */
 export class QuorumWorld {
   readonly random: Random;
   readonly nodes: SimulatedNode[] = [];
@@ -35,9 +35,9 @@ export class QuorumWorld {
   violation: string | undefined;
   readonly holders: Holders;
   readonly ttlsMs: readonly number[];
-  /** The share of holders that stay for several renewals. */
+  /** The share of holders that hold for several renewals. */
   readonly longHolds: number;
-  /** There is time in which nobody asks for the lock. */
+  /** Whether there are times without any caller. */
   readonly longPauses: boolean;
   private readonly timeline = new Timeline();
   private readonly latencyMs: number;
@@ -47,7 +47,7 @@ export class QuorumWorld {
   constructor(
     seed: number,
     makeNode: MakeNode = (surroundings) => new NodeModel(surroundings),
-    /** Gets a line for whatever happens. */
+    /** Receives a line for each event. */
     private readonly trace?: string[],
   ) {
     this.random = new Random(seed);
@@ -114,7 +114,7 @@ export class QuorumWorld {
 
   private makeNode(make: MakeNode): SimulatedNode {
     const rate = this.random.between(0.997, 1.003);
-    // Numbers that are forgotten are replaced by those of clocks that agree.
+    // Lost fencing tokens are replaced by those of the clocks, so the clocks must agree.
     const apart = this.forgetting !== 'never' || this.random.chance(0.5) ? 10 : 1e7;
     const offset = this.random.between(1e9, 1e9 + apart);
     const node: SimulatedNode = {
@@ -156,7 +156,7 @@ export class QuorumWorld {
     for (const node of nodes) if (random.chance(0.5)) this.restart(node);
   }
 
-  /** Its connections break, and it comes back with its data or without. */
+  /** Breaks its connections, and restarts it with or without its data. */
   private restart(node: SimulatedNode): void {
     const { random, forgetting, ttlsMs } = this;
     const empty = forgetting !== 'never' && random.chance(0.8);

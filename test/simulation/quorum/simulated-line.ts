@@ -11,11 +11,11 @@ import type { NodeLine, NodeReply } from '../../../libs/distribute-lock/src/stor
 import type { QuorumProcess } from './quorum-process.js';
 import type { QuorumWorld, SimulatedNode } from './quorum-world.js';
 
-/** Bytes of a broken connection may still arrive so much later. */
+/** Bytes of a broken connection may arrive this much later. */
 const MOST_STRAY_MS = 5_000;
-/** What a look at the node's clock takes, there and back. */
+/** The round trip of a clock query to the node. */
 const CLOCK_TRIP_MS = 5;
-/** A connection on which a reply is expected and nothing comes is closed after this. */
+/** The limit after which a connection with an overdue reply is closed. */
 const SILENCE_LIMIT_MS = 2_500;
 
 interface Command {
@@ -26,8 +26,8 @@ interface Command {
 }
 
 /**
- * The connection of one process to one node: in order both ways while it stands. When it breaks, answers are lost, unanswered
- * commands are sent again or rejected, and bytes of the old connection may arrive whenever they like.
+ * The connection of one process to one node, in order both ways while it is open. When it breaks, replies are lost, and
+ * unanswered commands are sent again or rejected. Bytes of the old connection may arrive at any time.
  */
 export class SimulatedLine implements NodeLine, NodeInbox {
   ready = true;
@@ -85,7 +85,7 @@ export class SimulatedLine implements NodeLine, NodeInbox {
     this.listener = listener;
   }
 
-  /** Whether the message was taken; it arrives if the connection lives until then. */
+  /** Whether the message was sent; it arrives if the connection is still open then. */
   deliver(message: LockMessage): boolean {
     if (this.process.gone || !this.ready || this.listener === undefined) return false;
     const { epoch } = this;
@@ -96,10 +96,10 @@ export class SimulatedLine implements NodeLine, NodeInbox {
   }
 
   close(): void {
-    // Nothing is open.
+    // The simulated line has no real connection.
   }
 
-  /** Nothing passes for a while, and nothing is lost. */
+  /** Delays all bytes, and loses none. */
   mute(ms: number): void {
     this.lastArrival = Math.max(this.lastArrival, this.world.now + ms);
     this.lastAnswer = Math.max(this.lastAnswer, this.world.now + ms);
@@ -138,7 +138,7 @@ export class SimulatedLine implements NodeLine, NodeInbox {
   private send(command: Command): void {
     const { epoch, world } = this;
     command.arrived = false;
-    // The link closes a connection on which a reply is expected and nothing comes.
+    // The link closes a connection with an overdue reply.
     world.in(SILENCE_LIMIT_MS, () => {
       const silentMs = world.now - this.answeredAt;
       if (epoch === this.epoch && this.unanswered.includes(command) && silentMs >= SILENCE_LIMIT_MS) this.breakFor(20);
@@ -151,7 +151,7 @@ export class SimulatedLine implements NodeLine, NodeInbox {
 
   private arrive(command: Command, epoch: number): void {
     const { world, node } = this;
-    // What waits before a node that is stopped keeps its order.
+    // Commands for a stopped node keep their order.
     if (node.awayUntil > world.now) {
       this.lastArrival = Math.max(this.lastArrival, node.awayUntil);
       return world.in(node.awayUntil - world.now, () => {
