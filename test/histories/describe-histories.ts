@@ -5,15 +5,15 @@ import { describeViolation } from './check/describe.js';
 import { runHistory, type RecordedRun } from './run/history-run.js';
 import { FROM, OPERATIONS, OPERATIONS_EACH, SEED } from './settings.js';
 
-/** Spec files, which run side by side. */
+/** Number of spec files, which run in parallel. */
 const PARTS = 2;
 const SHOWN = 5;
 
-/** Runs the histories of one of the spec files, a test for each seed. */
+/** Runs the histories of one of the spec files, one test per seed. */
 export function describeHistories(part: number): void {
   const seeds = seedsOf(part);
   const operations = Math.min(OPERATIONS, OPERATIONS_EACH);
-  // Another part has the only seed.
+  // Another part runs the only seed.
   if (seeds.length === 0) return it('has no history in this run', () => expect(SEED ?? OPERATIONS).toBeDefined());
 
   it.each(seeds)(

@@ -3,7 +3,7 @@ import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock
 /** Lock options of one call as the history records them. */
 export type RecordedOptions = Omit<AcquireOptions, 'signal'>;
 
-/** What `LockService` method an operation calls. */
+/** The `LockService` method of an operation. */
 export type CallName = 'acquire' | 'tryAcquire' | 'withLock';
 
 interface OfOperation {
@@ -11,29 +11,32 @@ interface OfOperation {
   readonly op: string;
 }
 
-/** What one process did or saw. Every `at` is in milliseconds of the monotonic clock that all processes of the machine share. */
+/**
+ * An event of one process. Every `at` is in milliseconds of the monotonic clock that all processes of the machine
+ * share.
+ */
 export type WorkerEvent = { readonly at: number } & (
   | ({
       readonly type: 'ask';
       readonly call: CallName;
       readonly keys: readonly string[];
       readonly options: RecordedOptions;
-      /** The operation inside whose work this one is called. */
+      /** The operation in whose work this call is made. */
       readonly inside?: string;
-      /** After all faults: the lock is free and must be granted. */
+      /** A call after all faults: the lock is free and must be granted. */
       readonly probe?: true;
     } & OfOperation)
   | ({ readonly type: 'abort' } & OfOperation)
   | ({
       readonly type: 'granted';
       readonly tokens: Readonly<Record<string, number>>;
-      /** When the command was sent that brought the grant of each key. */
+      /** When the command of the grant was sent, for each key. */
       readonly sentAt: Readonly<Record<string, number>>;
-      /** The lease proves itself until then. */
+      /** The lease is proven until then. */
       readonly until: number;
     } & OfOperation)
   | ({ readonly type: 'refused'; readonly code: string; readonly message: string } & OfOperation)
-  /** A sample: the lease is held, and now proves itself until then. */
+  /** A sample: the lease is held, and is now proven until then. */
   | ({ readonly type: 'proven'; readonly until: number } & OfOperation)
   /** The signal of the lease aborted. */
   | ({
@@ -43,20 +46,20 @@ export type WorkerEvent = { readonly at: number } & (
       readonly reason?: string;
       readonly message: string;
     } & OfOperation)
-  /** `isHeld()` answered false. */
+  /** `isHeld()` returned false. */
   | ({ readonly type: 'not-held' } & OfOperation)
   | ({ readonly type: 'extend'; readonly ttlMs: number } & OfOperation)
   | ({ readonly type: 'extended'; readonly code: string } & OfOperation)
   | ({ readonly type: 'downgrade' } & OfOperation)
   | ({ readonly type: 'downgraded'; readonly code: string } & OfOperation)
-  /** A write to the protected resource was answered. */
+  /** The reply of the protected resource to a write. */
   | ({
       readonly type: 'write';
       readonly key: string;
       readonly token: number;
       readonly from: number;
       readonly accepted: boolean;
-      /** Its place among the accepted writes of the key. */
+      /** Its position among the accepted writes of the key. */
       readonly version: number;
       /** The version that the holder had read before. */
       readonly seen: number;
@@ -69,35 +72,35 @@ export type WorkerEvent = { readonly at: number } & (
   | { readonly type: 'standstill'; readonly from: number }
   | { readonly type: 'shutdown' }
   | { readonly type: 'closed' }
-  /** Something was thrown or warned of outside of every promise. */
+  /** An error or a warning outside of every promise. */
   | { readonly type: 'stray'; readonly message: string }
 );
 
-/** What the run did to processes, network and server, and what it saw of the server. */
+/** Actions of the run on processes, network and server, and observations of the server. */
 export type RunEvent = { readonly at: number } & (
   | { readonly type: 'started'; readonly of: string }
   | { readonly type: 'killed'; readonly of: string }
   | { readonly type: 'exited'; readonly of: string; readonly byItself: boolean }
-  /** A fault that began at `from` and ended at `at`. */
+  /** A fault that started at `from` and ended at `at`. */
   | {
       readonly type: 'fault';
       readonly name: string;
       readonly from: number;
-      /** The process whose network or whose self it hit; absent when it hit the server. */
+      /** The affected process or network of a process; absent for faults of the server. */
       readonly of?: string;
-      /** No command of that process reached the server. */
+      /** Whether no command of that process reached the server. */
       readonly cutOff: boolean;
     }
-  /** The server lost the locks, or one lock, at some moment between `from` and `at`. */
+  /** The server lost all locks, or one lock, at a time between `from` and `at`. */
   | { readonly type: 'data-lost'; readonly name: string; readonly from: number; readonly key?: string }
   | { readonly type: 'standstill'; readonly from: number }
   /** A key without a TTL was seen. */
   | { readonly type: 'persistent'; readonly key: string }
-  /** Something stood in Redis, or in a process, after everything had to be gone. */
+  /** A key or resource that was left in Redis or in a process after everything had to be gone. */
   | { readonly type: 'left'; readonly what: string }
 );
 
 export type HistoryEvent = (WorkerEvent & { readonly process: string }) | (RunEvent & { readonly process: typeof RUN });
 
-/** The process name of events that the run itself records. */
+/** The process name of events that the run records. */
 export const RUN = 'run';

@@ -9,14 +9,14 @@ import type { PlantName } from './run/plants.js';
 
 interface Planted {
   readonly plant: PlantName;
-  /** Rules that must notice it. */
+  /** The rules that must report it. */
   readonly rules: readonly string[];
   readonly world?: Partial<WorldPlan>;
 }
 
 const key = (kind: KeyPlan['kind']): KeyPlan => ({ name: kind, kind, permits: 3, readShare: 0.7, ttlMs: 400 });
 const alone: Partial<WorldPlan> = { processes: 1, callers: 1, gapMs: 80 };
-/** So many that hardly any is asked for twice. */
+/** So many keys that hardly any is asked for twice. */
 const many = Array.from({ length: 200 }, (_, i) => ({ ...key('exclusive'), name: `exclusive-${i}` }));
 const stop: FaultPlan = { name: 'stop', afterMs: 300, forMs: 1_300, process: 0, draw: 0 };
 
@@ -40,13 +40,13 @@ const PLANTED: readonly Planted[] = [
   },
   { plant: 'endless lease', rules: ['leases'] },
   { plant: 'lease lost for nothing', rules: ['leases'], world: { holdMs: [50] } },
-  { plant: 'key given away early', rules: ['kept keys'], world: { keptShare: 0.5 } },
+  { plant: 'key granted too early', rules: ['kept keys'], world: { keptShare: 0.5 } },
   { plant: 'key left behind', rules: ['clean-up'] },
   { plant: 'key without an end', rules: ['clean-up'] },
   { plant: 'stray rejection', rules: ['stray errors'] },
 ];
 
-/** On a machine that gives the processes no time, much is excused; then the same is tried again. */
+/** On a slow machine many bounds do not apply, so the test tries again. */
 const TRIES = 4;
 
 describe('A violation that is planted in a real history', () => {
@@ -64,7 +64,7 @@ describe('A violation that is planted in a real history', () => {
   );
 
   it.concurrent(
-    'is not seen where none is',
+    'is not reported without a plant',
     async () => {
       const { events, folder } = await runHistory({ seed: 1, operations: 120, mood: 'calm' });
 

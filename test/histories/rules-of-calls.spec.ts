@@ -6,7 +6,7 @@ const semaphore = { kind: 'semaphore', permits: 3 } as const;
 const cut = { type: 'fault', name: 'cut', cutOff: false } as const;
 
 describe('The rule of wait bounds', () => {
-  it('notices an acquire that settles too late', () => {
+  it('reports an acquire that settles too late', () => {
     const refused = (at: number) =>
       made().operation('a', { asked: 0, wait: 500, refused: at, code: 'LOCK_WAIT_TIMEOUT' });
     const other = { asked: -50, granted: -10, released: 9_000, process: 'p2' };
@@ -16,12 +16,12 @@ describe('The rule of wait bounds', () => {
     ]);
   });
 
-  it('does not count the time in which the process stood still', () => {
+  it('does not count the time in which the process was stopped', () => {
     const history = made().operation('a', { asked: 0, wait: 0, granted: 3_000, released: 3_010 });
     expect(history.standstill('p1', 100, 2_500).violations()).toEqual([]);
   });
 
-  it('notices a call that never settles, unless its process was killed', () => {
+  it('reports a call that never settles, unless its process was killed', () => {
     const hanging = () =>
       made()
         .operation('a', { asked: 0 })
@@ -30,7 +30,7 @@ describe('The rule of wait bounds', () => {
     expect(hanging().run({ type: 'killed', of: 'p1', at: 40 }).violations()).toEqual([]);
   });
 
-  it('notices an aborted wait that goes on', () => {
+  it('reports an aborted wait that continues', () => {
     const aborted = { asked: 0, wait: 5_000, aborted: 100, code: 'LOCK_ABORTED' };
     expect(
       made()
@@ -44,7 +44,7 @@ describe('The rule of wait bounds', () => {
     ).toEqual(['wait bounds: a settled 500 ms after its signal aborted']);
   });
 
-  it('notices a release that keeps its caller', () => {
+  it('reports a release that takes too long', () => {
     expect(
       made()
         .operation('a', { ...held, releaseMs: 100 })
@@ -105,7 +105,7 @@ describe('The rule of outcomes', () => {
     ).toHaveLength(1);
   });
 
-  it('notices inner work that is let in without `reentrant`, or refused with it', () => {
+  it('reports inner work that is granted without `reentrant`, or refused with it', () => {
     const inner = { call: 'withLock', asked: 20, inside: 'a' } as const;
     const granted = { granted: 21, released: 30 };
     const history = (operation: object) =>
@@ -117,7 +117,7 @@ describe('The rule of outcomes', () => {
     expect(history(granted).violations()).toEqual(["outcomes: a' was granted inside its own lock"]);
   });
 
-  it('notices a loss that `withLock` does not tell, and one that it makes up', () => {
+  it('reports a loss that `withLock` does not report, and a false one', () => {
     const work = { ...held, call: 'withLock', process: 'p1' } as const;
     const lost = (more: object) =>
       made()
@@ -133,9 +133,9 @@ describe('The rule of outcomes', () => {
 
 describe('The rule of contention', () => {
   const refused = { asked: 100, refused: 105 };
-  const message = ['contention: a was told that k is held, but nobody can have held it'];
+  const message = ['contention: a was refused because of a holder of k, but no caller can have held it'];
 
-  it('notices contention where nobody has the lock', () => {
+  it('reports contention for a lock without a holder', () => {
     expect(made().operation('a', refused).violations()).toEqual(message);
     expect(made().operation('b', held).operation('a', refused).violations()).toEqual(message);
     expect(
@@ -146,7 +146,7 @@ describe('The rule of contention', () => {
     ).toEqual([]);
   });
 
-  it('knows that a reader is kept out by writers alone, and a permit by those that are in use', () => {
+  it('accepts a reader that is excluded by a writer, and a permit that is excluded by others', () => {
     const beside = (other: object, own: object) =>
       made()
         .operation('b', { ...held, released: 200, ...other })
@@ -158,14 +158,14 @@ describe('The rule of contention', () => {
     expect(beside({ ...semaphore, weight: 3 }, semaphore)).toEqual([]);
   });
 
-  it('knows that callers behind an outage cannot have the lock', () => {
+  it('accepts that callers behind an outage cannot have the lock', () => {
     const outage = { type: 'fault', name: 'stop-server', from: 0, at: 900, cutOff: true } as const;
     const waiting = { asked: 50, wait: 2_000, granted: 1_000, released: 1_010 };
     expect(made().run(outage).operation('b', waiting).operation('a', refused).violations()).toEqual(message);
     expect(made().operation('b', waiting).operation('a', refused).violations()).toEqual([]);
   });
 
-  it('lets a key stand until it expires', () => {
+  it('accepts that a key stays taken until it expires', () => {
     const expires = { ...held, ttl: 400, until: 400, release: 'expire' } as const;
     expect(made().operation('b', expires).operation('a', refused).violations()).toEqual([]);
   });
@@ -174,9 +174,9 @@ describe('The rule of contention', () => {
 describe('The rule of free locks', () => {
   const waits = { asked: 0, wait: 2_000, refused: 2_000, code: 'LOCK_WAIT_TIMEOUT' };
 
-  it('notices a wait in vain for a lock that nobody has', () => {
+  it('reports a wait in vain for a free lock', () => {
     expect(made().operation('a', waits).violations()).toEqual([
-      'free locks: a waited in vain, though nobody had k for 2000 ms, 0 ms after its call',
+      'free locks: a waited, although k was free for 2000 ms, 0 ms after its call',
     ]);
     const taken = { asked: -50, granted: -10, process: 'p2' };
     expect(
@@ -193,7 +193,7 @@ describe('The rule of free locks', () => {
     ).toHaveLength(1);
   });
 
-  it('knows that a call of several keys keeps the first ones while it waits for the last', () => {
+  it('accepts that a multi-key call keeps the first keys while it waits for the last', () => {
     const several = { asked: 0, wait: 2_000, refused: 2_000, code: 'LOCK_WAIT_TIMEOUT', process: 'p2' };
     const taken = { asked: -50, granted: -10, released: 9_000, process: 'p3' };
     const history = (last: string) =>
@@ -205,7 +205,7 @@ describe('The rule of free locks', () => {
     expect(history('a').violations()).toHaveLength(1);
   });
 
-  it('gives those behind a fault more time', () => {
+  it('allows more time after a fault', () => {
     expect(
       made()
         .run({ ...cut, from: 0, at: 10 })
@@ -214,7 +214,7 @@ describe('The rule of free locks', () => {
     ).toEqual([]);
   });
 
-  it('notices a probe that is refused', () => {
+  it('reports a probe that is refused', () => {
     const probe = { ...waits, probe: true } as const;
     expect(
       made()
@@ -226,7 +226,7 @@ describe('The rule of free locks', () => {
 });
 
 describe('The rule of clean-up', () => {
-  it('notices what is left, what has no end, and what did not end by itself', () => {
+  it('reports keys that are left, keys without a TTL, and processes that did not end', () => {
     expect(made().run({ type: 'left', what: 'key lock:k', at: 1 }).violations()).toEqual([
       'clean-up: left behind key lock:k',
     ]);
@@ -234,7 +234,7 @@ describe('The rule of clean-up', () => {
       'clean-up: lock:k has no TTL',
     ]);
     expect(made().run({ type: 'exited', of: 'p1', byItself: false, at: 1 }).violations()).toEqual([
-      'clean-up: process p1 crashed, or did not end by itself',
+      'clean-up: process p1 crashed, or did not end after its shutdown',
     ]);
     expect(made().run({ type: 'exited', of: 'p1', byItself: true, at: 1 }).violations()).toEqual([]);
   });
@@ -245,7 +245,7 @@ describe('The rule of order', () => {
   const late = { ...semaphore, asked: 300, wait: 5_000, granted: 500, released: 510, token: 1, process: 'p2' };
   const message = ['order: k: b was served before a, which came 300 ms earlier'];
 
-  it('notices a caller of a semaphore that overtakes another one', () => {
+  it('reports a caller of a semaphore that overtakes another one', () => {
     expect(made().operation('a', early).operation('b', late).violations()).toEqual(message);
     expect(
       made()
@@ -258,7 +258,7 @@ describe('The rule of order', () => {
     expect(stood(300).violations()).toEqual([]);
   });
 
-  it('notices it where both want strict fairness', () => {
+  it('reports it for two callers with strict fairness', () => {
     const alone = { kind: 'exclusive', permits: undefined, fair: 'strict' } as const;
     const history = (fair: 'strict' | 'process') =>
       made()

@@ -8,7 +8,7 @@ const cut = { type: 'fault', name: 'cut', cutOff: false } as const;
 describe('The rule of exclusion', () => {
   const second = { asked: 20, granted: 40, released: 60, token: 2, process: 'p2' };
 
-  it('accepts holders one after the other', () => {
+  it('accepts consecutive holders', () => {
     expect(
       made()
         .operation('a', held)
@@ -17,13 +17,13 @@ describe('The rule of exclusion', () => {
     ).toEqual([]);
   });
 
-  it('notices two holders at the same time', () => {
+  it('reports two holders at the same time', () => {
     expect(made().operation('a', held).operation('b', second).violations()).toEqual([
       'exclusion: k is held at the same time by a, b',
     ]);
   });
 
-  it('notices a writer beside a reader, in either order', () => {
+  it('reports a writer beside a reader, in either order', () => {
     const read = { kind: 'read' } as const;
     expect(
       made()
@@ -45,7 +45,7 @@ describe('The rule of exclusion', () => {
     ).toEqual([]);
   });
 
-  it('takes a writer for a reader from its downgrade on', () => {
+  it('treats a writer as a reader after its downgrade', () => {
     const reader = { ...second, kind: 'read' } as const;
     expect(
       made()
@@ -67,14 +67,14 @@ describe('The rule of exclusion', () => {
     ).toHaveLength(1);
   });
 
-  it('notices one of several keys', () => {
+  it('reports one of several keys', () => {
     const both = made()
       .operation('a', { ...held, keys: ['j', 'k'] })
       .operation('b', second);
     expect(both.violations()).toEqual(['exclusion: k is held at the same time by a, b']);
   });
 
-  it('notices more weight than permits', () => {
+  it('reports more weight than permits', () => {
     const first = { ...held, ...semaphore, weight: 2 };
     const fits = made()
       .operation('a', first)
@@ -119,13 +119,13 @@ describe('The rule of exclusion', () => {
 describe('The rule of fencing tokens', () => {
   const second = { asked: 50, granted: 60, released: 70, process: 'p2' };
 
-  it('notices a token that does not rise', () => {
+  it('reports a token that does not rise', () => {
     const history = (token: number) =>
       made()
         .operation('a', { ...held, token: 7 })
         .operation('b', { ...second, token });
     expect(history(8).violations()).toEqual([]);
-    const message = (token: number) => [`fencing: k: b has the token ${token}, though a was granted before with 7`];
+    const message = (token: number) => [`fencing: k: b has the token ${token}, although a was granted before with 7`];
     expect(history(7).violations()).toEqual(message(7));
     expect(history(6).violations()).toEqual(message(6));
   });
@@ -154,7 +154,7 @@ describe('The rule of fencing tokens', () => {
     ).toEqual([]);
   });
 
-  it('orders permits where one was asked for when the other had been granted', () => {
+  it('orders permits when one call began after the grant of the other', () => {
     const first = { ...held, ...semaphore, token: 7 };
     const history = (asked: number, token: number, sent = asked) =>
       made()
@@ -162,12 +162,12 @@ describe('The rule of fencing tokens', () => {
         .operation('b', { ...semaphore, asked, sent, granted: 40, released: 60, token });
     expect(history(20, 8).violations()).toEqual([]);
     expect(history(20, 6).violations()).toHaveLength(1);
-    // Both were under way at the same time.
+    // both calls were in progress at the same time
     expect(history(5, 6).violations()).toEqual([]);
     expect(history(20, 6, 5).violations()).toEqual([]);
   });
 
-  it('notices inner work with a token of its own', () => {
+  it('reports inner work with another token', () => {
     const inner = { asked: 20, granted: 21, released: 30, inside: 'a', reentrant: true };
     const history = (token: number) =>
       made()
@@ -183,21 +183,21 @@ describe('The rule of the fenced register', () => {
   const write = { type: 'write', key: 'k', token: 1, from: 20, at: 25, accepted: true, version: 1, seen: 0 } as const;
   const next = { ...write, token: 2, from: 61, at: 65, version: 2, seen: 1 };
 
-  it('accepts writes that saw those before them', () => {
+  it('accepts writes that have seen all earlier ones', () => {
     expect(made().operation('a', held, write).operation('b', second, next).violations()).toEqual([]);
   });
 
-  it('notices that a write of a valid holder is refused', () => {
+  it('reports a refused write of a valid holder', () => {
     const refused = made().operation('a', held, { ...write, accepted: false });
     expect(refused.violations()).toEqual(['register: the write of a to k with 1 was refused']);
   });
 
-  it('lets the write of a holder be refused that had lost its lease', () => {
+  it('accepts a refused write of a holder that had lost its lease', () => {
     const late = { ...write, from: 45, at: 55, accepted: false };
     expect(made().operation('a', held, late).violations()).toEqual([]);
   });
 
-  it('notices a write that overwrites one which it has not seen', () => {
+  it('reports a write that overwrites one that it has not seen', () => {
     const history = made()
       .operation('a', held, write)
       .operation('b', second, { ...next, seen: 0 });
@@ -208,7 +208,7 @@ describe('The rule of the fenced register', () => {
 describe('The rule of leases', () => {
   const short = { ...held, ttl: 2_000 };
 
-  it('notices a lease that is proven for longer than its ttl', () => {
+  it('reports a lease that is proven for longer than its ttl', () => {
     expect(
       made()
         .operation('a', { ...short, until: 2_000 })
@@ -221,7 +221,7 @@ describe('The rule of leases', () => {
     ).toEqual(['leases: the lease of a on k is proven for 2490 ms; its ttl is 2000 ms']);
   });
 
-  it('lets readers of a process share a lease while one of them wants the longer one', () => {
+  it('lets readers of a process share a lease while one of them asks for the longer one', () => {
     const reader = { kind: 'read', asked: 5_000, granted: 5_010, released: 5_050, ttl: 2_000 } as const;
     const history = (released: number) =>
       made()
@@ -231,7 +231,7 @@ describe('The rule of leases', () => {
     expect(history(4_500).violations()).toEqual([]);
   });
 
-  it('notices a renewal that the holder does not want', () => {
+  it('reports a renewal with renew: false', () => {
     const renewed = { type: 'proven', at: 40, until: 2_030 } as const;
     const history = (renew: boolean) => made().operation('a', { ...short, until: 1_900, renew }, renewed);
     expect(history(true).violations()).toEqual([]);
@@ -248,7 +248,7 @@ describe('The rule of leases', () => {
     ).toEqual([]);
   });
 
-  it('notices a loss without a cause', () => {
+  it('reports a loss without a cause', () => {
     const lost = { ...short, until: 2_000, lost: 40 };
     expect(made().operation('a', lost).violations()).toEqual(['leases: the lease of a on k was lost without a cause']);
     expect(
@@ -260,7 +260,7 @@ describe('The rule of leases', () => {
     expect(made().operation('a', lost).standstill('p1', -300, 5).violations()).toEqual([]);
   });
 
-  it('notices a key that ended in Redis before its lease', () => {
+  it('reports a key that ended in Redis before its lease', () => {
     const lost = (reason: string) =>
       made()
         .operation('a', { ...short, until: 2_000, lost: 40, reason })
@@ -272,7 +272,7 @@ describe('The rule of leases', () => {
     expect(lost('taken').run({ type: 'data-lost', name: 'flush-all', from: 20, at: 30 }).violations()).toEqual([]);
   });
 
-  it('notices a hold that is longer than `maxHold`', () => {
+  it('reports a hold that is longer than `maxHold`', () => {
     expect(
       made()
         .operation('a', { ...short, until: 2_000, maxHold: 40 })
@@ -290,7 +290,7 @@ describe('The rule of kept keys', () => {
   const second = { asked: 60, granted: 70, released: 80, token: 2 };
   const message = ['kept keys: k is held at the same time by a, b'];
 
-  it('notices a key that is given away within `minHold`', () => {
+  it('reports a key that is granted to another caller within `minHold`', () => {
     const history = (minHold: number) =>
       made()
         .operation('a', { ...held, minHold })
@@ -305,7 +305,7 @@ describe('The rule of kept keys', () => {
     expect(history(90).run({ type: 'killed', of: 'p1', at: 60 }).violations()).toEqual([]);
   });
 
-  it('notices a key that is given away before it expires', () => {
+  it('reports a key that is granted to another caller before it expires', () => {
     const history = (ttl: number) =>
       made()
         .operation('a', { ...held, ttl, until: ttl, release: 'expire' })

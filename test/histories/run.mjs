@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * Runs the histories: `npm run test:histories -- [--operations N] [--seed N] [--from N] [options of Jest]`.
- * --operations: how many in all (10,000 by default), --seed: one history alone, --from: the first seed.
+ * --operations: the total number (10,000 by default), --seed: only this history, --from: the first seed.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ while (given.length > 0) {
   const [name, value] = given.shift().split(/=(.*)/s);
   if (!(name in OURS)) others.push(value === undefined ? name : `${name}=${value}`);
   else if (/^\d+$/.test((env[OURS[name]] = value ?? given.shift() ?? ''))) continue;
-  else throw new Error(`${name} needs a whole number.`);
+  else throw new Error(`${name} needs an integer.`);
 }
 
 const jest = fileURLToPath(new URL('../../node_modules/jest/bin/jest.js', import.meta.url));

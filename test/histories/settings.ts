@@ -3,11 +3,11 @@ const env = (name: string): number | undefined => {
   return value === undefined || value === '' ? undefined : Number(value);
 };
 
-/** How many operations all histories have together; `--operations` of `npm run test:histories` sets it. */
+/** The number of operations of all histories together; `--operations` of `npm run test:histories` sets it. */
 export const OPERATIONS = env('HISTORIES_OPERATIONS') ?? 10_000;
 /** The only history to run; `--seed` sets it. */
 export const SEED = env('HISTORIES_SEED');
-/** The first seed, for other histories than those of every run; `--from` sets it. */
+/** The first seed, to run other histories; `--from` sets it. */
 export const FROM = env('HISTORIES_FROM') ?? 1;
-/** One history has so many operations, unless there are fewer in all. */
+/** The number of operations of one history, unless the total is smaller. */
 export const OPERATIONS_EACH = 1_250;

@@ -12,7 +12,7 @@ import { checkOutcomes } from './outcomes.js';
 import { checkRegister } from './register.js';
 import { checkWaitBounds } from './wait-bounds.js';
 
-/** Every rule, each in a file of its own. */
+/** Every rule, each in a separate file. */
 const RULES = [
   checkExclusion,
   checkFencing,
@@ -27,7 +27,7 @@ const RULES = [
   checkCleanUp,
 ];
 
-/** What the history breaks, in the order of time. */
+/** The violations of the history, in the order of time. */
 export function checkHistory(events: readonly HistoryEvent[]): Violation[] {
   const history = new History(events);
   return RULES.flatMap((rule) => rule(history)).sort((a, b) => a.at - b.at);

@@ -3,12 +3,12 @@ import { overlap, type Interval } from './interval.js';
 import type { Operation } from './operation.js';
 import { longestTtl, possessions, type Possession } from './possession.js';
 
-/** What the process knew of the lock a moment ago. */
+/** The state of the lock that a process knows may be this old. */
 const EARLIER_MS = 20;
-/** A process that reads was told of a waiting writer, and learns that it has left by its next renewal. */
+/** A reading process learns with its next renewal that a waiting writer has left. */
 const GATE_MS = 1_500;
 
-/** A call that does not wait is told of contention only where somebody else has the lock, or may be about to get it. */
+/** A call with wait 0 is refused as contended only when another caller holds the lock, or may be about to get it. */
 export function checkContention(history: History): Violation[] {
   const byKey = possessions(history, true);
   return history.operations
@@ -17,7 +17,7 @@ export function checkContention(history: History): Violation[] {
     .filter(({ keys, askedAt, settledAt = askedAt }) => !isForeign(history, keys, { from: askedAt, to: settledAt }))
     .map((operation) => ({
       rule: 'contention',
-      message: `${operation.id} was told that ${operation.keys.join(' and ')} is held, but nobody can have held it`,
+      message: `${operation.id} was refused because of a holder of ${operation.keys.join(' and ')}, but no caller can have held it`,
       operations: [operation],
       at: operation.settledAt ?? operation.askedAt,
     }));
@@ -27,7 +27,7 @@ function isTaken(operation: Operation, possessed: readonly Possession[], history
   const { askedAt, settledAt = askedAt, kind, options, process } = operation;
   const troubled = history.troubled({ from: askedAt, to: settledAt }, process);
   const others = possessed.filter((each) => {
-    // Without an answer the process knows what it was told before.
+    // Without a reply the process relies on earlier ones.
     const knownMs = kind === 'read' ? GATE_MS : EARLIER_MS;
     const earlierMs = troubled ? longestTtl(each.operation) : knownMs;
     return each.operation !== operation && overlap(each, { from: askedAt - earlierMs, to: settledAt + 1 }) > 0;
@@ -38,7 +38,7 @@ function isTaken(operation: Operation, possessed: readonly Possession[], history
   return weight + others.reduce((sum, each) => sum + each.weight, 0) > permits;
 }
 
-/** While data is lost, a lock may be one that its holder does not have any more. */
+/** After a data loss, the store may report a lock that its holder has lost. */
 function isForeign({ dataLosses }: History, keys: readonly string[], during: Interval): boolean {
   return dataLosses.some(
     (loss) => loss.at >= during.from - AFTER_LOSS_MS && loss.from <= during.to && keys.includes(loss.key ?? keys[0]),

@@ -2,10 +2,10 @@ import { RUN, type HistoryEvent } from '../event.js';
 import type { Violation } from './history.js';
 
 const LINES = 60;
-/** Before and after the operations of a violation. */
+/** Shown before and after the operations of a violation. */
 const MARGIN_MS = 200;
 
-/** The part of the history that a violation is about: its operations, and what happened to processes and server at that time. */
+/** The part of the history around a violation: its operations, and the events of processes and server at that time. */
 export function describeViolation(
   { rule, message, operations, at }: Violation,
   events: readonly HistoryEvent[],
@@ -30,7 +30,7 @@ function lineOf({ at, process, type, ...rest }: HistoryEvent, start: number): st
   return `  ${(at - start).toFixed(1).padStart(10)}  ${process.padEnd(5)}  ${type} ${shown.join(' ')}`;
 }
 
-/** Times are shown as the history counts them. */
+/** Times are shown relative to the start of the history. */
 function text(name: string, value: unknown, start: number): string {
   if ((name === 'from' || name === 'until') && typeof value === 'number') return (value - start).toFixed(1);
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -1,7 +1,7 @@
 import type { History, Violation } from './history.js';
 import { validHolds, type ValidHold } from './valid-holds.js';
 
-/** A stretch of a hold in which it does one thing. */
+/** A part of a hold with one weight and mode. */
 interface Stretch {
   readonly hold: ValidHold;
   readonly from: number;
@@ -9,12 +9,12 @@ interface Stretch {
   readonly reads: boolean;
 }
 
-/** Valid holds that conflict never overlap: nobody beside a writer, no more weight than permits. */
+/** Conflicting valid holds never overlap: a writer is alone, and the weights do not exceed the permits. */
 export function checkExclusion(history: History): Violation[] {
   return [...validHolds(history).values()].flatMap((holds) => conflicts(holds, 'exclusion'));
 }
 
-/** Holds of one key that overlap though they may not. */
+/** Conflicting holds of one key that overlap. */
 export function conflicts(holds: readonly ValidHold[], rule: string): Violation[] {
   return overlaps(
     holds.flatMap(stretches).sort((a, b) => a.from - b.from),

@@ -10,7 +10,7 @@ export function checkFencing(history: History): Violation[] {
   return [...nested, ...ordered];
 }
 
-/** Exclusive holders come one after the other, and the readers between two of them have tokens between theirs. */
+/** Exclusive holders have rising tokens, and the readers between two of them have tokens between theirs. */
 function checkLock(holds: readonly ValidHold[]): Violation[] {
   const violations: Violation[] = [];
   let writer: ValidHold | undefined;
@@ -30,8 +30,8 @@ function checkLock(holds: readonly ValidHold[]): Violation[] {
 }
 
 /**
- * Permits are granted side by side, so only a grant that was seen before another was asked for is surely the earlier one. A caller
- * may get the permits that its process asked for before it came.
+ * Permits are granted concurrently. One grant is certainly earlier than another if it was seen before the other call began.
+ * A caller may get permits that its process requested before the call.
  */
 function checkPermits(holds: readonly ValidHold[]): Violation[] {
   const violations: Violation[] = [];
@@ -72,7 +72,7 @@ function checkNested(
 function fault(earlier: ValidHold, later: ValidHold): Violation {
   return {
     rule: 'fencing',
-    message: `${later.key}: ${later.operation.id} has the token ${later.token}, though ${earlier.operation.id} was granted before with ${earlier.token}`,
+    message: `${later.key}: ${later.operation.id} has the token ${later.token}, although ${earlier.operation.id} was granted before with ${earlier.token}`,
     operations: [earlier.operation, later.operation],
     at: later.from,
   };

@@ -3,13 +3,16 @@ import { longestGap, type Interval } from './interval.js';
 import type { Operation } from './operation.js';
 import { possessions, type Possession } from './possession.js';
 
-/** P12 and P9: a message wakes a waiter; the heartbeat, or the end of a claim window, does where it was lost or a waiter died. */
+/**
+ * P12 and P9: a message wakes a waiter. After a lost message or a dead waiter, the heartbeat or the end of a claim
+ * window does.
+ */
 const HEALTHY_MS = 1_000;
 const TROUBLED_MS = 3_000;
-/** P9: an offer to a waiter that died stands for a claim window, so a fault has its effect on calls that come later. */
+/** P9: an offer to a dead waiter is valid for a claim window, so a fault affects later calls, too. */
 const AFTER_FAULT_MS = 2_000;
 
-/** A lock that is free is granted to one who waits for it, within the bounds; after all faults, at once. */
+/** A free lock is granted to a waiter within the bounds, and at once after all faults. */
 export function checkFreeLocks(history: History): Violation[] {
   const byKey = possessions(history, false);
   return history.operations
@@ -29,7 +32,7 @@ export function checkFreeLocks(history: History): Violation[] {
       const since = Math.round(gap.from - askedAt);
       return [
         fault(
-          `${id} waited in vain, though nobody had ${operation.keys.join(' or ')} for ${Math.round(ms)} ms, ${since} ms after its call`,
+          `${id} waited, although ${operation.keys.join(' or ')} was free for ${Math.round(ms)} ms, ${since} ms after its call`,
           operation,
         ),
       ];

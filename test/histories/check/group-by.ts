@@ -1,4 +1,4 @@
-/** The values by their group, groups in the order of their first value. */
+/** The values by their group, in the order of the first value of each group. */
 export function groupBy<K, V>(values: Iterable<V>, groupOf: (value: V) => K): Map<K, V[]> {
   const groups = new Map<K, V[]>();
   for (const value of values) {

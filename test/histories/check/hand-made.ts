@@ -15,7 +15,7 @@ interface HandMadeOperation extends RecordedOptions {
   readonly inside?: string;
   readonly probe?: true;
   readonly asked: number;
-  /** When the command was sent that brought the grant; by default at the call. */
+  /** When the command of the grant was sent; by default at the call. */
   readonly sent?: number;
   readonly granted?: number;
   readonly token?: number;
@@ -26,7 +26,7 @@ interface HandMadeOperation extends RecordedOptions {
   readonly notHeld?: number;
   readonly downgraded?: number;
   readonly released?: number;
-  /** How long `release()` took. */
+  /** Duration of `release()`. */
   readonly releaseMs?: number;
   readonly refused?: number;
   readonly code?: string;
@@ -37,11 +37,11 @@ interface HandMadeOperation extends RecordedOptions {
 type OfOperation = Extract<WorkerEvent, { readonly op: string }>;
 type Bare<E, Known extends string = 'op'> = E extends unknown ? Omit<E, Known> : never;
 
-/** A history written by hand, in milliseconds from 0. */
+/** A history for a test, in milliseconds from 0. */
 export class HandMade {
   private readonly events: HistoryEvent[] = [];
 
-  /** What an operation did, as far as it is given, and more events of it. */
+  /** Adds the events of an operation, and more events of it. */
   operation(op: string, made: HandMadeOperation, ...more: readonly Bare<OfOperation>[]): this {
     const { call = 'acquire', process = 'p1', keys = ['k'], inside, probe, ...rest } = made;
     const {
@@ -78,7 +78,7 @@ export class HandMade {
     return this;
   }
 
-  /** Something that the run did or saw. */
+  /** Adds an event of the run. */
   run(event: RunEvent): this {
     this.events.push({ process: RUN, ...event });
     return this;
@@ -89,7 +89,7 @@ export class HandMade {
     return this;
   }
 
-  /** What the checker notices, as `rule: message`. */
+  /** The violations that the checker reports, as `rule: message`. */
   violations(): string[] {
     const inOrder = this.events.toSorted((a, b) => a.at - b.at);
     return checkHistory(inOrder).map(({ rule, message }) => `${rule}: ${message}`);

@@ -3,11 +3,11 @@ import { groupBy } from './group-by.js';
 import { between, overlap, type Interval } from './interval.js';
 import { readOperation, type Operation, type OperationEvent } from './operation.js';
 
-/** What a history breaks. */
+/** A violation of a rule. */
 export interface Violation {
   readonly rule: string;
   readonly message: string;
-  /** The operations that the message is about. */
+  /** The operations that the message names. */
   readonly operations: readonly Operation[];
   readonly at: number;
 }
@@ -17,10 +17,10 @@ export type DataLoss = Extract<RunEvent, { type: 'data-lost' }>;
 type EventOfRun = RunEvent & { readonly process: typeof RUN };
 type Asked = Extract<WorkerEvent, { type: 'ask' }>;
 
-/** After a fault connections are opened anew, and what it left in the queues is sorted out. */
+/** After a fault, processes reconnect and repair their queue entries within this time. */
 const AFTERMATH_MS = 4_000;
 
-/** The events of a run, sorted by what they are about. */
+/** The events of a run by operation, process and kind. */
 export class History {
   readonly operations: readonly Operation[];
   readonly dataLosses: readonly DataLoss[];
@@ -58,13 +58,13 @@ export class History {
     return (this.shutdownAt.get(process) ?? Infinity) <= by;
   }
 
-  /** For how long the process, or the network before it, stood still in that time. */
+  /** How long the process, or the network in front of it, was stopped in that time. */
   standstillMs(process: string, { from, to }: Interval): number {
     const own = [...(this.standstills.get(process) ?? []), ...(this.standstills.get(RUN) ?? [])];
     return own.reduce((sum, each) => sum + overlap(each, { from, to }), 0);
   }
 
-  /** Whether anything that went wrong may still be felt in that time: by the process, or by all. */
+  /** Whether a fault may affect the process, or any process, in that time. */
   troubled({ from, to }: Interval, process?: string): boolean {
     const near = { from: from - AFTERMATH_MS, to };
     const mine = ({ of }: Fault): boolean => of === undefined || process === undefined || of === process;
@@ -100,7 +100,7 @@ export class History {
   }
 }
 
-/** An outer call that had lost its lease by then holds nothing: the inner one is a call like any other. */
+/** An outer call without a lease holds no lock, so the inner one is an ordinary call. */
 function withOuter(operation: Operation, byId: ReadonlyMap<string, Operation>): Operation {
   const outer = byId.get(operation.inside ?? '');
   return outer?.hold !== undefined && outer.hold.to > operation.askedAt
@@ -108,7 +108,7 @@ function withOuter(operation: Operation, byId: ReadonlyMap<string, Operation>): 
     : { ...operation, inside: undefined };
 }
 
-/** A process or a network that stands still for longer in all may miss a time limit of the library. */
+/** A process or a network that is stopped for longer in total may miss a time limit of the library. */
 const SLOW_MS = 200;
 const SLOW_BEFORE_MS = 1_000;
 

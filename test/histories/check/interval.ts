@@ -1,16 +1,16 @@
-/** From a moment to another one, in milliseconds of the history's clock. */
+/** A time interval in milliseconds of the clock of the history. */
 export interface Interval {
   readonly from: number;
   readonly to: number;
 }
 
-/** For how long both last. */
+/** How long both intervals overlap. */
 export const overlap = (a: Interval, b: Interval): number =>
   Math.max(0, Math.min(a.to, b.to) - Math.max(a.from, b.from));
 
 export const between = (at: number, { from, to }: Interval): boolean => at >= from && at <= to;
 
-/** The longest time within `whole` that none of the intervals covers. */
+/** The longest part of `whole` that none of the intervals covers. */
 export function longestGap(intervals: readonly Interval[], whole: Interval): Interval {
   let longest: Interval = { from: whole.from, to: whole.from };
   let covered = whole.from;

@@ -3,15 +3,17 @@ import { ttlOf, type History, type Violation } from './history.js';
 import type { Operation } from './operation.js';
 import { longestTtl } from './possession.js';
 
-/** A lock that was handed over stands for at least so long. */
+/** The shortest validity of an offer. */
 const CLAIM_WINDOW_MS = 1_750;
 const SLACK_MS = 50;
-/** A longer lease that readers of a process share is given back so long after the reader that wanted it has left. */
+/**
+ * Readers of a process share a lease. It is shortened within this time after the reader with the longest ttl has left.
+ */
 const SHORTENED_WITHIN_MS = 1_000;
-/** Reasons of a loss that only a change of the data explains. */
+/** Reasons of a loss that require a change of the data. */
 const OF_DATA: ReadonlySet<string> = new Set(['deleted', 'taken', 'forced']);
 
-/** A lease is proven for its own ttl and no longer, is renewed only if its holder wants that, and is not lost without a cause. */
+/** A lease is proven for its own ttl and no longer, is renewed only with `renew`, and is not lost without a cause. */
 export function checkLeases(history: History): Violation[] {
   const held = history.operations.filter(({ hold, inside }) => hold !== undefined && inside === undefined);
   const readers = groupBy(held.filter(reads), placeOf);
@@ -36,30 +38,30 @@ function provenTooLong(operation: Operation, beside: readonly Operation[]): Viol
   let last = Infinity;
   for (const event of events) {
     if (event.type === 'extend') ttlMs = Math.max(ttlMs, event.ttlMs);
-    // These lengthen it, too.
+    // these lengthen the lease, too
     if (/^extend|^downgrade/.test(event.type)) last = Infinity;
     if (event.type !== 'granted' && event.type !== 'proven') continue;
     const proven = event.until - event.at;
     if (proven > Math.max(ttlMs, ...sharedTtls(beside, event.at)) + SLACK_MS)
       return fault(`is proven for ${Math.round(proven)} ms; its ttl is ${ttlOf(options)} ms`, operation, event.at);
-    // Several keys are renewed while the last one is waited for.
+    // a multi-key call renews its keys while it waits for the last one
     if (options.renew === false && keys.length === 1 && event.until > last + SLACK_MS)
       return fault('was renewed in spite of `renew: false`', operation, event.at);
-    // One that shares a lease may have its own ttl from when it entered, although the lease is older.
+    // a reader that shares an older lease may have its own ttl from its entry on
     if (event.type === 'granted' && beside.length > 1) last = event.at + ttlOf(options);
     else last = Math.max(event.until, last === Infinity ? 0 : last);
   }
   return undefined;
 }
 
-/** What other readers of the process want, or wanted a moment ago. */
+/** The ttls that other readers of the process ask for, or asked for just before. */
 function sharedTtls(beside: readonly Operation[], at: number): number[] {
   return beside
     .filter(({ hold, askedAt }) => hold !== undefined && askedAt <= at && hold.to >= at - SHORTENED_WITHIN_MS)
     .map(longestTtl);
 }
 
-/** The hold of a stopped process ends with its last proof, so also that may not be later. */
+/** The hold of a stopped process ends with its last proof, so that proof must not be later either. */
 function heldTooLong(operation: Operation): Violation | undefined {
   const { hold, options } = operation;
   const maxHoldMs = Number(options.maxHold ?? Infinity);
@@ -81,7 +83,9 @@ function lostForNothing(operation: Operation, history: History): Violation | und
   return fault('was lost without a cause', operation, lost.at);
 }
 
-/** A lease ends for its holder before its key ends in Redis, so only a loss of data lets it find another owner there, or none. */
+/**
+ * A lease ends for its holder before its key ends in Redis. So only a data loss lets it find another owner, or none.
+ */
 function takenEarly(operation: Operation, { dataLosses }: History): Violation | undefined {
   const { events, hold, keys } = operation;
   const lost = events.find((event) => event.type === 'lost');

@@ -10,13 +10,13 @@ export type Write = EventOf<'write'>;
 export interface Hold extends Interval {
   readonly tokens: Readonly<Record<string, number>>;
   readonly sentAt: Readonly<Record<string, number>>;
-  /** From when on it only read, because it was downgraded. */
+  /** When its downgrade made it a read lock. */
   readonly readsFrom: number;
-  /** `release`: the holder gave it back while it was held. `open`: the history ended before. */
+  /** `release`: the holder released a held lease. `open`: the history ended before. */
   readonly ended: 'release' | 'lost' | 'killed' | 'open';
 }
 
-/** One call of a lock method, from its beginning to its end. */
+/** One call of a lock method, from its start to its end. */
 export interface Operation {
   readonly id: string;
   readonly process: string;
@@ -28,14 +28,14 @@ export interface Operation {
   readonly inside: string | undefined;
   readonly probe: boolean;
   readonly askedAt: number;
-  /** When it was granted or refused; undefined when neither happened. */
+  /** When it was granted or refused; undefined without either. */
   readonly settledAt: number | undefined;
   /** `granted`, the code of the refusal, or undefined. */
   readonly outcome: string | undefined;
   readonly message: string;
   readonly abortedAt: number | undefined;
   readonly hold: Hold | undefined;
-  /** When `release()` had ended, or `withLock`. */
+  /** When `release()` or `withLock` settled. */
   readonly releasedAt: number | undefined;
   readonly events: readonly OperationEvent[];
 }
@@ -65,7 +65,7 @@ export function readOperation(events: readonly [EventOf<'ask'>, ...OperationEven
   };
 }
 
-/** A lease of which the holder learned too late, because it was stopped, ends where its last proof ended. */
+/** A stopped holder learns of a loss too late, so its lease ends with its last proof. */
 function readHold(granted: EventOf<'granted'>, events: readonly OperationEvent[], history: History): Hold {
   const { at: from, tokens, sentAt } = granted;
   const readsFrom = find(events, 'downgrade')?.at ?? Infinity;

@@ -2,15 +2,12 @@ import { groupBy } from './group-by.js';
 import type { History, Violation } from './history.js';
 import type { Operation } from './operation.js';
 
-/** Calls that come so soon behind each other may reach the server in either order. */
+/** Calls within this time may reach the server in either order. */
 const TOGETHER_MS = 100;
-/** Grants of one moment are seen in either order. */
+/** Grants within this time may be observed in either order. */
 const SEEN_MS = 50;
 
-/**
- * While nothing is wrong, callers with `fair: 'strict'` are served in the order in which they came, and so are callers of a
- * semaphore.
- */
+/** Without faults, callers with `fair: 'strict'` and callers of a semaphore are served in the order of their calls. */
 export function checkOrder(history: History): Violation[] {
   const waiting = history.operations.filter(
     ({ inside, keys, waitMs }) => inside === undefined && keys.length === 1 && waitMs > 0,
@@ -27,7 +24,7 @@ function overtaken(operations: readonly Operation[], history: History): Violatio
     const { settledAt: servedAt = 0, askedAt } = late;
     const overtook = granted.find(({ process, askedAt: from, settledAt: to = 0 }) => {
       if (from >= askedAt - TOGETHER_MS || to <= servedAt + SEEN_MS || history.troubled({ from, to })) return false;
-      // A process that stood still asked later, and saw its grant later.
+      // A process that was stopped asked later, and saw its grant later.
       const stoodMs = history.standstillMs(process, { from, to });
       return from < askedAt - TOGETHER_MS - stoodMs && to > servedAt + SEEN_MS + stoodMs;
     });

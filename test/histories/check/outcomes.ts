@@ -1,10 +1,10 @@
 import type { History, Violation } from './history.js';
 import type { Operation } from './operation.js';
 
-/** Timers of the runtime may be early by so much. */
+/** Timers of the runtime may fire this early. */
 const EARLY_MS = 2;
 
-/** Every refusal is one that the options and the state of the world allow, and `withLock` ends as `onLost` says. */
+/** The options and the state of the system allow every refusal, and `withLock` ends according to `onLost`. */
 export function checkOutcomes(history: History): Violation[] {
   return history.operations.flatMap((operation) => [
     ...faultsOf('outcomes', refusalFault(operation, history), operation),
@@ -42,7 +42,7 @@ function isAllowed(operation: Operation, code: string, history: History): boolea
     case 'LOCK_SHUTDOWN':
       return history.shutsDown(process, settledAt);
     case 'LOCK_USAGE':
-      // A chain that holds the key would wait for itself.
+      // A call chain that holds the key would wait for itself.
       return operation.inside !== undefined;
     default:
       return false;
@@ -51,7 +51,9 @@ function isAllowed(operation: Operation, code: string, history: History): boolea
 
 const waited = ({ askedAt, settledAt = askedAt }: Operation): number => settledAt - askedAt;
 
-/** `onLost: 'throw'` rejects after a loss, `'signal'` never does; the library keeps its own opinion of a loss at the very end. */
+/**
+ * `onLost: 'throw'` rejects after a loss, `'signal'` never does. At the end of a call only the library knows of a loss.
+ */
 function endFault(operation: Operation, history: History): string | undefined {
   const { events, options, hold, process } = operation;
   const ended = events.find((event) => event.type === 'ended');
@@ -66,10 +68,10 @@ function endFault(operation: Operation, history: History): string | undefined {
   const mayBeLost = ended.code === 'LEASE_LOST' && options.onLost === 'throw' && hold.ended === 'lost';
   return mayBeLost || lossBehindRelease(operation, history)
     ? undefined
-    : `ended with ${ended.code}, though its lease was held`;
+    : `ended with ${ended.code}, although its lease was held`;
 }
 
-/** The answer to a release may tell of a loss that the holder did not know. */
+/** The reply to a release may report a loss that the holder did not know. */
 function lossBehindRelease({ askedAt, releasedAt = askedAt, options }: Operation, history: History): boolean {
   const during = { from: askedAt, to: releasedAt };
   return (

@@ -3,22 +3,24 @@ import { ttlOf, type History } from './history.js';
 import type { Interval } from './interval.js';
 import type { Operation } from './operation.js';
 
-/** A lock that was handed over stands for at least so long. */
+/** The shortest validity of an offer. */
 const CLAIM_WINDOW_MS = 1_750;
-/** A release that Redis has executed, and the message of it, may be seen so much later. */
+/** Delay until a process sees an executed release or its message. */
 const ANSWER_MS = 100;
-/** A release waits for its answer for a little longer. */
+/** A release waits slightly longer for its reply. */
 const RELEASE_WAITS_MS = 90;
-/** P6: what an attempt without an answer leaves is undone so long after the network is back. */
+/** P6: an attempt without a reply is undone this long after the network is back. */
 const UNDONE_WITHIN_MS = 2_000;
 
-/** For how long an operation may have stood in the way of others, in Redis or in its process. */
+/** How long an operation may have blocked others, in Redis or in its process. */
 export interface Possession extends Interval {
   readonly operation: Operation;
   readonly weight: number;
 }
 
-/** Possessions by key: those of holders, and with `asking` those of callers that may have had an offer or a place in a queue. */
+/**
+ * Possessions by key: those of holders, and with `asking` those of callers with a possible offer or place in a queue.
+ */
 export function possessions(history: History, asking: boolean): ReadonlyMap<string, readonly Possession[]> {
   const all = history.operations
     .filter(({ inside }) => inside === undefined)
@@ -39,7 +41,7 @@ function intervalOf(operation: Operation, history: History, asking: boolean): In
   const end =
     hold === undefined ? (settledAt ?? history.endOf(process) ?? history.endsAt) : holdEnd(operation, history);
   const asked = { from: askedAt, to: end };
-  // One that was refused at once stood nowhere.
+  // A call that was refused at once had no place.
   if (outcome === 'LOCK_CONTENDED' && keys.length === 1 && !history.troubled(asked, process)) return undefined;
   const heldFrom = hold === undefined ? end : Math.min(hold.from, ...Object.values(hold.sentAt));
   const from = asking ? Math.min(history.reachesServerAt(process, asked), hold?.from ?? end) : heldFrom;
@@ -47,7 +49,7 @@ function intervalOf(operation: Operation, history: History, asking: boolean): In
   return { from, to: end + tailMs(operation, history, asked) };
 }
 
-/** An attempt that ended without a lease may have been granted in Redis, if its answer was lost. */
+/** An attempt without a lease may have been granted in Redis if its reply was lost. */
 function abandoned(operation: Operation, history: History): Interval | undefined {
   const { askedAt, settledAt, process } = operation;
   const end = settledAt ?? history.endOf(process) ?? history.endsAt;
@@ -56,7 +58,9 @@ function abandoned(operation: Operation, history: History): Interval | undefined
   return { from: askedAt, to: end + tailMs(operation, history, asked) };
 }
 
-/** A call of several keys takes them in ascending order, and keeps those that it has while it waits for the next one. */
+/**
+ * A multi-key call acquires its keys in ascending order, and keeps those that it has while it waits for the next one.
+ */
 function keptWhileItWaits(operation: Operation, history: History): readonly (Interval & { readonly key: string })[] {
   const { keys, askedAt, settledAt, process } = operation;
   const to = (settledAt ?? history.endOf(process) ?? history.endsAt) + ANSWER_MS;
@@ -78,12 +82,12 @@ function tailMs(operation: Operation, history: History, { from, to }: Interval):
   return isAnswered(operation) || (hold === undefined && waitMs === 0) ? 0 : ANSWER_MS;
 }
 
-/** A release does not wait for its answer for ever; one that ended sooner had its answer. */
+/** A release waits for its reply only for a limited time; one that ended earlier had its reply. */
 function isAnswered({ hold, releasedAt }: Operation): boolean {
   return hold !== undefined && releasedAt !== undefined && releasedAt - hold.to < RELEASE_WAITS_MS;
 }
 
-/** The end of its lease, as others were told of it, is as far away at most. */
+/** The latest end of its lease that other callers may know. */
 export function longestTtl({ options, events }: Pick<Operation, 'options' | 'events'>): number {
   const extended = events.map((event) => (event.type === 'extend' ? event.ttlMs : 0));
   return Math.max(CLAIM_WINDOW_MS, ttlOf(options), ...extended);

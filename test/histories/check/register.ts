@@ -6,7 +6,7 @@ import { validHolds, type ValidHold } from './valid-holds.js';
 interface AnsweredWrite {
   readonly write: Write;
   readonly operation: Operation;
-  /** Its holder was valid from the call to the answer. */
+  /** Whether the holder was valid from the call to the reply. */
   readonly valid: boolean;
 }
 
@@ -35,7 +35,7 @@ function writesOf(operation: Operation, holds: ReadonlyMap<string, readonly Vali
     });
 }
 
-/** A write that did not see another one before it has overwritten that one. */
+/** Writes that were overwritten by a write that had not seen them. */
 function lostWrites(accepted: readonly AnsweredWrite[]): Violation[] {
   const byVersion = new Map(accepted.map((each) => [each.write.version, each]));
   return accepted.flatMap(({ write, operation }) => {

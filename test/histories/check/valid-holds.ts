@@ -8,11 +8,14 @@ export interface ValidHold extends Interval {
   readonly operation: Operation;
   readonly key: string;
   readonly token: number;
-  /** From when on it only read. */
+  /** When its downgrade made it a read lock. */
   readonly readsFrom: number;
 }
 
-/** All valid intervals of a key, in the order of their grants. A lease whose grant Redis has lost is not valid from then on. */
+/**
+ * All valid intervals of a key, in the order of their grants. A lease is invalid from the moment Redis has lost its
+ * grant.
+ */
 export function validHolds(history: History): ReadonlyMap<string, readonly ValidHold[]> {
   const holds = history.operations.flatMap((operation) => holdsOf(operation, history.dataLosses));
   return groupBy(
@@ -21,7 +24,7 @@ export function validHolds(history: History): ReadonlyMap<string, readonly Valid
   );
 }
 
-/** Work inside the lease of an outer call has no lease of its own. */
+/** Work inside the lease of an outer call has no lease. */
 function holdsOf(operation: Operation, losses: readonly DataLoss[]): ValidHold[] {
   const { hold, inside } = operation;
   if (hold === undefined || inside !== undefined) return [];

@@ -5,12 +5,15 @@ import type { Operation } from './operation.js';
 const SETTLES_WITHIN_MS = 1_000;
 /** An aborted wait ends at once. */
 const ABORTS_WITHIN_MS = 250;
-/** P17: a release that is not answered. */
+/** P17: a release without a reply. */
 const RELEASES_WITHIN_MS = 250;
-/** Of turns of the event loop that are too short to be recorded as a standstill. */
+/** For turns of the event loop that are too short to be recorded as a standstill. */
 const SLACK_MS = 100;
 
-/** Every call settles: an acquire within `wait` + 1 s, an aborted one at once, a release soon. Time in which its process stood still does not count. */
+/**
+ * Every call settles: an acquire within `wait` + 1 s, an aborted one at once, a release soon. Time in which its process
+ * was stopped does not count.
+ */
 export function checkWaitBounds(history: History): Violation[] {
   return history.operations.flatMap((operation) =>
     [checkAcquire(operation, history), checkRelease(operation, history)].filter((violation) => violation !== undefined),

@@ -18,22 +18,22 @@ export const OF_DATA = ['restart-empty', 'flush-all', 'delete-key', 'delete-help
 
 export type FaultName = (typeof OF_PROCESS | typeof OF_SERVER | typeof OF_DATA)[number];
 
-/** One fault: what happens, when, to which process, for how long. */
+/** One fault: its kind, time, process and duration. */
 export interface FaultPlan {
   readonly name: FaultName;
-  /** After the fault before it began. */
+  /** After the start of the previous fault. */
   readonly afterMs: number;
   readonly forMs: number;
-  /** The number of the process; of no meaning for faults of the server. */
+  /** The number of the process; ignored by faults of the server. */
   readonly process: number;
-  /** Chooses among the keys, for those that delete one. */
+  /** Selects the key, for faults that delete one. */
   readonly draw: number;
 }
 
-/** Enough for any length: the run ends when its operations have ended. */
+/** Enough for any length: the run ends with its operations. */
 const COUNT = 400;
 
-/** Faults that go on side by side: those of each process, and with those of the first one the faults of the server. */
+/** Concurrent sequences of faults: one per process, and those of the server with the first one. */
 export function planFaults(random: Random, mood: Mood, processes: number): FaultPlan[][] {
   return Array.from({ length: processes }, (_, process) =>
     Array.from({ length: COUNT }, () => planFault(random, process === 0 ? mood : 'calm', process)),
@@ -53,7 +53,7 @@ function planFault(random: Random, mood: Mood, process: number): FaultPlan {
 function drawName(random: Random, mood: Mood): FaultName {
   if (mood === 'lossy' && random.chance(0.3)) return random.pick(OF_DATA);
   if (mood !== 'calm' && random.chance(0.2)) return random.pick(OF_SERVER);
-  // Each costs the start of a process.
+  // each of these faults costs the start of a process
   const name = random.pick(OF_PROCESS);
   return (name === 'kill' || name === 'shut-down') && random.chance(0.5) ? 'cut' : name;
 }

@@ -2,16 +2,16 @@ import type { Random } from '../../simulation/random.js';
 import type { CallName, RecordedOptions } from '../event.js';
 import type { KeyPlan, WorldPlan } from './world-plan.js';
 
-/** One operation of a caller: what it asks for, and what it does while it holds. */
+/** One operation of a caller: its call, and its actions during the hold. */
 export interface OperationPlan {
   readonly call: CallName;
   readonly keys: readonly string[];
   readonly options: RecordedOptions;
   readonly holdMs: number;
-  /** How long the caller pauses afterwards. */
+  /** The pause of the caller afterwards. */
   readonly gapMs: number;
   readonly abortAfterMs?: number;
-  /** Blocks the event loop while it holds. */
+  /** Blocks the event loop during the hold. */
   readonly blockMs?: number;
   readonly extendMs?: number;
   readonly downgrades?: boolean;
@@ -21,7 +21,7 @@ export interface OperationPlan {
 }
 
 const TTLS = [250, 400, 700, 1_200, 2_000];
-/** No lease and no extension asks for more. */
+/** The longest ttl of all leases and extensions. */
 export const LONGEST_TTL_MS = 3_000;
 
 /** Draws the next operation of a caller. */

@@ -2,27 +2,28 @@ import { Random } from '../../simulation/random.js';
 import type { CallName } from '../event.js';
 import { planFaults, type FaultPlan } from './fault-plan.js';
 
-/** A key and what its callers agree on. */
+/** A key and the settings that its callers share. */
 export interface KeyPlan {
   readonly name: string;
   readonly kind: 'exclusive' | 'read-write' | 'semaphore';
-  /** Of a semaphore. */
+  /** For a semaphore. */
   readonly permits: number;
   /** Share of readers among the callers of a read-write key. */
   readonly readShare: number;
-  /** Most callers use it, so that grants can be handed over in memory. */
+  /** Most callers use it, so that local hand-overs are possible. */
   readonly ttlMs: number;
 }
 
 /**
- * `calm`: nothing goes wrong. `faulty`: processes, network and server fail, and Redis keeps its data. `lossy`: Redis loses data, too.
+ * `calm`: no faults. `faulty`: processes, network and server fail, and Redis keeps its data. `lossy`: Redis also loses
+ * data.
  */
 export type Mood = 'calm' | 'faulty' | 'lossy';
 
-/** Seeds in a row have all of them. */
+/** Consecutive seeds cover all of them. */
 const MOODS: readonly Mood[] = ['calm', 'faulty', 'lossy', 'faulty'];
 
-/** Everything about a history that its seed decides. */
+/** All settings of a history, derived from its seed. */
 export interface WorldPlan {
   readonly seed: number;
   readonly mood: Mood;
@@ -40,10 +41,10 @@ export interface WorldPlan {
   readonly keptShare: number;
   /** Share of operations that block the event loop while they hold. */
   readonly blockShare: number;
-  /** The longest hold of most operations, then those of the others. */
+  /** The longest hold of most operations, followed by those of the others. */
   readonly holdMs: readonly [number, ...number[]];
   readonly gapMs: number;
-  /** Lanes that go on side by side. */
+  /** Concurrent sequences of faults. */
   readonly faults: readonly (readonly FaultPlan[])[];
 }
 
@@ -51,11 +52,11 @@ export interface WorldSettings {
   readonly seed: number;
   readonly operations: number;
   readonly mood?: Mood;
-  /** In place of what the seed says, for histories made by hand. */
+  /** Overrides of the settings from the seed, for tests of the checker. */
   readonly fixed?: Partial<WorldPlan>;
 }
 
-/** The same for every run of the same seed. */
+/** Returns the same settings for every run of the same seed. */
 export function planWorld({ seed, operations, mood: given, fixed }: WorldSettings): WorldPlan {
   const random = new Random(seed * 2_654_435_761);
   const mood = given ?? MOODS[seed % MOODS.length];

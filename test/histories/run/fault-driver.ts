@@ -10,27 +10,27 @@ import { OF_DATA, OF_SERVER, type FaultName, type FaultPlan } from '../plan/faul
 import type { Recorder } from './recorder.js';
 import type { Worker } from './worker.js';
 
-/** What faults happen to. */
+/** The objects that faults affect. */
 export interface Scene {
   readonly server: RedisServer;
-  /** The way of each process to the server. */
+  /** The proxy of each process to the server. */
   readonly ways: readonly FaultProxy[];
   readonly keys: readonly string[];
   readonly recorder: Recorder<RunEvent>;
   worker(number: number): Worker;
-  /** Kills a process, and puts a new one in its place, which does the rest of its operations. */
+  /** Kills a process, and starts a new one that does the rest of its operations. */
   kill(number: number): Promise<void>;
-  /** Ends a process as an application ends, and puts a new one in its place. */
+  /** Shuts a process down, and starts a new one. */
   shutDown(number: number): Promise<void>;
-  /** A lock core of the run itself, on a way without faults. */
+  /** Uses a lock core of the run, over a connection without faults. */
   forceRelease(key: string): Promise<unknown>;
 }
 
 const HELPERS = ['q', 'r', 'g', 's', 'sq', 'sa'];
-/** A command that was not answered may be executed as late as this. */
+/** A command without a reply may be executed this late. */
 const MAY_BE_LATE_MS = 3_000;
 
-/** Makes faults happen, one after the other; each is over when it resolves. */
+/** Causes faults one after the other; each is over when its promise resolves. */
 export class FaultDriver {
   constructor(private readonly scene: Scene) {}
 
@@ -72,7 +72,7 @@ export class FaultDriver {
       way.hold(cutOff && name === 'half-open' ? undefined : cutOff ? 'toServer' : 'toClient');
     }
     await sleep(forMs);
-    // What was held is lost, or arrives late.
+    // the held bytes are lost, or arrive late
     if (name.startsWith('half-open') && draw < 0.5) way.cut();
     if (name === 'stop') worker.resume();
     else await way.resume();
@@ -89,7 +89,7 @@ export class FaultDriver {
       await sleep(forMs);
       server.resume();
     } else {
-      // Its append-only file has all that it answered.
+      // Its append-only file contains all writes with a reply.
       await server.kill();
       await sleep(Math.min(forMs, 500));
       await server.start();

@@ -18,18 +18,18 @@ import { Recorder } from './recorder.js';
 import { Slots } from './slots.js';
 import type { Worker } from './worker.js';
 
-/** What a lease leaves behind is gone so long after its longest ttl. */
+/** All keys of a lease are gone this long after its longest ttl. */
 const GRACE_MS = 2_000;
 const LOOKS_EVERY_MS = 250;
 
-/** What a run leaves: its plan, and all events of all processes in the order of their time. */
+/** The result of a run: its plan, and all events of all processes in the order of time. */
 export interface RecordedRun {
   readonly plan: WorldPlan;
   readonly folder: string;
   readonly events: readonly HistoryEvent[];
 }
 
-/** Runs the history that the settings describe, with real processes on a Redis of its own. */
+/** Runs the history that the settings describe, with real processes on a private Redis. */
 export async function runHistory(world: WorldSettings, plant?: PlantName): Promise<RecordedRun> {
   const plan = planWorld(world);
   const folder = await mkdtemp(join(tmpdir(), 'history-'));
@@ -86,7 +86,7 @@ class HistoryRun implements Scene {
   }
 
   async run(): Promise<void> {
-    // The proxies are in this process: while it stands still, so does the network.
+    // The proxies are in this process: while it is stopped, so is the network.
     this.stopWatching = watchLoop((from) => this.recorder.record({ type: 'standstill', from }));
     await this.slots.start();
     await this.underFaults();
@@ -112,7 +112,7 @@ class HistoryRun implements Scene {
     await Promise.race([this.slots.untilDone(), failing(faults)]);
     ended.abort();
     await Promise.all([faults, watching]);
-    // The last fault may have brought a new process.
+    // the last fault may have started a new process
     await this.slots.untilDone();
   }
 
@@ -124,7 +124,7 @@ class HistoryRun implements Scene {
     }
   }
 
-  /** @param dead - whether entries of processes that were killed may stand in queues, which the next caller passes over */
+  /** @param dead - whether queues may contain entries of killed processes, which the next caller skips */
   private async look(when: string, withinMs: number, dead: boolean): Promise<void> {
     const left = await whatStays(this.server, withinMs);
     const alive = dead ? await channels(this.server) : [];
@@ -139,7 +139,7 @@ function failing(faults: Promise<void>): Promise<never> {
   return new Promise((_, reject) => void faults.catch(reject));
 }
 
-/** An entry begins with the channel id of its process, which ends the name of the channel. */
+/** An entry starts with the channel id of its process, and the name of the channel ends with it. */
 function onlyOfTheDead(what: string, alive: readonly string[]): boolean {
   const [, name, entries] = /^(\S+) = (.*) \(-?\d+ ms\)$/.exec(what) ?? [];
   if (name === undefined || !/^(q|sq|sa)1:/.test(name)) return false;

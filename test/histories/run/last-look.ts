@@ -9,7 +9,7 @@ import type { RedisServer } from '../../support/redis-server.js';
 /** The only key that may stay: the counter of fencing tokens. */
 const COUNTER = new RedisKeys(PREFIX).fence;
 
-/** What stands in Redis of locks: keys and the entries of queues. */
+/** The keys and queue entries of locks in Redis. */
 async function standing(redis: Redis): Promise<string[]> {
   const keys = (await redis.keys('*')).filter((key) => key !== COUNTER);
   return Promise.all(keys.map((key) => described(redis, key)));
@@ -22,7 +22,7 @@ async function described(redis: Redis, key: string): Promise<string> {
   return `${key} = ${value} (${await redis.pttl(key)} ms)`;
 }
 
-/** Waits until nothing of locks stands in Redis; answers what does when the time is up. */
+/** Waits until Redis contains no lock; returns what is left after the time limit. */
 export async function whatStays(server: RedisServer, withinMs: number): Promise<string[]> {
   const until = monotonicMs() + withinMs;
   return server.run(async (redis) => {
@@ -34,12 +34,12 @@ export async function whatStays(server: RedisServer, withinMs: number): Promise<
   });
 }
 
-/** Channels that some process subscribes to. */
+/** Channels with at least one subscriber. */
 export async function channels(server: RedisServer): Promise<string[]> {
   return server.run(async (redis) => (await redis.pubsub('CHANNELS', '*')) as string[]);
 }
 
-/** Keys that have no TTL and are not the counter. */
+/** Keys without a TTL, except the counter. */
 export async function persistentKeys(server: RedisServer): Promise<string[]> {
   return server.run(async (redis) => {
     const keys = (await redis.keys('*')).filter((key) => key !== COUNTER);

@@ -7,7 +7,7 @@ import { monotonicMs } from '../../fault/support/monotonic.js';
 /** The clock of the library starts with its process. */
 const OFFSET_MS = monotonicMs() - performance.now();
 
-/** When the command was sent that brought the grant of each key. The only thing that a history knows about the inside of a lease. */
+/** When the command of the grant was sent, for each key. A history uses no other internal data of a lease. */
 export function sentAtOf(lease: Lease): Record<string, number> {
   return Object.fromEntries(handlesOf(lease).map(({ key, grant }) => [key, grant.startedAt + OFFSET_MS]));
 }

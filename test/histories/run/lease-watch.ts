@@ -13,7 +13,7 @@ interface Watched {
 /** Renewals change the end of a lease by more; sampling alone by less. */
 const SAME_MS = 2;
 
-/** Records what held leases claim, so that a process that stops has said how long its leases were proven. */
+/** Records until when held leases are proven, so that the record exists before a process stops. */
 export class LeaseWatch {
   private readonly leases = new Map<string, Watched>();
 
@@ -37,14 +37,14 @@ export class LeaseWatch {
     else signal.addEventListener('abort', lost, { once: true });
   }
 
-  /** The work under the lease is over. */
+  /** Called at the end of the work under the lease. */
   releases(op: string, lease: Lease): void {
     const at = monotonicMs();
     this.leases.delete(op);
     this.recorder.record({ type: 'release', op, held: lease.isHeld() }, at);
   }
 
-  /** Looks at every lease that is held. */
+  /** Records every held lease. */
   sample(): void {
     for (const [op, watched] of this.leases) {
       const at = monotonicMs();

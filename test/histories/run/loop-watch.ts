@@ -1,12 +1,12 @@
 import { monotonicMs } from '../../fault/support/monotonic.js';
 
 const TICK_MS = 20;
-/** Shorter ones are part of every bound. */
+/** Every bound includes shorter ones. */
 const STANDSTILL_MS = 40;
 
 /**
- * Calls `standstill` with the time since which the event loop did not turn, for whatever reason: a blocked loop, a stopped process,
- * a machine that gave it no time. Calls `tick` in each of its own turns.
+ * Calls `standstill` with the time since which the event loop did not turn: a blocked loop, a stopped process, or a
+ * slow machine. Calls `tick` in each of its turns.
  */
 export function watchLoop(standstill: (from: number) => void, tick: () => void = () => {}): () => void {
   let last = monotonicMs();

@@ -8,7 +8,7 @@ import type { LeaseWatch } from './lease-watch.js';
 import type { Recorder } from './recorder.js';
 import type { Register } from './register.js';
 
-/** What the operations of a process work with. */
+/** The dependencies of the operations of a process. */
 export interface OperationTools {
   readonly service: Pick<LockService, 'acquire' | 'tryAcquire' | 'withLock'>;
   readonly register: Pick<Register, 'read' | 'write'>;
@@ -20,7 +20,7 @@ export interface OperationTools {
 
 const codeOf = (error: unknown): string => (isLockError(error) ? error.code : 'none');
 
-/** Asks for locks as planned, works under the lease, gives it back; everything is recorded. */
+/** Acquires locks as planned, works under the lease, and releases it. Records all events. */
 export class Operation {
   constructor(
     private readonly tools: OperationTools,
@@ -89,7 +89,7 @@ export class Operation {
   }
 
   private refused(error: unknown): void {
-    // `tryAcquire` answers null where the others reject.
+    // `tryAcquire` returns null where the others reject
     const code = error === undefined ? 'LOCK_CONTENDED' : codeOf(error);
     const message = error instanceof Error ? `${error.name}: ${error.message}` : 'null';
     this.tools.recorder.record({ type: 'refused', op: this.op, code, message });
@@ -109,7 +109,7 @@ export class Operation {
     await this.pause(plan.holdMs / 2, lease.signal);
   }
 
-  /** Does not look whether the lease is held: the resource compares the tokens. */
+  /** Writes without checking the lease, because the resource compares the tokens. */
   private async write(lease: Lease, key: string, seen: number): Promise<void> {
     const token = lease.fencingTokens.get(key) ?? NaN;
     const from = monotonicMs();
@@ -129,7 +129,7 @@ export class Operation {
     this.tools.recorder.record({ type: 'downgraded', op: this.op, code });
   }
 
-  /** Inside the call chain of the outer work, so that the library knows that the chain holds the key. */
+  /** Runs in the call chain of the outer work, so that the library knows that the chain holds the key. */
   private async inner(): Promise<void> {
     const { keys, options } = this.plan;
     const plan: OperationPlan = { call: 'withLock', keys, options, holdMs: 0, gapMs: 0 };
@@ -141,7 +141,7 @@ export class Operation {
   }
 }
 
-/** Keeps the thread, so that no timer and no socket is served. */
+/** Blocks the thread, so that no timer runs and no socket is read. */
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

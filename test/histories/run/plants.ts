@@ -11,17 +11,17 @@ type Keys = string | readonly string[];
 type Acquire = (key: Keys, options?: AcquireOptions) => Promise<Lease>;
 
 interface Plant {
-  /** Answers something else than the store. */
+  /** Replaces a reply of the store. */
   readonly answer?: (answer: AcquireAnswer, request: AcquireRequest) => AcquireAnswer;
   /** Replaces `acquire`. */
   readonly acquire?: (acquire: Acquire, key: Keys, options: AcquireOptions) => Promise<Lease>;
-  /** Replaces what a holder reads of the resource. */
+  /** Replaces the value that a holder reads from the resource. */
   readonly read?: (version: number) => number;
-  /** Happens once, at the start. */
+  /** Runs once, at the start. */
   readonly start?: (settings: WorkerSettings) => Promise<unknown>;
 }
 
-/** Violations that the checker must notice, one of each kind, in a process that is otherwise as it should be. */
+/** Violations that the checker must report, one of each kind, in an otherwise correct process. */
 const PLANTS = {
   'second holder': { answer: sometimes(5, granted) },
   'too many permits': { answer: sometimes(5, granted) },
@@ -39,7 +39,7 @@ const PLANTS = {
   'lease lost for nothing': {
     acquire: every(20, async (acquire, key, options) => soonLost(await acquire(key, options))),
   },
-  'key given away early': { acquire: (acquire, key, options) => acquire(key, { ...options, minHold: 0 }) },
+  'key granted too early': { acquire: (acquire, key, options) => acquire(key, { ...options, minHold: 0 }) },
   'stale read': { read: sometimes(10, (version) => Math.max(0, version - 1)) },
   'key left behind': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted', 'PX', 120_000)) },
   'key without an end': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted')) },
@@ -87,7 +87,7 @@ function every(nth: number, change: NonNullable<Plant['acquire']>): NonNullable<
   return (acquire, key, options) => ((calls += 1) % nth === 0 ? change(acquire, key, options) : acquire(key, options));
 }
 
-/** With a token that is good enough for the register. */
+/** Changes a reply to a grant, with a token that the register accepts. */
 function granted(answer: AcquireAnswer): AcquireAnswer {
   return answer.outcome === 'granted' ? answer : { outcome: 'granted', fencingToken: Date.now() * 1_000, waiting: 0 };
 }
@@ -100,12 +100,12 @@ function tokenOfYesterday(answer: AcquireAnswer): AcquireAnswer {
   return answer.outcome === 'granted' ? { ...answer, fencingToken: answer.fencingToken - 86_400_000_000 } : answer;
 }
 
-/** Claims that it is held, whatever happens. */
+/** Makes a lease report that it is held, also after a loss. */
 function neverLost(lease: Lease): Lease {
   return withChanges(lease, { isHeld: () => true, remainingMs: () => 5_000, signal: new AbortController().signal });
 }
 
-/** The holder believes in an end that the store does not know. */
+/** Makes a lease report a later end than that in the store. */
 function provenForLonger(lease: Lease): Lease {
   return withChanges(lease, { remainingMs: () => lease.remainingMs() + 5_000 });
 }

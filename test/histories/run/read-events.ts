@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import type { HistoryEvent } from '../event.js';
 
-/** All events that the processes of a run have recorded, in the order of their time. */
+/** All events that the processes of a run have recorded, in the order of time. */
 export async function readEvents(folder: string): Promise<HistoryEvent[]> {
   const files = await readdir(folder);
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
@@ -11,7 +11,7 @@ export async function readEvents(folder: string): Promise<HistoryEvent[]> {
 }
 
 function parse(text: string): HistoryEvent[] {
-  // What follows the last line break was cut off by a kill.
+  // A kill may have cut off the text after the last line break.
   const lines = text.split('\n').slice(0, -1);
   return lines.map((line) => JSON.parse(line) as HistoryEvent);
 }

@@ -5,7 +5,7 @@ import type { RunEvent, WorkerEvent } from '../event.js';
 
 type WithoutTime<E> = E extends unknown ? Omit<E, 'at'> : never;
 
-/** Appends events to a file, each before the next step, so that a killed process has left all that it did. */
+/** Appends each event to a file before the next step, so that the record of a killed process is complete. */
 export class Recorder<E extends WorkerEvent | RunEvent> {
   private readonly file: number;
 

@@ -1,22 +1,22 @@
 import { Redis } from 'ioredis';
 
-/** Accepts a write unless it has seen a larger token; answers whether, and how many writes it has accepted. */
+/** Accepts a write unless it has seen a larger token. Returns the result and the number of accepted writes. */
 const WRITE = `
 local fence = tonumber(redis.call('GET', KEYS[1]) or '0')
 if tonumber(ARGV[1]) < fence then return {0, redis.call('LLEN', KEYS[2])} end
 redis.call('SET', KEYS[1], ARGV[1])
 return {1, redis.call('RPUSH', KEYS[2], ARGV[2])}`;
 
-/** The protected resource: one value for each key, which compares fencing tokens. It has a server without faults. */
+/** The protected resource: one value per key, which compares fencing tokens. It uses a server without faults. */
 export class Register {
   private readonly redis: Redis;
 
   constructor(url: string) {
     this.redis = new Redis(url);
-    this.redis.on('error', () => {}); // only when the run is over
+    this.redis.on('error', () => {}); // occurs only after the run
   }
 
-  /** How many writes the value has had. */
+  /** The number of accepted writes of the value. */
   read(key: string): Promise<number> {
     return this.redis.llen(`writes:${key}`);
   }

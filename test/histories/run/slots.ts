@@ -10,7 +10,7 @@ import type { Recorder } from './recorder.js';
 import { Worker } from './worker.js';
 
 const DRAIN_MS = 500;
-/** The drain, the work that is under way, and what P13 allows. */
+/** The drain, the work in progress, and the limit of P13. */
 const EXITS_WITHIN_MS = 6_000;
 /** Longer than any call takes that settles. */
 const NO_PROGRESS_MS = 10_000;
@@ -25,7 +25,7 @@ interface SlotsParts {
   readonly recorder: Recorder<RunEvent>;
 }
 
-/** The place of a process: when one ends there, the next one does the rest of its operations. */
+/** The slot of a process: when one process ends, the next one does the rest of its operations. */
 interface Slot {
   readonly way: FaultProxy;
   readonly operations: number;
@@ -34,10 +34,10 @@ interface Slot {
   done: boolean;
 }
 
-/** The processes of a history, each with a way of its own to the server. */
+/** The processes of a history, each with a separate proxy to the server. */
 export class Slots {
   private readonly slots: Slot[] = [];
-  /** Processes whose end is no crash. */
+  /** Processes that end as intended. */
   private readonly ending = new Set<Worker>();
 
   constructor(private readonly parts: SlotsParts) {}
@@ -58,7 +58,7 @@ export class Slots {
 
   worker(number: number): Worker {
     const { worker } = this.slots[number];
-    if (worker === undefined) throw new Error(`There is no process ${number}.`);
+    if (worker === undefined) throw new Error(`The history has no process ${number}.`);
     return worker;
   }
 
@@ -75,7 +75,7 @@ export class Slots {
     await this.replace(number);
   }
 
-  /** Resolves when all operations have ended, or when nothing happens any more: calls that never settle are for the checker. */
+  /** Resolves when all operations have ended, or without any progress: the checker reports calls that never settle. */
   async untilDone(): Promise<void> {
     let size = -1;
     let since = performance.now();
@@ -89,7 +89,7 @@ export class Slots {
     }
   }
 
-  /** Every process asks for every key once more. */
+  /** Makes every process ask for every key once more. */
   async probe(): Promise<void> {
     for (const { worker } of this.slots) {
       if (worker?.alive !== true) continue;
@@ -140,7 +140,7 @@ export class Slots {
     worker.send('run', { operations: Math.max(0, rest) });
   }
 
-  /** As an application ends. */
+  /** Shuts the process down like an application. */
   private async close(worker: Worker): Promise<void> {
     this.ending.add(worker);
     if (!worker.alive) return;

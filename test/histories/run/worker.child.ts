@@ -17,7 +17,7 @@ import { Recorder } from './recorder.js';
 import { Register } from './register.js';
 import type { ToWorker, WorkerSettings } from './worker.js';
 
-/** A process whose callers do the operations that the seed plans. It ends by itself once it was shut down. */
+/** A process whose callers do the operations of the seed. It ends after its shutdown. */
 const parent = parentProcess<ToWorker>();
 const settings = JSON.parse(process.env['HISTORY_WORKER'] ?? '') as WorkerSettings;
 const plan = planWorld(settings.world);
@@ -25,7 +25,7 @@ const recorder = new Recorder<WorkerEvent>(settings.file, settings.name);
 const leases = new LeaseWatch(recorder);
 const ending = new AbortController();
 setMaxListeners(0, ending.signal);
-// In a file of its own: the other one grows only while calls make progress.
+// A separate file, because the other one grows only while calls make progress.
 const ofLoop = new Recorder<WorkerEvent>(`${settings.file}.loop`, settings.name);
 const stopWatching = watchLoop(
   (from) => ofLoop.record({ type: 'standstill', from }),
@@ -39,7 +39,7 @@ process.on('warning', stray);
 process.on('unhandledRejection', stray);
 process.on('uncaughtException', stray);
 
-// Half of the processes bring a client of their own, as applications do.
+// Half of the processes use a client of the application.
 const client = settings.ownClient ? new Redis(settings.url) : undefined;
 client?.on('error', () => {});
 const store =
@@ -73,7 +73,7 @@ async function run(operations: number): Promise<void> {
   parent.send('done', undefined);
 }
 
-/** Each key must be free for one who waits. */
+/** Asserts that each key is free for a waiter. */
 async function probe(): Promise<void> {
   for (const { name, kind, permits, ttlMs } of plan.keys) {
     const options = {
@@ -118,6 +118,6 @@ function hash(text: string): number {
 parent.on('run', ({ operations }) => void run(operations));
 parent.on('probe', () => void probe());
 parent.on('close', ({ drainTimeoutMs }) => void close(drainTimeoutMs));
-// An application that connects on boot would not start during a fault.
+// An application that connects at start would not start during a fault.
 await core.connect().catch(() => undefined);
 parent.send('ready', undefined);

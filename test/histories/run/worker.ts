@@ -2,7 +2,7 @@ import { SecondProcess } from '../../support/second-process.js';
 import type { WorldSettings } from '../plan/world-plan.js';
 import type { PlantName } from './plants.js';
 
-/** What a worker has to know. */
+/** The settings of a worker. */
 export interface WorkerSettings {
   readonly name: string;
   readonly world: WorldSettings;
@@ -10,7 +10,7 @@ export interface WorkerSettings {
   /** Whether the locks get a client of the application instead of the URL. */
   readonly ownClient: boolean;
   readonly registerUrl: string;
-  /** Where it records its events. */
+  /** The file of its events. */
   readonly file: string;
   readonly plant?: PlantName;
 }
