@@ -22,7 +22,7 @@ export async function packLibrary(): Promise<string> {
   return (JSON.parse(stdout) as { tarball: string }).tarball;
 }
 
-/** A fresh application in a folder of its own, with the library installed from its tarball and all else by npm. */
+/** A fresh application in a separate folder. npm installs the library from its tarball, and all other packages. */
 export class Consumer {
   private constructor(
     private readonly folder: string,
@@ -39,30 +39,30 @@ export class Consumer {
     const dependencies = { ...manifest.dependencies, 'nestjs-distribute-lock': `file:${tarball}` };
     await writeFile(join(folder, 'package.json'), JSON.stringify({ ...manifest, dependencies }));
     const consumer = new Consumer(folder, manifest, redisUrl);
-    // `strict-peer-deps`: npm must not have to bend the peer ranges of the library.
+    // `strict-peer-deps`: npm must not violate the peer ranges of the library.
     await consumer.npm('install', '--strict-peer-deps', '--prefer-offline', '--no-audit', '--no-fund');
     return consumer;
   }
 
-  /** Installs another version of a dependency in its place. */
+  /** Installs another version of a dependency. */
   async add(dependency: string): Promise<void> {
     await this.npm('install', '--save-exact', '--prefer-offline', '--no-audit', '--no-fund', dependency);
   }
 
-  /** Builds and starts the application; answers what it told. */
+  /** Builds and starts the application; returns its report. */
   async start(): Promise<unknown> {
     await this.npm('run', 'build');
     const lines = (await this.npm('run', '--silent', 'start')).trim().split('\n');
     return JSON.parse(lines.at(-1) ?? '') as unknown;
   }
 
-  /** Runs the application's own tests, when it has any; answers what its test runner printed. */
+  /** Runs the tests of the application, if it has any; returns the output of its test runner. */
   async test(): Promise<string | undefined> {
     return this.manifest.scripts['test'] === undefined ? undefined : this.npm('run', '--silent', 'test');
   }
 
   private async npm(...words: string[]): Promise<string> {
-    // Neither our Jest's settings nor our workspace's are those of an application.
+    // without the settings of Jest and of this workspace
     const { PATH, HOME, npm_config_cache: cache } = process.env;
     const env = {
       PATH,

@@ -1,10 +1,10 @@
 import { type RedisServer, startRedisServer } from '../support/redis-server.js';
 import { Consumer, packLibrary } from './consumer.js';
 
-/** Mostly npm, which asks a registry. */
+/** Mostly npm with its registry. */
 const LIMIT_MS = 240_000;
 
-describe('an application that installs the tarball', () => {
+describe('An application that installs the tarball', () => {
   let tarball: string;
   let redis: RedisServer;
 

@@ -4,11 +4,11 @@ import { promisify } from 'node:util';
 import { type RedisServer, startRedisServer } from '../support/redis-server.js';
 import { Consumer, packLibrary } from './consumer.js';
 
-/** Mostly npm, which asks a registry. */
+/** Mostly npm with its registry. */
 const LIMIT_MS = 240_000;
 const OLDEST_MINOR = 4;
 
-/** The newest version of each minor that the library supports. */
+/** The newest version of each supported minor. */
 async function supportedVersions(): Promise<string[]> {
   const { stdout } = await promisify(execFile)('npm', ['view', 'ioredis', 'versions', '--json']);
   const newest = new Map<string, string>();
@@ -27,7 +27,7 @@ interface Told {
   readonly toSocket: number;
 }
 
-describe('every minor version of ioredis that is supported', () => {
+describe('Every supported minor version of ioredis', () => {
   let redis: RedisServer;
   let consumer: Consumer;
   let versions: readonly string[];
@@ -40,7 +40,7 @@ describe('every minor version of ioredis that is supported', () => {
   }, LIMIT_MS);
 
   it(
-    'sends the calls of scripts as the library has written them, and locks by them',
+    'sends the script calls as the library has encoded them, and locks',
     async () => {
       expect(versions.length).toBeGreaterThanOrEqual(9);
       for (const version of versions) {
@@ -48,7 +48,7 @@ describe('every minor version of ioredis that is supported', () => {
         const { ioredis, scripts, written, toSocket } = (await consumer.start()) as Told;
         expect(ioredis).toBe(version);
         expect(scripts).toBeGreaterThan(20);
-        // All of them, and each reached the socket; one that is sent again counts twice.
+        // All calls reached the socket as encoded; a repeated call counts twice.
         expect({ version, written }).toEqual({ version, written: scripts });
         expect(toSocket).toBeGreaterThanOrEqual(written);
       }

@@ -4,8 +4,8 @@ import { LockTestingModule, TestLocks } from 'nestjs-distribute-lock/testing';
 
 import { nightly } from './errors.js';
 
-describe('what docs/errors.md shows', () => {
-  it('tells lock errors from those of the work', async () => {
+describe('The example of docs/errors.md', () => {
+  it('distinguishes lock errors from those of the work', async () => {
     const module = await Test.createTestingModule({ imports: [LockTestingModule.forRoot()] }).compile();
     const run = (work: () => Promise<string>) => nightly(module.get(LockService), work);
     expect(await run(async () => 'done')).toBe('done');

@@ -7,7 +7,7 @@ export async function nightly(locks: LockService, work: () => Promise<string>): 
   } catch (error) {
     if (isLockError(error, 'LOCK_CONTENDED')) return `busy, try again in ${error.retryAfterMs} ms`;
     if (isLockError(error, 'LOCK_UNAVAILABLE')) return 'Redis is away';
-    throw error; // the work's own, or another lock error
+    throw error; // an error of the work, or another lock error
   }
   // #endregion
 }

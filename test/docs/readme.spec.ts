@@ -7,7 +7,7 @@ import { Database } from './readme/database.js';
 import { Invoices } from './readme/invoices.js';
 import { StockService } from './readme/stock.service.js';
 
-describe('what the README shows', () => {
+describe('The examples of the README', () => {
   let app: INestApplication;
   let database: Database;
 
@@ -23,12 +23,12 @@ describe('what the README shows', () => {
 
   const post = (path: string, body: object) => request(app.getHttpServer()).post(path).send(body);
 
-  it('answers the one that came first, and 409 with Retry-After to the other', async () => {
+  it('respond 201 to the first request, and 409 with Retry-After to the other', async () => {
     let open = (): void => undefined;
     database.gate = new Promise((resolve) => (open = resolve));
     const payment = async () => {
       const answer = await post('/payments', { orderId: '42' });
-      open(); // the first to answer is the one that was refused
+      open(); // the refused request settles first
       return answer;
     };
     const answers = await Promise.all([payment(), payment()]);
@@ -38,12 +38,12 @@ describe('what the README shows', () => {
     expect(database.written.get('42')).toEqual(expect.any(Number));
   });
 
-  it('refuses a request without the value that makes the key', async () => {
+  it('respond 400 to a request without the value for the key', async () => {
     expect((await post('/post-test', { channel: 'web' })).text).toBe('published on web');
     expect((await post('/post-test', {})).status).toBe(400);
   });
 
-  it('locks providers, by hand and by decorator', async () => {
+  it('lock providers, by LockService and by decorator', async () => {
     const stock = app.get(StockService);
     await stock.reserve('a');
     await stock.count(new AbortController().signal);
@@ -55,7 +55,7 @@ describe('what the README shows', () => {
     await invoices.send({ id: '8' });
     await invoices.nightly();
     database.written.delete('report');
-    await invoices.nightly(); // within `minHold` of the run before
+    await invoices.nightly(); // within `minHold` of the previous run
     expect([...database.written.keys()].sort()).toEqual(['42', '7', '8', 'a', 'count']);
   });
 });

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 const REFERENCE = /`((?:test|libs)\/[\w/.-]+\.spec\.ts)`: ((?:"[^"]+"(?:, )?)+)/g;
 
 describe('The threat table of SECURITY.md', () => {
-  it('names tests that exist, at least one in each row', async () => {
+  it('names existing tests, at least one in each row', async () => {
     const text = await readFile('SECURITY.md', 'utf8');
     const rows = text
       .slice(text.indexOf('| threat |'))

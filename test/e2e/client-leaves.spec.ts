@@ -2,7 +2,7 @@ import { eventually } from '../support/eventually.js';
 import { useRedis } from '../support/use-redis.js';
 import { type DemoInstance, startTwoDemos } from './support/demo-instance.js';
 
-// Processes start and end here, on machines that may be busy.
+// The tests start and end processes, and the machine may be busy.
 import.meta.jest.setTimeout(60_000);
 
 describe('a client that leaves', () => {
@@ -33,7 +33,7 @@ describe('a client that leaves', () => {
     expect(await redis.client.exists(key)).toBe(0);
   });
 
-  it('while the handler runs: it runs on, and holds the lock until its end', async () => {
+  it('while the handler runs: it continues, and holds the lock until its end', async () => {
     const client = new AbortController();
     const hungUp = bob.post('/post-test', { channel: 'busy', workMs: 1500 }, { signal: client.signal });
     await eventually(() => expect(runsOfTheHandler(bob)).toBe(1));

@@ -3,7 +3,7 @@ import { useRedis } from '../support/use-redis.js';
 import { type DemoInstance, startTwoDemos } from './support/demo-instance.js';
 import type { Answer } from './support/http.js';
 
-// Processes start and end here, on machines that may be busy.
+// The tests start and end processes, and the machine may be busy.
 import.meta.jest.setTimeout(60_000);
 
 describe('two instances of the demo', () => {
@@ -15,12 +15,12 @@ describe('two instances of the demo', () => {
     [alice, bob] = await startTwoDemos({ REDIS_URL: redis.url, DEMO_PREFIX: redis.prefix });
   });
 
-  /** Resolves once somebody holds the lock. */
+  /** Resolves once the lock is held. */
   const held = (key: string) => eventually(async () => expect(await redis.client.exists(redis.prefix + key)).toBe(1));
 
   const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort((a, b) => a - b);
 
-  it('let one of two simultaneous requests for a channel work and refuse the other at once', async () => {
+  it('process one of two simultaneous requests for a channel and refuse the other at once', async () => {
     const body = { channel: 'web', workMs: 1500 };
 
     const answers = await Promise.all([alice.post('/post-test', body), bob.post('/post-test', body)]);
@@ -54,7 +54,7 @@ describe('two instances of the demo', () => {
     await expect(work).rejects.toThrow('aborted');
   });
 
-  it('let different channels work at the same time', async () => {
+  it('process different channels at the same time', async () => {
     const startedAt = performance.now();
 
     const answers = await Promise.all([
@@ -77,7 +77,7 @@ describe('two instances of the demo', () => {
     expect((await work).status).toBe(201);
   });
 
-  it('wait for their turn where the route says so, and the numbers rise', async () => {
+  it('wait for their turn where the route is configured so, and the fencing tokens rise', async () => {
     const first = alice.post('/post-test', { channel: 'turn', workMs: 1000 });
     await held('post_test_turn');
 
@@ -91,7 +91,7 @@ describe('two instances of the demo', () => {
   it.each([
     ['an undecorated handler that calls LockService', '/reports/7', 'report:7'],
     ['an undecorated handler that calls a locked service', '/orders/7/settle', 'order:7'],
-  ])('answer 409 from %s', async (_, path, key) => {
+  ])('respond 409 from %s', async (_, path, key) => {
     const work = alice.post(path, { workMs: 1000 });
     await held(key);
 
@@ -103,7 +103,7 @@ describe('two instances of the demo', () => {
     expect((await work).status).toBe(201);
   });
 
-  it('pass the error of the work on and give the lock back', async () => {
+  it('pass on the error of the work and release the lock', async () => {
     const failed = await alice.post('/orders/8/settle', { workMs: 0, declined: true });
 
     expect(failed.status).toBe(422);
@@ -112,7 +112,7 @@ describe('two instances of the demo', () => {
     expect((await bob.post('/orders/8/settle', { workMs: 0 })).status).toBe(201);
   });
 
-  it('respect a foreign client that followed the SET NX PX pattern', async () => {
+  it('respect a foreign client that follows the SET NX PX pattern', async () => {
     await redis.client.set(`${redis.prefix}post_test_foreign`, 'x', 'PX', 30_000, 'NX');
     expect((await alice.post('/post-test', { channel: 'foreign', workMs: 0 })).status).toBe(409);
 
@@ -121,7 +121,7 @@ describe('two instances of the demo', () => {
     expect((await alice.post('/post-test', { channel: 'foreign', workMs: 0 })).status).toBe(201);
   });
 
-  it('answer in their own words where the route has some', async () => {
+  it('respond with the value of onContended where the route has one', async () => {
     expect((await alice.post('/click', {})).body).toMatchObject({ accepted: true });
 
     const second = await bob.post('/click', {});
@@ -130,7 +130,7 @@ describe('two instances of the demo', () => {
     expect(second.body).toEqual({ accepted: false, message: 'Please do not click so often.' });
   });
 
-  it('refuse a write whose fencing token is older than one that was accepted', async () => {
+  it('refuse a write with an older fencing token than an accepted one', async () => {
     const written = await alice.post('/fenced-write', { amount: 10 });
     expect(written.status).toBe(201);
 
@@ -143,7 +143,7 @@ describe('two instances of the demo', () => {
     expect(after.body['balance']).toBe((written.body['balance'] as number) + 11);
   });
 
-  it('log that an interceptor wraps the lock, and the lock the handler', async () => {
+  it('log that an interceptor wraps the lock, and the lock wraps the handler', async () => {
     await alice.post('/post-test', { channel: 'order-of-things', workMs: 0 });
 
     const steps = ['before the lock', 'under the lock', 'after the release'];

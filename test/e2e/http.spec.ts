@@ -1,6 +1,6 @@
 import { type DemoInstance, startDemo } from './support/demo-instance.js';
 
-// Processes start and end here, on machines that may be busy.
+// The tests start and end processes, and the machine may be busy.
 import.meta.jest.setTimeout(60_000);
 
 describe('an instance of the demo', () => {
@@ -10,7 +10,7 @@ describe('an instance of the demo', () => {
     demo = await startDemo({ REDIS_URL: 'memory', DEMO_WORK_MS: '0' });
   });
 
-  it('sends security headers, and not what it is made of', async () => {
+  it('sends security headers, and hides its framework', async () => {
     const { headers } = await demo.get('/health');
 
     expect(headers.get('x-powered-by')).toBeNull();
@@ -28,7 +28,7 @@ describe('an instance of the demo', () => {
     );
   });
 
-  it('drops what the body should not hold', async () => {
+  it('drops unknown properties of the body', async () => {
     const answer = await demo.post('/post-test', '{"channel":"web","admin":true,"__proto__":{"admin":true}}');
 
     expect(answer.status).toBe(201);
@@ -40,22 +40,22 @@ describe('an instance of the demo', () => {
     ['an hour', { channel: 'web', workMs: 3_600_000 }],
     ['a fraction', { channel: 'web', workMs: 1.5 }],
     ['a text', { channel: 'web', workMs: '100' }],
-  ])('does not work for %s', async (_, body) => {
+  ])('rejects %s', async (_, body) => {
     expect((await demo.post('/post-test', body)).status).toBe(400);
   });
 
-  it.each(['-1', '2147483647', '1.5', 'soon', '60001'])('does not read the catalog for %s ms', async (workMs) => {
+  it.each(['-1', '2147483647', '1.5', 'soon', '60001'])('rejects a read of the catalog for %s ms', async (workMs) => {
     expect((await demo.get(`/catalog/1?workMs=${workMs}`)).status).toBe(400);
   });
 
-  it.each(['0', '-1', '1000000001', '1.5', '%20'])('refuses the id %s', async (id) => {
+  it.each(['0', '-1', '1000000001', '1.5', '%20'])('rejects the id %s', async (id) => {
     const paths = [`/orders/${id}/settle`, `/reports/${id}`, `/reminders/${id}`];
     const answers = await Promise.all(paths.map((path) => demo.post(path, {})));
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 400]);
     expect((await demo.get(`/catalog/${id}`)).status).toBe(400);
   });
 
-  it('answers 1,000 requests in a second with 201 and 409, never with 429', async () => {
+  it('responds to 1,000 requests in a second with 201 and 409, never with 429', async () => {
     const body = { channel: 'crowd', workMs: 300 };
     const answers = await Promise.all(Array.from({ length: 1_000 }, () => demo.post('/post-test', body)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 409]));
@@ -66,7 +66,7 @@ describe('an instance of the demo', () => {
     expect(demo.output).not.toMatch(/warning/i);
   });
 
-  it('refuses a body above its limit', async () => {
+  it('rejects a body above its limit', async () => {
     expect((await demo.post('/post-test', { channel: 'web', more: 'a'.repeat(20_000) })).status).toBe(413);
   });
 
@@ -77,7 +77,7 @@ describe('an instance of the demo', () => {
     expect(text).not.toMatch(/\.[jt]s|node_modules/);
   });
 
-  it('names one lock per channel, whatever the channel holds', async () => {
+  it('uses one lock per channel, for any name of the channel', async () => {
     const odd = ['web', 'WEB', 'a/b', 'a#b', '{web}', '*', '__proto__', 'é', 'e\u0301', '\u0000', 'a\r\nb', ' '];
 
     const answers = await Promise.all(odd.map((channel) => demo.post('/post-test', { channel, workMs: 200 })));

@@ -2,7 +2,7 @@ import { eventually } from '../support/eventually.js';
 import { useRedis } from '../support/use-redis.js';
 import { type DemoInstance, startTwoDemos } from './support/demo-instance.js';
 
-// Processes start and end here, on machines that may be busy.
+// The tests start and end processes, and the machine may be busy.
 import.meta.jest.setTimeout(60_000);
 
 describe('other kinds of locks in two instances of the demo', () => {
@@ -16,7 +16,7 @@ describe('other kinds of locks in two instances of the demo', () => {
 
   const valueOf = (key: string) => redis.client.get(redis.prefix + key);
 
-  it('let both read at the same time, and one write behind them', async () => {
+  it('let both read at the same time, and one write after them', async () => {
     const reads = [alice.get('/catalog/1?workMs=1500'), bob.get('/catalog/1?workMs=1500')];
     await eventually(async () => expect(await valueOf('catalog:1')).toBe('readers'));
     await eventually(async () => expect(await redis.client.zcard(`r1:{${redis.prefix}catalog:1}`)).toBe(2));
@@ -40,14 +40,14 @@ describe('other kinds of locks in two instances of the demo', () => {
     expect((await bob.post('/exports', { workMs: 0 })).status).toBe(201);
   });
 
-  it('send one reminder in three seconds, whoever asks', async () => {
+  it('send one reminder in three seconds, from any instance', async () => {
     const sentAt = performance.now();
     const answers = [await alice.post('/reminders/7', {}), await bob.post('/reminders/7', {})];
     expect(answers.map(({ status, body }) => [status, body])).toEqual([
       [200, { sent: true }],
       [200, { sent: false }],
     ]);
-    // The work has ended long ago, and the key stands until its ttl has passed.
+    // The work has ended long before; the key stays until its ttl has passed.
     await eventually(async () => expect(await valueOf('reminder:7')).toBeNull());
     expect(performance.now() - sentAt).toBeGreaterThan(2_990);
     expect((await bob.post('/reminders/7', {})).body).toEqual({ sent: true });

@@ -6,10 +6,10 @@ import { type DemoInstance, startTwoDemos } from './support/demo-instance.js';
 
 const KEY = 'lock:post_test_web';
 
-// Processes start and end here, on machines that may be busy.
+// The tests start and end processes, and the machine may be busy.
 import.meta.jest.setTimeout(60_000);
 
-describe('the demo on a Redis of its own', () => {
+describe('the demo on a private Redis', () => {
   let redis: RedisServer;
   let alice: DemoInstance;
   let bob: DemoInstance;
@@ -41,7 +41,7 @@ describe('the demo on a Redis of its own', () => {
     ['whose channel is 2 KiB long', { channel: 'a'.repeat(2048) }],
     ['that is an array', [{ channel: 'web' }]],
     ['that is no JSON', '{"channel":'],
-  ])('refuses a body %s before Redis is asked', async (_, body) => {
+  ])('rejects a body %s without a command to Redis', async (_, body) => {
     const before = await scriptCalls();
 
     const answer = await alice.post('/post-test', body);
@@ -51,7 +51,7 @@ describe('the demo on a Redis of its own', () => {
     expect(await ask((client) => client.keys('*post_test*'))).toEqual([]);
   });
 
-  /** Locks are taken and given back by scripts, and by nothing else. */
+  /** Only script calls acquire and release locks. */
   async function scriptCalls(): Promise<number> {
     const stats = await ask((client) => client.info('commandstats'));
     return [...stats.matchAll(/cmdstat_(?:eval|evalsha|set)\w*:calls=(\d+)/g)].reduce(
@@ -60,7 +60,7 @@ describe('the demo on a Redis of its own', () => {
     );
   }
 
-  it('answers 503 within 2 s while Redis is gone, and recovers by itself', async () => {
+  it('responds 503 within 2 s while Redis is down, and recovers', async () => {
     await redis.kill();
 
     const answers = await Promise.all([alice.post('/post-test', { channel: 'web' }), bob.post('/reports/1', {})]);
@@ -77,7 +77,7 @@ describe('the demo on a Redis of its own', () => {
     }, 15_000);
   });
 
-  it('answers 503 within 2 s while Redis is mute', async () => {
+  it('responds 503 within 2 s while Redis does not respond', async () => {
     redis.pause();
     try {
       const answer = await alice.post('/post-test', { channel: 'web' });

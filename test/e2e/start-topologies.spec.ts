@@ -4,7 +4,7 @@ import { post } from './support/http.js';
 
 const ENDS_WITHIN_MS = 15_000;
 
-// Up to eight servers and two instances start here, on machines that may be busy.
+// The tests start up to eight servers and two instances, and the machine may be busy.
 import.meta.jest.setTimeout(60_000);
 
 describe('npm start -- --topology', () => {
@@ -17,7 +17,7 @@ describe('npm start -- --topology', () => {
     async (topology, servers) => {
       const demo = await launchStarter({ npm: true, topology });
       await demo.ready();
-      // npm and its shell stand above the starter: two instances, the servers and their keeper are below it.
+      // npm and its shell are parents of the starter; two instances, the servers and their keeper are its children.
       expect(demo.running().length).toBeGreaterThanOrEqual(servers + 3);
       const work = { channel: 'web', workMs: 1_000 };
       const answers = await Promise.all(demo.urls.map((url) => post(`${url}/post-test`, work)));

@@ -8,7 +8,7 @@ import { get, post } from './support/http.js';
 
 const ENDS_WITHIN_MS = 15_000;
 
-// Processes start and end here, on machines that may be busy.
+// The tests start and end processes, and the machine may be busy.
 import.meta.jest.setTimeout(60_000);
 
 describe('npm start', () => {
@@ -30,7 +30,7 @@ describe('npm start', () => {
     await demo.assertNothingLeft();
   });
 
-  it('ends at once with Ctrl-C while a request works, which is told so', async () => {
+  it('ends at once with Ctrl-C during a request, which gets an error', async () => {
     const demo = await launchStarter({ npm: true });
     await demo.ready();
     const work = post(`${demo.urls[0]}/post-test`, { channel: 'web', workMs: 60_000 });
@@ -42,7 +42,7 @@ describe('npm start', () => {
     await demo.assertNothingLeft();
   });
 
-  it('leaves nothing behind when the starter is killed', async () => {
+  it('leaves no process behind when the starter is killed', async () => {
     const demo = await launchStarter();
     await demo.ready();
     expect(demo.running()).toHaveLength(4); // two instances, redis-server and its keeper
@@ -52,7 +52,7 @@ describe('npm start', () => {
     await demo.assertNothingLeft();
   });
 
-  it('leaves nothing behind when it is ended half-way', async () => {
+  it('leaves no process behind when it is ended during its start', async () => {
     const demo = await launchStarter();
     await eventually(() => expect(demo.running()).not.toEqual([]));
 
@@ -61,7 +61,7 @@ describe('npm start', () => {
     await demo.assertNothingLeft();
   });
 
-  it('uses the Redis of REDIS_URL, and starts one instance where that is asked for', async () => {
+  it('uses the Redis of REDIS_URL, and starts one instance on request', async () => {
     const demo = await launchStarter({ env: { ...shared, DEMO_INSTANCES: '1' } });
     await demo.ready();
 
@@ -71,7 +71,7 @@ describe('npm start', () => {
     await demo.assertNothingLeft();
   });
 
-  it('falls back to one instance and its memory without any Redis, and says so', async () => {
+  it('falls back to one instance and its memory without any Redis, and reports that', async () => {
     const demo = await launchStarter({ withoutRedisServer: true });
     await demo.ready();
 
@@ -82,7 +82,7 @@ describe('npm start', () => {
     await demo.assertNothingLeft();
   });
 
-  it('says that Redis cannot be reached, and no password', async () => {
+  it('reports that Redis cannot be reached, without the password', async () => {
     const demo = await launchStarter({ env: { REDIS_URL: 'redis://:hush-hush@127.0.0.1:1/0' } });
 
     const { code } = await within(ENDS_WITHIN_MS, 'the end of the starter', demo.exited);
@@ -93,7 +93,7 @@ describe('npm start', () => {
     expect(demo.output).not.toMatch(/^\s+at /m);
   });
 
-  it('says that a port is in use, and ends what it has started', async () => {
+  it('reports that a port is in use, and ends the processes that it has started', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as { port: number };
@@ -111,7 +111,7 @@ describe('npm start', () => {
     ['PORT', 'many'],
     ['DEMO_INSTANCES', '3'],
     ['DEMO_WORK_MS', '-1'],
-  ])('says that %s=%s makes no sense', async (name, value) => {
+  ])('rejects %s=%s', async (name, value) => {
     const demo = await launchStarter({ env: { ...shared, [name]: value } });
 
     const { code } = await within(ENDS_WITHIN_MS, 'the end of the starter', demo.exited);

@@ -75,7 +75,7 @@ class Orders extends BaseOrders {
   }
 }
 
-/** The base class alone, which has no lock of its own. */
+/** The base class, without a lock. */
 @Controller('plain')
 class Plain extends BaseOrders {
   @Get('helper/:id')
@@ -198,7 +198,7 @@ describe('@DistributeLock on a class', () => {
       key: 'order:7',
       call: async () => (await post(`orders/${path}`)).text(),
       refused: async () => {
-        // The lock is that of the order, so the other routes of the class are taken as well.
+        // The lock is that of the order, so it also excludes the other routes of the class.
         for (const other of ['own', 'inherited', 'more']) {
           const response = await post(`orders/${other}`);
           expect(response.status).toBe(409);
@@ -209,7 +209,7 @@ describe('@DistributeLock on a class', () => {
     });
   });
 
-  it("adds to a method's own lock, which is the inner one", async () => {
+  it('adds to the lock of a method, which is the inner one', async () => {
     const locks = app.get(LockService);
     const inner = await locks.acquire('more:7');
     expect((await post('orders/more')).status).toBe(409);
@@ -223,13 +223,13 @@ describe('@DistributeLock on a class', () => {
     expect(await isLocked(redis, 'order:7')).toBe(false);
   });
 
-  it('leaves guards, headers and routes as they are, and methods that are no handlers', async () => {
+  it('does not change guards, headers and routes, and methods that are no handlers', async () => {
     expect((await post('orders/own')).headers.get('x-kept')).toBe('yes');
     expect((await post('orders/forbidden')).status).toBe(403);
     expect(await app.get(Orders).noHandler()).toBeUndefined();
   });
 
-  it('leaves the base class and its other subclasses as they are', async () => {
+  it('does not change the base class and its other subclasses', async () => {
     expect(await (await fetch(`${url}/plain/helper/7`)).text()).toBe('unlocked');
     expect((await post('plain/inherited')).status).toBe(404);
   });
@@ -256,7 +256,7 @@ describe('@DistributeLock on a class', () => {
     });
   });
 
-  it('is refused at import where the key cannot be made, naming the method', () => {
+  it('rejects an impossible key at import, and names the method', () => {
     const settle = async (): Promise<void> => undefined;
     const declare = (key: string, ...below: ((target: object, name: string, descriptor: object) => unknown)[]) => {
       class Invoices {

@@ -18,7 +18,7 @@ import { ADAPTERS } from './support/adapters.js';
 import { expectFree, isLocked } from './support/show-locked.js';
 import { stage } from './support/stage.js';
 
-/** Started by the first request that needs it, and goes on after it. */
+/** Started by the first request that needs it, and continues after it. */
 class Poller {
   readonly seen: string[] = [];
   private timer: NodeJS.Timeout | undefined;
@@ -40,7 +40,7 @@ class Poller {
   private async poll(): Promise<void> {}
 }
 
-/** Steps of one request, each under a lock of its own. */
+/** Steps of one request, each under a separate lock. */
 class Steps {
   readonly outcomes: string[] = [];
 
@@ -140,7 +140,7 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
 
   function ask(path = 'settle'): ClientRequest {
     const asking = request(`${url}/${path}`).end();
-    asking.on('error', () => undefined); // it hangs up on purpose
+    asking.on('error', () => undefined); // the client closes the connection on purpose
     return asking;
   }
 
@@ -149,7 +149,7 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
       (app.getHttpServer() as Server).getConnections((_error, count) => resolve(count));
     });
 
-  /** Resolves when the server has noticed, too. */
+  /** Resolves when the server has noticed the disconnect, too. */
   async function leave(leaving: ClientRequest): Promise<void> {
     const before = await connections();
     leaving.destroy();
@@ -160,7 +160,7 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
     const first = fetch(`${url}/settle`);
     await stage.entered(1);
     const leaving = ask();
-    // By then it has asked for the lock and listens for its client.
+    // It has asked for the lock by then, and listens for a disconnect.
     await eventually(() => expect(answers).toHaveBeenCalledTimes(2));
     leaving.destroy();
 
@@ -173,7 +173,7 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
     expect(errors).not.toHaveBeenCalled();
   });
 
-  it('that leaves while its handler runs leaves it the lock until it has ended', async () => {
+  it('that leaves while its handler runs does not end the lock of the handler', async () => {
     const leaving = ask();
     await stage.entered(1);
     await leave(leaving);
@@ -184,7 +184,7 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
     expect(errors).not.toHaveBeenCalled();
   });
 
-  it('that leaves takes no lock from what its request started and left running', async () => {
+  it('that leaves does not affect the lock of work that its request started', async () => {
     const { seen } = app.get(Poller);
     const leaving = ask('poll');
     await stage.entered(1);
@@ -197,7 +197,7 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
     expect(new Set(seen)).toEqual(new Set(['polled']));
   });
 
-  it('that leaves ends only waits of later steps, and not where abortOnDisconnect is false', async () => {
+  it('that leaves ends only waits of later steps, and none with abortOnDisconnect: false', async () => {
     const { outcomes } = app.get(Steps);
     const taken = await app.get(LockService).acquire('step:taken');
     const leaving = ask('steps');
@@ -210,7 +210,7 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
     outcomes.length = 0;
   });
 
-  it('that is still there gets 503 when a time limit of the handler ended the wait', async () => {
+  it('that stays connected gets 503 when a time limit of the handler ended the wait', async () => {
     const taken = await app.get(LockService).acquire('limited');
     const response = await fetch(`${url}/limited`);
     expect(response.status).toBe(503);
@@ -218,7 +218,7 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
     await taken.release();
   });
 
-  it('gets what a handler with @Res({ passthrough: true }) returned, and the lock is free', async () => {
+  it('gets the result of a handler with @Res({ passthrough: true }), and the lock is free', async () => {
     const response = await fetch(`${url}/passthrough`);
     expect([response.status, response.headers.get('x-own'), await response.json()]).toEqual([
       202,

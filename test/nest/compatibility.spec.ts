@@ -7,12 +7,12 @@ const rows = readFileSync(DOCUMENT, 'utf8')
   .split('\n')
   .filter((line) => line.startsWith('|') && !/^\| (---|method|what|result|with) /.test(line));
 
-/** Texts in quotes: titles of tests, and what tables of tests put into them. */
+/** Strings in quotes: titles of tests, and values in tables of tests. */
 function textsOf(source: string): string[] {
   return Array.from(source.matchAll(/'((?:[^'\\\n]|\\.)*)'/g), ([, text = '']) => text);
 }
 
-/** Whether a test of that title stands there, be it written out or made by `it.each`. */
+/** Whether a test has that title, either literally or by `it.each`. */
 function hasTest(texts: readonly string[], title: string): boolean {
   if (texts.includes(title)) return true;
   return texts.some((text) => {
@@ -23,7 +23,7 @@ function hasTest(texts: readonly string[], title: string): boolean {
 }
 
 describe('docs/compatibility.md', () => {
-  it.each(rows)('names a test that exists: %s', (row) => {
+  it.each(rows)('names an existing test: %s', (row) => {
     const { path = '', title = '' } = SHOWN_BY.exec(row)?.groups ?? {};
     const file = new URL(path, DOCUMENT);
     expect(path === '' ? row : existsSync(file)).toBe(true);

@@ -7,7 +7,7 @@ import { DistributeLock, lockKey, LockModule, LockService } from 'nestjs-distrib
 class Accounts {
   constructor(private readonly locks: LockService) {}
 
-  /** Whether another caller could take the lock of the same id at this moment. */
+  /** Whether another caller could acquire the lock of the same id at this moment. */
   @DistributeLock({ key: 'acc:#{arg0}:#{arg1}' })
   async isOpen(id: string, part: string): Promise<boolean> {
     const lease = await outsideOf(() => this.locks.tryAcquire(lockKey`acc:${id}:${part}`));
@@ -16,10 +16,10 @@ class Accounts {
   }
 }
 
-/** Runs the work in an asynchronous context of its own, so that it does not count as a nested call. */
+/** Runs the work in a separate asynchronous context, so that it is not a nested call. */
 let outsideOf: <T>(work: () => Promise<T>) => Promise<T>;
 
-describe('a decorated method and LockService', () => {
+describe('A decorated method and LockService', () => {
   it('exclude each other for 100,000 ids', async () => {
     const { AsyncResource } = await import('node:async_hooks');
     const resource = new AsyncResource('another caller');

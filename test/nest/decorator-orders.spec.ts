@@ -6,7 +6,7 @@ type Seen = Record<string, { locked: Observation; unlocked: Observation }>;
 
 const STATUSES = [202, 403, 400, 400, 418, 429, 202, 202, 403];
 
-/** In a process of its own: on Node 20, Jest cannot load packages that `require` the ES modules of Nest 12. */
+/** Uses a separate process: on Node 20, Jest cannot load packages that `require` the ES modules of Nest 12. */
 describe('the order of decorators', () => {
   let child: SecondProcess<Seen>;
 
@@ -14,7 +14,7 @@ describe('the order of decorators', () => {
   afterAll(() => child.kill());
 
   it.each(combinations(30).map((names) => [names.join(' > '), names] as const))(
-    'leaves route, status, guard, role, documents, limits, cache and transaction alone: %s',
+    'does not change route, status, guard, role, documents, limits, cache and transaction: %s',
     async (_title, names) => {
       const { locked, unlocked } = await child.once(names.join(), 25_000);
 
@@ -23,7 +23,7 @@ describe('the order of decorators', () => {
       expect(locked.statements).toEqual(unlocked.statements);
       expect(unlocked.locks).toEqual([]);
 
-      // All of it really was at work, and no request that was refused took a lock.
+      // Every decorator was effective, and no refused request acquired a lock.
       expect(locked.answers.map((answer) => (answer as [number])[0])).toEqual(STATUSES);
       expect(locked.statements).toEqual(expect.arrayContaining(['COMMIT', 'ROLLBACK']));
       expect(locked.locks).toEqual(['order:7:web', 'order:13:web', 'order:7']);

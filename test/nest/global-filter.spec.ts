@@ -22,7 +22,7 @@ class Orders {
   }
 }
 
-/** Answers all errors of the application in one form, and looks at what is underneath. */
+/** Responds to all errors of the application in one format, and inspects their causes. */
 @Catch(HttpException)
 class OneForm implements ExceptionFilter<HttpException> {
   catch(exception: HttpException, host: ArgumentsHost): void {

@@ -118,7 +118,7 @@ describe.each([
       call: () => ask(query),
       refused: async () => {
         const [error] = (await ask(query)).errors ?? [];
-        // Nest shows errors of fields to interceptors only when it is told to; the lock itself needs none.
+        // Nest shows errors of fields to interceptors only with this option; the lock does not need it.
         if (key.startsWith('state') && fieldResolverEnhancers.length === 0) {
           expect(error).toMatchObject({ path: ['order', 'state'] });
           return;
@@ -130,7 +130,7 @@ describe.each([
     });
   });
 
-  it('answers with an exception of the user where the module has one', async () => {
+  it('responds with an exception of the user where the module has one', async () => {
     const held = await app.get(LockService).acquire('read:7');
     expect((await ask('{ patient }')).errors?.[0]?.message).toBe('short and stout');
     await held.release();

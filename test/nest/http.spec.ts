@@ -87,7 +87,7 @@ class VersionedController {
   }
 }
 
-/** One tree of durable providers for all requests. */
+/** Uses one tree of durable providers for all requests. */
 const oneTree: ContextIdStrategy = {
   attach: (contextId) => {
     const tree = ContextIdFactory.create();
@@ -151,7 +151,7 @@ describe.each(ADAPTERS)('over HTTP on %s', (_name, adapter) => {
     });
   });
 
-  it('answers with an exception of the user where the module has one', async () => {
+  it('responds with an exception of the user where the module has one', async () => {
     const held = await app.get(LockService).acquire('default:web');
     const response = await fetch(`${url}/api/v1/default/own`);
     expect(response.status).toBe(418);
@@ -160,7 +160,7 @@ describe.each(ADAPTERS)('over HTTP on %s', (_name, adapter) => {
     await held.release();
   });
 
-  it('answers with an exception of the user that a promise withholds', async () => {
+  it('responds with an exception of the user that rejects a promise', async () => {
     const response = await fetch(`${url}/api/v1/default/keyless`, { signal: AbortSignal.timeout(5000) });
     expect(response.status).toBe(418);
     expect(await response.json()).toMatchObject({ message: 'nothing in it' });

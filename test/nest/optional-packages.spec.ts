@@ -13,7 +13,7 @@ interface Seen {
   readonly files: readonly string[];
 }
 
-/** Needs `npm run build`, which `npm test` does first. */
+/** Needs `npm run build`, which `npm test` runs first. */
 describe('an application without express, fastify, swagger, graphql, microservices, websockets, schedule and bullmq', () => {
   let seen: Seen;
 
@@ -28,18 +28,19 @@ describe('an application without express, fastify, swagger, graphql, microservic
     await child.exited;
   });
 
-  it('runs the built package: a lock is taken, and a second caller refused', () => {
+  it('runs the built package: a lock is acquired, and a second caller is refused', () => {
     expect(seen.entry).toMatch(/libs\/distribute-lock\/dist\/esm\/index\.js$/);
     expect(seen).toMatchObject({ ran: 'job', refused: 'LOCK_CONTENDED' });
   });
 
-  it('is not asked by the package for any of them', () => {
+  it('imports none of them from the package', () => {
     expect(seen.trapped).toBe('ERR_MODULE_NOT_FOUND');
-    expect(seen.asked).toContainEqual(expect.objectContaining({ specifier: '@nestjs/websockets' })); // the spec itself
+    // imported by the spec itself
+    expect(seen.asked).toContainEqual(expect.objectContaining({ specifier: '@nestjs/websockets' }));
     expect(seen.asked.filter(({ by }) => by.includes('/distribute-lock/'))).toEqual([]);
   });
 
-  it('has loaded none of them', () => {
+  it('loads none of them', () => {
     const optional = /node_modules\/(express|fastify|graphql|bullmq|ws|socket\.io|@nestjs\/(?!common|core)[^/]+)\//;
     expect(seen.files.filter((file) => optional.test(file))).toEqual([]);
   });

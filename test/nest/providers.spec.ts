@@ -27,7 +27,7 @@ class Stock {
     return stage.play(lease, this.locks.current());
   }
 
-  /** Calls itself, which a lock outside of the object would not notice. */
+  /** Calls itself, which a proxy around the object would not intercept. */
   async viaSelf(): Promise<string> {
     return this.plain('self');
   }
@@ -124,7 +124,7 @@ class SettledHandler {
 @Module({ providers: [Stock] })
 class LazyModule {}
 
-/** What a factory made; Nest injects nothing into it. */
+/** An instance from a factory, without injection by Nest. */
 function handMade(locks: LockService): Stock {
   return Object.assign(new Stock(), { locks });
 }
@@ -197,7 +197,7 @@ describe('a method of a provider', () => {
     });
   });
 
-  it('is locked: handle of a CQRS event handler, which skips while somebody else is at it', async () => {
+  it('is locked: handle of a CQRS event handler, which skips while another call runs', async () => {
     const publish = async (): Promise<void> => void app.get(EventBus).publish(new Settled('7'));
     const skipped: string[] = [];
     const stop = app.get(LockEvents).listen(({ type, name }) => void (type === 'contended' && skipped.push(name)));

@@ -23,7 +23,7 @@ interface Order {
   readonly id: string;
 }
 
-/** Where the pattern is a plain text, the types of Nest allow no parameter behind the payload. */
+/** With a string as pattern, the types of Nest allow no parameter behind the payload. */
 const OPENED = { event: 'opened' };
 
 @Controller()
@@ -98,7 +98,7 @@ describe.each(TRANSPORTS)('over the %s transport', (_name, connection) => {
     }).compile();
     app = module.createNestApplication({ logger: false });
     const options = await connection();
-    // A hybrid application: enhancers of the application are not inherited, so the decorator brings its own.
+    // In a hybrid application the microservice does not inherit global enhancers, so the decorator brings its own.
     app.connectMicroservice<MicroserviceOptions>(options);
     await app.startAllMicroservices();
     await app.init();
@@ -123,7 +123,7 @@ describe.each(TRANSPORTS)('over the %s transport', (_name, connection) => {
     });
   });
 
-  it('locks a handler of @EventPattern, which skips while somebody else is at it', async () => {
+  it('locks a handler of @EventPattern, which skips while another call runs', async () => {
     const contended: string[] = [];
     const stop = app.get(LockEvents).listen(({ type, name }) => void (type === 'contended' && contended.push(name)));
     const emit = () => lastValueFrom(client.emit(OPENED, { id: '7' }), { defaultValue: undefined });
@@ -138,7 +138,7 @@ describe.each(TRANSPORTS)('over the %s transport', (_name, connection) => {
     stop();
   });
 
-  it('answers with an exception of the user where the module has one', async () => {
+  it('responds with an exception of the user where the module has one', async () => {
     const held = await app.get(LockService).acquire('settle:7');
     expect(await send('patient').catch((error: unknown) => error)).toMatchObject({ message: 'short and stout' });
     await held.release();

@@ -85,7 +85,7 @@ describe('without a request', () => {
     expect(errors).toHaveBeenCalledTimes(1); // the work failed on purpose
   });
 
-  it('locks @Interval, which skips while the run before goes on', async () => {
+  it('locks @Interval, which skips while the previous run continues', async () => {
     await start(IntervalJob);
     await stage.entered(1);
     await eventually(() => expect(skipped.length).toBeGreaterThan(2));
@@ -110,7 +110,7 @@ describe('without a request', () => {
     await held.release();
   });
 
-  it('locks @OnEvent, which skips while somebody else is at it', async () => {
+  it('locks @OnEvent, which skips while another call runs', async () => {
     await start(Listener);
     const emit = () => app.get(EventEmitter2).emitAsync('order.opened', { id: '7' });
     await showLocked(redis, {
@@ -124,7 +124,7 @@ describe('without a request', () => {
   });
 });
 
-/** One job each, so that timers do not meet on the stage. */
+/** One job per application, so that their timers do not share the stage. */
 async function application(redis: RedisCorner, job: Type<Job>): Promise<INestApplicationContext> {
   const module = await Test.createTestingModule({
     imports: [

@@ -7,7 +7,7 @@ interface Seen {
   rows: unknown[];
 }
 
-/** In a process of its own: on Node 20, Jest cannot load packages that `require` the ES modules of Nest 12. */
+/** Uses a separate process: on Node 20, Jest cannot load packages that `require` the ES modules of Nest 12. */
 describe('@DistributeLock with a real @Transactional', () => {
   let seen: Seen;
 
@@ -28,7 +28,7 @@ describe('@DistributeLock with a real @Transactional', () => {
     expect(seen.rows).toEqual([{ id: '7' }, { id: '8' }]);
   });
 
-  it('below it would release before the commit, which is why it stands above', () => {
+  it('below it would release before the commit, so it must be above', () => {
     const inside = ['acquire order:8', 'INSERT INTO orders', 'release order:8'];
     expect(seen.below).toEqual(['BEGIN TRANSACTION', ...inside, 'COMMIT']);
   });

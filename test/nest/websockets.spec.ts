@@ -30,7 +30,7 @@ class Orders {
   }
 }
 
-/** A client that sends one message and resolves with the next one that comes back. */
+/** A client that sends one message and resolves with the next message that it receives. */
 interface Client {
   ask(event: string): Promise<unknown>;
   close(): void;
@@ -107,7 +107,7 @@ describe.each([
     });
   });
 
-  it('answers with an exception of the user where the module has one', async () => {
+  it('responds with an exception of the user where the module has one', async () => {
     const held = await app.get(LockService).acquire('settle:7');
     expect(await ask('patient')).toMatchObject({ mine: 'short and stout' });
     await held.release();

@@ -7,13 +7,13 @@ describe('the packed library', () => {
     packed = await packLibrary();
   }, 60_000);
 
-  it('runs in a small ESM application that has nothing but its dependencies and peers', async () => {
+  it('runs in a small ESM application with only its dependencies and peers', async () => {
     const printed = await packed.runApplication('main.ts');
 
     expect(printed).toEqual({ answers: ['settled 42', 'LOCK_CONTENDED', 'settled 43'], token: true });
   });
 
-  it('is one library where an application has it twice, imported and required', async () => {
+  it('acts as one library when an application loads it twice, imported and required', async () => {
     const printed = await packed.runApplication('two-copies.mjs');
 
     const works = {
@@ -33,17 +33,17 @@ describe('the packed library', () => {
     });
   });
 
-  it('finds the package of a transport where a library sees only what its manifest names', async () => {
+  it('finds the package of a transport where a library can only load what its manifest names', async () => {
     await packed.install('@nestjs/microservices');
 
     expect(await packed.runApplication('rpc.mjs')).toMatchObject({ free: 'settled', busy: { code: 'LOCK_CONTENDED' } });
   });
 
-  it('lets the time of its testing kit pass under fake timers that reach into Node', async () => {
+  it('advances the time of its testing kit under fake timers that replace functions of Node', async () => {
     expect(await packed.runApplication('fake-timers.cjs')).toEqual({ told: 'LOCK_WAIT_TIMEOUT' });
   });
 
-  it('closes an application that holds a lock where nothing else keeps the process alive', async () => {
+  it('closes an application that holds a lock when nothing else keeps the process running', async () => {
     expect(await packed.runApplication('lone-shutdown.mjs')).toEqual({ lost: 'LOCK_SHUTDOWN' });
   });
 });

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const APPLICATIONS = fileURLToPath(new URL('./applications', import.meta.url));
 const NAME = 'nestjs-distribute-lock';
-/** Of what the applications import, that which is neither a dependency nor a peer of the library. */
+/** Packages that the applications import, and that are neither dependencies nor peers of the library. */
 const OF_THE_APPLICATION = ['@nestjs/platform-express'];
 
 interface PackageManifest {
@@ -21,13 +21,19 @@ interface PackageManifest {
 
 /** The library as it is published, installed in a folder outside the repository. */
 export interface PackedLibrary {
-  /** Gives the application a package, and the library too if its manifest names it: as strict package managers do. */
+  /**
+   * Installs a package for the application, and for the library only if its manifest names it, like strict package
+   * managers.
+   */
   install(name: string): Promise<void>;
-  /** Compiles the application of that name, if it is TypeScript, against the packed types; runs it; answers what it printed. */
+  /**
+   * Compiles the application of that name against the packed types if it is TypeScript, runs it, and returns its
+   * output.
+   */
   runApplication(file: string): Promise<unknown>;
 }
 
-/** Without a registry: test/consumers has real installs. Here all halves of an application share one Nest. */
+/** Uses no registry; test/consumers has real installs. All parts of an application share one Nest here. */
 export async function packLibrary(): Promise<PackedLibrary> {
   const home = await mkdtemp(join(tmpdir(), 'packed-library-'));
   onCleanup(() => rm(home, { recursive: true, force: true }));
@@ -37,7 +43,7 @@ export async function packLibrary(): Promise<PackedLibrary> {
   const folder = join(home, 'application');
   await cp(APPLICATIONS, folder, { recursive: true });
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-  // A place of its own, as pnpm and others make it: the library does not see what only the application has.
+  // A separate folder, as with pnpm: the library cannot load packages of the application.
   const place = join(home, 'library');
   const installed = join(place, 'node_modules', NAME);
   await mkdir(installed, { recursive: true });

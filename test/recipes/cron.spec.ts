@@ -27,7 +27,7 @@ describe('recipe: a cron job once per cluster', () => {
 
   afterAll(() => Promise.all(instances.map((app) => app.close())));
 
-  /** Fires the job and waits until it has ended, on all of them. */
+  /** Fires the job on all instances and waits until it has ended. */
   async function tick(...apps: INestApplicationContext[]): Promise<string[]> {
     outcomes.length = 0;
     for (const app of apps) void app.get(SchedulerRegistry).getCronJob('nightly').fireOnTick();
@@ -46,7 +46,7 @@ describe('recipe: a cron job once per cluster', () => {
     expect(await redis.client.pttl(`${redis.prefix}nightly-report`)).toBeGreaterThan(15_000);
   });
 
-  it('runs again when its time has come', async () => {
+  it('runs again at the next time', async () => {
     await redis.client.del(`${redis.prefix}nightly-report`); // the minute is over
     expect(await tick(instances[2])).toEqual(['released']);
     expect(reports.sent).toBe(2);

@@ -33,7 +33,7 @@ describe('recipe: double submit', () => {
   const checkout = (instance: number, body: object) =>
     request(instances[instance].getHttpServer()).post('/checkout').send(body);
 
-  it('places one order; the other clicks are told to come back, and get the same order then', async () => {
+  it('places one order; the other clicks get Retry-After, and the same order later', async () => {
     const body = { requestId: randomUUID(), cart: 'book' };
     const answers = await Promise.all([0, 1, 0, 1, 0].map((instance) => checkout(instance, body)));
     const refused = answers.filter(({ status }) => status === 409);
@@ -48,7 +48,7 @@ describe('recipe: double submit', () => {
     expect(orders.placed.size).toBe(1);
   });
 
-  it('takes no lock for a request that is not valid', async () => {
+  it('acquires no lock for an invalid request', async () => {
     expect((await checkout(0, { requestId: '1', cart: 'book' })).status).toBe(400);
     expect(await redis.keys()).toEqual([]);
   });

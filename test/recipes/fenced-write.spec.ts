@@ -40,10 +40,10 @@ describe('recipe: a fenced write to SQL', () => {
   const counting = (callers: number) => eventually(() => expect(warehouse.counting).toHaveLength(callers));
   const amount = async () => (await database.query<{ amount: number }[]>('SELECT amount FROM stock'))[0]?.amount;
 
-  it('takes the write of the holder, and refuses one that comes from before it', async () => {
+  it('accepts the write of the holder, and refuses one of an earlier holder', async () => {
     const stale = recount(0);
     await counting(1);
-    await redis.client.del(`${redis.prefix}stock:book`); // the lease ends without its holder knowing
+    await redis.client.del(`${redis.prefix}stock:book`); // the lease ends without the knowledge of its holder
     const fresh = recount(1);
     await counting(2);
 
@@ -52,11 +52,11 @@ describe('recipe: a fenced write to SQL', () => {
     expect(await amount()).toBe(20);
 
     warehouse.counting[0](10);
-    await expect(stale).rejects.toThrow('somebody was given the lock after us');
+    await expect(stale).rejects.toThrow('a later holder of the lock');
     expect(await amount()).toBe(20);
   });
 
-  it('takes several writes of one holder', async () => {
+  it('accepts several writes of one holder', async () => {
     const again = recount(0);
     await counting(3);
     warehouse.counting[2](30);

@@ -28,13 +28,13 @@ describe('recipe: health check', () => {
 
   const ready = () => request(app.getHttpServer()).get('/health/ready');
 
-  it('is up while Redis gives locks, also for many who ask at once, and leaves nothing behind', async () => {
+  it('is up while Redis grants locks, also for concurrent checks, and leaves no key behind', async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => ready()));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     expect(answers[0]?.body).toMatchObject({ status: 'ok', info: { locks: { status: 'up' } } });
   });
 
-  it('is down, soon, while it does not', async () => {
+  it('is down soon while Redis grants no locks', async () => {
     await redis.stop();
     const since = performance.now();
     const { status, body } = await ready();

@@ -32,7 +32,7 @@ describe('recipe: idempotent consumer', () => {
   const deliver = (instance: number, messageId: string) =>
     instances[instance].get(PaymentsConsumer).handle({ messageId, account: 'acme', amount: 10 });
 
-  it('books a message once, however often and wherever it is delivered', async () => {
+  it('books a message once for any number of deliveries to any instance', async () => {
     await Promise.all([0, 1, 1, 0, 1].map((instance) => deliver(instance, 'm-1')));
     await deliver(0, 'm-1');
     expect(await database.query('SELECT balance FROM accounts')).toEqual([{ balance: 10 }]);

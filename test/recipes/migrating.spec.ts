@@ -61,7 +61,7 @@ describe.each<[string, OldService, string]>([
     const token = await redis.get(key);
 
     const waiting = other().pay('42');
-    await new Promise((resolve) => void setTimeout(resolve, 300)); // long enough to try more than once
+    await new Promise((resolve) => void setTimeout(resolve, 300)); // long enough for more than one attempt
     expect([gateway.inside, await redis.get(key)]).toEqual([1, token]);
 
     open();

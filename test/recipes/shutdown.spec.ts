@@ -11,7 +11,7 @@ describe('recipe: graceful shutdown', () => {
 
   afterAll(() => other.close());
 
-  it('ends the page that is under way, gives the lock to the next instance, and ends the process', async () => {
+  it('finishes the current page, releases the lock for the next instance, and ends the process', async () => {
     const module = await Test.createTestingModule({
       imports: [LockModule.forRoot({ connection: redis.url, prefix: redis.prefix })],
     }).compile();
@@ -25,7 +25,7 @@ describe('recipe: graceful shutdown', () => {
 
     const next = other.get(LockService).acquire('import', { wait: '20s' });
     const [exit] = await Promise.all([child.kill('SIGTERM'), next.then((lease) => lease.release())]);
-    expect(exit.signal ?? exit.code).toBe('SIGTERM'); // Nest sends it to itself again when all hooks have ended
+    expect(exit.signal ?? exit.code).toBe('SIGTERM'); // Nest sends the signal to the process again after all hooks
     expect(child.output).toMatch(/page begun\n(page done\npage begun\n)*page done\n$/);
   });
 });

@@ -7,7 +7,7 @@ import { useRedis } from '../support/use-redis.js';
 import { startSql } from './support/sql.js';
 import { AccountsService } from './transaction/accounts.service.js';
 
-/** With a decorator of transactions, too: test/nest/transactional.spec.ts. */
+/** See also test/nest/transactional.spec.ts, with a decorator for transactions. */
 describe('recipe: a lock around a transaction', () => {
   const redis = useRedis();
   const instances: INestApplicationContext[] = [];
@@ -32,14 +32,14 @@ describe('recipe: a lock around a transaction', () => {
   const accounts = (instance: number) => instances[instance % 2].get(AccountsService);
   const balance = async () => (await database.query<{ balance: number }[]>('SELECT balance FROM accounts'))[0]?.balance;
 
-  it('loses no update, whichever instance makes it', async () => {
+  it('loses no update of any instance', async () => {
     await Promise.all(Array.from({ length: 20 }, (_, at) => accounts(at).deposit('acme', 10)));
     expect(await balance()).toBe(200);
     await Promise.all(Array.from({ length: 10 }, (_, at) => accounts(at).withdraw('acme', 10)));
     expect(await balance()).toBe(100);
   });
 
-  it('gives the lock back after a transaction that failed', async () => {
+  it('releases the lock after a failed transaction', async () => {
     await expect(accounts(0).withdraw('acme', 1_000)).rejects.toThrow('not enough');
     await accounts(1).withdraw('acme', 100);
     expect(await balance()).toBe(0);

@@ -52,7 +52,7 @@ interface Bank {
   readonly iban: string;
 }
 
-/** As the requests of Express and Fastify are: the body has no type, or one of its own. */
+/** Like the requests of Express and Fastify: the body has no type, or a custom one. */
 interface ExpressRequest {
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly body: any;

@@ -1,6 +1,6 @@
 /**
- * Locks through one version of ioredis, and watches how the library's commands reach the socket: the library writes the calls
- * of its scripts itself, which relies on private parts of the client. Prints what happened as one line of JSON.
+ * Locks with one version of ioredis, and records how the commands of the library reach the socket. The library encodes its
+ * script calls itself, which relies on private parts of the client. Prints the results as one line of JSON.
  */
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
@@ -23,7 +23,7 @@ Redis.prototype.sendCommand = function (command, ...more) {
       const { toWritable } = command;
       command.toWritable = function (...args) {
         const text = toWritable.apply(this, args);
-        // The same bytes as the client would write for these arguments.
+        // The client would encode these arguments to the same bytes.
         assert.equal(String(text), String(new Command('evalsha', this.args).toWritable()));
         seen.toSocket += 1;
         return text;
@@ -40,7 +40,7 @@ const application = await NestFactory.createApplicationContext(
   { logger: ['error', 'warn'] },
 );
 const locks = application.get(LockService);
-// The call that proves at the start that scripts run is the client's own.
+// The client encodes the call that checks at the start that scripts run.
 Object.assign(seen, { scripts: 0, written: 0, toSocket: 0 });
 const options = { ttl: '5s', wait: '5s' };
 const isHeld = (key) => control.exists(PREFIX + key);

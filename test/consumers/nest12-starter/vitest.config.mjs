@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** As `nest new` writes it. */
+/** Like the file from `nest new`. */
 export default defineConfig({
   test: { globals: true, root: './', include: ['**/*.spec.ts'], exclude: ['**/node_modules/**', '**/dist/**'] },
 });

@@ -1,10 +1,10 @@
-/** The application that every consumer builds, each in its own way. */
+/** The application that every consumer builds in its own way. */
 import 'reflect-metadata';
 import { Controller, Injectable, Module, Param, Post } from '@nestjs/common';
 import { MessagePattern, Payload } from '@nestjs/microservices';
 import { CurrentLease, DistributeLock, type Lease, LockModule, LockService } from 'nestjs-distribute-lock';
 
-/** Keeps a call inside its method until it is let go. */
+/** Keeps a call inside its method until a test releases it. */
 @Injectable()
 export class Gate {
   private enter!: () => void;

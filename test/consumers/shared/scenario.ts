@@ -1,4 +1,7 @@
-/** Starts the application as its users do, takes a lock, and tells what those get who come while it is held. */
+/**
+ * Starts the application like its users do, acquires a lock, and prints the responses to other callers while it is
+ * held.
+ */
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -52,7 +55,7 @@ async function whileHeld(app: INestApplication, redis: Redis, port: number): Pro
   };
 }
 
-/** What a caller over TCP gets: the package of the transport is optional, so the library loads it itself. */
+/** The response to a caller over TCP. The package of the transport is optional, so the library loads it itself. */
 async function sent(port: number): Promise<unknown> {
   const client = ClientProxyFactory.create({ transport: Transport.TCP, options: { host: '127.0.0.1', port } });
   try {
@@ -64,7 +67,7 @@ async function sent(port: number): Promise<unknown> {
   }
 }
 
-/** Of what was really loaded, and in which format the library was. */
+/** The versions of the loaded packages, and the format of the library. */
 function versions(): object {
   const require = createRequire(join(process.cwd(), 'package.json'));
   const versionOf = (name: string): string => (require(`${name}/package.json`) as { version: string }).version;

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 
-/** What the examples protect: it takes no write from behind the last one. */
+/** The resource of the examples: it rejects writes with an old fencing token. */
 @Injectable()
 export class Database {
   readonly written = new Map<string, number | undefined>();
-  /** What a write waits for, so that a spec can look while a lock is held. */
+  /** Delays writes, so that a spec can make assertions while a lock is held. */
   gate: Promise<void> = Promise.resolve();
 
   async charge(orderId: string, fencingToken: number | undefined): Promise<{ charged: string }> {

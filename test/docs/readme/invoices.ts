@@ -24,7 +24,7 @@ export class Invoices {
     await this.database.write('report', undefined);
   }
 
-  @DistributeLock({ key: (invoice: Invoice) => lockKey`invoice:${invoice.id}` }) // a key of your own, typed by the method
+  @DistributeLock({ key: (invoice: Invoice) => lockKey`invoice:${invoice.id}` }) // a custom key, typed by the method
   async send(invoice: Invoice) {
     await this.database.write(invoice.id, undefined);
   }

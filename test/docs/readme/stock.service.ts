@@ -23,7 +23,7 @@ export class StockService {
   }
 
   async tryCount() {
-    const lease = await this.locks.tryAcquire('count'); // null when somebody else has it, never waits
+    const lease = await this.locks.tryAcquire('count'); // null when the lock is held elsewhere, never waits
     if (lease === null) return 'busy';
     await lease.release();
     return 'free';

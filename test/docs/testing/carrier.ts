@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** Far away and slow; tests bring one of their own. */
+/** A slow external service; tests replace it. */
 @Injectable()
 export class Carrier {
   async printLabel(orderId: string): Promise<string> {

@@ -13,7 +13,7 @@ it('keeps an order that another instance ships', async () => {
     .compile();
   const orders = module.get(OrdersService);
 
-  const elsewhere = await locks.contend('order:42'); // another instance has it
+  const elsewhere = await locks.contend('order:42'); // another instance holds it
   const shipped = orders.ship('42');
   await locks.advance('3s'); // takes no time
   await elsewhere.release();

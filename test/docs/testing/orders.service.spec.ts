@@ -26,19 +26,19 @@ describe('OrdersService', () => {
     await app.close();
   });
 
-  it('ships an order, and gives the lock back', async () => {
+  it('ships an order, and releases the lock', async () => {
     expect(await orders.ship('42')).toBe('label of 42: handed over');
     expect(locks.held).toEqual([]);
   });
 
-  it('gives up after 5 s when another instance is at it', async () => {
+  it('gives up after 5 s when another instance holds the lock', async () => {
     await locks.contend('order:42');
     const shipped = orders.ship('42').catch((error) => error.code);
     await locks.advance('5s'); // takes no time
     expect(await shipped).toBe('LOCK_WAIT_TIMEOUT');
   });
 
-  it('ships when the other instance is done', async () => {
+  it('ships when the other instance releases the lock', async () => {
     const elsewhere = await locks.contend('order:42');
     const shipped = orders.ship('42');
     await locks.advance('2s');
@@ -46,12 +46,12 @@ describe('OrdersService', () => {
     expect(await shipped).toBe('label of 42: handed over');
   });
 
-  it('hands nothing over when it has lost the lock meanwhile', async () => {
+  it('does not hand over a parcel after it has lost the lock', async () => {
     let print: (label: string) => void = () => {};
     app.get(Carrier).printLabel = () => new Promise((resolve) => (print = resolve));
 
     const shipped = orders.ship('42').catch((error) => error.code);
-    await locks.advance('10m'); // renewed all the time
+    await locks.advance('10m'); // renewed throughout
     expect(locks.held).toEqual([{ key: 'order:42', name: 'OrdersService.ship' }]);
 
     locks.lose('order:42');

@@ -10,7 +10,7 @@ export class OrdersService {
   @DistributeLock({ key: 'order:#{arg0}', ttl: '30s', wait: '5s' })
   async ship(orderId: string, @CurrentLease() lease?: Lease): Promise<string> {
     const label = await this.carrier.printLabel(orderId);
-    lease?.signal.throwIfAborted(); // somebody else may be shipping it by now
+    lease?.signal.throwIfAborted(); // another instance may ship it now
     return this.carrier.handOver(label);
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { lockKey, LockService } from 'nestjs-distribute-lock';
 
-/** What docs/testing.md tests by itself. */
+/** The service of the second example in docs/testing.md. */
 @Injectable()
 export class StockService {
   private amount = 10;

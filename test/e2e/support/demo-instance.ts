@@ -10,10 +10,10 @@ import { type Answer, get, post, type PostOptions, put } from './http.js';
 const MAIN = fileURLToPath(new URL('../../../apps/demo/dist/main.js', import.meta.url));
 const STARTS_WITHIN_MS = 20_000;
 
-/** Settings of the demo, as the environment gives them. */
+/** Environment variables with the settings of the demo. */
 export type DemoEnv = Readonly<Record<string, string>>;
 
-/** Starts one instance of the built demo in a process of its own, on a port that the system chooses. */
+/** Starts one instance of the built demo in a separate process, on a port that the system chooses. */
 export async function startDemo(env: DemoEnv): Promise<DemoInstance> {
   const instance = `test-${randomBytes(4).toString('hex')}`;
   const child = fork(MAIN, {
@@ -23,7 +23,7 @@ export async function startDemo(env: DemoEnv): Promise<DemoInstance> {
   const demo = new DemoInstance(child, instance);
   const early = demo.exited.then(() => Promise.reject(new Error(`The demo ended early:\n${demo.output}`)));
   const first = await within(STARTS_WITHIN_MS, 'the start of the demo', Promise.race([once(child, 'message'), early]));
-  early.catch(() => undefined); // it ends one day
+  early.catch(() => undefined); // it ends eventually
   const [report] = first as [{ type: string; message?: string; ready?: { port: number } }];
   if (report.ready === undefined) throw new Error(`The demo did not start: ${report.message}`);
   demo.port = report.ready.port;
@@ -31,7 +31,7 @@ export async function startDemo(env: DemoEnv): Promise<DemoInstance> {
   return demo;
 }
 
-/** Two instances of the demo, as two hosts of one service would be. */
+/** Two instances of the demo, like two hosts of one service. */
 export async function startTwoDemos(env: DemoEnv): Promise<readonly [DemoInstance, DemoInstance]> {
   return Promise.all([startDemo(env), startDemo(env)]);
 }
@@ -63,9 +63,9 @@ export class DemoInstance extends Child {
     return put(this.url + path, body);
   }
 
-  /** Whoever answers on that port is this process and nobody else. */
+  /** Asserts that this process responds on the port, and no other. */
   async assertAnswers(): Promise<void> {
     const { body } = await this.get('/health');
-    if (body['instance'] !== this.name) throw new Error(`Somebody else answers on port ${this.port}`);
+    if (body['instance'] !== this.name) throw new Error(`Another process responds on port ${this.port}`);
   }
 }

@@ -18,24 +18,24 @@ const ENDS_WITHIN_MS = 15_000;
 
 export interface StarterOptions {
   readonly env?: DemoEnv;
-  /** Goes through `npm start`, as the README says; its build is left out, because it was just done. */
+  /** Uses `npm start`, as in the README, without the build, which is up to date. */
   readonly npm?: boolean;
-  /** What `--topology` says. */
+  /** The value of `--topology`. */
   readonly topology?: string;
   /** Hides every `redis-server` from it. */
   readonly withoutRedisServer?: boolean;
 }
 
-/** Starts the starter on ports that the system chooses, with a folder for temporary files of its own. */
+/** Starts the starter on ports that the system chooses, with a separate folder for temporary files. */
 export async function launchStarter(options: StarterOptions = {}): Promise<DemoStarter> {
   const folder = await mkdtemp(join(tmpdir(), 'demo-starter-'));
   onCleanup(() => rm(folder, { recursive: true, force: true }));
   return new DemoStarter(folder, options);
 }
 
-/** The starter, and through it all that the demo consists of. */
+/** The starter process, which starts all other processes of the demo. */
 export class DemoStarter extends Child {
-  /** Every process that was ever seen below it. */
+  /** Every process that was ever a descendant of the starter. */
   private readonly seen = new Set<number>();
 
   constructor(
@@ -52,38 +52,38 @@ export class DemoStarter extends Child {
         cwd: ROOT,
         env: { ...process.env, NO_COLOR: '1', PORT: '0', REDIS_URL: '', TMPDIR: folder, ...env, PATH: path },
         stdio: ['ignore', 'pipe', 'pipe'],
-        detached: true, // a process group of its own, as a terminal gives it
+        detached: true, // a separate process group, as in a terminal
       }),
     );
     this.watchProcesses();
   }
 
-  /** Resolves when the banner is there. */
+  /** Resolves after the banner. */
   async ready(): Promise<this> {
     await within(STARTS_WITHIN_MS, 'the start of the demo', this.printed('Ctrl-C ends it'));
     this.running();
     return this;
   }
 
-  /** Addresses of the instances, as the banner tells them. */
+  /** Addresses of the instances, from the banner. */
   get urls(): string[] {
     return [...this.output.matchAll(/instance \w: (\S+)/g)].map(([, url]) => url ?? '');
   }
 
-  /** What a terminal does: the signal goes to every process of the group at once. */
+  /** Sends the signal to every process of the group at once, like a terminal. */
   async pressCtrlC(): Promise<ChildExit> {
     process.kill(-this.pid, 'SIGINT');
     return this.exited;
   }
 
-  /** What runs below it now. */
+  /** The pids of its current descendants. */
   running(): number[] {
     const pids = descendants(this.pid);
     for (const pid of pids) this.seen.add(pid);
     return pids;
   }
 
-  /** Rejects when something of the demo still runs after a while, or a temporary file is left. */
+  /** Rejects when a process or a temporary file of the demo is left after the time limit. */
   async assertNothingLeft(): Promise<void> {
     await eventually(() => expect(this.left()).toEqual([]), ENDS_WITHIN_MS);
     // npm and node keep caches there
@@ -94,7 +94,7 @@ export class DemoStarter extends Child {
   private watchProcesses(): void {
     const watch = setInterval(() => this.running(), 50);
     void this.exited.then(() => clearInterval(watch));
-    // A starter that fails its test may leave children behind; the tests must not.
+    // A starter that fails its test may leave children behind, which must not outlive the tests.
     onCleanup(() => this.left().forEach((pid) => process.kill(pid, 'SIGKILL')));
   }
 

@@ -1,16 +1,16 @@
-/** What came back. */
+/** A response. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The JSON body; empty when it is none. */
+  /** The JSON body; empty for any other body. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** From sending to the last byte. */
+  /** From the start of the request to the last byte of the response. */
   readonly tookMs: number;
 }
 
 export interface PostOptions {
-  /** Hangs up when it aborts. */
+  /** Closes the connection when it aborts. */
   readonly signal?: AbortSignal;
 }
 
@@ -20,7 +20,7 @@ export function get(url: string): Promise<Answer> {
   return send(url, {});
 }
 
-/** A string is sent as it is, everything else as JSON. */
+/** Sends a string unchanged, and any other body as JSON. */
 export function post(url: string, body: unknown, { signal }: PostOptions = {}): Promise<Answer> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return send(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: text }, signal);

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
-/** The pids of everything that `root` has started, and what those have started, and so on. */
+/** The pids of all descendants of `root`. */
 export function descendants(root: number): number[] {
   const parents = parentOfEach();
   const found = new Set([root]);
-  // A child may have a smaller pid than its parent once the numbers have gone round, so look until nothing is new.
+  // A child may have a smaller pid than its parent after an overflow, so repeat until no pid is new.
   for (let before = 0; before < found.size;) {
     before = found.size;
     for (const [pid, parent] of parents) if (found.has(parent)) found.add(pid);
@@ -14,7 +14,7 @@ export function descendants(root: number): number[] {
   return [...found];
 }
 
-/** Whether the process is there; one that has ended and was not yet collected is not. */
+/** Whether the process runs; a zombie does not. */
 export function runs(pid: number): boolean {
   return parentOfEach().has(pid);
 }
@@ -31,17 +31,17 @@ function fromProc(): [number, number][] {
 
 function statOf(pid: string): [number, number][] {
   try {
-    // pid (name, which may hold anything) state parent ...
+    // pid (name, which may contain any character) state parent ...
     const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ');
     return state === 'Z' ? [] : [[Number(pid), Number(parent)]];
   } catch {
-    return []; // it has ended meanwhile
+    return []; // the process has ended since
   }
 }
 
-/** Where there is no /proc, `ps` exists. */
+/** Without /proc, the system has `ps`. */
 function fromPs(): [number, number][] {
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' }).trim().split('\n');
   return lines

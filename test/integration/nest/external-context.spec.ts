@@ -14,11 +14,11 @@ class Reports {
   }
 }
 
-describe('a call by ExternalContextCreator, which says to be one over HTTP', () => {
+describe('a call by ExternalContextCreator that claims to use HTTP', () => {
   it.each<[string, (module: TestingModule) => INestApplicationContext]>([
     ['without a server', (module) => module],
     ['with a server', (module) => module.createNestApplication()],
-  ])('is answered in an application %s', async (_name, made) => {
+  ])('succeeds in an application %s', async (_name, made) => {
     const imports = [LockModule.forRoot({ connection: 'memory' })];
     const app = made(await Test.createTestingModule({ imports, providers: [Reports] }).compile());
     app.useLogger(false);

@@ -40,7 +40,7 @@ class PostDto {
   channel!: string;
 }
 
-/** Refuses everybody. */
+/** Denies every request. */
 @Injectable()
 class Nobody implements CanActivate {
   canActivate(): boolean {
@@ -48,7 +48,7 @@ class Nobody implements CanActivate {
   }
 }
 
-/** Lets a test hold a handler until it has looked around. */
+/** Lets a test hold a handler until its assertions are done. */
 class Gate {
   entered = 0;
   private open: (() => void) | undefined;
@@ -218,7 +218,7 @@ describe('a locked handler over HTTP', () => {
     await eventually(() => expect(gate.entered).toBeGreaterThanOrEqual(count));
   }
 
-  it('holds the lock while it runs, and answers 409 with Retry-After to the second caller', async () => {
+  it('holds the lock while it runs, and responds 409 with Retry-After to the second caller', async () => {
     gate.close();
     const first = http()
       .post('/post-test')
@@ -248,13 +248,13 @@ describe('a locked handler over HTTP', () => {
     ['an array', { channel: ['web'] }],
     ['an empty text', { channel: '' }],
     ['2 KiB', { channel: 'x'.repeat(2048) }],
-  ])('takes no lock for a body with %s, which is a 400', async (_what, body) => {
+  ])('acquires no lock for a body with %s, and responds 400', async (_what, body) => {
     const response = await http().post('/post-test').send(body);
     expect(response.status).toBe(400);
     expect(store.asked).toEqual([]);
   });
 
-  it('answers 400 with a code where no pipe has looked at the request', async () => {
+  it('responds 400 with a code when no pipe has validated the request', async () => {
     const response = await http()
       .post('/raw')
       .send({ channel: { secret: 1 } });
@@ -267,22 +267,19 @@ describe('a locked handler over HTTP', () => {
     expect(response.headers['retry-after']).toBeUndefined();
   });
 
-  it('makes the key from the arguments after pipes, and hands out the lease', async () => {
+  it('renders the key from the arguments after pipes, and passes the lease to the handler', async () => {
     for (const id of ['42', '%2042', '042']) {
       const response = await http().get(`/order/${id}`);
       expect(response.body).toEqual({ id: 42, key: 'order:42', current: true });
     }
   });
 
-  it.each(['above', 'below'])(
-    'lets a guard that stands %s answer 403 before anything is asked of the store',
-    async (at) => {
-      expect((await http().get(`/guarded/${at}`)).status).toBe(403);
-      expect(store.asked).toEqual([]);
-    },
-  );
+  it.each(['above', 'below'])('lets a guard %s it respond 403 before any command to the store', async (at) => {
+    expect((await http().get(`/guarded/${at}`)).status).toBe(403);
+    expect(store.asked).toEqual([]);
+  });
 
-  it('uses the status that the decorator chose', async () => {
+  it('uses the status of the decorator', async () => {
     gate.close();
     const first = http()
       .post('/teapot')
@@ -293,7 +290,7 @@ describe('a locked handler over HTTP', () => {
     expect((await first).status).toBe(418);
   });
 
-  it('answers in its own words where it was told to', async () => {
+  it('returns the value of onContended', async () => {
     gate.close();
     const first = http()
       .post('/polite')
@@ -322,7 +319,7 @@ describe('a locked handler over HTTP', () => {
     expect((await first).status).toBe(200);
   });
 
-  it('does not take the contention of a lock inside for its own', async () => {
+  it('does not treat the contention of an inner lock as its own', async () => {
     gate.close();
     const first = http()
       .get('/undecorated/service')
@@ -333,14 +330,14 @@ describe('a locked handler over HTTP', () => {
     await first;
   });
 
-  it('gives the lock back when the handler throws, and leaves the error alone', async () => {
+  it('releases the lock when the handler throws, and does not change the error', async () => {
     const response = await http().get('/own-error');
     expect(response.status).toBe(403);
     expect(response.body).toMatchObject({ message: 'mine' });
     await expect(app.get(Stock).reserve('broken')).rejects.toBeInstanceOf(RangeError);
   });
 
-  it('tells a client that the lock cannot be had, and not why', async () => {
+  it('tells a client that the lock is unavailable, without the reason', async () => {
     const response = await http().get('/down');
     expect(response.status).toBe(503);
     expect(response.headers['retry-after']).toBe('1');
@@ -348,12 +345,12 @@ describe('a locked handler over HTTP', () => {
     expect(JSON.stringify(response.body)).not.toMatch(/10\.0\.0\.7|secret/);
   });
 
-  it('answers 500 without internals when a key function throws', async () => {
+  it('responds 500 without internals when a key function throws', async () => {
     const response = await http().get('/key-of-code');
     expect(response.body).toEqual({ statusCode: 500, code: 'LOCK_KEY', message: 'Internal server error' });
   });
 
-  it.each(['x'.repeat(1_100), ''])('answers 400 when a key function makes no usable key (%#)', async (name) => {
+  it.each(['x'.repeat(1_100), ''])('responds 400 when a key function returns no usable key (%#)', async (name) => {
     const response = await http().get(`/key-of-name?name=${name}`);
     expect(response.body).toMatchObject({ statusCode: 400, code: 'LOCK_KEY' });
     expect(response.body).not.toHaveProperty('stack');
@@ -381,7 +378,7 @@ describe('a locked handler over HTTP', () => {
     expect(gate.entered).toBe(1);
   });
 
-  it('hands the lease to a plain provider method', async () => {
+  it('passes the lease to a plain provider method', async () => {
     expect(await app.get(Stock).reserve('b')).toBeGreaterThan(0);
     gate.close();
     const first = app.get(Stock).reserve('b');

@@ -64,7 +64,7 @@ describe('A decorated method', () => {
     [orders, locks] = [app.get(Orders), app.get(LockService)];
   });
 
-  it('that calls another service which wants the same lock fails at once, also through Promise.all', async () => {
+  it('that calls another service with the same lock fails at once, also through Promise.all', async () => {
     const usage = { code: 'LOCK_USAGE' };
     await expect(orders.open('x', (stock) => stock.take('x'))).rejects.toMatchObject(usage);
     await expect(orders.open('x', (stock) => Promise.all([stock.take('y'), stock.take('x')]))).rejects.toMatchObject(
@@ -73,7 +73,7 @@ describe('A decorated method', () => {
     expect(await orders.open('x', (stock) => stock.take('y'))).toBe('took y');
   });
 
-  it('lets it in inside its own lease where that was asked for', async () => {
+  it('lets the inner call enter with `reentrant`, inside its own lease', async () => {
     const [inner, again, outer] = (await orders.open('x', async (stock) => [
       await stock.count('x'),
       await stock.count('x'),
@@ -83,7 +83,7 @@ describe('A decorated method', () => {
     expect(await locks.inspect('item:x')).toMatchObject({ held: false });
   });
 
-  it('takes several locks, in one order, each once', async () => {
+  it('acquires several locks, in one order, each once', async () => {
     expect(await orders.transfer({ from: 2, to: 1 })).toEqual(['account:1', 'account:2']);
     expect(await orders.transfer({ from: 2, to: 2 })).toEqual(['account:2']);
     expect(await orders.openAll(['b', 'a', 'b'])).toEqual(['item:a', 'item:b']);
@@ -93,13 +93,13 @@ describe('A decorated method', () => {
     await held.release();
   });
 
-  it('refuses a list of no keys, and an empty key in it', async () => {
+  it('rejects an empty list of keys, and an empty key in a list', async () => {
     await expect(orders.openAll([])).rejects.toMatchObject({ code: 'LOCK_KEY' });
     await expect(locks.acquire([])).rejects.toMatchObject({ code: 'LOCK_KEY' });
     await expect(locks.acquire(['a', ''])).rejects.toMatchObject({ code: 'LOCK_KEY' });
   });
 
-  it('keeps its key until the ttl has passed, or for minHold, whether it ended well or failed', async () => {
+  it('keeps its key until the ttl has passed, or for minHold, after success and after failure', async () => {
     expect([await orders.remind(), await orders.remind()]).toEqual(['sent', undefined]);
     await expect(orders.failing()).rejects.toThrow('no paper');
     await expect(orders.failing()).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });

@@ -36,7 +36,7 @@ class Reports {
 }
 
 describe('an observer', () => {
-  it('is no part of the request in whose course it is told', async () => {
+  it('runs outside the request that caused the event', async () => {
     const imports = [LockModule.forRoot({ connection: 'memory' })];
     const module = await Test.createTestingModule({ imports, providers: [Audit], controllers: [Reports] }).compile();
     const app = module.createNestApplication({ logger: false });

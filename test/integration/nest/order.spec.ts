@@ -45,7 +45,7 @@ class Roles implements CanActivate {
 
 const lock = DistributeLock({ key: 'k:#{arg0}:#{arg1.channel}' }) as MethodDecorator;
 
-/** The same decorators with the lock at each place among them, and without it. */
+/** The same decorators with the lock at each position among them, and without it. */
 const ORDERS: readonly (readonly [string, Wrap])[] = [
   ['without the lock', (...all) => stack(...all)],
   ...[0, 1, 2, 3, 4].map((at): [string, Wrap] => [
@@ -78,7 +78,7 @@ function controllerOf(wrap: Wrap): new () => object {
   return Orders;
 }
 
-/** That of the controller without the lock, which comes first. */
+/** The OpenAPI document of the controller without the lock, which runs first. */
 let document: unknown;
 
 describe.each(ORDERS)('a handler %s', (name, wrap) => {

@@ -47,11 +47,11 @@ describe('a locked method', () => {
     ['a request-scoped factory', [factory(Scope.REQUEST)], resolved],
     ['a transient factory', [factory(Scope.TRANSIENT)], resolved],
     ['the factory of a module that is loaded lazily', [], lazy],
-  ])('is out of reach in what %s made, and does not run', async (_what, providers, made) => {
+  ])('rejects without running on an instance from %s', async (_what, providers, made) => {
     await expectRefused(await made(await start(providers)));
   });
 
-  it('is out of reach without LockModule, and does not run', async () => {
+  it('rejects without running when LockModule is missing', async () => {
     const module = await start([{ provide: 'value', useValue: new Reports() }], []);
     await expectRefused(module.get<Reports>('value'));
   });
@@ -61,13 +61,13 @@ describe('the LockService of a named connection', () => {
   const asynchronous = (name: string) =>
     LockModule.forRootAsync({ useFactory: () => ({ connection: 'memory', connections: { [name]: 'memory' } }) });
 
-  it('is there when its token was made before the application', async () => {
+  it('exists when its token was created before the application', async () => {
     const token = lockServiceToken('early') as InjectionToken<LockService>;
     const module = await start([], [asynchronous('early')]);
     expect(await module.get(token).withLock('a', () => 'ran')).toBe('ran');
   });
 
-  it('is missed with words that fit when forRootAsync was asked too late', async () => {
+  it('is reported as missing, with the reason, when forRootAsync was asked too late', async () => {
     const module = await start([], [asynchronous('late')]);
     const ask = (): unknown => module.get(lockServiceToken('late') as InjectionToken);
     expect(ask).toThrow('connections.late, or forRootAsync() was asked for it too late');

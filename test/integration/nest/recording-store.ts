@@ -10,7 +10,7 @@ import {
   type RenewRequest,
 } from 'nestjs-distribute-lock';
 
-/** A memory store that writes down what was asked of it. */
+/** A memory store that records its commands. */
 export class RecordingStore implements LockStore {
   readonly asked: string[] = [];
   readonly held = new Set<string>();

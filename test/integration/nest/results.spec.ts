@@ -189,7 +189,7 @@ describe.each(ADAPTERS)('on %s a lock is kept until the result is complete', (_n
 
   const get = (path: string) => request(app.getHttpServer() as never).get(path);
 
-  it('of an Observable method, which takes it on subscribe', async () => {
+  it('of an Observable method, which acquires it on subscribe', async () => {
     expect((await get('/observable')).text).toBe('value');
     expect(seen).toEqual(['subscribed k locked', 'emitted locked', 'torn down locked']);
     const unread = app.get(Results).observable();
@@ -212,7 +212,7 @@ describe.each(ADAPTERS)('on %s a lock is kept until the result is complete', (_n
     expect(seen.at(-1)).toBe('torn down locked');
   });
 
-  it('of a promised Observable, which cannot be subscribed again without it, nor be left lying about with it', async () => {
+  it('of a promised Observable: a second subscription fails, and without a subscription the lock expires', async () => {
     const used = await app.get(Results).promisedObservable();
     expect(await lastValueFrom(used)).toBe('value');
     const error: unknown = await lastValueFrom(used).catch((caught: unknown) => caught);
@@ -263,14 +263,14 @@ describe.each(ADAPTERS)('on %s a lock is kept until the result is complete', (_n
     expect(locked()).toBe(false);
   });
 
-  it('of a handler that runs on after an outer timeout has answered', async () => {
+  it('of a handler that continues after an outer timeout has responded', async () => {
     const response = await request(app.getHttpServer() as never).post('/slow');
     expect(response.status).toBe(500);
     expect(locked()).toBe(true);
     await eventually(() => expect(seen).toEqual(['slow work done locked']));
   });
 
-  it('and a contended one is answered with 409, whatever it would have returned', async () => {
+  it('and a contended one leads to 409, for any return type of the handler', async () => {
     const lease = await app.get(LockService).acquire(KEY);
     for (const path of ['/observable', '/promised-observable', '/events', '/file', '/generator', '/response']) {
       const response = await get(path);
@@ -281,7 +281,7 @@ describe.each(ADAPTERS)('on %s a lock is kept until the result is complete', (_n
   });
 
   it.each(['/passed-on', '/own-lock', '/iterable-with-own-lock'])(
-    'and one that is taken while a handler without a lock is read is answered with 409, too (%s)',
+    'and one that is acquired while the result of a handler without a lock is read leads to 409, too (%s)',
     async (path) => {
       const lease = await app.get(LockService).acquire(KEY);
       const response = await get(path);
@@ -292,7 +292,7 @@ describe.each(ADAPTERS)('on %s a lock is kept until the result is complete', (_n
     },
   );
 
-  it('of a promised generator, which is not read without it, nor left lying about with it', async () => {
+  it('of a promised generator: without a reader the lock expires, and later reading fails', async () => {
     const rows = await app.get(Results).promisedGenerator();
     expect(locked()).toBe(true);
     await eventually(() => expect(locked()).toBe(false));
@@ -301,13 +301,13 @@ describe.each(ADAPTERS)('on %s a lock is kept until the result is complete', (_n
     expect(seen).toEqual([]);
   });
 
-  it('of a response whose body nobody reads, one ttl at most', async () => {
+  it('of a response whose body is never read, one ttl at most', async () => {
     const response = await app.get(Results).response();
     expect([response.ok, locked()]).toEqual([true, true]);
     await eventually(() => expect(locked()).toBe(false));
   });
 
-  it('of an async generator, which takes it on the first next() and keeps it between steps', async () => {
+  it('of an async generator, which acquires it on the first next() and keeps it between steps', async () => {
     const generator = app.get(Results).generator();
     await delay(5);
     expect(locked()).toBe(false);

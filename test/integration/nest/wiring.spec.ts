@@ -64,8 +64,8 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((module) => module.close()));
 });
 
-describe('a locked method that cannot reach its lock', () => {
-  it('keeps the application from starting, saying what to do', async () => {
+describe('a locked method without access to its lock', () => {
+  it('keeps the application from starting, with advice', async () => {
     const message = /LockModule\.forRoot\(\) is missing: @DistributeLock/;
     expect((await failure(start(undefined, [Reports]))).message).toMatch(message);
 
@@ -78,7 +78,7 @@ describe('a locked method that cannot reach its lock', () => {
     expect((await failure(start(undefined, [], { controllers: [Handlers] }))).message).toMatch(message);
   });
 
-  it('does not run on an instance that was made by hand', async () => {
+  it('does not run on an instance that Nest did not create', async () => {
     const reports = new Reports();
     expect(isLockError(await failure(reports.write()), 'LOCK_CONFIGURATION')).toBe(true);
     expect(isLockError(await failure(reports.pages().next()), 'LOCK_CONFIGURATION')).toBe(true);
@@ -87,7 +87,7 @@ describe('a locked method that cannot reach its lock', () => {
     expect(reports.ran).toBe(0);
   });
 
-  it('is reached in instances that factories and values brought', async () => {
+  it('has access in instances from factories and values', async () => {
     const store = new RecordingStore();
     const value = new Reports();
     const module = await start({ connection: store }, [
@@ -103,7 +103,7 @@ describe('a locked method that cannot reach its lock', () => {
     expect(Object.keys(value)).toEqual(['ran']);
   });
 
-  it('is reached in every scope, and in subclasses with injected properties of their own', async () => {
+  it('has access in every scope, and in subclasses with additional injected properties', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class PerRequest extends Reports {}
 
@@ -132,7 +132,7 @@ describe('a locked method that cannot reach its lock', () => {
     expect(module.get(Richer).suffix).toBe('!');
   });
 
-  it('is reached in a value that an earlier application had, too', async () => {
+  it('has access in a value that an earlier application used, too', async () => {
     const value = new Reports();
     const provider = { provide: 'value', useValue: value };
     const [one, other] = [new RecordingStore(), new RecordingStore()];
@@ -144,7 +144,7 @@ describe('a locked method that cannot reach its lock', () => {
     expect([one, other].map(({ asked }) => asked.includes('acquire report'))).toEqual([true, true]);
   });
 
-  it('belongs to its own application', async () => {
+  it('uses the lock of its own application', async () => {
     const [one, other] = [new RecordingStore(), new RecordingStore()];
     const [first, second] = [
       await start({ connection: one }, [Reports]),
@@ -158,7 +158,7 @@ describe('a locked method that cannot reach its lock', () => {
 });
 
 describe('the boot sweep', () => {
-  it('refuses options that only the module can judge, naming class and method', async () => {
+  it('rejects options that only the module can check, and names class and method', async () => {
     class Wrong {
       @DistributeLock({ key: 'a', minHold: '1m' })
       async work(): Promise<void> {}
@@ -179,7 +179,7 @@ describe('the boot sweep', () => {
     expect(options.connection.connected).toBe(0);
   });
 
-  it('passes over values of any form', async () => {
+  it('ignores values of any form', async () => {
     const withoutConstructor: unknown = Object.create(Object.create(null) as object);
     const values = [withoutConstructor, Object.create(null), Object.freeze([]), null, 0, () => undefined];
     const providers = values.map((useValue, index) => ({ provide: `value ${index}`, useValue }));
@@ -209,7 +209,7 @@ describe('the boot sweep', () => {
 });
 
 describe('LockModule', () => {
-  it('stands once in an application', async () => {
+  it('may be imported once per application', async () => {
     const stores = [new RecordingStore(), new RecordingStore()];
     const second = LockModule.forRoot({ connection: stores[1] });
     const error = await failure(start({ connection: stores[0] }, [], { imports: [second] }));
@@ -237,7 +237,7 @@ describe('LockModule', () => {
     expect(isLockError(error, 'LOCK_CONFIGURATION') && error.message).toContain(message);
   });
 
-  it('takes its options from factories, classes and existing providers', async () => {
+  it('accepts its options from factories, classes and existing providers', async () => {
     const store = new RecordingStore();
     @Injectable()
     class Config {
@@ -291,7 +291,7 @@ describe('LockModule', () => {
     expect([main.connected, reports.connected]).toEqual([1, 1]);
   });
 
-  it('does not start when a class injects a connection that does not exist, and others do not mind', async () => {
+  it('does not start when a class injects an unknown connection, and other classes are not affected', async () => {
     class Lost {
       constructor(@InjectLockService('lost') readonly locks: LockService) {}
     }
@@ -314,8 +314,8 @@ describe('LockModule', () => {
   });
 });
 
-describe('the life of the connections', () => {
-  it('connects at boot, refuses and drains at shutdown, and closes last', async () => {
+describe('the life cycle of the connections', () => {
+  it('connects at start, refuses and drains at shutdown, and closes last', async () => {
     const store = new RecordingStore();
     const module = await start({ connection: store }, [Reports]);
     expect(store.connected).toBe(1);
@@ -327,7 +327,7 @@ describe('the life of the connections', () => {
     expect(isLockError(await failure(module.get(Reports).write()), 'LOCK_SHUTDOWN')).toBe(true);
   });
 
-  it('lets work that runs at shutdown finish, and starts no more', async () => {
+  it('lets running work finish at shutdown, and starts no more', async () => {
     let finish = (): void => undefined;
     const finished = new Promise<void>((resolve) => (finish = resolve));
     @Injectable()
@@ -355,7 +355,7 @@ describe('the life of the connections', () => {
     expect([store.held.has('slow'), store.closed]).toEqual([false, 1]);
   });
 
-  it('closes what it had opened when another connection keeps it from starting', async () => {
+  it('closes the connections that it opened when another connection fails at start', async () => {
     class Unreachable extends RecordingStore {
       override async connect(): Promise<void> {
         throw new Error('unreachable');

@@ -9,7 +9,7 @@ import { Reflector } from '@nestjs/core';
 
 export const ROLE = 'role';
 
-/** Lets in who has the role that the handler's metadata asks for. */
+/** Accepts requests of the role in the metadata of the handler. */
 export class Roles implements CanActivate {
   private readonly reflector = new Reflector();
 
@@ -20,7 +20,7 @@ export class Roles implements CanActivate {
   }
 }
 
-/** An error of the application that only its global filter knows. */
+/** An application error that only the global filter of the application handles. */
 export class DomainError extends Error {}
 
 @Catch(DomainError)

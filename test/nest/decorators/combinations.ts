@@ -1,4 +1,4 @@
-/** Everything that stands on a handler of these specs. */
+/** All decorators of a handler in these specs. */
 const NAMES = [
   'route',
   'status',
@@ -19,7 +19,7 @@ export type DecoratorName = (typeof NAMES)[number];
 /** One order of the decorators, the first one on top. */
 export type Combination = readonly DecoratorName[];
 
-/** Orders of all decorators, the same ones in every run. */
+/** Orders of all decorators, equal in every run. */
 export function combinations(count: number): Combination[] {
   return Array.from({ length: count }, (_unused, seed) => shuffled(NAMES, seed + 1));
 }

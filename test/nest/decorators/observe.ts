@@ -13,16 +13,16 @@ import { DomainFilter } from './around.js';
 import type { Combination } from './combinations.js';
 import { controllerOf } from './mixed.controller.js';
 
-/** What an application looks like from outside. */
+/** The observable behaviour of an application. */
 export interface Observation {
   readonly document: unknown;
   readonly answers: readonly unknown[];
   readonly statements: readonly string[];
-  /** Keys of the locks that were taken. */
+  /** Keys of the acquired locks. */
   readonly locks: readonly string[];
 }
 
-/** Starts an application whose handlers carry these decorators, and asks it all that they have a part in. */
+/** Starts an application whose handlers have these decorators, and sends requests that involve each of them. */
 export async function observe(
   names: Combination,
   database: DataSource,

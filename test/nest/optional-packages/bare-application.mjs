@@ -1,4 +1,4 @@
-/** An application that has nothing but Nest's core and the built package, which is loaded by its name as users do. */
+/** An application with only the core of Nest and the built package, which it imports by name like users do. */
 import { createRequire, register } from 'node:module';
 import { MessageChannel } from 'node:worker_threads';
 
@@ -37,7 +37,7 @@ const refused = await job.run().catch(({ code }) => code);
 await lease.release();
 await context.close();
 const trapped = await import('@nestjs/websockets').catch(({ code }) => code);
-await told; // the last message of the hooks, so all before it are here, too
+await told; // the hooks send this message last, so all earlier ones have arrived
 
 const files = Object.keys(createRequire(import.meta.url).cache);
 process.send({

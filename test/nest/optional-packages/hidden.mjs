@@ -1,4 +1,4 @@
-/** Packages that an application may do without. */
+/** Packages that are optional for an application. */
 export const OPTIONAL = [
   ...['express', 'fastify', 'graphql', 'bullmq', 'ws', 'socket.io'],
   ...['swagger', 'graphql', 'microservices', 'websockets', 'schedule', 'bullmq', 'event-emitter', 'cqrs'].map(scoped),
@@ -15,7 +15,7 @@ export function initialize(data) {
   ({ port } = data);
 }
 
-/** As if they were not installed; tells who asks for one all the same. */
+/** Hides the packages as if they were not installed, and reports each request for one. */
 export async function resolve(specifier, context, nextResolve) {
   if (OPTIONAL.some((name) => specifier === name || specifier.startsWith(`${name}/`))) {
     port.postMessage({ specifier, by: context.parentURL });

@@ -9,7 +9,7 @@ interface Invoice {
   readonly amount: number;
 }
 
-/** Puts the job back until the lock may be free; for BullMQ that is no failed attempt. */
+/** Delays the job until the lock may be free. BullMQ does not count this as a failed attempt. */
 async function delayJob({ retryAfterMs }: LockContentionInfo, job: Job, token?: string): Promise<never> {
   await job.moveToDelayed(Date.now() + Math.min(retryAfterMs, 1000), token);
   throw new DelayedError();

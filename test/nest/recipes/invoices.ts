@@ -3,7 +3,7 @@ import { type Lease, LockService } from 'nestjs-distribute-lock';
 
 import { stage } from '../support/stage.js';
 
-/** What the processor of the recipe works with. */
+/** The service behind the processor of the recipe. */
 @Injectable()
 export class Invoices {
   constructor(private readonly locks: LockService) {}

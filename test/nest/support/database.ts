@@ -6,12 +6,12 @@ import { DataSource } from 'typeorm';
 
 import { onCleanup } from '../../support/cleanup.js';
 
-/** What the database was told, in words of SQL. */
+/** The SQL statements that the database received. */
 export interface StatementLog {
   push(statement: string): unknown;
 }
 
-/** An SQL database inside the process, with one table; every statement goes to `log` when it is sent. */
+/** An in-process SQL database with one table. Records every statement in `log` when it is sent. */
 export async function startDatabase(log: () => StatementLog): Promise<DataSource> {
   const ignore = (): void => undefined;
   const database = new DataSource({
@@ -31,7 +31,7 @@ export async function startDatabase(log: () => StatementLog): Promise<DataSource
 @Module({})
 class Database {}
 
-/** Brings `@Transactional()` into an application. */
+/** Adds support for `@Transactional()` to an application. */
 export function transactions(database: DataSource): DynamicModule[] {
   const module: DynamicModule = {
     module: Database,

@@ -2,7 +2,7 @@ import { eventually } from '../../support/eventually.js';
 import type { RedisCorner } from '../../support/use-redis.js';
 import { stage } from './stage.js';
 
-/** The payload that every transport gives to a caller who came second. */
+/** The payload of the second caller on every transport. */
 export const REFUSED = {
   code: 'LOCK_CONTENDED',
   message: 'Somebody else is working on this; try again later.',
@@ -12,14 +12,14 @@ export const REFUSED = {
 /** One kind of method, as its transport calls it. */
 export interface LockedKind {
   readonly key: string;
-  /** Resolves when the caller has its answer. */
+  /** Resolves when the caller has its response. */
   readonly call: () => Promise<unknown>;
-  /** Calls once more while the lock is held, and looks at the refusal. */
+  /** Calls once more while the lock is held, and asserts the refusal. */
   readonly refused: () => Promise<void>;
   readonly answer?: unknown;
 }
 
-/** Whether Redis has the lock. */
+/** Whether Redis contains the lock. */
 export async function isLocked(redis: RedisCorner, key: string): Promise<boolean> {
   return (await redis.client.exists(redis.prefix + key)) === 1;
 }
@@ -29,14 +29,14 @@ export async function expectFree(redis: RedisCorner, key: string): Promise<void>
 }
 
 /**
- * The lock is in Redis while the method runs, a second caller is refused, the lease is at hand, and the lock is given
- * back after the result as well as after an error.
+ * Asserts that the lock is in Redis while the method runs, and that a second caller is refused. The method has its
+ * lease. The lock is released after a result and after an error.
  */
 export async function showLocked(redis: RedisCorner, { key, call, refused, answer }: LockedKind): Promise<void> {
   stage.reset();
   stage.close();
   const first = call();
-  first.catch(() => undefined); // looked at below
+  first.catch(() => undefined); // asserted below
   await stage.entered(1);
   expect(stage.visits).toEqual([{ key, current: true }]);
   expect(await isLocked(redis, key)).toBe(true);

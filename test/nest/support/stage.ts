@@ -2,22 +2,22 @@ import type { Lease } from 'nestjs-distribute-lock';
 
 import { eventually } from '../../support/eventually.js';
 
-/** What a locked method saw when it ran. */
+/** The observations of a locked method. */
 interface Visit {
-  /** Key of the lease that `@CurrentLease()` handed in. */
+  /** Key of the lease from `@CurrentLease()`. */
   readonly key: string | undefined;
-  /** Whether `LockService.current()` answered with the same lease. */
+  /** Whether `LockService.current()` returned the same lease. */
   readonly current: boolean;
 }
 
-/** The work of every locked method in these specs: a test keeps it running, lets it end, or has it fail. */
+/** The work of every locked method in these specs. A test lets it run, end, or fail. */
 class Stage {
   readonly visits: Visit[] = [];
   failing = false;
   private opened: Promise<void> = Promise.resolve();
   private resolve: (() => void) | undefined;
 
-  /** From now on the work lasts until `open()`. */
+  /** Makes work last until `open()`. */
   close(): void {
     this.opened = new Promise((resolve) => (this.resolve = resolve));
   }
@@ -45,5 +45,5 @@ class Stage {
   }
 }
 
-/** One for each spec file. */
+/** Shared by all methods of a spec file. */
 export const stage = new Stage();

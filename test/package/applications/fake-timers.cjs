@@ -1,4 +1,4 @@
-/** A test in CommonJS whose runner has put its own functions into `node:timers`; prints what a caller was told who waited. */
+/** A CommonJS test whose runner has replaced functions of `node:timers`; prints the outcome of a waiting caller. */
 require('reflect-metadata');
 const { mock } = require('node:test');
 const { Module } = require('@nestjs/common');

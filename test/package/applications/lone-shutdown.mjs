@@ -1,4 +1,6 @@
-/** An application that has neither a server nor a connection, and is closed while it holds a lock; prints what the holder saw. */
+/**
+ * An application without a server and a connection, which is closed while it holds a lock. Prints what the holder saw.
+ */
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

@@ -1,4 +1,4 @@
-/** What a user's application does with the packed library; it is compiled and run by packed-library.spec.ts. */
+/** A user application of the packed library; packed-library.spec.ts compiles and runs it. */
 import 'reflect-metadata';
 import { Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

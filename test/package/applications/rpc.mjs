@@ -1,4 +1,4 @@
-/** An application over TCP; prints what its client got while the lock was free, and while it was not. */
+/** An application over TCP; prints the responses to its client while the lock was free, and while it was held. */
 import 'reflect-metadata';
 import { Controller, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

@@ -1,6 +1,6 @@
 /**
- * An application that loads the package twice, by `import` and by `require`, as one does whose dependencies are of both
- * kinds. It has a decorator of one copy and the module of the other; prints what happened.
+ * An application that loads the package twice, by `import` and by `require`, like one with dependencies of both kinds.
+ * It uses a decorator of one copy and the module of the other. Prints the outcomes.
  */
 import 'reflect-metadata';
 import { createRequire } from 'node:module';
@@ -10,7 +10,7 @@ import * as imported from 'nestjs-distribute-lock';
 
 const required = createRequire(import.meta.url)('nestjs-distribute-lock');
 
-/** What a compiler makes of `@decorators method()`. */
+/** The compiled form of `@decorators method()`. */
 function decorate(target, name, ...decorators) {
   const descriptor = Object.getOwnPropertyDescriptor(target.prototype, name);
   for (const decorator of decorators.reverse()) decorator(target.prototype, name, descriptor);
@@ -22,7 +22,7 @@ function injects(target, ...types) {
   Reflect.defineMetadata('design:paramtypes', types, target);
 }
 
-/** A controller whose decorators and injected classes are those of one copy. */
+/** A controller with the decorators and injected classes of one copy. */
 function controllerOf(copy) {
   const gate = withResolvers();
   const entered = withResolvers();
@@ -47,7 +47,7 @@ function controllerOf(copy) {
   return Orders;
 }
 
-/** `one` decorates and injects, `other` brings the module. */
+/** `one` decorates and injects, `other` provides the module. */
 async function application(one, other, forRoot) {
   const Orders = controllerOf(one);
   class AppModule {}

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** What all instances of the recipe's application share. */
+/** The resource that all instances of the application share. */
 @Injectable()
 export class Reports {
   sent = 0;

@@ -5,7 +5,7 @@ import { DistributeLock } from 'nestjs-distribute-lock';
 import { Orders } from './orders.js';
 
 export class CheckoutDto {
-  /** Made by the client when the form is opened, so that it is the same for every click. */
+  /** The client creates it when it opens the form, so all clicks send the same value. */
   @IsUUID()
   readonly requestId!: string;
 

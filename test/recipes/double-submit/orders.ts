@@ -6,7 +6,7 @@ interface Order {
   readonly orderId: number;
 }
 
-/** What all instances of the recipe's application share; as slow as a real one. */
+/** The resource that all instances of the application share; as slow as a real one. */
 @Injectable()
 export class Orders {
   readonly placed = new Map<string, Order>();

@@ -13,17 +13,16 @@ export class StockService {
 
   @DistributeLock({ key: 'stock:#{arg0}', ttl: '30s' })
   async recount(sku: string, @CurrentLease() lease?: Lease): Promise<void> {
-    const amount = await this.warehouse.count(sku); // takes as long as it takes
+    const amount = await this.warehouse.count(sku); // may take longer than the lease
     await this.write(sku, amount, lease!.fencingToken);
   }
 
-  /** `fence` is a 64-bit integer, at first 0: the largest fencing token that has written the row. */
+  /** `fence` is a 64-bit integer, initially 0: the largest fencing token that has written the row. */
   private async write(sku: string, amount: number, fencingToken: number): Promise<void> {
     const written = await this.database.query<unknown[]>(
       'UPDATE stock SET amount = ?, fence = ? WHERE sku = ? AND fence <= ? RETURNING sku',
       [amount, fencingToken, sku, fencingToken],
     );
-    if (written.length === 0)
-      throw new ConflictException('somebody was given the lock after us and has written already');
+    if (written.length === 0) throw new ConflictException('a later holder of the lock has written already');
   }
 }

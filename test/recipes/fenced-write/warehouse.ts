@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** Counts until it is told the result. */
+/** Counts until a test sets the result. */
 @Injectable()
 export class Warehouse {
   readonly counting: ((amount: number) => void)[] = [];

@@ -6,7 +6,7 @@ import { isLockError, LockService } from 'nestjs-distribute-lock';
 
 @Injectable()
 export class LockHealthIndicator {
-  /** A lock of this instance alone, so that nobody is in its way. */
+  /** A lock of this instance only, so no other caller holds it. */
   private readonly key = `health:${randomUUID()}`;
 
   constructor(

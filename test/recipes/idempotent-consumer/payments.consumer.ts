@@ -12,7 +12,7 @@ export interface PaymentReceived {
 export class PaymentsConsumer {
   constructor(private readonly database: DataSource) {}
 
-  /** Called by whatever delivers messages at least once: Kafka, RabbitMQ, SQS, webhooks ... */
+  /** Called by any source with at-least-once delivery: Kafka, RabbitMQ, SQS, webhooks ... */
   @DistributeLock({ key: 'message:#{arg0.messageId}', wait: '30s' })
   async handle({ messageId, account, amount }: PaymentReceived): Promise<void> {
     await this.database.transaction(async (transaction) => {

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 
-/** What old and new code share: it notices when two of them are in it at once. */
+/** The resource that old and new code share; it detects two callers at once. */
 @Injectable()
 export class Gateway {
   charged = 0;
   inside = 0;
   overlaps = 0;
-  /** What the work waits for. */
+  /** The duration of the work. */
   gate: () => Promise<unknown> = () => new Promise((resolve) => void setTimeout(resolve, 5));
 
   async charge(_orderId: string): Promise<string> {

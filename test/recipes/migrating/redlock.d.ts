@@ -1,4 +1,4 @@
-/** redlock 5 has types, but its `exports` do not lead to them. */
+/** redlock 5 has types, but its `exports` do not include them. */
 declare module 'redlock' {
   import type { Redis } from 'ioredis';
 

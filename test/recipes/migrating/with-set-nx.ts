@@ -19,7 +19,7 @@ export class PaymentsService {
     try {
       return await this.gateway.charge(orderId);
     } finally {
-      // Only if it is still ours: a plain DEL would delete the lock of whoever came after our 30 seconds.
+      // Only if we still hold it: a plain DEL would delete the lock of the next holder after 30 seconds.
       await this.redis.eval(
         "return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1])",
         1,

@@ -16,7 +16,7 @@ export class ImportService implements BeforeApplicationShutdown {
   @DistributeLock({ key: 'import', onContended: 'skip' })
   async importAll(@CurrentLease() lease?: Lease): Promise<void> {
     while (!this.stopping && (await this.pages.hasMore())) {
-      lease?.signal.throwIfAborted(); // the lock is lost: somebody else may be at it
+      lease?.signal.throwIfAborted(); // the lock is lost: another instance may import now
       await this.pages.importNext();
     }
   }

@@ -20,7 +20,7 @@ const parent = parentProcess();
 
 // #region main
 const app = await NestFactory.createApplicationContext(AppModule);
-app.enableShutdownHooks(); // without it SIGTERM ends the process at once, and its locks with their ttl
+app.enableShutdownHooks(); // otherwise SIGTERM ends the process at once, and its locks with their ttl
 // #endregion
 
 app.get(Pages).say = (what) => {

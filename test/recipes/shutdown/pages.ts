@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { Injectable } from '@nestjs/common';
 
-/** More pages than anybody waits for; says what becomes of each. */
+/** More pages than a test needs; reports the outcome of each. */
 @Injectable()
 export class Pages {
   say: (what: 'begun' | 'done') => void = () => undefined;

@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 
 import { onCleanup } from '../../support/cleanup.js';
 
-/** A real SQL database inside the process; it ends with the spec file. */
+/** An in-process SQL database; it ends with the spec file. */
 export async function startSql(...statements: readonly string[]): Promise<DataSource> {
   const database = new DataSource({ type: 'sqljs' });
   await database.initialize();
