@@ -1,6 +1,6 @@
 /**
- * Who may import whom, as an allow-list: whatever is not allowed here is an error; docs/design.md says why.
- * The paths are not anchored at the repository, so that test/support/boundary-canary is judged by the same rules.
+ * The allow-list of imports: any other import is an error. docs/design.md contains the reasons.
+ * The paths are not anchored at the repository, so that the same rules apply to test/support/boundary-canary.
  */
 const SRC = '(^|/)distribute-lock/src';
 
@@ -21,7 +21,7 @@ const place = (name) => {
 };
 const packages = (...names) => `(^|/)node_modules/(@types/)?(${names.join('|')})/`;
 
-/** Production code; specs have a rule of their own, and nobody imports them. */
+/** Production code; specs have a separate rule, and no file imports them. */
 const library = (from, to) => ({
   from: { path: from, pathNot: '\\.spec\\.ts$' },
   to: { pathNot: '\\.spec\\.ts$', ...to },
@@ -41,7 +41,7 @@ module.exports = {
   forbidden: [
     {
       name: 'no-cycles',
-      comment: 'Types may refer to each other; what runs may not.',
+      comment: 'Types may refer to each other; code that runs may not.',
       severity: 'error',
       from: {},
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
@@ -55,7 +55,7 @@ module.exports = {
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {
       name: 'declare-what-you-use',
-      comment: 'The published package brings along only what its package.json names.',
+      comment: 'The published package contains only the dependencies in its package.json.',
       severity: 'error',
       from: { path: '^libs/[^/]+/src/', pathNot: '\\.spec\\.ts$' },
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
@@ -65,18 +65,18 @@ module.exports = {
   allowed: [
     ...rows,
     library(GROUND.map(place), { path: GROUND.map(place) }),
-    library(place('store'), { path: place('scripts/generated') }), // nobody else speaks Lua
+    library(place('store'), { path: place('scripts/generated') }), // no other folder uses Lua
     library(place('scripts/generated'), { path: place('scripts/generated') }),
     library(`${SRC}/`, { dependencyTypes: ['core'] }),
     library(NEST, { path: packages('@nestjs', 'reflect-metadata') }),
     library(RXJS, { path: packages('rxjs') }),
-    library(IOREDIS, { path: packages('ioredis') }), // nobody else knows which client we use
+    library(IOREDIS, { path: packages('ioredis') }), // no other folder depends on the client
     library(place('options'), { path: packages('ms') }),
     { from: { path: `${SRC}/.*\\.spec\\.ts$` }, to: { path: [`${SRC}/`, '^test/support/', packages('.*')] } },
     { from: { path: `${SRC}/.*\\.spec\\.ts$` }, to: { dependencyTypes: ['core'] } },
     { from: { path: '^apps/([^/]+)/' }, to: { path: ['^apps/$1/', packages('.*')] } },
     { from: { path: '^apps/' }, to: { dependencyTypes: ['core'] } },
-    // by its name, as its users do
+    // by its name, like its users
     { from: { path: '^apps/' }, to: { path: `${SRC}/(testing/)?index\\.ts$`, dependencyTypesNot: ['local'] } },
     { from: { path: '^(test|tools)/', pathNot: 'boundary-canary' }, to: {} },
   ],

@@ -1,5 +1,5 @@
-# Two stages: what is needed to build stays behind, the image holds production dependencies and compiled code only.
-# `tools/pin-images.sh` writes the digest of a registry behind the tag; a mirror or a digest can also be given by --build-arg.
+# Two stages: the image contains only production dependencies and compiled code.
+# `tools/pin-images.sh` adds the digest of a registry to the tag; --build-arg can set a mirror or a digest.
 ARG NODE_IMAGE=node:24-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app

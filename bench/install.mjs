@@ -1,4 +1,4 @@
-/** Installs what is measured, unless it is there as the lockfile says. */
+/** Installs the measured libraries, unless they match the lockfile. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 

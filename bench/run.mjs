@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- --quick] [-- --only <workload>]`: measures this library against the bare commands and against its
- * peers. The full run writes docs/benchmarks.md. Ends with 1 when two held one lock at once, or an update was lost.
+ * `npm run bench [-- --quick] [-- --only <workload>]`: measures this library against the bare commands and against other
+ * libraries. The full run writes docs/benchmarks.md. Exits with 1 when two holders overlapped, or an update was lost.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

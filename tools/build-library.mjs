@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /**
- * Builds the library: tsc compiles and checks it file by file; of that, few files are made for each format, as an application
- * that starts pays for every file that it has to find, read and link (measured: 100 files 50 ms, 15 files below 20 ms).
+ * Builds the library. tsc compiles and checks it file by file, and rollup bundles the result into few files per format. A
+ * starting application pays for every file that it finds, reads and links (measured: 100 files 50 ms, 15 files below 20 ms).
  *
- * Entries share their code, so a class is the same wherever it is imported from. Comments stay in the types, where editors show
- * them; what runs keeps its names and lines, so it can be read and stepped through without source maps.
+ * Entries share their code, so a class is identical in every entry. Comments stay in the types, where editors show them.
+ * The code keeps its names and lines, so it is readable in a debugger without source maps.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
@@ -16,11 +16,14 @@ import typescript from 'typescript';
 import { COMPILED, DIST, entries, LIBRARY, manifest, ROOT } from './package/library.mjs';
 
 /**
- * Bytes of code in one file. npm puts files of the same name side by side into the tarball (esm/part-3.js behind cjs/part-3.js), and
- * gzip looks back 32 KiB: so of two files of this size the second costs next to nothing.
+ * Bytes of code in one file. npm puts files of the same name next to each other into the tarball (esm/part-3.js after
+ * cjs/part-3.js), and gzip looks back 32 KiB. So the second of two files of this size costs almost nothing.
  */
 const PART_BYTES = 32400;
-/** Fewer files start faster, and what they share need not be linked; the first one is as large as the bound of the tarball allows. */
+/**
+ * Fewer files start faster, and their shared code needs no links. The bound of the tarball limits the size of the first
+ * one.
+ */
 const FIRST_PART_BYTES = 92000;
 const TSLIB = fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs'));
 
@@ -34,7 +37,7 @@ execFileSync(
 const written = new Set([...(await writeCode()), ...(await writeTypes())]);
 for (const folder of ['.', 'esm', 'cjs']) removeOthers(folder);
 
-/** What an earlier build left would be published with the rest. */
+/** Removes files of an earlier build, which would be published otherwise. */
 function removeOthers(folder) {
   for (const name of readdirSync(join(DIST, folder))) {
     const path = join(folder, name);
@@ -65,7 +68,7 @@ async function writeCode() {
 
 async function writeTypes() {
   const bundle = await rollup({ ...inputs('.d.ts'), plugins: [dts()] });
-  // In two parts, so that each is smaller than what gzip looks back.
+  // Two parts, so that each is smaller than the window of gzip.
   const manualChunks = (id) =>
     /[\\/](errors|events|options|keys)([\\/]|\.d\.ts$)/.test(id) ? 'part-words' : undefined;
   const files = [
@@ -80,7 +83,7 @@ function inputs(suffix) {
   return {
     input: Object.fromEntries(entries.map(({ name, source }) => [name, compiled(source, suffix)])),
     external: (id) => /^[^./]/.test(id) && id !== 'tslib',
-    // Of other packages, this one alone is imported for what it does.
+    // Only this package is imported for its side effects.
     treeshake: { moduleSideEffects: (id, external) => !external || id === 'reflect-metadata' },
     onwarn({ message }) {
       throw new Error(message);
@@ -103,8 +106,8 @@ async function write(bundle, options, folder, suffix) {
 }
 
 /**
- * Cuts the modules, in the order in which they run, into parts. What a module imports has run before it, so parts import earlier
- * parts only; what a further entry alone needs stands in parts of its own.
+ * Splits the modules, in the order in which they run, into parts. A module runs after its imports, so parts import only
+ * earlier parts. Modules that only one further entry needs are in separate parts.
  */
 function parts() {
   const partOf = new Map();
@@ -131,7 +134,10 @@ function parts() {
   };
 }
 
-/** Tells Node that these files are CommonJS, and bundlers, which look at the nearest manifest, what the other one tells them. */
+/**
+ * Marks these files as CommonJS for Node, and repeats the settings of the other manifest for bundlers, which read the
+ * nearest.
+ */
 function marker() {
   const source = `${JSON.stringify({ type: 'commonjs', sideEffects: manifest.sideEffects })}\n`;
   return {
@@ -142,7 +148,7 @@ function marker() {
   };
 }
 
-/** TypeScript's helpers come along, instead of as a dependency. */
+/** Bundles the helpers of TypeScript, instead of a dependency. */
 function helpers() {
   return { name: 'helpers', resolveId: (id) => (id === 'tslib' ? TSLIB : undefined) };
 }
@@ -158,7 +164,7 @@ function withoutComments() {
   };
 }
 
-/** Fewer bytes to read and to publish. The texts of Lua scripts, which Redis knows by their hash, stay as they are. */
+/** Tabs make files smaller. The texts of Lua scripts stay unchanged, because Redis identifies them by their hash. */
 function withTabs(code) {
   return code.replace(/^(?: {4})+/gm, (spaces) => '\t'.repeat(spaces.length / 4));
 }

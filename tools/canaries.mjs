@@ -7,7 +7,7 @@ const index = readFileSync(new URL(`../${SRC}/index.ts`, import.meta.url), 'utf8
 
 const lockOptions = readFileSync(new URL(`../${SRC}/options/generated/lock-options.ts`, import.meta.url), 'utf8');
 
-/** The library with a change of its package.json, or with a line more in its index. */
+/** The library with a change of its package.json, or with an additional line in its index. */
 const withManifest = (change) => {
   const changed = { ...structuredClone(manifest), ...change };
   return { 'libs/distribute-lock/package.json': `${JSON.stringify(changed, undefined, 2)}\n` };
@@ -18,7 +18,10 @@ const withIndex = (line) => ({ [`${SRC}/index.ts`]: `${index}\n${line}\n` });
 
 const lua = (body) => `--[[\n  @key  lock: string\n  @returns [held: number]\n]]\n${body}\n`;
 
-/** What each gate must catch: `files` are written into a copy of the repository, `says` must stand in the output of `script`. */
+/**
+ * The faults that each gate must detect. `files` are written into a copy of the repository; the output of `script` must
+ * contain `says`.
+ */
 export const canaries = [
   {
     gate: 'prettier',
@@ -29,7 +32,7 @@ export const canaries = [
   },
   {
     gate: 'oxlint',
-    wrong: 'a promise that nobody awaits (needs types), a cycle, a call of console',
+    wrong: 'a promise without an await (needs types), a cycle, a call of console',
     script: ['check:lint'],
     files: {
       [`${SRC}/canary.ts`]:
@@ -65,10 +68,10 @@ export const canaries = [
   },
   {
     gate: 'documents',
-    wrong: 'an interface of lock options that is not what their table says',
+    wrong: 'an interface of lock options that differs from their table',
     script: ['check:docs'],
     files: { [`${SRC}/options/generated/lock-options.ts`]: lockOptions.replace('How long', 'For how long') },
-    says: ['options/generated/lock-options.ts is not what the table of lock options says'],
+    says: ['options/generated/lock-options.ts differs from the table of lock options'],
   },
   {
     gate: 'lua',
@@ -89,11 +92,11 @@ export const canaries = [
     wrong: 'a script that was not compiled',
     script: ['check:lua'],
     files: { [`${SRC}/scripts/lua/canary.lua`]: lua('return 1') },
-    says: ['is not what the scripts compile to'],
+    says: ['differs from the compiled scripts'],
   },
   {
     gate: 'documents',
-    wrong: 'a snippet that is not what its file says, and a link that leads nowhere',
+    wrong: 'a snippet that differs from its file, and a link to a missing file',
     script: ['check:docs'],
     files: {
       'docs/canary.md': [
@@ -105,17 +108,17 @@ export const canaries = [
         '',
       ].join('\n'),
     },
-    says: ['docs/canary.md:1: nowhere.md', '#nowhere', 'docs/canary.md:3: is not what stands in'],
+    says: ['docs/canary.md:1: nowhere.md', '#nowhere', 'docs/canary.md:3: differs from'],
   },
   {
     gate: 'measures',
-    wrong: 'a measure that the code has no more',
+    wrong: 'a measure whose code is gone',
     script: ['check:measures'],
     files: {
       'test/fault/measures-p11.mjs':
         "export const measuresP11 = [{ promise: 'P11', what: 'canary', file: 'index.ts', measure: 'no such words', without: '' }];\n",
     },
-    says: ['"no such words" does not stand exactly once in index.ts'],
+    says: ['"no such words" does not occur exactly once in index.ts'],
   },
   {
     gate: 'dependency-cruiser',
@@ -126,14 +129,14 @@ export const canaries = [
   },
   {
     gate: 'knip',
-    wrong: 'a file that nobody imports',
+    wrong: 'a file without an import',
     script: ['check:unused'],
     files: { [`${SRC}/store/canary.ts`]: 'export const canary = 1;\n' },
     says: [`${SRC}/store/canary.ts`],
   },
   {
     gate: 'publint',
-    wrong: 'a package.json that points nowhere',
+    wrong: 'a package.json with a path to a missing file',
     script: ['check:package', 'publint'],
     files: withMain({ import: { types: './dist/nowhere.d.ts', default: './dist/esm/index.js' } }),
     says: ['FAILED  publint', 'nowhere.d.ts', 'does not exist'],
@@ -147,14 +150,14 @@ export const canaries = [
   },
   {
     gate: 'API report',
-    wrong: 'an export that no report knows, of a type that cannot be imported',
+    wrong: 'an export that no report contains, of a type that cannot be imported',
     script: ['check:package', 'api'],
     files: withIndex('interface Canary { a: number }\nexport const canary = (): Canary => ({ a: 1 });'),
     says: ['FAILED  api', 'etc/index.api.md', 'ae-forgotten-export: The symbol "Canary"'],
   },
   {
     gate: 'contents of the tarball',
-    wrong: 'a file that users have no use for, and one dependency too many',
+    wrong: 'a file that users do not need, and one dependency too many',
     script: ['check:package', 'contents'],
     files: withManifest({ files: ['dist'], dependencies: { ...manifest.dependencies, rollup: '*' } }),
     says: [
@@ -186,7 +189,7 @@ export const canaries = [
   },
   {
     gate: 'npm audit',
-    wrong: 'a registry that does not answer',
+    wrong: 'a registry that does not respond',
     script: ['check:package', 'audit'],
     files: { '.npmrc': 'registry=http://127.0.0.1:9/\nfetch-retries=0\n' },
     says: ['FAILED  audit', 'npm audit could not tell'],

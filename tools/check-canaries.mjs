@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Proves that every gate can fail: in a copy of the repository it does one thing wrong at a time, runs the gate as
- * `npm run check` does, and demands that it exits non-zero and names what is wrong.
+ * Proves that every gate can fail. Applies one fault at a time to a copy of the repository and runs the gate as `npm run check`
+ * does. The gate must exit with a failure and name the fault.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -39,7 +39,7 @@ if (failures.length > 0) {
   process.exitCode = 1;
 }
 
-/** Sets one canary free and takes it back; answers what the gate should have said and did not. */
+/** Applies one canary and reverts it; returns the expected messages that the gate did not print. */
 function release({ script, files, says }) {
   for (const [file, text] of Object.entries(files)) write(file, text);
   const startedAt = performance.now();
@@ -51,7 +51,7 @@ function release({ script, files, says }) {
   return { seconds: ((performance.now() - startedAt) / 1000).toFixed(1), missed };
 }
 
-/** The wrong imports that are kept in the repository, one a file. */
+/** The wrong imports in the repository, one per file. */
 function boundaries() {
   const folder = 'test/support/boundary-canary';
   const wrong = readdirSync(join(root, folder), { recursive: true }).map((file) => basename(file));
@@ -73,7 +73,7 @@ function copyRepository() {
   for (const name of readdirSync(join(root, 'node_modules'))) linkModule(join('node_modules', name));
 }
 
-/** Everything that is installed, but the workspaces of the copy itself. */
+/** Links every installed package, except the workspaces of the copy itself. */
 function linkModule(path) {
   const isWorkspace = lstatSync(join(root, path)).isSymbolicLink();
   symlinkSync(isWorkspace ? readlinkSync(join(root, path)) : join(root, path), join(copy, path));
@@ -84,7 +84,7 @@ function write(file, text) {
   writeFileSync(join(copy, file), text);
 }
 
-/** As it is in the repository, or gone when it is not there. */
+/** Restores the file from the repository, or removes it when the repository does not contain it. */
 function restore(file) {
   rmSync(join(copy, file), { force: true });
   try {

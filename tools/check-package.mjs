@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `npm run check:package [-- GATE...]`: builds and packs the library once, and looks at the tarball with every gate, or with
- * those that are named. Says of each what it found; exits with 1 when one does not hold.
+ * `npm run check:package [-- GATE...]`: builds and packs the library once, and checks the tarball with all gates, or with the
+ * named ones. Prints the finding of each gate; exits with 1 when one fails.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** A gate answers with what it found, or throws with what is wrong. */
+/** A gate returns its finding, or throws the fault. */
 async function pass(name, gate) {
   try {
     console.log(`ok      ${name}: ${await gate()}`);

@@ -2,7 +2,7 @@
 /**
  * Compiles the Lua scripts into TypeScript modules, so that the library ships no assets.
  *   usage: compile-lua.mjs [--check] [--lua FOLDER] [--out FOLDER]
- * With --check nothing is written; the exit code is 1 when FOLDER does not hold what the scripts compile to.
+ * With --check no file is written; the exit code is 1 when FOLDER differs from the compiled scripts.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -28,7 +28,7 @@ try {
       writeFileSync(file, compiled);
       console.log(`lua: wrote ${shown}`);
     } else if (compiled !== current(file)) {
-      throw new Error(`${shown} is not what the scripts compile to: run \`npm run lua\``);
+      throw new Error(`${shown} differs from the compiled scripts: run \`npm run lua\``);
     }
   }
 } catch (error) {

@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** Reads what `jest --json --outputFile` wrote and prints "passed failed"; a skipped test counts as failed, and so does no test at all. */
+/**
+ * Prints "passed failed" from the output of `jest --json --outputFile`. A skipped test counts as failed, and a run
+ * without tests too.
+ */
 import { readFileSync } from 'node:fs';
 
 const [passed, failed] = count(process.argv[2]);

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
- * Writes the interface of lock options from their table, and fills in what documents show of code: snippets from the files that they
- * are cut from, tables of options from the TSDoc.
+ * Writes the interface of lock options from their table. Fills in the code of documents: snippets from their source files,
+ * and tables of options from the TSDoc.
  *   usage: documents.mjs [--check]
- * With --check nothing is written; the exit code is 1 when something is not what the code says, or a link leads nowhere.
+ * With --check no file is written; the exit code is 1 when a text differs from the code, or a link leads nowhere.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -12,11 +12,11 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const CONFIG = join(ROOT, 'tsconfig.json');
 
 describe('the documents of this repository', () => {
-  it('show code as it stands in files, and have links that lead somewhere', () => {
+  it('contain the code of their source files, and valid links', () => {
     expect(documentFaults(ROOT)).toEqual([]);
   });
 
-  it('show code that compiles', () => {
+  it('contain code that compiles', () => {
     expect(compilerFaults(ROOT)).toEqual([]);
   });
 });
@@ -39,7 +39,7 @@ describe('a document', () => {
 
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-  it('may show a whole file, a region without its markers, or the inner one', () => {
+  it('may contain a whole file, a region without its markers, or the inner one', () => {
     write('README.md', snippet('a.ts#one', 'b = 1;\n\nc = 2;\n') + snippet('a.ts#two', 'c = 2;\n'));
     write('docs/deep/a.md', snippet('a.ts', 'class A {\n  b = 1;\n\n  c = 2;\n}\n'));
     expect(documentFaults(root)).toEqual([]);
@@ -47,32 +47,32 @@ describe('a document', () => {
 
   it.each([
     [
-      'is not what the file says',
+      'differs from its file',
       snippet('a.ts#two', 'c = 3;\n'),
-      'README.md:3: is not what stands in a.ts#two: run `npm run docs`',
+      'README.md:3: differs from a.ts#two: run `npm run docs`',
     ],
-    ['lost its last line', snippet('a.ts#one', 'b = 1;\n'), 'is not what stands in a.ts#one'],
-    ['comes from nowhere', '```ts\nc = 2;\n```\n', 'README.md:1: code without a line'],
-    ['comes from nowhere, in JavaScript', '- a\n\n  ```js\n  c = 2;\n  ```\n', 'README.md:3: code without a line'],
-    ['comes from a file that is gone', snippet('b.ts', 'c = 2;\n'), 'b.ts does not exist'],
-    ['comes from a region that is gone', snippet('a.ts#three', 'c = 2;\n'), 'a.ts has no "// #region three"'],
+    ['lost its last line', snippet('a.ts#one', 'b = 1;\n'), 'differs from a.ts#one'],
+    ['has no source file', '```ts\nc = 2;\n```\n', 'README.md:1: code without a line'],
+    ['has no source file, in JavaScript', '- a\n\n  ```js\n  c = 2;\n  ```\n', 'README.md:3: code without a line'],
+    ['comes from a missing file', snippet('b.ts', 'c = 2;\n'), 'b.ts does not exist'],
+    ['comes from a missing region', snippet('a.ts#three', 'c = 2;\n'), 'a.ts has no "// #region three"'],
     [
-      'has a line between it and its origin',
+      'has a line between it and its source',
       `${snippet('a.ts#two', '').slice(0, 30)}\nText.\n\`\`\`ts\nc = 2;\n\`\`\`\n`,
       'code without',
     ],
-  ])('is refused when its code %s', (_what, text, fault) => {
+  ])('is rejected when its code %s', (_what, text, fault) => {
     write('README.md', text);
     expect(documentFaults(root)).toEqual([expect.stringContaining(fault)]);
   });
 
-  it('is refused when a region does not end', () => {
+  it('is rejected when a region does not end', () => {
     write('a.ts', '// #region one\n// #region two\n// #endregion\n');
     write('README.md', snippet('a.ts#one', ''));
     expect(documentFaults(root)).toEqual([expect.stringContaining('a.ts does not end its "// #region one"')]);
   });
 
-  it('is filled in from its files', () => {
+  it('is filled in from its source files', () => {
     const text = `# A\n\n- item\n\n${snippet('a.ts#one', 'old\n').replace(/^(?=.)/gm, '  ')}\n${snippet('a.ts#two', '')}`;
     write('README.md', filled(root, text));
     expect(documentFaults(root)).toEqual([]);
@@ -87,15 +87,15 @@ describe('a document', () => {
     ['[`code`](docs/b.md "title")', 'docs/b.md leads nowhere'],
     ['[![badge](b.svg)](docs/a.md)', 'b.svg leads nowhere'],
     ['[a](../x.md)', 'leaves the repository'],
-    ['[a](/docs/a.md)', 'another place for every reader'],
+    ['[a](/docs/a.md)', 'a different place for each reader'],
     ['<a href="docs/b.md">a</a>', 'docs/b.md leads nowhere'],
-  ])('is refused with the link %s', (link, fault) => {
+  ])('is rejected with the link %s', (link, fault) => {
     write('docs/a.md', '# A\n');
     write('README.md', `# Top\n\n${link}\n`);
     expect(documentFaults(root)).toEqual([expect.stringContaining(fault)]);
   });
 
-  it('may link to files, folders, headings and other places', () => {
+  it('may link to files, folders, headings and other sites', () => {
     write('docs/a.md', '# `A`: what it *is*, [really](../README.md)\n\n## A\n\n## A\n');
     write(
       'README.md',
@@ -105,7 +105,7 @@ describe('a document', () => {
     expect(documentFaults(root)).toEqual([]);
   });
 
-  it('is refused when the compiler refuses its code', () => {
+  it('is rejected when its code does not compile', () => {
     write('a.ts', 'export const a: string = 1;\n');
     write('README.md', snippet('a.ts', 'export const a: string = 1;\n'));
     expect(documentFaults(root)).toEqual([]);
@@ -128,7 +128,7 @@ describe('the reader of Markdown', () => {
     expect(linksOf('x `a\nb` [c](d)')).toEqual([{ target: 'd', line: 2 }]);
   });
 
-  it('makes anchors as GitHub does', () => {
+  it('creates anchors like GitHub', () => {
     const text = '# What is *it*?\n## `@Lock`: a_b c-d\n### Ä & ö\n## What is it\n<a id="own"></a>\n';
     expect([...anchorsOf(text)]).toEqual(['own', 'what-is-it', 'lock-a_b-c-d', 'ä--ö', 'what-is-it-1']);
   });
@@ -166,20 +166,20 @@ describe('a table of options', () => {
 
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-  it('is written from the TSDoc, again and again', () => {
+  it('is written from the TSDoc, with the same result each time', () => {
     const once = withOptionTables(root, `# A\n\n${LINE}\n## B\n`);
     expect(once).toBe(`# A\n\n${LINE}\n${ROWS}\n## B\n`);
     expect(withOptionTables(root, once)).toBe(once);
   });
 
-  it('is refused when it lacks an option, or names another default', () => {
+  it('is rejected when it lacks an option, or has another default', () => {
     const table = `${LINE}\n${ROWS}`;
     const faultsOf = (text) => {
       writeFileSync(join(root, 'README.md'), text);
       return documentFaults(root);
     };
     expect(faultsOf(table)).toEqual([]);
-    const fault = 'README.md: its tables of options are not what the TSDoc says: run `npm run docs`';
+    const fault = 'README.md: its tables of options differ from the TSDoc: run `npm run docs`';
     expect(faultsOf(table.replace(/\| `name`.*\n/, ''))).toEqual([fault]);
     expect(faultsOf(table.replace('30s', '10s'))).toEqual([fault]);
     expect(() => faultsOf(LINE.replace('Options', 'Others'))).toThrow('a.ts has no interface Others');

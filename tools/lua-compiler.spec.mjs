@@ -6,13 +6,13 @@ import { compileFolder } from './lua-compiler.mjs';
 import { stripLua } from './lua-text.mjs';
 
 describe('stripLua', () => {
-  it('takes out comments and blank lines', () => {
+  it('removes comments and blank lines', () => {
     const lua = 'local a = 1 -- one\n\n--[[ KEYS[9]\n ]]\n--[==[ ]] ]==]  return--[[x]]a\n';
 
     expect(stripLua(lua)).toBe('local a = 1\n   return a');
   });
 
-  it('leaves strings alone, whatever they hold', () => {
+  it('does not change strings', () => {
     const lua = String.raw`return "--a\"--b" .. '-- \' --' .. [[ --c ]] .. [=[ ]] --d ]=]`;
 
     expect(stripLua(lua)).toBe(lua);
@@ -22,7 +22,7 @@ describe('stripLua', () => {
     expect(stripLua('return [[a  \n\n--b]] -- c')).toBe('return [[a  \n\n--b]]');
   });
 
-  it.each(['return "a', 'return [[a', '--[[ a', "return 'a\n'"])('refuses %j, which is never closed', (lua) => {
+  it.each(['return "a', 'return [[a', '--[[ a', "return 'a\n'"])('rejects %j, which is never closed', (lua) => {
     expect(() => stripLua(lua)).toThrow('never closed');
   });
 });
@@ -41,7 +41,7 @@ describe('compileFolder', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('makes a constant of each script, with parts included once', () => {
+  it('creates a constant for each script, with each part included once', () => {
     const compiled = compile({
       'lib/one.lua': '--@include lib/two.lua\nlocal one = two\n',
       'lib/two.lua': 'local two = `${2}\\n`\n',
@@ -68,7 +68,7 @@ describe('compileFolder', () => {
     expect(compiled).toContain('lua: `${onePart}return 2`,');
   });
 
-  it('makes a second text for Redis Cluster where a script knows how many servers there are', () => {
+  it('creates a second text for Redis Cluster where a script depends on a single server', () => {
     const compiled = compile({
       'lib/one-primary.lua': 'local counted = true\n',
       'lib/cluster.lua': 'local counted = false\n',
@@ -82,7 +82,7 @@ describe('compileFolder', () => {
     expect(compiled.match(/= withCluster\(/g)).toHaveLength(1);
   });
 
-  it('lets the indices of a repeated group be variable', () => {
+  it('allows variable indices for a repeated group', () => {
     const header = '  @key  first: string\n  @key  lock...: string  one per command\n  @arg  ttlMs...: number';
 
     expect(() =>

@@ -6,7 +6,7 @@ const TABLES = [
   { table: 'ARGV', tag: '@arg' },
 ];
 
-/** Throws when a script uses more than its header promises its callers to pass. */
+/** Throws when a script uses more keys or arguments than its header declares. */
 export function checkContract(source, body) {
   const header = HEADER.exec(source)?.[1];
   if (header === undefined) throw new Error('has no header: the file must begin with a --[[ ... ]] block');
@@ -15,7 +15,7 @@ export function checkContract(source, body) {
   for (const { table, tag } of TABLES) checkTable(code, table, tag, declared(header, tag));
 }
 
-/** `names`: what is declared, in order; `repeatsFrom`: the index from which on a group repeats, or Infinity. */
+/** `names`: the declared names in order; `repeatsFrom`: the index from which a group repeats, or Infinity. */
 function declared(header, tag) {
   const lines = [...header.matchAll(new RegExp(`^\\s*${tag}\\s+([A-Za-z_]\\w*)(\\.\\.\\.)?`, 'gm'))];
   const first = lines.findIndex(([, , dots]) => dots !== undefined);

@@ -1,8 +1,8 @@
-/** What the compiler must know of Lua's grammar: where strings and comments begin and end. */
+/** The part of the Lua grammar that the compiler needs: where strings and comments start and end. */
 
 const LONG_OPEN = /^\[(=*)\[/;
 
-/** The index behind the long bracket that opens at `start`, or -1 when none opens there. */
+/** The index after the long bracket that opens at `start`, or -1 when none opens there. */
 function endOfLongBracket(text, start) {
   const open = LONG_OPEN.exec(text.slice(start, start + 64));
   if (!open) return -1;
@@ -28,7 +28,7 @@ function endOfComment(text, start) {
   return newline < 0 ? text.length : newline;
 }
 
-/** The text in pieces of kind `code`, `string` and `comment`, in order and without a gap. */
+/** The text in consecutive pieces of kind `code`, `string` and `comment`. */
 export function* luaPieces(text) {
   let codeStart = 0;
   for (let at = 0; at < text.length;) {
@@ -46,13 +46,13 @@ export function* luaPieces(text) {
   if (codeStart < text.length) yield { kind: 'code', text: text.slice(codeStart) };
 }
 
-/** The same program without comments and blank lines; strings, also those over several lines, stay as they are. */
+/** The same program without comments and blank lines; strings stay unchanged, also those over several lines. */
 export function stripLua(text) {
   const strings = [];
   let masked = '';
   for (const piece of luaPieces(text)) {
     if (piece.kind === 'code') masked += piece.text;
-    // a space, because a comment also separates the words beside it
+    // a space, because a comment also separates the words around it
     else if (piece.kind === 'comment') masked += ' ';
     else masked += `\0${strings.push(piece.text) - 1}\0`;
   }
@@ -61,7 +61,7 @@ export function stripLua(text) {
   return kept.replace(/\0(\d+)\0/g, (_, index) => strings[Number(index)]);
 }
 
-/** Only the code: what is written inside strings and comments does not count as a use. */
+/** Only the code, because names in strings and comments are not uses. */
 export function luaCode(text) {
   let code = '';
   for (const piece of luaPieces(text)) code += piece.kind === 'code' ? piece.text : ' ';

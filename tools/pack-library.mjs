@@ -1,10 +1,9 @@
 #!/usr/bin/env node
 /**
- * `npm run pack -- FOLDER`: builds the library, makes of it the tarball that is published, and prints as JSON where it is
- * and what is in it.
+ * `npm run pack -- FOLDER`: builds the library, creates the tarball for the registry, and prints its path and contents as JSON.
  *
- * It is packed from a folder of its own: the documents stand at the top of the repository, and the manifest speaks of
- * sources and tools that users do not get.
+ * Packs a separate folder, because the documents are at the top of the repository, and the manifest names sources and tools
+ * that users do not get.
  */
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
@@ -16,7 +15,7 @@ import { SOURCE_CONDITION } from './swc-options.mjs';
 
 const DOCUMENTS = ['README.md', 'LICENSE', 'libs/distribute-lock/CHANGELOG.md'];
 
-/** Packs what was built: `{ tarball, size, files: [{ path, size }] }`, sizes in bytes. */
+/** Packs the build: `{ tarball, size, files: [{ path, size }] }`, sizes in bytes. */
 export function packLibrary(folder) {
   const stage = mkdtempSync(join(tmpdir(), 'pack-library-'));
   try {
@@ -38,7 +37,7 @@ export function packLibrary(folder) {
   }
 }
 
-/** npm 12 answers with an object by package, older ones with a list. */
+/** npm 12 prints an object by package, older versions print a list. */
 function packed(answer) {
   return Array.isArray(answer) ? answer : Object.values(answer);
 }
@@ -46,7 +45,7 @@ function packed(answer) {
 function publishedManifest() {
   const { scripts: _scripts, devDependencies: _devDependencies, ...published } = structuredClone(manifest);
   for (const targets of Object.values(published.exports)) delete targets[SOURCE_CONDITION];
-  // A registry accepts provenance only for the repository that the package names: the one whose CI publishes.
+  // A registry accepts provenance only for the repository in the manifest, whose CI publishes the package.
   const { GITHUB_SERVER_URL, GITHUB_REPOSITORY } = process.env;
   if (GITHUB_REPOSITORY !== undefined) {
     const url = `git+${GITHUB_SERVER_URL ?? 'https://github.com'}/${GITHUB_REPOSITORY}.git`;

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { audit } from './package/audit.mjs';
 
-/** A registry that answers every audit with `status` and `answer`. */
+/** A registry that responds to every audit with `status` and `answer`. */
 async function withRegistry(status, answer, work) {
   const server = createServer((request, response) => {
     request.resume();
@@ -15,7 +15,7 @@ async function withRegistry(status, answer, work) {
 }
 
 describe('the audit of the library', () => {
-  it('fails when something is known against a dependency', async () => {
+  it('fails when a dependency has a known vulnerability', async () => {
     const advisory = {
       id: 1,
       url: 'https://example.com/1',
@@ -27,11 +27,13 @@ describe('the audit of the library', () => {
     await withRegistry(200, { ms: [advisory] }, (verdict) => expect(verdict).rejects.toThrow('ms (high)'));
   });
 
-  it('holds when nothing is known', async () => {
-    await withRegistry(200, {}, (verdict) => expect(verdict).resolves.toBe('nothing known against what users install'));
+  it('passes without a known vulnerability', async () => {
+    await withRegistry(200, {}, (verdict) =>
+      expect(verdict).resolves.toBe('no known vulnerability in the packages of users'),
+    );
   });
 
-  it('is skipped, with the reason, where the registry has no endpoint for it', async () => {
+  it('is skipped, with the reason, when the registry has no endpoint for it', async () => {
     await withRegistry(405, {}, (verdict) => expect(verdict).resolves.toMatch(/^skipped, as .*405 Method Not Allowed/));
   });
 
@@ -40,7 +42,7 @@ describe('the audit of the library', () => {
   });
 });
 
-/** npm asks for those who depend on what is reported. */
+/** npm asks for the dependents of a reported package. */
 function packument(url) {
   const name = decodeURIComponent(url.slice(1));
   return { name, 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': { name, version: '1.0.0' } } };

@@ -5,7 +5,7 @@ import { statusOf } from '../libs/distribute-lock/src/nest/aspect/transport-erro
 const CONTENDED_STATUS = 409;
 const read = (name) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
 
-/** Cells of the first table that begins with these titles. */
+/** Cells of the first table that starts with these titles. */
 function rowsUnder(name, ...titles) {
   const text = read(name);
   const at = text.indexOf(`| ${titles.join(' | ')} |`);
@@ -29,7 +29,7 @@ describe.each([
 ])('the errors of %s', (name, titles) => {
   const rows = rowsUnder(name, ...titles);
 
-  it('are all there, with what to do', () => {
+  it('are complete, with advice', () => {
     expect(new Set(rows.flatMap(([codes]) => namesIn(codes)))).toEqual(new Set(LOCK_ERROR_CODES));
     for (const cells of rows) expect(cells.at(-1)).not.toBe('');
   });

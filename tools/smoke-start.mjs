@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `npm start` as a user runs it: both instances answer, and SIGTERM to npm ends everything that it started. */
+/** Runs `npm start` like a user: both instances must respond, and SIGTERM to npm must end all of its processes. */
 import { execFileSync, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
@@ -38,7 +38,7 @@ async function health(at) {
       const response = await fetch(`http://127.0.0.1:${at}/health`, { signal: AbortSignal.timeout(2_000) });
       const body = await response.json();
       if (response.ok && body.status === 'ok') return body;
-      throw new Error(`port ${at} answered ${response.status} ${JSON.stringify(body)}`);
+      throw new Error(`port ${at} responded ${response.status} ${JSON.stringify(body)}`);
     } catch (error) {
       if (performance.now() > until) throw error;
     }
@@ -65,7 +65,7 @@ async function untilGone(pids) {
   }
 }
 
-/** A zombie has ended; in a container nobody may ever collect it. */
+/** A zombie has ended; in a container no init process may reap it. */
 function alive(pid) {
   try {
     return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
@@ -80,11 +80,11 @@ function kill(pid) {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // it has ended meanwhile
+    // the process has ended since
   }
 }
 
-/** Below those that a system gives to outgoing connections, which could take one while npm is still building. */
+/** Below the ports of outgoing connections, which could take one while npm builds. */
 async function twoFreePorts() {
   for (;;) {
     const first = randomInt(12_000, 32_000);

@@ -1,4 +1,4 @@
-/** How TypeScript is turned into JavaScript without a build: by Jest, and by the loader of second processes. */
+/** How Jest and the loader of second processes compile TypeScript without a build. */
 export const swcOptions = {
   jsc: {
     parser: { syntax: 'typescript', decorators: true },
@@ -10,5 +10,5 @@ export const swcOptions = {
   sourceMaps: 'inline',
 };
 
-/** Makes the library's own `exports` lead to its sources instead of to `dist`. */
+/** Resolves the `exports` of the library to its sources instead of `dist`. */
 export const SOURCE_CONDITION = '@nestjs-distribute-lock/source';

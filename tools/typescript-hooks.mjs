@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { transform } from '@swc/core';
 import { swcOptions, SOURCE_CONDITION } from './swc-options.mjs';
 
-/** Follows the `.js` suffix of an import to the `.ts` file that stands there. */
+/** Resolves the `.js` suffix of an import to an existing `.ts` file. */
 export async function resolve(specifier, context, nextResolve) {
   const conditions = [...new Set([SOURCE_CONDITION, ...context.conditions])];
   const asked = { ...context, conditions };

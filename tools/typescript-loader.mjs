@@ -1,4 +1,4 @@
-/** `node --import .../typescript-loader.mjs script.ts` runs TypeScript as Jest does, so no build is needed before. */
+/** `node --import .../typescript-loader.mjs script.ts` runs TypeScript like Jest, without a build. */
 import { register } from 'node:module';
 
 register('./typescript-hooks.mjs', import.meta.url);

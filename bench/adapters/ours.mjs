@@ -1,7 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import { LockModule, LockService } from 'nestjs-distribute-lock';
 
-/** An application with nothing but locks. */
+/** An application with only the lock module. */
 export function openApplication(url, providers = []) {
   const connection = LockModule.forRoot({ connection: url });
   return NestFactory.createApplicationContext(

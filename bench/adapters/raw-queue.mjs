@@ -4,7 +4,7 @@ import { RawLocks } from './raw.mjs';
 
 const POLL_MS = 1;
 
-/** A FIFO of callers for each key in the process; its head asks for the lock with the bare commands until it has it. */
+/** A FIFO queue of callers per key in the process. Its head repeats the bare commands until it has the lock. */
 class QueuedLocks {
   queues = new Map();
 
@@ -31,7 +31,7 @@ class QueuedLocks {
   }
 }
 
-/** What one would write by hand: a queue in the process before the bare commands, polling between processes. */
+/** A hand-written lock: a queue in the process in front of the bare commands, and polling between processes. */
 export const adapter = {
   client: 'ioredis 6',
   sends: ['set', 'evalsha'],

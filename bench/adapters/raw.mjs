@@ -5,7 +5,7 @@ const COMPARE_AND_DELETE = `if redis.call('get', KEYS[1]) == ARGV[1] then return
 const SHA = createHash('sha1').update(COMPARE_AND_DELETE).digest('hex');
 const TTL_MS = 30_000;
 
-/** The bare commands of the pattern that Redis documents. */
+/** The bare commands of the pattern in the Redis documentation. */
 export class RawLocks {
   process = randomUUID();
   sequence = 0;
@@ -20,7 +20,7 @@ export class RawLocks {
     return new RawLocks(redis);
   }
 
-  /** @returns undefined when somebody else has it */
+  /** @returns undefined when the lock is held */
   async try(key) {
     const token = `${this.process}:${(this.sequence += 1)}`;
     const granted = await this.redis.set(key, token, 'PX', TTL_MS, 'NX');
@@ -32,7 +32,7 @@ export class RawLocks {
   }
 }
 
-/** Nothing but the bare commands: it cannot wait. */
+/** The bare commands, which cannot wait. */
 export const adapter = {
   client: 'ioredis 6',
   sends: ['set', 'evalsha'],

@@ -8,7 +8,7 @@ export const adapter = {
   sends: ['evalsha', 'eval'],
   async open({ url }) {
     const locks = new Redlock([new Redis(url)], { retryCount: -1 });
-    locks.on('error', () => undefined); // told of every contended attempt
+    locks.on('error', () => undefined); // emitted for every contended attempt
     return { acquire: (key) => locks.acquire([key], TTL_MS), release: (lock) => lock.release() };
   },
 };

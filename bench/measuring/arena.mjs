@@ -10,7 +10,7 @@ export class Arena {
     this.server = server;
   }
 
-  /** Runs `work` in an arena of its own, of which nothing is left afterwards. */
+  /** Runs `work` in a separate arena, and removes the arena afterwards. */
   static async run(workload, work, redisSettings = {}) {
     const arena = new Arena(workload, await RedisServer.start(redisSettings));
     try {
@@ -27,7 +27,7 @@ export class Arena {
     return client;
   }
 
-  /** As many client processes with the adapter. */
+  /** Starts `count` client processes with the adapter. */
   clientsOf(adapter, count, options) {
     return Promise.all(Array.from({ length: count }, () => this.client(adapter, options)));
   }

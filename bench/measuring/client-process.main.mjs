@@ -1,4 +1,4 @@
-/** Main of a client process: opens one adapter and makes the calls of one workload that the parent asks for. */
+/** The main script of a client process: opens one adapter and makes the calls of one workload for its parent. */
 import { Redis } from 'ioredis';
 
 import { loadAdapter } from '../adapters/index.mjs';
@@ -8,7 +8,7 @@ const [workloadUrl, adapterName, url, options] = process.argv.slice(2);
 
 const { calls } = await import(workloadUrl);
 const adapter = await loadAdapter(adapterName);
-/** A connection for what is done under the lock, and for questions. */
+/** A connection for the work under the lock, and for queries. */
 const work = new Redis(url);
 const locks = await adapter.open({ url, ...JSON.parse(options) });
 const context = { locks, work, url, commands: () => commandCount(work, adapter.sends) };

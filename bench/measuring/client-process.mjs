@@ -6,7 +6,7 @@ import { cores, pinned } from './pinning.mjs';
 
 const MAIN = fileURLToPath(new URL('client-process.main.mjs', import.meta.url));
 
-/** A client process with one adapter and the calls of one workload, and how the parent talks to it. */
+/** A client process with one adapter and the calls of one workload, from the view of the parent. */
 export class ClientProcess {
   nextId = 0;
   pending = new Map();
@@ -20,7 +20,7 @@ export class ClientProcess {
     });
   }
 
-  /** @param options - of the adapter */
+  /** @param options - options of the adapter */
   static async start(workload, adapter, server, options = {}) {
     const args = ['--expose-gc', MAIN, workload, adapter, server.url, JSON.stringify(options)];
     const child = spawn(...pinned(cores.client, process.execPath, args), {

@@ -1,8 +1,8 @@
 /**
- * How many commands the clients of a lock have sent so far.
+ * The number of commands that the clients of a lock have sent so far.
  *
- * `INFO commandstats`, and `total_commands_processed` as well, also count what scripts call. So each adapter names the
- * commands that its client sends, none of which its scripts call.
+ * `INFO commandstats` and `total_commands_processed` also count commands called by scripts. So each adapter names the
+ * commands that its client sends, and that none of its scripts calls.
  */
 export async function commandCount(redis, sends) {
   const info = await redis.info('commandstats');

@@ -1,7 +1,7 @@
 import { machine } from './machine.mjs';
 import { behind, section } from './report.mjs';
 
-/** docs/benchmarks.md */
+/** Renders docs/benchmarks.md. */
 export async function document(results, settings, minutes) {
   const parts = [
     '# Benchmarks',
@@ -20,7 +20,7 @@ export async function document(results, settings, minutes) {
 }
 
 const method = ({ rounds, peerRounds, uncontendedMs, loopMs }) => [
-  `- ${rounds} rounds; in a round all are measured one after the other, and ratios are taken within it; the tables show medians. Libraries that poll stand in ${peerRounds} rounds where they have to wait`,
+  `- ${rounds} rounds; in a round all are measured one after the other, and ratios are taken within it; the tables show medians. Libraries that poll are measured in ${peerRounds} rounds where they have to wait`,
   `- a run of the uncontended cycle takes ${uncontendedMs} ms, one of the looping callers ${loopMs} ms, after a warm-up`,
   '- `raw` is `SET NX PX` and `EVALSHA` with compare-and-delete on ioredis 6; `raw-queue` puts a FIFO for each key in the process before them and polls every millisecond between processes',
   '- this library is used through `LockService`, as built, with `ttl` and `wait` in the call, release awaited, fencing and renewal on; the others as their documentation says, with a ttl of 30 s and without a limit to waiting',

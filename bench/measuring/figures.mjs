@@ -1,4 +1,4 @@
-/** The value below which `share` of the values lie. */
+/** The value below which the given share of the values is. */
 export function percentile(values, share) {
   const sorted = Float64Array.from(values).sort();
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
@@ -11,7 +11,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Jain's index of fairness: 1 when all have the same share, 1/n when one has everything. */
+/** The fairness index of Jain: 1 when all have the same share, 1/n when one has everything. */
 export function jain(shares) {
   const sum = shares.reduce((total, share) => total + share, 0);
   const squares = shares.reduce((total, share) => total + share * share, 0);

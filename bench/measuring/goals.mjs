@@ -1,9 +1,9 @@
 import { median } from './figures.mjs';
 
 /**
- * A figure that is to be reached.
+ * A required figure.
  *
- * @param measured - a number, or one of each round, of which the median counts
+ * @param measured - a number, or one number per round, of which the median counts
  * @param bounds - `{ atMost | atLeast | below, aim? }`
  */
 export function goal(text, measured, { aim, ...must }) {
@@ -17,7 +17,7 @@ const SIGNS = { atMost: '<=', atLeast: '>=', below: '<' };
 
 export const GOAL_COLUMNS = ['figure', 'measured', 'in rounds', 'must', '', 'aim', ''];
 
-/** How the goal reads in a report. */
+/** The row of the goal in a report. */
 export function goalRow({ text, value, values, kind, limit, aim, reached }) {
   const range = values.length < 2 ? '' : `${shown(Math.min(...values))} - ${shown(Math.max(...values))}`;
   const row = [text, shown(value), range, `${SIGNS[kind]} ${limit}`, reached ? 'reached' : 'NOT REACHED'];
@@ -29,7 +29,7 @@ function reaches(kind, value, limit) {
   return kind === 'atMost' ? value <= limit : value < limit;
 }
 
-/** Three significant figures, and thousands apart. */
+/** Three significant digits, with a thousands separator. */
 export function shown(value) {
   if (typeof value !== 'number') return String(value ?? '');
   if (Number.isNaN(value)) return '-';

@@ -4,7 +4,7 @@ import { cpus, loadavg, release, totalmem, type } from 'node:os';
 import { cores } from './pinning.mjs';
 import { RedisServer } from './redis-server.mjs';
 
-/** What a run was made on, as lines of text. */
+/** The machine and the versions of a run, as lines of text. */
 export async function machine() {
   const server = await RedisServer.start();
   const redis = await server.version();

@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * One core for the servers and another one for all clients. Without it both sometimes share a core, and the round trip of
- * an idle connection changes fourfold from run to run.
+ * One core for the servers, and another one for all clients. Without pinning both sometimes share a core, and the round trip
+ * of an idle connection varies by a factor of four from run to run.
  */
 export const cores = findCores();
 
-/** The command line that runs `command` on the core, or anywhere when pinning is not possible. */
+/** The command line that runs `command` on the core, or on any core when pinning is not possible. */
 export function pinned(core, command, args) {
   return core === undefined ? [command, args] : ['taskset', ['-c', String(core), command, ...args]];
 }

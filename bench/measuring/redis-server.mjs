@@ -7,7 +7,7 @@ import { cores, pinned } from './pinning.mjs';
 
 const TRIES = 5;
 
-/** A `redis-server` of our own on a free loopback port, which keeps nothing on disk. */
+/** A private `redis-server` on a free loopback port, without data on disk. */
 export class RedisServer {
   constructor(process, port, redis) {
     this.process = process;
@@ -21,12 +21,12 @@ export class RedisServer {
       const port = await freePort();
       const child = launch(port, settings);
       const redis = new Redis({ port, host: '127.0.0.1', retryStrategy: (times) => (times < 100 ? 20 : null) });
-      redis.on('error', () => undefined); // until it listens
+      redis.on('error', () => undefined); // until the server accepts connections
       const info = await redis.info('server').catch(() => '');
       if (info.includes(`process_id:${child.pid}\r\n`)) return new RedisServer(child, port, redis);
       redis.disconnect();
       child.kill('SIGKILL');
-      if (attempt === TRIES) throw new Error('redis-server does not start; is it installed?');
+      if (attempt === TRIES) throw new Error('redis-server does not start. Check that it is installed.');
     }
   }
 

@@ -1,7 +1,7 @@
 import { OURS } from '../adapters/index.mjs';
 import { GOAL_COLUMNS, goalRow, shown } from './goals.mjs';
 
-/** The result of one workload as Markdown, which reads as a plain table too. */
+/** The result of one workload as Markdown, which is also readable as plain text. */
 export function section({ title, note, tables, goals, faults = [] }) {
   return [
     `## ${title}`,
@@ -12,7 +12,7 @@ export function section({ title, note, tables, goals, faults = [] }) {
   ].join('\n\n');
 }
 
-/** Where the library is not ahead: figures that are not reached, and columns in which another one is better. */
+/** The figures where the library is not ahead: missed goals, and columns in which another subject is better. */
 export function behind(results) {
   const missed = results.flatMap(({ title, goals }) =>
     goals.filter(({ reached }) => !reached).map((missing) => [title].concat(goalRow(missing).slice(0, 4))),
@@ -28,7 +28,7 @@ export function behind(results) {
   ].join('\n\n');
 }
 
-/** @param sign - 1 when more is better, -1 when less is, 0 when the column says nothing of that */
+/** @param sign - 1 when more is better, -1 when less is, 0 when the column has no order */
 function aheadOfUs(title, { columns, rows }, sign, column) {
   if (sign === 0) return [];
   return rows
@@ -42,7 +42,7 @@ function aheadOfUs(title, { columns, rows }, sign, column) {
     });
 }
 
-/** Columns of equal width; numbers to the right. */
+/** Columns of equal width; numbers are aligned to the right. */
 export function table(columns, rows) {
   const cells = rows.map((row) => row.map(shown));
   const widths = columns.map((name, i) => Math.max(3, name.length, ...cells.map((row) => row[i].length)));

@@ -1,7 +1,7 @@
 /**
- * Measures every subject once a round, one after the other, so that whatever else the machine does meets all of them.
+ * Measures every subject once per round, one after the other, so that other load on the machine affects all of them.
  *
- * @param measure - answers the figures of one run, by name
+ * @param measure - returns the figures of one run, by name
  * @returns the figures of all rounds, by subject
  */
 export async function interleaved(rounds, subjects, measure) {

@@ -1,7 +1,7 @@
-/** How often and how long is measured. */
+/** The number and the duration of measurements. */
 export const full = {
   rounds: 5,
-  /** Libraries that poll are slow to measure, and far off. */
+  /** Libraries that poll take long to measure, and differ by a large factor. */
   peerRounds: 2,
   warmUpCycles: 60_000,
   uncontendedMs: 1_000,
@@ -14,7 +14,7 @@ export const full = {
   peersEverywhere: true,
 };
 
-/** Enough to see whether something is badly off; single figures may be 20 % from those of the full run. */
+/** Shows large regressions; single figures may differ by 20 % from those of the full run. */
 export const quick = {
   rounds: 2,
   peerRounds: 1,
@@ -26,6 +26,6 @@ export const quick = {
   crossedMs: 2_000,
   handOffs: 24,
   parkedMs: { ours: { settleMs: 1_500, forMs: 5_000 }, others: { settleMs: 200, forMs: 500 } },
-  /** Otherwise only where a goal speaks of them. */
+  /** By default peers are measured only where a goal refers to them. */
   peersEverywhere: false,
 };

@@ -17,13 +17,13 @@ export const calls = {
   },
 };
 
-/** Services that take the same two keys in opposite orders: nobody may wait for ever. */
+/** Services that take the same two keys in opposite orders, without a deadlock. */
 export async function* measure({ crossedMs }) {
   const parts = await Arena.run(import.meta.url, async (arena) => {
     const clients = await arena.clientsOf(OURS, PROCESSES);
     const startAt = Date.now() + 100;
     return Promise.all(
-      // a wait of 5 s that runs out rejects, and ends the measurement
+      // a wait of 5 s that ends without a lock rejects, and ends the measurement
       clients.map((client, i) => client.call('loops', { keys: ORDERS[i % 2], startAt, forMs: crossedMs })),
     );
   });
@@ -45,6 +45,6 @@ function result(parts, forMs) {
       goal("Jain's index over processes", jain(counts), { atLeast: 0.9 }),
       goal('two held the keys at once', overlaps, { atMost: 0 }),
     ],
-    faults: overlaps > 0 ? [`two held the same keys at once, ${overlaps} times`] : [],
+    faults: overlaps > 0 ? [`two holders had the same keys at once, ${overlaps} times`] : [],
   };
 }

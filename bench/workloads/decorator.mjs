@@ -32,7 +32,7 @@ class Decorated {
   }
 }
 
-/** What the compiler makes of `@DistributeLock(...)` and of the types of a constructor. */
+/** The compiled form of `@DistributeLock(...)` and of the constructor types. */
 function decorate() {
   const method = Object.getOwnPropertyDescriptor(Decorated.prototype, 'settle');
   const lock = DistributeLock({ key: 'invoice:#{arg0.id}', ...OPTIONS });
@@ -65,7 +65,7 @@ export const calls = {
   },
 };
 
-/** What `@DistributeLock` costs on top of the lock. */
+/** The cost of `@DistributeLock` in addition to the lock. */
 export async function* measure({ rounds, warmUpCycles, uncontendedMs }) {
   const rows = [];
   const goals = [];

@@ -7,10 +7,10 @@ import { goal } from '../measuring/goals.mjs';
 import { interleaved } from '../measuring/rounds.mjs';
 
 const KEY = 'hand-off';
-/** Long enough that everybody is idle again. */
+/** Long enough for both processes to become idle. */
 const REST_MS = 15;
 
-/** The monotonic clock of the machine, so that instants of two processes can be compared. */
+/** The monotonic clock of the machine, whose values are comparable between processes. */
 const nowUs = () => Number(process.hrtime.bigint()) / 1_000;
 
 let held;
@@ -22,11 +22,11 @@ export const calls = {
   async release({ locks }) {
     const at = nowUs();
     await locks.release(held);
-    // the answer to the parent would keep the core from the other process
+    // the reply to the parent would keep the core from the other process
     await sleep(REST_MS / 2);
     return at;
   },
-  /** Runs both sides until they are compiled, on a key of its own. */
+  /** Runs both sides on a separate key until their code is compiled. */
   async warmUp({ locks, work }, { cycles }) {
     const each = async (_, i) => {
       await locks.release(await locks.acquire(`warm-up:${i}`));
@@ -34,7 +34,7 @@ export const calls = {
     };
     for (let done = 0; done < cycles; done += 16) await Promise.all(Array.from({ length: 16 }, each));
   },
-  /** Waits for the lock, and gives it back a while after it came. */
+  /** Waits for the lock, and releases it after a pause. */
   async wait({ locks }) {
     const mine = await locks.acquire(KEY);
     const at = nowUs();
@@ -49,7 +49,7 @@ export const calls = {
   },
 };
 
-/** One process holds, another one waits, nothing else happens: from the call of release until the other one has the lock. */
+/** One process holds, and another one waits, without other load. Measures from the call of release until the grant. */
 export async function* measure({ rounds, peerRounds, peersEverywhere, handOffs, warmUpCycles }) {
   const subjects = [RAW_QUEUE, OURS, ...(peersEverywhere ? PEERS : [])];
   const runs = await Arena.run(import.meta.url, async (arena) => {
@@ -73,7 +73,7 @@ async function oneRun([holder, waiter], handOffs) {
     const granted = waiter.call('wait');
     await sleep(REST_MS);
     const ping = await holder.call('ping');
-    // at any phase of those that poll
+    // at a random phase of the polling interval
     await sleep(REST_MS * (1 + Math.random()));
     const releasedAt = await holder.call('release');
     const took = (await granted) - releasedAt;

@@ -13,7 +13,7 @@ let held;
 let timers = 0;
 
 export const calls = {
-  /** Makes what is not to be counted. */
+  /** Creates the resources that must not be counted. */
   async prepare({ locks }) {
     keys = Array.from({ length: LOCKS }, (_, i) => `order:${String(i).padStart(6, '0')}`);
     held = Array.from({ length: LOCKS }, () => null);
@@ -38,7 +38,7 @@ function footprint() {
   return { heap: process.memoryUsage().heapUsed, timers: Math.max(awake, timers) };
 }
 
-/** The runtime does not tell of timers that let the process end, so all that are made and not cleared are counted. */
+/** The runtime does not report unreferenced timers, so this counts all timers that are created and not cleared. */
 function countTimers() {
   const make = globalThis.setTimeout;
   const clear = globalThis.clearTimeout;
@@ -73,11 +73,11 @@ async function releaseAll(locks, count) {
   }
 }
 
-/** What a lock that is held costs. */
+/** The cost of a held lock. */
 export async function* measure({ peersEverywhere }) {
   const subjects = [RAW, OURS, ...(peersEverywhere ? PEERS : [])];
   const runs = new Map();
-  // a server that tidies up often, so that tables which have become too large shrink soon
+  // a high `hz`, so that the server shrinks large tables soon
   for (const subject of subjects) runs.set(subject, await Arena.run(import.meta.url, oneRun(subject), { hz: 100 }));
   const ours = runs.get(OURS);
   yield {
@@ -111,7 +111,7 @@ const oneRun = (subject) => async (arena) => {
   return { redis: (during - before) / LOCKS, heap, timers: timersEach, left: Math.max(0, after - before) / LOCKS };
 };
 
-/** Redis gives memory back little by little. */
+/** Waits, because Redis releases memory gradually. */
 async function settled(server, enough) {
   const until = performance.now() + SETTLE_LIMIT_MS;
   let used = await server.usedMemory();

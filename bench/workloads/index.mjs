@@ -1,4 +1,4 @@
-/** In the order in which they are measured and reported. */
+/** In the order of measurement and report. */
 export const WORKLOADS = [
   'uncontended',
   'waiters',

@@ -9,13 +9,13 @@ const PROCESSES = 4;
 const CALLERS = 25;
 const KEY = 'loops';
 const COUNTER = 'counter';
-/** What a lock that costs nothing would reach: one caller of one process, and no lock at all. */
+/** The limit of a lock without any cost: one caller of one process, and no lock. */
 const NO_LOCK = 'no lock, one caller';
 
 const nowNs = () => Number(process.hrtime.bigint());
 
 export const calls = {
-  /** Callers take the lock again and again; under it each raises a counter, unprotected but for the lock. */
+  /** Callers acquire the lock repeatedly. Each hold increments a counter that only the lock protects. */
   async loops({ locks, work }, { startAt, forMs }) {
     const holds = [];
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, startAt - Date.now())));
@@ -24,7 +24,7 @@ export const calls = {
     const callers = await Promise.all(Array.from({ length: CALLERS }, () => caller({ locks, work }, until, holds)));
     return { callers, holds, inTime: holds.filter(([, to]) => to <= untilNs).length };
   },
-  /** Raises the counter all the time, as a holder would that never has to give the lock on. */
+  /** Increments the counter continuously, like a holder that never has to release. */
   async unlocked({ work }, { startAt, forMs }) {
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, startAt - Date.now())));
     const until = performance.now() + forMs;
@@ -32,7 +32,7 @@ export const calls = {
     for (; performance.now() < until; inTime += 1) await raise(work, COUNTER);
     return { callers: [inTime], holds: [], inTime };
   },
-  /** Until it is compiled, on a key of its own. */
+  /** Runs on a separate key until the code is compiled. */
   async warmUp({ locks, work }, { cycles }) {
     const name = `warm-up:${process.pid}`;
     let left = cycles;
@@ -54,24 +54,24 @@ async function caller({ locks, work }, until, holds) {
   let count = 0;
   for (;;) {
     const held = await locks.acquire(KEY);
-    // the monotonic clock of the machine, so that holds of several processes can be compared
+    // the monotonic clock of the machine, so that holds of several processes are comparable
     const from = nowNs();
     await raise(work, COUNTER);
     holds.push([from, nowNs(), held.fencingToken ?? 0]);
     await locks.release(held);
-    // a hold that began too late counts for the witness only
+    // a hold that started too late counts for the witness only
     if (performance.now() >= until) return count;
     count += 1;
   }
 }
 
-/** By commands that no lock sends, so that its own can be counted. */
+/** Uses commands that no lock sends, so that those of the lock can be counted. */
 async function raise(work, counter) {
   const value = Number(await work.getrange(counter, 0, -1));
   await work.mset(counter, value + 1);
 }
 
-/** Several processes, each with callers that take one lock again and again. */
+/** Several processes, each with callers that acquire one lock repeatedly. */
 export async function* measure({ rounds, peerRounds, peersEverywhere, loopMs, warmUpCycles }) {
   const subjects = [RAW_QUEUE, NO_LOCK, OURS, ...(peersEverywhere ? PEERS : [])];
   const faults = [];
@@ -97,7 +97,7 @@ export async function* measure({ rounds, peerRounds, peersEverywhere, loopMs, wa
 async function open(arena, subject, cycles) {
   if (subject === NO_LOCK) return arena.clientsOf(RAW, 1);
   const clients = await arena.clientsOf(subject, PROCESSES);
-  // one after the other; those who poll take their time
+  // sequential, because this takes long for libraries that poll
   if (!PEERS.includes(subject)) for (const client of clients) await client.call('warmUp', { cycles });
   return clients;
 }

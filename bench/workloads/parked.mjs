@@ -13,12 +13,12 @@ export const calls = {
   async take({ locks }) {
     await locks.acquire(KEY);
   },
-  /** Callers that wait until the process ends. */
+  /** Starts callers that wait until the process ends. */
   async wait({ locks }, { settleMs }) {
     for (let i = 0; i < WAITERS; i += 1) void locks.acquire(KEY);
     await sleep(settleMs);
   },
-  /** What the process does while nothing happens. */
+  /** Measures the load of the process while it only waits. */
   async rest({ commands }, { forMs }) {
     const before = await commands();
     const cpu = process.cpuUsage();
@@ -31,7 +31,7 @@ export const calls = {
   },
 };
 
-/** Many callers wait behind a holder that does not end. */
+/** Many callers wait behind a holder that does not release. */
 export async function* measure({ peersEverywhere, parkedMs }) {
   const subjects = [RAW_QUEUE, OURS, ...(peersEverywhere ? PEERS : [])];
   const rows = [];
@@ -65,6 +65,6 @@ async function oneRun(arena, subject, where, { settleMs, forMs }) {
   await waiting.call('wait', { settleMs });
   const slices = [];
   for (let i = 0; i < SLICES; i += 1) slices.push(await waiting.call('rest', { forMs: forMs / SLICES }));
-  // the runtime tidies its heap up once, some seconds after the last caller has come; that is in one of them
+  // the runtime compacts its heap once, some seconds after the last caller has arrived; one slice contains that
   return { commands: mean(slices.map((slice) => slice.commands)), cpu: median(slices.map((slice) => slice.cpu)) };
 }

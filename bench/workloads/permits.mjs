@@ -21,7 +21,7 @@ export const calls = {
   },
 };
 
-/** A semaphore that callers of several processes take again and again. */
+/** A semaphore that callers of several processes acquire repeatedly. */
 export async function* measure({ rounds, loopMs }) {
   const faults = [];
   const runs = await Arena.run(import.meta.url, async (arena) => {
@@ -54,7 +54,7 @@ async function oneRun(clients, forMs) {
   };
 }
 
-/** A witness outside Redis: how many held a permit at the same moment. */
+/** Independent of Redis: the largest number of concurrent holders of a permit. */
 function mostAtOnce(holds) {
   const steps = holds.flatMap(([, from, to]) => [
     [from, 1],

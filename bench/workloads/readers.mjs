@@ -33,7 +33,7 @@ export const calls = {
   },
 };
 
-/** Many readers in several processes, and a writer now and then. */
+/** Many readers in several processes, and an occasional writer. */
 export async function* measure({ rounds, loopMs }) {
   const faults = [];
   const runs = await Arena.run(import.meta.url, async (arena) => {

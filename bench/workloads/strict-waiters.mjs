@@ -23,7 +23,7 @@ export const calls = {
   },
 };
 
-/** The same as `waiters`, served in the order of all processes. */
+/** Like `waiters`, but served in the order of all processes. */
 export async function* measure({ rounds, strictBursts }) {
   for (const waiters of [100, 1_000]) {
     const times = Math.ceil(strictBursts / waiters);

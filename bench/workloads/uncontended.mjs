@@ -7,19 +7,21 @@ import { interleaved } from '../measuring/rounds.mjs';
 const SUBJECTS = [RAW, OURS, ...PEERS];
 
 export const calls = {
-  /** By number and not by time: what the compiler has done must not depend on how busy the machine is. */
+  /**
+   * Runs a fixed number of cycles instead of a time, so that compilation does not depend on the load of the machine.
+   */
   async warmUp({ locks }, { cycles }) {
     let left = cycles;
     const loop = async (_, i) => {
       for (; left > 0; left -= 1) await locks.release(await locks.acquire(`uncontended:${i}`));
     };
-    // A caller that is alone may take another way.
+    // A single caller may use another code path.
     for (const loops of [128, 16, 1]) {
       left = loops === 1 ? cycles / 6 : cycles / 2;
       await Promise.all(Array.from({ length: loops }, loop));
     }
   },
-  /** Loops with a key of their own each take and give back their lock for a while. */
+  /** Each loop acquires and releases the lock of a separate key for `forMs`. */
   async cycles({ locks }, { loops, forMs }) {
     const latencies = [];
     const cpu = process.cpuUsage();
@@ -44,7 +46,7 @@ export const calls = {
   },
 };
 
-/** Acquire and release, nobody in the way. */
+/** Acquire and release without contention. */
 export async function* measure({ rounds, uncontendedMs, warmUpCycles }) {
   const runs = new Map();
   await Arena.run(import.meta.url, async (arena) => {
@@ -59,7 +61,7 @@ export async function* measure({ rounds, uncontendedMs, warmUpCycles }) {
   for (const [loops, figures] of runs) yield result(loops, figures);
 }
 
-/** In each round. */
+/** The ratio within each round. */
 const toRaw = (runs, subject, figure) =>
   runs.get(subject).map((run, round) => run[figure] / runs.get(RAW)[round][figure]);
 

@@ -8,11 +8,11 @@ import { interleaved } from '../measuring/rounds.mjs';
 import { burst } from './support/burst.mjs';
 
 const SUBJECTS = [RAW_QUEUE, OURS, ...PEERS];
-/** Of those that poll not even a hundred hand-offs may come about in the time. */
+/** Libraries that poll may not complete a hundred hand-overs in the time. */
 const SETTLE_MS = 20;
 
 export const calls = {
-  /** Bursts of callers that wait behind one holder, until the time is over. */
+  /** Bursts of callers that wait behind one holder, until the time is up. */
   async bursts({ locks }, { waiters, forMs }) {
     let handOffs = 0;
     let tookMs = 0;
@@ -27,7 +27,7 @@ export const calls = {
   },
 };
 
-/** Many callers of one process want one lock, each once. */
+/** Many callers of one process ask for one lock, each once. */
 export async function* measure({ rounds, burstMs, peerRounds }) {
   for (const waiters of [100, 1_000]) {
     const runs = await Arena.run(import.meta.url, (arena) =>
@@ -46,7 +46,7 @@ async function measureBursts(arena, { waiters, rounds, peerRounds, burstMs }) {
     if (round === 0 && !PEERS.includes(subject)) await client.call('bursts', { waiters, forMs: burstMs.warmUp });
     const run = await client.call('bursts', { waiters, forMs: PEERS.includes(subject) ? burstMs.peer : burstMs.fast });
     if (!run.complete) {
-      // callers are left that would disturb the next run
+      // the remaining callers would disturb the next run
       clients.delete(subject);
       await arena.end(client);
       await arena.server.redis.flushall();

@@ -48,7 +48,7 @@ async function copyWithout(measure) {
 
 async function textWithout(folder, { file, measure, without }) {
   const text = await readFile(join(folder, 'libs/distribute-lock/src', file), 'utf8');
-  if (text.split(measure).length !== 2) throw new Error(`"${measure}" does not stand exactly once in ${file}`);
+  if (text.split(measure).length !== 2) throw new Error(`"${measure}" does not occur exactly once in ${file}`);
   return text.replace(measure, () => without);
 }
 

@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { readDocuments } from './documents.mjs';
 import { sourcesOf } from './snippets.mjs';
 
-/** What the compiler says to the files that snippets are cut from, by the rules of the repository. */
+/** The compiler errors in the source files of snippets, with the settings of the repository. */
 export function compilerFaults(root, config = join(root, 'tsconfig.json')) {
   const sources = readDocuments(root).flatMap(({ text }) => sourcesOf(text));
   const files = [...new Set(sources)].filter((file) => /\.tsx?$/.test(file)).map((file) => join(root, file));

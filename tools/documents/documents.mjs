@@ -1,11 +1,11 @@
-/** The documents of a repository: what stands at its top, under docs, and beside its applications. */
+/** The documents of a repository: at its top, below docs, and beside its applications. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const FOLDERS = ['docs', 'apps', 'bench'];
 const SKIPPED = new Set(['node_modules', 'dist']);
 
-/** Old entries show code of their time. */
+/** The entries of a change log show the code of their time. */
 export const isHistory = (name) => name.endsWith('CHANGELOG.md');
 
 /** Names and texts, sorted by name. */

@@ -3,7 +3,7 @@ import { linkFaults } from './links.mjs';
 import { optionTableFaults } from './option-tables.mjs';
 import { snippetFaults } from './snippets.mjs';
 
-/** Everything that is wrong with the documents of a repository, in words. */
+/** The messages for all faults of the documents of a repository. */
 export function documentFaults(root) {
   return readDocuments(root).flatMap(({ name, text }) => {
     const snippets = isHistory(name) ? [] : snippetFaults(root, name, text);

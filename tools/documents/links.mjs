@@ -1,11 +1,11 @@
-/** Links that lead to files of this repository, and to headings in them. Others cannot be checked without a network. */
+/** Checks links to files of this repository, and to headings in them. Other links need a network. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { anchorsOf, linksOf } from './markdown.mjs';
 
 const ELSEWHERE = /^(?:[a-z][a-z+.-]*:|\/\/)/i;
 
-/** What is wrong with the links of the document `name` below `root`, in words. */
+/** The messages for the faulty links of the document `name` below `root`. */
 export function linkFaults(root, name, text) {
   return linksOf(text).flatMap(({ target, line }) => {
     if (ELSEWHERE.test(target)) return [];
@@ -16,7 +16,7 @@ export function linkFaults(root, name, text) {
 
 function faultOf(root, name, text, target) {
   const [path, anchor] = decodeURI(target).split('#');
-  if (path.startsWith('/')) return 'begins with "/", which is another place for every reader';
+  if (path.startsWith('/')) return 'begins with "/", which is a different place for each reader';
   const file = join(root, dirname(name), path);
   if (relative(root, file).startsWith('..')) return 'leaves the repository';
   if (path !== '' && !existsSync(file)) return 'leads nowhere';

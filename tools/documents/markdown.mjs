@@ -1,10 +1,10 @@
-/** What the gates want to know of a Markdown text; no more of the language than that. */
+/** The parts of Markdown that the gates need. */
 
 const FENCE = /^( *)(`{3,}|~{3,})([\w-]*)[^\n]*\n([\s\S]*?)^\1\2 *$/gm;
 const HEADING = /^#{1,6} +(.+?) *#*$/gm;
 const LINK = /\]\(<?([^\s)>]+)>?(?: +"[^"]*")?\)|^\[[^\]]+\]: *<?(\S+?)>?$|<(?:a|img) [^>]*(?:href|src)="([^"]+)"/gm;
 
-/** Fenced blocks: their language, code, place in the text, and the HTML comment that stands before them. */
+/** Fenced blocks: their language, code, position, and the HTML comment before them. */
 export function fencesOf(text) {
   return [...text.matchAll(FENCE)].map((match) => {
     const [whole, indent, marks, language, code] = match;
@@ -33,7 +33,7 @@ export function linksOf(text) {
   }));
 }
 
-/** The `#anchors` of a text, as GitHub and npm make them from its headings. */
+/** The `#anchors` of a text, as GitHub and npm create them from its headings. */
 export function anchorsOf(text) {
   const seen = new Map();
   const anchors = new Set([...text.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, id]) => id));
@@ -54,7 +54,7 @@ function slugOf(heading) {
     .replaceAll(' ', '-');
 }
 
-/** Every character of it becomes a blank, so that places in the text stay what they are. */
+/** Replaces every character by a space, to keep positions in the text. */
 const blanked = (code) => code.replace(/[^\n]/g, ' ');
 
 function withoutFences(text) {

@@ -1,6 +1,6 @@
 /**
- * Writes the interface `LockOptions` from the table of lock options, so that an option is added in one place, and a function that reads
- * all options of an object. The function is written out because it runs in every call: a loop over the names is three times as slow.
+ * Writes the interface `LockOptions` from the table of lock options, so that an option is added in one place. Also writes a
+ * function that reads all options of an object. It runs in every call, and a loop over the names is three times slower.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,10 +8,10 @@ import ts from 'typescript';
 
 const OPTIONS = 'libs/distribute-lock/src/options';
 const TABLE = `${OPTIONS}/lock-options.ts`;
-/** The file that holds the interface. */
+/** The file of the interface. */
 export const INTERFACE = `${OPTIONS}/generated/lock-options.ts`;
 
-/** What a row of each kind accepts. */
+/** The type of a row of each kind. */
 const TYPES = {
   duration: () => 'Duration',
   flag: () => 'boolean',
@@ -20,7 +20,7 @@ const TYPES = {
   ofSemaphore: (row) => typeOf(row),
 };
 
-/** The text of the interface as the table has it now. */
+/** The current text of the interface, from the table. */
 export function optionInterface(root) {
   const source = ts.createSourceFile(TABLE, readFileSync(join(root, TABLE), 'utf8'), ts.ScriptTarget.Latest, true);
   const rows = rowsOf(source);
@@ -43,11 +43,11 @@ export function optionInterface(root) {
   ].join('\n');
 }
 
-/** What is wrong with the interface, in words. */
+/** The messages for a faulty interface. */
 export function optionInterfaceFaults(root) {
   if (!existsSync(join(root, TABLE))) return [];
   if (currentText(join(root, INTERFACE)) === optionInterface(root)) return [];
-  return [`${INTERFACE} is not what the table of lock options says: run \`npm run docs\``];
+  return [`${INTERFACE} differs from the table of lock options: run \`npm run docs\``];
 }
 
 function rowsOf(source) {

@@ -1,5 +1,5 @@
 /**
- * Tables of options, written from the TSDoc of the interfaces that hold them. In a document such a table stands behind the line
+ * Tables of options, written from the TSDoc of their interfaces. In a document such a table follows the line
  *
  *     <!-- options of LockOptions in libs/distribute-lock/src/options/lock-options.ts -->
  */
@@ -11,15 +11,15 @@ const TABLE = /(<!-- options of (\w+) in (\S+) -->\n)(?:\n(?:\|[^\n]*\n)+)?/g;
 const HEAD = '| option | values | default | what it does |\n| --- | --- | --- | --- |\n';
 const UNITS = { Duration: 'duration' };
 
-/** `text` with every table as the interfaces have it now. */
+/** `text` with every table updated from its interface. */
 export function withOptionTables(root, text) {
   return text.replace(TABLE, (_table, line, name, file) => `${line}\n${tableOf(root, name, file)}`);
 }
 
-/** What is wrong with the tables of `text`, in words. */
+/** The messages for the faulty tables of `text`. */
 export function optionTableFaults(root, name, text) {
   if (withOptionTables(root, text) === text) return [];
-  return [`${name}: its tables of options are not what the TSDoc says: run \`npm run docs\``];
+  return [`${name}: its tables of options differ from the TSDoc: run \`npm run docs\``];
 }
 
 /** Every option of an interface with its default; own members only. */

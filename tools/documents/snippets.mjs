@@ -1,9 +1,9 @@
 /**
- * Code in documents is cut from files that compile and run. Before each block stands where it comes from:
+ * Code in documents is cut from files that compile and run. A line before each block names its source:
  *
  *     <!-- cut from test/recipes/cron/reports.ts#nightly -->
  *
- * A region begins in the file with `// #region nightly` and ends with `// #endregion`; without a name the whole file is meant.
+ * A region starts in the file with `// #region nightly` and ends with `// #endregion`. A source without a name is the whole file.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const CODE = new Set(['ts', 'typescript', 'tsx', 'js', 'javascript', 'mjs', 'cjs
 const CUT_FROM = /^cut from (\S+?)(?:#(\S+))?$/;
 const MARKER = /^\s*\/\/ #(end)?region\b/;
 
-/** What is wrong with the snippets of `text`, in words. */
+/** The messages for the faulty snippets of `text`. */
 export function snippetFaults(root, name, text) {
   return blocksOf(text).flatMap(({ line, code, indent, source, region }) => {
     const at = `${name}:${line}`;
@@ -22,11 +22,11 @@ export function snippetFaults(root, name, text) {
     if (cut.fault !== undefined) return [`${at}: ${cut.fault}`];
     return indented(cut.code, indent) === code
       ? []
-      : [`${at}: is not what stands in ${shown(source, region)}: run \`npm run docs\``];
+      : [`${at}: differs from ${shown(source, region)}: run \`npm run docs\``];
   });
 }
 
-/** `text` with every snippet as its file has it now. */
+/** `text` with every snippet updated from its file. */
 export function filled(root, text) {
   let result = text;
   for (const { source, region, indent, codeAt, codeEnd } of blocksOf(text).toReversed()) {
@@ -62,7 +62,7 @@ function cutFrom(root, source, region) {
   return { code: tidy(lines.slice(start + 1, start + 1 + length)) };
 }
 
-/** Regions may stand inside each other. */
+/** Regions may be nested. */
 function endOf(lines) {
   let depth = 0;
   return lines.findIndex((line) => {
@@ -73,7 +73,7 @@ function endOf(lines) {
   });
 }
 
-/** Without markers, and moved to the left. */
+/** Removes the markers and the common indentation. */
 function tidy(lines) {
   const code = lines.filter((line) => !MARKER.test(line));
   const margin = Math.min(...code.filter((line) => line.trim() !== '').map((line) => line.search(/\S/)));

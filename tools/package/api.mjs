@@ -6,12 +6,12 @@ import { DIST, entries, LIBRARY } from './library.mjs';
 
 const TYPES = join(DIST, 'esm');
 const REPORTS = join(LIBRARY, 'etc');
-/** Of the library itself, beside which other entries are published. */
+/** The report of the main entry; the other entries are published beside it. */
 const MAIN = 'index';
 
 /**
- * Each entry's types are what its report in `etc` says, and every type that users can reach has a name that they can import.
- * With `write`, the reports are made to say what the types are.
+ * The types of each entry match its report in `etc`, and every type that users can reach has a name that they can import.
+ * With `write`, the reports are updated.
  */
 export function api(_packed, write = false) {
   mkdirSync(REPORTS, { recursive: true });
@@ -37,7 +37,7 @@ function check({ specifier, name }, temp, write) {
       else wrong.push(`${specifier}: ${messageId}: ${text}`);
     },
   });
-  const outdated = `${specifier} is not what etc/${name}.api.md says. If that is meant: npm run api, and commit the report`;
+  const outdated = `${specifier} differs from etc/${name}.api.md. If the change is intended, run npm run api and commit the report`;
   if (apiReportChanged && !write) wrong.push(outdated);
   if (wrong.length > 0) throw new Error(wrong.join('\n'));
   if (!succeeded && !write) throw new Error(`API Extractor failed for ${specifier}`);
@@ -49,7 +49,7 @@ function nameIn(text) {
   return /^The symbol "([^"]+)"/.exec(text)?.[1];
 }
 
-/** What an entry exports, as the bundler wrote it: `export { a as X, Y } from ...`. */
+/** The exports of an entry, as the bundler wrote them: `export { a as X, Y } from ...`. */
 function namesOf(name) {
   const lists = readFileSync(join(TYPES, `${name}.d.ts`), 'utf8').matchAll(/^export (?:type )?\{([^}]*)\}/gm);
   return new Set([...lists].flatMap(([, list]) => list.split(',').map((one) => one.trim().split(' ').at(-1))));
@@ -69,7 +69,7 @@ function config(name, temp) {
         overrideTsconfig: {
           compilerOptions: {
             module: 'nodenext',
-            // Without the DOM, whose `LockOptions` are of the Web Locks API.
+            // Without the DOM, because its `LockOptions` belong to the Web Locks API.
             lib: ['esnext'],
             target: 'es2022',
             strict: true,

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { manifest, ROOT } from './library.mjs';
 
-/** A registry that has no such endpoint says so; whatever else goes wrong is a failure. */
+/** Status codes of a registry without this endpoint; any other error is a failure. */
 const NO_ENDPOINT = [404, 405, 501];
 
-/** `npm audit --omit=dev` of the library with its peers; `options` are more of npm's. */
+/** `npm audit --omit=dev` of the library with its peers; `options` are further npm options. */
 export async function audit(_packed, ...options) {
   const report = await ask(options);
   if (NO_ENDPOINT.includes(report.statusCode))
@@ -17,7 +17,7 @@ export async function audit(_packed, ...options) {
         .map(({ name, severity }) => `${name} (${severity})`)
         .join(', '),
     );
-  return 'nothing known against what users install';
+  return 'no known vulnerability in the packages of users';
 }
 
 function ask(options) {
@@ -27,7 +27,7 @@ function ask(options) {
       try {
         resolve(JSON.parse(stdout));
       } catch {
-        reject(error ?? new Error(`npm audit said: ${stdout}`));
+        reject(error ?? new Error(`npm audit printed no JSON: ${stdout}`));
       }
     });
   });

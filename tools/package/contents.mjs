@@ -6,13 +6,13 @@ const MOST_BYTES = 150_000;
 const DOCUMENTS = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
 const FILES = ['esm/NAME.js', 'esm/NAME.d.ts', 'cjs/NAME.js', 'cjs/NAME.d.ts'];
 
-/** Every file that an entry needs, and no other. */
+/** The tarball contains every file that an entry needs, and no others. */
 export function contents({ files, installed }) {
   const paths = files.map(({ path }) => path);
   const ofEntries = entries.flatMap(({ name }) => FILES.map((file) => `dist/${file.replace('NAME', name)}`));
   const needed = [...DOCUMENTS, 'dist/cjs/package.json', ...ofEntries];
   const missing = needed.filter((path) => !paths.includes(path)).map((path) => `${path} is missing`);
-  // Code that entries share.
+  // shared code of entries
   const more = paths.filter(
     (path) => !needed.includes(path) && !/^dist\/(esm|cjs)\/(part-\d+\.js|(shared|part-words)\d*\.d\.ts)$/.test(path),
   );

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { manifest, neededBy, ROOT } from './library.mjs';
 
 /**
- * An application folder that has the packed library and, linked, exactly what its manifest says that it needs: nothing else resolves.
- * Asks no registry.
+ * An application folder with the packed library and links to exactly the packages of its manifest, so no others resolve.
+ * Uses no registry.
  */
 export function install(tarball, folder) {
   const modules = join(folder, 'node_modules');

@@ -7,7 +7,7 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const LIBRARY = join(ROOT, 'libs/distribute-lock');
 export const DIST = join(LIBRARY, 'dist');
 
-/** What tsc makes of the sources, file by file; never published. */
+/** The output of tsc, file by file; never published. */
 export const COMPILED = join(DIST, '.tsc');
 
 export const manifest = JSON.parse(readFileSync(join(LIBRARY, 'package.json'), 'utf8'));
@@ -19,7 +19,7 @@ export const entries = Object.entries(manifest.exports).flatMap(([path, targets]
   return [{ specifier: join(manifest.name, path), name: path === '.' ? 'index' : path.slice(2), source }];
 });
 
-/** What npm installs with the package whatever else an application has; optional peers are the application's own choice. */
+/** The packages that npm installs with the library in every application. Optional peers are not included. */
 export function neededBy({ dependencies, peerDependencies, peerDependenciesMeta = {} }) {
   const named = Object.keys({ ...dependencies, ...peerDependencies });
   return named.filter((name) => peerDependenciesMeta[name]?.optional !== true);

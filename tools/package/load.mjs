@@ -4,16 +4,16 @@ import { manifest, neededBy } from './library.mjs';
 const MOST_MS = 30;
 const PROCESSES = 7;
 /**
- * What else the machine does only adds: the first median below the bound counts. Slow times may last for a while, so there is a pause
- * behind each round; one without any time below twice the bound is the last.
+ * Other load only increases the time, so the first median below the bound counts. Slow phases may last, so each round ends
+ * with a pause. The loop ends after a round without any time below twice the bound.
  */
 const ROUNDS = 12;
 const PAUSE_MS = 3_000;
 
 const peers = neededBy(manifest);
 /**
- * Time of the CPU, which is the time that passes where nothing else runs, and changes little where much does. The pause lets Node finish
- * what the peers have made due: a collection of their garbage takes 8 ms.
+ * CPU time equals elapsed time on an idle machine, and changes little on a busy one. The pause lets Node finish work
+ * that the peers have caused: a garbage collection takes 8 ms.
  */
 const TELL = 'const { user, system } = process.cpuUsage(before); console.log((user + system) / 1_000);';
 const WAYS = {
@@ -32,7 +32,7 @@ const WAYS = {
   ],
 };
 
-/** How long the package takes to load in a fresh process that has Nest and ioredis already. */
+/** How long the package takes to load in a fresh process that has loaded Nest and ioredis before. */
 export function load({ installed }) {
   return Object.entries(WAYS)
     .map(([way, script]) => `${way} ${medianBelow(way, script, installed).toFixed(1)} ms`)

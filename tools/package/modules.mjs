@@ -30,7 +30,7 @@ function same(specifier, cwd) {
     });
     const { names, file } = JSON.parse(printed);
     if (!file.includes(FOLDERS[way])) throw new Error(`${way} of ${specifier} leads to ${file}`);
-    if (names.length === 0) throw new Error(`${way} of ${specifier} brings nothing`);
+    if (names.length === 0) throw new Error(`${way} of ${specifier} exports nothing`);
     return names.join(' ');
   });
   if (imported !== required) throw new Error(`${specifier} exports ${imported} by import, but ${required} by require`);

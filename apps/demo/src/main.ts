@@ -5,11 +5,11 @@ import { hasParent, tellParent, whenParentIsGone } from './process/parent.js';
 import { demoSettings } from './settings/demo-settings.js';
 import { startFailure } from './settings/start-failure.js';
 
-/** Far above what an orderly shutdown takes. */
+/** Much longer than a clean shutdown takes. */
 const LAST_RESORT_MS = 10_000;
 
 whenParentIsGone(() => {
-  // The same way out as Ctrl-C: once Nest listens to signals it shuts down in order, before that the process just ends.
+  // Like Ctrl-C: Nest shuts down cleanly once it handles signals, and before that the process ends at once.
   process.kill(process.pid, 'SIGTERM');
   setTimeout(() => process.exit(1), LAST_RESORT_MS).unref();
 });

@@ -4,8 +4,8 @@ import { Starter } from './starter/starter.js';
 import { topologyOf } from './starter/topology.js';
 
 /**
- * `npm start`: finds a Redis, starts two instances against it, and ends everything together with itself.
- * `npm start -- --topology sentinel|cluster|quorum` starts that of Redis first.
+ * `npm start`: finds a Redis, starts two instances with it, and ends all of them with itself.
+ * `npm start -- --topology sentinel|cluster|quorum` starts that kind of Redis first.
  */
 let starter: Starter | undefined;
 let ending: Promise<void> | undefined;
@@ -25,7 +25,7 @@ try {
   await starter.finished();
   await end(1);
 } catch (error) {
-  // While the demo is being ended, what could not start any more is no news.
+  // A process that fails to start during the shutdown is not reported.
   if (ending === undefined) console.error(error instanceof Error ? error.message : error);
   await end(1);
 }

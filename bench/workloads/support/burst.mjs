@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const KEY = 'burst';
 
 /**
- * One caller holds the lock while others come to wait for it, each once; then it is released.
+ * One caller holds the lock while others start to wait for it, each once; then the holder releases it.
  *
  * @param between - called when all wait
- * @returns how many had it until the last one gave it back, or until `withinMs` had passed
+ * @returns how many had the lock until the last one released it, or until `withinMs` had passed
  */
 export async function burst(locks, { waiters, settleMs, withinMs, between = async () => undefined }) {
   const held = await locks.acquire(KEY);

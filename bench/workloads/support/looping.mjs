@@ -1,9 +1,11 @@
-/** The monotonic clock of the machine, so that holds of several processes can be compared. */
+/** The monotonic clock of the machine, so that holds of several processes are comparable. */
 export const nowNs = () => Number(process.hrtime.bigint());
 
 export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Callers that take a lock again and again until the time is up; answers the holds of each, as `[asked, from, to]` in ns. */
+/**
+ * Callers that acquire a lock repeatedly until the time is up. Returns the holds of each, as `[asked, from, to]` in ns.
+ */
 export async function loops(callers, { startAt, forMs }, once) {
   await delay(Math.max(0, startAt - Date.now()));
   const until = performance.now() + forMs;
@@ -16,7 +18,7 @@ export async function loops(callers, { startAt, forMs }, once) {
   );
 }
 
-/** One hold of a lock: how long it was asked for, and from when to when it was held. */
+/** One hold of a lock: how long its caller waited, and from when to when it was held. */
 export async function hold(locks, key, kind, work) {
   const asked = nowNs();
   const held = await locks.acquire(key, kind);

@@ -20,10 +20,9 @@ import { DemoSettings } from '../settings/demo-settings.js';
 import { TransfersController } from '../transfers/transfers.controller.js';
 import { WorkService } from '../work/work.service.js';
 
-/** Requests of one address in a second: far more than a person or a test sends, so contention still answers 409 and not 429. */
+/** Requests of one address per second: more than a person or a test sends, so contention causes 409 instead of 429. */
 const REQUESTS_PER_SECOND = 2_000;
 
-/** One instance of the demo. */
 @Module({})
 export class AppModule {
   static forRoot(settings: DemoSettings): DynamicModule {

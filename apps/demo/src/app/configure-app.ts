@@ -10,10 +10,10 @@ import { setUpSwagger } from './swagger.js';
 const LARGEST_BODY = '16kb';
 /** A client must send its request within this time. */
 const RECEIVE_LIMIT_MS = 10_000;
-/** Longer than any request waits and works, so only a client that stopped reading is cut off. */
+/** Longer than any request waits and works, so only a client that stopped reading is disconnected. */
 const ANSWER_LIMIT_MS = LONGEST_WAIT_MS + LONGEST_WORK_MS + 5_000;
 
-/** Everything about HTTP that is not a route; shared by `main.ts` and the tests. */
+/** The HTTP settings except routes; shared by `main.ts` and the tests. */
 export function configureApp(app: NestExpressApplication): void {
   app.use(securityHeaders());
   app.useBodyParser('json', { limit: LARGEST_BODY });
@@ -31,7 +31,7 @@ function limitTimes(server: Server): void {
 
 function securityHeaders(): ReturnType<typeof helmet> {
   return helmet({
-    // The demo is served over plain HTTP: told to upgrade, some browsers would load nothing.
+    // The demo uses plain HTTP: with this header some browsers would load nothing.
     strictTransportSecurity: false,
     contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
   });

@@ -6,13 +6,14 @@ import type { DemoSettings } from '../settings/demo-settings.js';
 import { AppModule } from './app.module.js';
 import { configureApp } from './configure-app.js';
 
-/** A running instance. */
 export interface ServedDemo {
   readonly app: NestExpressApplication;
   readonly port: number;
 }
 
-/** Boots one instance and listens. What goes wrong is thrown and not logged, so the caller can say it once and plainly. */
+/**
+ * Starts one instance and its HTTP server. Throws errors instead of logging them, so that the caller reports them once.
+ */
 export async function serve(settings: DemoSettings): Promise<ServedDemo> {
   const logger = new ConsoleLogger({ prefix: settings.instance, logLevels: ['warn', 'error', 'fatal'] });
   const app = await NestFactory.create<NestExpressApplication>(AppModule.forRoot(settings), {
@@ -25,7 +26,7 @@ export async function serve(settings: DemoSettings): Promise<ServedDemo> {
   configureApp(app);
   await app.listen(settings.port, settings.host);
   app.flushLogs();
-  // Nest's own lines about modules and routes are held back above: here the locks are to be seen.
+  // The log lines of Nest about modules and routes are hidden above; those about locks are shown.
   logger.setLogLevels(['log', 'warn', 'error', 'fatal']);
   return { app, port: portOf(app) };
 }

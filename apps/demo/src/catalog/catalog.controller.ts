@@ -14,9 +14,9 @@ export class CatalogController {
 
   @Get(':id')
   @DistributeLock({ key: 'catalog:#{params.id}', kind: 'read', ttl: '10s', wait: '5s' })
-  @ApiOperation({ summary: 'Any number of readers at once, on all instances; they wait while somebody writes' })
+  @ApiOperation({ summary: 'Any number of readers at once, on all instances; they wait for a writer' })
   @ApiOkResponse({ type: WorkDone })
-  @ApiConflictResponse({ description: 'Somebody wrote for longer than the reader would wait' })
+  @ApiConflictResponse({ description: 'A writer held the lock for longer than the reader waits' })
   async read(
     @Param('id', ParseIdPipe) _id: number,
     @CurrentLease() lease: Lease,
@@ -27,9 +27,9 @@ export class CatalogController {
 
   @Put(':id')
   @DistributeLock({ key: 'catalog:#{params.id}', kind: 'write', ttl: '10s', wait: '5s' })
-  @ApiOperation({ summary: 'One writer alone; readers that come later wait behind it' })
+  @ApiOperation({ summary: 'One writer alone; later readers wait behind it' })
   @ApiOkResponse({ type: WorkDone })
-  @ApiConflictResponse({ description: 'Somebody read or wrote for longer than the writer would wait' })
+  @ApiConflictResponse({ description: 'Other callers held the lock for longer than the writer waits' })
   async write(
     @Param('id', ParseIdPipe) _id: number,
     @Body() body: WorkDto,

@@ -2,7 +2,7 @@ import { Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
 import { DistributeLock } from 'nestjs-distribute-lock';
 
-/** Answer of `POST /click`. */
+/** Response of `POST /click`. */
 export class ClickAnswer {
   @ApiProperty({ type: Boolean })
   readonly accepted!: boolean;
@@ -16,7 +16,7 @@ export class ClickAnswer {
 export class ClicksController {
   @Post()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Takes one click in 2 s from an address, and has an answer of its own for the others' })
+  @ApiOperation({ summary: 'Accepts one click per address in 2 s, and sends a custom response to the others' })
   @ApiOkResponse({ type: ClickAnswer })
   @DistributeLock({
     key: 'click_#{ip}',

@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagg
 
 import { DemoSettings } from '../settings/demo-settings.js';
 
-/** Answer of `GET /health`. */
+/** Response of `GET /health`. */
 export class Health {
   @ApiProperty({ type: String, example: 'ok' })
   readonly status!: string;
@@ -20,7 +20,7 @@ export class Health {
 export class HealthController {
   constructor(private readonly settings: DemoSettings) {}
 
-  /** Does not ask Redis: an instance that Redis cannot serve right now is alive, and a restart would not help it. */
+  /** Sends no command to Redis: an instance without Redis is alive, and a restart would not help. */
   @Get()
   @ApiOperation({ summary: 'Whether the instance is alive' })
   @ApiOkResponse({ type: Health })

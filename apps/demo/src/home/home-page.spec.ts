@@ -1,7 +1,7 @@
 import { homePage } from './home-page.js';
 
 describe('homePage', () => {
-  it('shows names as text, whatever they are', () => {
+  it('escapes names', () => {
     const page = homePage('<script>alert(1)</script>', '"><script>');
 
     expect(page).not.toContain('<script>');

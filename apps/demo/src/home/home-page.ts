@@ -1,4 +1,4 @@
-/** The first page: what this is, and where to go on. `host` is how the reader reached it. */
+/** The first page, with links and an example. `host` is the address that the reader used. */
 export function homePage(instance: string, host: string): string {
   const url = escaped(`http://${host}/post-test`);
   return `<!doctype html>
@@ -12,7 +12,7 @@ export function homePage(instance: string, host: string): string {
 </style>
 <h1>nestjs-distribute-lock demo</h1>
 <p>This is instance <b>${escaped(instance)}</b>. All routes are in <a href="docs">Swagger UI</a>.</p>
-<p>Send this twice at the same time: one request works for a while, the other is refused at once with 409.</p>
+<p>Send this twice at the same time: one request works for some time, the other is refused at once with 409.</p>
 <pre>curl -i -H 'content-type: application/json' -d '{"channel":"web"}' ${url}</pre>
 </html>
 `;

@@ -10,7 +10,7 @@ export class LedgerController {
   constructor(private readonly ledger: LedgerService) {}
 
   @Post()
-  @ApiOperation({ summary: 'Writes with a fencing token; with staleToken the write comes too late and is refused' })
+  @ApiOperation({ summary: 'Writes with a fencing token; with staleToken the write is too late and is refused' })
   @ApiCreatedResponse({ type: FencedWriteDone })
   @ApiPreconditionFailedResponse({ description: 'The fencing token is smaller than one that was accepted before' })
   async write(@Body() { amount, staleToken }: FencedWriteDto): Promise<FencedWriteDone> {

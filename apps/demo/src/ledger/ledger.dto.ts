@@ -11,13 +11,13 @@ export class FencedWriteDto {
   @Max(LARGEST_AMOUNT)
   amount!: number;
 
-  @ApiPropertyOptional({ type: Boolean, description: 'Be a holder that sleeps through the end of its lease' })
+  @ApiPropertyOptional({ type: Boolean, description: 'Simulates a holder that is stopped beyond the end of its lease' })
   @IsOptional()
   @IsBoolean()
   staleToken?: boolean;
 }
 
-/** Answer of `POST /fenced-write`. */
+/** Response of `POST /fenced-write`. */
 export class FencedWriteDone {
   @ApiProperty({ type: String, example: 'A' })
   readonly instance!: string;

@@ -18,14 +18,14 @@ export class LedgerService {
     private readonly settings: DemoSettings,
   ) {}
 
-  /** Writes under the lock, and hands the resource the proof. */
+  /** Writes under the lock, with the fencing token as proof. */
   async write(amount: number): Promise<FencedWriteDone> {
     return this.locks.withLock(KEY, { ttl: '10s', wait: '5s' }, async (lease) => this.add(amount, lease));
   }
 
   /**
-   * Plays a holder that is stopped (a long garbage collection, a suspended machine) until its lease has ended and
-   * somebody else has written; then it goes on as if nothing had happened, and the ledger refuses it.
+   * Simulates a holder that is stopped (a long garbage collection, a suspended machine) until its lease has ended and
+   * another holder has written. Then it continues, and the ledger refuses its write.
    */
   async writeAfterPause(amount: number): Promise<FencedWriteDone> {
     const sleeper = await this.locks.acquire(KEY, { ttl: SHORT_TTL_MS, renew: false, wait: '5s' });

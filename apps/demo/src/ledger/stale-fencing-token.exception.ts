@@ -1,6 +1,6 @@
 import { HttpStatus, PreconditionFailedException } from '@nestjs/common';
 
-/** A write came with a smaller fencing token than one that was accepted before: its lease ended long ago. */
+/** A write had a smaller fencing token than an accepted one: its lease ended before. */
 export class StaleFencingTokenException extends PreconditionFailedException {
   constructor(fencingToken: number, largestSeen: number) {
     super({

@@ -9,9 +9,9 @@ import {
 import { type Observable, tap } from 'rxjs';
 
 /**
- * Shows in the log in which order an interceptor and the lock wrap a handler: interceptor, lock, handler, release,
- * interceptor. The lock is innermost wherever the decorators stand, because it is taken after guards, interceptors and
- * pipes, with the validated arguments. So interceptors see neither the lock held nor a request that ended in a 400.
+ * Logs the order in which an interceptor and the lock wrap a handler: interceptor, lock, handler, release, interceptor.
+ * The lock is innermost for any order of decorators: it is acquired after guards, interceptors and pipes, with the validated
+ * arguments. So interceptors run without the lock, and a request with a 400 response acquires none.
  */
 @Injectable()
 export class OrderLogInterceptor implements NestInterceptor {
@@ -31,5 +31,5 @@ export class OrderLogInterceptor implements NestInterceptor {
 
 function nameOf(error: unknown): string {
   if (error instanceof HttpException) return `status ${error.getStatus()}`;
-  return error instanceof Error ? error.name : 'something that is no Error was thrown';
+  return error instanceof Error ? error.name : 'the thrown value is not an Error';
 }

@@ -18,9 +18,9 @@ export class OrdersController {
   constructor(private readonly orders: OrdersService) {}
 
   @Post(':id/settle')
-  @ApiOperation({ summary: 'Calls a locked service method; this handler itself carries no lock' })
+  @ApiOperation({ summary: 'Calls a locked service method; this handler itself has no lock' })
   @ApiCreatedResponse({ type: WorkDone })
-  @ApiConflictResponse({ description: 'Somebody else settles this order' })
+  @ApiConflictResponse({ description: 'Another request settles this order' })
   @ApiUnprocessableEntityResponse({ description: 'The payment was declined; the lock is free again' })
   async settle(@Param('id', ParseIdPipe) id: number, @Body() body: SettleOrderDto): Promise<WorkDone> {
     return this.orders.settle(id, body);

@@ -12,7 +12,7 @@ export class OrdersService {
     private readonly work: WorkService,
   ) {}
 
-  /** Locked wherever it is called from: a controller, a queue worker, a cron job. */
+  /** Locked for all callers: a controller, a queue worker, a cron job. */
   @DistributeLock({ key: 'order:#{arg0}', ttl: '10s' })
   async settle(id: number, { workMs, declined }: SettleOrderDto): Promise<WorkDone & { orderId: number }> {
     const lease = this.locks.current();

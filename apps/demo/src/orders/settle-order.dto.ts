@@ -5,7 +5,7 @@ import { WorkDto } from '../work/work.dto.js';
 
 /** Body of `POST /orders/:id/settle`. */
 export class SettleOrderDto extends WorkDto {
-  @ApiPropertyOptional({ type: Boolean, description: 'Let the work fail after it has been done' })
+  @ApiPropertyOptional({ type: Boolean, description: 'Makes the work fail at its end' })
   @IsOptional()
   @IsBoolean()
   declined?: boolean;

@@ -16,8 +16,8 @@ import { PostTestDone, PostTestDto } from './post-test.dto.js';
 
 @ApiTags('post-test')
 @ApiCreatedResponse({ type: PostTestDone })
-@ApiBadRequestResponse({ description: 'The body is not valid; no lock was taken' })
-@ApiConflictResponse({ description: 'Somebody else works on this channel; see Retry-After' })
+@ApiBadRequestResponse({ description: 'The body is not valid; no lock was acquired' })
+@ApiConflictResponse({ description: 'Another request works on this channel; see Retry-After' })
 @ApiServiceUnavailableResponse({ description: 'Redis cannot be reached, or the instance is shutting down' })
 @Controller('post-test')
 @UseInterceptors(OrderLogInterceptor)

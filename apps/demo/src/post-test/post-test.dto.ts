@@ -15,7 +15,7 @@ export class PostTestDto extends WorkDto {
   channel!: string;
 }
 
-/** Answer of `POST /post-test`. */
+/** Response of `POST /post-test`. */
 export class PostTestDone extends WorkDone {
   @ApiProperty({ type: String, example: 'web' })
   readonly channel!: string;

@@ -4,9 +4,9 @@ import { DistributeLock } from 'nestjs-distribute-lock';
 
 import { ParseIdPipe } from '../work/parse-id.pipe.js';
 
-/** Answer of `POST /reminders/:orderId`. */
+/** Response of `POST /reminders/:orderId`. */
 export class ReminderAnswer {
-  @ApiProperty({ type: Boolean, description: 'Whether this request sent one' })
+  @ApiProperty({ type: Boolean, description: 'Whether this request sent a reminder' })
   readonly sent!: boolean;
 }
 
@@ -21,7 +21,7 @@ export class RemindersController {
     release: 'expire',
     onContended: (): ReminderAnswer => ({ sent: false }),
   })
-  @ApiOperation({ summary: 'Sends one reminder for an order in 3 s, on all instances: the key is left to its ttl' })
+  @ApiOperation({ summary: 'Sends one reminder per order in 3 s, on all instances: the key is left to its ttl' })
   @ApiOkResponse({ type: ReminderAnswer })
   async send(@Param('orderId', ParseIdPipe) _orderId: number): Promise<ReminderAnswer> {
     return { sent: true };

@@ -16,9 +16,9 @@ export class ReportsController {
   ) {}
 
   @Post(':id')
-  @ApiOperation({ summary: 'Locks by hand with LockService; without a decorator a busy lock still answers 409' })
+  @ApiOperation({ summary: 'Uses LockService; without a decorator a held lock still causes a 409' })
   @ApiCreatedResponse({ type: WorkDone })
-  @ApiConflictResponse({ description: 'Somebody else makes this report' })
+  @ApiConflictResponse({ description: 'Another request creates this report' })
   async makeReport(@Param('id', ParseIdPipe) id: number, @Body() body: WorkDto): Promise<WorkDone> {
     return this.locks.withLock(lockKey`report:${id}`, { ttl: '10s' }, (lease) => this.work.run(lease, body.workMs));
   }

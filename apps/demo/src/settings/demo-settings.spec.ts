@@ -1,7 +1,7 @@
 import { demoSettings } from './demo-settings.js';
 
 describe('demoSettings', () => {
-  it('listens on the loopback interface and works for 10 s where nothing is said', () => {
+  it('uses the loopback interface and works for 10 s by default', () => {
     expect(demoSettings({})).toEqual({
       instance: 'port 3000',
       host: '127.0.0.1',
@@ -12,19 +12,19 @@ describe('demoSettings', () => {
     });
   });
 
-  it('takes an empty variable for one that is not set', () => {
+  it('treats an empty variable like an unset one', () => {
     expect(demoSettings({ PORT: '', REDIS_URL: '', DEMO_PREFIX: '', DEMO_WORK_MS: '', HOST: '' })).toEqual(
       demoSettings({}),
     );
   });
 
-  it.each(['many', '-1', '1.5', '65536', '0x10', ' 80', '1e3'])('refuses PORT=%s', (PORT) => {
+  it.each(['many', '-1', '1.5', '65536', '0x10', ' 80', '1e3'])('rejects PORT=%s', (PORT) => {
     expect(() => demoSettings({ PORT })).toThrow(
       `PORT is ${JSON.stringify(PORT)}, but it must be a whole number from 0 to 65535.`,
     );
   });
 
-  it('refuses to work for longer than a minute', () => {
+  it('rejects work for longer than a minute', () => {
     expect(() => demoSettings({ DEMO_WORK_MS: '60001' })).toThrow('DEMO_WORK_MS');
   });
 });

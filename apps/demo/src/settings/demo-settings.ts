@@ -2,18 +2,18 @@ import type { LockConnection } from 'nestjs-distribute-lock';
 
 import { wholeNumber } from './whole-number.js';
 
-/** The longest work that a request may ask for, so that nobody parks requests for hours. */
+/** The longest work of a request, so that no request occupies an instance for hours. */
 export const LONGEST_WORK_MS = 60_000;
 /** The longest `wait` of a route. */
 export const LONGEST_WAIT_MS = 15_000;
 
-/** What one instance of the demo needs to know; also the token under which Nest injects it. */
+/** The settings of one instance of the demo; also the token under which Nest injects it. */
 export abstract class DemoSettings {
-  /** Told in every answer, so that a reader sees which process did the work. */
+  /** Part of every response, so that a reader sees which process did the work. */
   abstract readonly instance: string;
   abstract readonly host: string;
   abstract readonly port: number;
-  /** A Redis URL, `memory`, or the connection of a topology; left undefined it makes the lock module refuse to boot, which is what it should do. */
+  /** A Redis URL, `memory`, or the connection of a topology. When it is undefined, the lock module does not start. */
   abstract readonly connection: LockConnection | undefined;
   abstract readonly prefix: string | undefined;
   abstract readonly workMs: number;
@@ -37,7 +37,7 @@ export function portSetting(env: NodeJS.ProcessEnv, most = 65_535): number {
   return wholeNumber(env, { name: 'PORT', least: 0, most, otherwise: 3000 });
 }
 
-/** A topology is more than a URL can say; the starter hands it over as JSON. */
+/** The connection of a topology does not fit into a URL, so the starter passes it as JSON. */
 function connectionOf(text: string | undefined): LockConnection | undefined {
   return text !== undefined && /^[[{]/.test(text) ? (JSON.parse(text) as LockConnection) : text;
 }

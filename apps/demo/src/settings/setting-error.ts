@@ -1,4 +1,4 @@
-/** A setting in the environment cannot be used; the message is for the person who set it. */
+/** An invalid environment variable; the message is for the user who set it. */
 export class SettingError extends Error {
   override readonly name = 'SettingError';
 }

@@ -4,7 +4,7 @@ import { SettingError } from './setting-error.js';
 import { startFailure } from './start-failure.js';
 
 describe('startFailure', () => {
-  it('says where the port is taken', () => {
+  it('names the port that is in use', () => {
     const error = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' });
 
     expect(startFailure(error, { PORT: '3001' })).toBe(
@@ -12,18 +12,18 @@ describe('startFailure', () => {
     );
   });
 
-  it('points to REDIS_URL when the locks have no Redis', () => {
+  it('refers to REDIS_URL when the locks have no Redis', () => {
     const message = startFailure(new LockUnavailableError('Redis does not answer.'), {});
 
     expect(message).toContain('Redis does not answer.');
     expect(message).toContain('REDIS_URL');
   });
 
-  it('shows no stack where the reader has made the mistake', () => {
+  it('shows no stack for a mistake of the user', () => {
     expect(startFailure(new SettingError('PORT is wrong.'), {})).toBe('PORT is wrong.');
   });
 
-  it('shows the stack where the demo has made it', () => {
+  it('shows the stack for a fault of the demo', () => {
     expect(startFailure(new TypeError('oops'), {})).toMatch(/oops\n\s+at /);
   });
 });

@@ -2,7 +2,7 @@ import { isLockError } from 'nestjs-distribute-lock';
 
 import { SettingError } from './setting-error.js';
 
-/** Says in one line why an instance could not start; only a fault of the demo itself is shown with its stack. */
+/** The reason in one line why an instance could not start. Only a fault of the demo itself is shown with its stack. */
 export function startFailure(error: unknown, env: NodeJS.ProcessEnv): string {
   if (error instanceof SettingError) return error.message;
   if (isLockError(error)) return `${error.message} (REDIS_URL says where Redis is.)`;
@@ -18,7 +18,7 @@ function listenProblem(error: unknown): string | undefined {
     case 'EADDRINUSE':
       return 'it is already in use';
     case 'EACCES':
-      return 'this user may not';
+      return 'this user lacks the permission';
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return 'this machine has no such address';

@@ -1,6 +1,6 @@
 import { SettingError } from './setting-error.js';
 
-/** What a numeric setting is called and which values it takes. */
+/** The name and the range of a numeric setting. */
 export interface WholeNumberSetting {
   readonly name: string;
   readonly least: number;

@@ -4,7 +4,7 @@ const ALICE = 'http://127.0.0.1:3000';
 const BOB = 'http://127.0.0.1:3001';
 
 describe('banner', () => {
-  it('says where the locks live and where the instances are', () => {
+  it('names the store of the locks and the instances', () => {
     const text = banner('a private redis-server', [ALICE, BOB]);
 
     expect(text).toContain('locks live in a private redis-server');
@@ -13,7 +13,7 @@ describe('banner', () => {
     expect(text).toContain(`${ALICE}/docs`);
   });
 
-  it('sends the two requests to different processes where there are two', () => {
+  it('sends the two requests to different processes when two exist', () => {
     expect(banner('', [ALICE, BOB])).toContain(`${BOB}/post-test`);
     expect(banner('', [ALICE])).not.toContain('3001');
   });

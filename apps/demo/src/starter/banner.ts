@@ -1,4 +1,4 @@
-/** What the reader is told once the demo runs. */
+/** The text for the user once the demo runs. */
 export function banner(description: string, urls: readonly string[]): string {
   const [first = '', second] = urls;
   return [
@@ -9,7 +9,7 @@ export function banner(description: string, urls: readonly string[]): string {
     '',
     ...(second === undefined ? oneInstance(first) : twoInstances(first, second)),
     '',
-    'Waits for its turn, answers in its own words, and refuses a write that comes too late:',
+    'Waits for its turn, sends a custom response, and refuses a write that is too late:',
     `  ${post(`${first}/post-test/wait`, '{"channel":"web"}')}`,
     `  ${post(`${first}/click`, '{}')}`,
     `  ${post(`${first}/fenced-write`, '{"amount":10,"staleToken":true}')}`,
@@ -19,7 +19,7 @@ export function banner(description: string, urls: readonly string[]): string {
   ].join('\n');
 }
 
-/** Instances are called A and B. */
+/** The names of instances are A and B. */
 export function instanceName(index: number): string {
   return String.fromCharCode('A'.charCodeAt(0) + index);
 }

@@ -6,14 +6,16 @@ import type { ChildReport } from '../process/parent.js';
 
 const PATIENCE_MS = 10_000;
 
-/** How a child is started. */
 export interface ChildOptions {
   readonly env: NodeJS.ProcessEnv;
-  /** A session of its own: Ctrl-C in a terminal does not reach it, it ends when its parent says so or is gone. */
+  /**
+   * Starts a separate session: Ctrl-C in a terminal does not reach the child, which ends with its parent or at its
+   * request.
+   */
   readonly apart?: boolean;
 }
 
-/** A Node process that the starter forked and will end. It reports `Ready` once, or why it failed. */
+/** A Node process that the starter forks and ends. It reports `Ready` once, or why it failed. */
 export class DemoChild<Ready> {
   readonly ready: Promise<Ready>;
   readonly exited: Promise<unknown>;
@@ -28,12 +30,12 @@ export class DemoChild<Ready> {
       child.once('exit', (code, signal) => reject(new Error(`A process of the demo ended early (${signal ?? code}).`)));
       child.once('error', reject);
     });
-    // Nobody waits any more when the start was given up half-way.
+    // No caller waits when the start was cancelled.
     this.ready.catch(() => undefined);
     this.exited.catch(() => undefined);
   }
 
-  /** Forks one of the demo's own scripts, named relative to the built folder. */
+  /** Forks a script of the demo; its name is relative to the built folder. */
   static start<Ready>(script: string, { env, apart = false }: ChildOptions): DemoChild<Ready> {
     const path = fileURLToPath(new URL(`../${script}`, import.meta.url));
     return new DemoChild(fork(path, { env, detached: apart }));
@@ -43,7 +45,7 @@ export class DemoChild<Ready> {
     return this.child.pid !== undefined && this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Asks the process to end, insists after a while, and resolves when it is gone. */
+  /** Asks the process to end, kills it after a time limit, and resolves when it is gone. */
   async stop(): Promise<void> {
     if (!this.running) return;
     this.child.kill('SIGTERM');

@@ -4,13 +4,13 @@ import { SettingError } from '../settings/setting-error.js';
 import { lookForRedisServer } from './redis-server.js';
 import type { Topology } from './topology.js';
 
-/** Where the locks of the demo live. */
+/** The store of the locks of the demo. */
 export interface LockSource {
-  /** For `REDIS_URL` of the instances. */
+  /** The `REDIS_URL` of the instances. */
   readonly connection: string;
-  /** For the reader; never with a password. */
+  /** For the user; never contains a password. */
   readonly description: string;
-  /** The process that keeps a private Redis, if there is one. */
+  /** The process of a private Redis, if there is one. */
   readonly keeper?: DemoChild<KeptRedis>;
 }
 
@@ -20,17 +20,17 @@ const PRIVATE = {
   quorum: 'a private quorum of five primaries',
 } as const;
 
-/** Takes `REDIS_URL`, else a private `redis-server`, else the memory of the one instance. */
+/** Uses `REDIS_URL`, else a private `redis-server`, else the memory of a single instance. */
 export async function lockSource(
   env: NodeJS.ProcessEnv,
   own: (child: DemoChild<KeptRedis>) => void,
   topology: Topology,
 ): Promise<LockSource> {
   const url = topology === 'single' ? env.REDIS_URL : undefined;
-  if (url === 'memory') return memory('REDIS_URL asks for it');
+  if (url === 'memory') return memory('REDIS_URL says so');
   if (url) return { connection: url, description: `the Redis of REDIS_URL (${addressOf(url)})` };
   const { usable, reason } = await lookForRedisServer();
-  if (!usable && topology !== 'single') throw new SettingError(`--topology cannot be had: ${reason}.`);
+  if (!usable && topology !== 'single') throw new SettingError(`--topology needs a redis-server: ${reason}.`);
   if (!usable) return memory(reason);
   const keeper = DemoChild.start<KeptRedis>('starter/redis-keeper.js', {
     env: { ...env, DEMO_TOPOLOGY: topology },
@@ -46,7 +46,7 @@ function memory(reason: string): LockSource {
   return { connection: 'memory', description: `the memory of one process, because ${reason}` };
 }
 
-/** Host and port only: the rest of the URL may hold a password. */
+/** Host and port only, because the rest of the URL may contain a password. */
 function addressOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : 'not a URL';
 }

@@ -9,7 +9,7 @@ const ATTEMPTS = 5;
 
 export interface PrivateServer {
   readonly port: number;
-  /** Where the other nodes of a Cluster speak to it. */
+  /** The port of the Cluster bus. */
   readonly busPort: number | undefined;
   readonly child: ChildProcess;
 }
@@ -21,7 +21,7 @@ export interface PrivateServerOptions {
   readonly clusterNode?: boolean;
 }
 
-/** Starts redis-server on a free loopback port, without persistence; `started` is told of every process at once. */
+/** Starts redis-server on a free loopback port, without persistence. Calls `started` for every process at once. */
 export async function startServer(
   folder: string,
   started: (child: ChildProcess) => void,
@@ -29,7 +29,7 @@ export async function startServer(
 ): Promise<PrivateServer> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const port = await freePort();
-    const busPort = clusterNode ? await freePort() : undefined; // the usual one, 10 000 above the port, may not exist
+    const busPort = clusterNode ? await freePort() : undefined; // the default, 10,000 above the port, may be invalid
     const dir = join(folder, String(port));
     await mkdir(dir, { recursive: true });
     const where = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'];
@@ -43,7 +43,7 @@ export async function startServer(
   throw new Error('redis-server is on the PATH, but it does not start.');
 }
 
-/** A loopback port that nobody listens on at this moment. */
+/** A loopback port that is free at this moment. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -53,12 +53,12 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** False when it ended at once, such as when its port was taken meanwhile. */
+/** False when the server ended at once, for example because another process took its port. */
 async function listens(child: ChildProcess, ready: string): Promise<boolean> {
   const { stdout } = child;
   child.once('error', () => undefined); // its output ends then
   if (stdout === null) return false;
-  // The server says itself that it listens: asking the port could be answered by somebody else.
+  // The output of the server proves that it listens; another process could respond on the port.
   for await (const line of createInterface({ input: stdout })) {
     if (!line.includes(ready)) continue;
     stdout.resume();
@@ -67,7 +67,7 @@ async function listens(child: ChildProcess, ready: string): Promise<boolean> {
   return false;
 }
 
-/** A Sentinel keeps what it knows in a file, and does not start without one. */
+/** A Sentinel stores its state in a file, and does not start without one. */
 async function sentinelFile(dir: string): Promise<string> {
   const file = join(dir, 'sentinel.conf');
   await writeFile(file, '');

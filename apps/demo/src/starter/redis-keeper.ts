@@ -9,8 +9,8 @@ import { startServer } from './private-server.js';
 import { startTopology, topologyOf } from './topology.js';
 
 /**
- * A process that does nothing but keep private Redis servers and end them together with the starter, even one that was
- * killed: redis-server itself would not notice. One of several that ends by itself is part of the demo.
+ * A process that only keeps private Redis servers and ends them with the starter, even a killed one: redis-server would
+ * not notice that. A single server that ends is part of the demo.
  */
 export interface KeptRedis {
   /** A Redis URL, or the connection of a topology as JSON. */

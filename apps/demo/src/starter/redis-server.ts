@@ -3,10 +3,10 @@ import { promisify } from 'node:util';
 
 const LEAST_VERSION = 7;
 
-/** Whether `redis-server` is on the PATH and new enough; if not, why not. */
+/** Whether the PATH contains a sufficiently new `redis-server`; if not, the reason. */
 export async function lookForRedisServer(): Promise<{ usable: boolean; reason: string }> {
   const version = await redisServerVersion();
-  if (version === undefined) return { usable: false, reason: 'there is no redis-server on the PATH' };
+  if (version === undefined) return { usable: false, reason: 'the PATH contains no redis-server' };
   const usable = version >= LEAST_VERSION;
   return { usable, reason: usable ? '' : `redis-server on the PATH is version ${version}, ${LEAST_VERSION} is needed` };
 }

@@ -9,7 +9,7 @@ interface ReadyInstance {
   readonly port: number;
 }
 
-/** Starts what the demo consists of, and ends all that it started. */
+/** Starts the processes of the demo, and ends all that it started. */
 export class Starter {
   private readonly keepers: DemoChild<unknown>[] = [];
   private readonly instances: DemoChild<ReadyInstance>[] = [];
@@ -20,7 +20,7 @@ export class Starter {
     private readonly topology: Topology = 'single',
   ) {}
 
-  /** Resolves when everything runs; rejects with a message for the reader. */
+  /** Resolves when all processes run; rejects with a message for the user. */
   async start(): Promise<void> {
     const wanted = wholeNumber(this.env, { name: 'DEMO_INSTANCES', least: 1, most: 2, otherwise: 2 });
     const firstPort = portSetting(this.env, 65_536 - wanted);
@@ -38,7 +38,7 @@ export class Starter {
     this.watch(source);
   }
 
-  /** Instances first, so that they can give their locks back while Redis still runs. */
+  /** Ends the instances first, so that they can release their locks while Redis still runs. */
   async stop(): Promise<void> {
     this.stopping = true;
     await Promise.all(this.instances.map((instance) => instance.stop()));
@@ -60,10 +60,10 @@ export class Starter {
     this.instances.push(DemoChild.start<ReadyInstance>('main.js', { env }));
   }
 
-  /** What ends by itself is told, not restarted: seeing what the other instance does then is part of the demo. */
+  /** Reports a process that ends, and does not restart it: the reaction of the other instance is part of the demo. */
   private watch({ keeper }: LockSource): void {
     this.instances.forEach((instance, index) => this.announce(instance, `Instance ${instanceName(index)} has ended.`));
-    if (keeper) this.announce(keeper, 'The private redis-server has ended; locks answer 503 from now on.');
+    if (keeper) this.announce(keeper, 'The private redis-server has ended; requests with locks get 503 from now on.');
   }
 
   private announce(child: DemoChild<unknown>, message: string): void {

@@ -15,14 +15,14 @@ const SLOTS = 16_384;
 const MASTERS = 3;
 const FORMS_WITHIN_MS = 20_000;
 
-/** Reads what `--topology` said. */
+/** Parses the value of `--topology`. */
 export function topologyOf(name = 'single'): Topology {
   const found = TOPOLOGIES.find((topology) => topology === name);
   if (found === undefined) throw new SettingError(`--topology is "${name}", but it must be ${TOPOLOGIES.join(', ')}.`);
   return found;
 }
 
-/** Starts the servers of a topology; answers what the instances connect to, as text. */
+/** Starts the servers of a topology; returns the connection of the instances, as text. */
 export async function startTopology(topology: Topology, start: Start): Promise<string> {
   if (topology === 'single') return urlOf(await start());
   const connection = await { sentinel: sentinels, cluster, quorum }[topology](start);
@@ -66,7 +66,7 @@ async function untilAll(nodes: readonly PrivateServer[], fact: string): Promise<
   const until = performance.now() + FORMS_WITHIN_MS;
   for (const node of nodes) {
     while (!String(await tell(node, 'CLUSTER', 'INFO')).includes(fact)) {
-      if (performance.now() > until) throw new Error(`The Redis Cluster did not come together: no ${fact}.`);
+      if (performance.now() > until) throw new Error(`The Redis Cluster did not form: no ${fact}.`);
       await pause(50);
     }
   }

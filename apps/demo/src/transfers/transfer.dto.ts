@@ -20,12 +20,12 @@ export class TransferDto extends WorkDto {
   to!: number;
 }
 
-/** Answer of `POST /transfers`. */
+/** Response of `POST /transfers`. */
 export class TransferDone extends WorkDone {
   @ApiProperty({
     type: 'object',
     additionalProperties: { type: 'number' },
-    description: 'The number of each lock, by its key: what a write to each account would carry',
+    description: 'The fencing token of each lock, by its key; a write to each account would send it',
     example: { 'account:1': 1763740000000000, 'account:2': 1763740000000001 },
   })
   readonly fencingTokens!: Readonly<Record<string, number>>;

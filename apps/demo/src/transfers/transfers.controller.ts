@@ -13,10 +13,10 @@ export class TransfersController {
   @Post()
   @DistributeLock({ keys: ['account:#{body.from}', 'account:#{body.to}'], ttl: '10s', wait: '5s' })
   @ApiOperation({
-    summary: 'Locks both accounts or none; transfers in opposite directions never wait for each other in a circle',
+    summary: 'Locks both accounts or none; transfers in opposite directions cause no deadlock',
   })
   @ApiCreatedResponse({ type: TransferDone })
-  @ApiConflictResponse({ description: 'One of the accounts was in use for longer than the transfer would wait' })
+  @ApiConflictResponse({ description: 'One of the accounts was in use for longer than the transfer waits' })
   async make(@Body() body: TransferDto, @CurrentLease() lease: Lease): Promise<TransferDone> {
     const done = await this.work.run(lease, body.workMs);
     return { ...done, fencingTokens: Object.fromEntries(lease.fencingTokens) };

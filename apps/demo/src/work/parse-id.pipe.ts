@@ -1,13 +1,13 @@
 import { BadRequestException, Injectable, type PipeTransform } from '@nestjs/common';
 
-/** The largest id that the demo takes, so that no request chooses how long a key becomes. */
+/** The largest id of the demo, so that requests cannot choose the length of a key. */
 export const LARGEST_ID = 1_000_000_000;
 
 /** Takes whole numbers from 1 to {@link LARGEST_ID} as ids in paths. */
 @Injectable()
 export class ParseIdPipe implements PipeTransform<unknown, number> {
   transform(value: unknown): number {
-    // The validation pipe has made a number of the text before.
+    // The validation pipe has converted the text to a number before.
     const id = Number(value);
     if (Number.isInteger(id) && id >= 1 && id <= LARGEST_ID) return id;
     throw new BadRequestException(`The id must be a whole number from 1 to ${LARGEST_ID}.`);

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 
-/** What a locked piece of work tells about itself. */
+/** The result of work under a lock. */
 export class WorkDone {
   @ApiProperty({ type: String, description: 'The process that did the work', example: 'A' })
   readonly instance!: string;

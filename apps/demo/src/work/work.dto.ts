@@ -4,7 +4,7 @@ import { IsInt, IsOptional, Max, Min } from 'class-validator';
 
 import { LONGEST_WORK_MS } from '../settings/demo-settings.js';
 
-/** For how long the request pretends to work. */
+/** How long the request simulates work. */
 export class WorkDto {
   @ApiPropertyOptional({ type: Number, minimum: 0, maximum: LONGEST_WORK_MS, example: 3000 })
   @IsOptional()
@@ -14,7 +14,7 @@ export class WorkDto {
   workMs?: number;
 }
 
-/** The same in a query, where every value is text. */
+/** The same for a query, where every value is text. */
 export class WorkQuery {
   @ApiPropertyOptional({ type: Number, minimum: 0, maximum: LONGEST_WORK_MS, example: 3000 })
   @IsOptional()

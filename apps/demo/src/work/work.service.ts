@@ -6,16 +6,15 @@ import type { Lease } from 'nestjs-distribute-lock';
 import { DemoSettings } from '../settings/demo-settings.js';
 import type { WorkDone } from './work-done.js';
 
-/** Stands for work that takes its time: it sleeps, and stops when the lease is lost or the instance shuts down. */
+/** Simulates slow work: it sleeps, and stops when the lease is lost or the instance shuts down. */
 @Injectable()
 export class WorkService implements OnModuleDestroy {
   private readonly logger = new Logger('handler');
-  /** Ends every sleep at shutdown; one signal with a listener for each request would warn of a leak. */
+  /** Ends every sleep at shutdown. A shared signal with a listener per request would warn of a leak. */
   private readonly sleeps = new Set<AbortController>();
 
   constructor(private readonly settings: DemoSettings) {}
 
-  /** Works for `workMs` under a lease. */
   async run(lease: Lease, workMs = this.settings.workMs): Promise<WorkDone> {
     const startedAt = performance.now();
     this.logger.log(`works for ${workMs} ms under the lock, fencing token ${lease.fencingToken}`);
