@@ -192,6 +192,6 @@ export const canaries = [
     wrong: 'a registry that does not respond',
     script: ['check:package', 'audit'],
     files: { '.npmrc': 'registry=http://127.0.0.1:9/\nfetch-retries=0\n' },
-    says: ['FAILED  audit', 'npm audit could not tell'],
+    says: ['FAILED  audit', 'npm audit returned no result'],
   },
 ];

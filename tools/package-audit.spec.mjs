@@ -38,7 +38,7 @@ describe('the audit of the library', () => {
   });
 
   it('fails when the registry fails', async () => {
-    await withRegistry(500, {}, (verdict) => expect(verdict).rejects.toThrow('could not tell: 500'));
+    await withRegistry(500, {}, (verdict) => expect(verdict).rejects.toThrow('returned no result: 500'));
   });
 });
 

@@ -32,6 +32,6 @@ const TRUST = [
   '- With one client at a time a microsecond of work in the client or in Redis costs more than a microsecond of latency, because the other side falls asleep. Expect 10 % between runs there, and 20 % on a machine that does other things too.',
   '- The rounds of a figure show how much it moved. What differs by less than that is equal.',
   '- Client CPU counts one process on one core; memory of the runtime that is not on the heap is not counted.',
-  '- Peers poll, so their waiting rows depend on their intervals more than on their code. Some can be told to poll faster, at the price of more commands; that is not measured.',
+  '- Peers poll, so their waiting rows depend on their intervals more than on their code. Some have an option to poll faster, at the price of more commands; that is not measured.',
   '- `redlock` and `@microfleet/ioredis-lock` run on ioredis 5, which is what they were made for, `simple-redis-mutex` on node-redis; the rest on ioredis 6.',
 ].join('\n');

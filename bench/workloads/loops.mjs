@@ -138,7 +138,7 @@ function result(runs, faults) {
   ]);
   return {
     title: `One key, ${PROCESSES} processes with ${CALLERS} looping callers each, GET and SET of a counter under the lock`,
-    note: 'GETRANGE and MSET stand for GET and SET, so that the commands of the locks can be counted apart. `no lock, one caller` sends them from one process without any lock: what a lock that costs nothing would reach.',
+    note: 'GETRANGE and MSET replace GET and SET, so that the commands of the locks are counted separately. `no lock, one caller` sends them from one process without any lock: the limit of a lock without any cost.',
     tables: [{ columns, rows, better: [0, 1, 0, -1, 1, 1] }],
     goals: [
       goal('holds/s, of raw-queue', toQueue(OURS), { atLeast: 2.5, aim: 3.1 }),

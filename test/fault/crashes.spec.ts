@@ -50,7 +50,7 @@ describe('P8: a crashed holder blocks the others no longer than its ttl', () => 
   });
 });
 
-describe('P9: a crashed or aborted waiter blocks nobody', () => {
+describe('P9: a crashed or aborted waiter blocks no other waiter', () => {
   const world = useLockWorld();
 
   /** Lets `goes` end the first waiter. Returns how long after the release the second waiter is granted the lock. */

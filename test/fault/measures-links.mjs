@@ -36,7 +36,7 @@ export const measuresOfLinks = [
     file: LINK,
     measure: 'if (this.unanswered > 0 || this.handshaking) this',
     without: 'if (this.unanswered > 0) this',
-    test: ['sockets/link-commands', 'whose handshake is not answered'],
+    test: ['sockets/link-commands', 'whose handshake gets no reply'],
   },
   {
     promise: 'P18',

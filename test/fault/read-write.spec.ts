@@ -120,7 +120,7 @@ describe('A read/write lock', () => {
     expect(await world.keysOf(key)).toEqual([]);
   });
 
-  it('ends the lease of one reader without touching those that are renewed', async () => {
+  it('ends the lease of one reader, and keeps the renewed ones', async () => {
     const key = world.newKey();
     const [short, long] = await Promise.all([world.process(), world.process()]);
     const ending = await short.do('acquire', { key, kind: 'read', ttl: 400, renew: false });

@@ -193,7 +193,7 @@ export class Ledger {
     this.served.set(key, [...served, { askedAt, at: now }]);
   }
 
-  /** A process that knows of waiters in other processes has a limit for local hand-overs, in number and time. */
+  /** A process with waiters in other processes has a limit for local hand-overs, in number and time. */
   private checkQuantum({ lease, ownerToken, question }: Hold): void {
     const holds = (this.holdsOf.get(ownerToken) ?? 0) + 1;
     this.holdsOf.set(ownerToken, holds);

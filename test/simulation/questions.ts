@@ -136,7 +136,7 @@ export class Questions {
     return this.world.server.table.owner(key) !== undefined && [...this.open].some(({ keys }) => keys?.includes(key));
   }
 
-  /** Readers at the gate of their own process ask with every heartbeat whether the writer has left. */
+  /** Readers at the gate of their process ask with every heartbeat whether the writer has left. */
   private gateMs(key: string): number {
     const reads = [...this.open].every((question) => question.key !== key || !waitsAlone(question) || isRead(question));
     return reads ? HEARTBEAT_MS : 0;

@@ -126,7 +126,7 @@ export const QUIET_READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
     }),
   ),
   'a leaving writer that leaves its gate': broken((inside) => replace(inside, 'writerLeft', () => () => undefined)),
-  'a renewal that does not tell of the gate': broken((inside) => replace(inside, 'writerWaits', () => () => 0)),
+  'a renewal that does not report the gate': broken((inside) => replace(inside, 'writerWaits', () => () => 0)),
 };
 
 /** Each removes one measure from the lock core. */

@@ -22,7 +22,7 @@ export function perhapsWithPermits(plan: Plan): Plan {
 }
 
 /**
- * The first caller holds for long. The second one wants all permits and crashes or gives up. The others would fit
+ * The first caller holds for long. The second one asks for all permits and crashes or gives up. The others would fit
  * beside the first.
  */
 function behindAHeavyOne(plan: Plan, random: Random): Plan {

@@ -103,7 +103,7 @@ describe('a connection for commands', () => {
     expect(connection.open).toBe(true);
   });
 
-  it('whose handshake is not answered is closed after 2.5 s', async () => {
+  it('whose handshake gets no reply is closed after 2.5 s', async () => {
     const proxy = await startSocketProxy(server.port);
     proxy.silence();
     const locks = closing(openLocks(proxy.url));

@@ -10,7 +10,7 @@ export async function audit(_packed, ...options) {
   if (NO_ENDPOINT.includes(report.statusCode))
     return `skipped, as this registry has no audit endpoint (${report.message})`;
   const found = report.metadata?.vulnerabilities?.total;
-  if (found === undefined) throw new Error(`npm audit could not tell: ${report.message ?? JSON.stringify(report)}`);
+  if (found === undefined) throw new Error(`npm audit returned no result: ${report.message ?? JSON.stringify(report)}`);
   if (found > 0)
     throw new Error(
       Object.values(report.vulnerabilities)

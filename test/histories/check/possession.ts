@@ -59,7 +59,7 @@ function abandoned(operation: Operation, history: History): Interval | undefined
 }
 
 /**
- * A multi-key call acquires its keys in ascending order, and keeps those that it has while it waits for the next one.
+ * A multi-key call acquires its keys in ascending order, and keeps the acquired ones while it waits for the next one.
  */
 function keptWhileItWaits(operation: Operation, history: History): readonly (Interval & { readonly key: string })[] {
   const { keys, askedAt, settledAt, process } = operation;

@@ -144,7 +144,7 @@ describe('a locked method without access to its lock', () => {
     expect([one, other].map(({ asked }) => asked.includes('acquire report'))).toEqual([true, true]);
   });
 
-  it('uses the lock of its own application', async () => {
+  it('uses the LockModule of its application', async () => {
     const [one, other] = [new RecordingStore(), new RecordingStore()];
     const [first, second] = [
       await start({ connection: one }, [Reports]),
