@@ -51,7 +51,7 @@ const TRIES = 4;
 
 describe('A violation that is planted in a real history', () => {
   it.concurrent.each(PLANTED)(
-    'is noticed: $plant, by $rules',
+    'is reported: $plant, by $rules',
     async ({ plant, rules, world }) => {
       const missing = new Set(rules);
       for (let seed = 1; seed <= TRIES && missing.size > 0; seed += 1) {

@@ -81,7 +81,7 @@ describe('The rule of outcomes', () => {
     ['LOCK_SHUTDOWN', 5, 300],
     ['LOCK_USAGE', 5, 300],
     ['none', 5, 0],
-  ])('notices %s after %i of %i ms', (code, at, wait) => {
+  ])('reports %s after %i of %i ms', (code, at, wait) => {
     expect(refused(code, at, wait).violations()).toEqual([
       `outcomes: a was refused with ${code} after ${at}.0 of ${wait} ms: `,
     ]);

@@ -43,7 +43,7 @@ describe('with BullMQ', () => {
 
   const add = (): Promise<Job> => queue.add('settle', { customer: 'acme', amount: 1 }, { attempts: 1 });
 
-  it('locks process, and delays the second job instead of burning an attempt', async () => {
+  it('locks process, and delays the second job without a failed attempt', async () => {
     let delayed: Job | undefined;
     await showLocked(redis, {
       key: 'customer:acme',

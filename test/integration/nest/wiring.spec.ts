@@ -64,8 +64,8 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((module) => module.close()));
 });
 
-describe('a locked method without access to its lock', () => {
-  it('keeps the application from starting, with advice', async () => {
+describe('a locked method', () => {
+  it('keeps the application from starting without access to its lock, with advice', async () => {
     const message = /LockModule\.forRoot\(\) is missing: @DistributeLock/;
     expect((await failure(start(undefined, [Reports]))).message).toMatch(message);
 
@@ -87,7 +87,7 @@ describe('a locked method without access to its lock', () => {
     expect(reports.ran).toBe(0);
   });
 
-  it('has access in instances from factories and values', async () => {
+  it('has access to its lock in instances from factories and values', async () => {
     const store = new RecordingStore();
     const value = new Reports();
     const module = await start({ connection: store }, [
@@ -103,7 +103,7 @@ describe('a locked method without access to its lock', () => {
     expect(Object.keys(value)).toEqual(['ran']);
   });
 
-  it('has access in every scope, and in subclasses with additional injected properties', async () => {
+  it('has access to its lock in every scope, and in subclasses with additional injected properties', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class PerRequest extends Reports {}
 
@@ -132,7 +132,7 @@ describe('a locked method without access to its lock', () => {
     expect(module.get(Richer).suffix).toBe('!');
   });
 
-  it('has access in a value that an earlier application used, too', async () => {
+  it('has access to its lock in a value that an earlier application used, too', async () => {
     const value = new Reports();
     const provider = { provide: 'value', useValue: value };
     const [one, other] = [new RecordingStore(), new RecordingStore()];
@@ -157,7 +157,7 @@ describe('a locked method without access to its lock', () => {
   });
 });
 
-describe('the boot sweep', () => {
+describe('the check of all providers at start', () => {
   it('rejects options that only the module can check, and names class and method', async () => {
     class Wrong {
       @DistributeLock({ key: 'a', minHold: '1m' })
