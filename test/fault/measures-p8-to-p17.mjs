@@ -214,7 +214,7 @@ export const measuresP8toP17 = [
     file: lua('queue'),
     measure: "redis.call('PEXPIRE', queue, queueMs)",
     without: '',
-    test: ['expiry', 'while it is held'],
+    test: ['expiry', 'while the lock is held'],
   },
   {
     promise: 'load',
