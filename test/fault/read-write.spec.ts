@@ -132,7 +132,7 @@ describe('A read/write lock', () => {
     expect(await world.keysOf(key)).toEqual([]);
   });
 
-  it('notifies a stopped reader of its loss, and lets the writer in before', async () => {
+  it('grants the lock to a writer while a reader is stopped, and notifies the reader of its loss', async () => {
     const key = world.newKey();
     const [stopped, writer] = await Promise.all([world.process(), world.process()]);
     const reading = await stopped.do('acquire', { key, kind: 'read', ttl: 500 });

@@ -101,7 +101,7 @@ export const READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
       return true;
     }),
   ),
-  'one reader only, when it is the turn of all': broken((inside) =>
+  'one reader instead of all waiting readers': broken((inside) =>
     replace(inside, 'letIn', () => (key, own) => {
       const first = inside.queued(key).find(isReader);
       if (first !== undefined) inside.unqueue(key, first);
