@@ -11,7 +11,7 @@ const ROWS = [
 ];
 /** Importable from any row; they import only each other. */
 const GROUND = ['errors.ts', 'events.ts', 'options', 'runtime'];
-/** A key does not depend on its holder. */
+/** `keys` must not import the modules that use keys. */
 const NOT_FOR_KEYS = ['queue', 'lease', 'store', 'runtime', 'events.ts'];
 
 /** A folder, a file, or the files of a folder itself (`nest/lock`: `nest/lock.service.ts` and `nest/lock-client.ts`). */
