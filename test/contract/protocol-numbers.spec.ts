@@ -1,12 +1,21 @@
 import { HEARTBEAT_JITTER, HEARTBEAT_MS } from '../../libs/distribute-lock/src/queue/heartbeat.js';
-import { lockScript } from '../../libs/distribute-lock/src/scripts/generated/lua-scripts.js';
-import { CLAIM_WINDOW_MS, OFFERED_NUMBERS, QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
+import { lockScript, semaphoreScript } from '../../libs/distribute-lock/src/scripts/generated/lua-scripts.js';
+import {
+  AHEAD_MICROS,
+  CLAIM_WINDOW_MS,
+  OFFERED_NUMBERS,
+  OFFERED_PERMIT_NUMBERS,
+  QUEUE_TTL_MS,
+} from '../../libs/distribute-lock/src/store/protocol.js';
 
 describe('the numbers of the protocol', () => {
   it('are the same in the scripts', () => {
     expect(lockScript.lua).toContain(`local claimMs = '${CLAIM_WINDOW_MS}'\n`);
     expect(lockScript.lua).toContain(`local queueMs = '${QUEUE_TTL_MS}'\n`);
     expect(lockScript.lua).toContain(`local offeredNumbers = ${OFFERED_NUMBERS}\n`);
+    expect(semaphoreScript.lua).toContain(
+      `local offeredMany, aheadMicros = ${OFFERED_PERMIT_NUMBERS}, ${AHEAD_MICROS}\n`,
+    );
   });
 
   it('keep the place of a live waiter when one message is lost', () => {

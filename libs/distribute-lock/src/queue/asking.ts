@@ -88,7 +88,7 @@ export class Asking implements Questioner {
     if (single && asksForAll) this.heartbeatAnswered(queue, isNew || stood !== false);
     const offered = ownToken === undefined ? undefined : queue.attemptOf(ownToken);
     // Its message is late or lost.
-    if (offered !== undefined && !offered.offered) this.offered(offered, undefined);
+    if (offered !== undefined && !offered.offered) this.offered(offered);
   }
 
   private sleep(attempt: Attempt, isNew: boolean, leftMs: number, foreign: boolean): void {
@@ -129,12 +129,12 @@ export class Asking implements Questioner {
   }
 
   /** A message said that the lock carries the attempt's token: it is claimed, or its holder begins at once. */
-  offered(attempt: Attempt, fencingToken: number | undefined): void {
+  offered(attempt: Attempt, fencingToken?: number, block?: number): void {
     attempt.offered = true;
     attempt.awaitsMessage = false;
     const now = this.parts.clock.now();
     const mayBegin = fencingToken !== undefined && !this.parts.confirmOffers;
-    const granted = mayBegin ? provenOffer(attempt, fencingToken, now) : undefined;
+    const granted = mayBegin ? provenOffer(attempt, { fencingToken, block }, now) : undefined;
     if (granted === undefined) return this.ask(attempt);
     this.parts.lanes.remove(attempt);
     this.endGranted(attempt);

@@ -7,6 +7,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { LaneName } from '../runtime/owner-token.js';
 import type { TimerLanes } from '../runtime/timer-lanes.js';
 import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
+import { OFFERED_NUMBERS, OFFERED_PERMIT_NUMBERS } from '../store/protocol.js';
 import { Asking, type AskingListener } from './asking.js';
 import type { Attempt } from './attempt.js';
 import { coreParts, type CoreParts, type CoreSettings, droppedTokens } from './core-parts.js';
@@ -133,15 +134,14 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     this.draining.look();
   }
 
-  message({ type, key, ownerToken, fencingToken, contended: isContended }: LockMessage): void {
-    const isOwn = this.parts.tokens.issued(ownerToken);
-    if (!isOwn || (fencingToken !== undefined && !Number.isSafeInteger(fencingToken))) return this.unreadable();
+  message({ type, key, ownerToken, fencingToken, block, contended: isContended }: LockMessage): void {
+    if (!this.parts.tokens.issued(ownerToken) || !hasNumbers(fencingToken, block)) return this.unreadable();
     const queue = this.queues.ofToken(key, ownerToken);
     const attempt = queue?.attemptOf(ownerToken);
     const grant = queue?.grantOf(ownerToken);
     if (attempt !== undefined) {
       if (isContended === true) attempt.contended = true;
-      if (type === 'granted') this.asking.offered(attempt, fencingToken);
+      if (type === 'granted') this.asking.offered(attempt, fencingToken, block);
       else if (type === 'contended') {
         attempt.contended = true;
         queue?.othersCame();
@@ -294,4 +294,10 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   private laneOf(queue: KeyQueue): Lane {
     return this.lanes[queue.lane];
   }
+}
+
+/** Whether fencing tokens of a message, where it has some, are as many as an offer may bring. */
+function hasNumbers(first: number | undefined, block = OFFERED_NUMBERS): boolean {
+  if (block < 1 || block > OFFERED_PERMIT_NUMBERS) return false;
+  return first === undefined || (Number.isSafeInteger(first) && Number.isSafeInteger(first + block));
 }

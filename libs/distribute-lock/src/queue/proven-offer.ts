@@ -12,12 +12,16 @@ import { CONFIRMED_WITHIN_MS, isConfirmed } from './local-passing.js';
  * believed for longer than a ttl, which is how long after a loss of data somebody may believe in a lease.) It must stand for
  * long enough to be confirmed, and nothing else may be under way under the token.
  */
-export function provenOffer(attempt: Attempt, fencingToken: number, now: number): Granted | undefined {
+export function provenOffer(
+  attempt: Attempt,
+  { fencingToken, block = OFFERED_NUMBERS }: { readonly fencingToken: number; readonly block: number | undefined },
+  now: number,
+): Granted | undefined {
   const { line, ownerToken, since } = attempt;
   const options = line.first?.call.options;
   if (options === undefined || attempt.inFlight || attempt.lastError !== undefined) return undefined;
   const { ttlMs } = options;
   const offeredUntil = validUntil(since, Math.min(CLAIM_WINDOW_MS, ttlMs));
   if (!isConfirmed(options) || offeredUntil - now < CONFIRMED_WITHIN_MS) return undefined;
-  return { ownerToken, ttlMs, sentAt: now, block: OFFERED_NUMBERS, fencingToken, waiting: 0, offeredUntil };
+  return { ownerToken, ttlMs, sentAt: now, block, fencingToken, waiting: 0, offeredUntil };
 }

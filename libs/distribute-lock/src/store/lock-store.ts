@@ -132,8 +132,13 @@ export interface LockMessage {
   readonly type: 'granted' | 'contended' | 'revoked';
   readonly key: string;
   readonly ownerToken: string;
-  /** Of an exclusive grant: the first of 16 fencing tokens, for who can prove that the claim window is not over and begins at once. */
+  /** Of an exclusive grant: the first fencing token of its {@link block}, for who can prove that the claim window is not over and begins at once. */
   readonly fencingToken?: number;
+  /**
+   * Of granted permits: how many fencing tokens the offer brings.
+   * @defaultValue `16`
+   */
+  readonly block?: number;
   /** Of granted permits: another process waits for some. */
   readonly contended?: boolean;
 }

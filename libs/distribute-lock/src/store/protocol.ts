@@ -10,6 +10,9 @@ export const QUEUE_TTL_MS = 15_000;
  * issued more slowly than the server's clock counts microseconds, and no server makes 60 000 offers in a second.
  */
 export const OFFERED_NUMBERS = 16;
+/** ... and of an offer of permits, unless the numbers that were issued are ahead of the clock by {@link AHEAD_MICROS}. */
+export const OFFERED_PERMIT_NUMBERS = 64;
+export const AHEAD_MICROS = 500;
 /**
  * How long after it was sent a command may take effect, by the server's clock. Redis refuses to execute an acquire that arrives
  * later, so the undo of an unanswered acquire is final once it is sent after this time.

@@ -5,6 +5,13 @@ import type { Waiter } from '../waiter.js';
 
 /** How long a place is believed in, without another word of the store. */
 const STANDS_MS = 500;
+/**
+ * Callers that come while a run is served join it for this long, though callers of other processes wait behind it. Each hand-over
+ * to another process leaves a permit idle for the time of a message, so longer runs use more of the permits.
+ */
+const JOIN_MS = 4;
+/** ... and not after this time since the run was reported, which is the most that a caller may be overtaken by. */
+const JOIN_AFTER_REPORT_MS = 25;
 
 /**
  * Callers for permits that came one after the other: no other process is known to have come between them, and all want the same.
@@ -13,14 +20,33 @@ const STANDS_MS = 500;
 export class Run extends Line {
   /** Callers that come now stand behind another process, or want something else: they form another run. */
   closed = false;
-  /** It was reported to the store, with all its callers. */
-  sealed = false;
-  /** The store has served all who came before it, so the next permit of the queue is for its first caller. */
-  reached = false;
+  /** When it was reported to the store with all its callers; undefined before. */
+  private sealedAt: number | undefined = undefined;
+  /** When the store had served all callers before it, so that the next permit of the queue is for its first caller. */
+  private reachedAt: number | undefined = undefined;
   /** A command for one of its places failed, so other processes may have come between its places. */
   private torn = false;
   /** Its places besides the oldest one. */
   private readonly others = new Set<Attempt>();
+
+  /** It was reported to the store, with all its callers. */
+  get sealed(): boolean {
+    return this.sealedAt !== undefined;
+  }
+
+  seal(now: number): void {
+    this.sealedAt ??= now;
+    this.closed = true;
+  }
+
+  /** The store has served all callers before it. */
+  get reached(): boolean {
+    return this.reachedAt !== undefined;
+  }
+
+  reach(now: number): void {
+    this.reachedAt ??= now;
+  }
 
   /** Oldest first. */
   get attempts(): Attempt[] {
@@ -41,7 +67,7 @@ export class Run extends Line {
     if (next !== undefined) this.others.delete(next);
   }
 
-  /** A place that all callers had when it was asked for, so whatever is granted behind it is granted later. */
+  /** A place of the run stands in the queue of the store, so every grant behind it is issued later. */
   stands(now: number): boolean {
     const { attempts } = this;
     if (!this.sealed || this.torn || attempts.some(hadTrouble)) return false;
@@ -63,8 +89,14 @@ export class Run extends Line {
   }
 
   /** Whether the newcomer wants what the others want, and stands behind no other process. */
-  takes(waiter: Waiter): boolean {
-    return !this.closed && this.isLike(waiter);
+  takes(waiter: Waiter, now: number): boolean {
+    return (!this.closed || this.mayJoin(now)) && this.isLike(waiter);
+  }
+
+  /** A newcomer stands in front of the processes behind this run, for a moment. */
+  private mayJoin(now: number): boolean {
+    const { reachedAt = -Infinity, sealedAt = -Infinity } = this;
+    return now - reachedAt < JOIN_MS && now - sealedAt < JOIN_AFTER_REPORT_MS && this.stands(now);
   }
 
   wantsLike({ first }: Run): boolean {
@@ -76,7 +108,16 @@ export class Run extends Line {
     waiter.line?.remove(waiter);
     this.push(waiter);
     // It may have come behind the places of this run.
-    this.sealed = false;
+    this.sealedAt = undefined;
+  }
+
+  /** Callers of the next run, which was not reported yet, join this one. */
+  absorb(next: Run, now: number): void {
+    if (next.sealed || next.places > 0 || !this.mayJoin(now) || !this.wantsLike(next)) return;
+    for (let { first } = next; first !== undefined; { first } = next) {
+      next.remove(first);
+      this.push(first);
+    }
   }
 
   private isLike({ call: { options } }: Waiter): boolean {

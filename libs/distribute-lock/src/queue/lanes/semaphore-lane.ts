@@ -88,6 +88,7 @@ export class SemaphoreLane implements Lane {
     const queue = line.queue as SemaphoreQueue;
     const attempts = line instanceof Run ? line.attempts : line.attempt === undefined ? [] : [line.attempt];
     for (const attempt of attempts.slice(line.size)) this.parts.asking.abandon(attempt);
+    if (line.size === 0) queue.lastServed(this.parts.core.clock.now());
     queue.tidy();
     this.reportSoon(queue);
   }

@@ -54,10 +54,10 @@ export class SemaphoreQueue extends KeyQueue {
   runOf(waiter: Waiter, now: number): Run {
     this.tidy();
     const last = this.runs.at(-1);
-    if (last?.takes(waiter) === true) return last;
+    if (last?.takes(waiter, now) === true) return last;
     if (last !== undefined) last.closed = true;
     const run = new Run(this, false);
-    run.reached = last === undefined && this.isAlone(waiter.call.options.permits, now);
+    if (last === undefined && this.isAlone(waiter.call.options.permits, now)) run.reach(now);
     this.runs.push(run);
     return run;
   }
@@ -70,14 +70,16 @@ export class SemaphoreQueue extends KeyQueue {
     let oldest = served;
     // The callers that are served now come back soon, and are reported together.
     if (isContended) this.nextReportAt = Math.max(this.nextReportAt, now + REPORT_MS);
-    served.reached = true;
+    served.reach(now);
     for (let i = this.runs.indexOf(served) - 1; i >= 0; i -= 1) {
       const run = this.runs[i];
-      run.reached = true;
+      run.reach(now);
       if (!run.wantsLike(oldest)) continue;
       run.takeOver(oldest.first!);
       oldest = run;
     }
+    const next = this.runs[this.runs.indexOf(served) + 1];
+    if (next !== undefined) served.absorb(next, now);
     return oldest;
   }
 
@@ -104,6 +106,11 @@ export class SemaphoreQueue extends KeyQueue {
     for (let i = this.runs.length - 1; i >= 0; i -= 1) if (this.runs[i].size === 0) this.runs.splice(i, 1);
   }
 
+  /** The last caller of a run was served. Those that hold permits now often come again when they have handed them over. */
+  lastServed(now: number): void {
+    if (this.held.size > 0) this.returnUntil = now + RETURN_MS;
+  }
+
   /** A permit of this process goes to another one. */
   handedOver(now: number): void {
     this.returnUntil = now + RETURN_MS;
@@ -127,7 +134,7 @@ export class SemaphoreQueue extends KeyQueue {
     if (run === this.firstRun && !run.closed && this.isAlone(permits, now)) return 1;
     // The permits that it got stay with its callers.
     if (run.sealed && this.held.size > 0) return 0;
-    run.sealed = run.closed = true;
+    run.seal(now);
     return run.wanted;
   }
 

@@ -517,6 +517,13 @@ local function others(token)
 end
 local MOST_OFFERS, MOST_IN_VAIN = 32, 64
 local stopped
+local offeredMany, aheadMicros = 64, 500
+local function offerNumbers()
+  local first = fencingTokens(offeredMany)
+  if last - saved < aheadMicros then return first, offeredMany end
+  last = last - offeredMany + offeredNumbers
+  return first, offeredNumbers
+end
 local function serve(permits, self, ttlMs)
   local served, offers, dead, removed, vain = false, 0, {}, 0, 0
   stopped = false
@@ -545,7 +552,8 @@ local function serve(permits, self, ttlMs)
       served = true
     else
       give(first, now + claimMs, permits)
-      local granted = 'g' .. string.format('%.0f', fencingTokens(offeredNumbers)) .. (others(first) == 1 and '+' or '')
+      local offered, count = offerNumbers()
+      local granted = string.format('g%.0fx%d%s', offered, count, others(first) == 1 and '+' or '')
       if tell(first, granted, lock) == 0 then
         takeBack(first)
         dead[processOf(first) or ''], vain = true, vain + 1

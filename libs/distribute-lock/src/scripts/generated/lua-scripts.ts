@@ -345,7 +345,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: '1da1c0bd999c491eae194ee21fa360c8a701b810',
+    sha1: '36bac92a28d231cc4de2b3b9cced4311a309d7f5',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}${semaphoreStatePart}${semaphoreQueuePart}${semaphoreCommandsPart}local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
@@ -368,7 +368,7 @@ end
 saveFence()
 return replies`,
   },
-  '613fcc7f17ee919e4e1df8f09641c7ec8f6edaac',
+  'd9ebf8763e9678aa42e5ec28e9ff15899373a455',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false

@@ -7,7 +7,7 @@ import type {
   ReleaseRequest,
   RenewRequest,
 } from '../lock-store.js';
-import { CLAIM_WINDOW_MS, OFFERED_NUMBERS } from '../protocol.js';
+import { CLAIM_WINDOW_MS } from '../protocol.js';
 import type { LockTable } from './lock-table.js';
 import type { TableWorld } from './table-state.js';
 import { SemaphoreLeases } from './semaphore-leases.js';
@@ -147,7 +147,7 @@ export class SemaphoreTable {
   private offer(key: string, head: string, permits: number): boolean {
     this.give(key, head, CLAIM_WINDOW_MS, permits);
     const contended = this.places.others(key, head) > 0;
-    if (this.tell(head, 'granted', key, this.locks.fencingTokens(OFFERED_NUMBERS), contended) > 0) return true;
+    if (this.tell(head, 'granted', key, this.locks.offeredPermitNumbers(), contended) > 0) return true;
     this.leases.takeBack(key, head);
     return false;
   }
@@ -194,13 +194,13 @@ export class SemaphoreTable {
     ownerToken: string,
     type: LockMessage['type'],
     key: string,
-    fencingToken?: number,
+    numbers?: Pick<LockMessage, 'fencingToken' | 'block'>,
     contended = false,
   ): number {
     const processId = processOf(ownerToken);
     if (processId === undefined) return 0;
     const message = { type, key, ownerToken };
-    const numbered = fencingToken === undefined ? message : { ...message, fencingToken };
+    const numbered = { ...message, ...numbers };
     const receivers = this.world.publish(processId, contended ? { ...numbered, contended } : numbered);
     return this.world.counted === false ? 1 : receivers;
   }

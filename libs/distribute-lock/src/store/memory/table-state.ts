@@ -1,6 +1,6 @@
 import type { LockMessage } from '../lock-store.js';
 import { processOf } from '../../runtime/owner-token.js';
-import { CLAIM_WINDOW_MS, OFFERED_NUMBERS } from '../protocol.js';
+import { AHEAD_MICROS, CLAIM_WINDOW_MS, OFFERED_NUMBERS, OFFERED_PERMIT_NUMBERS } from '../protocol.js';
 import { Sweep } from './sweep.js';
 import { TokenQueues } from './token-queues.js';
 
@@ -39,6 +39,13 @@ export abstract class TableState {
     const first = Math.max(this.unusedFence, Math.floor(this.world.now() * 1000));
     this.unusedFence = first + block;
     return first;
+  }
+
+  /** Of an offer of permits: fewer while the numbers are ahead of the clock. */
+  offeredPermitNumbers(): Pick<LockMessage, 'fencingToken' | 'block'> {
+    const ahead = this.unusedFence - this.world.now() * 1000;
+    const block = ahead < AHEAD_MICROS ? OFFERED_PERMIT_NUMBERS : OFFERED_NUMBERS;
+    return { fencingToken: this.fencingTokens(block), block };
   }
 
   /** The first of so many, without a look at the clock. */

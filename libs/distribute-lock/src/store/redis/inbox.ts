@@ -58,14 +58,14 @@ export class Inbox {
   }
 }
 
-/** `<g|c|v>[first fencing token][+] <owner token> <lock key>`; a key may contain spaces. */
+/** `<g|c|v>[first fencing token[x<how many>]][+] <owner token> <lock key>`; a key may contain spaces. */
 function parse(text: string, lockPrefix: string): LockMessage | undefined {
-  const [, letter = '', number = '', plus = '', ownerToken = '', lockKey = ''] =
-    /^(\w)(\d*)(\+?) (\S+) ([\s\S]*)$/.exec(text) ?? [];
+  const [, letter = '', number = '', count = '', plus = '', ownerToken = '', lockKey = ''] =
+    /^(\w)(?:(\d+)(?:x(\d+))?)?(\+?) (\S+) ([\s\S]*)$/.exec(text) ?? [];
   const type = TYPES[letter];
   if (type === undefined || !lockKey.startsWith(lockPrefix)) return undefined;
   const message = { type, ownerToken, key: lockKey.slice(lockPrefix.length) };
   if (number === '') return message;
-  const numbered = { ...message, fencingToken: Number(number) };
+  const numbered = { ...message, fencingToken: Number(number), ...(count === '' ? {} : { block: Number(count) }) };
   return plus === '' ? numbered : { ...numbered, contended: true };
 }

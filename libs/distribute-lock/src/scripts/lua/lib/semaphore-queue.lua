@@ -56,6 +56,18 @@ local MOST_OFFERS, MOST_IN_VAIN = 32, 64
 -- The call has removed as many places as it may, and live processes may stand behind them.
 local stopped
 
+-- Fencing tokens of an offer of permits, which pass among many callers of one process. The counter may run ahead of the clock by
+-- `aheadMicros` for them, no further: they rise after its loss only if numbers are issued more slowly than the clock runs.
+local offeredMany, aheadMicros = 64, 500
+
+-- Answers the first of them, and how many they are.
+local function offerNumbers()
+  local first = fencingTokens(offeredMany)
+  if last - saved < aheadMicros then return first, offeredMany end
+  last = last - offeredMany + offeredNumbers
+  return first, offeredNumbers
+end
+
 -- The only place where permits are given: to the heads of the queue while they fit, and to `self`, who stands behind the queue
 -- if it is not in it. Nobody behind a head that does not fit is looked at. Answers whether `self` was served.
 local function serve(permits, self, ttlMs)
@@ -89,7 +101,8 @@ local function serve(permits, self, ttlMs)
     else
       give(first, now + claimMs, permits)
       -- Its process begins at once, with this fencing token and those behind it, or claims it. `+`: another process waits.
-      local granted = 'g' .. string.format('%.0f', fencingTokens(offeredNumbers)) .. (others(first) == 1 and '+' or '')
+      local offered, count = offerNumbers()
+      local granted = string.format('g%.0fx%d%s', offered, count, others(first) == 1 and '+' or '')
       if tell(first, granted, lock) == 0 then
         takeBack(first)
         dead[processOf(first) or ''], vain = true, vain + 1

@@ -1,0 +1,42 @@
+import { ManualClock } from '../../../../../test/support/manual-clock.js';
+import { ManualWorld } from '../../../../../test/support/manual-world.js';
+import type { Lease } from '../../lease/lease.js';
+
+const PERMITS = { kind: 'semaphore', permits: 2, ttl: '30s', wait: '20s' } as const;
+
+describe('A caller that comes while callers of its process are served, and another process waits behind them', () => {
+  it.each([
+    ['joins them', { reportedMs: 5, servedMs: 1 }, ['a', 'b', 'c', 'd', 'late', 'other']],
+    ['stands behind the other process 4 ms after the first was served', { reportedMs: 5, servedMs: 8 }, undefined],
+    ['stands behind the other process 25 ms after their report', { reportedMs: 25, servedMs: 1 }, undefined],
+  ])('%s', async (_, { reportedMs, servedMs }, order = ['a', 'b', 'c', 'd', 'other', 'late']) => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [before, here, there] = [world.process(), world.process(), world.process()];
+    const [held, served]: [Lease[], string[]] = [[], []];
+    const acquire = async (process: typeof here, name: string): Promise<void> => {
+      held.push(await process.acquire('k', PERMITS));
+      served.push(name);
+    };
+    const releaseNext = async (passMs: number): Promise<void> => {
+      await held.shift()?.release();
+      await clock.pass(passMs);
+    };
+    await Promise.all([acquire(before, 'x'), acquire(before, 'y')]);
+    // The first caller is reported at once, the others 25 ms later.
+    const all = [acquire(here, 'a')];
+    await clock.pass(1);
+    all.push(...['b', 'c', 'd'].map((name) => acquire(here, name)));
+    await clock.pass(25);
+    all.push(acquire(there, 'other'));
+    await clock.pass(reportedMs);
+    await releaseNext(0);
+    await releaseNext(0);
+    await releaseNext(servedMs);
+    expect(served).toEqual(['x', 'y', 'a', 'b', 'c']);
+    all.push(acquire(here, 'late'));
+    while (held.length > 0) await releaseNext(5);
+    await Promise.all(all);
+    expect(served).toEqual(['x', 'y', ...order]);
+  });
+});
