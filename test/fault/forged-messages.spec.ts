@@ -122,7 +122,11 @@ describe('A forged message (P22)', () => {
     await next.release();
   });
 
-  it('does not start a waiter with a number that is no safe integer, also with its owner token', async () => {
+  it.each([
+    ['a number that is no safe integer', 'g99999999999999999999'],
+    ['more fencing tokens than an offer brings', 'g1795369645925000x65'],
+    ['no fencing tokens', 'g1795369645925000x0'],
+  ])('does not start a waiter with %s, also with its owner token', async (_, numbers) => {
     const [holder, waiter] = [world.locks(), world.locks()];
     const key = world.newKey();
     const lease = await holder.acquire(key, { ttl: '20s' });
@@ -136,7 +140,7 @@ describe('A forged message (P22)', () => {
       expect(queued).toHaveLength(1);
       return queued;
     });
-    await publishToAll(() => [`g99999999999999999999 ${token} ${PREFIX}${key}`]);
+    await publishToAll(() => [`${numbers} ${token} ${PREFIX}${key}`]);
     expect(started).toBe(false);
     await lease.release();
     await (await waits).release();

@@ -66,7 +66,7 @@ export const measuresP8toP17 = [
     promise: 'P12',
     what: 'an offer whose message is lost is claimed by the caller that it names',
     file: 'queue/asking.ts',
-    measure: 'if (offered !== undefined && !offered.offered) this.offered(offered, undefined);',
+    measure: 'if (offered !== undefined && !offered.offered) this.offered(offered);',
     without: '',
     test: ['strict', 'claim an offer whose message was lost'],
   },
