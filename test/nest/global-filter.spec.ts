@@ -55,7 +55,7 @@ describe('a global exception filter', () => {
     expect(response.status).toBe(409);
     expect(response.headers['retry-after']).toBeDefined();
     expect(response.body).toEqual({
-      problem: 'Somebody else is working on this; try again later.',
+      problem: 'Another request is in progress; try again later.',
       detail: 'retry in true',
     });
     await lease.release();

@@ -29,7 +29,7 @@ describe('the packed library', () => {
       different: true,
       required: works,
       imported: works,
-      twice: expect.stringContaining('LockModule.forRoot() stands 2 times') as unknown,
+      twice: expect.stringContaining('LockModule.forRoot() is imported 2 times') as unknown,
     });
   });
 

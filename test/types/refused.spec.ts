@@ -30,7 +30,7 @@ export const paths = () => {
     @DistributeLock({ key: 'post_test_#{body.idd}' })
     async slip(_order: Order): Promise<void> {}
 
-    // @ts-expect-error the second hole is wrong
+    // @ts-expect-error the second placeholder is wrong
     @DistributeLock({ key: '#{body.id}:#{body.idd}:#{ip}' })
     async secondHole(_order: Order): Promise<void> {}
 
@@ -130,15 +130,15 @@ export const templates = () => {
     @DistributeLock({ key: 'post_test_#{body.id' })
     async open(_order: Order): Promise<void> {}
 
-    // @ts-expect-error the second hole is not closed
+    // @ts-expect-error the second placeholder is not closed
     @DistributeLock({ key: '#{body.id}:#{body.id' })
     async secondOpen(_order: Order): Promise<void> {}
 
-    // @ts-expect-error empty hole
+    // @ts-expect-error empty placeholder
     @DistributeLock({ key: 'a#{}' })
     async emptyHole(_order: Order): Promise<void> {}
 
-    // @ts-expect-error no spaces in a hole
+    // @ts-expect-error no spaces in a placeholder
     @DistributeLock({ key: '#{ body.id }' })
     async spaces(_order: Order): Promise<void> {}
 
@@ -154,15 +154,15 @@ export const templates = () => {
     @DistributeLock({ key: '' })
     async emptyKey(_order: Order): Promise<void> {}
 
-    // @ts-expect-error a hole starts with #
+    // @ts-expect-error a placeholder starts with #
     @DistributeLock({ key: 'a:${body.id}' })
     async dollar(_order: Order): Promise<void> {}
 
-    // @ts-expect-error no separator between two holes
+    // @ts-expect-error no separator between two placeholders
     @DistributeLock({ key: '#{arg0}#{arg1}' })
     async nothingBetween(_one: string, _other: string): Promise<void> {}
 
-    // @ts-expect-error % between two holes
+    // @ts-expect-error % between two placeholders
     @DistributeLock({ key: '#{arg0}%#{arg1}' })
     async percentBetween(_one: string, _other: string): Promise<void> {}
 

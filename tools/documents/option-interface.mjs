@@ -28,7 +28,7 @@ export function optionInterface(root) {
     '// Written by `npm run docs` from the table in ../lock-options.ts. Do not edit.',
     "import type { Duration } from '../values.js';",
     '',
-    '/** How one lock behaves; every field can be set for the module, in the decorator and for a call, the nearest wins. @public */',
+    '/** Options of a lock. A call overrides its decorator, a decorator the defaults of the module. @public */',
     'export interface LockOptions {',
     ...rows.map((row) => memberOf(source, row)),
     '}',

@@ -21,7 +21,7 @@ describe('LockError', () => {
     expect(new LockUnavailableError('Redis is down.', { cause }).cause).toBe(cause);
   });
 
-  it('is told apart by code, also when it comes from another copy of the package', () => {
+  it('is recognised by its code, also if another copy of the package threw it', () => {
     const foreign = Object.assign(new Error('from another copy'), { code: 'LOCK_CONTENDED' });
     for (const each of [error, foreign]) {
       expect(isLockError(each)).toBe(true);

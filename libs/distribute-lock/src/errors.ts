@@ -1,4 +1,4 @@
-/** What a {@link LockError} is about; callers branch on it, because it survives two copies of the package. @public */
+/** Identifies the reason of a {@link LockError}. Branch on it: unlike a class, it also works with two copies of the package. @public */
 export type LockErrorCode =
   | 'LOCK_CONFIGURATION'
   | 'LOCK_KEY'
@@ -10,25 +10,25 @@ export type LockErrorCode =
   | 'LOCK_USAGE'
   | 'LEASE_LOST';
 
-/** What every lock error may carry besides its message. @public */
+/** Details that every lock error may carry. @public */
 export interface LockErrorDetails {
-  /** The rendered key. It stays out of messages, JSON and `inspect`. */
+  /** The rendered key. Messages, JSON and `inspect` never contain it. */
   readonly key?: string;
-  /** The error underneath. */
+  /** The error that caused this one. */
   readonly cause?: unknown;
 }
 
 /**
- * Root of all errors that this package throws.
+ * Base class of all errors that this package throws.
  *
  * The message names the call (class and method, or option `name`), the numbers and what to do next.
- * The rendered key is only in the non-enumerable property `key`, so that it does not leak into logs and responses.
+ * Only the non-enumerable property `key` holds the rendered key, so logs and responses do not expose it.
  * @public
  */
 export abstract class LockError extends Error {
-  /** What happened, stable across versions and copies of the package. */
+  /** The reason; stable across versions and copies of the package. */
   abstract readonly code: LockErrorCode;
-  /** The rendered key, where there is one; not enumerable. */
+  /** The rendered key, if there is one; not enumerable. */
   declare readonly key: string | undefined;
 
   protected constructor(message: string, details: LockErrorDetails = {}) {
@@ -39,7 +39,7 @@ export abstract class LockError extends Error {
   }
 }
 
-/** Options or wiring are wrong; thrown at start-up wherever that is possible. @public */
+/** Options or wiring are invalid; thrown at start-up where possible. @public */
 export class LockConfigurationError extends LockError {
   readonly code = 'LOCK_CONFIGURATION';
 
@@ -48,22 +48,22 @@ export class LockConfigurationError extends LockError {
   }
 }
 
-/** What a {@link LockKeyError} carries. @public */
+/** Details of a {@link LockKeyError}. @public */
 export interface LockKeyErrorDetails extends LockErrorDetails {
   /** Class and method, or the method of `LockService`. */
   readonly method: string;
-  /** Where the unusable value came from: `request` answers 400 over HTTP, `code` 500. */
+  /** The origin of the invalid value: over HTTP, `request` leads to status 400 and `code` to 500. */
   readonly source: 'request' | 'code';
-  /** The path that has no usable value, such as `body.channel`, where one hole of the template is to blame. */
+  /** The path without a usable value, such as `body.channel`, if one placeholder of the template failed. */
   readonly path?: string;
 }
 
-/** The key is not usable, or cannot be made from the method's arguments. @public */
+/** The key is invalid, or the arguments of the method do not produce one. @public */
 export class LockKeyError extends LockError {
   readonly code = 'LOCK_KEY';
   readonly method: string;
   readonly source: 'request' | 'code';
-  /** The path in the template that has no usable value, such as `body.channel`. */
+  /** The path in the template without a usable value, such as `body.channel`. */
   readonly path: string | undefined;
 
   constructor(message: string, details: LockKeyErrorDetails) {
@@ -74,13 +74,13 @@ export class LockKeyError extends LockError {
   }
 }
 
-/** What a {@link LockContendedError} carries. @public */
+/** Details of a {@link LockContendedError}. @public */
 export interface LockContendedErrorDetails extends LockErrorDetails {
-  /** A guess, in milliseconds, of when it is worth trying again. */
+  /** Estimated milliseconds until a retry may succeed. */
   readonly retryAfterMs: number;
 }
 
-/** Somebody else holds the lock, and the caller did not ask to wait. @public */
+/** Another caller holds the lock, and `wait` is 0. @public */
 export class LockContendedError extends LockError {
   readonly code = 'LOCK_CONTENDED';
   readonly retryAfterMs: number;
@@ -91,15 +91,15 @@ export class LockContendedError extends LockError {
   }
 }
 
-/** What a {@link LockWaitTimeoutError} carries. @public */
+/** Details of a {@link LockWaitTimeoutError}. @public */
 export interface LockWaitTimeoutErrorDetails extends LockErrorDetails {
   /** How long the caller waited, in milliseconds. */
   readonly waitedMs: number;
-  /** A guess, in milliseconds, of when it is worth trying again. */
+  /** Estimated milliseconds until a retry may succeed. */
   readonly retryAfterMs: number;
 }
 
-/** The lock did not become free within `wait`. @public */
+/** The caller did not get the lock within `wait`. @public */
 export class LockWaitTimeoutError extends LockError {
   readonly code = 'LOCK_WAIT_TIMEOUT';
   readonly waitedMs: number;
@@ -112,7 +112,7 @@ export class LockWaitTimeoutError extends LockError {
   }
 }
 
-/** The caller's own signal ended the wait; `cause` is the signal's reason. @public */
+/** The signal of the caller ended the wait; `cause` is the reason of the signal. @public */
 export class LockAbortedError extends LockError {
   readonly code = 'LOCK_ABORTED';
 
@@ -121,37 +121,41 @@ export class LockAbortedError extends LockError {
   }
 }
 
-/** How the nodes of a quorum voted. @public */
+/** Votes of the nodes of a quorum. @public */
 export interface LockVotes {
-  /** Nodes of the quorum. */
+  /** Number of nodes in the quorum. */
   readonly nodes: number;
-  /** More than half of them. */
+  /** Required grants: more than half of the nodes. */
   readonly needed: number;
-  /** For the caller. */
+  /** Nodes that granted the lock. */
   readonly granted: number;
-  /** For somebody else. */
+  /** Nodes that refused it. */
   readonly refused: number;
-  /** Not at all: they failed, or did not answer in time. */
+  /** Nodes that failed or did not respond in time. */
   readonly failed: number;
 }
 
-/** What a {@link LockUnavailableError} carries. @public */
+/** Details of a {@link LockUnavailableError}. @public */
 export interface LockUnavailableErrorDetails extends LockErrorDetails {
-  /** How the nodes voted, where locks live on a quorum. */
+  /** Votes of the nodes, if the connection is a quorum. */
   readonly votes?: LockVotes | undefined;
-  /** A guess, in milliseconds, of when it is worth trying again. */
+  /** Estimated milliseconds until a retry may succeed. */
   readonly retryAfterMs?: number;
-  /** How many replicas acknowledged the grant in time, where option `durability` asks for more. */
+  /** Number of replicas that acknowledged the grant in time, if option `durability` requires more. */
   readonly replicas?: number | undefined;
 }
 
-/** Redis failed, refused or did not answer, or a limit of this process is reached; nobody is known to hold the lock. @public */
+/**
+ * Redis failed, refused or did not respond, or a limit of this process is reached. The error does not say that another caller holds
+ * the lock.
+ * @public
+ */
 export class LockUnavailableError extends LockError {
   readonly code = 'LOCK_UNAVAILABLE';
   readonly retryAfterMs: number;
-  /** How the nodes voted, where locks live on a quorum. */
+  /** Votes of the nodes, if the connection is a quorum. */
   readonly votes: LockVotes | undefined;
-  /** How many replicas acknowledged the grant in time, where option `durability` asks for more. */
+  /** Number of replicas that acknowledged the grant in time, if option `durability` requires more. */
   readonly replicas: number | undefined;
 
   constructor(message: string, details: LockUnavailableErrorDetails = {}) {
@@ -162,7 +166,7 @@ export class LockUnavailableError extends LockError {
   }
 }
 
-/** The application is stopping, so no new lock is given out and nobody is kept waiting. @public */
+/** The application is stopping: it acquires no new locks, and waiting callers are rejected. @public */
 export class LockShutdownError extends LockError {
   readonly code = 'LOCK_SHUTDOWN';
 
@@ -171,7 +175,7 @@ export class LockShutdownError extends LockError {
   }
 }
 
-/** The lock is used in a way that can never work, such as a nested acquire of one's own key. @public */
+/** The lock is used in a way that can never work, such as a nested acquire of a key that the caller holds. @public */
 export class LockUsageError extends LockError {
   readonly code = 'LOCK_USAGE';
 
@@ -181,40 +185,40 @@ export class LockUsageError extends LockError {
 }
 
 /**
- * Why a lease was lost.
+ * The reason for the loss of a lease.
  *
- * - `'blocked'`: the event loop was blocked, or the process stopped, until the lease could no longer be renewed in time
- * - `'expired'`: the `ttl` ran out, and `renew` is false
- * - `'maxHold'`: `maxHold` ran out
+ * - `'blocked'`: the event loop was blocked, or the process was suspended, until it was too late to renew the lease
+ * - `'expired'`: `ttl` passed, and `renew` is false
+ * - `'maxHold'`: `maxHold` passed
  * - `'outage'`: Redis did not confirm a renewal within the `ttl`
  * - `'deleted'`: the key no longer exists in Redis: it was deleted, or Redis lost its data
- * - `'taken'`: the key in Redis belongs to another owner
- * - `'forced'`: `LockService.forceRelease` took the lock away
- * - `'shutdown'`: the application has shut down while the work ran, so the lease was not renewed any more
- * - `'released'`: the holder itself released it before it called a method that needs a held lease
+ * - `'taken'`: another owner holds the key in Redis
+ * - `'forced'`: `LockService.forceRelease` ended the lease
+ * - `'shutdown'`: the application shut down while the work ran, so the lease was no longer renewed
+ * - `'released'`: the holder released the lease before it called a method that needs a held lease
  * @public
  */
 export type LeaseLossReason =
   'blocked' | 'expired' | 'maxHold' | 'outage' | 'deleted' | 'taken' | 'forced' | 'shutdown' | 'released';
 
-/** What a {@link LeaseLostError} carries. @public */
+/** Details of a {@link LeaseLostError}. @public */
 export interface LeaseLostErrorDetails extends LockErrorDetails {
-  /** The fencing token of the lease that was lost. */
+  /** The fencing token of the lost lease. */
   readonly fencingToken: number;
-  /** Why it was lost. */
+  /** The reason for the loss. */
   readonly reason: LeaseLossReason;
 }
 
 /**
- * The lease ended while work ran; it is also `lease.signal.reason`.
+ * The lease ended while the work ran. This error is also `lease.signal.reason`.
  *
- * Another process may hold the lock now: stop, or let the protected resource reject the fencing token.
+ * Another process may hold the lock now: stop the work, or let the protected resource reject the fencing token.
  * @public
  */
 export class LeaseLostError extends LockError {
   readonly code = 'LEASE_LOST';
   readonly fencingToken: number;
-  /** Why it was lost. */
+  /** The reason for the loss. */
   readonly reason: LeaseLossReason;
 
   constructor(message: string, details: LeaseLostErrorDetails) {
@@ -237,7 +241,7 @@ export interface LockErrorOfCode {
   LEASE_LOST: LeaseLostError;
 }
 
-/** Any error of this package, told apart by `code`. @public */
+/** Any error of this package, discriminated by `code`. @public */
 export type AnyLockError = LockErrorOfCode[LockErrorCode];
 
 const CODES: Readonly<Record<LockErrorCode, true>> = {
@@ -252,13 +256,13 @@ const CODES: Readonly<Record<LockErrorCode, true>> = {
   LEASE_LOST: true,
 };
 
-/** Every code there is. */
+/** All error codes. */
 export const LOCK_ERROR_CODES = Object.keys(CODES) as readonly LockErrorCode[];
 
 /**
- * Tells whether an error came from this package and, if codes are given, whether it is one of them.
+ * Returns whether an error comes from this package and, if codes are given, whether it has one of them.
  *
- * It looks at `code`, not at the class, so two copies of the package in one process understand each other.
+ * It compares `code`, not the class, so it also recognises errors of another copy of the package.
  *
  * @example
  * ```ts

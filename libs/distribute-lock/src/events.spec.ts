@@ -7,7 +7,7 @@ import { type LockEvent, LockEvents } from './events.js';
 describe('LockEvents', () => {
   const released: LockEvent = { type: 'released', name: 'order:#{body.id}', heldMs: 3 };
 
-  it('tells listeners of the types that they want, until they have had enough', () => {
+  it('notifies listeners of their types until they unsubscribe', () => {
     const events = new LockEvents();
     const heard: string[] = [];
     const end = events.listen(({ type }) => heard.push(`all ${type}`));
@@ -21,7 +21,7 @@ describe('LockEvents', () => {
     expect(heard).toEqual(['all released', 'some released', 'all lost', 'some released']);
   });
 
-  it('knows whether anybody listens', () => {
+  it('reports whether a type has a listener', () => {
     const events = new LockEvents();
     expect(events.observes('released')).toBe(false);
     const end = events.listen(() => undefined, 'released');
@@ -30,7 +30,7 @@ describe('LockEvents', () => {
     expect(events.observes('released')).toBe(false);
   });
 
-  it('does not let a listener disturb the others, or the caller', () => {
+  it('isolates other listeners and the caller from a listener that throws', () => {
     const events = new LockEvents();
     const heard: LockEvent[] = [];
     events.listen(() => {
@@ -41,7 +41,7 @@ describe('LockEvents', () => {
     expect(heard).toEqual([released]);
   });
 
-  it('does not let a promise that a listener answers disturb the process', async () => {
+  it('handles the rejected promise of a listener', async () => {
     const events = new LockEvents();
     const unhandled = jest.fn();
     process.on('unhandledRejection', unhandled);
@@ -53,7 +53,7 @@ describe('LockEvents', () => {
     expect(unhandled).not.toHaveBeenCalled();
   });
 
-  it('ends one subscription of a listener that has several, and not the others', () => {
+  it('removes one registration of a listener and keeps the others', () => {
     const events = new LockEvents();
     const listener = jest.fn();
     events.listen(listener, 'released');
@@ -66,7 +66,7 @@ describe('LockEvents', () => {
     expect(listener).toHaveBeenCalledTimes(3);
   });
 
-  it('tells listeners outside of the call that the event comes from', () => {
+  it('calls listeners outside the call that caused the event', () => {
     const events = new LockEvents();
     const calls = new AsyncLocalStorage<string>();
     const heard: unknown[] = [];

@@ -3,13 +3,14 @@ import { outside } from './runtime/outside.js';
 import { knownAs } from './runtime/process-wide.js';
 
 /**
- * What happened to a lock. Its `name` never contains the rendered key.
+ * An event in the life of a lock. Its `name` never contains the rendered key.
  *
- * `contended` is normal (somebody else has it, or `wait` ran out); `refused` is every other call that ended without a lease.
- * Either comes once for a call, `acquired` and `released` for each of its keys.
- * `held-long` comes once for a lease that is held for longer than option `warnAfter`.
- * `degraded` is about no lock: messages cannot be received, so waiting callers poll; messages were dropped that no process of this
- * package sends; or abandoned attempts could not all be undone.
+ * - `contended`: another caller holds the lock, or `wait` has passed. This is normal. One event per call.
+ * - `refused`: the call ended without a lease for any other reason. One event per call.
+ * - `acquired`, `released`: one event for each key of a call.
+ * - `held-long`: a lease is held for longer than option `warnAfter`. One event per lease.
+ * - `degraded`: concerns no single lock. Pub/sub is unavailable, so waiting callers poll; or messages were dropped that no process of
+ *   this package sends; or some abandoned attempts could not be undone.
  * @public
  */
 export interface LockEvent {
@@ -21,11 +22,11 @@ export interface LockEvent {
   readonly waitedMs?: number;
   /** How long the lease was held, milliseconds. */
   readonly heldMs?: number;
-  /** How many wait for the lock, for `held-long`: callers of this process, and other processes as far as they are known. */
+  /** Number of waiters, for `held-long`: callers of this process, and other processes as far as they are known. */
   readonly waiting?: number;
-  /** Why the lease was lost, for `lost`. */
+  /** The reason for the loss, for `lost`. */
   readonly reason?: LeaseLossReason;
-  /** What went wrong, for all but `acquired`, `released` and `held-long`. */
+  /** The failure, for all types except `acquired`, `released` and `held-long`. */
   readonly error?: Error;
 }
 
@@ -35,8 +36,8 @@ export type LockEventType = LockEvent['type'];
 /** @public */
 export type LockEventListener = (event: LockEvent) => void;
 
-/** A subscription: one listener may have several. */
-interface Subscription {
+/** One call of `listen()`; a listener may be registered several times. */
+interface Registration {
   readonly listener: LockEventListener;
 }
 
@@ -52,7 +53,7 @@ const TYPES: readonly LockEventType[] = [
 ];
 
 /**
- * Tells observers what happened to locks; a listener's throw never reaches a caller.
+ * Notifies listeners of lock events. An error in a listener never reaches a caller.
  *
  * @example
  * ```ts
@@ -63,48 +64,48 @@ const TYPES: readonly LockEventType[] = [
  * @public
  */
 export class LockEvents {
-  private readonly subscriptions = new Map<LockEventType, Set<Subscription>>();
+  private readonly registrations = new Map<LockEventType, Set<Registration>>();
 
-  /** Whether anybody listens to it, so that hot paths can skip making the event. @internal */
+  /** Whether the type has a listener; without one, hot paths do not create the event. @internal */
   observes(type: LockEventType): boolean {
-    return this.subscriptions.has(type);
+    return this.registrations.has(type);
   }
 
   /**
-   * Calls `listener` at every event of these types, of all types when none is given. It belongs to no call and no request,
-   * whichever the event comes from: it is no holder of a lock, and finds nothing in an `AsyncLocalStorage`.
-   * @returns ends the subscription
+   * Calls `listener` for every event of these types, or of all types when none is given. The listener runs outside the call and the
+   * request that caused the event: it holds no lock, and `AsyncLocalStorage` is empty.
+   * @returns a function that removes the listener
    */
   listen(listener: LockEventListener, ...types: readonly LockEventType[]): () => void {
     const wanted = types.length === 0 ? TYPES : types;
-    const subscription = { listener };
+    const registration = { listener };
     for (const type of wanted) {
-      const others = this.subscriptions.get(type) ?? new Set();
-      this.subscriptions.set(type, others.add(subscription));
+      const others = this.registrations.get(type) ?? new Set();
+      this.registrations.set(type, others.add(registration));
     }
-    return () => wanted.forEach((type) => this.forget(type, subscription));
+    return () => wanted.forEach((type) => this.remove(type, registration));
   }
 
   /** @internal */
   emit(event: LockEvent): void {
-    const subscriptions = this.subscriptions.get(event.type);
-    if (subscriptions !== undefined) outside(() => subscriptions.forEach(({ listener }) => tell(listener, event)));
+    const registrations = this.registrations.get(event.type);
+    if (registrations !== undefined) outside(() => registrations.forEach(({ listener }) => notify(listener, event)));
   }
 
-  private forget(type: LockEventType, subscription: Subscription): void {
-    const subscriptions = this.subscriptions.get(type);
-    subscriptions?.delete(subscription);
-    if (subscriptions?.size === 0) this.subscriptions.delete(type);
+  private remove(type: LockEventType, registration: Registration): void {
+    const registrations = this.registrations.get(type);
+    registrations?.delete(registration);
+    if (registrations?.size === 0) this.registrations.delete(type);
   }
 }
 
-/** An observer must not change what it observes, neither by a throw nor by a promise that rejects. */
-function tell(listener: LockEventListener, event: LockEvent): void {
+/** Discards errors and rejections of the listener, because a listener must not affect the call that it observes. */
+function notify(listener: LockEventListener, event: LockEvent): void {
   try {
-    const told: unknown = listener(event);
-    if (told instanceof Promise) told.catch(() => undefined);
+    const result: unknown = listener(event);
+    if (result instanceof Promise) result.catch(() => undefined);
   } catch {
-    // See above.
+    // discarded
   }
 }
 

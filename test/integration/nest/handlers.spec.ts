@@ -233,7 +233,7 @@ describe('a locked handler over HTTP', () => {
     expect(second.body).toEqual({
       statusCode: 409,
       code: 'LOCK_CONTENDED',
-      message: 'Somebody else is working on this; try again later.',
+      message: 'Another request is in progress; try again later.',
       retryAfterMs: expect.any(Number) as number,
     });
     expect(JSON.stringify(second.body)).not.toContain('post_test_web');
@@ -262,7 +262,7 @@ describe('a locked handler over HTTP', () => {
     expect(response.body).toEqual({
       statusCode: 400,
       code: 'LOCK_KEY',
-      message: 'A value of the request is missing or cannot be used: body.channel',
+      message: 'A value of the request is missing or invalid: body.channel',
     });
     expect(response.headers['retry-after']).toBeUndefined();
   });

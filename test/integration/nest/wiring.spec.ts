@@ -213,7 +213,7 @@ describe('LockModule', () => {
     const stores = [new RecordingStore(), new RecordingStore()];
     const second = LockModule.forRoot({ connection: stores[1] });
     const error = await failure(start({ connection: stores[0] }, [], { imports: [second] }));
-    expect(isLockError(error, 'LOCK_CONFIGURATION') && error.message).toMatch(/forRoot\(\) stands 2 times/);
+    expect(isLockError(error, 'LOCK_CONFIGURATION') && error.message).toMatch(/forRoot\(\) is imported 2 times/);
     expect(stores.map(({ connected }) => connected)).toEqual([0, 0]);
   });
 

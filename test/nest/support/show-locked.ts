@@ -5,7 +5,7 @@ import { stage } from './stage.js';
 /** The payload of the second caller on every transport. */
 export const REFUSED = {
   code: 'LOCK_CONTENDED',
-  message: 'Somebody else is working on this; try again later.',
+  message: 'Another request is in progress; try again later.',
   retryAfterMs: expect.any(Number) as number,
 };
 

@@ -1,13 +1,13 @@
 import { LockKeyError } from '../errors.js';
 
-/** Longer keys are refused: a caller must not be able to fill Redis with names. */
+/** The limit keeps callers from filling Redis with long keys. */
 export const MAX_KEY_BYTES = 1024;
 
-/** No UTF-16 code unit takes more than 3 bytes in UTF-8, so shorter texts need no counting; none takes less than one. */
+/** A UTF-16 code unit takes 1 to 3 bytes in UTF-8, so shorter strings need no count of bytes. */
 const SURELY_SHORT = Math.floor(MAX_KEY_BYTES / 3);
 
 /**
- * Says what is wrong with a finished key, or `undefined` when it can be used. Never repeats the key.
+ * Returns why a key is invalid, or `undefined` if it is valid. The text never contains the key.
  * @internal
  */
 export function keyFault(key: unknown): string | undefined {
@@ -16,17 +16,17 @@ export function keyFault(key: unknown): string | undefined {
   if (key.length > MAX_KEY_BYTES || (key.length > SURELY_SHORT && Buffer.byteLength(key) > MAX_KEY_BYTES)) {
     return `is longer than ${MAX_KEY_BYTES} bytes in UTF-8`;
   }
-  return hasLoneSurrogate(key) ? 'contains half a surrogate pair' : undefined;
+  return hasLoneSurrogate(key) ? 'contains a lone surrogate' : undefined;
 }
 
-/** Half a surrogate pair has no UTF-8 form: all of them would be written as one character, and so share one lock. */
+/** A lone surrogate has no UTF-8 form: all of them would be encoded as the same character and share one lock. */
 export function hasLoneSurrogate(text: string): boolean {
   return !text.isWellFormed();
 }
 
 /**
- * Refuses a key that cannot name a lock.
- * @param method - what the message calls the caller, such as `LockService.withLock`
+ * Rejects an invalid key.
+ * @param method - the caller in the message, such as `LockService.withLock`
  * @throws LockKeyError when the key is empty, not a string, not valid Unicode or over 1 KiB in UTF-8
  * @internal
  */
@@ -40,7 +40,7 @@ export function checkKey(key: unknown, method: string, source: 'request' | 'code
   });
 }
 
-/** What a value is, in words that can stand in a message. Never the value. */
+/** The type of a value for messages. Never contains the value. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (isArray(value)) return 'an array';
@@ -53,18 +53,18 @@ function isArray(value: unknown): boolean {
   try {
     return Array.isArray(value);
   } catch {
-    return false; // a revoked proxy refuses even this question
+    return false; // a revoked proxy throws
   }
 }
 
-/** More keys than anybody locks on purpose; a list may come from a request. */
+/** The limit of keys per call, because the list may come from a request. */
 export const MOST_KEYS = 100;
 
 /**
- * The keys as they are taken: each once, in ascending order, so that no two callers wait for each other in a circle.
- * @param method - what the message calls the caller
- * @param source - who gave the list
- * @throws LockKeyError when the list is empty or too long, or a key cannot name a lock
+ * Returns the keys without duplicates in ascending order. The order excludes deadlocks between callers.
+ * @param method - the caller in the message
+ * @param source - the origin of the list
+ * @throws LockKeyError when the list is empty or too long, or when a key is invalid
  */
 export function orderedKeys(
   given: readonly string[],
@@ -74,11 +74,11 @@ export function orderedKeys(
   for (const key of given) checkKey(key, method, source);
   const keys = [...new Set(given)].sort(ascending);
   if (keys.length > 0 && keys.length <= MOST_KEYS) return keys;
-  const fault = keys.length === 0 ? 'is empty' : `has ${keys.length} keys; ${MOST_KEYS} are the most`;
+  const fault = keys.length === 0 ? 'is empty' : `has ${keys.length} keys; at most ${MOST_KEYS} are allowed`;
   throw new LockKeyError(`The list of keys given to ${method} ${fault}.`, { method, source });
 }
 
-/** By code units: the same in every process, whatever its language. */
+/** Compares code units, so that the order does not depend on the locale of the process. */
 function ascending(one: string, other: string): number {
   return one < other ? -1 : 1;
 }

@@ -75,7 +75,7 @@ describe('orderedKeys', () => {
     const many = Array.from({ length: MOST_KEYS + 1 }, (_, i) => `key-${i}`);
     for (const [keys, fault] of [
       [[], /list of keys given to A\.b is empty/],
-      [many, /has 101 keys; 100 are the most/],
+      [many, /has 101 keys; at most 100 are allowed/],
       [['a', ''], /key given to A\.b is empty/],
       [['a', 7], /A\.b is a number/],
       [['a', 'x'.repeat(2_000)], /longer than/],
@@ -127,8 +127,8 @@ describe('compileKeys', () => {
       ['a', /"keys" of A\.b is a string/],
       [null, /"keys" of A\.b is null/],
       [['a', 7], /"key" of A\.b is a number/],
-      [['a', () => 'b'], /"keys" of A\.b holds a function/],
-      [['a', '#{arg2}'], /A\.b.*asks for arg2/],
+      [['a', () => 'b'], /"keys" of A\.b contains a function/],
+      [['a', '#{arg2}'], /A\.b.*uses arg2/],
       [['a', '#{order}'], /A\.b.*"order"/],
     ] as const) {
       expect(() => compile(keys)).toThrow(fault);

@@ -4,24 +4,24 @@ import type { RequestData } from './key-roots.js';
 import { type KeySite, KeyTemplate } from './key-template.js';
 
 /**
- * Makes the key from the arguments of the method.
+ * Computes the key from the arguments of the method.
  * @public
  */
-// A narrower parameter list must be accepted here; the decorator compares it with the method's.
+// `any[]` accepts narrower parameters; the decorator compares them with those of the method.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type KeyFunction = (...args: any[]) => string;
 
-/** Makes the key of one call. */
+/** Renders the key of one call. */
 export type RenderKey = (args: readonly unknown[], request: RequestData | undefined, self: unknown) => string;
 
-/** A key, checked as far as it can be without a call. */
+/** A key, checked as far as possible without a call. */
 export interface CompiledKey {
-  /** Text of the template, or the method whose function makes the key. */
+  /** Text of the template, or the method if a function computes the key. */
   readonly template: string;
   readonly render: RenderKey;
 }
 
-/** @throws LockConfigurationError naming the method, when `key` can never make a key */
+/** @throws LockConfigurationError naming the method, when `key` can never produce a key */
 export function compileKey(key: unknown, site: KeySite): CompiledKey {
   if (typeof key === 'function') return { template: site.method, render: functionKey(key as KeyFunction, site.method) };
   if (typeof key === 'string') {
@@ -38,7 +38,7 @@ function functionKey(make: KeyFunction, method: string): RenderKey {
     const key = returned('key', make, method, args, self);
     const fault = keyFault(key);
     if (fault === undefined) return key as string;
-    throw new LockKeyError(`What the key function of ${method} returned ${fault}.`, {
+    throw new LockKeyError(`The result of the key function of ${method} ${fault}.`, {
       method,
       source: request === undefined ? 'code' : 'request',
       ...(typeof key === 'string' ? { key } : undefined),
@@ -47,25 +47,25 @@ function functionKey(make: KeyFunction, method: string): RenderKey {
 }
 
 /**
- * Makes several keys from the arguments of the method.
+ * Computes several keys from the arguments of the method.
  * @public
  */
-// A narrower parameter list must be accepted here; the decorator compares it with the method's.
+// `any[]` accepts narrower parameters; the decorator compares them with those of the method.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type KeysFunction = (...args: any[]) => readonly string[];
 
-/** Makes the key of one call, or the keys in the order in which they are taken. */
+/** Renders the key of one call, or its keys in ascending order. */
 export type RenderKeys = (
   args: readonly unknown[],
   request: RequestData | undefined,
   self: unknown,
 ) => string | readonly string[];
 
-/** @throws LockConfigurationError naming the method, when they can never make keys */
+/** @throws LockConfigurationError naming the method, when `keys` can never produce keys */
 export function compileKeys(keys: unknown, key: unknown, site: KeySite): { template: string; render: RenderKeys } {
   const { method } = site;
   if (key !== undefined)
-    throw new LockConfigurationError(`${method} has the options "key" and "keys"; give one of them.`);
+    throw new LockConfigurationError(`${method} has the options "key" and "keys"; use only one of them.`);
   if (typeof keys === 'function') return { template: method, render: keysFunction(keys as KeysFunction, method) };
   if (!Array.isArray(keys) || keys.length === 0) {
     const given = Array.isArray(keys) ? 'an empty list' : kindOf(keys);
@@ -86,11 +86,11 @@ export function compileKeys(keys: unknown, key: unknown, site: KeySite): { templ
   };
 }
 
-/** A function that makes one of several keys would have to be told from one that makes all of them. */
+/** Rejects a function within the list; a function must return all keys. */
 function templateOnly(key: unknown, method: string): unknown {
   if (typeof key !== 'function') return key;
   throw new LockConfigurationError(
-    `Option "keys" of ${method} holds a function; write one function that returns all keys.`,
+    `Option "keys" of ${method} contains a function; use one function that returns all keys.`,
   );
 }
 
@@ -98,12 +98,12 @@ function keysFunction(make: KeysFunction, method: string): RenderKeys {
   return (args, request, self) => {
     const keys = returned('keys', make, method, args, self);
     if (Array.isArray(keys)) return orderedKeys(keys as string[], method, sourceOf(request));
-    const message = `What the keys function of ${method} returned is ${kindOf(keys)}, not a list of keys.`;
+    const message = `The result of the keys function of ${method} is ${kindOf(keys)}, not a list of keys.`;
     throw new LockKeyError(message, { method, source: 'code' });
   };
 }
 
-/** Within a request its data decide what the keys are. */
+/** Within a request, its data determine the keys. */
 const sourceOf = (request: RequestData | undefined): 'request' | 'code' => (request === undefined ? 'code' : 'request');
 
 function returned(

@@ -1,14 +1,14 @@
 import { kindOf, MAX_KEY_BYTES } from './check-key.js';
 
 /**
- * Characters that every value has percent-encoded: `%` begins an escape, `{` and `}` are tags of Redis Cluster, and `:`, `/` and `|`
- * separate the parts of most keys. So a value cannot continue the literal text of another template with these separators.
+ * Characters that are percent-encoded in every value: `%` starts an escape, `{` and `}` delimit tags of Redis Cluster, and `:`, `/` and `|`
+ * separate the parts of most keys. So a value cannot imitate the literal text of another template with these separators.
  */
 const ALWAYS = ['%', '{', '}', ':', '/', '|'];
 
 const PART = reservedCharacters([]);
 
-/** What a value must not contain as it is: the characters above, and those between two holes of this key. */
+/** The characters to encode in values: those above, and those between two placeholders of this key. */
 export function reservedCharacters(literals: readonly string[]): RegExp {
   const characters = new Set([...ALWAYS, ...literals.slice(1, -1).join('')]);
   const codes = [...characters].map((character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
@@ -19,19 +19,19 @@ export function encodeWith(reserved: RegExp, value: string): string {
   return value.replace(reserved, percentEncode);
 }
 
-/** Why the text between two holes makes different values one key; `undefined` when it does not. */
+/** Returns why the text between two placeholders is ambiguous, or `undefined` if it is not. */
 export function faultBetween(literals: readonly string[]): string | undefined {
   const between = literals.slice(1, -1);
   if (between.includes('')) {
-    return 'two holes need a character between them, or "a" + "bc" and "ab" + "c" are one lock';
+    return 'two placeholders need a character between them, or "a" + "bc" and "ab" + "c" are one lock';
   }
-  // Inside values it begins an escape, so between values it would be ambiguous.
-  return between.some((text) => text.includes('%')) ? '"%" cannot stand between two holes' : undefined;
+  // Inside values `%` starts an escape, so it would be ambiguous between values.
+  return between.some((text) => text.includes('%')) ? '"%" is not allowed between two placeholders' : undefined;
 }
 
 /**
- * Encodes a value for a key of your own, exactly as a template with one hole does: `%`, `{`, `}`, `:`, `/` and `|` become `%XX`,
- * everything else stays.
+ * Encodes a value for a key, as a template with one placeholder does: `%`, `{`, `}`, `:`, `/` and `|` become `%XX`. All other
+ * characters remain.
  *
  * Use {@link lockKey} for whole keys; it also encodes the separators between two values.
  * @example
@@ -48,19 +48,19 @@ function percentEncode(character: string): string {
   return Array.from(Buffer.from(character), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
 }
 
-/** A digit takes more than three bits, so a key has no room for numbers with more. */
+/** A decimal digit takes more than three bits, so longer numbers do not fit into a key. */
 const MOST_BITS = MAX_KEY_BYTES * 4;
 
-/** The text of a value that may stand in a key; `undefined` when {@link faultOfValue} says why it may not. */
+/** The text of a value in a key; `undefined` if the value is not allowed (see {@link faultOfValue}). */
 export function textOfValue(value: unknown): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value;
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;
   if (typeof value === 'boolean') return String(value);
-  // Writing a bigint takes longer than in proportion to its size, so what cannot fit is not written at all.
+  // The time to format a bigint grows faster than its size, so skip numbers that do not fit.
   return typeof value === 'bigint' && BigInt.asIntN(MOST_BITS, value) === value ? String(value) : undefined;
 }
 
-/** Why a value has no text for a key, in words that never repeat it. */
+/** Returns why a value is not allowed in a key. The text never contains the value. */
 export function faultOfValue(value: unknown): string {
   if (typeof value === 'bigint') return `a bigint with too many digits for a key of ${MAX_KEY_BYTES} bytes`;
   const found = value === '' ? 'an empty string' : kindOf(value);

@@ -93,14 +93,14 @@ const nested = fc.tuple(value, fc.constantFrom([], ['id'], ['x', 'id'], ['0'], [
       names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), make()),
 );
 
-const hole = fc
+const placeholder = fc
   .tuple(
     fc.constantFrom('arg0', 'arg1', 'arg7', 'body', 'user', 'ip', 'headers', 'data', 'nope', '__proto__'),
     fc.array(fc.constantFrom(...NAMES), { maxLength: 4 }),
   )
   .map(([root, names]) => `#{${[root, ...names].join('.')}}`);
 const wild = fc
-  .array(fc.oneof(hole, fc.string({ unit: 'binary', maxLength: 3 }), fc.constantFrom(':', '%', '#{', '}')), {
+  .array(fc.oneof(placeholder, fc.string({ unit: 'binary', maxLength: 3 }), fc.constantFrom(':', '%', '#{', '}')), {
     maxLength: 5,
   })
   .map((parts) => parts.join(''));
@@ -111,7 +111,10 @@ const known = fc
   )
   .map(([root, names]) => `#{${root}${names}}`);
 const text = fc.oneof(
-  { weight: 3, arbitrary: fc.array(known, { minLength: 1, maxLength: 2 }).map((holes) => `lock:${holes.join(':')}`) },
+  {
+    weight: 3,
+    arbitrary: fc.array(known, { minLength: 1, maxLength: 2 }).map((placeholders) => `lock:${placeholders.join(':')}`),
+  },
   { weight: 1, arbitrary: wild },
 );
 
@@ -208,13 +211,13 @@ describe('the key resolver', () => {
 
   it(`makes ${RUNS} keys from which the values can be read back, so that no two inputs have one key`, () => {
     const run = fc.property(filled, ({ first, borders, last, values }) => {
-      const holes = ['#{arg0}', ...borders.map((border, index) => `${border}#{arg${index + 1}}`)];
-      const template = KeyTemplate.parse(first + holes.join('') + last, {
+      const placeholders = ['#{arg0}', ...borders.map((border, index) => `${border}#{arg${index + 1}}`)];
+      const template = KeyTemplate.parse(first + placeholders.join('') + last, {
         method: 'A.b',
         bound: [],
         parameters: undefined,
       });
-      const texts = values.slice(0, holes.length).map(String);
+      const texts = values.slice(0, placeholders.length).map(String);
       return (
         JSON.stringify(readBack(template.render(values, undefined), first, borders, last)) === JSON.stringify(texts)
       );

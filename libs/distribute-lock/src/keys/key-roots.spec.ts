@@ -19,7 +19,7 @@ describe('findRoot', () => {
   it.each(['arg', 'arg01', 'arg1000', 'arg-1', 'Arg0', 'BODY.id', 'req.body.id', 'toString', '__proto__', ''])(
     'does not know %j, and says what it knows',
     (path) => {
-      expect(() => root(path)).toThrow(/which is not known here.*body, query, params, headers, ip, user, data, args/);
+      expect(() => root(path)).toThrow(/which is unknown.*body, query, params, headers, ip, user, data, args/);
     },
   );
 

@@ -1,36 +1,36 @@
 import { LockConfigurationError } from '../errors.js';
 
-/** One row of Nest's parameter table: which argument of the method carries which part of the request. */
+/** One row of Nest's parameter table: the argument of the method that contains a part of the request. */
 export interface BoundParameter {
   /** Nest's number for the part: body, query, ... */
   readonly kind: number;
   readonly index: number;
-  /** Set by `@Body('channel')`: the argument is that property only. */
+  /** Set by `@Body('channel')`: the argument contains this property only. */
   readonly property: string | undefined;
 }
 
 /** How requests reach a method. */
 export interface HandlerFacts {
   readonly transports: readonly string[];
-  /** False for routes whose requests carry none. */
+  /** False for routes whose requests have no body. */
   readonly hasBody: boolean;
 }
 
 /** The request during which a locked method was called. */
 export interface RequestData {
-  /** How it came: `http`, `rpc`, `ws`, `graphql`. */
+  /** `http`, `rpc`, `ws` or `graphql`. */
   readonly transport: string;
-  /** The part as it arrived, before pipes. */
+  /** Returns a part of the request, before pipes. */
   read(root: RequestRoot): unknown;
 }
 
-/** Where a hole finds its first value; the names that are left are looked up in it. */
+/** The source of a placeholder's first value, and the names to look up in it. */
 export interface KeyRoot {
-  /** Who gave the value: the request (400) or the code (500). */
+  /** The origin of the value: an invalid value leads to status 400 (request) or 500 (code). */
   readonly source: 'request' | 'code';
-  /** Transports that have this root; `undefined` for arguments, which every call has. */
+  /** Transports with this root; `undefined` for arguments, which every call has. */
   readonly transports: readonly string[] | undefined;
-  /** Position of the argument that carries it; the request itself is asked when no argument does. */
+  /** Index of the argument with the value; without one, it is read from the request. */
   readonly argument: number | undefined;
   readonly root: string;
   readonly names: readonly string[];
@@ -42,8 +42,8 @@ interface RootFacts {
 }
 
 /**
- * Nest numbers parameters per transport, and 3 is the payload of each. 6 is the headers of HTTP but the context of
- * RPC, which is why a root also names its transports.
+ * Nest numbers parameters per transport: 3 is the payload of every transport, but 6 is the headers of HTTP and the context of RPC.
+ * Therefore a root also names its transports.
  */
 const REQUEST_ROOTS = {
   body: { transports: ['http'], kind: 3 },
@@ -62,17 +62,17 @@ export type RequestRoot = keyof typeof REQUEST_ROOTS;
 const ARGUMENT = /^arg(0|[1-9]\d{0,2})$/;
 
 /**
- * Finds where the values of a hole will come from.
- * @param path - the hole's path, split at the dots
- * @throws LockConfigurationError when no such root exists
+ * Finds the root of a placeholder.
+ * @param path - the path of the placeholder, split at the dots
+ * @throws LockConfigurationError when the root is unknown
  */
-export function findRoot(path: readonly string[], hole: string, bound: readonly BoundParameter[]): KeyRoot {
+export function findRoot(path: readonly string[], placeholder: string, bound: readonly BoundParameter[]): KeyRoot {
   const [root = '', ...names] = path;
   const position = ARGUMENT.exec(root)?.[1];
   if (position !== undefined) return argumentRoot(root, Number(position), names, bound);
   if (Object.hasOwn(REQUEST_ROOTS, root)) return requestRoot(root as RequestRoot, names, bound);
   throw new LockConfigurationError(
-    `${hole} begins with "${root}", which is not known here. Names of parameters do not survive compilation: ` +
+    `${placeholder} begins with "${root}", which is unknown. Compilation removes the names of parameters: ` +
       `write "body." or "arg0." instead, or begin with one of ${Object.keys(REQUEST_ROOTS).join(', ')}, arg0, arg1, ...`,
   );
 }
@@ -89,10 +89,10 @@ function argumentRoot(
 
 function requestRoot(root: RequestRoot, given: readonly string[], bound: readonly BoundParameter[]): KeyRoot {
   const { transports, kind }: RootFacts = REQUEST_ROOTS[root];
-  // Node hands headers out in lower case, however they were sent.
+  // Node converts names of headers to lower case.
   const names = root === 'headers' ? given.map((name) => name.toLowerCase()) : given;
   const ofKind = bound.filter((parameter) => parameter.kind === kind);
-  // `@Body('channel')` went through pipes of its own, so it is nearer to what the method sees than `@Body()`.
+  // `@Body('channel')` has its own pipes, so it is closer to the method's input than `@Body()`.
   const property = ofKind.find((parameter) => names.length > 0 && nameOf(root, parameter) === names[0]);
   const whole = ofKind.find((parameter) => parameter.property === undefined);
   const argument = (property ?? whole)?.index;

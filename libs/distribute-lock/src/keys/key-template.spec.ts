@@ -46,7 +46,7 @@ describe('KeyTemplate.parse', () => {
     ['#{__proto__.x}', 'not known'],
     ['#{constructor.name}', 'not known'],
     ['#{arg0}#{arg1}', 'between them'],
-    ['#{arg0}%#{arg1}', '"%" cannot stand between'],
+    ['#{arg0}%#{arg1}', '"%" is not allowed between'],
     ['post_test_${body.channel}', 'written #{path}'],
     ['', 'is empty'],
     ['a'.repeat(1025), 'longer than 1024 bytes'],
@@ -65,7 +65,7 @@ describe('KeyTemplate.parse', () => {
   });
 
   it('refuses an argument that the method does not have', () => {
-    expect(() => template('#{arg2.id}', { parameters: 2 })).toThrow('asks for arg2, but the method has 2 parameter(s)');
+    expect(() => template('#{arg2.id}', { parameters: 2 })).toThrow('uses arg2, but the method has 2 parameter(s)');
     expect(() => template('#{arg1.id}', { parameters: 2 })).not.toThrow();
   });
 
@@ -78,7 +78,7 @@ describe('KeyTemplate.parse', () => {
 });
 
 describe('KeyTemplate.render', () => {
-  it('fills the holes', () => {
+  it('fills the placeholders', () => {
     expect(render('report')).toBe('report');
     expect(render('post_test_#{arg0.channel}', { channel: 'web' })).toBe('post_test_web');
     expect(render('#{arg1}', 1, 'b')).toBe('b');
@@ -92,7 +92,7 @@ describe('KeyTemplate.render', () => {
     expect(render('#{arg0}', false)).toBe('false');
   });
 
-  it('encodes in values %, {, }, :, / and |, and the text between two holes, and nothing else', () => {
+  it('encodes in values %, {, }, :, / and |, and the text between two placeholders, and nothing else', () => {
     expect(render('#{arg0}', 'a_b:c/d é{t}%|')).toBe('a_b%3Ac%2Fd é%7Bt%7D%25%7C');
     expect(render('x_#{arg0}_:#{arg1}', 'a_b', 'c:d-x')).toBe('x_a%5Fb_:c%3Ad-x');
     expect(render('#{arg0}-#{arg1}', 'a_b.c@d', '1')).toBe('a_b.c@d-1');
@@ -147,7 +147,7 @@ describe('KeyTemplate.render', () => {
     expect(render('#{arg0.__proto__}', JSON.parse('{"__proto__":"p"}'))).toBe('p');
   });
 
-  it('names template, hole and method, and never the value', () => {
+  it('names template, placeholder and method, and never the value', () => {
     const error = refused(() => render('a:#{arg0.card}', { card: { number: 'secret-4111' } }));
     expect(error.message).toBe(
       '#{arg0.card} in the lock key "a:#{arg0.card}" of PostController.post is an object, ' +

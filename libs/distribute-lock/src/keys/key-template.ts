@@ -1,57 +1,58 @@
 import { LockConfigurationError, LockKeyError } from '../errors.js';
 import { hasLoneSurrogate, keyFault, MAX_KEY_BYTES } from './check-key.js';
 import { encodeWith, faultBetween, reservedCharacters } from './encode-key.js';
-import { KeyHole } from './key-hole.js';
+import { KeyPlaceholder } from './key-placeholder.js';
 import type { BoundParameter, HandlerFacts, RequestData } from './key-roots.js';
 
-/** The method that a key belongs to. */
+/** The method of a key. */
 export interface KeySite {
   /** Class and method, for messages. */
   readonly method: string;
   /** Nest's parameter table of the method. */
   readonly bound: readonly BoundParameter[];
-  /** How many parameters the method declares, where that is known for certain. */
+  /** Number of declared parameters, if known for certain. */
   readonly parameters: number | undefined;
-  /** How the method is called, where that is known. */
+  /** How requests reach the method, if known. */
   readonly handler?: HandlerFacts | undefined;
 }
 
 /**
- * A lock key with `#{path}` holes, parsed once.
- *
- * Values with different texts make different keys: `encode-key.ts` says which characters of a value are percent-encoded.
+ * A lock key with `#{path}` placeholders, parsed once. Values with different texts produce different keys, because `encode-key.ts` encodes
+ * the separators.
  */
 export class KeyTemplate {
   private constructor(
     readonly text: string,
     private readonly site: KeySite,
-    /** Always one more than there are holes. */
+    /** One more than there are placeholders. */
     private readonly literals: readonly string[],
-    private readonly holes: readonly KeyHole[],
+    private readonly placeholders: readonly KeyPlaceholder[],
     private readonly reserved: RegExp,
   ) {}
 
-  /** @throws LockConfigurationError naming the method, when the template can never make a key */
+  /** @throws LockConfigurationError naming the method, when the template can never produce a key */
   static parse(text: string, site: KeySite): KeyTemplate {
     try {
       const { literals, paths } = split(text);
       checkLiterals(text, literals);
-      const holes = paths.map((path) => new KeyHole(path, { method: site.method, template: text }, site.bound));
-      checkArguments(holes, site);
-      for (const hole of holes) hole.checkReadable(site.handler);
-      return new KeyTemplate(text, site, literals, holes, reservedCharacters(literals));
+      const placeholders = paths.map(
+        (path) => new KeyPlaceholder(path, { method: site.method, template: text }, site.bound),
+      );
+      checkArguments(placeholders, site);
+      for (const placeholder of placeholders) placeholder.checkReadable(site.handler);
+      return new KeyTemplate(text, site, literals, placeholders, reservedCharacters(literals));
     } catch (error) {
       if (!(error instanceof LockConfigurationError)) throw error;
       throw new LockConfigurationError(`The lock key "${text}" of ${site.method} is malformed: ${error.message}.`);
     }
   }
 
-  /** @throws LockKeyError when the arguments do not make a usable key */
+  /** @throws LockKeyError when the arguments do not produce a valid key */
   render(args: readonly unknown[], request: RequestData | undefined): string {
     let key = this.literals[0] ?? '';
-    for (let index = 0; index < this.holes.length; index += 1) {
-      const value = this.holes[index]?.read(args, request) ?? '';
-      // Measured before it is encoded, and not added to others: a text can be as long as no text may become.
+    for (let index = 0; index < this.placeholders.length; index += 1) {
+      const value = this.placeholders[index]?.read(args, request) ?? '';
+      // Check the length first: encoding and joining huge values could exceed the maximum length of a string.
       if (value.length > MAX_KEY_BYTES) throw this.refusal(keyFault(value) ?? '', value, request);
       key += encodeWith(this.reserved, value) + this.literals[index + 1];
     }
@@ -60,11 +61,15 @@ export class KeyTemplate {
     return key;
   }
 
-  /** Within a request its data made the key unusable, also where an argument carries them. */
+  /** Within a request, its data made the key invalid, even if they come from an argument. */
   private refusal(fault: string, key: string, request: RequestData | undefined): LockKeyError {
     const source = request === undefined ? 'code' : 'request';
     const { method } = this.site;
-    return new LockKeyError(`The lock key "${this.text}" of ${method}, filled in, ${fault}.`, { method, source, key });
+    return new LockKeyError(`The lock key "${this.text}" of ${method} is invalid after rendering: it ${fault}.`, {
+      method,
+      source,
+      key,
+    });
   }
 }
 
@@ -75,7 +80,7 @@ function split(text: string): { literals: string[]; paths: string[] } {
   for (const part of rest) {
     const end = part.indexOf('}');
     if (end < 0) throw new LockConfigurationError('a "#{" is not closed by "}"');
-    if (end === 0) throw new LockConfigurationError('a hole is empty: #{}');
+    if (end === 0) throw new LockConfigurationError('a placeholder is empty: #{}');
     paths.push(part.slice(0, end));
     literals.push(part.slice(end + 1));
   }
@@ -85,18 +90,18 @@ function split(text: string): { literals: string[]; paths: string[] } {
 function checkLiterals(text: string, literals: readonly string[]): void {
   const fault = literals.length === 1 ? keyFault(text) : keyFault(`-${literals.join('')}`);
   if (fault !== undefined) throw new LockConfigurationError(`it ${fault}`);
-  // Each for itself: the halves that two literals end and begin with are no pair, because a value will stand between.
-  if (literals.some(hasLoneSurrogate)) throw new LockConfigurationError('it contains half a surrogate pair');
-  if (text.includes('${')) throw new LockConfigurationError('holes are written #{path}, not ${path}');
+  // Check each literal: a pair split by a placeholder is not a pair in the key.
+  if (literals.some(hasLoneSurrogate)) throw new LockConfigurationError('it contains a lone surrogate');
+  if (text.includes('${')) throw new LockConfigurationError('placeholders are written #{path}, not ${path}');
   const between = faultBetween(literals);
   if (between !== undefined) throw new LockConfigurationError(between);
 }
 
-function checkArguments(holes: readonly KeyHole[], { parameters }: KeySite): void {
+function checkArguments(placeholders: readonly KeyPlaceholder[], { parameters }: KeySite): void {
   if (parameters === undefined) return;
-  for (const { argument } of holes) {
+  for (const { argument } of placeholders) {
     if (argument !== undefined && argument >= parameters) {
-      throw new LockConfigurationError(`it asks for arg${argument}, but the method has ${parameters} parameter(s)`);
+      throw new LockConfigurationError(`it uses arg${argument}, but the method has ${parameters} parameter(s)`);
     }
   }
 }

@@ -20,21 +20,21 @@ const METHODS: readonly (readonly [key: string, parameters: string, words: strin
   [`'post_test_#{body.idd}'`, 'order: Order', '#{body.idd} is not in the parameters of the method'],
   [`'#{body.id}:#{arg0.customer.nam}'`, 'order: Order', '#{arg0.customer.nam} is not in the parameters of the method'],
   [`'#{arg0.lines.0.skew}'`, 'order: Order', '#{arg0.lines.0.skew} is not in the parameters'],
-  [`'#{body.when}'`, 'order: Order', '#{body.when} is no string, number, bigint or boolean'],
-  [`'#{arg0.customer}'`, 'order: Order', '#{arg0.customer} is no string'],
-  [`'#{arg1.id}'`, 'order: Order', '#{arg1.id} is not there: the method has no arg1'],
-  [`'#{order.id}'`, 'order: Order', '#{order.id} begins with \\"order\\", which is not known'],
+  [`'#{body.when}'`, 'order: Order', '#{body.when} is not a string, number, bigint or boolean'],
+  [`'#{arg0.customer}'`, 'order: Order', '#{arg0.customer} is not a string'],
+  [`'#{arg1.id}'`, 'order: Order', '#{arg1.id} does not exist: the method has no arg1'],
+  [`'#{order.id}'`, 'order: Order', '#{order.id} begins with \\"order\\", which is unknown'],
   [`'#{order.id}'`, 'order: Order', 'write \\"body.\\" or \\"arg0.\\"'],
   [`'a#{body.id'`, 'order: Order', '#{body.id is not closed'],
   [`'a#{}'`, 'order: Order', '#{} is not a path'],
   [`'#{body.lines[0].sku}'`, 'order: Order', '#{body.lines[0].sku} is not a path'],
   [`'#{headers}'`, 'order: Order', '#{headers} can never be a value'],
-  [`'#{arg0}#{arg1}'`, 'a: string, b: string', '#{arg0} needs a character between it and the next hole'],
-  [`'#{arg0}%#{arg1}'`, 'a: string, b: string', '\\"%\\" cannot stand between #{arg0} and'],
-  [`'a:\${body.id}'`, 'order: Order', 'holes are written #{path}'],
+  [`'#{arg0}#{arg1}'`, 'a: string, b: string', '#{arg0} needs a character between it and the next placeholder'],
+  [`'#{arg0}%#{arg1}'`, 'a: string, b: string', '\\"%\\" is not allowed between #{arg0} and'],
+  [`'a:\${body.id}'`, 'order: Order', 'placeholders are written #{path}'],
   [`''`, 'order: Order', 'the key is empty'],
   [`(order: Order) => order.id`, 'id: number', 'the key function takes other arguments than the method'],
-  // What is shown of the parameters is cut off when it is long; the hole must not be.
+  // What is shown of the parameters is cut off when it is long; the placeholder must not be.
   [
     `'#{body.idd}'`,
     `order: Order & { ${'abcdefghij'.replaceAll(/./g, (name) => `${name.repeat(20)}: '${name.repeat(40)}'; `)} }`,
@@ -42,7 +42,7 @@ const METHODS: readonly (readonly [key: string, parameters: string, words: strin
   ],
   // Both are named, so that they can be mended at once.
   [`'#{body.idd}:#{arg7}'`, 'order: Order', '#{body.idd} is not in'],
-  [`'#{body.idd}:#{arg7}'`, 'order: Order', '#{arg7} is not there'],
+  [`'#{body.idd}:#{arg7}'`, 'order: Order', '#{arg7} does not exist'],
 ];
 
 const SOURCE = METHODS.reduce(
@@ -94,9 +94,10 @@ describe('the time of the compiler', () => {
     `${PRELUDE} import type { IncomingMessage } from 'node:http'; declare const key: string; ${controllers(key)}`;
 
   it(`is less than ${MOST_MS} ms more for ${METHODS_OF_A_LARGE_FILE} methods with checked templates`, () => {
-    const hole = (n: number) => `'order${n}:#{body.id}:#{arg1.part${n}.list.0.sku${n}}:#{arg1.labels.x}:#{params.id}'`;
-    check(large(hole)); // so that both find a compiler that is warm
-    const checked = check(large(hole));
+    const placeholder = (n: number) =>
+      `'order${n}:#{body.id}:#{arg1.part${n}.list.0.sku${n}}:#{arg1.labels.x}:#{params.id}'`;
+    check(large(placeholder)); // so that both find a compiler that is warm
+    const checked = check(large(placeholder));
     const unchecked = check(large(() => 'key'));
     expect([checked.diagnostics, unchecked.diagnostics]).toEqual([[], []]);
     expect(checked.cpuMs - unchecked.cpuMs).toBeLessThan(MOST_MS);

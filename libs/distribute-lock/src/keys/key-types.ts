@@ -1,11 +1,11 @@
 /**
- * What is wrong with the key template `Text` on a method with the parameters `Given`: messages that name the hole, or
- * `never`. It walks along each path and lists nothing, so it stays quick on parameters as large as a request.
+ * The faults of the key template `Text` on a method with the parameters `Given`: messages that name the placeholder, or `never`. The type
+ * follows each path and enumerates nothing, so it is fast for parameters as large as a request.
  *
- * It says less than the run time. Decorators do not change types: of `params`, `query`, `headers`, `user` and `args`
- * nothing is known, and `body` and `data` may be any object among the parameters. What a generic class leaves open, and a
- * text that is not a literal, is not checked. In one case it says more: beside a parameter that is an object,
- * `@Body('channel')` is not seen to be `#{body.channel}`; write `#{arg1}`, the position of the parameter.
+ * It finds fewer faults than the check at import. Decorators do not change types: nothing is known about `params`, `query`, `headers`,
+ * `user` and `args`, and `body` and `data` may be any object among the parameters. Open type parameters of a generic class and strings
+ * that are not literals are not checked. In one case it is stricter: beside a parameter that is an object, `@Body('channel')` is not
+ * recognised as `#{body.channel}`; write `#{arg1}` with the index of the parameter.
  * @public
  */
 export type KeyTemplateFault<Text extends string, Given extends readonly unknown[]> = string extends Text
@@ -13,12 +13,12 @@ export type KeyTemplateFault<Text extends string, Given extends readonly unknown
   : Text extends ''
     ? 'the key is empty'
     : Text extends `${string}\${${string}`
-      ? 'holes are written #{path}, not ${path}'
+      ? 'placeholders are written #{path}, not ${path}'
       : Text extends `${string}#{${infer Rest}`
         ? KeyHolesFault<Rest, Given>
         : never;
 
-/** The same of a text that begins inside a hole. @public */
+/** The faults of a text that starts inside a placeholder. @public */
 export type KeyHolesFault<
   Text extends string,
   Given extends readonly unknown[],
@@ -29,14 +29,14 @@ export type KeyHolesFault<
     : Found | KeyHoleFault<Path, Given>
   : Found | `#{${Text} is not closed by "}"`;
 
-/** The same of the text between two holes. @public */
+/** The faults of the text between two placeholders. @public */
 export type KeyBorderFault<Path extends string, Between extends string> = Between extends ''
-  ? `#{${Path}} needs a character between it and the next hole`
+  ? `#{${Path}} needs a character between it and the next placeholder`
   : Between extends `${string}%${string}`
-    ? `"%" cannot stand between #{${Path}} and the next hole`
+    ? `"%" is not allowed between #{${Path}} and the next placeholder`
     : never;
 
-/** The same of one hole. @public */
+/** The faults of one placeholder. @public */
 export type KeyHoleFault<Path extends string, Given extends readonly unknown[]> = Path extends NoKeyPath
   ? `#{${Path}} is not a path: write names with dots between them, such as #{body.items.0.id}`
   : Path extends `${infer Root}.${infer Names}`
@@ -47,10 +47,10 @@ export type KeyHoleFault<Path extends string, Given extends readonly unknown[]> 
       ? never
       : KeyRootFault<Path, Path, null, Given>;
 
-/** Anything but names with single dots between them. @public */
+/** Paths that are not names with single dots between them. @public */
 export type NoKeyPath = '' | `.${string}` | `${string}.` | `${string}${'..' | ' ' | '#' | '{' | '[' | ']'}${string}`;
 
-/** The same of a hole whose root says something about the parameters. @public */
+/** The faults of a placeholder whose root refers to the parameters. @public */
 export type KeyRootFault<
   Path extends string,
   Root extends string,
@@ -63,26 +63,26 @@ export type KeyRootFault<
       ? KeyArgumentFault<Path, KeyPathEnd<Given[Index], Names>>
       : `${Index}` extends keyof Given
         ? KeyArgumentFault<Path, KeyPathEnd<Given[`${Index}`], Names>>
-        : `#{${Path}} is not there: the method has no ${Root}`
+        : `#{${Path}} does not exist: the method has no ${Root}`
     : Root extends 'ip' | 'params' | 'query' | 'headers' | 'args'
       ? `#{${Path}} can never be a value`
-      : `#{${Path}} begins with "${Root}", which is not known: names of parameters do not survive compilation, write "body." or "arg0."`;
+      : `#{${Path}} begins with "${Root}", which is unknown: compilation removes the names of parameters, write "body." or "arg0."`;
 
-/** Of several parameters it is enough that one fits, and none of them need be the body. @public */
+/** One of several parameters has to fit, and none of them has to be the body. @public */
 export type KeyPathFault<Path extends string, Seen> = [Seen] extends [never]
   ? never
   : 'found' extends Seen
     ? never
     : KeyArgumentFault<Path, Seen>;
 
-/** A property that some members of a union lack is like an optional one; one that some have as an object is not. @public */
+/** A property that some members of a union lack is accepted, like an optional one; a property that some have as an object is not. @public */
 export type KeyArgumentFault<Path extends string, Seen> = 'no scalar' extends Seen
-  ? `#{${Path}} is no string, number, bigint or boolean`
+  ? `#{${Path}} is not a string, number, bigint or boolean`
   : 'found' extends Seen
     ? never
     : `#{${Path}} is not in the parameters of the method`;
 
-/** Where a path leads if this parameter is the body, or carries it as a request does; `never` if it cannot be. @public */
+/** The end of a path if this parameter is the body, or an object with the body such as a request; `never` if it is neither. @public */
 export type KeyBodyEnd<Given, Root extends string, Names extends string | null> = 0 extends 1 & Given
   ? 'found'
   : [Given] extends [(...args: never[]) => unknown]
@@ -97,10 +97,10 @@ export type KeyBodyEnd<Given, Root extends string, Names extends string | null> 
             : never
           : KeyEndSeen<KeyPathEnd<Given, Names>>;
 
-/** One word for all members of a union. @public */
+/** Combines the results of all members of a union. @public */
 export type KeyEndSeen<Seen> = 'no scalar' extends Seen ? 'no scalar' : 'found' extends Seen ? 'found' : 'missing';
 
-/** What else Nest hands to methods: requests, responses, sockets, contexts and leases are not the body. @public */
+/** Other arguments of handlers: requests, responses, sockets, contexts and leases are not the body. @public */
 export type NoKeyBody =
   | { emit(...args: never[]): unknown }
   | { send(...args: never[]): unknown }
@@ -108,8 +108,8 @@ export type NoKeyBody =
   | { release(...args: never[]): unknown };
 
 /**
- * Where a path leads, with a word for each member of every union on the way. `null` is the end of the path, and is asked
- * for first, because without `strictNullChecks` it is a string, too.
+ * The end of a path: one result for each member of every union on the path. `null` marks the end of the path and is tested first, because
+ * without `strictNullChecks` it also extends string.
  * @public
  */
 export type KeyPathEnd<From, Names extends string | null> = 0 extends 1 & From
@@ -130,7 +130,7 @@ export type KeyPathEnd<From, Names extends string | null> = 0 extends 1 & From
               ? KeyPathEnd<KeyPathStep<From, Name>, Rest>
               : KeyPathEnd<KeyPathStep<From, Names & string>, null>;
 
-/** The property of that name, or the element at that index. @public */
+/** The property with that name, or the element at that index. @public */
 export type KeyPathStep<From, Name extends string> = Name extends keyof From
   ? From[Name]
   : Name extends `${infer Index extends number}`
@@ -139,5 +139,5 @@ export type KeyPathStep<From, Name extends string> = Name extends keyof From
       : never
     : never;
 
-/** What can stand in a key. @public */
+/** Types allowed in a key. @public */
 export type KeyScalar = string | number | bigint | boolean;

@@ -43,13 +43,13 @@ describe('lockKey', () => {
 
   it('refuses values without text between them, and keys over 1 KiB', () => {
     expect(() => lockKey`${'a'}${'b'}`).toThrow('between them');
-    expect(() => lockKey`${'a'}%${'b'}`).toThrow('"%" cannot stand between two holes');
+    expect(() => lockKey`${'a'}%${'b'}`).toThrow('"%" is not allowed between two placeholders');
     expect(() => lockKey`a:${'x'.repeat(1023)}`).toThrow('longer than 1024 bytes');
   });
 });
 
 describe('encodeKeyPart', () => {
-  it('encodes as a template with one hole does', () => {
+  it('encodes as a template with one placeholder does', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 100 }), (text) => {
         expect(`acc:${encodeKeyPart(text)}`).toBe(rendered('acc:#{arg0}', text));

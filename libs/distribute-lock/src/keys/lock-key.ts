@@ -4,14 +4,14 @@ import { encodeWith, faultBetween, faultOfValue, reservedCharacters, textOfValue
 
 const METHOD = 'lockKey';
 
-/** What can be a part of a key. @public */
+/** A value of a key. @public */
 export type KeyPart = string | number | bigint | boolean;
 
 /**
- * Makes the key that a decorator's template makes from the same values: ``lockKey`acc:${id}` `` equals `acc:#{arg0}` for every
+ * Renders the key that the template of a decorator produces from the same values: ``lockKey`acc:${id}` `` equals `acc:#{arg0}` for every
  * `id`, so `LockService` and `@DistributeLock` exclude each other.
  *
- * Values are encoded: `%`, `{`, `}`, `:`, `/`, `|` and the text between two values become `%XX`.
+ * In values, `%`, `{`, `}`, `:`, `/`, `|` and the characters between two values are encoded as `%XX`.
  * @throws LockKeyError when a value is empty, `null`, `undefined`, not finite or an object, or the key is longer than 1 KiB
  * @example
  * ```ts
@@ -24,7 +24,7 @@ export function lockKey(literals: TemplateStringsArray, ...values: readonly KeyP
   let key = literals[0];
   values.forEach((value, i) => {
     const text = textOfValue(value);
-    if (text === undefined) throw refusal(`Value ${i + 1} of a key made by lockKey is ${faultOfValue(value)}.`);
+    if (text === undefined) throw refusal(`Value ${i + 1} of a key rendered by lockKey is ${faultOfValue(value)}.`);
     key += encodeWith(reserved, text) + literals[i + 1];
   });
   checkKey(key, METHOD);
@@ -33,9 +33,10 @@ export function lockKey(literals: TemplateStringsArray, ...values: readonly KeyP
 
 function checked(literals: TemplateStringsArray): TemplateStringsArray {
   const fault = faultBetween(literals);
-  if (fault !== undefined) throw refusal(`The key "${literals.join('${}')}" made by lockKey is malformed: ${fault}.`);
+  if (fault !== undefined)
+    throw refusal(`The key "${literals.join('${}')}" rendered by lockKey is malformed: ${fault}.`);
   if (literals.some(hasLoneSurrogate)) {
-    throw refusal(`The key "${literals.join('${}')}" made by lockKey contains half a surrogate pair.`);
+    throw refusal(`The key "${literals.join('${}')}" rendered by lockKey contains a lone surrogate.`);
   }
   return literals;
 }

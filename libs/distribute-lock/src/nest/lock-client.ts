@@ -3,7 +3,7 @@ import type { LockCall } from '../lease/lock-call.js';
 import type { LockInspection } from '../lease/lock-inspection.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 
-/** Takes one key, or several that are in ascending order. */
+/** Acquires one key, or several keys in ascending order. */
 export function acquireOf(
   client: LockClient,
   key: string | readonly string[],
@@ -13,29 +13,29 @@ export function acquireOf(
   return client.acquireSeveral(key.map((each) => callFor(each, call)));
 }
 
-/** A lease keeps its call, so a field that few calls have is not on all of them. */
+/** Omits a rare field: a lease keeps its call in memory. */
 function callFor(key: string, { name, options, scoped, signal, endsWait }: Omit<LockCall, 'key'>): LockCall {
   return endsWait === undefined
     ? { key, name, options, scoped, signal }
     : { key, name, options, scoped, signal, endsWait };
 }
 
-/** The lock core of one connection, as the service and the aspect use it. */
+/** The locks of one connection, as the service and the aspect use them. */
 export interface LockClient {
-  /** Lock options of the module, over the package's own defaults. */
+  /** Lock options of the module merged with the defaults of the package. */
   readonly defaults: ResolvedLockOptions;
   /** Resolves with a lease, or rejects with a `LockError`. */
   acquire(call: LockCall): Promise<Lease>;
-  /** The same for several keys: one call for each, in ascending order, alike but for the key. */
+  /** Acquires several keys: one call per key in ascending order, identical except for the key. */
   acquireSeveral(calls: readonly LockCall[]): Promise<Lease>;
-  /** What is known of the lock at this moment. */
+  /** Returns the current state of the lock. */
   inspect(key: string): Promise<LockInspection>;
-  /** Takes the lock away from whoever has it; answers whether anybody had it. */
+  /** Ends all leases of the lock; resolves with whether there was one. */
   forceRelease(key: string): Promise<boolean>;
-  /** From now on new calls and waiters get a `LockShutdownError`. */
+  /** Rejects waiters and all further calls with a `LockShutdownError`. */
   refuse(): void;
-  /** Resolves when nothing is held any more, or after `timeoutMs`, when leases from `acquire()` are aborted and released. */
+  /** Resolves when no lease is held, or after `timeoutMs`; then it aborts and releases the leases from `acquire()`. */
   drain(timeoutMs: number): Promise<void>;
-  /** Stops timers and closes what was opened here. */
+  /** Stops timers and closes connections. */
   close(): Promise<void>;
 }

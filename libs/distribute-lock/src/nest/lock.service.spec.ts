@@ -5,7 +5,7 @@ import { type AcquireOptions, LOCK_DEFAULTS } from '../options/lock-options.js';
 import type { LockClient } from './lock-client.js';
 import { LockService } from './lock.service.js';
 
-/** Callers without types give whatever they like. */
+/** A value from a caller without types. */
 type Anything = never;
 
 describe('LockService', () => {
@@ -19,9 +19,9 @@ describe('LockService', () => {
   it.each([
     ['a name that does not exist', { tll: '5s' }, 'Option "tll" is not known. Known are ttl, wait,'],
     ['a name of the decorator', { onContended: 'skip' }, 'Option "onContended" is not known'],
-    ['a text', '5s', 'The options are "5s", but they must be an object.'],
+    ['a string', '5s', 'The options are "5s", but they must be an object.'],
     ['null', null, 'The options are null, but they must be an object.'],
-  ])('refuses options that it would have to ignore: %s', async (_what, options, message) => {
+  ])('rejects options that it would otherwise ignore: %s', async (_what, options, message) => {
     const refused = { code: 'LOCK_CONFIGURATION', message: expect.stringContaining(message) as string };
     const work = jest.fn<() => void>();
     await expect(locks.acquire('k', options as Anything)).rejects.toMatchObject(refused);
@@ -30,7 +30,7 @@ describe('LockService', () => {
   });
 
   it.each([{}, new String('order'), new Set(['a']), null, undefined, 7])(
-    'refuses what is neither a key nor a list of keys, with a typed error (%#)',
+    'rejects a value that is neither a key nor a list of keys (%#)',
     async (key) => {
       const refused = {
         code: 'LOCK_KEY',
@@ -44,7 +44,7 @@ describe('LockService', () => {
 });
 
 describe('LockService.acquire', () => {
-  it('takes every option of a call', async () => {
+  it('accepts every option of a call', async () => {
     const acquire = jest.fn(async () => ({}) as Lease);
     const locks = new LockService({ defaults: LOCK_DEFAULTS, acquire } as unknown as LockClient);
     const options: Required<AcquireOptions> = {

@@ -24,7 +24,7 @@ const NO_OPTIONS: AcquireOptions = Object.freeze({});
 export type LockedWork<T> = (lease: Lease) => T | Promise<T>;
 
 /**
- * Locks by hand, for code that a decorator cannot reach.
+ * Acquires locks in code that a decorator cannot cover.
  *
  * @example
  * ```ts
@@ -40,28 +40,28 @@ export class LockService {
   constructor(private readonly client: LockClient) {}
 
   /**
-   * Resolves with the lease of `key`; give it back with `release()` or `await using`. Of several keys it has all or none, in
-   * whatever order they are given, and one lease for them: when one is lost, all are.
+   * Resolves with the lease of `key`; release it with `release()` or `await using`. Of several keys, in any order, the caller gets all
+   * or none, as one lease: when one key is lost, all are.
    *
-   * @throws LockContendedError when somebody else holds the lock and `wait` is 0
-   * @throws LockWaitTimeoutError when it did not become free within `wait`
+   * @throws LockContendedError when another caller holds the lock and `wait` is 0
+   * @throws LockWaitTimeoutError when the caller did not get the lock within `wait`
    * @throws LockAbortedError when `signal` aborted
-   * @throws LockUnavailableError when Redis failed, refused or did not answer
+   * @throws LockUnavailableError when Redis failed, refused or did not respond
    * @throws LockShutdownError when the application is stopping
-   * @throws LockKeyError, LockConfigurationError when key or options are not usable
+   * @throws LockKeyError, LockConfigurationError when key or options are invalid
    */
   acquire(key: string | readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
-    return this.take('LockService.acquire', key, options);
+    return this.acquireAs('LockService.acquire', key, options);
   }
 
   /**
-   * Like {@link acquire}, but never waits, and answers `null` when somebody else holds the lock.
+   * Like {@link acquire}, but never waits, and resolves with `null` when another caller holds the lock.
    *
-   * @throws the errors of {@link acquire}, except those for a lock that is held by others
+   * @throws the errors of {@link acquire}, except those for a lock that another caller holds
    */
   async tryAcquire(key: string | readonly string[], options: Omit<AcquireOptions, 'wait'> = {}): Promise<Lease | null> {
     try {
-      return await this.take('LockService.tryAcquire', key, { ...options, wait: 0 });
+      return await this.acquireAs('LockService.tryAcquire', key, { ...options, wait: 0 });
     } catch (error) {
       if (isLockError(error, 'LOCK_CONTENDED')) return null;
       throw error;
@@ -69,8 +69,8 @@ export class LockService {
   }
 
   /**
-   * Runs `work` while the lock is held and gives it back afterwards, on every path. The result or error of `work` always
-   * wins over a release that fails.
+   * Runs `work` while the lock is held and releases it on every path. The result or error of `work` takes precedence over a failed
+   * release.
    *
    * @throws LeaseLostError with `onLost: 'throw'`, when the lease was lost before `work` ended
    * @throws the errors of {@link acquire}
@@ -85,7 +85,7 @@ export class LockService {
     const options = typeof second === 'function' ? NO_OPTIONS : second;
     const work = typeof second === 'function' ? second : third!;
     const resolved = this.resolve(options);
-    const lease = await this.ask('LockService.withLock', key, callOf(options, resolved, true));
+    const lease = await this.request('LockService.withLock', key, callOf(options, resolved, true));
     let result: T;
     try {
       result = await runHolding(lease, () => work(lease));
@@ -96,18 +96,18 @@ export class LockService {
     return result;
   }
 
-  /** The lease that the running call holds: the innermost, or that of `key`. */
+  /** The lease that the running call holds: the innermost lease, or the lease of `key`. */
   current(key?: string): Lease | undefined {
     return currentLease(key);
   }
 
   /**
-   * Looks who has the lock of `key`, and who waits. It is advisory: by the time it is read it may have changed, so never
-   * decide by it who may work.
+   * Returns the holders and waiters of `key`. The result may be outdated when you read it, so use it for information only, never to
+   * decide whether work may run.
    *
-   * @throws LockUnavailableError when Redis failed, refused or did not answer
-   * @throws LockUsageError where the connection does not offer it (a quorum)
-   * @throws LockKeyError when the key is not usable
+   * @throws LockUnavailableError when Redis failed, refused or did not respond
+   * @throws LockUsageError when the connection does not support it (a quorum)
+   * @throws LockKeyError when the key is invalid
    */
   async inspect(key: string): Promise<LockInspection> {
     checkKey(key, 'LockService.inspect');
@@ -115,10 +115,10 @@ export class LockService {
   }
 
   /**
-   * Takes the lock of `key` away from all who have it, for operators. They are told at once (`lease.signal` aborts), but work
-   * that does not listen goes on beside the next holder: only a resource that checks fencing tokens is safe then.
+   * Ends all leases of `key`, for operators. Each holder is notified at once: its `lease.signal` aborts. Work that ignores the signal
+   * continues beside the next holder; then only a resource that checks fencing tokens is safe.
    *
-   * @returns whether anybody lost it
+   * @returns whether a lease was ended
    * @throws the errors of {@link inspect}
    */
   async forceRelease(key: string): Promise<boolean> {
@@ -126,18 +126,18 @@ export class LockService {
     return this.client.forceRelease(key);
   }
 
-  /** Not async: that would be three more turns of the microtask queue for every lock. */
-  private take(method: string, key: string | readonly string[], options: AcquireOptions): Promise<Lease> {
+  /** Not `async`, which would add three microtasks to every lock. */
+  private acquireAs(method: string, key: string | readonly string[], options: AcquireOptions): Promise<Lease> {
     try {
-      return this.ask(method, key, callOf(options, this.resolve(options), false));
+      return this.request(method, key, callOf(options, this.resolve(options), false));
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  private ask(method: string, key: string | readonly string[], call: Omit<LockCall, 'key'>): Promise<Lease> {
+  private request(method: string, key: string | readonly string[], call: Omit<LockCall, 'key'>): Promise<Lease> {
     checkSignal(call.signal);
-    // A text that is an object can be gone through, too: letter by letter.
+    // Reject `String` objects: iterating them yields characters.
     if (typeof key === 'string' || !Array.isArray(key)) checkKey(key, method);
     return acquireOf(this.client, typeof key === 'string' ? key : orderedKeys(key, method), call);
   }

@@ -1,27 +1,27 @@
-/** Nest shows this text at boot when nothing can be injected, so it says what to do. */
+/** Nest shows this text at start-up when the module is missing. */
 const MISSING_MODULE = 'LockModule.forRoot() is missing: @DistributeLock';
 
-/** Token of the aspect, and the property in which Nest leaves it on every instance that has a locked method. */
+/** Token of the aspect, and the property under which Nest injects it into every instance with a locked method. */
 export const ASPECT = Symbol.for(MISSING_MODULE);
 
-/** Token of the application's connections, the first thing that the aspect asks for. */
+/** Token of the application's connections, the first dependency of the aspect. */
 export const LOCK_CONNECTIONS = Symbol.for(`${MISSING_MODULE} needs its connections`);
 
-/** Token of what turns lock errors into those of a transport. */
+/** Token of the mapper from lock errors to exceptions of a transport. */
 export const TRANSPORT_ERRORS = Symbol.for(`${MISSING_MODULE} needs its transport errors`);
 
-/** What the user gave to `forRoot` or made in `forRootAsync`. */
+/** The options of `forRoot` or `forRootAsync`, as given. */
 export const LOCK_MODULE_OPTIONS = Symbol.for('nestjs-distribute-lock: module options');
 
-/** The same, checked and with every default filled in. */
+/** The checked options with all defaults. */
 export const LOCK_SETTINGS = Symbol.for('nestjs-distribute-lock: settings');
 
 /** The lock cores of the application by connection name. */
 export const LOCK_CORES = Symbol.for('nestjs-distribute-lock: lock cores');
 
 /**
- * What makes the locks of an application out of its connections. In a test `overrideProvider(LOCK_RUNTIME).useValue(locks)` puts
- * `TestLocks` in its place, whatever the application's own module says.
+ * Token of the factory that creates locks from connections. In a test `overrideProvider(LOCK_RUNTIME).useValue(locks)` replaces it
+ * with `TestLocks`, whatever options the application's module has.
  * @public
  */
 export const LOCK_RUNTIME = Symbol.for('nestjs-distribute-lock: runtime');

@@ -2,11 +2,11 @@ import { LockConfigurationError } from '../errors.js';
 import { processWide } from '../runtime/process-wide.js';
 import { shown } from './values.js';
 
-/** The name of a call of `LockService` that has none of its own. */
+/** The name of a `LockService` call without option `name`. */
 export const DEFAULT_NAME = 'service';
-/** Stands for every name above the limit. */
+/** Replaces every name above the limit. */
 export const OTHER_NAMES = 'other';
-/** Names label metrics and group estimates, so their number is limited. */
+/** The limit of names in a process: each name adds labels to metrics and a group of estimates. */
 export const MOST_NAMES = 200;
 const LONGEST_NAME = 100;
 
@@ -23,11 +23,11 @@ export function lockName(name: string): string {
   if (typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME && !CONTROL_CHARACTER.test(name))
     return boundedName(name);
   throw new LockConfigurationError(
-    `Option "name" is ${shown(name)}, but it must be a text of 1 to ${LONGEST_NAME} characters without control characters.`,
+    `Option "name" is ${shown(name)}, but it must be a string of 1 to ${LONGEST_NAME} characters without control characters.`,
   );
 }
 
-/** The name, or `other` when the process has too many already. */
+/** Returns the name, or `other` when the process has reached its limit of names. */
 export function boundedName(name: string): string {
   if (known.has(name) || name === DEFAULT_NAME || name === OTHER_NAMES) return name;
   if (known.size >= MOST_NAMES) return OTHER_NAMES;

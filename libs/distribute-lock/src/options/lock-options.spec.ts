@@ -2,12 +2,12 @@ import { LockConfigurationError } from '../errors.js';
 import { LOCK_DEFAULTS, type LockOptions, resolveLockOptions } from './lock-options.js';
 
 describe('resolveLockOptions', () => {
-  it('gives the defaults where nothing is said', () => {
+  it('returns the defaults for missing options', () => {
     expect(resolveLockOptions({})).toEqual(LOCK_DEFAULTS);
     expect(resolveLockOptions({ ttl: undefined })).toEqual(LOCK_DEFAULTS);
   });
 
-  it('reads durations, and lets the nearest win', () => {
+  it('parses durations, and the call overrides the module', () => {
     const module = resolveLockOptions({ ttl: '10s', wait: 250, onLost: 'throw' });
     const call = resolveLockOptions({ ttl: '1.5s', fair: 'strict' }, module);
     expect(call).toMatchObject({ ttlMs: 1_500, waitMs: 250, onLost: 'throw', fair: 'strict' });
@@ -17,7 +17,7 @@ describe('resolveLockOptions', () => {
   const noPrototype = Object.create(null) as object;
 
   it.each([0, -1, 49, NaN, Infinity, 50.5, 2 ** 31, 'abc', '', '10', null, {}, noPrototype, [], true, '10 parsecs'])(
-    'refuses ttl %p, and names the option',
+    'rejects ttl %p and names the option',
     (ttl) => {
       const act = () => resolveLockOptions({ ttl } as LockOptions);
       expect(act).toThrow(LockConfigurationError);
@@ -25,20 +25,20 @@ describe('resolveLockOptions', () => {
     },
   );
 
-  it.each([-1, NaN, Infinity, 0.5, 2 ** 31, 'soon', null])('refuses %p as wait, maxHold and minHold', (value) => {
+  it.each([-1, NaN, Infinity, 0.5, 2 ** 31, 'soon', null])('rejects %p as wait, maxHold and minHold', (value) => {
     for (const option of ['wait', 'maxHold', 'minHold']) {
       expect(() => resolveLockOptions({ [option]: value })).toThrow(new RegExp(`"${option}"`));
     }
   });
 
   it.each([{ renew: 'yes' }, { fair: 'fifo' }, { onLost: 'ignore' }, { kind: 'mutex' }, { release: 'never' }])(
-    'refuses %p',
+    'rejects %p',
     (options) => {
       expect(() => resolveLockOptions(options as unknown as LockOptions)).toThrow(LockConfigurationError);
     },
   );
 
-  it('reads what a semaphore needs, and takes it only for a semaphore', () => {
+  it('accepts permits and weight for a semaphore only', () => {
     const semaphore = resolveLockOptions({ kind: 'semaphore', permits: 5, weight: 2 });
     expect(semaphore).toMatchObject({ kind: 'semaphore', permits: 5, weight: 2 });
     expect(resolveLockOptions({ kind: 'read' }, semaphore)).toMatchObject({ kind: 'read', permits: 0, weight: 1 });
@@ -49,7 +49,7 @@ describe('resolveLockOptions', () => {
     );
   });
 
-  it.each([0, -1, 1.5, 1_025, NaN, Infinity, '5', null])('refuses %p as permits and weight', (value) => {
+  it.each([0, -1, 1.5, 1_025, NaN, Infinity, '5', null])('rejects %p as permits and weight', (value) => {
     for (const option of ['permits', 'weight']) {
       const options = { kind: 'semaphore', permits: 5, [option]: value } as unknown as LockOptions;
       expect(() => resolveLockOptions(options)).toThrow(new RegExp(`"${option}"`));
@@ -61,7 +61,7 @@ describe('resolveLockOptions', () => {
     ...{ kind: 'semaphore', permits: 9, weight: 3, release: 'expire', onLost: 'throw' },
   };
 
-  it.each(Object.entries(others))('takes %s of each call, also when all other options repeat', (option, value) => {
+  it.each(Object.entries(others))('reads %s from each call, even if all other options repeat', (option, value) => {
     const common = { kind: 'semaphore', permits: 4 } as const;
     const before = resolveLockOptions(common);
     const after = resolveLockOptions({ ...common, [option]: value });
@@ -70,7 +70,7 @@ describe('resolveLockOptions', () => {
     expect(after === before).toBe(!differs);
   });
 
-  it('refuses options that contradict each other', () => {
+  it('rejects options that contradict each other', () => {
     expect(() => resolveLockOptions({ minHold: '2s', maxHold: '1s' })).toThrow(/"minHold" \(2000 ms\).*"maxHold"/);
     expect(() => resolveLockOptions({ minHold: '40s', renew: false })).toThrow(/"minHold".*"ttl"/);
     expect(() => resolveLockOptions({ maxHold: 0 })).toThrow(/"maxHold"/);

@@ -1,14 +1,14 @@
 import { type Duration, durationMs } from './values.js';
 
-/** What is known when a caller does not get a lock. @public */
+/** Facts about a call that did not get its lock. @public */
 export interface RetryAfterInfo {
   /** Class and method, or option `name` of the call. */
   readonly name: string;
   readonly key: string;
   readonly kind: 'exclusive' | 'write' | 'read' | 'semaphore';
-  /** The rest of the present lease, in milliseconds; `undefined` where it is not known. A renewed lease lasts longer. */
+  /** Remaining milliseconds of the current lease; `undefined` if unknown. A renewal extends the lease. */
   readonly remainingMs: number | undefined;
-  /** What `retryAfterMs` would be without this function. */
+  /** The value of `retryAfterMs` without this function. */
   readonly estimateMs: number;
 }
 
@@ -18,12 +18,12 @@ export interface RetryAfterInfo {
  */
 export type RetryAfter = Duration | ((info: RetryAfterInfo) => Duration);
 
-/** @throws LockConfigurationError when it is neither a duration above 0 nor a function */
+/** @throws LockConfigurationError when the value is neither a duration above 0 nor a function */
 export function checkRetryAfter(retryAfter: RetryAfter | undefined): void {
   if (retryAfter !== undefined && typeof retryAfter !== 'function') durationMs('retryAfter', retryAfter, 1);
 }
 
-/** What the option makes of an estimate. The estimate stands where a function throws or returns no duration. */
+/** Applies the option to an estimate. The estimate is used if the function throws or returns no duration. */
 export function retryAfterMs(retryAfter: RetryAfter | undefined, info: RetryAfterInfo): number {
   if (retryAfter === undefined) return info.estimateMs;
   try {

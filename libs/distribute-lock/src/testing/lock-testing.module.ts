@@ -7,7 +7,7 @@ import { LOCK_MODULE_OPTIONS, LOCK_RUNTIME } from '../nest/tokens.js';
 import { TestLocks } from './test-locks.js';
 
 /**
- * Stands in the place of `LockModule` in a test: `@DistributeLock` and `LockService` on {@link TestLocks}.
+ * Replaces `LockModule` in a test: `@DistributeLock` and `LockService` use {@link TestLocks}.
  *
  * @example
  * ```ts
@@ -22,15 +22,15 @@ import { TestLocks } from './test-locks.js';
 @Module({})
 export class LockTestingModule {
   /**
-   * @param options - those of the application, as far as a test depends on them; of `connection` and `connections` only the names count
-   * @param locks - to share them with another application
+   * @param options - module options that the test depends on; of `connection` and `connections` only the names matter
+   * @param locks - pass the same locks to several applications to share them
    */
   static forRoot(options: Partial<LockModuleOptions> = {}, locks: TestLocks = new TestLocks()): DynamicModule {
     const given = [{ provide: LOCK_MODULE_OPTIONS, useValue: { connection: 'memory', ...options } }];
-    const instead = [
+    const replacements = [
       { provide: TestLocks, useValue: locks },
       { provide: LOCK_RUNTIME, useValue: locks satisfies LockRuntime },
     ];
-    return lockModule(given, Object.keys(options.connections ?? {}), [], instead);
+    return lockModule(given, Object.keys(options.connections ?? {}), [], replacements);
   }
 }

@@ -3,16 +3,16 @@ import type { LockCall } from '../lease/lock-call.js';
 import { NestedLease } from '../lease/nested-lease.js';
 import { LockCore } from '../queue/lock-core.js';
 
-/** A lease and the call that it was given to. */
+/** A lease and its call. */
 export interface GivenLease {
   readonly call: LockCall;
   readonly lease: Lease;
 }
 
-/** So many may have ended before anybody looks. */
+/** Limit of remembered leases before ended ones are removed. */
 const MOST_ENDED = 1_000;
 
-/** A lock core that remembers which leases it has given. */
+/** A lock core that remembers its leases. */
 export class ObservedCore extends LockCore {
   private readonly given = new Set<GivenLease>();
 
@@ -24,7 +24,7 @@ export class ObservedCore extends LockCore {
     return lease;
   }
 
-  /** Those that are held at this moment, oldest first. */
+  /** The held leases, oldest first. */
   held(): readonly GivenLease[] {
     this.forgetEnded();
     return [...this.given];

@@ -4,10 +4,10 @@ import * as timers from 'node:timers';
 import { type Duration, durationMs } from '../options/values.js';
 import type { CancelTimer, Clock } from '../runtime/clock.js';
 
-/** As they were when this file was loaded: fake timers may put theirs into `node:timers`, too. */
+/** The real timers: fake timers may replace those of `node:timers` later. */
 const { clearTimeout, setImmediate, setTimeout } = timers;
 
-/** The lock core rounds what it waits for up to whole milliseconds, twice. */
+/** The lock core rounds delays up to whole milliseconds, twice. */
 const ROUNDING_MS = 2;
 
 interface Timer {
@@ -17,8 +17,7 @@ interface Timer {
 }
 
 /**
- * The time of locks in a test. It goes on by itself as long as the process runs, and can be pushed forward. Fake timers of a test
- * runner do not touch it.
+ * The clock of locks in a test. It follows real time and can be advanced. Fake timers of a test runner do not affect it.
  */
 export class TestClock implements Clock {
   private readonly timers = new Set<Timer>();
@@ -46,7 +45,7 @@ export class TestClock implements Clock {
     setImmediate(callback);
   }
 
-  /** Lets `by` pass at once: timers fire in their order, and whatever waits for promises goes on behind each. */
+  /** Advances the clock by `by`: timers fire in order, and promise callbacks run after each timer. */
   async advance(by: Duration): Promise<void> {
     const until = this.now() + durationMs('by', by) + ROUNDING_MS;
     for (;;) {
@@ -80,7 +79,7 @@ function inReality(delayMs: number, callback: () => void): NodeJS.Timeout {
   return setTimeout(callback, delayMs).unref();
 }
 
-/** Everything that waits for promises only has gone on. */
+/** Resolves after all pending promise callbacks. */
 function turned(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }

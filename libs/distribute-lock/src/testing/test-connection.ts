@@ -10,7 +10,7 @@ import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
 import { ObservedCore } from './observed-core.js';
 import type { TestClock } from './test-clock.js';
 
-/** A lock that the application holds. @public */
+/** A lock held by the application. @public */
 export interface HeldLock {
   readonly key: string;
   /** Class and method, or option `name` of a call of `LockService`. */
@@ -28,16 +28,15 @@ export class TestConnection {
     this.store = new MemoryLockStore(clock);
   }
 
-  /** Every lock that the application holds at this moment, oldest first. */
+  /** The locks that the application holds, oldest first. */
   get held(): readonly HeldLock[] {
     return this.given().map(({ call: { key, name } }) => ({ key, name }));
   }
 
   /**
-   * Takes the lock as another instance of the application would: callers find it taken, or wait, until the lease that this
-   * resolves with is released.
-   * @param options - `{ ttl: '10s', renew: false }` behaves like an instance that crashed: the lock becomes free after 10 s
-   * @throws LockUsageError when the application itself holds the lock
+   * Acquires the lock as another instance of the application: callers are rejected or wait until the returned lease is released.
+   * @param options - `{ ttl: '10s', renew: false }` simulates an instance that crashed: the lock becomes free after 10 s
+   * @throws LockUsageError when the application holds the lock
    */
   async contend(key: string, options: LockOptions = {}): Promise<Lease> {
     this.elsewhere ??= new LockService(this.newCore(OTHER_INSTANCE, false));
@@ -50,8 +49,8 @@ export class TestConnection {
   }
 
   /**
-   * Has the holder lose the lock: its `signal` aborts with a `LeaseLostError`, `isHeld()` is false, and the lock is free.
-   * @throws LockUsageError when the application does not hold it
+   * Makes the holder lose the lock: its `signal` aborts with a `LeaseLostError`, `isHeld()` is false, and the lock is free.
+   * @throws LockUsageError when the application does not hold the lock
    */
   lose(key: string): void {
     checkKey(key, 'lose()');

@@ -8,10 +8,10 @@ import { TestClock } from './test-clock.js';
 import { type HeldLock, TestConnection } from './test-connection.js';
 
 /**
- * The locks of an application under test: in memory, visible, and with a time that can be pushed forward. They exclude by the
- * protocol of the real ones.
+ * The locks of an application under test: in memory, observable, and with a clock that can be advanced. They follow the same protocol as
+ * real locks.
  *
- * Given to several applications, it makes them instances of one cluster.
+ * Applications that share one `TestLocks` behave as instances of one application.
  *
  * @example
  * ```ts
@@ -43,21 +43,21 @@ export class TestLocks {
   }
 
   /**
-   * Lets time pass for locks, without waiting for it: leases are renewed or end, and waits run out, in their order. Timers
-   * of your own code are not touched.
+   * Advances the clock of the locks without waiting: leases are renewed or end, and waits time out, in order. Timers of your code are
+   * not affected.
    */
   advance(by: Duration): Promise<void> {
     return this.clock.advance(by);
   }
 
-  /** The locks of one of the module's `connections`; of its `connection` when no name is given. */
+  /** The locks of a named connection of the module, or of its `connection` without a name. */
   connection(name: string = DEFAULT_CONNECTION): TestConnection {
     let connection = this.connections.get(name);
     if (connection === undefined) this.connections.set(name, (connection = new TestConnection(this.clock)));
     return connection;
   }
 
-  /** As a `LockRuntime`, which is no business of users. @internal */
+  /** Implements `LockRuntime`. @internal */
   newCore(name: string, _connection: unknown, settings: RuntimeSettings): LockCore {
     return this.connection(name).newCore(settings);
   }

@@ -13,7 +13,7 @@ interface HttpResponse {
 
 const scopes = processWide('call scopes', () => new AsyncLocalStorage<CallScope>());
 
-/** What the calls of one request share: its context, its data, and word of the client's leaving. */
+/** State that the calls of one request share: context, request data, and a signal that the client has disconnected. */
 export class CallScope implements RequestData {
   private leaving: AbortSignal | undefined;
   private ended = false;
@@ -24,7 +24,7 @@ export class CallScope implements RequestData {
     return scopes.getStore();
   }
 
-  /** Runs `work`, and all that it calls, inside this scope. */
+  /** Runs `work` inside this scope. */
   run<T>(work: () => T): T {
     return scopes.run(this, work);
   }
@@ -45,16 +45,16 @@ export class CallScope implements RequestData {
     }
   }
 
-  /** The handler begins; what this answers is called when it has ended. An outer `retry()` has it begin again. */
+  /** Marks the start of the handler; call the result at its end. An outer `retry()` starts the handler again. */
   begin(): () => void {
     this.ended = false;
     return () => void (this.ended = true);
   }
 
-  /** Aborts when the client of an HTTP request leaves before it was answered. Made when first asked for. */
+  /** Aborts when the client of an HTTP request disconnects before the response. Created on first use. */
   get clientLeft(): AbortSignal | undefined {
     if (this.leaving === undefined && this.transport === 'http') this.leaving = this.watchClient();
-    // What the request started may outlive it, such as a timer, and has nobody who could leave.
+    // Work that outlives the request, such as a timer, has no client to disconnect.
     return this.ended && this.leaving?.aborted === true ? undefined : this.leaving;
   }
 
@@ -71,14 +71,14 @@ export class CallScope implements RequestData {
   }
 }
 
-/** Whether the client of an HTTP request closed its connection before it was answered. */
+/** Whether the client of an HTTP request disconnected before the response. */
 export function clientHasLeft(context: ExecutionContext): boolean {
   if (context.getType() !== 'http') return false;
   const raw = responseOf(context);
   return raw?.destroyed === true && raw.writableFinished !== true;
 }
 
-/** Fastify wraps the response of Node. */
+/** The response of Node; Fastify wraps it. */
 function responseOf(context: ExecutionContext): HttpResponse | undefined {
   const response = context.switchToHttp().getResponse<(HttpResponse & { raw?: HttpResponse }) | undefined>();
   return response?.raw ?? response;

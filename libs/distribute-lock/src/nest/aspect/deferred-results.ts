@@ -1,18 +1,18 @@
 import { isObservable, Observable, type Subscription } from 'rxjs';
 
 /**
- * An Observable that takes the lock when it is subscribed. Unsubscribing ends the wait.
- * @param start - takes the lock and calls the method
+ * Returns an Observable that acquires the lock on subscription. Unsubscribing ends the wait.
+ * @param start - acquires the lock and calls the method
  */
-export function startOnSubscribe(start: (leaving: AbortSignal) => Promise<unknown>): Observable<unknown> {
+export function startOnSubscribe(start: (unsubscribed: AbortSignal) => Promise<unknown>): Observable<unknown> {
   return new Observable((subscriber) => {
-    const leaving = new AbortController();
+    const unsubscribed = new AbortController();
     let inner: Subscription | undefined;
-    start(leaving.signal).then(
+    start(unsubscribed.signal).then(
       (result) => {
         if (isObservable(result)) inner = result.subscribe(subscriber);
         else {
-          // `onContended` answered: `undefined` is its way to say nothing.
+          // The result of `onContended`; `undefined` emits no value.
           if (result !== undefined) subscriber.next(result);
           subscriber.complete();
         }
@@ -20,15 +20,15 @@ export function startOnSubscribe(start: (leaving: AbortSignal) => Promise<unknow
       (error: unknown) => subscriber.error(error),
     );
     return () => {
-      leaving.abort();
+      unsubscribed.abort();
       inner?.unsubscribe();
     };
   });
 }
 
 /**
- * An async generator that takes the lock on the first `next()`; one that is never read never takes it.
- * @param start - takes the lock and calls the method
+ * Returns an async generator that acquires the lock on the first `next()`.
+ * @param start - acquires the lock and calls the method
  */
 export async function* startOnNext(start: () => Promise<unknown>): AsyncGenerator<unknown, unknown, unknown> {
   const result = await start();

@@ -5,9 +5,9 @@ import type { ExecutionContext } from '@nestjs/common';
 import { type AnyLockError, LOCK_ERROR_CODES, LockConfigurationError, type LockErrorCode } from '../../errors.js';
 
 /**
- * Makes an exception of one's own for a lock error that leaves a handler.
- * @param context - of the request, for answers that differ by transport
- * @returns the exception, or a promise of it; it may be thrown as well. `undefined` leaves the answer to the module.
+ * Creates a custom exception for a lock error that leaves a handler.
+ * @param context - the context of the request, for exceptions that depend on the transport
+ * @returns the exception or a promise of it; the function may also throw it. With `undefined` the module maps the error.
  * @public
  */
 export type LockErrorMapper<Code extends LockErrorCode = LockErrorCode> = (
@@ -15,10 +15,10 @@ export type LockErrorMapper<Code extends LockErrorCode = LockErrorCode> = (
   context: ExecutionContext,
 ) => unknown;
 
-/** Exceptions of one's own, by the code of the error that they stand for. @public */
+/** Functions that create custom exceptions, by error code. @public */
 export type LockErrorMappers = { readonly [Code in LockErrorCode]?: LockErrorMapper<Code> };
 
-/** @throws LockConfigurationError when a code is not known, or has no function */
+/** @throws LockConfigurationError when a code is unknown or its value is not a function */
 export function checkErrorMappers(mappers: LockErrorMappers): void {
   for (const [code, mapper] of Object.entries(mappers)) {
     if (!LOCK_ERROR_CODES.includes(code as LockErrorCode)) {
@@ -28,20 +28,20 @@ export function checkErrorMappers(mappers: LockErrorMappers): void {
     }
     if (mapper !== undefined && typeof mapper !== 'function') {
       throw new LockConfigurationError(
-        `Option "errors.${code}" is ${inspect(mapper)}, but it must be a function that makes an exception.`,
+        `Option "errors.${code}" is ${inspect(mapper)}, but it must be a function that creates an exception.`,
       );
     }
   }
 }
 
-/** The user's own exception for the error, or a promise of it; `undefined` where the module's answer stands. */
-export function ownException(error: AnyLockError, mappers: LockErrorMappers, context: ExecutionContext): unknown {
+/** The custom exception for the error, or a promise of it; `undefined` if the module maps the error. */
+export function customException(error: AnyLockError, mappers: LockErrorMappers, context: ExecutionContext): unknown {
   const mapper = mappers[error.code] as LockErrorMapper | undefined;
   if (mapper === undefined) return undefined;
   try {
     return mapper(error, context);
   } catch (thrown) {
-    // Whether it throws its exception or returns it, the client gets it.
+    // The function may throw its exception instead of returning it.
     return thrown;
   }
 }

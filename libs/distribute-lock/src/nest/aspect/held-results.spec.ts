@@ -7,7 +7,7 @@ import { LeaseLostError } from '../../errors.js';
 import { currentLease } from '../../lease/held-leases.js';
 import type { Lease } from '../../lease/lease.js';
 import { LOCK_DEFAULTS } from '../../options/lock-options.js';
-import { goesOn, Hold } from './held-results.js';
+import { releaseAfterRead, Hold } from './held-results.js';
 
 function newLease() {
   const controller = new AbortController();
@@ -33,14 +33,14 @@ describe('a lost lease', () => {
     }
     const generator = source();
     const hold = new Hold(lease, { ...LOCK_DEFAULTS, onLost: 'throw' }, 'k', undefined);
-    expect(goesOn(generator)?.(hold)).toBe(generator);
+    expect(releaseAfterRead(generator)?.(hold)).toBe(generator);
     expect(await generator.next()).toEqual({ done: false, value: 1 });
     await expect(generator.next()).rejects.toBe(loss);
     expect(release).toHaveBeenCalledTimes(1);
   });
 });
 
-describe('goesOn', () => {
+describe('releaseAfterRead', () => {
   const trap = new Proxy(
     {},
     {
@@ -68,7 +68,7 @@ describe('goesOn', () => {
     { [Symbol.asyncIterator]: 1 },
     { next: () => 1 },
   ])('finds results complete as they are (%#)', (result) => {
-    expect(goesOn(result)).toBeUndefined();
+    expect(releaseAfterRead(result)).toBeUndefined();
   });
 
   it('releases once a stream has closed, however it ends', async () => {
@@ -79,7 +79,7 @@ describe('goesOn', () => {
     ]) {
       const { lease, release } = newLease();
       const stream = Readable.from(['a', 'b']);
-      expect(goesOn(stream)?.(new Hold(lease, LOCK_DEFAULTS, 'k', undefined))).toBe(stream);
+      expect(releaseAfterRead(stream)?.(new Hold(lease, LOCK_DEFAULTS, 'k', undefined))).toBe(stream);
       expect(release).not.toHaveBeenCalled();
       end(stream);
       await new Promise((resolve) => setTimeout(resolve, 10));
@@ -90,7 +90,7 @@ describe('goesOn', () => {
   it('releases at once after what only looked like a stream', () => {
     const { lease, release } = newLease();
     const result = { [Symbol.toStringTag]: 'ReadableStream' };
-    expect(goesOn(result)?.(new Hold(lease, LOCK_DEFAULTS, 'k', undefined))).toBe(result);
+    expect(releaseAfterRead(result)?.(new Hold(lease, LOCK_DEFAULTS, 'k', undefined))).toBe(result);
     expect(release).toHaveBeenCalledTimes(1);
   });
 
@@ -102,7 +102,9 @@ describe('goesOn', () => {
       yield 1;
       held.push(currentLease());
     }
-    const generator = goesOn(source())?.(new Hold(lease, LOCK_DEFAULTS, 'k', undefined)) as AsyncGenerator<number>;
+    const generator = releaseAfterRead(source())?.(
+      new Hold(lease, LOCK_DEFAULTS, 'k', undefined),
+    ) as AsyncGenerator<number>;
     for await (const value of generator) expect(value).toBe(1);
     expect(held).toEqual([lease, lease]);
     expect(currentLease()).toBeUndefined();
@@ -114,7 +116,9 @@ describe('goesOn', () => {
     async function* source(): AsyncGenerator<number> {
       throw new RangeError('mine');
     }
-    const generator = goesOn(source())?.(new Hold(lease, LOCK_DEFAULTS, 'k', undefined)) as AsyncGenerator<number>;
+    const generator = releaseAfterRead(source())?.(
+      new Hold(lease, LOCK_DEFAULTS, 'k', undefined),
+    ) as AsyncGenerator<number>;
     await expect(generator.next()).rejects.toBeInstanceOf(RangeError);
     expect(release).toHaveBeenCalledTimes(1);
   });
@@ -129,7 +133,7 @@ describe('what is read piece by piece', () => {
 
   function held<T>(result: T) {
     const { lease, release } = newLease();
-    expect(goesOn(result)?.(new Hold(lease, options, 'k', undefined))).toBe(result);
+    expect(releaseAfterRead(result)?.(new Hold(lease, options, 'k', undefined))).toBe(result);
     return { result, release };
   }
 
@@ -230,7 +234,7 @@ describe('what is read piece by piece', () => {
     await jest.advanceTimersByTimeAsync(1000);
     await expect(generator.next()).rejects.toMatchObject({ code: 'LOCK_USAGE' });
     expect(() => iterable[Symbol.asyncIterator]()).toThrow(
-      'What k returned was read after its lock had been given back.',
+      'The result of k was read after its lock had been released.',
     );
     expect(await generator.return(undefined)).toEqual({ done: true, value: undefined });
     expect(await generator.next()).toEqual({ done: true, value: undefined });
@@ -238,7 +242,7 @@ describe('what is read piece by piece', () => {
   });
 
   it('is complete as it is when it cannot be watched', () => {
-    expect(goesOn(Object.freeze(new Rows(['a'])))).toBeUndefined();
+    expect(releaseAfterRead(Object.freeze(new Rows(['a'])))).toBeUndefined();
   });
 });
 

@@ -10,14 +10,14 @@ import { throwIfLost } from '../../lease/on-lost.js';
 import type { ResolvedLockOptions } from '../../options/lock-options.js';
 import type { CallScope } from './call-scope.js';
 
-/** A lease that lives on while the result of a method is being handed out. */
+/** A lease that is held while the result of a method is read. */
 export class Hold {
   private ending: Promise<void> | undefined;
 
   constructor(
     private readonly lease: Lease,
     private readonly options: ResolvedLockOptions,
-    /** What messages call the lock. */
+    /** Label of the lock in messages. */
     readonly name: string,
     private readonly scope: CallScope | undefined,
   ) {}
@@ -26,20 +26,20 @@ export class Hold {
     return this.ending !== undefined;
   }
 
-  /** Runs a part of the work as the holder, and in the request of the call: whoever reads the result may be outside. */
+  /** Runs a part of the work as the holder and in the request of the call, because the reader may be outside both. */
   run<T>(work: () => T): T {
     const { scope } = this;
     return runHolding(this.lease, scope === undefined ? work : () => scope.run(work));
   }
 
-  /** Gives the lock back; the first call counts. Never rejects. */
+  /** Releases the lock; further calls have no effect. Never rejects. */
   release(): Promise<void> {
     return (this.ending ??= this.lease.release());
   }
 
   /**
-   * Gives the lock back after work that ended well.
-   * @throws LeaseLostError with `onLost: 'throw'`, when the lease was lost before, also when only the release finds that
+   * Releases the lock after successful work.
+   * @throws LeaseLostError with `onLost: 'throw'` when the lease was lost, even if only the release detects it
    */
   async complete(): Promise<void> {
     if (this.ended) return;
@@ -48,8 +48,9 @@ export class Hold {
   }
 
   /**
-   * Gives the lock back when nobody has begun to read the result within one ttl, as if the reader had crashed.
-   * @param isRead - asked at that time, of what cannot tell when it is begun
+   * Releases the lock if reading does not start within one `ttl`, as if the reader had crashed.
+   * @param isRead - checked at that time, for results that do not report the start of reading
+   * @returns cancels the timer
    */
   releaseUnlessRead(isRead = (): boolean => false): () => void {
     const timer = setTimeout(() => {
@@ -61,10 +62,10 @@ export class Hold {
 }
 
 /**
- * Those who read what a method returned. The lock was taken once, for the call: the last reader to leave gives it back, and
- * whoever comes later is refused, because the work would run unlocked.
+ * Counts the readers of a result. The call acquired the lock once: the last reader releases it, and later readers are rejected, because
+ * the work would run unlocked.
  */
-class Readers {
+class ResultReaders {
   private count = 0;
   private readonly begun: () => void;
 
@@ -72,13 +73,13 @@ class Readers {
     this.begun = hold.releaseUnlessRead();
   }
 
-  /** @throws LockUsageError when the lock has been given back */
+  /** @throws LockUsageError when the lock has been released */
   checkInTime(): void {
     if (!this.hold.ended) return;
-    throw new LockUsageError(`What ${this.hold.name} returned was read after its lock had been given back.`);
+    throw new LockUsageError(`The result of ${this.hold.name} was read after its lock had been released.`);
   }
 
-  /** One more reads, until it calls what this answers; `end` gives the lock back if nobody else reads. */
+  /** Adds a reader. The returned function removes it, and calls `end` if it was the last one. */
   enter(): (end: () => Promise<void>) => Promise<void> {
     this.begun();
     this.count += 1;
@@ -94,19 +95,19 @@ class Readers {
 
 type NodeStream = Parameters<typeof finished>[0];
 
-/** Ties the release to a result that goes on after the method has returned, and says what to hand out instead. */
+/** Ties the release to the end of a result, and returns the result for the caller. */
 export type ReleaseAfter = (hold: Hold) => unknown;
 
 /**
- * How to release after a result that is not all there yet: an Observable, a stream, a file, an async generator or
- * another iterable, the body of a web `Response`. `undefined` for results that are complete as they are.
+ * Returns how to release after a result that is read later: an Observable, a stream, a file, an async iterable, or the body of a web
+ * `Response`. Returns `undefined` for all other results.
  */
-export function goesOn(result: unknown): ReleaseAfter | undefined {
+export function releaseAfterRead(result: unknown): ReleaseAfter | undefined {
   if (typeof result !== 'object' || result === null) return undefined;
   try {
     return ends(result);
   } catch {
-    // A getter of the user's object threw: whatever it is, it is the result.
+    // A getter of the result threw; return the result unchanged.
     return undefined;
   }
 }
@@ -133,18 +134,18 @@ function webBody(result: object): ReleaseAfter | undefined {
   }
 }
 
-/** The user gets the very object that the method returned; its end is only watched. */
+/** Returns the same object to the caller and only observes the end of its stream. */
 function afterStream(result: object, stream: NodeStream): ReleaseAfter {
   return (hold) => {
     try {
       const read = isUnread(stream) ? hold.releaseUnlessRead(() => !isUnread(stream)) : undefined;
-      // A stream that is both is given out to be read, so its reading end counts.
+      // The caller reads a duplex stream, so its readable end decides.
       finished(stream, { writable: !isReadable(stream) }, () => {
         read?.();
         void hold.release();
       });
     } catch {
-      // It only looked like a stream, such as one of a polyfill.
+      // Not a stream of Node, for example a polyfill.
       void hold.release();
     }
     return result;
@@ -162,17 +163,17 @@ function isReadable(stream: NodeStream): boolean {
   return typeof read === 'function' || typeof getReader === 'function';
 }
 
-/** Whether nobody has begun to read it, or said that he will: a stream that is dropped now never ends. */
+/** Whether reading has not started: such a stream never ends if the caller drops it. */
 function isUnread(stream: NodeStream): boolean {
   const { locked, readableFlowing } = stream as { locked?: boolean; readableFlowing?: boolean | null };
   return (locked === false || readableFlowing === null) && !Readable.isDisturbed(stream as Readable);
 }
 
-/** Keeps the lock until the Observable has completed, failed or been unsubscribed. */
+/** Holds the lock until the Observable completes, fails or is unsubscribed. */
 function holdObservable(source: Observable<unknown>, hold: Hold): Observable<unknown> {
-  const readers = new Readers(hold);
+  const readers = new ResultReaders(hold);
   return new Observable((subscriber) => {
-    readers.checkInTime(); // what it throws is the subscriber's error
+    readers.checkInTime(); // the subscriber receives the error
     const leave = readers.enter();
     const inner = hold.run(() => source.subscribe(forward(subscriber, hold, leave)));
     return () => {
@@ -182,7 +183,7 @@ function holdObservable(source: Observable<unknown>, hold: Hold): Observable<unk
   });
 }
 
-function forward(subscriber: Subscriber<unknown>, hold: Hold, leave: ReturnType<Readers['enter']>) {
+function forward(subscriber: Subscriber<unknown>, hold: Hold, leave: ReturnType<ResultReaders['enter']>) {
   return {
     next: (value: unknown) => subscriber.next(value),
     error: (error: unknown) => void leave(() => hold.release()).then(() => subscriber.error(error)),
@@ -195,11 +196,11 @@ function forward(subscriber: Subscriber<unknown>, hold: Hold, leave: ReturnType<
 }
 
 /**
- * Keeps the lock until a generator, or whatever else is read piece by piece, has finished, failed or been left. Its steps run
- * as the holder, whoever asks for them.
+ * Holds the lock until an async iterable has finished, failed or been closed by its reader. Its steps run as the holder, whichever call
+ * requests them.
  */
 function holdIterable(iterable: AsyncIterable<unknown>, hold: Hold): AsyncIterable<unknown> {
-  const readers = new Readers(hold);
+  const readers = new ResultReaders(hold);
   eachIterator(
     iterable,
     (iterator) => holdSteps(iterator, readers, hold),
@@ -211,15 +212,15 @@ function holdIterable(iterable: AsyncIterable<unknown>, hold: Hold): AsyncIterab
   return iterable;
 }
 
-function holdSteps(iterator: AnyIterator, readers: Readers, hold: Hold): void {
-  // Without it nobody would hear of a reader who leaves.
+function holdSteps(iterator: AnyIterator, readers: ResultReaders, hold: Hold): void {
+  // Iterators without `return()` do not report a reader that stops early.
   if (iterator.return === undefined) replace(iterator, 'return', async (value: unknown) => ({ done: true, value }));
-  let leave: ReturnType<Readers['enter']> | undefined;
+  let leave: ReturnType<ResultReaders['enter']> | undefined;
   for (const name of ['next', 'return', 'throw'] as const) {
     const original = iterator[name];
     if (typeof original !== 'function') continue;
     const held = async (...given: unknown[]): Promise<IteratorResult<unknown, unknown>> => {
-      // The other two end a generator that has not begun, and none of its work runs.
+      // `return()` and `throw()` end a generator that has not started, without running it.
       if (leave === undefined && name === 'next') readers.checkInTime();
       leave ??= readers.enter();
       try {
@@ -237,22 +238,21 @@ function holdSteps(iterator: AnyIterator, readers: Readers, hold: Hold): void {
   }
 }
 
-/** What a reader asks for the next piece; generators are made so. */
 export type AnyIterator = AsyncIterator<unknown, unknown, unknown>;
 
 export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   if (typeof value !== 'object' || value === null) return false;
   try {
-    // What is frozen cannot be watched.
+    // A frozen object cannot be instrumented.
     return typeof (value as AsyncIterable<unknown>)[Symbol.asyncIterator] === 'function' && Object.isExtensible(value);
   } catch {
-    return false; // a getter of the user's object threw
+    return false; // a getter threw
   }
 }
 
 /**
- * Calls `prepare` with each iterator before it is read. The iterable stays the object that it was.
- * @param open - makes the iterator of a reader
+ * Calls `prepare` with each iterator before it is read. Modifies the iterable in place.
+ * @param open - creates the iterator of a reader
  */
 export function eachIterator(
   iterable: AsyncIterable<unknown>,
@@ -271,12 +271,12 @@ export function eachIterator(
   });
 }
 
-/** A method of a single object, which its class goes on without. */
+/** Replaces a method of one object; its class does not change. */
 export function replace(target: object, name: PropertyKey, value: Function): void {
   Object.defineProperty(target, name, { value, configurable: true, writable: true });
 }
 
-/** It is its own iterator. Cursors of databases have a `next()`, too, but it answers with a row, and nobody can leave them. */
+/** Whether the iterable is its own iterator. Database cursors also have `next()`, but no `return()`, and `next()` resolves with a row. */
 function isGenerator(
   value: AsyncIterable<unknown> & Partial<AnyIterator>,
 ): value is AsyncIterable<unknown> & AnyIterator {

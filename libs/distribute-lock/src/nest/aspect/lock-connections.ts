@@ -7,28 +7,28 @@ import type { LockClient } from '../lock-client.js';
 import type { LockErrorMappers } from './error-mapping.js';
 import { type LockSpec, namingMethod } from './lock-spec.js';
 
-/** The name of the module's `connection`, which is used where none is chosen. */
+/** The name of the module's `connection`, the default of `connectionName`. */
 export const DEFAULT_CONNECTION = 'default';
 
-/** A lock of a method, as this application runs it. */
+/** A lock of a method with the connection and options of this application. */
 export interface PreparedLock {
   readonly client: LockClient;
   readonly options: ResolvedLockOptions;
-  /** A client that leaves ends the wait. */
+  /** Whether the wait ends when the client disconnects. */
   readonly abortOnDisconnect: boolean;
 }
 
-/** What the module says about calls of locked methods. */
+/** Module options that concern calls of locked methods. */
 export interface ConnectionSettings {
-  /** HTTP status that says that a lock is taken. */
+  /** HTTP status for a lock that another caller holds. */
   readonly contendedStatus: number;
-  /** A client that leaves ends the waits of its request. */
+  /** Whether the waits of a request end when its client disconnects. */
   readonly abortOnDisconnect: boolean;
-  /** Exceptions of the user's own. */
+  /** Custom exceptions. */
   readonly errors: LockErrorMappers;
 }
 
-/** The lock clients of one application, and what each locked method makes of them. */
+/** The lock clients of one application, and the prepared lock of each locked method. */
 export class LockConnections {
   private readonly prepared = new WeakMap<LockSpec, PreparedLock>();
 
@@ -37,25 +37,25 @@ export class LockConnections {
     readonly settings: ConnectionSettings,
   ) {}
 
-  /** @throws LockConfigurationError when there is no connection of that name */
+  /** @throws LockConfigurationError when no connection has that name */
   client(name: string = DEFAULT_CONNECTION): LockClient {
     const client = this.clients.get(name);
     if (client !== undefined) return client;
     throw new LockConfigurationError(
-      `Option "connectionName" is "${name}", but LockModule has no such connection. It has ${[...this.clients.keys()].join(', ')}.`,
+      `Option "connectionName" is "${name}", but LockModule has no such connection. Configured are ${[...this.clients.keys()].join(', ')}.`,
     );
   }
 
   /**
-   * A client that may not exist: another application in this process has asked for its name. It fails when it is used,
-   * and the boot sweep fails before for classes that inject it.
+   * A client that may not exist, because another application in this process requested its name. Its methods reject. If a class of this
+   * application injects it, the application fails to start.
    */
   clientOnDemand(name: string): LockClient {
     return this.clients.get(name) ?? new MissingClient(() => this.client(name));
   }
 
   /**
-   * Lays the options of the decorator over those of the module. Done once a lock, not once a call.
+   * Merges the options of the decorator with those of the module, once per lock.
    * @throws LockConfigurationError naming the method
    */
   prepare(spec: LockSpec): PreparedLock {

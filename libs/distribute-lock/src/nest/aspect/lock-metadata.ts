@@ -9,37 +9,36 @@ const LEASE_PARAMETERS = 'nestjs-distribute-lock:lease-parameters';
 
 const INJECTED = 'nestjs-distribute-lock:injected-connections';
 
-/** Locks by method, of one prototype; the one that stands lowest first. */
+/** Locks of one prototype by method, the lowest decorator first. */
 type Locks = ReadonlyMap<string | symbol, readonly LockSpec[]>;
 type Parameters = ReadonlyMap<string | symbol, readonly number[]>;
 
 /**
- * Leaves the lock on the prototype, for the boot sweep. Not on the method: another decorator may put a function of its own
- * in its place.
+ * Records the lock on the prototype, for the check at start-up. Not on the method, because another decorator may replace it.
  */
 export function recordLock(target: object, name: string | symbol, spec: LockSpec): void {
   const locks = locksOf(target);
   Reflect.defineMetadata(LOCKS, new Map(locks).set(name, [...(locks.get(name) ?? []), spec]), target);
 }
 
-/** Methods that were locked on this very prototype. */
+/** Locked methods of this prototype, without inherited ones. */
 export function locksOf(prototype: object): Locks {
   return (Reflect.getOwnMetadata(LOCKS, prototype) as Locks | undefined) ?? new Map();
 }
 
-/** Leaves word that the lease belongs into an argument. */
+/** Records a parameter that receives the lease. */
 export function recordLeaseParameter(target: object, name: string | symbol, index: number): void {
   const parameters = leaseParametersOf(target);
   const indexes = [...(parameters.get(name) ?? []), index];
   Reflect.defineMetadata(LEASE_PARAMETERS, new Map(parameters).set(name, indexes), target);
 }
 
-/** Methods of this very prototype that ask for their lease, and in which arguments. */
+/** Methods of this prototype with lease parameters, and the indexes of these parameters. */
 export function leaseParametersOf(prototype: object): Parameters {
   return (Reflect.getOwnMetadata(LEASE_PARAMETERS, prototype) as Parameters | undefined) ?? new Map();
 }
 
-/** Leaves word that a class injects the service of a named connection. */
+/** Records that a class injects the service of a named connection. */
 export function recordInjected(type: object, connectionName: string): void {
   Reflect.defineMetadata(INJECTED, [...injectedInto(type), connectionName], type);
 }
@@ -49,7 +48,7 @@ export function injectedInto(type: object): readonly string[] {
   return (Reflect.getMetadata(INJECTED, type) as readonly string[] | undefined) ?? [];
 }
 
-/** Nest's parameter table: `@Body()`, `@Payload()`, `@Args()` and their like. Decorators of one's own are not in it. */
+/** Nest's parameter table: `@Body()`, `@Payload()`, `@Args()` and similar. It does not contain custom decorators. */
 export function boundParameters(target: object, name: string | symbol): readonly BoundParameter[] {
   const table = Reflect.getMetadata(ROUTE_ARGS_METADATA, target.constructor, name) as
     Record<string, { index: number; data?: unknown }> | undefined;

@@ -20,71 +20,71 @@ import {
 } from '../../options/lock-options.js';
 import { checkFlag, checkNames } from '../../options/values.js';
 
-/** What `onContended` is told about the lock that could not be had. @public */
+/** Argument of `onContended`: facts about the lock that the call did not get. @public */
 export interface LockContentionInfo {
   /** Class and method. */
   readonly name: string;
-  /** `LOCK_CONTENDED`: somebody else has it. `LOCK_WAIT_TIMEOUT`: it did not become free within `wait`. */
+  /** `LOCK_CONTENDED`: another caller holds the lock. `LOCK_WAIT_TIMEOUT`: the call did not get it within `wait`. */
   readonly code: Extract<LockErrorCode, 'LOCK_CONTENDED' | 'LOCK_WAIT_TIMEOUT'>;
-  /** A guess, in milliseconds, of when it is worth trying again. */
+  /** Estimated milliseconds until a retry may succeed. */
   readonly retryAfterMs: number;
-  /** What the call would have been rejected with. */
+  /** The error with which the call would reject. */
   readonly error: Error;
 }
 
 /**
- * Answers in the place of a method whose lock somebody else holds.
+ * Computes the result of a call whose lock another caller holds.
  * @public
  */
-// A narrower parameter list must be accepted here; the decorator compares it with the method's.
+// `any[]` accepts narrower parameters; the decorator compares them with those of the method.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type ContentionAnswer = (info: LockContentionInfo, ...args: any[]) => unknown;
 
 /** Options of `@DistributeLock`. @public */
 export interface DistributeLockOptions extends LockOptions {
   /**
-   * Names the lock: a template whose `#{path}` holes are filled from the call, such as `'order:#{body.id}'` or
+   * The key of the lock: a template whose `#{path}` placeholders are filled from the call, such as `'order:#{body.id}'` or
    * `'invoice:#{arg0.id}'`, or a function of the method's arguments.
    */
   readonly key?: string | KeyFunction;
   /**
-   * In the place of `key`: names several locks that are taken together, all or none, in an order of their own and with one
-   * deadline. Templates, or a function of the method's arguments that returns the keys.
+   * Several keys instead of `key`: templates, or a function of the method's arguments that returns the keys. The call acquires all of
+   * them or none, in ascending order and with one deadline.
    */
   readonly keys?: readonly string[] | KeysFunction;
   /**
-   * Which of the module's `connections` the lock lives on.
+   * The name of the module's connection that holds the lock.
    * @defaultValue the module's `connection`
    */
   readonly connectionName?: string;
   /**
-   * What the call does when somebody else holds the lock: `'throw'` rejects, `'skip'` resolves with `undefined` without
-   * running the method (cron jobs), a function answers instead of the method.
+   * The result of the call when another caller holds the lock: `'throw'` rejects, `'skip'` resolves with `undefined` without running the
+   * method (cron jobs), and a function computes the result.
    * @defaultValue `'throw'`
    */
   readonly onContended?: 'throw' | 'skip' | ContentionAnswer;
   /**
-   * HTTP status of the answer when somebody else holds the lock, 400 to 499.
+   * HTTP status of the response when another caller holds the lock, 400 to 499.
    * @defaultValue the module's `contendedStatus`, which is 409
    */
   readonly contendedStatus?: number;
   /**
-   * Whether a client that closes its connection ends the wait for this lock. A lock that is free is taken all the same.
+   * Whether the wait for this lock ends when the client closes the connection. A free lock is still acquired.
    * @defaultValue the module's `abortOnDisconnect`, which is `true`
    */
   readonly abortOnDisconnect?: boolean;
 }
 
-/** How the method hands out its result, which decides when the lock is taken. */
+/** The form of the method's result, which decides when the lock is acquired. */
 export type ResultShape = 'promise' | 'generator' | 'observable';
 
-/** One lock of one method, checked as far as it can be without the module. */
+/** One lock of one method, checked as far as possible without the module. */
 export interface LockSpec {
   /** Class and method, for messages. */
   readonly method: string;
-  /** What labels errors and events: the method, unless the process has too many names. */
+  /** Label of errors and events: the method, or `other` when the process has reached its limit of names. */
   readonly name: string;
-  /** Text of the key template, or the method whose function makes the key. */
+  /** Text of the key template, or the method if a function computes the key. */
   readonly template: string;
   readonly render: RenderKeys;
   readonly shape: ResultShape;
@@ -93,11 +93,11 @@ export interface LockSpec {
   readonly onContended: 'throw' | 'skip' | ContentionAnswer;
   readonly contendedStatus: number | undefined;
   readonly abortOnDisconnect: boolean | undefined;
-  /** Arguments that the lease is put into. */
+  /** Indexes of the parameters that receive the lease. */
   readonly leaseParameters: readonly number[];
 }
 
-/** Where a decorator stands. */
+/** The method of a decorator. */
 export interface LockPlace extends KeySite {
   readonly shape: ResultShape;
   readonly leaseParameters: readonly number[];
@@ -112,10 +112,10 @@ const DECORATOR_OPTIONS: Readonly<Record<Exclude<keyof DistributeLockOptions, ke
   abortOnDisconnect: true,
 };
 
-/** The module's defaults are not known before boot, and then all is checked once more. */
+/** Accept any defaults here: those of the module are not known before start-up, which checks all options again. */
 const ANY_DEFAULTS: ResolvedLockOptions = { ...LOCK_DEFAULTS, ttlMs: Infinity, permits: MOST_PERMITS };
 
-/** @throws LockConfigurationError naming the method and the option that is wrong */
+/** @throws LockConfigurationError naming the method and the invalid option */
 export function lockSpec(given: DistributeLockOptions, place: LockPlace): LockSpec {
   try {
     checkNames(given, { ...LOCK_OPTIONS, ...DECORATOR_OPTIONS });
@@ -140,7 +140,7 @@ export function lockSpec(given: DistributeLockOptions, place: LockPlace): LockSp
   }
 }
 
-/** The same error, with the method in front where it is not named yet. */
+/** Prefixes the message with the method, unless it already names it. */
 export function namingMethod(error: unknown, method: string): unknown {
   if (!(error instanceof LockConfigurationError) || error.message.includes(method)) return error;
   return new LockConfigurationError(`@DistributeLock on ${method}: ${error.message}`, { cause: error.cause });
@@ -162,7 +162,7 @@ function checkChoices({
   if (abortOnDisconnect !== undefined) checkFlag('abortOnDisconnect', abortOnDisconnect);
 }
 
-/** @throws LockConfigurationError when `status` cannot say that a lock is taken */
+/** @throws LockConfigurationError when `status` is not a whole number from 400 to 499 */
 export function checkContendedStatus(status: unknown): void {
   if (
     status === undefined ||

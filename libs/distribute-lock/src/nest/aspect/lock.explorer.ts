@@ -11,7 +11,7 @@ type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
 const logger = new Logger('DistributeLock');
 
-/** Looks at everything in the application once, before it serves: what cannot work is said at boot. */
+/** Checks all locks of the application at start-up, so that invalid ones prevent the start. */
 @Injectable()
 export class LockExplorer {
   private readonly seen = new Set<object>();
@@ -32,12 +32,12 @@ export class LockExplorer {
         this.seen.add(prototype);
         for (const link of chain) this.prepare(link);
         checkLeaseParameters(chain);
-        // What is not a class, such as an object that inherits from one without a constructor, has nothing injected.
+        // Without a constructor function, for example on a plain object, nothing is injected.
         const type: unknown = prototype.constructor;
         if (typeof type === 'function') for (const name of injectedInto(type)) this.connections.client(name);
         warnOfOverrides(chain);
       }
-      if (chain.some((link) => locksOf(link).size > 0)) this.reach(wrapper);
+      if (chain.some((link) => locksOf(link).size > 0)) this.injectAspect(wrapper);
     }
   }
 
@@ -45,11 +45,11 @@ export class LockExplorer {
     for (const spec of [...locksOf(prototype).values()].flat()) this.connections.prepare(spec);
   }
 
-  /** Nest injects properties of classes that it constructs itself; what a factory or a value brought is reached here. */
-  private reach(wrapper: Wrapper): void {
+  /** Injects the aspect into instances from factories and values. Nest itself injects into the classes that it constructs. */
+  private injectAspect(wrapper: Wrapper): void {
     if (!wrapper.isNotMetatype || !wrapper.isDependencyTreeStatic()) return;
     const instance = wrapper.instance as object;
-    // Nest's own injection can be enumerated. What else stands here is of an earlier sweep, whose application may have ended.
+    // Nest's injection is enumerable. A property that is not enumerable is from an earlier application, which may have ended.
     if (!Object.isExtensible(instance) || Object.prototype.propertyIsEnumerable.call(instance, ASPECT)) return;
     Object.defineProperty(instance, ASPECT, {
       value: this.aspect,
@@ -75,19 +75,19 @@ function* prototypeChain(start: object): Generator<object> {
   }
 }
 
-/** What a subclass overrides, or locks by a decorator of its own, is no matter of the base class any more. */
+/** Skips methods that a subclass overrides: the parameters of the base class do not matter for them. */
 function checkLeaseParameters(chain: readonly object[]): void {
   chain.forEach((link, depth) => {
     for (const name of leaseParametersOf(link).keys()) {
       if (locksOf(link).has(name) || chain.slice(0, depth).some((below) => Object.hasOwn(below, name))) continue;
       throw new LockConfigurationError(
-        `@CurrentLease() stands in ${link.constructor.name}.${String(name)}, which has no @DistributeLock.`,
+        `@CurrentLease() is used in ${link.constructor.name}.${String(name)}, which has no @DistributeLock.`,
       );
     }
   });
 }
 
-/** Decorators do not reach the method that a subclass puts in the place of a locked one. */
+/** A method that overrides a locked method is not locked. */
 function warnOfOverrides(chain: readonly object[]): void {
   chain.forEach((link, depth) => {
     for (const name of locksOf(link).keys()) {
@@ -95,7 +95,7 @@ function warnOfOverrides(chain: readonly object[]): void {
       if (nearest === undefined || locksOf(nearest).has(name)) continue;
       logger.warn(
         `${nearest.constructor.name}.${String(name)} overrides a method with @DistributeLock and is not locked itself; ` +
-          'put the decorator on it, too, or call super.',
+          'add the decorator to it, or call super.',
       );
     }
   });

@@ -9,16 +9,16 @@ import { acquireOf } from '../lock-client.js';
 import { LOCK_CONNECTIONS, TRANSPORT_ERRORS } from '../tokens.js';
 import { CallScope } from './call-scope.js';
 import { startOnNext, startOnSubscribe } from './deferred-results.js';
-import { eachIterator, goesOn, Hold, isAsyncIterable, replace } from './held-results.js';
+import { eachIterator, releaseAfterRead, Hold, isAsyncIterable, replace } from './held-results.js';
 import { LockConnections, type PreparedLock } from './lock-connections.js';
 import type { LockSpec } from './lock-spec.js';
-import { answerWith, type TransportErrors } from './transport-errors.js';
+import { setContendedStatus, type TransportErrors } from './transport-errors.js';
 
-/** Any method, seen from outside its class. */
+/** Any method. */
 export type AnyMethod = (this: unknown, ...args: never[]) => unknown;
 
-/** A call of a locked method, on its way to the aspect. */
-export interface LockedCall {
+/** A call of a locked method. */
+export interface MethodCall {
   readonly spec: LockSpec;
   readonly method: AnyMethod;
   readonly self: object;
@@ -27,11 +27,10 @@ export interface LockedCall {
 }
 
 /**
- * The aspect behind `@DistributeLock`, with two entrances: Nest calls `intercept()` for every request, and every locked
- * method calls `around()`, whether a request is under way or not.
+ * The aspect of `@DistributeLock`, with two entry points: Nest calls `intercept()` for every request, and every locked method calls
+ * `around()`, inside and outside of requests.
  *
- * Nest makes instances of its own for modules that use it, so it keeps nothing but what was injected: what a call shares
- * lives in its {@link CallScope}.
+ * Nest creates an instance for each module that uses the aspect, so it has no state of a call: that is in the {@link CallScope}.
  * @public
  */
 @Injectable()
@@ -43,11 +42,11 @@ export class LockInterceptor implements NestInterceptor {
   ) {}
 
   /**
-   * Opens the scope of the request, and turns lock errors that leave the handler into those of its transport. It takes no
-   * lock: pipes have not run yet.
+   * Opens the scope of the request, and maps lock errors that leave the handler to exceptions of its transport. It acquires no lock,
+   * because pipes have not run yet.
    */
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    // Registered for the application and by the decorator: the outer one has done it.
+    // Registered globally and by the decorator: the outer interceptor has opened the scope.
     if (CallScope.current?.context === context) return next.handle();
     const scope = new CallScope(context);
     return new Observable((subscriber) => {
@@ -66,7 +65,7 @@ export class LockInterceptor implements NestInterceptor {
     });
   }
 
-  /** The reader of what a handler hands out piece by piece is Nest itself, outside of `intercept()`. */
+  /** Maps errors of an async iterable, which Nest reads after `intercept()` has returned. */
   private mapWhenRead(value: unknown, context: ExecutionContext): unknown {
     if (isAsyncIterable(value))
       eachIterator(value, (iterator) => {
@@ -83,16 +82,15 @@ export class LockInterceptor implements NestInterceptor {
   }
 
   /**
-   * The entrance of locked methods: makes the key from the arguments, acquires, lets the method proceed, and releases
-   * after its result.
+   * Runs a call of a locked method: renders the key, acquires the lock, calls the method, and releases the lock after its result.
    * @internal
    */
-  around(call: LockedCall): unknown {
-    // Taken now: whoever reads the result later may have left the request.
+  around(call: MethodCall): unknown {
+    // Captured now, because the result may be read outside the request.
     const scope = CallScope.current;
     switch (call.spec.shape) {
       case 'observable':
-        return startOnSubscribe((leaving) => this.run(call, scope, leaving));
+        return startOnSubscribe((unsubscribed) => this.run(call, scope, unsubscribed));
       case 'generator':
         return startOnNext(() => this.run(call, scope));
       default:
@@ -100,15 +98,15 @@ export class LockInterceptor implements NestInterceptor {
     }
   }
 
-  private async run(call: LockedCall, scope: CallScope | undefined, leaving?: AbortSignal): Promise<unknown> {
+  private async run(call: MethodCall, scope: CallScope | undefined, unsubscribed?: AbortSignal): Promise<unknown> {
     const { spec, method, self, args } = call;
     let lock: PreparedLock;
     let lease: Lease;
     try {
       lock = this.connections.prepare(spec);
-      lease = await this.acquire(lock, call, scope, leaving);
+      lease = await this.acquire(lock, call, scope, unsubscribed);
     } catch (error) {
-      return answerContention(error, call);
+      return resultOfContention(error, call);
     }
     for (const index of spec.leaseParameters) args[index] = lease;
     let result: unknown;
@@ -118,7 +116,7 @@ export class LockInterceptor implements NestInterceptor {
       await lease.release();
       throw error;
     }
-    const releaseAfter = goesOn(result);
+    const releaseAfter = releaseAfterRead(result);
     if (releaseAfter !== undefined) return releaseAfter(new Hold(lease, lock.options, spec.name, scope));
     await lease.release();
     throwIfLost(lease, lock.options);
@@ -127,37 +125,37 @@ export class LockInterceptor implements NestInterceptor {
 
   private acquire(
     { client, options, abortOnDisconnect }: PreparedLock,
-    { spec, self, args }: LockedCall,
+    { spec, self, args }: MethodCall,
     scope: CallScope | undefined,
-    leaving: AbortSignal | undefined,
+    unsubscribed: AbortSignal | undefined,
   ): Promise<Lease> {
     const key = spec.render(args, scope, self);
     const clientLeft = abortOnDisconnect ? scope?.clientLeft : undefined;
-    const call = { name: spec.name, options, scoped: true, signal: leaving, endsWait: clientLeft };
+    const call = { name: spec.name, options, scoped: true, signal: unsubscribed, endsWait: clientLeft };
     const acquired = acquireOf(client, key, call);
-    return leaving === undefined ? acquired : unlessLeft(acquired, leaving, spec);
+    return unsubscribed === undefined ? acquired : unlessUnsubscribed(acquired, unsubscribed, spec);
   }
 }
 
-/** The lock may have come at the moment at which the caller left. */
-async function unlessLeft(acquired: Promise<Lease>, signal: AbortSignal, { name }: LockSpec): Promise<Lease> {
+/** Releases a lock that was granted while the subscriber unsubscribed. */
+async function unlessUnsubscribed(acquired: Promise<Lease>, signal: AbortSignal, { name }: LockSpec): Promise<Lease> {
   const lease = await acquired;
   if (!signal.aborted) return lease;
   await lease.release();
-  throw new LockAbortedError(`The caller of ${name} left while it waited for its lock.`, {
+  throw new LockAbortedError(`The subscriber of ${name} unsubscribed while it waited for the lock.`, {
     key: lease.key,
     cause: signal.reason,
   });
 }
 
 /**
- * What a call whose lock could not be had ends with, as `onContended` says.
- * @throws the error itself, where nothing else was asked for, or where it is not about contention
+ * Returns the result of a contended call as `onContended` specifies.
+ * @throws the error itself with `onContended: 'throw'`, and every other error
  */
-function answerContention(error: unknown, { spec, self, args }: LockedCall): unknown {
+function resultOfContention(error: unknown, { spec, self, args }: MethodCall): unknown {
   if (!isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT')) throw error;
   const { onContended, contendedStatus, name } = spec;
-  if (contendedStatus !== undefined) answerWith(error, contendedStatus);
+  if (contendedStatus !== undefined) setContendedStatus(error, contendedStatus);
   if (onContended === 'throw') throw error;
   if (onContended === 'skip') return undefined;
   const { code, retryAfterMs } = error;

@@ -16,7 +16,7 @@ import {
 import { findRoot, type RequestRoot } from '../../keys/key-roots.js';
 import type { LockErrorMappers } from './error-mapping.js';
 import { LockConnections } from './lock-connections.js';
-import { answerWith, TransportErrors } from './transport-errors.js';
+import { setContendedStatus, TransportErrors } from './transport-errors.js';
 
 const contended = () =>
   new LockContendedError('The lock "a:#{arg0}" is held.', { key: 'a:secret', retryAfterMs: 1234 });
@@ -87,7 +87,7 @@ describe('TransportErrors over HTTP', () => {
     expect(mapped.getResponse()).toEqual({
       statusCode: 409,
       code: 'LOCK_CONTENDED',
-      message: 'Somebody else is working on this; try again later.',
+      message: 'Another request is in progress; try again later.',
       retryAfterMs: 1234,
     });
   });
@@ -99,7 +99,7 @@ describe('TransportErrors over HTTP', () => {
     expect(ofRequest.getResponse()).toEqual({
       statusCode: 400,
       code: 'LOCK_KEY',
-      message: 'A value of the request is missing or cannot be used: body.channel',
+      message: 'A value of the request is missing or invalid: body.channel',
     });
     const ofCode = setUp().map(new LockKeyError(text, { ...details, source: 'code' })) as HttpException;
     expect(ofCode.getResponse()).toEqual({ statusCode: 500, code: 'LOCK_KEY', message: 'Internal server error' });
@@ -159,7 +159,7 @@ describe('TransportErrors over HTTP', () => {
 
   it('uses the status that was chosen for this very error', () => {
     const error = contended();
-    answerWith(error, 423);
+    setContendedStatus(error, 423);
     const { map } = setUp();
     expect((map(error) as HttpException).getStatus()).toBe(423);
     expect((map(contended()) as HttpException).getStatus()).toBe(409);

@@ -2,8 +2,8 @@ import { LockConfigurationError } from '../../errors.js';
 import { recordLeaseParameter } from '../aspect/lock-metadata.js';
 
 /**
- * Hands the lease to the method that `@DistributeLock` stands on, be it a handler or any other provider method. Whoever
- * calls the method by hand leaves the argument out. With several locks it is the innermost lease.
+ * Injects the lease into a parameter of a method with `@DistributeLock`, in handlers and in all other provider methods. Callers of the
+ * method omit the argument. With several locks on one method it is the innermost lease.
  *
  * @example
  * ```ts
@@ -17,7 +17,7 @@ import { recordLeaseParameter } from '../aspect/lock-metadata.js';
 export function CurrentLease(): ParameterDecorator {
   return (target, name, index) => {
     if (name === undefined || typeof target === 'function') {
-      throw new LockConfigurationError('@CurrentLease() belongs to a parameter of a method that is not static.');
+      throw new LockConfigurationError('@CurrentLease() must be applied to a parameter of a non-static method.');
     }
     recordLeaseParameter(target, name, index);
   };

@@ -61,7 +61,7 @@ describe('@DistributeLock at import', () => {
       }
       return Wrong;
     };
-    expect(wrong).toThrow(/Wrong\.settle.*asks for arg1/);
+    expect(wrong).toThrow(/Wrong\.settle.*uses arg1/);
     class Right {
       @DistributeLock({ key: '#{arg2}' })
       async settle(...ids: string[]): Promise<string[]> {
@@ -140,7 +140,7 @@ describe('@DistributeLock on a class', () => {
         async settle(_invoice: Invoice): Promise<void> {}
       }
       lock(Wrong);
-    }).toThrow(/Wrong\.settle.*asks for arg1/);
+    }).toThrow(/Wrong\.settle.*uses arg1/);
   });
 
   it('is checked by the compiler as far as it can be', () => {
@@ -149,7 +149,7 @@ describe('@DistributeLock on a class', () => {
       @DistributeLock({ key: '#{invoice.id}' })
       class Wrong {}
 
-      // @ts-expect-error the hole is not closed
+      // @ts-expect-error the placeholder is not closed
       @DistributeLock({ key: '#{body.id' })
       class Open {}
 
@@ -221,7 +221,7 @@ describe('@CurrentLease', () => {
   it('belongs to a method that is not static', () => {
     const parameter = CurrentLease();
     class Invoices {}
-    expect(() => parameter(Invoices, undefined, 0)).toThrow('belongs to a parameter of a method');
+    expect(() => parameter(Invoices, undefined, 0)).toThrow('must be applied to a parameter of a non-static method');
     expect(() => parameter(Invoices, 'settle', 0)).toThrow('not static');
   });
 });

@@ -18,17 +18,17 @@ import { handlersOf } from './handlers.js';
 import type { LockedDecorator, NoOther, OneKey } from './method-types.js';
 
 /**
- * Runs the method only while this process holds the lock named by `key`. It never runs unlocked: when the lock cannot be
- * had, the call ends as `onContended` says or with a `LockError`.
+ * Runs the method only while this process holds the lock of `key`. The method never runs unlocked: without the lock, the call ends as
+ * `onContended` specifies, or rejects with a `LockError`.
  *
- * On a class it covers every handler: each method, inherited ones too, that a route, message, event, subscription or resolver
- * leads to. Locks that a handler has of its own are taken inside.
+ * On a class, the decorator covers every handler: each method, also an inherited one, for a route, message, event, subscription or
+ * resolver. Locks on the handler itself are acquired after the lock of the class.
  *
- * Put it **above** `@Transactional` and its like, so that the lock is given back after the commit. Several locks on one
- * method are taken from top to bottom and given back in reverse.
+ * Put the decorator **above** `@Transactional` and similar decorators, so that the lock is released after the commit. Several locks on
+ * one method are acquired from top to bottom and released in reverse order.
  *
- * The lock excludes others only while its lease is held; a process that was stopped may find out late. What must never
- * be written twice should check `lease.fencingToken`.
+ * The lock excludes other callers only while its lease is held, and a suspended process may notice the end of its lease late. Protect
+ * writes that must not happen twice by checking `lease.fencingToken`.
  *
  * @throws LockConfigurationError at import, naming class and method, when key or options can never work
  *
@@ -59,18 +59,20 @@ function checkMethod(
   descriptor: PropertyDescriptor | undefined,
 ): asserts descriptor is PropertyDescriptor {
   if (typeof target === 'function') {
-    throw new LockConfigurationError(`@DistributeLock cannot stand on a static method: ${target.name}.${String(name)}`);
+    throw new LockConfigurationError(
+      `@DistributeLock cannot be applied to a static method: ${target.name}.${String(name)}`,
+    );
   }
   if (typeof descriptor?.value === 'function') return;
   throw new LockConfigurationError(
-    `@DistributeLock needs a method, but ${target.constructor.name}.${String(name)} is none (an accessor or a property).`,
+    `@DistributeLock needs a method, but ${target.constructor.name}.${String(name)} is an accessor or a property.`,
   );
 }
 
 /**
- * Locks every handler of the class, inherited ones too, outside of the locks that a handler has of its own. A handler that is
- * inherited is locked in this class only; its base class stays as it is.
- * @throws LockConfigurationError when there is no handler, or naming the one on which the lock can never work
+ * Locks every handler of the class, outside the handler's own locks. An inherited handler is locked in this class only; the base class
+ * does not change.
+ * @throws LockConfigurationError when the class has no handler, or when the lock can never work on one of them
  */
 function lockClass(type: { readonly name: string; readonly prototype: object }, options: DistributeLockOptions): void {
   const { prototype } = type;
@@ -78,7 +80,7 @@ function lockClass(type: { readonly name: string; readonly prototype: object }, 
   if (handlers.length === 0) {
     throw new LockConfigurationError(
       `@DistributeLock on the class ${type.name} finds no handler in it (route, message, event, subscription or resolver). ` +
-        'Put it on the methods that need the lock.',
+        'Put it on the methods instead.',
     );
   }
   for (const { name, owner, descriptor, facts } of handlers) {
@@ -91,8 +93,8 @@ function lockClass(type: { readonly name: string; readonly prototype: object }, 
 }
 
 /**
- * Puts a locked method in the place of the one in `descriptor`.
- * @param handler - how the method is called, where that is known already
+ * Replaces the method in `descriptor` with its locked version.
+ * @param handler - how requests reach the method, if known
  * @throws LockConfigurationError naming the method, when key or options can never work on it
  */
 function lockMethod(
@@ -113,14 +115,14 @@ function lockMethod(
   });
   const locked = lockedMethod(method, spec);
   descriptor.value = locked;
-  // Nest fills it on each instance, so that two applications in one process keep apart.
+  // Nest injects the aspect into each instance, so each application in this process uses its own.
   if (locksOf(target).size === 0) Inject(ASPECT)(target, ASPECT);
   recordLock(target, name, spec);
   const interceptors = (Reflect.getMetadata(INTERCEPTORS_METADATA, locked) ?? []) as readonly unknown[];
   if (!interceptors.includes(LockInterceptor)) UseInterceptors(LockInterceptor)(target, name, descriptor);
 }
 
-/** The number of parameters, where rest, defaults and other decorators leave no doubt about it. */
+/** The number of parameters; `undefined` if rest parameters, defaults or other decorators make it uncertain. */
 function declaredParameters(target: object, name: string | symbol, method: AnyMethod): number | undefined {
   const types: unknown = Reflect.getMetadata('design:paramtypes', target, name);
   return Array.isArray(types) && types.length === method.length ? types.length : undefined;

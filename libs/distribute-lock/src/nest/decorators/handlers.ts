@@ -5,8 +5,8 @@ import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import type { HandlerFacts } from '../../keys/key-roots.js';
 
 /**
- * What decorators of Nest leave on a handler, and how the handler is called then. The packages of most of them are optional,
- * so the names are written out.
+ * Metadata that decorators of Nest store on a handler, and the transport that calls it. The names are copied, because most of the
+ * packages are optional.
  */
 const ENTRANCES: readonly (readonly [metadata: string, transport: string])[] = [
   [PATH_METADATA, 'http'],
@@ -20,7 +20,7 @@ const ENTRANCES: readonly (readonly [metadata: string, transport: string])[] = [
 
 const WITHOUT_BODY: ReadonlySet<unknown> = new Set([RequestMethod.GET, RequestMethod.HEAD]);
 
-/** A handler of a class, its own or inherited. */
+/** A handler of a class, declared or inherited. */
 export interface Handler {
   readonly name: string | symbol;
   /** The prototype that has the method. */
@@ -29,7 +29,7 @@ export interface Handler {
   readonly facts: HandlerFacts;
 }
 
-/** Every method that a request, message or event can reach, seen from `prototype`: what a subclass overrides is not among them. */
+/** Every method of `prototype` that a request, message or event can reach, without overridden methods. */
 export function handlersOf(prototype: object): readonly Handler[] {
   const seen = new Set<string | symbol>();
   const handlers: Handler[] = [];

@@ -5,28 +5,28 @@ import { DEFAULT_CONNECTION } from '../aspect/lock-connections.js';
 import { recordInjected } from '../aspect/lock-metadata.js';
 import { LockService } from '../lock.service.js';
 
-/** Names that somebody asked for, in any application of this process. */
-const asked = processWide('asked connections', () => new Set<string>());
+/** Names that any application of this process has requested. */
+const requested = processWide('asked connections', () => new Set<string>());
 
 /**
  * Token of the `LockService` of a named connection, for `useFactory` and `app.get()`.
  *
- * With `forRootAsync` make it before the application, as `inject` and a constant of a file do: the names of the connections are not
- * known yet when Nest collects the providers, so there are services for those names only that somebody has asked for.
+ * With `forRootAsync`, create the token before the application, for example in `inject` or in a constant of a module file. When Nest
+ * collects the providers, the names of the connections are not known yet, so only requested names get a service.
  * @public
  */
 export function lockServiceToken(connectionName?: string): symbol | typeof LockService {
   if (connectionName === undefined || connectionName === DEFAULT_CONNECTION) return LockService;
-  asked.add(connectionName);
-  // Nest shows this text where it finds no provider.
+  requested.add(connectionName);
+  // Nest shows this text if the provider is missing.
   return Symbol.for(
     `LockModule has no option connections.${connectionName}, or forRootAsync() was asked for it too late: its LockService`,
   );
 }
 
-/** Names that `forRootAsync` must be ready to provide, before it knows its options. @internal */
-export function askedConnections(): ReadonlySet<string> {
-  return asked;
+/** Names that need a service although the options of `forRootAsync` are not known yet. @internal */
+export function requestedConnections(): ReadonlySet<string> {
+  return requested;
 }
 
 /**
@@ -41,7 +41,7 @@ export function askedConnections(): ReadonlySet<string> {
 export function InjectLockService(connectionName?: string): ParameterDecorator & PropertyDecorator {
   const inject = Inject(lockServiceToken(connectionName));
   return (target: object, name: string | symbol | undefined, index?: number) => {
-    // As a property decorator it is called without an index, whatever the types say.
+    // TypeScript calls a property decorator without an index, despite the declared type.
     inject(target, name, index!);
     if (connectionName !== undefined)
       recordInjected(typeof target === 'function' ? target : target.constructor, connectionName);

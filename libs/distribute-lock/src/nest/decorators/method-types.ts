@@ -2,7 +2,7 @@ import type { KeyFunction, KeysFunction } from '../../keys/compile-keys.js';
 import type { KeyTemplateFault } from '../../keys/key-types.js';
 import type { DistributeLockOptions } from '../aspect/lock-spec.js';
 
-/** What a locked method may return: a lock is waited for, so its result comes later. @public */
+/** What a locked method may return. Acquiring a lock is asynchronous, so the result is too. @public */
 export type LockableResult = PromiseLike<unknown> | AsyncIterableIterator<unknown> | ObservableLike;
 
 /** An Observable of any copy of rxjs. @public */
@@ -11,13 +11,13 @@ export interface ObservableLike {
   pipe(...operators: never[]): unknown;
 }
 
-/** A method that `@DistributeLock` can stand on. @public */
+/** A method that `@DistributeLock` accepts. @public */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type LockableMethod = (...args: any[]) => LockableResult;
 
 /**
- * Fails to compile on methods that are not async, and where the holes of the key or the functions in the options do not
- * fit the method.
+ * Does not compile if the method is not asynchronous, or if the placeholders of the key or the functions in the options do not fit the
+ * method.
  * @public
  */
 export type LockedMethodDecorator<Options extends DistributeLockOptions> = <Method extends LockableMethod>(
@@ -31,8 +31,8 @@ export type LockedMethodDecorator<Options extends DistributeLockOptions> = <Meth
 ) => void;
 
 /**
- * On a class less can be said: which of its methods are handlers is seen at import only. There the key is checked again,
- * with each of them.
+ * Checks less than the method decorator, because only the import reveals which methods are handlers. The import then checks the key
+ * for each of them.
  * @public
  */
 export type LockedClassDecorator<Options extends DistributeLockOptions> = <
@@ -41,7 +41,7 @@ export type LockedClassDecorator<Options extends DistributeLockOptions> = <
   target: Class & FittingTemplate<Options, LockableMethod>,
 ) => void;
 
-/** Stands on methods and on classes. @public */
+/** Applies to methods and to classes. @public */
 export type LockedDecorator<Options extends DistributeLockOptions> = LockedMethodDecorator<Options> &
   LockedClassDecorator<Options>;
 
@@ -50,7 +50,7 @@ export type FittingTemplate<Options extends DistributeLockOptions, Method extend
   KeyTemplateFault<Extract<Options['key'], string> | KeyTemplates<Options>, Parameters<Method>>
 >;
 
-/** The templates of several keys. @public */
+/** The templates in `keys`. @public */
 export type KeyTemplates<Options> = Options extends { readonly keys: readonly (infer Text)[] }
   ? Extract<Text, string>
   : never;
@@ -82,17 +82,17 @@ export type Fitting<Wanted extends readonly unknown[], Given extends readonly un
 >;
 
 /**
- * Demands what no method has, so that the compiler shows `Complaint`.
+ * Requires a property that no method has, so that the compiler shows `Complaint`.
  *
- * Asked this way round, it also lets a method of a generic class pass: what depends on the class's type parameter is not
- * known where the decorator stands, and TypeScript then compares only with the branch that it cannot rule out.
+ * The condition is written in this direction so that methods of generic classes compile: TypeScript cannot resolve the type parameter
+ * of the class at the decorator, and then compares only with the branch that it cannot exclude.
  * @public
  */
 export type LockFault<Complaint> = ([Complaint] extends [never] ? 'fits' : 'does not fit') extends 'does not fit'
   ? { readonly 'lock error': Complaint }
   : unknown;
 
-/** A lock needs `key` or `keys`, and not both. @public */
+/** A lock needs exactly one of `key` and `keys`. @public */
 export type OneKey<Options> = Options extends {
   readonly key: string | KeyFunction;
   readonly keys: readonly string[] | KeysFunction;
@@ -102,5 +102,5 @@ export type OneKey<Options> = Options extends {
     ? { readonly key: string | KeyFunction }
     : unknown;
 
-/** Options that are not known are refused here, too, where they are most often mistyped. @public */
+/** Rejects unknown options at compile time. @public */
 export type NoOther<Options> = Record<Exclude<keyof Options, keyof DistributeLockOptions>, never>;

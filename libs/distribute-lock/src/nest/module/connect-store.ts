@@ -16,11 +16,11 @@ const WAYS =
   'a LockStore, or "memory"';
 
 /**
- * Makes the store of a connection, without connecting yet. Clients and stores are recognised by their methods: an
- * application may well have two copies of ioredis.
+ * Creates the store of a connection without connecting yet. Clients and stores are recognised by their methods, because an
+ * application may have two copies of ioredis.
  *
- * @param option - name of the option, for messages, which never repeat the value: it may hold a password
- * @throws LockConfigurationError when it is nothing that locks can live on
+ * @param option - name of the option, for messages; they never contain its value, which may include a password
+ * @throws LockConfigurationError when the value does not describe a connection
  */
 export function connectStore(option: string, connection: unknown, prefix: string): LockStore {
   if (connection === undefined || connection === null || connection === '') {
@@ -53,12 +53,13 @@ function fromCluster(option: string, given: Partial<ClusterConnectionOptions>, p
   const [other] = Object.keys(unknown);
   if (other !== undefined) throw wrong(`${option}.${other}`, 'is not known: options of ioredis stand in "options"');
   if (!Array.isArray(nodes) || nodes.length === 0) throw wrong(`${option}.cluster`, 'must be a list of nodes');
-  if (!nodes.every(isNode)) throw wrong(`${option}.cluster`, 'has a node that is neither { host, port }, URL nor port');
+  if (!nodes.every(isNode))
+    throw wrong(`${option}.cluster`, 'has a node that is neither { host, port }, nor a URL, nor a port');
   if (typeof options !== 'object' || options === null) throw wrong(`${option}.options`, 'must be an object');
   return RedisLockStore.openCluster(nodes, options, { prefix });
 }
 
-/** As with a single server, an empty host is hardly what was meant. */
+/** An empty host is rejected, as for a single server: ioredis would connect to 127.0.0.1. */
 function isNode(node: unknown): node is ClusterNode {
   if (typeof node === 'number') return Number.isInteger(node) && node > 0 && node < 65_536;
   if (typeof node === 'string') return /^(rediss?:\/\/)?[^/\s]+:\d+/.test(node);
@@ -76,24 +77,24 @@ function completeStore(option: string, store: object): LockStore {
 function warnOfMemory(): void {
   if (process.env['NODE_ENV'] === 'test' || process.env['JEST_WORKER_ID'] !== undefined) return;
   new Logger('LockModule').warn(
-    'Locks live in the memory of this process ("memory"): other processes are not kept out.',
+    'Locks are kept in the memory of this process ("memory"): they do not exclude other processes.',
   );
 }
 
-/** Of two nodes each is needed, so they are worse than one. */
+/** A majority of two nodes is both, so two nodes fail more often than one. */
 const LEAST_NODES = 3;
 const NODE_WAYS = 'a Redis URL, options of ioredis, or a client of ioredis';
 const DEFAULT_PORT = 6379;
 
 interface Node {
-  /** Where it is, as far as that can be told before it is asked. */
+  /** Its address as configured; two nodes must not share one. */
   readonly place: unknown;
   readonly open: () => QuorumMember;
 }
 
 /**
- * Makes the store of a list of independent primaries, without connecting yet.
- * @throws LockConfigurationError when they are too few, one stands there twice, or one is no single primary
+ * Creates the store of a list of independent primaries without connecting yet.
+ * @throws LockConfigurationError when the list is too short, repeats a server, or contains an entry that is not a single primary
  */
 function connectQuorum(option: string, list: readonly unknown[], prefix: string): LockStore {
   if (list.length < LEAST_NODES) {
@@ -107,7 +108,10 @@ function connectQuorum(option: string, list: readonly unknown[], prefix: string)
   nodes.forEach(({ place }, i) => {
     const first = nodes.findIndex((other) => other.place === place);
     if (first < i)
-      throw wrong(`${option}[${i}]`, `is the same server as "${option}[${first}]"; every node must be one of its own`);
+      throw wrong(
+        `${option}[${i}]`,
+        `is the same server as "${option}[${first}]"; every node must be a separate server`,
+      );
   });
   return new QuorumLockStore(nodes.map(({ open }) => open()));
 }
@@ -129,9 +133,9 @@ function nodeOver(option: string, client: RedisClient, prefix: string): Node {
   return { place: placeOf(client.options), open: () => memberOver(client, prefix) };
 }
 
-const noNode = (option: string): Error => wrong(option, `is no node of a quorum; it must be ${NODE_WAYS}`);
+const noNode = (option: string): Error => wrong(option, `is not a node of a quorum; it must be ${NODE_WAYS}`);
 
-/** Another database of the same server fails with it. */
+/** Without the database: two databases of one server fail together. */
 function placeOfUrl(url: string): string {
   const { hostname, port } = new URL(url);
   return `${hostname}:${port === '' ? DEFAULT_PORT : port}`;
@@ -143,32 +147,30 @@ function placeOf({ host = 'localhost', port = DEFAULT_PORT, path, sentinels, nam
   return `${host}:${port}`;
 }
 
-/** The value is never repeated: it may hold a password. */
+/** The message never contains the value, which may include a password. */
 function wrong(option: string, what: string): LockConfigurationError {
   return new LockConfigurationError(`Option "${option}" ${what}.`);
 }
 
-/** Whether the value has all of these methods. */
 function has(value: object, methods: readonly string[]): boolean {
   return methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
 }
 
-/** By its methods: an application may well have two copies of ioredis. */
 const isRedisClient = (value: object): value is RedisClient => has(value, ['evalsha', 'duplicate', 'on']);
 
 const isRedisUrl = (text: string): boolean => /^rediss?:\/\/./.test(text) && URL.canParse(text);
 
 /**
- * Options of ioredis for one primary, or for the Sentinels that know it.
- * @throws LockConfigurationError when they name no server
+ * Checks options of ioredis for one primary, or for its Sentinels.
+ * @throws LockConfigurationError when the options name no server
  */
 function checkRedisOptions(option: string, options: object, ways: string): RedisOptions {
   const prototype: unknown = Object.getPrototypeOf(options);
   if (prototype !== null && prototype !== Object.prototype) {
-    throw wrong(option, `is a ${options.constructor.name}, which is not known here; it must be ${ways}`);
+    throw wrong(option, `is a ${options.constructor.name}, which is not supported; it must be ${ways}`);
   }
   const { host, port, path, sentinels } = options as RedisOptions;
-  // ioredis would go to 127.0.0.1, which is hardly what a forgotten environment variable meant.
+  // An unset environment variable must not make ioredis connect to 127.0.0.1.
   if ('host' in options && (host === undefined || host === '')) throw wrong(`${option}.host`, 'is empty');
   if (host === undefined && port === undefined && path === undefined && sentinels === undefined) {
     throw wrong(option, 'has neither host, port, path nor sentinels');

@@ -5,7 +5,7 @@ import { LockEvents } from '../../events.js';
 import { logEvents } from './event-log.js';
 
 describe('logEvents', () => {
-  it('warns of what an operator must know, and of contention only for debugging', () => {
+  it('warns about events for operators and logs contention at debug level', () => {
     const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
     const debug = jest.spyOn(Logger.prototype, 'debug').mockImplementation(() => undefined);
     const events = new LockEvents();

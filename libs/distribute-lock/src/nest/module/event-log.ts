@@ -4,12 +4,12 @@ import type { LockEvent, LockEvents } from '../../events.js';
 
 const logger = new Logger('DistributeLock');
 
-/** Writes down what an operator should know. Contention is normal, so it is only for debugging. */
+/** Logs the events that need the attention of an operator. Contention is normal, so it is logged at debug level only. */
 export function logEvents(events: LockEvents): void {
   events.listen(
     ({ type, name, error }: LockEvent) => {
       const text = error?.message ?? type;
-      // Messages of our own errors name the lock already.
+      // Messages of this package already name the lock.
       logger.warn(text.includes(name) ? text : `${name}: ${text}`);
     },
     'lost',

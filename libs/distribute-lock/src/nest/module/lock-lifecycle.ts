@@ -20,8 +20,8 @@ const logger = new Logger('LockModule');
 const LONG_MS = 60_000;
 
 /**
- * Connects before the application serves, drains when it is asked to stop, and closes at the very end. All in one
- * provider, because Nest runs the hooks of different providers side by side.
+ * Connects before the application accepts requests, drains when shutdown begins, and closes connections at the end. One provider
+ * does all three, because Nest runs the hooks of different providers concurrently.
  */
 @Injectable()
 export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown {
@@ -35,26 +35,26 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
   ) {}
 
   /**
-   * @throws LockConfigurationError when something is wired wrongly
-   * @throws LockUnavailableError when a connection cannot be had
+   * @throws LockConfigurationError when a lock or an injection cannot work
+   * @throws LockUnavailableError when a connection fails
    */
   async onModuleInit(): Promise<void> {
     try {
-      this.checkAlone();
+      this.checkSingleModule();
       this.explorer.explore();
       if (!this.settings.connectOnBoot) return;
       await Promise.all(Array.from(this.cores, ([name, core]) => connect(name, core)));
     } catch (error) {
-      // Nest does not call the hooks of shutdown for an application that never started.
+      // Nest does not call shutdown hooks if the start failed.
       await this.close();
       throw error;
     }
   }
 
-  /** New locks and waiters are refused at once; locks whose work still runs are kept. */
+  /** Rejects new calls and waiters at once, and waits for held leases up to `drainTimeout`. */
   async beforeApplicationShutdown(): Promise<void> {
     for (const core of this.cores.values()) core.refuse();
-    // Timers of locks keep no process alive; without a server or a connection it would end in the middle of this.
+    // Timers of locks are unref'ed: without this timer the process could exit before the drain ends.
     const alive = setInterval(() => undefined, LONG_MS);
     try {
       await Promise.all(Array.from(this.cores.values(), (core) => core.drain(this.settings.drainTimeoutMs)));
@@ -71,12 +71,12 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
     return (this.closing ??= Promise.all(Array.from(this.cores.values(), (core) => core.close())));
   }
 
-  /** Two modules would each inject their own aspect, and nobody could say which. */
-  private checkAlone(): void {
+  /** With two modules it would be undefined whose aspect Nest injects. */
+  private checkSingleModule(): void {
     const roots = [...this.modules.values()].filter((module) => module.providers.has(LOCK_MODULE_OPTIONS));
     if (roots.length < 2) return;
     throw new LockConfigurationError(
-      `LockModule.forRoot() stands ${roots.length} times in this application. Keep one, and give it further Redis servers as option "connections".`,
+      `LockModule.forRoot() is imported ${roots.length} times in this application. Keep one import, and pass further Redis servers as option "connections".`,
     );
   }
 }
@@ -88,13 +88,13 @@ async function connect(name: string, core: LockCore): Promise<void> {
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new LockUnavailableError(
-      `The "${connectionOption(name)}" of LockModule cannot be used: ${reason} To start without it, set "connectOnBoot" to false.`,
+      `The "${connectionOption(name)}" of LockModule cannot be used: ${reason} Set "connectOnBoot" to false to start without it.`,
       { cause },
     );
   }
 }
 
-/** Nobody waits for it: it is no reason to start later, or not at all. */
+/** Logs warnings about the server. It runs in the background, so it neither delays nor prevents the start. */
 async function advise(name: string, core: LockCore): Promise<void> {
   const advice = await core.advice().catch(() => []);
   for (const sentence of advice) logger.warn(`The "${connectionOption(name)}" of LockModule: ${sentence}`);

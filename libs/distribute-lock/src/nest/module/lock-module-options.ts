@@ -12,9 +12,9 @@ import type { LockErrorMappers } from '../aspect/error-mapping.js';
 export type LockQuorumNode = string | RedisOptions | RedisClient;
 
 /**
- * A Redis Cluster: some of its nodes, of which the others are learnt, and options for the `Cluster` client of ioredis.
+ * A Redis Cluster: some of its nodes, from which ioredis discovers the others, and options for the `Cluster` client of ioredis.
  *
- * A lock and its queue stand in one slot. A key with a `}` but no `{tag}` before it cannot be kept there, and is refused.
+ * A lock and its queue share one slot. A key with a `}` but without a `{tag}` before it is rejected, because it cannot share a slot.
  * @example
  * ```ts
  * connection: {
@@ -27,41 +27,41 @@ export type LockQuorumNode = string | RedisOptions | RedisClient;
 export interface ClusterConnectionOptions {
   readonly cluster: readonly ClusterNode[];
   /**
-   * Handed to ioredis.
+   * Passed to ioredis.
    * @defaultValue those of ioredis
    */
   readonly options?: ClusterOptions;
 }
 
 /**
- * Where locks live: a Redis URL, options of ioredis (with `sentinels` too), a Redis Cluster, a client of ioredis (`Redis` or
- * `Cluster`) that the application opened and closes itself, a list of at least three independent primaries (always a quorum),
- * any {@link LockStore}, or `'memory'` (one process only).
+ * The location of the locks: a Redis URL, options of ioredis (also with `sentinels`), a Redis Cluster, a client of ioredis (`Redis` or
+ * `Cluster`) that the application opens and closes, a list of at least three independent primaries (always a quorum), any
+ * {@link LockStore}, or `'memory'` (one process only).
  * @public
  */
 export type LockConnection =
   string | RedisOptions | ClusterConnectionOptions | RedisClient | readonly LockQuorumNode[] | LockStore;
 
-/** What must have a lock before it counts as taken. @public */
+/** Replicas that must acknowledge a lock before it is granted. @public */
 export interface Durability {
-  /** How many replicas must have acknowledged it. */
+  /** Number of replicas that must acknowledge the lock. */
   readonly replicas: number;
   /**
-   * How long they may take, at most 500 ms.
+   * Time limit for the acknowledgements, at most 500 ms.
    * @defaultValue `'100ms'`
    */
   readonly timeout?: Duration;
 }
 
-/** How many callers may wait in this process. @public */
+/** Limits of waiting callers in this process. @public */
 export interface MaxWaiters {
   /**
-   * For one key; fewer than `total`, so that one key cannot keep the callers of all others out.
+   * Limit for one key; less than `total`, so that the callers of one key cannot block all other keys.
    * @defaultValue `10000`, or half of `total` if that is less
    */
   readonly perKey?: number;
   /**
-   * For all keys.
+   * Limit for all keys.
    * @defaultValue `100000`, or twice `perKey` if that is more
    */
   readonly total?: number;
@@ -69,63 +69,64 @@ export interface MaxWaiters {
 
 /** Options of `LockModule`. @public */
 export interface LockModuleOptions {
-  /** Where locks live. There is no default: an application that forgot it must not run unlocked. */
+  /** The location of the locks. Required, because an application without it must not run unlocked. */
   readonly connection: LockConnection | undefined;
   /**
-   * More connections by name, chosen by `connectionName` in `@DistributeLock` and by `@InjectLockService(name)`.
+   * Further connections by name, selected by `connectionName` in `@DistributeLock` and by `@InjectLockService(name)`.
    * @defaultValue none
    */
   readonly connections?: Readonly<Record<string, LockConnection | undefined>>;
   /**
-   * Stands before every key in Redis.
+   * Prefix of every key in Redis.
    * @defaultValue `'lock:'`
    */
   readonly prefix?: string;
   /**
-   * Replicas that must have a lock before anybody is told that it was taken, so that it survives a failover to one of
-   * them. Too few: `LockUnavailableError` with the number that had it in `replicas`, and the lock is given back. It costs
-   * the time of one or two round trips to a replica for each acquire, and one connection more; in a Cluster a process gets one
-   * lock of each node in such a time. It makes the loss of a lock in a failover much less likely, but is no proof: what is
-   * protected still has to check the fencing token.
-   * @defaultValue none: the primary's word is enough
+   * Replicas that must acknowledge a lock before it is granted, so that it survives a failover to one of them. If too few
+   * acknowledge it, the call rejects with `LockUnavailableError`, whose `replicas` is their number, and the lock is released.
+   *
+   * Each acquire takes one or two round trips to a replica longer, and the module opens one more connection. In a Cluster a process
+   * acquires one lock per node in that time. The option makes the loss of a lock in a failover much less likely but does not exclude
+   * it: the protected resource must still check the fencing token.
+   * @defaultValue none; the primary decides alone
    */
   readonly durability?: Durability;
   /**
-   * Whether the application refuses to start when a connection cannot be had.
+   * Whether the application fails to start when a connection fails.
    * @defaultValue `true`
    */
   readonly connectOnBoot?: boolean;
   /**
-   * Whether the store must confirm what a message says before a holder starts or a lease ends. It costs a waiting caller one round trip
-   * more. Use it where a client that is not trusted may publish to the channels and read the keys of the locks.
+   * Whether the store must confirm each offer and revocation that arrives as a message. It costs waiting callers one more round trip.
+   * Use it if clients that you do not trust may publish to the channels and read the keys of the locks.
    * @defaultValue `false`
    */
   readonly confirmOffers?: boolean;
   /**
-   * How long shutdown waits for locks that are held.
+   * How long shutdown waits for held leases.
    * @defaultValue `'2s'`
    */
   readonly drainTimeout?: Duration;
   /**
-   * How many callers may wait in this process; further ones get a `LockUnavailableError`. A number counts for each key.
+   * How many callers may wait in this process; further callers get a `LockUnavailableError`. A number is the limit for each key.
    * @defaultValue `{ perKey: 10000, total: 100000 }`
    */
   readonly maxWaiters?: number | MaxWaiters;
   /**
-   * How many locks may keep their key after their work (`minHold`, `release: 'expire'`). A call counts from its beginning. Further
-   * ones get a `LockUnavailableError` before their work runs.
+   * How many locks may outlast their work (`minHold`, `release: 'expire'`). A call counts from its start. Further calls get a
+   * `LockUnavailableError` before their work runs.
    * @defaultValue `10000`
    */
   readonly maxKept?: number;
   /**
-   * HTTP status of the answer when somebody else holds the lock, 400 to 499.
+   * HTTP status of the response when another caller holds the lock, 400 to 499.
    * @defaultValue `409`
    */
   readonly contendedStatus?: number;
   /**
    * Replaces the estimate in `retryAfterMs` and `Retry-After` when another caller holds the lock: a duration, or a function that
-   * returns one. The estimate stands where the function throws or returns no duration.
-   * @defaultValue how much longer holds of that `name` lasted lately (median); 1 s without observations; never above the rest of the lease
+   * returns one. The estimate is used if the function throws or returns no duration.
+   * @defaultValue the median remaining time of recent holds of that `name`; 1 s without observations; never above the rest of the lease
    * @example
    * ```ts
    * retryAfter: ({ name, estimateMs }) => (name === 'nightly' ? '10m' : estimateMs)
@@ -133,21 +134,21 @@ export interface LockModuleOptions {
    */
   readonly retryAfter?: RetryAfter;
   /**
-   * Whether a client that closes its connection ends the waits of its request. A lock that is free is taken all the same, so later
-   * steps of the request go on.
+   * Whether the waits of a request end when its client closes the connection. A free lock is still acquired, so later steps of the
+   * request continue.
    * @defaultValue `true`
    */
   readonly abortOnDisconnect?: boolean;
   /**
-   * A lease that is held for longer is reported once, by a warning in the log and the event `held-long`. 0 reports none.
+   * A lease that is held for longer is reported once, as a warning in the log and as the event `held-long`. 0 disables the report.
    * @defaultValue `'1m'`
    */
   readonly warnAfter?: Duration;
   /**
-   * Exceptions of your own for lock errors that leave a handler, by code, on every transport. What the function returns,
-   * promises or throws is thrown as it is; `undefined` leaves the answer to the module; `Retry-After` is set all the same. Plain
+   * Custom exceptions for lock errors that leave a handler, by code, on every transport. The value that the function returns, resolves
+   * with or throws is thrown unchanged; with `undefined` the module maps the error. `Retry-After` is set in either case. Plain
    * providers, cron jobs and listeners reject with the `LockError` itself.
-   * @defaultValue none: the exception of each transport, with `code`, `message` and `retryAfterMs`
+   * @defaultValue none; the exception of each transport, with `code`, `message` and `retryAfterMs`
    * @example
    * ```ts
    * errors: { LOCK_CONTENDED: (error) => new OrderIsBusyException(error.retryAfterMs) }
@@ -155,26 +156,26 @@ export interface LockModuleOptions {
    */
   readonly errors?: LockErrorMappers;
   /**
-   * Options of every lock that says nothing else.
+   * Default options of all locks.
    * @defaultValue those of {@link LockOptions}
    */
   readonly defaults?: LockOptions;
 }
 
-/** A provider that makes the options, for `useClass` and `useExisting`. @public */
+/** A provider that creates the options, for `useClass` and `useExisting`. @public */
 export interface LockModuleOptionsFactory {
   createLockModuleOptions(): LockModuleOptions | Promise<LockModuleOptions>;
 }
 
 /** Options of `LockModule.forRootAsync`: one of `useFactory`, `useClass` and `useExisting`. @public */
 export interface LockModuleAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
-  /** Makes the options from what `inject` names. */
-  // A narrower parameter list must be accepted here.
+  /** Creates the options from the providers in `inject`. */
+  // `any[]` accepts functions with narrower parameters.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly useFactory?: (...args: any[]) => LockModuleOptions | Promise<LockModuleOptions>;
   readonly inject?: (InjectionToken | OptionalFactoryDependency)[];
-  /** A class that makes the options; the module makes its instance. */
+  /** A class that creates the options; the module creates its instance. */
   readonly useClass?: Type<LockModuleOptionsFactory>;
-  /** A provider that exists already and makes the options. */
+  /** An existing provider that creates the options. */
   readonly useExisting?: InjectionToken<LockModuleOptionsFactory>;
 }

@@ -5,12 +5,12 @@ import { withDurability } from './lock-runtime.js';
 describe('withDurability', () => {
   const durability = { replicas: 1, timeoutMs: 100 };
 
-  it('leaves a store alone when nothing is asked for', () => {
+  it('returns the store itself without the option', () => {
     const store = new MemoryLockStore();
     expect(withDurability('connection', store, undefined)).toBe(store);
   });
 
-  it('asks replicas of a primary for what they have', async () => {
+  it('wraps the store of a primary', async () => {
     const store = RedisLockStore.open('redis://127.0.0.1:1', { prefix: 'lock:' });
     const durable = withDurability('connection', store, durability);
     expect(durable).not.toBe(store);
@@ -18,9 +18,9 @@ describe('withDurability', () => {
     await durable.close();
   });
 
-  it('refuses a store that has no replicas, instead of promising what it cannot keep', () => {
+  it('rejects a store without replicas', () => {
     expect(() => withDurability('connections.reports', new MemoryLockStore(), durability)).toThrow(
-      'Option "durability" cannot be kept by "connections.reports"',
+      'Option "durability" is not supported by "connections.reports"',
     );
   });
 });

@@ -2,15 +2,15 @@ import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 
 import { LockConfigurationError } from '../../errors.js';
-import { askedConnections, lockServiceToken } from '../decorators/inject-lock-service.decorator.js';
+import { requestedConnections, lockServiceToken } from '../decorators/inject-lock-service.decorator.js';
 import { LOCK_MODULE_OPTIONS } from '../tokens.js';
 import type { LockModuleAsyncOptions, LockModuleOptions, LockModuleOptionsFactory } from './lock-module-options.js';
 import { lockExports, lockProviders, providersForCopies, serviceProvider } from './lock.providers.js';
 
 /**
- * Brings locks into the application: `@DistributeLock` and `LockService`. Import it once, in the root module; it is global.
+ * Provides `@DistributeLock` and `LockService`. Import it once, in the root module; it is global.
  *
- * Call `app.enableShutdownHooks()`, or locks that are held at SIGTERM end only with their ttl.
+ * Call `app.enableShutdownHooks()`. Without it, locks held at SIGTERM stay locked until their `ttl` has passed.
  *
  * @example
  * ```ts
@@ -22,7 +22,7 @@ import { lockExports, lockProviders, providersForCopies, serviceProvider } from 
 @Module({})
 export class LockModule {
   /**
-   * The application does not start when an option is wrong (`LockConfigurationError`) or a connection cannot be had
+   * The application fails to start when an option is invalid (`LockConfigurationError`), or when a connection fails
    * (`LockUnavailableError`, unless `connectOnBoot` is false).
    */
   static forRoot(options: LockModuleOptions): DynamicModule {
@@ -31,7 +31,7 @@ export class LockModule {
   }
 
   /**
-   * Like {@link LockModule.forRoot}, with options that other providers have a part in.
+   * Like {@link LockModule.forRoot}, with options that depend on other providers.
    *
    * @throws LockConfigurationError when not exactly one of `useFactory`, `useClass` and `useExisting` is given
    *
@@ -49,22 +49,22 @@ export class LockModule {
   }
 }
 
-/** The parts of the module; the testing kit adds providers that take the place of others. @internal */
+/** Assembles the module; the testing kit passes providers that replace others. @internal */
 export function lockModule(
   options: readonly Provider[],
   connectionNames: readonly string[],
   imports: DynamicModule['imports'] = [],
-  instead: readonly Provider[] = [],
+  replacements: readonly Provider[] = [],
 ): DynamicModule {
-  // Nest reads this when it scans the application. By then every class has said which connection it injects, while the
-  // options of `forRootAsync` are still to be made.
-  const names = (): string[] => [...new Set([...connectionNames, ...askedConnections()])];
+  // Nest reads these getters when it scans the application: all classes have registered the connections that they inject, but
+  // the options of `forRootAsync` do not exist yet.
+  const names = (): string[] => [...new Set([...connectionNames, ...requestedConnections()])];
   return {
     module: LockModule,
     global: true,
     imports: [DiscoveryModule, ...imports],
     get providers() {
-      return [...options, ...lockProviders, ...names().map(serviceProvider), ...providersForCopies(), ...instead];
+      return [...options, ...lockProviders, ...names().map(serviceProvider), ...providersForCopies(), ...replacements];
     },
     get exports() {
       return [...lockExports, ...names().map(lockServiceToken), ...providersForCopies().map(({ provide }) => provide)];

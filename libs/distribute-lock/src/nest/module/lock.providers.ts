@@ -24,7 +24,7 @@ import { LockLifecycle } from './lock-lifecycle.js';
 import { type LockRuntime, processRuntime } from './lock-runtime.js';
 import { type LockSettings, resolveModuleOptions } from './resolve-module-options.js';
 
-/** Everything that the module is made of, except where its options come from. */
+/** All providers of the module except those of its options. */
 export const lockProviders: readonly Provider[] = [
   { provide: LOCK_SETTINGS, useFactory: resolveModuleOptions, inject: [LOCK_MODULE_OPTIONS] },
   { provide: LockEvents, useFactory: newEvents },
@@ -40,10 +40,10 @@ export const lockProviders: readonly Provider[] = [
   LockLifecycle,
 ];
 
-/** What modules that use a lock are given: the aspect, what it is made of, and the service. */
+/** Exports for modules that use locks: the aspect, its dependencies, and the services. */
 export const lockExports = [LOCK_CONNECTIONS, TRANSPORT_ERRORS, ASPECT, LockInterceptor, LockService, LockEvents];
 
-/** The same under the classes of other copies of this package, whose decorators and services this module serves as well. */
+/** Provides the services under the classes of other copies of this package too, so that one module serves all copies. */
 export function providersForCopies(): (Provider & { provide: InjectionToken })[] {
   const own = { LockService, LockEvents };
   return Object.entries(own).flatMap(([name, ownClass]) =>

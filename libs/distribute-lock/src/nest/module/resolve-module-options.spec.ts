@@ -69,7 +69,7 @@ describe('resolveModuleOptions', () => {
     [{ durability: {} }, '"durability.replicas" is undefined'],
     [{ durability: { replicas: 0 } }, '"durability.replicas" is 0'],
     [{ durability: { replicas: 1, timeout: 0 } }, '"durability.timeout" is 0'],
-    [{ durability: { replicas: 1, timeout: '1s' } }, 'must not be longer than 500 ms'],
+    [{ durability: { replicas: 1, timeout: '1s' } }, 'must be at most 500 ms'],
     [{ durability: { replicas: 1, timeoutMs: 1 } }, 'durability.timeoutMs'],
     [{ ttl: '1s' }, '"ttl" is not known'],
     [{ defaults: { wiat: 1 } }, '"defaults.wiat" is not known'],

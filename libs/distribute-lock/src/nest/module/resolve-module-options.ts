@@ -17,9 +17,9 @@ const DEFAULT_MAX_WAITERS = 100_000;
 const DEFAULT_WARN_AFTER_MS = 60_000;
 const DEFAULT_CONTENDED_STATUS = 409;
 
-/** Module options with every default filled in. */
+/** Checked module options with all defaults. */
 export interface LockSettings {
-  /** By name; not recognised yet. */
+  /** By name, as configured. */
   readonly connections: ReadonlyMap<string, unknown>;
   readonly prefix: string;
   readonly durability: AckSettings | undefined;
@@ -32,7 +32,7 @@ export interface LockSettings {
   readonly contendedStatus: number;
   readonly retryAfter: RetryAfter | undefined;
   readonly abortOnDisconnect: boolean;
-  /** 0: no hold is reported. */
+  /** 0 disables the report. */
   readonly warnAfterMs: number;
   readonly errors: LockErrorMappers;
   readonly defaults: ResolvedLockOptions;
@@ -56,7 +56,7 @@ const MODULE_OPTIONS: Readonly<Record<keyof LockModuleOptions, true>> = {
   defaults: true,
 };
 
-/** @throws LockConfigurationError naming the option that is wrong */
+/** @throws LockConfigurationError naming the invalid option */
 export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
   checkObject('options of LockModule', given);
   checkNames(given, MODULE_OPTIONS);
@@ -93,7 +93,7 @@ function connectionsOf({ connection, connections = {} }: LockModuleOptions): Rea
   for (const name of Object.keys(connections)) {
     if (name !== '' && name !== DEFAULT_CONNECTION) continue;
     throw new LockConfigurationError(
-      `Option "connections" cannot use the name "${name}"; that is option "connection".`,
+      `Option "connections" cannot use the name "${name}"; use option "connection" instead.`,
     );
   }
   return new Map<string, unknown>([[DEFAULT_CONNECTION, connection], ...Object.entries(connections)]);
@@ -102,7 +102,7 @@ function connectionsOf({ connection, connections = {} }: LockModuleOptions): Rea
 function prefixOf({ prefix = DEFAULT_PREFIX }: LockModuleOptions): string {
   if (typeof prefix === 'string' && prefix !== '' && !meetsHelperKey(prefix)) return prefix;
   throw new LockConfigurationError(
-    `Option "prefix" is ${JSON.stringify(prefix)}, but it must be a non-empty string that does not begin like a helper key, for example with "q:" or "s1:"`,
+    `Option "prefix" is ${JSON.stringify(prefix)}, but it must be a non-empty string that does not begin with the prefix of a helper key, such as "q:" or "s1:".`,
   );
 }
 
@@ -111,7 +111,7 @@ function connectOnBootOf({ connectOnBoot = true }: LockModuleOptions): boolean {
   return connectOnBoot;
 }
 
-/** One key leaves room for the callers of others. */
+/** The limit per key stays below the total, so that the callers of one key cannot block all other keys. */
 function maxWaitersOf({ maxWaiters = {} }: LockModuleOptions): { maxWaitersPerKey: number; maxWaiters: number } {
   if (typeof maxWaiters === 'number') {
     const maxWaitersPerKey = count('maxWaiters', maxWaiters);
@@ -125,7 +125,7 @@ function maxWaitersOf({ maxWaiters = {} }: LockModuleOptions): { maxWaitersPerKe
   const maxWaitersPerKey = given ?? Math.min(DEFAULT_MAX_WAITERS_PER_KEY, half);
   if (maxWaitersPerKey < all || all === 1) return { maxWaitersPerKey, maxWaiters: all };
   throw new LockConfigurationError(
-    `Option "maxWaiters.perKey" is ${maxWaitersPerKey}, but it must be less than "maxWaiters.total" (${all}), so that the callers of one key leave room for others.`,
+    `Option "maxWaiters.perKey" is ${maxWaitersPerKey}, but it must be less than "maxWaiters.total" (${all}), so that the callers of one key cannot block all other keys.`,
   );
 }
 
@@ -140,10 +140,10 @@ function checkObject(what: string, value: unknown): asserts value is object {
 }
 
 const DEFAULT_DURABILITY_TIMEOUT = '100ms';
-/** Commands have to be answered within 800 ms, and this is a part of it. */
+/** A part of the 800 ms that a command may take. */
 const LONGEST_DURABILITY_MS = 500;
 
-/** @throws LockConfigurationError naming the option that is wrong */
+/** @throws LockConfigurationError naming the invalid option */
 function resolveDurability(given: Durability | undefined): AckSettings | undefined {
   if (given === undefined) return undefined;
   if (typeof given !== 'object' || given === null)
@@ -154,7 +154,7 @@ function resolveDurability(given: Durability | undefined): AckSettings | undefin
   const timeoutMs = durationMs('durability.timeout', timeout, 1);
   if (timeoutMs > LONGEST_DURABILITY_MS) {
     throw new LockConfigurationError(
-      `Option "durability.timeout" is ${timeoutMs} ms, but it must not be longer than ${LONGEST_DURABILITY_MS} ms.`,
+      `Option "durability.timeout" is ${timeoutMs} ms, but it must be at most ${LONGEST_DURABILITY_MS} ms.`,
     );
   }
   return { replicas, timeoutMs };

@@ -9,26 +9,26 @@ import {
   type RequestRoot,
 } from './key-roots.js';
 
-/** What surrounds a hole, for messages. */
-export interface HolePlace {
+/** The position of a placeholder, for messages. */
+export interface PlaceholderSite {
   /** Class and method. */
   readonly method: string;
   /** The whole template. */
   readonly template: string;
 }
 
-/** A name in a path; anything else is more likely a slip than a property. */
+/** A name in a path. Other characters are more likely a mistake than part of a name. */
 const NAME = /^[^\s.[\]{}#]+$/;
 
-/** One `#{path}` of a key template, ready to be filled from the arguments of a call. */
-export class KeyHole {
+/** One `#{path}` placeholder of a key template, filled from the arguments of a call. */
+export class KeyPlaceholder {
   private readonly shown: string;
   private readonly from: KeyRoot;
 
-  /** @throws LockConfigurationError when the path can never lead to a value */
+  /** @throws LockConfigurationError when the path can never resolve to a value */
   constructor(
     path: string,
-    private readonly place: HolePlace,
+    private readonly place: PlaceholderSite,
     bound: readonly BoundParameter[],
   ) {
     this.shown = `#{${path}}`;
@@ -45,19 +45,19 @@ export class KeyHole {
     return this.from.source;
   }
 
-  /** Position of the argument that it reads, if it reads one. */
+  /** Index of the argument that it reads, if any. */
   get argument(): number | undefined {
     return this.from.argument;
   }
 
-  /** @throws LockConfigurationError when calls of this handler can never have its root */
+  /** @throws LockConfigurationError when calls of this handler never have its root */
   checkReadable(handler: HandlerFacts | undefined): void {
     const { transports, root, argument } = this.from;
     if (handler === undefined || transports === undefined) return;
     const without = handler.transports.find((transport) => !transports.includes(transport));
     if (without !== undefined) {
       throw new LockConfigurationError(
-        `${this.shown} cannot be read, because a call by ${without} has no "${root}"; put the decorator on the methods, with keys of their own`,
+        `${this.shown} cannot be read, because a call by ${without} has no "${root}"; put the decorator on each method with its own key`,
       );
     }
     if (root === 'body' && argument === undefined && !handler.hasBody) {
@@ -66,14 +66,14 @@ export class KeyHole {
   }
 
   /**
-   * The hole's value as text, not yet encoded.
-   * @throws LockKeyError when there is none, or it is no scalar
+   * Returns the value as text, not yet encoded.
+   * @throws LockKeyError when the value is missing or not a scalar
    */
   read(args: readonly unknown[], request: RequestData | undefined): string {
     return this.text(this.value(args, request));
   }
 
-  /** A getter or a proxy may throw whatever it likes; the caller is promised a LockKeyError. */
+  /** Converts errors of getters and proxies to a LockKeyError. */
   private value(args: readonly unknown[], request: RequestData | undefined): unknown {
     try {
       return this.follow(this.first(args, request));
@@ -86,7 +86,7 @@ export class KeyHole {
   private follow(first: unknown): unknown {
     let value = first;
     for (const name of this.from.names) {
-      // Own properties only: `constructor` or `__proto__` of a plain body must not pass for data.
+      // Own properties only: `constructor` and `__proto__` of a body are not data.
       if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) {
         throw this.refusal(`has no value: "${name}" is not there (only own properties count)`);
       }

@@ -1,11 +1,11 @@
 import { isLockError, type LockKeyError } from '../errors.js';
-import { KeyHole } from './key-hole.js';
+import { KeyPlaceholder } from './key-placeholder.js';
 import type { RequestData } from './key-roots.js';
 
 const place = { method: 'Invoices.settle', template: 'invoice:#{...}' };
 
 function read(path: string, value: unknown): string {
-  return new KeyHole(path, place, []).read([value], undefined);
+  return new KeyPlaceholder(path, place, []).read([value], undefined);
 }
 
 function refused(work: () => unknown): LockKeyError {
@@ -18,7 +18,7 @@ function refused(work: () => unknown): LockKeyError {
   throw new Error('not refused');
 }
 
-describe('KeyHole', () => {
+describe('KeyPlaceholder', () => {
   const cause = new RangeError('secret');
   const throwing = () => {
     throw cause;
@@ -38,7 +38,7 @@ describe('KeyHole', () => {
 
   it('blames the request when reading the request throws', () => {
     const request: RequestData = { transport: 'http', read: throwing };
-    const error = refused(() => new KeyHole('query.page', place, []).read([], request));
+    const error = refused(() => new KeyPlaceholder('query.page', place, []).read([], request));
     expect(error.source).toBe('request');
     expect(error.cause).toBe(cause);
   });
