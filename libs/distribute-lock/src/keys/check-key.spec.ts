@@ -2,12 +2,12 @@ import { isLockError } from '../errors.js';
 import { checkKey, keyFault, MAX_KEY_BYTES } from './check-key.js';
 
 describe('checkKey', () => {
-  it.each(['a', ' ', '\0', 'a\r\nb', '{}', '*', '__proto__', 'é', 'e\u0301', '🔒'])('takes %j', (key) => {
+  it.each(['a', ' ', '\0', 'a\r\nb', '{}', '*', '__proto__', 'é', 'e\u0301', '🔒'])('accepts %j', (key) => {
     expect(() => checkKey(key, 'LockService.acquire')).not.toThrow();
   });
 
   it.each([[''], [undefined], [null], [42], [10n], [true], [{}], [['a']], [Symbol('a')], [() => 'a']])(
-    'refuses %p as the fault of the code',
+    'rejects %p with the source "code"',
     (key) => {
       expect(() => checkKey(key, 'LockService.acquire')).toThrow(
         expect.objectContaining({ code: 'LOCK_KEY', source: 'code', method: 'LockService.acquire' }),
@@ -23,13 +23,13 @@ describe('checkKey', () => {
     expect(keyFault('好'.repeat(342))).toContain('longer than 1024 bytes');
   });
 
-  it('refuses half a surrogate pair, which Redis would store as the same bytes as any other half', () => {
+  it('rejects a lone surrogate, because all lone surrogates have the same bytes in Redis', () => {
     expect(Buffer.from('\ud800').equals(Buffer.from('\udfff'))).toBe(true);
     expect(keyFault('order:\ud800')).toContain('surrogate');
     expect(keyFault('order:\ud83d\udd12')).toBeUndefined();
   });
 
-  it('keeps the key out of the message and in the hidden property', () => {
+  it('stores the key in a hidden property, not in the message', () => {
     const key = `secret-${'x'.repeat(MAX_KEY_BYTES)}`;
     try {
       checkKey(key, 'LockService.withLock');

@@ -4,19 +4,19 @@ import { compileKey, compileKeys, type KeyFunction } from './compile-keys.js';
 const site = { method: 'Invoices.settle', bound: [], parameters: undefined };
 
 describe('compileKey', () => {
-  it('keeps the text of a template, and the method of a function', () => {
+  it('returns the text of a template, or the method for a function', () => {
     expect(compileKey('invoice:#{arg0.id}', site).template).toBe('invoice:#{arg0.id}');
     expect(compileKey(() => 'a', site).template).toBe('Invoices.settle');
   });
 
-  it('hands the arguments and the instance to a key function', () => {
+  it('passes the arguments and the instance to a key function', () => {
     const make: KeyFunction = function (this: { region: string }, id: number) {
       return `${this.region}:${id}`;
     };
     expect(compileKey(make, site).render([7], undefined, { region: 'eu' })).toBe('eu:7');
   });
 
-  it.each([[undefined], [null], [42], [{}], [['a']]])('refuses %p as a key', (key) => {
+  it.each([[undefined], [null], [42], [{}], [['a']]])('rejects %p as a key', (key) => {
     expect(() => compileKey(key, site)).toThrow(
       expect.objectContaining({
         code: 'LOCK_CONFIGURATION',
@@ -26,7 +26,7 @@ describe('compileKey', () => {
   });
 
   it.each([[''], [undefined], [42], [Promise.resolve('a')], ['x'.repeat(1025)]])(
-    'refuses %p from a key function',
+    'rejects %p from a key function',
     (result) => {
       const { render } = compileKey(() => result as string, site);
       expect(() => render([], undefined, undefined)).toThrow(
@@ -35,14 +35,14 @@ describe('compileKey', () => {
     },
   );
 
-  it('refuses even what cannot be asked what it is', () => {
+  it('rejects a revoked proxy', () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     const { render } = compileKey(() => proxy as string, site);
     expect(() => render([], undefined, undefined)).toThrow(expect.objectContaining({ code: 'LOCK_KEY' }));
   });
 
-  it('keeps what a key function threw as the cause', () => {
+  it('keeps the error of a key function as the cause', () => {
     const cause = new TypeError('secret');
     const { render } = compileKey(() => {
       throw cause;
@@ -67,11 +67,11 @@ const refused = (act: () => unknown): unknown => {
 };
 
 describe('orderedKeys', () => {
-  it('puts each key once, in one order for every process', () => {
+  it('removes duplicates and sorts keys in the same order in every process', () => {
     expect(orderedKeys(['b', 'a', 'é', 'B', 'b', 'a10', 'a9'], 'A.b')).toEqual(['B', 'a', 'a10', 'a9', 'b', 'é']);
   });
 
-  it('refuses what names no locks, and does not repeat it', () => {
+  it('rejects invalid lists without repeating their keys', () => {
     const many = Array.from({ length: MOST_KEYS + 1 }, (_, i) => `key-${i}`);
     for (const [keys, fault] of [
       [[], /list of keys given to A\.b is empty/],
@@ -93,7 +93,7 @@ describe('compileKeys', () => {
   const place = { method: 'A.b', bound: [], parameters: 2 };
   const compile = (keys: unknown, key?: unknown) => compileKeys(keys, key, place);
 
-  it('fills templates, and orders what comes out', () => {
+  it('renders templates and sorts the keys', () => {
     const { template, render } = compile(['account:#{arg0.from}', 'account:#{arg0.to}', 'day:#{arg1}']);
     expect(template).toBe('account:#{arg0.from}, account:#{arg0.to}, day:#{arg1}');
     expect(render([{ from: 'z', to: 'b' }, 7], undefined, undefined)).toEqual(['account:b', 'account:z', 'day:7']);
@@ -101,7 +101,7 @@ describe('compileKeys', () => {
     expect(refused(() => render([{ from: 'b' }, 7], undefined, undefined))).toMatchObject({ code: 'LOCK_KEY' });
   });
 
-  it('lets a function name them', () => {
+  it('accepts a function that returns the keys', () => {
     const self = { prefix: 'sku' };
     const keys = function (this: typeof self, skus: string[]) {
       return skus.map((sku) => `${this.prefix}:${sku}`);
@@ -121,7 +121,7 @@ describe('compileKeys', () => {
     });
   });
 
-  it('refuses at import what can never work, naming the method', () => {
+  it('rejects invalid keys at import, naming the method', () => {
     for (const [keys, fault] of [
       [[], /"keys" of A\.b is an empty list/],
       ['a', /"keys" of A\.b is a string/],

@@ -6,7 +6,7 @@ import { KeyTemplate } from './key-template.js';
 
 const RUNS = 100_000;
 
-/** Any of these would be called by a careless `${value}`, `value == ''` or JSON.stringify. */
+/** Methods that a careless `${value}`, `value == ''` or JSON.stringify would call. */
 const TRAPS = ['toString', 'valueOf', 'toJSON', 'then', 'constructor', Symbol.toPrimitive, Symbol.iterator] as const;
 
 let touched: PropertyKey[] = [];
@@ -16,7 +16,7 @@ function touch(name: PropertyKey): never {
   throw new TypeError(`touched ${String(name)}`);
 }
 
-/** An object on whose prototype every name of the fuzz is a getter that must not be called. */
+/** An object whose prototype has a getter for every name of the fuzz; none may be called. */
 const trapped = Object.create(null) as object;
 const NAMES = [
   'id',
@@ -76,7 +76,7 @@ const hostile = fc.constantFrom<() => unknown>(
   () => undefined,
 );
 
-/** Made only inside the property: fast-check looks at the values that it makes, and some of these bite. */
+/** Created inside the property only, because fast-check inspects generated values and some of these throw. */
 const value: fc.Arbitrary<() => unknown> = fc.oneof(
   { weight: 3, arbitrary: hostile },
   fc
@@ -86,7 +86,7 @@ const value: fc.Arbitrary<() => unknown> = fc.oneof(
   { weight: 3, arbitrary: fc.string({ minLength: 1, maxLength: 9 }).map((made) => () => made) },
 );
 
-/** Hostile values stand at the end of paths as well as at their beginning. */
+/** Hostile values occur at the end and at the start of paths. */
 const nested = fc.tuple(value, fc.constantFrom([], ['id'], ['x', 'id'], ['0'], ['__proto__'])).map(
   ([make, names]) =>
     () =>
@@ -119,7 +119,7 @@ const text = fc.oneof(
 );
 
 describe('the key resolver', () => {
-  /** Everything that hangs on the prototypes that values have, to be compared by identity. */
+  /** All properties of the prototypes of values, to be compared by identity. */
   const prototypes = () =>
     [Object, Array, Function, String, Number, BigInt, Boolean, Symbol, Date, Map, RegExp, Error, Promise].flatMap(
       ({ prototype }) =>
@@ -129,7 +129,7 @@ describe('the key resolver', () => {
         }),
     );
 
-  it(`ends ${RUNS} times in a key or an error of its own, and touches nothing on the way`, () => {
+  it(`ends ${RUNS} times with a key or a LockKeyError, and changes no prototype`, () => {
     const before = prototypes();
     const seen = { key: 0, LOCK_KEY: 0, LOCK_CONFIGURATION: 0 };
     touched = [];
@@ -161,11 +161,11 @@ describe('the key resolver', () => {
     const after = prototypes();
     expect(after).toHaveLength(before.length);
     expect(after.findIndex((it, index) => !Object.is(it, before[index]))).toBe(-1);
-    // Otherwise it would have been a fuzz of one branch.
+    // The fuzz must reach both branches.
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(RUNS / 20);
   });
 
-  // Few characters, and mostly those that mean something: hexadecimal digits are what an escape is made of.
+  // Few characters, mostly significant ones: escapes consist of hexadecimal digits.
   const unit = fc.constantFrom(
     'a',
     '_',
@@ -209,7 +209,7 @@ describe('the key resolver', () => {
     values: fc.tuple(scalar, scalar, scalar, scalar),
   });
 
-  it(`makes ${RUNS} keys from which the values can be read back, so that no two inputs have one key`, () => {
+  it(`renders ${RUNS} keys that decode to their values, so that no two inputs share a key`, () => {
     const run = fc.property(filled, ({ first, borders, last, values }) => {
       const placeholders = ['#{arg0}', ...borders.map((border, index) => `${border}#{arg${index + 1}}`)];
       const template = KeyTemplate.parse(first + placeholders.join('') + last, {
@@ -226,7 +226,7 @@ describe('the key resolver', () => {
   });
 });
 
-/** What a key was made of, found by nothing but the rule in docs: `%XX` is one character, and a border never is in a value. */
+/** Decodes a key by the documented rule: `%XX` is one character, and a value never contains a separator. */
 function readBack(key: string, first: string, borders: readonly string[], last: string): string[] {
   const values: string[] = [];
   let rest = key.slice(first.length, key.length - last.length);

@@ -28,7 +28,7 @@ describe('KeyPlaceholder', () => {
     ['a getter', Object.defineProperty({}, 'id', { get: throwing })],
     ['a proxy that is asked', new Proxy({}, { getOwnPropertyDescriptor: throwing })],
     ['a proxy that is read', new Proxy({ id: 1 }, { get: throwing })],
-  ])('answers with its own error when %s throws, and keeps the cause', (_, value) => {
+  ])('rejects with LOCK_KEY and the cause when %s throws', (_, value) => {
     const error = refused(() => read('arg0.id', value));
     expect(error).toMatchObject({ source: 'code', method: 'Invoices.settle', path: 'arg0.id' });
     expect(error.cause).toBe(cause);
@@ -36,28 +36,28 @@ describe('KeyPlaceholder', () => {
     expect(error.message).not.toContain('secret');
   });
 
-  it('blames the request when reading the request throws', () => {
+  it('has the source "request" when reading the request throws', () => {
     const request: RequestData = { transport: 'http', read: throwing };
     const error = refused(() => new KeyPlaceholder('query.page', place, []).read([], request));
     expect(error.source).toBe('request');
     expect(error.cause).toBe(cause);
   });
 
-  it('refuses a revoked proxy, at the end of the path and on the way', () => {
+  it('rejects a revoked proxy at the end of the path and within it', () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     expect(refused(() => read('arg0', proxy)).message).toContain('is an object');
     expect(refused(() => read('arg0.id', proxy)).message).toContain('reading it threw');
   });
 
-  it('writes a bigint only where it can fit', () => {
+  it('formats a bigint only if it can fit', () => {
     expect(read('arg0', 10n ** 1023n)).toHaveLength(1024);
     expect(read('arg0', -(10n ** 100n))).toBe(`-1${'0'.repeat(100)}`);
     expect(refused(() => read('arg0', 1n << 1_000_000n)).message).toContain('too many digits');
     expect(refused(() => read('arg0', -(1n << 1_000_000n))).message).toContain('too many digits');
   });
 
-  it('reads own properties of arrays and boxed texts, and never what they inherit', () => {
+  it('reads own properties of arrays and String objects, and no inherited ones', () => {
     expect(read('arg0.length', ['a', 'b'])).toBe('2');
     expect(read('arg0.0', Object('web'))).toBe('w');
     // oxlint-disable-next-line no-sparse-arrays
@@ -66,7 +66,7 @@ describe('KeyPlaceholder', () => {
     refused(() => read('arg0.name', function named() {}));
   });
 
-  it('follows a path as deep as it is written', () => {
+  it('follows a path to any depth', () => {
     const names = Array.from({ length: 2000 }, (_, index) => `n${index}`);
     const deep = names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), 'end');
     expect(read(`arg0.${names.join('.')}`, deep)).toBe('end');

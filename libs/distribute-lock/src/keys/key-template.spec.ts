@@ -40,11 +40,11 @@ describe('KeyTemplate.parse', () => {
     ['#{body.#{x}}', 'not closed'],
     ['#{.body}', 'not a path'],
     ['#{baseRequest.channel}', 'write "body." or "arg0."'],
-    ['#{arg}', 'not known'],
-    ['#{arg01}', 'not known'],
-    ['#{arg-1}', 'not known'],
-    ['#{__proto__.x}', 'not known'],
-    ['#{constructor.name}', 'not known'],
+    ['#{arg}', 'is unknown'],
+    ['#{arg01}', 'is unknown'],
+    ['#{arg-1}', 'is unknown'],
+    ['#{__proto__.x}', 'is unknown'],
+    ['#{constructor.name}', 'is unknown'],
     ['#{arg0}#{arg1}', 'between them'],
     ['#{arg0}%#{arg1}', '"%" is not allowed between'],
     ['post_test_${body.channel}', 'written #{path}'],
@@ -52,9 +52,9 @@ describe('KeyTemplate.parse', () => {
     ['a'.repeat(1025), 'longer than 1024 bytes'],
     [`${'a'.repeat(1024)}#{arg0}`, 'longer than 1024 bytes'],
     ['\ud800#{arg0}', 'surrogate'],
-    // Joined, they would pass for a pair; and `🔒` + high + low would be read in two ways.
+    // Joined, they would form a pair, and `🔒` + high + low would be ambiguous.
     ['#{arg0}\ud83d#{arg1}\udd12', 'surrogate'],
-  ])('refuses %j, naming the method', (text, words) => {
+  ])('rejects %j, naming the method', (text, words) => {
     expect(() => template(text)).toThrow(
       expect.objectContaining({
         code: 'LOCK_CONFIGURATION',
@@ -70,7 +70,7 @@ describe('KeyTemplate.parse', () => {
   });
 
   it.each(['report', '{tag}:#{arg0}', '}#{arg0}', 'a:%:#{arg0}', '#{arg0.id}:#{arg0.b}', '#{headers.x-tenant-id}'])(
-    'takes %j',
+    'accepts %j',
     (text) => {
       expect(() => template(text)).not.toThrow();
     },
@@ -85,14 +85,14 @@ describe('KeyTemplate.render', () => {
     expect(render('#{arg0.items.1.id}!', { items: [{ id: 1 }, { id: 2 }] })).toBe('2!');
   });
 
-  it('writes scalars as their text, so that 42 and "42" are one lock', () => {
+  it('formats scalars as text, so that 42 and "42" are one lock', () => {
     for (const value of [42, '42', 42n]) expect(render('#{arg0}', value)).toBe('42');
     for (const value of [true, 'true']) expect(render('#{arg0}', value)).toBe('true');
     expect(render('#{arg0}', -0)).toBe('0');
     expect(render('#{arg0}', false)).toBe('false');
   });
 
-  it('encodes in values %, {, }, :, / and |, and the text between two placeholders, and nothing else', () => {
+  it('encodes %, {, }, :, / and | and the text between two placeholders in values, and nothing else', () => {
     expect(render('#{arg0}', 'a_b:c/d é{t}%|')).toBe('a_b%3Ac%2Fd é%7Bt%7D%25%7C');
     expect(render('x_#{arg0}_:#{arg1}', 'a_b', 'c:d-x')).toBe('x_a%5Fb_:c%3Ad-x');
     expect(render('#{arg0}-#{arg1}', 'a_b.c@d', '1')).toBe('a_b.c@d-1');
@@ -106,11 +106,11 @@ describe('KeyTemplate.render', () => {
     ['post_test_#{arg0}', 'my_channel', 'post_test_my_channel'],
     ['order:#{arg0}', '9b2d4c1e-7a55-4a53-9f1e-2f6f0a1c7d10', 'order:9b2d4c1e-7a55-4a53-9f1e-2f6f0a1c7d10'],
     ['user:#{arg0}', 'ada.lovelace@example.org', 'user:ada.lovelace@example.org'],
-  ])('keeps %s with %s as %s', (text, value, key) => {
+  ])('renders %s with %s as %s', (text, value, key) => {
     expect(render(text, value)).toBe(key);
   });
 
-  it('keeps a value from continuing the literal text of another template', () => {
+  it('renders no value that continues the literal text of another template', () => {
     expect(render('order:#{arg0}', 'refund:7')).not.toBe(render('order:refund:#{arg0}', '7'));
     expect(render('a/#{arg0}', 'b/c')).not.toBe(render('a/b/#{arg0}', 'c'));
   });
@@ -128,7 +128,7 @@ describe('KeyTemplate.render', () => {
     new String('web'),
     Symbol('web'),
     () => 'web',
-  ])('refuses %p', (value) => {
+  ])('rejects %p', (value) => {
     expect(refused(() => render('#{arg0.channel}', { channel: value }))).toMatchObject({
       source: 'code',
       method: 'PostController.post',
@@ -136,18 +136,18 @@ describe('KeyTemplate.render', () => {
   });
 
   it.each(['__proto__', 'constructor', 'constructor.name', 'toString', 'id', 'nested.id', 'a.__proto__.b'])(
-    'does not see the inherited %s',
+    'ignores the inherited %s',
     (path) => {
       const body = Object.create({ id: '7', nested: { id: '7' } }) as object;
       expect(refused(() => render(`#{arg0.${path}}`, body)).message).toContain('only own properties');
     },
   );
 
-  it('sees __proto__ as data where it is data', () => {
+  it('reads __proto__ if it is an own property', () => {
     expect(render('#{arg0.__proto__}', JSON.parse('{"__proto__":"p"}'))).toBe('p');
   });
 
-  it('names template, placeholder and method, and never the value', () => {
+  it('names template, placeholder and method in errors, and never the value', () => {
     const error = refused(() => render('a:#{arg0.card}', { card: { number: 'secret-4111' } }));
     expect(error.message).toBe(
       '#{arg0.card} in the lock key "a:#{arg0.card}" of PostController.post is an object, ' +
@@ -158,7 +158,7 @@ describe('KeyTemplate.render', () => {
     expect(`${long.message}${JSON.stringify(long)}`).not.toContain('secret');
   });
 
-  it('refuses a text that could not even be added to another', () => {
+  it('rejects a text of the maximum length of a string', () => {
     const longest = 'x'.repeat(constants.MAX_STRING_LENGTH);
     expect(refused(() => render('a:#{arg0}:#{arg1}', longest, longest)).message).toContain('longer than 1024 bytes');
   });
@@ -175,7 +175,7 @@ describe('KeyTemplate.render', () => {
 describe('roots of the request', () => {
   const body = { channel: 'web' };
 
-  it('come from the request where no parameter carries them', () => {
+  it('come from the request if no parameter contains them', () => {
     const request = http({
       body,
       params: { id: 7 },
@@ -188,7 +188,7 @@ describe('roots of the request', () => {
     expect(template(text).render([], request)).toBe('web|7|a|t|%3A%3A1|3');
   });
 
-  it('come from the validated argument where one carries them', () => {
+  it('come from the validated argument if a parameter contains them', () => {
     const bound = [
       { kind: 3, index: 1, property: undefined },
       { kind: 5, index: 0, property: 'id' },
@@ -199,7 +199,7 @@ describe('roots of the request', () => {
     expect(template('#{params.other}', { bound }).render([42, body], request)).toBe('o');
   });
 
-  it('prefers the property that has a parameter of its own', () => {
+  it('prefer a parameter for the property over the whole body', () => {
     const bound = [
       { kind: 3, index: 0, property: undefined },
       { kind: 3, index: 1, property: 'channel' },
@@ -208,12 +208,12 @@ describe('roots of the request', () => {
     expect(template('#{body.channel.id}', { bound }).render([{}, { id: 5 }], http({}))).toBe('5');
   });
 
-  it('matches named headers in any case', () => {
+  it('match named headers in any case', () => {
     const bound = [{ kind: 6, index: 0, property: 'X-Tenant' }];
     expect(template('#{headers.x-TENANT}', { bound }).render(['t'], http({ headers: {} }))).toBe('t');
   });
 
-  it('blame the request for values that are missing, and the code for roots that are', () => {
+  it('have the source "request" for missing values, and "code" for missing roots', () => {
     expect(refused(() => template('#{body.channel}').render([], http({ body: {} }))).source).toBe('request');
     expect(refused(() => template('#{body.channel}').render([], http({}))).source).toBe('request');
     expect(refused(() => template('a#{body.x}').render([], http({ body: { x: 'x'.repeat(1024) } }))).source).toBe(
@@ -226,13 +226,13 @@ describe('roots of the request', () => {
     });
   });
 
-  it('blame the request for an argument that carries request data', () => {
+  it('have the source "request" for an argument with request data', () => {
     const bound = [{ kind: 3, index: 0, property: undefined }];
     expect(refused(() => template('#{arg0.channel}', { bound }).render([{}], http({}))).source).toBe('request');
     expect(refused(() => template('#{arg1.channel}', { bound }).render([{}, {}], http({}))).source).toBe('code');
   });
 
-  it('are refused on a transport that does not have them: kind 6 is headers in HTTP, but the context in RPC', () => {
+  it('are rejected on a transport without them: kind 6 is the headers of HTTP, but the context of RPC', () => {
     const bound = [{ kind: 6, index: 0, property: undefined }];
     const rpc: RequestData = { transport: 'rpc', read: () => ({ id: 'd' }) };
     const error = refused(() => template('#{headers.id}', { bound }).render([{ id: 'context' }], rpc));
@@ -248,7 +248,7 @@ describe('roots of the request', () => {
 });
 
 describe('properties (key-fuzz.spec.ts has more)', () => {
-  // Few characters, and mostly those that matter, so that collisions would be found.
+  // Few characters, mostly significant ones, so that the test finds collisions.
   const scarce = fc.string({
     minLength: 1,
     maxLength: 4,
@@ -260,7 +260,7 @@ describe('properties (key-fuzz.spec.ts has more)', () => {
     unit: fc.constantFrom('a', '_', '2', '5', 'F', ':', '{', '}', 'é', '🔒'),
   });
 
-  it('no two inputs with different texts make one key', () => {
+  it('two inputs with different texts never share a key', () => {
     const input = fc.record({
       literals: fc.tuple(between, between),
       one: fc.tuple(scarce, scarce, scarce),
@@ -276,7 +276,7 @@ describe('properties (key-fuzz.spec.ts has more)', () => {
     );
   });
 
-  it('no shift of the border between two values makes one key', () => {
+  it('two splits of the same characters never share a key', () => {
     const input = fc.record({ literal: between, left: scarce, middle: scarce, right: scarce });
     fc.assert(
       fc.property(input, ({ literal, left, middle, right }) => {

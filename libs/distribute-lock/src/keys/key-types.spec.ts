@@ -2,10 +2,10 @@ import path from 'node:path';
 
 import ts from 'typescript';
 
-/** What never changes is parsed once. */
+/** Files that do not change are parsed once. */
 const parsed = new Map<string, ts.SourceFile | undefined>();
 
-/** What cannot be compiled is kept as text here; what the compiler accepts and refuses is in test/types. */
+/** Code that does not compile, as text. Tests of accepted and rejected types are in test/types. */
 const PRELUDE = `
 import { DistributeLock } from '../nest/decorators/distribute-lock.decorator.js';
 interface Order {
@@ -34,13 +34,13 @@ const METHODS: readonly (readonly [key: string, parameters: string, words: strin
   [`'a:\${body.id}'`, 'order: Order', 'placeholders are written #{path}'],
   [`''`, 'order: Order', 'the key is empty'],
   [`(order: Order) => order.id`, 'id: number', 'the key function takes other arguments than the method'],
-  // What is shown of the parameters is cut off when it is long; the placeholder must not be.
+  // The compiler truncates long parameters in its message; it must not truncate the placeholder.
   [
     `'#{body.idd}'`,
     `order: Order & { ${'abcdefghij'.replaceAll(/./g, (name) => `${name.repeat(20)}: '${name.repeat(40)}'; `)} }`,
     '#{body.idd} is not in the parameters of the method',
   ],
-  // Both are named, so that they can be mended at once.
+  // The message names both faults.
   [`'#{body.idd}:#{arg7}'`, 'order: Order', '#{body.idd} is not in'],
   [`'#{body.idd}:#{arg7}'`, 'order: Order', '#{arg7} does not exist'],
 ];
@@ -55,7 +55,7 @@ describe('the compile error', () => {
   const messages = compile(SOURCE);
 
   it.each(METHODS.map(([key, parameters, words], index) => ({ key, parameters, words, index })))(
-    'of $key says: $words',
+    'of $key contains: $words',
     ({ words, index }) => {
       expect(messages.get(index)).toContain(words);
       // The last line is what editors show first.
@@ -67,7 +67,7 @@ describe('the compile error', () => {
     expect(compile(SOURCE, { strict: false })).toEqual(messages);
   });
 
-  it('stands on the decorator, and nowhere else', () => {
+  it('is reported at the decorator only', () => {
     expect([...messages.keys()]).toEqual(METHODS.map((_, index) => index));
   });
 });
@@ -96,14 +96,14 @@ describe('the time of the compiler', () => {
   it(`is less than ${MOST_MS} ms more for ${METHODS_OF_A_LARGE_FILE} methods with checked templates`, () => {
     const placeholder = (n: number) =>
       `'order${n}:#{body.id}:#{arg1.part${n}.list.0.sku${n}}:#{arg1.labels.x}:#{params.id}'`;
-    check(large(placeholder)); // so that both find a compiler that is warm
+    check(large(placeholder)); // warms up the compiler for both
     const checked = check(large(placeholder));
     const unchecked = check(large(() => 'key'));
     expect([checked.diagnostics, unchecked.diagnostics]).toEqual([[], []]);
     expect(checked.cpuMs - unchecked.cpuMs).toBeLessThan(MOST_MS);
   });
 
-  it('is spent on that: a slip in the last of the methods is found', () => {
+  it('includes the check of the last method, which reports its fault', () => {
     const { diagnostics } = check(large((n) => `'#{body.labels.x}:#{body.part${n === 199 ? 0 : n}.list.length}'`));
     expect(diagnostics).toHaveLength(1);
   });
@@ -119,7 +119,7 @@ function compile(source: string, more?: ts.CompilerOptions): Map<number, string>
   );
 }
 
-/** Checks a file that stands in this folder, in memory, with the options of the repository. */
+/** Checks an in-memory file of this folder with the options of the repository. */
 function check(source: string, more?: ts.CompilerOptions): { diagnostics: readonly ts.Diagnostic[]; cpuMs: number } {
   const root = path.resolve(import.meta.dirname, '../../../..');
   const config = ts.readConfigFile(path.join(root, 'tsconfig.json'), (name) => ts.sys.readFile(name));
@@ -135,7 +135,7 @@ function check(source: string, more?: ts.CompilerOptions): { diagnostics: readon
     return file;
   };
   const program = ts.createProgram([sample], { ...options, noEmit: true, ...more }, host);
-  // Processor time, since others may be at work on the same machine.
+  // Processor time, because other processes may run on the same machine.
   const before = process.cpuUsage();
   const diagnostics = program.getSemanticDiagnostics(program.getSourceFile(sample));
   const { user, system } = process.cpuUsage(before);

@@ -8,7 +8,7 @@ const site = { method: 'Accounts.charge', bound: [], parameters: undefined };
 const rendered = (text: string, ...args: unknown[]): string => KeyTemplate.parse(text, site).render(args, undefined);
 
 describe('lockKey', () => {
-  it('makes the key of the template for 100,000 ids', () => {
+  it('renders the key of the template for 100,000 ids', () => {
     const one = KeyTemplate.parse('acc:#{arg0}', site);
     const two = KeyTemplate.parse('seat_#{arg0}.#{arg1}', site);
     const id = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).filter((text) => text.isWellFormed());
@@ -27,13 +27,13 @@ describe('lockKey', () => {
     [true, 'acc:true'],
     ['refund:7', 'acc:refund%3A7'],
     ['a%b{c}', 'acc:a%25b%7Bc%7D'],
-  ])('writes %p as %s', (value, key) => {
+  ])('formats %p as %s', (value, key) => {
     expect(lockKey`acc:${value}`).toBe(key);
     expect(rendered('acc:#{arg0}', value)).toBe(key);
   });
 
   it.each([undefined, null, '', NaN, Infinity, {}, [], new String('x'), Symbol('x'), 10n ** 2000n])(
-    'refuses %p without repeating it',
+    'rejects %p without repeating it',
     (value) => {
       expect(() => lockKey`acc:${value as KeyPart}`).toThrow(
         expect.objectContaining({ code: 'LOCK_KEY', message: expect.stringMatching(/^Value 1 of a key/) as string }),
@@ -41,7 +41,7 @@ describe('lockKey', () => {
     },
   );
 
-  it('refuses values without text between them, and keys over 1 KiB', () => {
+  it('rejects values without text between them, and keys over 1 KiB', () => {
     expect(() => lockKey`${'a'}${'b'}`).toThrow('between them');
     expect(() => lockKey`${'a'}%${'b'}`).toThrow('"%" is not allowed between two placeholders');
     expect(() => lockKey`a:${'x'.repeat(1023)}`).toThrow('longer than 1024 bytes');

@@ -22,7 +22,7 @@ describe('TestLocks with other kinds of locks', () => {
   it.each<[string, AcquireOptions]>([
     ['readers', { kind: 'read' }],
     ['holders of permits', { kind: 'semaphore', permits: 2 }],
-  ])('shows several %s, and has all of them lose the lock', async (_what, options) => {
+  ])('lists several %s, and makes all of them lose the lock', async (_what, options) => {
     const leases = [await service.acquire('plan', options), await service.acquire('plan', options)];
     await locks.advance('2m');
     expect(locks.held.map(({ key }) => key)).toEqual(['plan', 'plan']);
@@ -33,7 +33,7 @@ describe('TestLocks with other kinds of locks', () => {
     await (await service.acquire('plan', options)).release();
   });
 
-  it('contends with a kind, as another instance would', async () => {
+  it('contends with a kind as another instance', async () => {
     const reader = await locks.contend('plan', { kind: 'read' });
     await (await service.acquire('plan', { kind: 'read' })).release();
     expect(await service.tryAcquire('plan')).toBeNull();

@@ -11,7 +11,7 @@ import { LockService } from '../nest/lock.service.js';
 import { LockModule } from '../nest/module/lock.module.js';
 import { LOCK_RUNTIME, LockTestingModule, TestLocks } from './index.js';
 
-/** Work that goes on until it is told to end. */
+/** Work that runs until `end()` is called. */
 class Work {
   lease: Lease | undefined;
   end: () => void = () => undefined;
@@ -39,7 +39,7 @@ class Orders {
   }
 }
 
-/** Written as an application is, for a Redis that does not exist here. */
+/** An application whose Redis does not exist. */
 @Module({
   imports: [LockModule.forRoot({ connection: undefined, connections: { reports: 'redis://127.0.0.1:1' } })],
   providers: [Orders],
@@ -52,7 +52,7 @@ const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (isLockError(error) ? error.code : error),
   );
 
-describe('TestLocks in the place of the real ones', () => {
+describe('TestLocks', () => {
   let locks: TestLocks;
   let app: INestApplicationContext;
   let orders: Orders;
@@ -72,7 +72,7 @@ describe('TestLocks in the place of the real ones', () => {
     for (let turn = 0; turn < 10 && !locks.held.some((lock) => lock.key === key); turn += 1) await locks.advance(0);
   };
 
-  it('shows what is held, until it is given back', async () => {
+  it('lists held locks until they are released', async () => {
     const shipped = orders.ship('42');
     await held('order:42');
     expect(locks.held).toEqual([{ key: 'order:42', name: 'Orders.ship' }]);
@@ -82,7 +82,7 @@ describe('TestLocks in the place of the real ones', () => {
     expect(locks.held).toEqual([]);
   });
 
-  it('has callers find a lock taken, until that is ended', async () => {
+  it('makes callers contend until the lease is released', async () => {
     const elsewhere = await locks.contend('order:42');
     expect(locks.held).toEqual([]);
     expect(await codeOf(orders.ship('42'))).toBe('LOCK_CONTENDED');
@@ -98,7 +98,7 @@ describe('TestLocks in the place of the real ones', () => {
     expect(await waiting).toBe('shipped');
   });
 
-  it('lets the lock of an instance that crashed end with its ttl', async () => {
+  it('ends the lock of a crashed instance after its ttl', async () => {
     await locks.contend('order:42', { ttl: '4s', renew: false });
     const waiting = orders.shipLater('42');
     await locks.advance('3.9s');
@@ -109,7 +109,7 @@ describe('TestLocks in the place of the real ones', () => {
     expect(await waiting).toBe('shipped');
   });
 
-  it('lets waits run out without waiting', async () => {
+  it('ends waits without waiting', async () => {
     await locks.contend('order:42');
     const since = performance.now();
     const waiting = codeOf(orders.shipLater('42'));
@@ -118,7 +118,7 @@ describe('TestLocks in the place of the real ones', () => {
     expect(performance.now() - since).toBeLessThan(2_000);
   });
 
-  it('lets time go on by itself, from where it was pushed to', async () => {
+  it('follows real time from the advanced time on', async () => {
     const lease = await app.get(LockService).acquire('stock:1', { ttl: '30s', renew: false });
     const since = performance.now();
     await locks.advance('29.5s');
@@ -127,7 +127,7 @@ describe('TestLocks in the place of the real ones', () => {
     expect(performance.now() - since).toBeLessThan(10_000);
   });
 
-  it('renews what is held, however much time passes', async () => {
+  it('renews held leases, however far time is advanced', async () => {
     const shipped = orders.ship('42');
     await locks.advance('1h');
     expect(orders.work.lease!.isHeld()).toBe(true);
@@ -136,7 +136,7 @@ describe('TestLocks in the place of the real ones', () => {
     expect(await shipped).toBe('shipped');
   });
 
-  it('has the holder lose the lock, which is free then', async () => {
+  it('makes the holder lose the lock, which becomes free', async () => {
     const shipped = orders.ship('42');
     await held('order:42');
     const { lease } = orders.work;
@@ -156,7 +156,7 @@ describe('TestLocks in the place of the real ones', () => {
     expect(elsewhere.isHeld()).toBe(true);
   });
 
-  it('gives a lock that was lost to the caller behind', async () => {
+  it('grants a lost lock to the next waiter', async () => {
     void orders.ship('42');
     await held('order:42');
     const { lease, end } = orders.work;
@@ -180,7 +180,7 @@ describe('TestLocks in the place of the real ones', () => {
     expect(locks.connection('reports').held).toEqual([]);
   });
 
-  it('says what is wrong when the key is held, or is not', async () => {
+  it('rejects contend() on a held key and lose() on a free key', async () => {
     void orders.ship('42');
     await held('order:42');
     await expect(locks.contend('order:42')).rejects.toThrow(
@@ -194,7 +194,7 @@ describe('TestLocks in the place of the real ones', () => {
     await expect(locks.advance('soon')).rejects.toThrow('"by"');
   });
 
-  it('makes two applications instances of one cluster', async () => {
+  it('makes two applications instances of one application', async () => {
     const other = await start(locks);
     const shipped = orders.ship('42');
     await held('order:42');
@@ -205,8 +205,8 @@ describe('TestLocks in the place of the real ones', () => {
   });
 });
 
-describe('the ways to bring TestLocks in', () => {
-  it('is a module of its own, with options', async () => {
+describe('TestLocks in an application', () => {
+  it('are provided by LockTestingModule with options', async () => {
     const module = await Test.createTestingModule({
       imports: [LockTestingModule.forRoot({ defaults: { wait: '1s' }, connections: { reports: undefined } })],
       providers: [Orders],
@@ -220,7 +220,7 @@ describe('the ways to bring TestLocks in', () => {
     await module.close();
   });
 
-  it('takes the place of a module that imports LockModule', async () => {
+  it('replace the runtime of a module that imports LockModule', async () => {
     @Module({ imports: [LockModule.forRoot({ connection: undefined })] })
     class LocksModule {}
 
@@ -238,7 +238,7 @@ describe('the ways to bring TestLocks in', () => {
     await module.close();
   });
 
-  it('works beside fake timers of the runner', async () => {
+  it('work beside fake timers of the runner', async () => {
     jest.useFakeTimers();
     try {
       const locks = new TestLocks();

@@ -22,10 +22,10 @@ function newLease() {
   return { lease, release, controller };
 }
 
-describe('a lost lease', () => {
+describe('Hold.complete', () => {
   const loss = new LeaseLostError('gone', { fencingToken: 7, reason: 'outage' });
 
-  it('ends what is handed out piece by piece, at its end', async () => {
+  it('rejects at the end of a stream of results when the lease was lost', async () => {
     const { lease, controller, release } = newLease();
     async function* source() {
       yield 1;
@@ -67,11 +67,11 @@ describe('releaseAfterRead', () => {
     { pipe() {}, on() {} },
     { [Symbol.asyncIterator]: 1 },
     { next: () => 1 },
-  ])('finds results complete as they are (%#)', (result) => {
+  ])('returns undefined for complete results (%#)', (result) => {
     expect(releaseAfterRead(result)).toBeUndefined();
   });
 
-  it('releases once a stream has closed, however it ends', async () => {
+  it('releases when a stream has closed, with and without an error', async () => {
     for (const end of [
       (s: Readable) => s.resume(),
       (s: Readable) => s.destroy(),
@@ -87,7 +87,7 @@ describe('releaseAfterRead', () => {
     }
   });
 
-  it('releases at once after what only looked like a stream', () => {
+  it('releases at once for an object that only resembles a stream', () => {
     const { lease, release } = newLease();
     const result = { [Symbol.toStringTag]: 'ReadableStream' };
     expect(releaseAfterRead(result)?.(new Hold(lease, LOCK_DEFAULTS, 'k', undefined))).toBe(result);
@@ -124,7 +124,7 @@ describe('releaseAfterRead', () => {
   });
 });
 
-describe('what is read piece by piece', () => {
+describe('a result that is read in steps', () => {
   const options = { ...LOCK_DEFAULTS, ttlMs: 1000 };
   beforeEach(() => void jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] }));
   afterEach(() => void jest.useRealTimers());
@@ -151,7 +151,7 @@ describe('what is read piece by piece', () => {
     ['web stream', webStream],
     ['web Response', () => new Response(webStream())],
     ['iterable', () => new Rows(['a'])],
-  ])('keeps no lock longer than a ttl when nobody reads it: a %s', async (_name, make: () => object) => {
+  ])('releases the lock after one ttl when it is not read: a %s', async (_name, make: () => object) => {
     const { release } = held(make());
     await jest.advanceTimersByTimeAsync(999);
     expect(release).not.toHaveBeenCalled();
@@ -163,7 +163,7 @@ describe('what is read piece by piece', () => {
     ['paused', (stream: Readable) => void stream.once('data', () => stream.pause())],
     ['asked for what is there', (stream: Readable) => void stream.on('readable', () => undefined)],
     ['piped to somebody slow', (stream: Readable) => void stream.pipe(new PassThrough({ highWaterMark: 1 }))],
-  ])('keeps the lock while it is read: a stream that is %s', async (_name, read) => {
+  ])('holds the lock while it is read: a stream that is %s', async (_name, read) => {
     const { result, release } = held(Readable.from(Array.from({ length: 100 }, () => 'text')));
     read(result);
     await turn();
@@ -174,7 +174,7 @@ describe('what is read piece by piece', () => {
     expect(release).toHaveBeenCalledTimes(1);
   });
 
-  it('keeps the lock while it is read: a web stream, also between its readers', async () => {
+  it('holds the lock while it is read: a web stream, also between its readers', async () => {
     const { result, release } = held(webStream());
     const reader = result.getReader();
     await reader.read();
@@ -186,7 +186,7 @@ describe('what is read piece by piece', () => {
     expect(release).toHaveBeenCalledTimes(1);
   });
 
-  it('keeps the lock until the rows of a cursor have all been read, or its reader leaves', async () => {
+  it('holds the lock until all rows of a cursor have been read or its reader stops', async () => {
     for (const most of [1, 3]) {
       const { result, release } = held(new Rows(['a', 'b', 'c']));
       const read: string[] = [];
@@ -201,12 +201,12 @@ describe('what is read piece by piece', () => {
     }
   });
 
-  it('leaves the rows that a cursor itself answers with alone', async () => {
+  it('does not change the rows that `next()` of a cursor returns', async () => {
     const { result } = held(new Rows(['a']));
     expect([await result.next(), await result.next()]).toEqual(['a', null]);
   });
 
-  it('keeps the lock until the last of several readers has left', async () => {
+  it('holds the lock until the last of several readers has finished', async () => {
     const { result, release } = held(new Rows(['a', 'b']));
     const [one, other] = [result[Symbol.asyncIterator](), result[Symbol.asyncIterator]()];
     await one.next();
@@ -217,14 +217,14 @@ describe('what is read piece by piece', () => {
     expect(release).toHaveBeenCalledTimes(1);
   });
 
-  it('hears of a reader who leaves an iterator that has no word for it', async () => {
+  it('detects that a reader stops an iterator without return()', async () => {
     const counter = { next: async () => ({ done: false, value: 1 }), [Symbol.asyncIterator]: () => counter };
     const { result, release } = held(counter as AsyncIterable<number>);
     for await (const value of result) if (value === 1) break;
     expect(release).toHaveBeenCalledTimes(1);
   });
 
-  it('does not run without the lock when its reader comes too late', async () => {
+  it('rejects a reader that starts after the release', async () => {
     const ran: string[] = [];
     const rows = async function* () {
       yield ran.push('ran');
@@ -241,12 +241,12 @@ describe('what is read piece by piece', () => {
     expect(ran).toEqual([]);
   });
 
-  it('is complete as it is when it cannot be watched', () => {
+  it('counts as complete if it cannot be instrumented', () => {
     expect(releaseAfterRead(Object.freeze(new Rows(['a'])))).toBeUndefined();
   });
 });
 
-/** Like the cursor of a database: it is iterated, or asked for rows by a `next()` of its own, which answers `null` at the end. */
+/** Like a database cursor: it is iterable, and its own `next()` resolves with a row, or `null` at the end. */
 class Rows {
   constructor(private readonly rows: string[]) {}
 

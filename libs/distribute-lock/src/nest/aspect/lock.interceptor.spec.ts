@@ -16,12 +16,12 @@ import { LockConnections } from './lock-connections.js';
 import { LockInterceptor } from './lock.interceptor.js';
 import type { TransportErrors } from './transport-errors.js';
 
-/** Grants everything, and writes down what happened in which order. */
+/** Grants every lock and records the order of calls. */
 class FakeClient implements LockClient {
   readonly log: string[] = [];
   readonly calls: LockCall[] = [];
   readonly losing = new AbortController();
-  /** Replaced to make a grant wait. */
+  /** Replaced in tests to delay a grant. */
   granting: Promise<void> = Promise.resolve();
   refusal: Error | undefined;
   private reads = 0;
@@ -84,7 +84,7 @@ function contextOf(parts: object, type = 'http'): ExecutionContext {
 beforeAll(() => Logger.overrideLogger(false));
 
 describe('around()', () => {
-  it('acquires, lets the method proceed as the holder, and releases after its result', async () => {
+  it('acquires, calls the method as the holder, and releases after its result', async () => {
     const { client, give } = setUp();
     class Orders {
       @DistributeLock({ key: 'order:#{arg0}', ttl: '10s' })
@@ -105,7 +105,7 @@ describe('around()', () => {
     });
   });
 
-  it('resolves the options once, not for every call', async () => {
+  it('resolves the options once per lock', async () => {
     const { client, give } = setUp();
     class Orders {
       @DistributeLock({ key: 'a' })
@@ -117,7 +117,7 @@ describe('around()', () => {
     expect(new Set(client.calls.map(({ options }) => options)).size).toBe(1);
   });
 
-  it('leaves the error of the method alone, and releases', async () => {
+  it('releases and rejects with the error of the method', async () => {
     const { client, give } = setUp();
     const error = new LockContendedError('of a lock inside', { retryAfterMs: 1 });
     class Orders {
@@ -136,7 +136,7 @@ describe('around()', () => {
     expect(client.log).toEqual(['+a', '-a', '+b', '-b']);
   });
 
-  it('answers as it was told when somebody else has the lock', async () => {
+  it('ends a contended call as onContended specifies', async () => {
     const { client, give } = setUp();
     client.refusal = new LockContendedError('taken', { retryAfterMs: 5 });
     class Orders {
@@ -183,7 +183,7 @@ describe('around()', () => {
     expect(orders.ran).toBe(0);
   });
 
-  it('lets no answer hide that nobody knows who has the lock', async () => {
+  it('rejects with every other error, whatever onContended specifies', async () => {
     const { client, give } = setUp();
     class Orders {
       @DistributeLock({ key: 'a', onContended: 'skip' })
@@ -201,7 +201,7 @@ describe('around()', () => {
     }
   });
 
-  it('tells of a lost lease after the work has ended, where that was asked for', async () => {
+  it('rejects with LEASE_LOST after the work with onLost "throw"', async () => {
     const { client, give } = setUp();
     const loss = new LeaseLostError('gone', { fencingToken: 1, reason: 'outage' });
     class Orders {
@@ -222,7 +222,7 @@ describe('around()', () => {
     expect(await give(new Orders()).lenient()).toBe('done');
   });
 
-  it('takes stacked locks from top to bottom and gives the innermost lease to the method', async () => {
+  it('acquires stacked locks from top to bottom and passes the innermost lease to the method', async () => {
     const { client, give } = setUp();
     class Orders {
       @DistributeLock({ key: 'outer' })
@@ -235,7 +235,7 @@ describe('around()', () => {
     expect(client.log).toEqual(['+outer', '+inner', '-inner', '-outer']);
   });
 
-  it('never starts an Observable that was unsubscribed while the lock was on its way', async () => {
+  it('never starts an Observable that was unsubscribed during the acquisition', async () => {
     const { client, give } = setUp();
     let grant = (): void => undefined;
     client.granting = new Promise((resolve) => (grant = resolve));
@@ -256,7 +256,7 @@ describe('around()', () => {
     expect(client.log).toEqual(['+a', '-a']);
   });
 
-  it('listens for the client only while it may have to wait', async () => {
+  it('observes the client only if the call may wait', async () => {
     const { client, give } = setUp();
     class Orders {
       @DistributeLock({ key: 'a' })
@@ -275,7 +275,7 @@ describe('around()', () => {
     expect([client.calls[1]?.endsWait?.aborted, listeners]).toEqual([false, 1]);
   });
 
-  it('runs the steps of a generator inside the request that it was called in', async () => {
+  it('runs the steps of a generator inside the request of the call', async () => {
     const { client, give } = setUp();
     class Orders {
       @DistributeLock({ key: 'outer' })
@@ -300,10 +300,10 @@ describe('around()', () => {
   });
 });
 
-describe('a client that has left', () => {
+describe('CallScope.clientLeft', () => {
   const signalOf = (response: object) => new CallScope(contextOf({ getResponse: () => response })).clientLeft;
 
-  it('is noticed also when it left before anybody listened, and not taken for one that was answered', () => {
+  it('aborts also if the client disconnected earlier, and not after a response', () => {
     expect(signalOf({ once: () => undefined, destroyed: true })?.aborted).toBe(true);
     expect(signalOf({ once: () => undefined, destroyed: true, writableFinished: true })?.aborted).toBe(false);
     expect(signalOf({})).toBeUndefined();
@@ -314,7 +314,7 @@ describe('a client that has left', () => {
 describe('intercept()', () => {
   const handler = (result: Observable<unknown>): CallHandler => ({ handle: () => result });
 
-  it('opens one scope for a request, however often it runs, and maps errors once', async () => {
+  it('opens one scope per request and maps errors once, however often it runs', async () => {
     const { aspect } = setUp();
     const context = contextOf({});
     const scopes: unknown[] = [];

@@ -33,7 +33,7 @@ function setUp(circumstances: Circumstances = {}) {
   const { sent = false, type = 'http', own = {} } = circumstances;
   const headers = new Map<string, string>();
   const httpAdapter = {
-    // As those of Nest do, it looks into the response.
+    // Reads the response, like the adapters of Nest.
     isHeadersSent: (response: object) => (Object.keys(response).length === 0 ? sent : undefined),
     setHeader: (_response: unknown, name: string, value: string) => headers.set(name, value),
   };
@@ -54,7 +54,7 @@ describe('TransportErrors over HTTP', () => {
     ['on Express', { destroyed: true, writableFinished: false }, 499],
     ['on Fastify', { raw: { destroyed: true, writableFinished: false } }, 499],
     ['that was answered', { destroyed: true, writableFinished: true }, 503],
-  ])('answers an aborted wait with 499 only where the connection was closed: %s', (_, response, status) => {
+  ])('maps an aborted wait to 499 only if the connection was closed: %s', (_, response, status) => {
     const mapped = setUp({ response }).map(new LockAbortedError('m')) as HttpException;
     expect(mapped.getStatus()).toBe(status);
     expect(mapped.getResponse()).toMatchObject({ code: 'LOCK_ABORTED' });
@@ -71,7 +71,7 @@ describe('TransportErrors over HTTP', () => {
     [new LockKeyError('m', { method: 'A.b', source: 'code' }), 500, undefined],
     [new LockAbortedError('m'), 503, undefined],
     [new LeaseLostError('m', { fencingToken: 1, reason: 'outage' }), 500, undefined],
-  ])('answers %p with %p', (error, status, retryAfter) => {
+  ])('maps %p to %p', (error, status, retryAfter) => {
     const { map, headers } = setUp();
     const mapped = map(error) as HttpException;
     expect(mapped).toBeInstanceOf(HttpException);
@@ -81,7 +81,7 @@ describe('TransportErrors over HTTP', () => {
     expect(headers.get('Retry-After')).toBe(retryAfter);
   });
 
-  it('never shows the key, the method, or advice for developers', () => {
+  it('never exposes the key, the method, or advice for developers', () => {
     const mapped = setUp().map(contended()) as HttpException;
     expect(JSON.stringify(mapped.getResponse())).not.toContain('secret');
     expect(mapped.getResponse()).toEqual({
@@ -92,7 +92,7 @@ describe('TransportErrors over HTTP', () => {
     });
   });
 
-  it('names the value of the request that is missing, and no value of the code', () => {
+  it('names a missing value of the request, and no value of the code', () => {
     const details = { method: 'Orders.open', path: 'body.channel' };
     const text = 'Orders.open has no channel';
     const ofRequest = setUp().map(new LockKeyError(text, { ...details, source: 'request' })) as HttpException;
@@ -105,7 +105,7 @@ describe('TransportErrors over HTTP', () => {
     expect(ofCode.getResponse()).toEqual({ statusCode: 500, code: 'LOCK_KEY', message: 'Internal server error' });
   });
 
-  it('writes no error into the log for a client that left', () => {
+  it('logs no error for a client that disconnected', () => {
     const logged = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     setUp().map(new LockAbortedError('left'));
     expect(logged).not.toHaveBeenCalled();
@@ -114,7 +114,7 @@ describe('TransportErrors over HTTP', () => {
     logged.mockRestore();
   });
 
-  it.each(['http', 'graphql', 'rpc', 'ws', 'telegram'])('gives way to an exception of the user over %s', (type) => {
+  it.each(['http', 'graphql', 'rpc', 'ws', 'telegram'])('throws a custom exception over %s', (type) => {
     const mine = new Error('mine');
     const { map } = setUp({ type, own: { LOCK_CONTENDED: (error) => Object.assign(mine, { cause: error }) } });
     const error = contended();
@@ -122,7 +122,7 @@ describe('TransportErrors over HTTP', () => {
     expect(mine.cause).toBe(error);
   });
 
-  it('takes an exception that is thrown for one that is returned', () => {
+  it('accepts a custom exception that is thrown instead of returned', () => {
     const mine = new Error('mine');
     const throwing = (): never => {
       throw mine;
@@ -131,7 +131,7 @@ describe('TransportErrors over HTTP', () => {
     expect(setUp({ own: { LOCK_SHUTDOWN: throwing } }).map(contended())).toBeInstanceOf(HttpException);
   });
 
-  it('takes one that a promise brings or withholds, too', async () => {
+  it('accepts a promise of a custom exception or of undefined', async () => {
     const mine = new Error('mine');
     expect(await setUp({ own: { LOCK_CONTENDED: async () => mine } }).map(contended())).toBe(mine);
     expect(await setUp({ own: { LOCK_CONTENDED: () => Promise.reject(mine) } }).map(contended())).toBe(mine);
@@ -145,19 +145,19 @@ describe('TransportErrors over HTTP', () => {
     ['response but another argument of the call', { response: 'text' }],
     ['response but an object among the arguments', { response: { of: 'the call' } }],
     ['HTTP server', { adapter: null }],
-  ])('sets no header where there is no %s', (_name, circumstances) => {
+  ])('sets no header without %s', (_name, circumstances) => {
     const { map, headers } = setUp(circumstances);
     expect((map(contended()) as HttpException).getStatus()).toBe(409);
     expect(headers.size).toBe(0);
   });
 
-  it('sets no header when they are on their way already', () => {
+  it('sets no header after the headers have been sent', () => {
     const { map, headers } = setUp({ sent: true });
     expect((map(contended()) as HttpException).getStatus()).toBe(409);
     expect(headers.size).toBe(0);
   });
 
-  it('uses the status that was chosen for this very error', () => {
+  it('uses the status that was set for this error', () => {
     const error = contended();
     setContendedStatus(error, 423);
     const { map } = setUp();
@@ -165,7 +165,7 @@ describe('TransportErrors over HTTP', () => {
     expect((map(contended()) as HttpException).getStatus()).toBe(409);
   });
 
-  it('leaves all other errors alone', () => {
+  it('does not change other errors', () => {
     const error = new HttpException('mine', 418);
     expect(setUp().map(error)).toBe(error);
     expect(setUp().map('text')).toBe('text');
@@ -173,8 +173,8 @@ describe('TransportErrors over HTTP', () => {
   });
 });
 
-describe('TransportErrors elsewhere', () => {
-  it('gives GraphQL the payload of HTTP, without touching a response', () => {
+describe('TransportErrors over other transports', () => {
+  it('maps to the payload of HTTP over GraphQL, without a response', () => {
     const { map, headers } = setUp({ type: 'graphql' });
     expect((map(contended()) as HttpException).getResponse()).toMatchObject({
       code: 'LOCK_CONTENDED',
@@ -183,14 +183,14 @@ describe('TransportErrors elsewhere', () => {
     expect(headers.size).toBe(0);
   });
 
-  it('leaves the error as it is on transports that it does not know', () => {
+  it('does not change the error over unknown transports', () => {
     const error = contended();
     expect(setUp({ type: 'telegram' }).map(error)).toBe(error);
   });
 });
 
-describe('what we know of the insides of Nest', () => {
-  it('has not moved', () => {
+describe('the internals of Nest that this package uses', () => {
+  it('have not changed', () => {
     expect(ROUTE_ARGS_METADATA).toBe('__routeArguments__');
     const kinds: Record<string, RouteParamtypes> = {
       body: RouteParamtypes.BODY,

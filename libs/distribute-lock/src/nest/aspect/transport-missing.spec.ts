@@ -13,7 +13,7 @@ const { LockConnections } = await import('./lock-connections.js');
 const { TransportErrors } = await import('./transport-errors.js');
 
 describe('TransportErrors', () => {
-  it.each(['rpc', 'ws'])('leaves the error as it is where the package of %s is not installed', async (type) => {
+  it.each(['rpc', 'ws'])('does not change the error if the package of %s is not installed', async (type) => {
     const errors = new TransportErrors(
       new LockConnections(new Map(), { contendedStatus: 409, abortOnDisconnect: true, errors: {} }),
       {} as HttpAdapterHost,

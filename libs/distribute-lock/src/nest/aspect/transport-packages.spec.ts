@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import type { ExecutionContext } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 
-/** Stands in for the exceptions of both packages. */
+/** Replaces the exceptions of both packages. */
 class PayloadException extends Error {
   constructor(readonly payload: unknown) {
     super('of the transport');
@@ -24,7 +24,7 @@ describe('TransportErrors', () => {
   );
   const over = (type: string) => ({ getType: () => type }) as unknown as ExecutionContext;
 
-  it('loads the package of a transport with its first error, not before', async () => {
+  it('loads the package of a transport on its first error', async () => {
     expect(load).not.toHaveBeenCalled();
     const error = new LockContendedError('The lock "a" is held.', { key: 'secret', retryAfterMs: 10 });
     for (const type of ['rpc', 'ws']) {

@@ -34,28 +34,28 @@ describe('@DistributeLock at import', () => {
     [{ key: 'a', connectionName: '' }, /Invoices\.settle.*"connectionName"/],
     [undefined, /Invoices\.settle.*options are undefined, but they must be an object/],
     ['order', /Invoices\.settle.*options are "order", but they must be an object/],
-  ])('refuses %j, naming class, method and option', (options, message) => {
+  ])('rejects %j, naming class, method and option', (options, message) => {
     expect(() => decorate(options)).toThrow(message);
     expect(() => decorate(options)).toThrow(expect.objectContaining({ code: 'LOCK_CONFIGURATION' }));
   });
 
-  it('leaves to boot what the defaults of the module could make right', () => {
+  it('accepts options that the defaults of the module may complete', () => {
     expect(() => decorate({ key: 'a', renew: false, minHold: '1m' })).not.toThrow();
   });
 
-  it('refuses classes without handlers, static methods and accessors', () => {
+  it('rejects classes without handlers, static methods and accessors', () => {
     const lock = DistributeLock({ key: 'a' }) as (...given: unknown[]) => void;
     class Invoices {}
     expect(() => lock(Invoices)).toThrow('class Invoices finds no handler');
     expect(() => lock(Invoices, 'settle', { value: async () => undefined })).toThrow('static method: Invoices.settle');
-    expect(() => lock(Invoices.prototype, 'total', { get: () => 1 })).toThrow('Invoices.total is none');
-    expect(() => lock(Invoices.prototype, 'total', undefined)).toThrow('Invoices.total is none');
+    expect(() => lock(Invoices.prototype, 'total', { get: () => 1 })).toThrow('Invoices.total is an accessor');
+    expect(() => lock(Invoices.prototype, 'total', undefined)).toThrow('Invoices.total is an accessor');
   });
 
   it('refuses an argument that the method does not have', () => {
     const wrong = () => {
       class Wrong {
-        // The cast stands for callers without types.
+        // The cast simulates callers without types.
         @(DistributeLock({ key: '#{arg1}' }) as MethodDecorator)
         async settle(_invoice: Invoice): Promise<void> {}
       }
@@ -114,7 +114,7 @@ describe('@DistributeLock on a class', () => {
     }
   }
 
-  it('covers handlers, also inherited ones, outside of their own locks', () => {
+  it('covers declared and inherited handlers, outside their own locks', () => {
     expect(templates(Invoices, 'inherited')).toEqual(['inner', 'outer']);
     expect(templates(Invoices, 'own')).toEqual(['own', 'inner', 'outer']);
     expect(templates(Invoices, 'late')).toEqual(['own', 'inner', 'outer']);
@@ -122,7 +122,7 @@ describe('@DistributeLock on a class', () => {
     expect([...locksOf(Invoices.prototype).keys()]).toHaveLength(4);
   });
 
-  it('leaves the base class, methods that are no handlers, and metadata as they are', async () => {
+  it('does not change the base class, other methods, and metadata', async () => {
     expect(await new Base().inherited()).toBe('inherited');
     expect(new Invoices().total).toBe(1);
     const inherited = Reflect.get(Invoices.prototype, 'inherited') as () => unknown;
@@ -132,7 +132,7 @@ describe('@DistributeLock on a class', () => {
     await expect(new Invoices().inherited()).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
   });
 
-  it('names the handler on which the key can never be made', () => {
+  it('names the handler for which the key is invalid', () => {
     const lock = DistributeLock({ key: '#{arg1}' }) as (target: object) => void;
     expect(() => {
       class Wrong {
@@ -143,9 +143,9 @@ describe('@DistributeLock on a class', () => {
     }).toThrow(/Wrong\.settle.*uses arg1/);
   });
 
-  it('is checked by the compiler as far as it can be', () => {
+  it('is checked by the compiler as far as possible', () => {
     const declare = () => {
-      // @ts-expect-error the root is not known
+      // @ts-expect-error the root is unknown
       @DistributeLock({ key: '#{invoice.id}' })
       class Wrong {}
 
@@ -154,7 +154,7 @@ describe('@DistributeLock on a class', () => {
       class Open {}
 
       class Right {
-        // @ts-expect-error a property is no method
+        // @ts-expect-error a property is not a method
         @DistributeLock({ key: 'a' })
         readonly property = 1;
       }
@@ -193,7 +193,7 @@ describe('a locked method', () => {
     expect(Reflect.getMetadata('__interceptors__', settle)).toHaveLength(1);
   });
 
-  it('refuses in the form in which its result is expected', async () => {
+  it('rejects in the form of its result', async () => {
     class Invoices {
       @DistributeLock({ key: 'a' })
       async settle(): Promise<void> {}
@@ -218,26 +218,26 @@ describe('a locked method', () => {
 });
 
 describe('@CurrentLease', () => {
-  it('belongs to a method that is not static', () => {
+  it('rejects constructors and static methods', () => {
     const parameter = CurrentLease();
     class Invoices {}
     expect(() => parameter(Invoices, undefined, 0)).toThrow('must be applied to a parameter of a non-static method');
-    expect(() => parameter(Invoices, 'settle', 0)).toThrow('not static');
+    expect(() => parameter(Invoices, 'settle', 0)).toThrow('non-static');
   });
 });
 
 describe('types', () => {
-  it('refuse what cannot be locked, and functions that do not fit the method', () => {
+  it('reject methods that cannot be locked, and functions that do not fit the method', () => {
     const declare = () => {
       @Injectable()
       class Invoices {
-        // @ts-expect-error a lock is waited for, so the method must be async
+        // @ts-expect-error acquiring is asynchronous, so the method must be too
         @DistributeLock({ key: 'a' })
         sync(): number {
           return 1;
         }
 
-        // @ts-expect-error sometimes sync is sync
+        // @ts-expect-error a method that is sometimes synchronous
         @DistributeLock({ key: 'a' })
         sometimes(): Promise<number> | number {
           return 1;
@@ -255,7 +255,7 @@ describe('types', () => {
         @DistributeLock({ key: (id: number) => id })
         async noString(_id: number): Promise<void> {}
 
-        // @ts-expect-error the answer is given the arguments of the method
+        // @ts-expect-error onContended takes the arguments of the method
         @DistributeLock({ key: 'a', onContended: (_info, invoice: Invoice) => invoice })
         async wrongAnswer(_id: number): Promise<unknown> {
           return undefined;
@@ -290,7 +290,7 @@ describe('types', () => {
     expect(declare).toThrow();
   });
 
-  it('accept every method whose result comes later', () => {
+  it('accept every method with an asynchronous result', () => {
     class Invoices {
       @DistributeLock({ key: (invoice: Invoice) => invoice.id, wait: '5s' })
       async first(_invoice: Invoice, _more?: number): Promise<void> {}

@@ -20,13 +20,13 @@ describe('connectStore', () => {
     [{ port: 6390 }],
     [{ cluster: [{ host: '127.0.0.1', port: 7_000 }, 'redis://127.0.0.1:7001', 7_002] }],
     [{ cluster: [{ host: 'a' }], options: { redisOptions: { password: 'hunter2' } } }],
-  ])('opens a connection of its own for %j, later', async (connection) => {
+  ])('creates a store for %j without connecting yet', async (connection) => {
     const store = connect(connection);
     expect(store).toBeInstanceOf(RedisLockStore);
     await store.close();
   });
 
-  it('uses a client that it was given, recognised by its methods, and never closes it', async () => {
+  it('recognises a client by its methods and never closes it', async () => {
     const client = new Redis({ lazyConnect: true });
     const quit = jest.spyOn(client, 'quit');
     const disconnect = jest.spyOn(client, 'disconnect');
@@ -35,13 +35,13 @@ describe('connectStore', () => {
     await store.close();
     expect([quit.mock.calls, disconnect.mock.calls]).toEqual([[], []]);
 
-    // Another copy of ioredis has another class.
+    // The class may come from another copy of ioredis.
     const foreign = Object.setPrototypeOf(client, Object.create(Redis.prototype)) as Redis;
     expect(connect(foreign)).toBeInstanceOf(RedisLockStore);
     client.disconnect();
   });
 
-  it('uses a client of a Cluster likewise, and takes its listeners back', async () => {
+  it('uses a client of a Cluster and removes its listeners', async () => {
     const client = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
     const events = client.eventNames();
     const disconnect = jest.spyOn(client, 'disconnect');
@@ -54,7 +54,7 @@ describe('connectStore', () => {
     client.disconnect();
   });
 
-  it('takes a list for a quorum, of nodes of every kind', async () => {
+  it('accepts a list of nodes of every form as a quorum', async () => {
     const client = new Redis(6391, { lazyConnect: true });
     const store = connect(['redis://a:6390', { host: 'b' }, client]);
     expect(store).toBeInstanceOf(QuorumLockStore);
@@ -63,7 +63,7 @@ describe('connectStore', () => {
     client.disconnect();
   });
 
-  it('takes any store that has all methods of one', () => {
+  it('accepts any object with all methods of a store', () => {
     const store = new MemoryLockStore();
     expect(connect(store)).toBe(store);
     expect(() => connect({ acquire() {}, release() {}, renew() {} })).toThrow('without connect, subscribe, close');
@@ -103,27 +103,27 @@ describe('connectStore', () => {
     [['redis://a', 'redis://b', 'redis://a'], '"connection[2]" is the same server as "connection[0]"'],
     [['redis://a', 'redis://b', 'redis://u:p@a:6379/3'], '"connection[2]" is the same server as "connection[0]"'],
     [['redis://a', { host: 'b' }, { host: 'b', port: 6379, db: 2 }], '"connection[2]" is the same server'],
-    [['redis://a', 'redis://b', 'memory'], '"connection[2]" is no node of a quorum'],
-    [['redis://a', 'redis://b', undefined], '"connection[2]" is no node of a quorum'],
+    [['redis://a', 'redis://b', 'memory'], '"connection[2]" is not a node of a quorum'],
+    [['redis://a', 'redis://b', undefined], '"connection[2]" is not a node of a quorum'],
     [['redis://a', 'redis://b', { host: '' }], '"connection[2].host" is empty'],
     [['redis://a', 'redis://b', new MemoryLockStore()], '"connection[2]" is a MemoryLockStore'],
     [
       ['redis://a', 'redis://b', new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true })],
       '"connection[2]" is a Redis Cluster',
     ],
-  ])('refuses %p', (connection, message) => {
+  ])('rejects %p', (connection, message) => {
     const error = failure(() => connect(connection));
     expect(isLockError(error, 'LOCK_CONFIGURATION')).toBe(true);
     expect(error.message).toContain(message);
     expect(error.message).toContain('"connection');
   });
 
-  it('never repeats what may hold a password', () => {
+  it('never repeats a value that may include a password', () => {
     expect(failure(() => connect('hunter2@localhost:6379')).message).not.toContain('hunter2');
     expect(failure(() => connect({ password: 'hunter2' })).message).not.toContain('hunter2');
   });
 
-  it('warns that memory is no distributed lock, except in tests', () => {
+  it('warns that "memory" is not distributed, except in tests', () => {
     const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
     expect(connect('memory')).toBeInstanceOf(MemoryLockStore);
     expect(warn).not.toHaveBeenCalled();

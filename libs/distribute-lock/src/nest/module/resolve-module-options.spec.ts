@@ -110,12 +110,12 @@ describe('resolveModuleOptions', () => {
     [{ connections: [] }, '"connections" must be an object'],
     [{ connections: { default: 'memory' } }, '"connections" cannot use the name "default"'],
     [{ connections: { '': 'memory' } }, '"connections" cannot use the name ""'],
-  ])('refuses %j', (options, message) => {
+  ])('rejects %j', (options, message) => {
     expect(() => resolve(options)).toThrow(message);
     expect(() => resolve(options)).toThrow(expect.objectContaining({ code: 'LOCK_CONFIGURATION' }));
   });
 
-  it.each([[undefined], [null], ['memory'], [[]]])('refuses %p in the place of options', (options) => {
+  it.each([[undefined], [null], ['memory'], [[]]])('rejects %p instead of options', (options) => {
     expect(() => resolveModuleOptions(options as unknown as LockModuleOptions)).toThrow(
       'options of LockModule must be an object',
     );
