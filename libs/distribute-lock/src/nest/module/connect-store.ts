@@ -51,7 +51,7 @@ function fromOptions(option: string, options: object, prefix: string): LockStore
 function fromCluster(option: string, given: Partial<ClusterConnectionOptions>, prefix: string): LockStore {
   const { cluster: nodes, options = {}, ...unknown } = given;
   const [other] = Object.keys(unknown);
-  if (other !== undefined) throw wrong(`${option}.${other}`, 'is not known: options of ioredis stand in "options"');
+  if (other !== undefined) throw wrong(`${option}.${other}`, 'is not known: pass options of ioredis as "options"');
   if (!Array.isArray(nodes) || nodes.length === 0) throw wrong(`${option}.cluster`, 'must be a list of nodes');
   if (!nodes.every(isNode))
     throw wrong(`${option}.cluster`, 'has a node that is neither { host, port }, nor a URL, nor a port');

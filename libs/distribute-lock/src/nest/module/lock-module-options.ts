@@ -34,9 +34,14 @@ export interface ClusterConnectionOptions {
 }
 
 /**
- * The location of the locks: a Redis URL, options of ioredis (also with `sentinels`), a Redis Cluster, a client of ioredis (`Redis` or
- * `Cluster`) that the application opens and closes, a list of at least three independent primaries (always a quorum), any
- * {@link LockStore}, or `'memory'` (one process only).
+ * The location of the locks.
+ *
+ * - a Redis URL, or options of ioredis (also with `sentinels`)
+ * - a Redis Cluster
+ * - a client of ioredis (`Redis` or `Cluster`) that the application opens and closes
+ * - a list of at least three independent primaries (always a quorum)
+ * - any {@link LockStore}
+ * - `'memory'` (one process only)
  * @public
  */
 export type LockConnection =
