@@ -17,7 +17,7 @@ export const MOST_PERMITS = 1_024;
  */
 export const LOCK_OPTIONS = {
   /**
-   * How long a *crashed* holder blocks other callers; at least 50 ms. While the work runs, the lease is renewed after each third of it.
+   * How long a *crashed* holder blocks other callers; at least 50 ms. While the work runs, the lease is renewed whenever a third of it has passed.
    * After a hand-over from another process, a `ttl` below 1750 ms counts as 1750 ms.
    */
   ttl: duration('30s', MIN_TTL_MS),

@@ -4,7 +4,7 @@ import type { Duration } from '../values.js';
 /** Options of a lock. A call overrides its decorator, a decorator the defaults of the module. @public */
 export interface LockOptions {
   /**
-   * How long a *crashed* holder blocks other callers; at least 50 ms. While the work runs, the lease is renewed after each third of it.
+   * How long a *crashed* holder blocks other callers; at least 50 ms. While the work runs, the lease is renewed whenever a third of it has passed.
    * After a hand-over from another process, a `ttl` below 1750 ms counts as 1750 ms.
    * @defaultValue `'30s'`
    */
