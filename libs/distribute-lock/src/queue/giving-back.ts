@@ -78,7 +78,7 @@ export class GivingBack {
     const now = this.parts.clock.now();
     const next = queue.heir(lease, now);
     if (next === undefined || !mayPass(grant, next.call.options, now, queue.inOrder)) {
-      return this.release(queue, grant, lease);
+      return this.release(queue, grant, lease, now);
     }
     this.parts.turn.step(() => {
       if (!grant.ended) this.passOn(queue, grant, lease);
@@ -94,7 +94,7 @@ export class GivingBack {
       const line = next.line!;
       start(this.parts, this.keeper, next, grant, now);
       this.listener.passed(line);
-    } else void this.release(queue, grant, lease);
+    } else void this.release(queue, grant, lease, now);
   }
 
   /** What is given back once `before` has ended: the holder waits for both no longer than for a release. */
@@ -111,8 +111,8 @@ export class GivingBack {
   }
 
   /** Gives the grant back to the store, and asks for the next caller of this process in the same command. */
-  release(queue: KeyQueue, grant: Grant, lease: LeaseHandle): Promise<void> {
-    const { watchdog, lanes, clock } = this.parts;
+  release(queue: KeyQueue, grant: Grant, lease: LeaseHandle, sentAt = this.parts.clock.now()): Promise<void> {
+    const { watchdog, lanes } = this.parts;
     watchdog.unwatch(grant);
     grant.ended = true;
     queue.drop(grant);
@@ -120,7 +120,6 @@ export class GivingBack {
     const attempt = this.nextAttempt(queue);
     const ttlMs = attempt === undefined ? queue.ownTtlMs : queue.ttlMsOf(queue.line);
     const block = Math.min(queue.waiting, MOST_NUMBERS);
-    const sentAt = clock.now();
     return new Promise((resolve) => {
       const release = new Release(this, queue, grant, lease, sentAt, attempt, ttlMs, block, resolve);
       whenAnswered(this.send(release), release);

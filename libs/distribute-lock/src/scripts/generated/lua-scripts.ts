@@ -54,7 +54,7 @@ return redis.call('DEL', KEYS[1])`,
 export const lockScript: LuaScript = withCluster(
   {
     name: 'lock',
-    sha1: '2f839b7a37ea062c95b72dc8b2c7217fdb0de551',
+    sha1: 'e45a7a0e758a283cb14a85e10ecc4cb0e1dd6c10',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -89,6 +89,7 @@ local blocks = {}
 if #ARGV > 1 then
   local call = redis.call
   local queues, total = {}, 0
+  local timely
   for i = 1, #ARGV do queues[i] = KEYS[2 * i + 1] end
   if call('EXISTS', unpack(queues)) == 0 then
     for i = 1, #ARGV do
@@ -99,7 +100,8 @@ if #ARGV > 1 then
         blocks[i] = 0
       else
         local token, ttlMs, block, deadlineMs = string.match(text, '^[aw] (%S+) (%d+) (%d+) (%d+)')
-        if not token or isLate(deadlineMs) or not takeUnqueued(lock, token, ttlMs) then break end
+        if not token or deadlineMs ~= timely and isLate(deadlineMs) or not takeUnqueued(lock, token, ttlMs) then break end
+        timely = deadlineMs
         blocks[i] = tonumber(block)
         total = total + blocks[i]
       end
@@ -175,7 +177,7 @@ end
 saveFence()
 return replies`,
   },
-  'd0d1830eeb8d79b346796ed7e2d635c64a6ed5c7',
+  'a4f302b8276ca9d65adc3d2e56739b78b3fe2d8f',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false

@@ -5,6 +5,8 @@ local blocks = {}
 if #ARGV > 1 then
   local call = redis.call
   local queues, total = {}, 0
+  -- Commands of one call have the same deadline as a rule.
+  local timely
   for i = 1, #ARGV do queues[i] = KEYS[2 * i + 1] end
   if call('EXISTS', unpack(queues)) == 0 then
     for i = 1, #ARGV do
@@ -15,7 +17,8 @@ if #ARGV > 1 then
         blocks[i] = 0
       else
         local token, ttlMs, block, deadlineMs = string.match(text, '^[aw] (%S+) (%d+) (%d+) (%d+)')
-        if not token or isLate(deadlineMs) or not takeUnqueued(lock, token, ttlMs) then break end
+        if not token or deadlineMs ~= timely and isLate(deadlineMs) or not takeUnqueued(lock, token, ttlMs) then break end
+        timely = deadlineMs
         blocks[i] = tonumber(block)
         total = total + blocks[i]
       end
