@@ -13,7 +13,7 @@ export function acquireOf(
   return client.acquireSeveral(key.map((each) => callFor(each, call)));
 }
 
-/** Omits a rare field: a lease keeps its call in memory. */
+/** Omits the rare field `endsWait` where possible, because a lease keeps its call in memory. */
 function callFor(key: string, { name, options, scoped, signal, endsWait }: Omit<LockCall, 'key'>): LockCall {
   return endsWait === undefined
     ? { key, name, options, scoped, signal }

@@ -80,7 +80,7 @@ function lockClass(type: { readonly name: string; readonly prototype: object }, 
   if (handlers.length === 0) {
     throw new LockConfigurationError(
       `@DistributeLock on the class ${type.name} finds no handler in it (route, message, event, subscription or resolver). ` +
-        'Put it on the methods instead.',
+        'Apply it to the methods instead.',
     );
   }
   for (const { name, owner, descriptor, facts } of handlers) {

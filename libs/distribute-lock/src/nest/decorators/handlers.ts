@@ -29,7 +29,7 @@ export interface Handler {
   readonly facts: HandlerFacts;
 }
 
-/** Every method of `prototype` that a request, message or event can reach, without overridden methods. */
+/** Every method of `prototype` that a request, message or event can reach. Methods that a subclass overrides are not included. */
 export function handlersOf(prototype: object): readonly Handler[] {
   const seen = new Set<string | symbol>();
   const handlers: Handler[] = [];
