@@ -1,23 +1,6 @@
 export { CurrentLease } from './nest/decorators/current-lease.decorator.js';
 export { DistributeLock } from './nest/decorators/distribute-lock.decorator.js';
 export { InjectLockService, lockServiceToken } from './nest/decorators/inject-lock-service.decorator.js';
-export type {
-  Fitting,
-  FittingAnswer,
-  FittingKey,
-  FittingKeys,
-  FittingTemplate,
-  KeyTemplates,
-  LockableMethod,
-  LockableResult,
-  LockedClassDecorator,
-  LockedDecorator,
-  LockedMethodDecorator,
-  LockFault,
-  NoOther,
-  ObservableLike,
-  OneKey,
-} from './nest/decorators/method-types.js';
 
 export {
   type AnyLockError,
@@ -53,22 +36,6 @@ export { LockInterceptor } from './nest/aspect/lock.interceptor.js';
 export type { KeyFunction, KeysFunction } from './keys/compile-keys.js';
 export { encodeKeyPart } from './keys/encode-key.js';
 export { type KeyPart, lockKey } from './keys/lock-key.js';
-export type {
-  KeyArgumentFault,
-  KeyBodyEnd,
-  KeyBorderFault,
-  KeyEndSeen,
-  KeyHoleFault,
-  KeyHolesFault,
-  KeyPathEnd,
-  KeyPathFault,
-  KeyPathStep,
-  KeyRootFault,
-  KeyScalar,
-  KeyTemplateFault,
-  NoKeyBody,
-  NoKeyPath,
-} from './keys/key-types.js';
 
 export type { Lease } from './lease/lease.js';
 export type { LockHolderInfo, LockInspection } from './lease/lock-inspection.js';
@@ -111,3 +78,38 @@ export {
 } from './store/lock-store.js';
 export { MemoryLockStore } from './store/memory/memory-lock-store.js';
 export type { RedisClient } from './store/redis/redis-client.js';
+
+// Types that only compute other types, exported so that declarations of users can name them.
+export type {
+  Fitting,
+  FittingAnswer,
+  FittingKey,
+  FittingKeys,
+  FittingTemplate,
+  KeyTemplates,
+  LockableMethod,
+  LockableResult,
+  LockedClassDecorator,
+  LockedDecorator,
+  LockedMethodDecorator,
+  LockFault,
+  NoOther,
+  ObservableLike,
+  OneKey,
+} from './nest/decorators/method-types.js';
+export type {
+  KeyArgumentFault,
+  KeyBodyEnd,
+  KeyBorderFault,
+  KeyEndSeen,
+  KeyHoleFault,
+  KeyHolesFault,
+  KeyPathEnd,
+  KeyPathFault,
+  KeyPathStep,
+  KeyRootFault,
+  KeyScalar,
+  KeyTemplateFault,
+  NoKeyBody,
+  NoKeyPath,
+} from './keys/key-types.js';
