@@ -50,12 +50,6 @@ export function takesWritten(client: RedisClient): client is Redis {
 /** An argument as it is written. */
 export const written = (text: string): string => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 
-/** The same for a text of ASCII letters, which is not read for its length. */
-export const writtenAscii = (text: string): string => `$${text.length}\r\n${text}\r\n`;
-
-/** The same for a name that is `asciiLetters` longer than another one with the byte length `bytes`. */
-export const writtenBeside = (text: string, bytes: number): string => `$${bytes}\r\n${text}\r\n`;
-
 /** Calls a script; `text` is all of `args`, written. */
 export function evalsha(client: Redis, args: string[], text: string): Promise<unknown> {
   const command = new WrittenCommand(args, `*${args.length + 1}\r\n$7\r\nevalsha\r\n${text}`);
