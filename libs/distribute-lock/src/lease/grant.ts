@@ -3,30 +3,29 @@ import type { RenewAnswer } from '../store/lock-store.js';
 import type { Holder } from './holder.js';
 import type { Loss } from './loss.js';
 
-/**
- * What is taken off a lease on this side for clocks that run at different speeds and for the granularity of timers,
- * so that a holder learns of the end before it comes in Redis.
- */
+/** Safety margin for clock drift and timer granularity: a holder learns of the end before its key expires in Redis. */
 const DRIFT_SHARE = 0.01;
 const DRIFT_MS = 2;
 
-/** How long after sending its last confirmed command a lease of `ttlMs` can be proven. */
+/** For how long after the last confirmed command was sent the process can prove a lease of `ttlMs`. */
 const proofMs = (ttlMs: number): number => ttlMs * (1 - DRIFT_SHARE) - DRIFT_MS;
 
-/** How long after its grant a lease of `ttlMs` that is not renewed has surely ended in the store. */
+/** This long after its grant, a lease of `ttlMs` without renewal has ended in the store despite clock drift. */
 export const surelyOverMs = (ttlMs: number): number => Math.ceil(ttlMs * (1 + DRIFT_SHARE) + DRIFT_MS);
 
-/** When a lease of `ttlMs`, asked for at `sentAt`, can no longer be proven. In whole milliseconds, which cost no memory of their own. */
+/**
+ * When a lease of `ttlMs` that was requested at `sentAt` can no longer be proven. In whole milliseconds, because these need no
+ * heap memory.
+ */
 export const validUntil = (sentAt: number, ttlMs: number): number => Math.floor(sentAt + proofMs(ttlMs));
 
-/** Work that began on an offer and is over by then costs no command but its release. */
+/** A holder that begins on an offer and releases within this time sends no command but its release. */
 const CONFIRM_AFTER_MS = 50;
 
 /** Fencing tokens that the store has reserved for a process. */
 export class FencingBlock {
   constructor(
     private nextNumber: number,
-    /** How many are left. */
     public left: number,
   ) {}
 
@@ -41,51 +40,51 @@ export class FencingBlock {
   }
 }
 
-/** In the place of a block that has no numbers left. */
+/** Replaces a block without numbers, so that the empty block can be freed. */
 const NO_NUMBERS = new FencingBlock(0, 0);
 
-/** A renewal under way. */
+/** A renewal without an answer yet. */
 export interface Renewal {
   readonly sentAt: number;
   readonly ttlMs: number;
-  /** It may have made the lease shorter. `mostMs`: what the grant was limited to before. */
+  /** Set if the command may shorten the lease. `mostMs` is the limit of the grant before the command. */
   readonly shortening?: { readonly mostMs: number };
-  /** Notified after the answer has been applied to the grant. */
+  /** Called after the answer was applied to the grant. */
   answered?: (answer: RenewAnswer) => void;
 }
 
-/** Who looks after a grant when its time has come. */
+/** Called by a grant when its timer fires or its key is gone. */
 export interface GrantKeeper {
   check(grant: Grant): void;
   lose(grant: Grant, loss: Loss): void;
 }
 
 /**
- * What Redis gave to this process: one owner token that may serve several local holders, one after the other.
- * Its truth is local: once `validUntil` has passed it is lost for good, whatever Redis says later.
+ * What the store gave to this process: one owner token, which may serve several leases of the process in turn.
+ * Its end is decided locally: once `validUntil` has passed the grant is lost, whatever Redis answers later.
  */
 export class Grant extends Retry {
   validUntil: number;
-  /** When the key ends in the store at the earliest, if it is not renewed any more. In whole milliseconds. */
+  /** The earliest time at which the key expires in the store without another renewal. In whole milliseconds. */
   endsAt: number;
-  /** When the last command was sent that confirmed it, in whole milliseconds, rounded up. */
+  /** When the last confirmed command was sent. In whole milliseconds, rounded up. */
   confirmedAt: number;
-  /** See {@link mostMs}; undefined for `Infinity`, which would take memory in every grant. */
+  /** See {@link mostMs}. `undefined` means `Infinity`, because a stored `Infinity` takes memory in every grant. */
   private limitMs: number | undefined = undefined;
-  /** It was to be shortened, and that is not confirmed. */
+  /** A command to shorten the lease was sent and is not confirmed. */
   toShorten = false;
-  /** How many other processes are known to wait for the lock. */
+  /** How many other processes wait for the lock, as far as known. */
   waitingElsewhere: number;
-  /** How many holders it has served. */
+  /** How many leases it has served. */
   passes = 0;
   holder: Holder | undefined = undefined;
-  /** Released, lost, or given over: never valid again. */
+  /** Released, lost or handed over; it never becomes valid again. */
   ended = false;
-  /** At most one at a time. */
+  /** At most one renewal is in flight at a time. */
   renewal: Renewal | undefined = undefined;
-  /** It began on an offer, and the store has not confirmed it for its ttl yet. */
+  /** The grant began on an offer, and the store has not confirmed it for its ttl yet. */
   unconfirmed = false;
-  /** When the command was sent that brought it, in whole milliseconds. */
+  /** When the command that obtained the grant was sent. In whole milliseconds. */
   readonly startedAt: number;
   numbers: FencingBlock;
 
@@ -108,8 +107,8 @@ export class Grant extends Retry {
   }
 
   /**
-   * For how long a confirmation counts at most. A command that shortens the lease and is not answered yet may still be executed, also
-   * after a later renewal.
+   * The longest time for which a confirmation counts. A command that shortens the lease and has no answer yet may still be
+   * executed, even after a later renewal.
    */
   get mostMs(): number {
     return this.limitMs ?? Infinity;
@@ -119,7 +118,7 @@ export class Grant extends Retry {
     this.limitMs = ms === Infinity ? undefined : ms;
   }
 
-  /** Most grants serve one holder, so an empty block is not kept. */
+  /** Most grants serve one lease, so an empty block is freed. */
   forgetSpentNumbers(): void {
     if (this.numbers.left === 0) this.numbers = NO_NUMBERS;
   }
@@ -133,20 +132,20 @@ export class Grant extends Retry {
     this.waitingElsewhere = contended ? Math.max(1, this.waitingElsewhere) : 0;
   }
 
-  /** When it wants to be renewed: a third of its ttl after its last confirmed command was sent. */
+  /** When to renew: a third of the ttl after the last confirmed command was sent. */
   get renewalAt(): number {
     if (this.unconfirmed) return this.startedAt + CONFIRM_AFTER_MS;
     return this.validUntil - proofMs(this.ttlMs) + this.ttlMs / 3;
   }
 
-  /** Nobody has claimed it: it can be proven until then, unless it is confirmed. */
+  /** The grant is an offer without a claim: it can be proven until `until`, unless a command confirms it. */
   beginUnconfirmed(until: number): void {
     this.validUntil = until;
     this.endsAt = until;
     this.unconfirmed = true;
   }
 
-  /** A command sent at `sentAt` found the lock held; its answer must have come before the old end. */
+  /** Applies a command that was sent at `sentAt` and found the lock held. The answer must arrive before the old end. */
   confirm(sentAt: number, askedMs: number): void {
     const ttlMs = Math.min(askedMs, this.mostMs);
     this.ttlMs = Math.max(this.ttlMs, ttlMs);
@@ -157,7 +156,7 @@ export class Grant extends Retry {
     this.unconfirmed = false;
   }
 
-  /** A command that is sent at `sentAt` may shorten it: from now on no more than that is believed. */
+  /** A command sent at `sentAt` may shorten the lease, so from now on the grant assumes the shorter time. */
   shorten(sentAt: number, ttlMs: number): void {
     this.ttlMs = ttlMs;
     this.mostMs = Math.min(this.mostMs, ttlMs);
@@ -166,7 +165,7 @@ export class Grant extends Retry {
     this.toShorten = true;
   }
 
-  /** The command was executed, and is not executed again. */
+  /** The command was executed and cannot be executed again. */
   shortened({ mostMs }: { readonly mostMs: number }): void {
     this.mostMs = mostMs;
     this.toShorten = false;
@@ -176,7 +175,7 @@ export class Grant extends Retry {
     this.keeper.check(this);
   }
 
-  /** Its key is known to be gone, without asking the store. */
+  /** The key is known to be gone, without a command to the store. */
   lose(): void {
     this.keeper.lose(this, { reason: 'deleted' });
   }

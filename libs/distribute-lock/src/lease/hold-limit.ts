@@ -1,9 +1,12 @@
 import { Timed, type TimerLanes } from '../runtime/timer-lanes.js';
 
-/** A hold with `maxHold` ends so much earlier, besides the share of its lease that cannot be proven: its lease is still valid then. */
+/**
+ * A hold with `maxHold` ends this much early, plus the share of its lease that cannot be proven. Its lease is still valid at that
+ * moment.
+ */
 const EARLY_MS = 5;
 const EARLY_SHARE = 0.01;
-/** A busy process runs its timers late, so a long hold ends earlier still: by this share of `maxHold`, up to the limit. */
+/** A busy process runs its timers late, so a long hold ends earlier by this share of `maxHold`, up to the limit. */
 const LATE_TIMER_SHARE = 0.02;
 const LATE_TIMER_LIMIT_MS = 20;
 
@@ -12,7 +15,7 @@ const earlyMs = (maxHoldMs: number, ttlMs: number): number =>
   Math.ceil(EARLY_SHARE * Math.min(ttlMs, maxHoldMs)) +
   Math.min(LATE_TIMER_LIMIT_MS, Math.floor(LATE_TIMER_SHARE * maxHoldMs));
 
-/** When a hold that began at `startedAt` ends, at the latest. */
+/** The latest time at which a hold that began at `startedAt` ends. */
 export const holdEnd = (startedAt: number, maxHoldMs: number, ttlMs: number): number =>
   maxHoldMs === Infinity ? Infinity : startedAt + maxHoldMs - earlyMs(maxHoldMs, ttlMs);
 

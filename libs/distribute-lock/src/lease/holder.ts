@@ -1,38 +1,38 @@
 import type { Grant } from './grant.js';
 import type { Loss } from './loss.js';
 
-/** Holders that share one grant. Each has a lease of its own on it, with its own options. */
+/** Leases that share one grant. Each has its own options. */
 export interface SharedHold {
-  /** When the lease became longer than its holders need, it is to be shortened at that moment; `Infinity`: it is not. */
+  /** When to shorten a lease that is longer than its holders need; `Infinity` for never. */
   shortenAt: number;
-  /** For how long a lease that is renewed at `now` has to last for all of them. */
+  /** How long a lease renewed at `now` must last to cover all holders. */
   needMs(now: number): number;
-  /** When the first of them wants the grant to be renewed; `Infinity`: none does. */
+  /** When the first holder needs a renewal; `Infinity` if none does. */
   renewalAt(grant: Grant): number;
   /** When the first of their leases ends without another renewal. */
   validUntil(grant: Grant): number;
-  /** Ends those of their leases that have ended at `now`. */
+  /** Ends the leases that have expired at `now`. */
   endOverdue(grant: Grant, now: number): void;
 }
 
-/** Who holds a grant at present: what the watchdog needs to know of it, and whom it tells. */
+/** The holder of a grant, as the watchdog sees it. */
 export interface Holder {
   readonly shared?: SharedHold;
   readonly renew: boolean;
-  /** The grant that it is about to exchange for another: the store may not know it any more. */
+  /** The grant that a downgrade is about to replace: the store may have removed it already. */
   readonly leaving?: object;
-  /** On the monotonic clock; renewal ends there. */
+  /** Renewal stops at this time on the monotonic clock. */
   readonly renewUntil: number;
-  /** On the monotonic clock; no renewal lengthens the lease beyond it. */
+  /** No renewal extends the lease beyond this time on the monotonic clock. */
   readonly leaseUntil: number;
-  /** The names of the holders. */
+  /** Names of the calls that hold the grant. */
   readonly names: readonly string[];
-  /** When the oldest hold began that was not reported as long, on the monotonic clock; `Infinity` when there is none. */
+  /** Start of the oldest hold that was not reported as long, on the monotonic clock; `Infinity` if there is none. */
   readonly unreportedSince: number;
-  /** Reports each hold that began until `before` as long, once. */
+  /** Reports each hold that began at or before `before` as long, once each. */
   reportLong(before: number): void;
-  /** Told once, when the lease is lost. */
+  /** Called once, when the lease is lost. */
   lose(loss: Loss): void;
-  /** The application has waited long enough: gives the lease up, unless work depends on it. */
+  /** Shutdown has waited long enough: ends the lease unless work depends on it. */
   shutDown(): void;
 }

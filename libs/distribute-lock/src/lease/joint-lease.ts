@@ -2,7 +2,7 @@ import { LeaseLostError } from '../errors.js';
 import type { Duration } from '../options/values.js';
 import type { Lease } from './lease.js';
 
-/** One lease for several keys. Losing one of them loses it; the others are kept until it is released. */
+/** One lease for several keys. It is lost when one key is lost; the other keys stay held until `release()`. */
 export class JointLease implements Lease {
   readonly keys: readonly string[];
   readonly fencingTokens: ReadonlyMap<string, number>;
@@ -10,7 +10,7 @@ export class JointLease implements Lease {
   private readonly controller = new AbortController();
   private released: Promise<void> | undefined;
 
-  /** @param parts - the leases of the keys, in their order; all of them held at this moment */
+  /** @param parts - the leases of the keys, in key order, all held */
   constructor(readonly parts: readonly Lease[]) {
     this.keys = parts.map(({ key }) => key);
     this.fencingTokens = new Map(parts.map(({ key, fencingToken }) => [key, fencingToken]));
@@ -65,7 +65,7 @@ export class JointLease implements Lease {
   }
 }
 
-/** In the reverse of the order in which they were taken. */
+/** Releases in reverse order of acquisition. */
 export async function releaseAll(parts: readonly Lease[]): Promise<void> {
   await Promise.all(parts.toReversed().map((part) => part.release()));
 }

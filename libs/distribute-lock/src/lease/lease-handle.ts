@@ -13,43 +13,43 @@ import type { LockCall } from './lock-call.js';
 import { type Loss, lossSentence } from './loss.js';
 import { notDowngraded } from './not-downgraded.js';
 
-/** What a lease needs from whoever gave it. */
+/** What a lease needs from the component that granted it. */
 export interface LeaseKeeper {
   readonly clock: Clock;
   readonly timers: TimerLanes;
-  /** Takes the lease back, when `before` has ended; never rejects, and lets nobody wait long. */
+  /** Releases the lease after `before` settles. Never rejects; waits at most 100 ms. */
   giveBack(lease: LeaseHandle, before?: Promise<void>): Promise<void>;
   extend(lease: LeaseHandle, ttlMs: number): Promise<void>;
-  /** Puts the lease on the grant of a reader. */
+  /** Moves the lease to a read grant. */
   downgrade(lease: LeaseHandle): Promise<void>;
   /** The lease has been held for longer than `warnAfter`. */
   heldLong(lease: LeaseHandle): void;
-  /** The holder has been told of the loss. */
+  /** The lease is lost, and its holder was notified. */
   lost(lease: LeaseHandle, error: LeaseLostError): void;
 }
 
-/** What the holder got by extending its lease. */
+/** The result of a confirmed `extend()`. */
 interface Extension {
   readonly ttlMs: number;
   readonly endsAt: number;
   readonly validUntil: number;
 }
 
-/** The lease of one holder on a grant; see {@link Lease} for what it promises. */
+/** The lease of one holder on a grant; see {@link Lease} for its guarantees. */
 export class LeaseHandle implements Lease, Holder {
   private phase: 'early' | 'working' | 'reported';
   private released: Promise<void> | undefined;
   private downgrading: Promise<void> | undefined;
-  /** The last of its changes that is not made yet. */
+  /** The latest change (`extend`, `downgrade`) that has not finished. */
   private changing: Promise<void> | undefined;
-  /** The grant of a writer that is on its way to that of a reader. */
+  /** The write grant that a downgrade in progress is about to replace. */
   leaving: Grant | undefined;
   private endReason: Error | undefined;
-  /** Made for holders with `maxHold` only. */
+  /** Only created for a call with `maxHold`. */
   private limit: HoldLimit | undefined = undefined;
-  /** The last extension that its holder asked for. */
+  /** The latest extension that the holder requested. */
   private extended: Extension | undefined = undefined;
-  // Made when somebody asks for it: most holders never do, and a controller costs more than the lease.
+  // Created on demand: most holders never read `signal`, and a controller costs more than the lease.
   private controller: AbortController | undefined;
 
   constructor(
@@ -64,7 +64,7 @@ export class LeaseHandle implements Lease, Holder {
     if (!this.early) this.limitHold();
   }
 
-  /** The work begins. */
+  /** Starts the hold once all keys of a multi-key call are held. */
   begin(): void {
     this.phase = 'working';
     this.startedAt = Math.ceil(this.keeper.clock.now());
@@ -77,7 +77,7 @@ export class LeaseHandle implements Lease, Holder {
     this.limit = new HoldLimit(timers, this.holdEnd - clock.now(), () => this.endHold());
   }
 
-  /** `maxHold` has passed: work that goes on is no holder any more, and the key is given back. */
+  /** `maxHold` has passed: the work loses the lease, and the key is released. */
   private endHold(): void {
     this.endOwn({ reason: 'maxHold' });
   }
@@ -88,7 +88,10 @@ export class LeaseHandle implements Lease, Holder {
     return holdEnd(this.startedAt, maxHoldMs, ttlMs);
   }
 
-  /** Other keys are waited for, and no work has begun: it is renewed whatever the work will want, and given back at once. */
+  /**
+   * No work has begun, because a multi-key call still waits for other keys. Such a lease is always renewed, and its release
+   * ignores `minHold`.
+   */
   get early(): boolean {
     return this.phase === 'early';
   }
@@ -123,7 +126,7 @@ export class LeaseHandle implements Lease, Holder {
     return laneOf(this.grant.ownerToken);
   }
 
-  /** Not as a writer that becomes a reader, for that grant is about to end; the reader's is renewed from the start. */
+  /** A downgrade stops the renewal of the write grant; the read grant is renewed from its start. */
   get renew(): boolean {
     return (this.call.options.renew || this.early) && this.leaving !== this.grant;
   }
@@ -137,32 +140,32 @@ export class LeaseHandle implements Lease, Holder {
     return Math.min(this.renewUntil, this.extended?.endsAt ?? this.startedAt + this.ttlMs);
   }
 
-  /** The ttl that its holder wants, which counts beside others that share the grant. */
+  /** The ttl that the holder wants; it counts beside other holders of a shared grant. */
   get ttlMs(): number {
     return Math.max(this.call.options.ttlMs, this.extended?.ttlMs ?? 0);
   }
 
-  /** Its holder wants that ttl, too; the store confirmed it by a command that was sent at `sentAt`. It becomes no shorter. */
+  /** Records a confirmed extension whose command was sent at `sentAt`. It never shortens the lease. */
   extendedTo(ttlMs: number, sentAt: number): void {
     const endsAt = Math.max(sentAt + ttlMs, this.extended?.endsAt ?? 0);
     const until = Math.max(validUntil(sentAt, ttlMs), this.extended?.validUntil ?? 0);
     this.extended = { ttlMs: Math.max(ttlMs, this.ttlMs), endsAt, validUntil: until };
   }
 
-  /** Until when it is proven as far as its own ttl goes. The grant was confirmed last by a command that was sent at `confirmedAt`. */
+  /** Until when its own ttl proves it. The last confirmed command of the grant was sent at `confirmedAt`. */
   ownValidUntil(confirmedAt: number): number {
     if (this.renew) return validUntil(Math.max(confirmedAt, this.startedAt), this.ttlMs);
     return this.extended?.validUntil ?? validUntil(this.startedAt, this.ttlMs);
   }
 
-  /** Its own ttl has passed, though the grant goes on for others. */
+  /** Ends this lease because its own limit has passed. The grant may continue for other holders. */
   endOwn(loss: Loss): void {
     if (this.ended) return;
     this.lose(loss);
     this.released = this.giveBack();
   }
 
-  /** Its key may be kept on purpose when the hold has ended: what ended by its own ttl is not. */
+  /** Whether the key may stay held on purpose after the work. A lost lease is not kept, unless `maxHold` ended it. */
   get mayBeKept(): boolean {
     return !(this.endReason instanceof LeaseLostError) || this.endReason.reason === 'maxHold';
   }
@@ -172,24 +175,24 @@ export class LeaseHandle implements Lease, Holder {
     return this.endReason instanceof LeaseLostError;
   }
 
-  /** Until when it is proven without another renewal. */
+  /** Until when it can be proven without another renewal. */
   private get validUntil(): number {
     const { grant } = this;
     const end = Math.min(grant.validUntil, this.holdEnd);
     return grant.holder === this ? end : Math.min(end, this.ownValidUntil(grant.confirmedAt));
   }
 
-  /** How long it has been held. The start is a whole millisecond, rounded up. */
+  /** Never negative, though the start is rounded up to whole milliseconds. */
   get heldMs(): number {
     return Math.max(0, this.keeper.clock.now() - this.startedAt);
   }
 
-  /** Given back, lost or taken away. */
+  /** Released, lost or taken away. */
   get ended(): boolean {
     return this.released !== undefined || this.endReason !== undefined;
   }
 
-  /** Whether it was given by `keeper`, and is held at this very moment. */
+  /** Whether `keeper` granted the lease and it is held now. */
   isStillOf(keeper: LeaseKeeper): boolean {
     return this.keeper === keeper && this.isHeld();
   }
@@ -224,7 +227,7 @@ export class LeaseHandle implements Lease, Holder {
     await this.downgrading;
   }
 
-  /** Changes are made one after the other, whatever comes of each: the next one starts from the lease that it left. */
+  /** Makes changes one at a time: each starts from the result of the previous one, even if that failed. */
   private inTurn(call: string, change: () => Promise<void>): Promise<void> {
     const make = (): Promise<void> => {
       this.checkHeld(call);
@@ -249,7 +252,7 @@ export class LeaseHandle implements Lease, Holder {
     return this.released;
   }
 
-  /** Under which token it is held is not known before a downgrade has ended. */
+  /** The owner token is unknown until a downgrade in progress has ended. */
   private giveBack(): Promise<void> {
     return this.keeper.giveBack(this, this.downgrading);
   }
@@ -258,11 +261,11 @@ export class LeaseHandle implements Lease, Holder {
     await this.release();
   }
 
-  /** The grant was lost; harmless when the lease has ended otherwise. */
+  /** Does nothing if the lease has ended for another reason. */
   lose(loss: Loss): void {
     if (this.endReason !== undefined) return;
     const { options } = this.call;
-    // Without renewal it ends with its ttl, which is no longer than `maxHold`.
+    // The core limits `ttl` to `maxHold`, so `maxHold` is the cause.
     const isLimited = loss.reason === 'expired' && options.maxHoldMs <= options.ttlMs;
     const { reason } = isLimited ? { reason: 'maxHold' as const } : loss;
     const error = this.lostError(lossSentence({ ...loss, reason }, this.grant.ttlMs, options), reason);
@@ -279,12 +282,12 @@ export class LeaseHandle implements Lease, Holder {
 
   shutDown(): void {
     if (this.call.scoped || this.ended) return;
-    const reason = `The lease of "${this.call.name}" is taken back: the application is shutting down.`;
+    const reason = `The lease of "${this.call.name}" was released: the application is shutting down.`;
     this.end(new LockShutdownError(reason, { key: this.key }));
     this.released = this.giveBack();
   }
 
-  /** Before its time has passed only `release()` ends it without a reason. */
+  /** Without a recorded reason, `release()` ended the lease, or its time passed while the process was blocked. */
   private whyEnded(): LeaseLossReason {
     if (this.endReason instanceof LeaseLostError) return this.endReason.reason;
     return this.released === undefined ? 'blocked' : 'released';

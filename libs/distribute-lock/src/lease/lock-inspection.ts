@@ -1,28 +1,31 @@
 /** A process that holds a lock. @public */
 export interface LockHolderInfo {
-  /** A name for the process that says nothing else about it, the same in every inspection. */
+  /** An opaque name of the process, the same in every inspection. */
   readonly process: string;
-  /** It is this very process. */
+  /** Whether it is this process. */
   readonly here: boolean;
-  /** What its holders are called: class and method, or option `name`. Known of this process only; empty while an offer is on its way. */
+  /**
+   * Names of the holders: class and method, or the `name` option. Only known for this process; empty while an offer is in
+   * transit.
+   */
   readonly names: readonly string[];
 }
 
-/** What was seen of a lock at one moment. It is advisory: by the time it is read it may be another. @public */
+/** A snapshot of a lock. It is advisory: the lock may change before the caller reads it. @public */
 export interface LockInspection {
   readonly key: string;
   readonly held: boolean;
   /**
-   * `'exclusive'` is a write lock too. `'foreign'`: a client that is not one of ours holds the key. `'free'`: nobody does,
-   * and the next caller says what it is.
+   * `'exclusive'` includes write locks. `'foreign'`: a client that does not use this package holds the key. `'free'`: the key is
+   * not held, and the next caller determines the kind.
    */
   readonly kind: 'free' | 'exclusive' | 'read' | 'semaphore' | 'foreign';
-  /** Of a semaphore: how many permits it has in all. */
+  /** Number of permits of a semaphore. */
   readonly permits?: number;
-  /** Processes that hold it; one that holds several permits is named once for each lease. Empty for a foreign holder. */
+  /** Processes that hold the lock; a process appears once for each semaphore lease. Empty for a foreign holder. */
   readonly holders: readonly LockHolderInfo[];
-  /** Milliseconds until the last lease ends, unless it is renewed; 0 when it is free, -1 without an end. */
+  /** Milliseconds until the last lease ends unless it is renewed; 0 when free, -1 when the key has no expiry. */
   readonly remainingMs: number;
-  /** How many processes wait for it. */
+  /** Number of waiting processes. */
   readonly waiting: number;
 }

@@ -3,7 +3,7 @@ import type { LeaseHandle } from './lease-handle.js';
 import type { Lease } from './lease.js';
 import { notDowngraded } from './not-downgraded.js';
 
-/** A lock that the call chain which holds it has entered again: it lives inside the lease of the outer call. */
+/** A reentrant lease: it depends on the lease of the outer call in the same call chain. */
 export class NestedLease implements Lease {
   private left = false;
 
@@ -42,12 +42,12 @@ export class NestedLease implements Lease {
     await this.outer.extend(ttl);
   }
 
-  /** What the outer call may still write to is not the inner one's to say. */
+  /** Only the outer call may give up the right to write. */
   async downgrade(): Promise<void> {
-    throw notDowngraded(this.outer.call, 'the call around it holds the lock; downgrade the lease of that one');
+    throw notDowngraded(this.outer.call, 'the outer call holds the lock; downgrade its lease instead');
   }
 
-  /** The outer call still holds the lock. */
+  /** Does not release the lock, because the outer call still holds it. */
   async release(): Promise<void> {
     this.left = true;
   }

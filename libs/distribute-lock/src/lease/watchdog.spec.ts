@@ -44,7 +44,7 @@ describe('Watchdog', () => {
     return { clock, store, lost, watchdog, grant };
   };
 
-  it('renews at a third of the ttl, for as long as it is confirmed', async () => {
+  it('renews at a third of the ttl while renewals are confirmed', async () => {
     const { clock, store, lost, grant } = make();
     const held = grant();
     await clock.pass(TTL / 3 - 1);
@@ -62,9 +62,9 @@ describe('Watchdog', () => {
     expect(store.asked.map(({ length }) => length)).toEqual([50]);
   });
 
-  it('tells the holder before the lease can end, when nothing confirms it', async () => {
+  it('notifies the holder before the lease can end when no renewal is confirmed', async () => {
     const { clock, store, lost, grant } = make();
-    store.answer = () => Promise.reject(new LockStoreError('mute', true));
+    store.answer = () => Promise.reject(new LockStoreError('no response', true));
     const held = grant();
     await clock.pass(TTL * 0.99 - 4);
     expect(held.holder!.lose).not.toHaveBeenCalled();
@@ -72,11 +72,11 @@ describe('Watchdog', () => {
     expect(held.holder!.lose).toHaveBeenCalledTimes(1);
     expect(held.holder!.lose).toHaveBeenCalledWith({ reason: 'outage' });
     expect(lost).toEqual([held]);
-    // It went on trying until then, not only once.
+    // The watchdog retried until then.
     expect(store.asked.length).toBeGreaterThan(5);
   });
 
-  it('counts a renewal from its sending, not from its answer', async () => {
+  it('counts a renewal from the time it is sent, not from its answer', async () => {
     const { clock, store, lost, grant } = make();
     let answer: (waiting: number) => void = () => undefined;
     store.answer = () => new Promise((resolve) => (answer = resolve));
@@ -89,7 +89,7 @@ describe('Watchdog', () => {
     expect(lost).toEqual([]);
   });
 
-  it('does not revive a grant by an answer that comes too late', async () => {
+  it('does not revive a grant after a late answer', async () => {
     const { clock, store, grant } = make();
     let answer: (waiting: number) => void = () => undefined;
     store.answer = () => new Promise((resolve) => (answer = resolve));
@@ -102,7 +102,7 @@ describe('Watchdog', () => {
     expect(held.holder!.lose).toHaveBeenCalledTimes(1);
   });
 
-  it('tells the holder at once when the store says that the key is lost', async () => {
+  it('notifies the holder at once when the store reports a lost key', async () => {
     const { clock, store, grant } = make();
     store.answer = async () => 'lost';
     const held = grant();
@@ -118,7 +118,7 @@ describe('Watchdog', () => {
     expect(held.holder!.lose).toHaveBeenCalledWith({ reason: 'taken' });
   });
 
-  it('measures how late its timer is when the event loop was blocked', async () => {
+  it('reports how late its timer fired when the event loop was blocked', async () => {
     const { clock, grant } = make();
     const held = grant();
     clock.jump(TTL);
@@ -126,7 +126,7 @@ describe('Watchdog', () => {
     expect(held.holder!.lose).toHaveBeenCalledWith({ reason: 'blocked', blockedMs: (2 * TTL) / 3 });
   });
 
-  it('tells so a holder that wants no renewal any more, but not one that is about to exchange the grant', async () => {
+  it('reports a lost key to a holder without renewal, but not during a downgrade', async () => {
     const { clock, store, grant } = make();
     const answers: (() => void)[] = [];
     store.answer = () => new Promise((resolve) => answers.push(() => resolve('lost')));
@@ -140,7 +140,7 @@ describe('Watchdog', () => {
     expect(leaving.holder!.lose).not.toHaveBeenCalled();
   });
 
-  it('notes that another process waits', async () => {
+  it('records that another process waits', async () => {
     const { clock, store, grant } = make();
     store.answer = async () => 2;
     const held = grant();
@@ -148,7 +148,7 @@ describe('Watchdog', () => {
     expect(held.contended).toBe(true);
   });
 
-  it('does not renew without being asked to, nor beyond maxHold', async () => {
+  it('does not renew without "renew", nor beyond maxHold', async () => {
     const { clock, store, grant } = make();
     const once = grant('once', { renew: false });
     const limit = clock.now() + 1.5 * TTL;
@@ -163,7 +163,7 @@ describe('Watchdog', () => {
     expect(short.holder!.lose).toHaveBeenCalledWith({ reason: 'maxHold' });
   });
 
-  it('leaves a grant alone that is no longer watched', async () => {
+  it('ignores a grant that is no longer watched', async () => {
     const { clock, store, watchdog, grant } = make();
     const given = grant();
     watchdog.unwatch(given);

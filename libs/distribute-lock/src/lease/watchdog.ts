@@ -14,15 +14,15 @@ import {
 import type { Grant, GrantKeeper, Renewal } from './grant.js';
 import { type Loss, lossByTime } from './loss.js';
 
-/** The end is told this much early, because a timer of the runtime may be late by as much. */
+/** A lease ends this much early, because a timer may fire that late. */
 const EARLY_MS = 1;
 
-/** A lease that ends so much before its limit is not renewed for the rest. */
+/** A lease that ends within this time before its limit is not renewed again. */
 const LIMIT_TOLERANCE_MS = 5;
 
 /**
- * Renews every grant of the process at a third of its ttl, those of one tick in one call, and tells the holder
- * when a grant is lost. A failed renewal is tried again for as long as the grant can still be proven.
+ * Renews every grant of the process at a third of its ttl; grants of one tick share one call. Notifies the holder when a grant
+ * is lost. Retries a failed renewal while the grant can still be proven.
  */
 export class Watchdog implements GrantKeeper {
   private batch: Grant[] = [];
@@ -32,13 +32,13 @@ export class Watchdog implements GrantKeeper {
     private readonly clock: Clock,
     private readonly lanes: TimerLanes,
     private readonly onLost: (grant: Grant) => void,
-    /** How old a hold becomes before it is reported; `Infinity`: none is. */
+    /** Age at which a hold is reported; `Infinity` disables reports. */
     private readonly warnAfterMs = Infinity,
   ) {}
 
-  /** Looks after the grant from now on, on the terms of its present holder. */
+  /** Schedules the next check of the grant, on the terms of its present holder. */
   watch(grant: Grant, now = this.clock.now()): void {
-    // A holder that enters must not bring a pending retry forward.
+    // A new holder must not bring a pending retry forward.
     if (grant.failures > 0 && grant.lane !== undefined) return;
     const end = untilEnd(grant, now);
     const renews = grant.renewal === undefined && this.wantsRenewal(grant, now);
@@ -51,7 +51,7 @@ export class Watchdog implements GrantKeeper {
     this.lanes.remove(grant);
   }
 
-  /** The time that was set for the grant has come. */
+  /** The timer of the grant fired. */
   check(grant: Grant): void {
     if (grant.ended) return;
     const now = this.clock.now();
@@ -62,11 +62,11 @@ export class Watchdog implements GrantKeeper {
     const renews = grant.renewal === undefined && this.wantsRenewal(grant, now);
     if (!renews || now < Math.floor(renewalAt(grant))) return this.watch(grant);
     this.batch.push(grant);
-    // Not queueMicrotask: fake timers of test runners hold that up.
+    // Not queueMicrotask: fake timers of test runners delay it.
     if (this.batch.length === 1) void Promise.resolve().then(() => this.renewBatch());
   }
 
-  /** Reported by the timer of the renewal, so a lease needs none of its own. */
+  /** The renewal timer also reports long holds, so a lease needs no second timer. */
   private reportLong({ holder }: Grant, now: number): void {
     const before = now - this.warnAfterMs;
     if (holder !== undefined && holder.unreportedSince <= before) holder.reportLong(before);
@@ -84,7 +84,7 @@ export class Watchdog implements GrantKeeper {
     if (grants.length > 0) this.send(grants);
   }
 
-  /** Renews the grant now for `ttlMs`, unless a renewal of it is under way already; answers the renewal under way. */
+  /** Renews the grant now for `ttlMs`, or returns the renewal in flight. */
   renew(grant: Grant, ttlMs: number): Renewal {
     if (grant.renewal === undefined) this.send([grant], ttlMs);
     return grant.renewal!;
@@ -141,7 +141,7 @@ export class Watchdog implements GrantKeeper {
     if (grant.ended) return;
     const now = this.clock.now();
     if (now >= grant.validUntil) return this.expire(grant, now);
-    // That is no news of one that is being exchanged.
+    // A downgrade removes the token from the store, so its absence is no loss.
     if (isLost(answer)) return grant.holder?.leaving === grant ? undefined : this.lose(grant, lossOfAnswer(answer));
     if (answer instanceof Error) {
       if (shortening !== undefined && !mayTakeEffect(answer)) grant.mostMs = shortening.mostMs;
@@ -153,7 +153,7 @@ export class Watchdog implements GrantKeeper {
     this.watch(grant);
   }
 
-  /** Whether its end has come, and the timer that tells of it may not have run yet: its holder is told now, at the latest. */
+  /** Whether the grant has ended. If its end has passed before its timer fired, the holder is notified now. */
   isOver(grant: Grant): boolean {
     const now = this.clock.now();
     if (!grant.ended && now >= grant.validUntil) this.expire(grant, now);
@@ -171,7 +171,7 @@ export class Watchdog implements GrantKeeper {
     );
   }
 
-  /** The grant is not renewed any more, and the shared timers have ended: its holder is notified in time all the same. */
+  /** Shutdown has closed the shared timers; a separate timer notifies the holder before the end. */
   guardEnd(grant: Grant): void {
     const now = this.clock.now();
     if (!grant.ended) grant.holder?.shared?.endOverdue(grant, now);
@@ -185,7 +185,7 @@ export class Watchdog implements GrantKeeper {
     this.lanes.add(grant, Math.min(grant.nextDelayMs(), untilEnd(grant, now)));
   }
 
-  /** The grant is over: its holder is told, once. */
+  /** Ends the grant and notifies its holder once. */
   lose(grant: Grant, loss: Loss): void {
     if (grant.ended) return;
     this.unwatch(grant);
@@ -195,18 +195,18 @@ export class Watchdog implements GrantKeeper {
   }
 }
 
-/** The lease lasts as long as its holder may have it. */
+/** The lease lasts as long as its holder may hold it. */
 function reachesLimit({ endsAt, holder }: Grant): boolean {
   return holder !== undefined && endsAt > holder.leaseUntil - LIMIT_TOLERANCE_MS;
 }
 
-/** For how long a renewal that is sent at `now` asks. */
+/** The ttl that a renewal sent at `now` requests. */
 function renewalMs({ ttlMs, holder }: Grant, now: number): number {
   if (holder?.shared !== undefined) return Math.max(1, Math.floor(holder.shared.needMs(now)));
   return Math.min(ttlMs, Math.max(1, Math.floor((holder?.leaseUntil ?? Infinity) - now)));
 }
 
-/** Whether the lease of several holders lasts longer than they need: the key would outlive their crash by that. */
+/** Whether a shared lease lasts longer than its holders need; after a crash the key would stay locked for that long. */
 function isTooLong({ holder, endsAt, toShorten }: Grant, now: number, neededMs: number): boolean {
   return holder?.shared !== undefined && (toShorten || endsAt > now + neededMs + LIMIT_TOLERANCE_MS);
 }

@@ -4,7 +4,7 @@ import { Timed, type TimerLanes } from './timer-lanes.js';
 const FIRST_REPORT_MS = 1_000;
 const REPORT_MS = 60_000;
 
-/** Counts what may happen often, and reports the count since the last report, at most once a minute. */
+/** Counts frequent occurrences and reports the count since the last report, at most once a minute. */
 export class CountReport extends Timed {
   private count = 0;
   private reportedAt = -Infinity;

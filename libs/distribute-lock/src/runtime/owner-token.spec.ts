@@ -1,7 +1,7 @@
 import { channelIdOf, newProcessId, OwnerTokens, processOf } from './owner-token.js';
 
 describe('A process id', () => {
-  it('is a channel id and a secret of 64 random bits each, and no longer than before', () => {
+  it('consists of a channel id and a secret of 64 random bits each, in 22 characters', () => {
     const id = newProcessId();
     expect(id).toMatch(/^[\w-]{22}$/);
     expect(channelIdOf(id)).toBe(id.slice(0, 11));
@@ -15,7 +15,7 @@ describe('OwnerTokens.issued', () => {
   const { processId } = tokens;
   const issued = [tokens.next(), tokens.next(':r'), tokens.next(':12')];
 
-  it('accepts each token that was minted here', () => {
+  it('accepts every token that it has issued', () => {
     expect(issued.map((token) => tokens.issued(token))).toEqual([true, true, true]);
     expect(issued.map(processOf)).toEqual([processId, processId, processId]);
   });

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * Names this process: a channel id and a secret, 64 random bits each, base64url. The channel id is part of the name of the inbox, which
- * every client of the server may list. The secret is only in owner tokens, so the right to publish is not enough to make one up.
+ * Identifies this process: a channel id and a secret of 64 random bits each, in base64url. The name of the inbox contains the
+ * channel id, and every client of the server may list inboxes. Only owner tokens contain the secret, so the right to publish
+ * does not suffice to forge a token.
  */
 export type ProcessId = string;
 
@@ -17,9 +18,8 @@ export const newProcessId = (): ProcessId => random64() + random64();
 export const channelIdOf = (processId: ProcessId): string => processId.slice(0, CHANNEL_ID_LENGTH);
 
 /**
- * Mints owner tokens `<process id>:<sequence>`, the sequence in base 36, one per attempt and never used again,
- * so that a late command of one attempt cannot touch the next. The token of a reader ends in `:r`, and that of a semaphore in
- * `:<weight>`.
+ * Issues owner tokens `<process id>:<sequence>`, with the sequence in base 36. Each attempt gets a new token, so a late command
+ * of one attempt cannot affect the next. The token of a reader ends in `:r`, the token of a semaphore in `:<weight>`.
  */
 export class OwnerTokens {
   private sequence = 0;
@@ -28,11 +28,11 @@ export class OwnerTokens {
 
   next(suffix = ''): string {
     this.sequence += 1;
-    // Base 36 keeps the value within the smaller of two sizes in which Redis allocates it, for 60 million attempts.
+    // Base 36 keeps the value within the smaller of two allocation sizes in Redis, for 60 million attempts.
     return `${this.processId}:${this.sequence.toString(36)}${suffix}`;
   }
 
-  /** Whether the token was minted here. */
+  /** Whether this process issued the token. */
   issued(token: string): boolean {
     if (!token.startsWith(this.processId)) return false;
     const sequence = parseInt(SEQUENCE.exec(token.slice(PROCESS_ID_LENGTH))?.[1] ?? '', 36);
@@ -40,23 +40,23 @@ export class OwnerTokens {
   }
 }
 
-/** Exclusive and write locks of a key go one way in the process, readers another, permits a third. */
+/** A process has one queue per key for exclusive and write locks, one for readers, and one for permits. */
 export type LaneName = 'exclusive' | 'read' | 'semaphore';
 
-/** What kind of attempt the token belongs to. */
+/** The lane of the attempt that the token belongs to. */
 export function laneOf(ownerToken: string): LaneName {
   const suffix = ownerToken.indexOf(':', PROCESS_ID_LENGTH + 1);
   if (suffix < 0) return 'exclusive';
   return ownerToken.charAt(suffix + 1) === 'r' ? 'read' : 'semaphore';
 }
 
-/** The permits that the token of a semaphore takes: its last part, so it never changes. */
+/** The permits that a semaphore token takes: its last part, so the number is fixed. */
 export const weightOf = (ownerToken: string): number => Number(ownerToken.slice(ownerToken.lastIndexOf(':') + 1));
 
 const SEQUENCE = /^:([0-9a-z]{1,10})(?::(?:r|\d{1,7}))?$/;
 const TOKEN = /^([\w-]{22}):[0-9A-Za-z]+(?::[0-9A-Za-z]+)?$/;
 
-/** The process that minted an owner token; `undefined` when it is none of ours. */
+/** The process that issued an owner token; `undefined` if this package did not issue it. */
 export function processOf(token: string): ProcessId | undefined {
   return TOKEN.exec(token)?.[1];
 }

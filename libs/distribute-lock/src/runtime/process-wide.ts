@@ -1,7 +1,8 @@
 /**
- * What all copies of this package in a process share. An application may load two: one by `import`, one by `require`.
+ * State that all copies of this package in a process share. An application may load two copies: one by `import`, one by
+ * `require`.
  *
- * Whoever changes the shape of what lies behind a name gives it another name: the copies may be of different versions.
+ * A change to the shape of a shared value needs a new name, because the copies may have different versions.
  */
 export function processWide<T extends object>(name: string, make: () => T): T {
   const place = Symbol.for(`nestjs-distribute-lock: ${name}`);
@@ -13,13 +14,13 @@ type Class = abstract new (...args: never[]) => unknown;
 
 const copies = processWide('copies of classes', () => new Map<string, Set<Class>>());
 
-/** Says that users may inject `type`, so that the module of another copy provides it, too. `name` outlives minifying. */
+/** Registers an injectable `type`, so that the module of another copy provides it, too. `name` survives minification. */
 export function knownAs(name: string, type: Class): void {
   const known = copies.get(name) ?? new Set();
   copies.set(name, known.add(type));
 }
 
-/** The class of that name in every copy that was loaded. */
+/** The class of that name in every loaded copy. */
 export function copiesOf(name: string): readonly Class[] {
   return [...(copies.get(name) ?? [])];
 }

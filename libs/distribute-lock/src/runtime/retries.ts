@@ -4,11 +4,11 @@ import { Timed } from './timer-lanes.js';
 const RETRY_MS = [50, 100, 200];
 export const LONGEST_RETRY_MS = Math.max(...RETRY_MS);
 
-/** Something that is tried again until it succeeds. Each failure in a row makes the delay longer. */
+/** An operation that is retried until it succeeds. The delay grows with each consecutive failure. */
 export abstract class Retry extends Timed {
   failures = 0;
 
-  /** Counts a failure, and answers the delay before the next try. */
+  /** Counts a failure and returns the delay before the next try. */
   nextDelayMs(): number {
     const delayMs = RETRY_MS[Math.min(this.failures, RETRY_MS.length - 1)];
     this.failures += 1;

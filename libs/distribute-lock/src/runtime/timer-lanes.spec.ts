@@ -41,7 +41,7 @@ describe('TimerLanes', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('forgets an entry that was removed, wherever it stood', async () => {
+  it('drops a removed entry at any position', async () => {
     const { clock, log, lanes, entry } = make();
     const entries = ['a', 'b', 'c', 'd'].map((name) => entry(name));
     for (const each of entries) lanes.add(each, 50);
@@ -62,7 +62,7 @@ describe('TimerLanes', () => {
     expect(log).toEqual(['moved']);
   });
 
-  it('takes entries that are added while others are due', async () => {
+  it('accepts entries that are added while other entries are due', async () => {
     const { clock, log, lanes, entry } = make();
     lanes.add(
       entry('first', () => lanes.add(entry('second'), 5)),
@@ -72,7 +72,7 @@ describe('TimerLanes', () => {
     expect(log).toEqual(['first', 'second']);
   });
 
-  it('calls nobody after it was cleared', async () => {
+  it('calls no entry after it was closed', async () => {
     const { clock, log, lanes, entry } = make();
     for (let i = 0; i < 40; i += 1) lanes.add(entry(String(i)), i);
     lanes.close();
@@ -81,7 +81,7 @@ describe('TimerLanes', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('tells all that stand there when it is closed, and those at once that come later', async () => {
+  it('notifies its entries when it is closed, and later entries at once', async () => {
     const { clock, log, lanes, entry } = make();
     const forgettable = (name: string): Timed => {
       const made = entry(name);
@@ -98,7 +98,7 @@ describe('TimerLanes', () => {
     expect(log).toEqual(['first true', 'first false', 'second true', 'second false', 'third false']);
   });
 
-  it('sets no timer that is longer than the runtime keeps', async () => {
+  it('sets no timer beyond the longest delay of the runtime', async () => {
     const { clock, log, lanes, entry } = make();
     const after = jest.spyOn(clock, 'after');
     lanes.add(entry('month'), 2 ** 31);

@@ -1,26 +1,26 @@
 import type { CancelTimer, Clock } from './clock.js';
 
-/** The longest delay that a timer of the runtime keeps. */
+/** The longest delay that a timer of the runtime supports. */
 export const LONGEST_MS = 2 ** 31 - 1;
 
-/** Something that is due once. It stands in at most one lane. */
+/** An entry that is due once. It is in at most one lane. */
 export abstract class Timed {
   /** @internal */ dueAt = 0;
   /** @internal */ lane: Lane | undefined = undefined;
   /** @internal */ earlier: Timed | undefined = undefined;
   /** @internal */ later: Timed | undefined = undefined;
 
-  /** Called once when the time has come, unless it was removed before. */
+  /** Called once when the time has come, unless the entry was removed. */
   abstract due(): void;
 
   /**
-   * Called in the place of `due` when the lanes are closed; nothing need be done where nobody waits for it.
-   * @param _stood - it stood in a lane then; else it has come too late
+   * Called instead of `due` when the lanes are closed. The default suits entries that no caller waits for.
+   * @param _stood - whether the entry was in a lane; otherwise it was added after the close
    */
   forgotten(_stood: boolean): void {}
 }
 
-/** Everything that waits for the same length of time: due in the order of arrival, so the first is always the next. */
+/** Entries with the same delay. They are due in order of arrival, so the first is always the next. */
 interface Lane {
   readonly delayMs: number;
   first: Timed | undefined;
@@ -28,8 +28,8 @@ interface Lane {
 }
 
 /**
- * Any number of timeouts on one timer of the runtime. Adding and removing take constant time,
- * which a timer per lock would not: hundreds of thousands of leases share a few lengths.
+ * Multiplexes all timeouts of a process on one timer of the runtime. Adding and removing an entry takes constant time, because
+ * hundreds of thousands of leases share a few delays.
  */
 export class TimerLanes {
   private readonly lanes = new Map<number, Lane>();
@@ -40,15 +40,15 @@ export class TimerLanes {
   constructor(private readonly clock: Clock) {}
 
   /**
-   * Calls `entry.due()` after `delayMs`, rounded up to whole milliseconds. An entry that stands already is moved.
-   * @param now - for callers that have just looked at the clock
+   * Calls `entry.due()` after `delayMs`, rounded up to whole milliseconds. Moves an entry that is in a lane already.
+   * @param now - the present time, if the caller has just read the clock
    */
   add(entry: Timed, delayMs: number, now = this.clock.now()): void {
     this.remove(entry);
     if (this.closed) return entry.forgotten(false);
     const whole = Math.max(0, Math.ceil(delayMs));
     const lane = this.lane(whole);
-    // A whole number: the runtime keeps it in place, where a fraction would cost an object for each entry.
+    // The runtime stores a whole number in place; a fraction would need a heap object for each entry.
     entry.dueAt = Math.ceil(now) + whole;
     entry.lane = lane;
     entry.earlier = lane.last;
@@ -58,7 +58,7 @@ export class TimerLanes {
     if (entry.dueAt < this.armedFor) this.arm(entry.dueAt, now);
   }
 
-  /** Harmless when the entry does not stand here. */
+  /** Does nothing if the entry is in no lane. */
   remove(entry: Timed): void {
     const { lane, earlier, later } = entry;
     if (lane === undefined) return;
@@ -70,7 +70,7 @@ export class TimerLanes {
     if (lane.first === undefined && this.lanes.size > 16) this.lanes.delete(lane.delayMs);
   }
 
-  /** Forgets everything, what is added from now on as well; nothing is due any more. */
+  /** Discards all entries, and all entries added later; none of them becomes due. */
   close(): void {
     this.closed = true;
     this.cancel?.();

@@ -2,7 +2,7 @@ import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { Turn } from './turn.js';
 
 describe('Turn', () => {
-  it('gives a flood of steps back to the event loop', () => {
+  it('yields to the event loop during a long series of steps', () => {
     const clock = new ManualClock();
     const turn = new Turn(clock);
     let steps = 0;
@@ -16,7 +16,7 @@ describe('Turn', () => {
     expect(steps).toBe(1_000);
   });
 
-  it('ends the turn of slow steps early', () => {
+  it('yields earlier when steps are slow', () => {
     const clock = new ManualClock();
     const turn = new Turn(clock);
     let steps = 0;
@@ -29,7 +29,7 @@ describe('Turn', () => {
     expect(steps).toBeLessThan(16);
   });
 
-  it('keeps the order of steps that have to wait', () => {
+  it('keeps the order of delayed steps', () => {
     const clock = new ManualClock();
     const turn = new Turn(clock);
     const order: number[] = [];

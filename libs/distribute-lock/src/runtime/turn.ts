@@ -1,12 +1,12 @@
 import type { Clock } from './clock.js';
 
-/** Steps that may be taken in one turn of the event loop, and for how long. */
+/** Limits for one turn of the event loop: number of steps, and milliseconds. */
 const STEPS_A_TURN = 64;
 const MS_A_TURN = 1;
 
 /**
- * Lets work that never waits for I/O go on in small portions. A hand-over in memory is a microtask: a flood of them
- * would keep timers and sockets from ever being served.
+ * Splits work that never waits for I/O into small portions. A local hand-over is a microtask, and an endless series of
+ * microtasks would block timers and sockets.
  */
 export class Turn {
   private steps = 0;
@@ -15,11 +15,11 @@ export class Turn {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Takes the step now, or in the next turn when this one has had its share. */
+  /** Runs the step now, or in the next turn if this turn is used up. */
   step(action: () => void): void {
     if (this.pending.length === 0 && this.steps < STEPS_A_TURN) {
       this.steps += 1;
-      // The first step of a burst sets the start; reading the clock each time would cost more than the step.
+      // The first step of a burst sets the start; reading the clock at every step would cost more than the step.
       if (this.steps === 1) this.startedAt = this.clock.now();
       if (this.steps % 8 !== 0 || this.clock.now() - this.startedAt < MS_A_TURN) return action();
     }
