@@ -40,7 +40,7 @@ export const measuresP20 = [
     file: 'queue/giving-back.ts',
     measure: 'this.parts.abandoned.released(release.grant, release.grant.ttlMs);',
     without: '',
-    test: ['queue/retries', 'leaves no ghost holder after its grant and its release'],
+    test: ['queue/retries', 'leaves no holder in Redis after its grant and its release'],
   },
   {
     promise: 'P20',

@@ -32,7 +32,7 @@ export const measuresP24P25 = [
     file: 'lease/grant.ts',
     measure: 'this.validUntil = Math.min(this.validUntil, validUntil(sentAt, ttlMs));',
     without: '',
-    test: eachReader('is not believed for longer than a shortening without a reply allows'),
+    test: eachReader('is proven no longer than an unconfirmed shortening allows'),
   },
   {
     promise: 'P2',

@@ -13,7 +13,7 @@ describe('A writer that becomes a reader', () => {
     const here = world.process();
     const there = world.process();
     const lease = await here.acquire('k', { kind: 'write', ttl, renew });
-    /** What has come of all of them. */
+    /** The outcomes of all promises. */
     const outcomes = (...all: readonly Promise<unknown>[]) =>
       Promise.all(
         all.map((each) =>
@@ -27,7 +27,7 @@ describe('A writer that becomes a reader', () => {
   };
   const kept = (lease: LeaseHandle): string => `${lease.isHeld()}, ${lease.lane}`;
 
-  it('believes in no more than the store keeps, though its lease is extended at the same time', async () => {
+  it('holds its lease no longer than the store does when an extension is in flight', async () => {
     const { clock, here, there, lease } = await start(1_000, false);
     const late = new LateAnswers();
     here.detours.renew = here.detours.downgrade = late.detour;
@@ -55,7 +55,7 @@ describe('A writer that becomes a reader', () => {
   });
 
   it.each(['extend() first', 'downgrade() first'])(
-    'keeps what an extension of the same tick got, %s',
+    'keeps the result of an extension in the same tick, %s',
     async (order) => {
       const { clock, lease, outcomes } = await start(1_000, false);
       const wishes = [() => lease.extend(3_000), () => lease.downgrade()];
@@ -68,7 +68,7 @@ describe('A writer that becomes a reader', () => {
     },
   );
 
-  it('is renewed as before when the server refuses that', async () => {
+  it('is still renewed when the server rejects the downgrade', async () => {
     const { clock, here, lease, outcomes } = await start(1_000);
     here.detours.downgrade = async () => {
       await new Promise<void>((resolve) => void clock.after(400, resolve));
@@ -82,7 +82,7 @@ describe('A writer that becomes a reader', () => {
     expect(here.events.map(({ type }) => type)).toEqual(['acquired']);
   });
 
-  it('is extended, too, when the server refuses that', async () => {
+  it('is still extended when the server rejects the downgrade', async () => {
     const { clock, here, lease, outcomes } = await start(1_000);
     here.detours.downgrade = refuse;
     const made = outcomes(lease.downgrade(), lease.extend(5_000));
@@ -91,7 +91,7 @@ describe('A writer that becomes a reader', () => {
     expect(lease.remainingMs()).toBeGreaterThan(4_900);
   });
 
-  it('is still a writer when an extension that it waits for finds that it was released', async () => {
+  it('stays a writer when the extension before it finds the lease released', async () => {
     const { clock, here, there, lease, outcomes } = await start(1_000);
     const late = new LateAnswers();
     here.detours.renew = late.detour;

@@ -1,7 +1,7 @@
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
 
-describe('The end of a lock core under which work still runs', () => {
+describe('LockCore.drain with running work', () => {
   const start = async () => {
     const clock = new ManualClock();
     const { core, acquire } = new ManualWorld(clock).process();
@@ -11,7 +11,7 @@ describe('The end of a lock core under which work still runs', () => {
     return { clock, core, lease, drain, drained: () => drained };
   };
 
-  it('comes once for all who ask for it', async () => {
+  it('runs once and resolves for every caller', async () => {
     const { clock, drain, drained, lease } = await start();
     drain();
     drain();
@@ -25,7 +25,7 @@ describe('The end of a lock core under which work still runs', () => {
     expect(lease.isHeld()).toBe(true);
   });
 
-  it('comes at once when the core is closed meanwhile, or was before', async () => {
+  it('resolves at once when the core is closed during or before the drain', async () => {
     const { clock, core, drain, drained } = await start();
     drain();
     await core.close();

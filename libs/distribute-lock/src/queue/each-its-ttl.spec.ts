@@ -3,7 +3,7 @@ import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
 import type { Lease } from '../lease/lease.js';
 
-describe('A caller behind others of its process that wanted another ttl', () => {
+describe('A caller behind callers of its process with another ttl', () => {
   const HOUR = { ttl: '1h', wait: '10s' } as const;
   const BRIEF = { ttl: 2_000, wait: '10s', renew: false } as const;
   const start = () => {
@@ -12,7 +12,7 @@ describe('A caller behind others of its process that wanted another ttl', () => 
     return { clock, here: world.process(), there: world.process() };
   };
 
-  /** The lease is proven for no longer than 2 s, and then another process gets the lock. */
+  /** The lease is proven for at most 2 s, and then another process gets the lock. */
   async function expectBrief(clock: ManualClock, lease: Lease, there: { acquire(key: string): Promise<Lease> }) {
     expect(lease.remainingMs()).toBeGreaterThan(1_900);
     expect(lease.remainingMs()).toBeLessThanOrEqual(2_000);
@@ -24,7 +24,7 @@ describe('A caller behind others of its process that wanted another ttl', () => 
   it.each([
     ['asked for an hour', HOUR, undefined],
     ['extended it to an hour', { ...BRIEF, renew: true }, '1h'],
-  ] as const)('has its own after one that %s', async (_, options, extension) => {
+  ] as const)('gets a lease of its ttl after a caller that %s', async (_, options, extension) => {
     const { clock, here, there } = start();
     const before = await here.acquire('k');
     // One command for both, so that the grant has a number for each.
@@ -39,7 +39,7 @@ describe('A caller behind others of its process that wanted another ttl', () => 
     await expectBrief(clock, await second, there);
   });
 
-  it('has its own when it asks in Redis, as strict callers do', async () => {
+  it('gets a lease of its ttl with strict fairness', async () => {
     const { clock, here, there } = start();
     const first = await here.acquire('k', { ttl: 2_000, fair: 'strict' });
     const second = here.acquire('k', { ...BRIEF, fair: 'strict' });
@@ -55,7 +55,7 @@ describe('A caller behind others of its process that wanted another ttl', () => 
     await expectBrief(clock, lease, there);
   });
 
-  it('has its own when the one that was asked for has left', async () => {
+  it('gets a lease of its ttl when the caller that sent the attempt has left', async () => {
     const { clock, here, there } = start();
     const late = new LateAnswers();
     here.detours.acquire = late.detour;
@@ -71,7 +71,7 @@ describe('A caller behind others of its process that wanted another ttl', () => 
     await expectBrief(clock, await second, there);
   });
 
-  it('costs no command when all want the same', async () => {
+  it('needs no command when all callers want the same ttl', async () => {
     const { clock, here } = start();
     const before = await here.acquire('k');
     const leases = Array.from({ length: 4 }, () => here.acquire('k', HOUR));

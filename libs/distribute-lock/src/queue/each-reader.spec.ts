@@ -11,7 +11,7 @@ describe('A lease that readers share', () => {
     return { clock, here: world.process(), there: world.process() };
   };
 
-  it('is not believed for longer than a shortening without a reply allows, which may be executed late', async () => {
+  it('is proven no longer than an unconfirmed shortening allows, because that may be executed late', async () => {
     const { clock, here, there } = start();
     const short = await here.acquire('k', { kind, ttl: 1_000 });
     const visitor = await here.acquire('k', { kind, ttl: 60_000 });
@@ -35,7 +35,7 @@ describe('A lease that readers share', () => {
     expect([short.isHeld(), next.isHeld()]).toEqual([false, false]);
   });
 
-  it('counts for its whole length again once the shortening is confirmed', async () => {
+  it('regains its full length once the shortening is confirmed', async () => {
     const { clock, here } = start();
     const short = await here.acquire('k', { kind, ttl: 1_000 });
     const visitor = await here.acquire('k', { kind, ttl: 60_000 });

@@ -33,7 +33,7 @@ describe('SharedHeartbeat', () => {
     return { clock, asked, waiting, heartbeat, leave };
   }
 
-  it('asks for the attempt that was queued first, and when its places stand for the one that was queued last', async () => {
+  it('asks for the attempt that was queued first, and for the last one if the store has kept the places', async () => {
     const { clock, asked, waiting, heartbeat } = make('a', 'b', 'c');
     await clock.pass(HEARTBEAT_MS);
     expect(asked).toEqual(['a']);
@@ -42,7 +42,7 @@ describe('SharedHeartbeat', () => {
     expect(waiting.map(({ asksForAll }) => asksForAll)).toEqual([true, false, false]);
   });
 
-  it('asks again whatever becomes of the attempt', async () => {
+  it('asks again after the attempt has left', async () => {
     const { clock, asked, heartbeat, leave } = make('a', 'b', 'c');
     await clock.pass(HEARTBEAT_MS);
     heartbeat.askForLast();
@@ -63,7 +63,7 @@ describe('SharedHeartbeat', () => {
     expect(asked).toEqual(['a', 'd', 'b']);
   });
 
-  it('asks at once when the attempt leaves unanswered, and the store has not heard of another one for long', async () => {
+  it('asks at once when the attempt leaves without an answer and no other was sent recently', async () => {
     const { clock, asked, leave } = make('a', 'b', 'c');
     await clock.pass(HEARTBEAT_MS);
     leave(0);
@@ -71,7 +71,7 @@ describe('SharedHeartbeat', () => {
     expect(asked).toEqual(['a', 'b']);
   });
 
-  it('comes no later for a newcomer', async () => {
+  it('is not delayed by a new attempt', async () => {
     const { clock, asked, waiting, heartbeat } = make('a');
     await clock.pass(HEARTBEAT_MS - 100);
     heartbeat.joined(waiting[0]);

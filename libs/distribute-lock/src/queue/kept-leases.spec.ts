@@ -46,14 +46,14 @@ describe('Leases that outlast their work', () => {
     await (await take('one more', options)).release();
   });
 
-  it('are limited before the work runs, also for calls side by side', async () => {
+  it('are limited before the work runs, also for concurrent calls', async () => {
     const { take } = start();
     const calls = await Promise.allSettled(Array.from({ length: 10 }, (_, i) => take(`k${i}`)));
     expect(calls.filter(({ status }) => status === 'fulfilled')).toHaveLength(MOST);
     for (const each of calls.slice(MOST)) expect(each).toMatchObject({ status: 'rejected', reason: TOO_MANY });
   });
 
-  it('count no longer after a refusal, an abort, a loss or an early release', async () => {
+  it('no longer count after a refusal, an abort, a loss or an early release', async () => {
     const { clock, core, take, takeAll } = start();
     const held = await take('held', {});
     for (let i = 0; i < 5; i += 1) await expect(take('held')).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
@@ -79,7 +79,7 @@ describe('Leases that outlast their work', () => {
     await expect(take('one more')).rejects.toMatchObject(TOO_MANY);
   });
 
-  it('count each key of a call with several', async () => {
+  it('count each key of a multi-key call', async () => {
     const { takeAll, take } = start();
     await (await takeAll(['a', 'b', 'c'])).release();
     await expect(take('d')).rejects.toMatchObject(TOO_MANY);

@@ -2,7 +2,7 @@ import { LateAnswers } from '../../../../test/support/held-up-store.js';
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
 
-describe('A lease whose end has come before its release, and before the timer that tells of it', () => {
+describe('A lease that expires before its release and before its timer fires', () => {
   const start = () => {
     const clock = new ManualClock();
     const world = new ManualWorld(clock);
@@ -20,7 +20,7 @@ describe('A lease whose end has come before its release, and before the timer th
     await (await there.acquire('k', options)).release();
   });
 
-  it('leaves nothing behind, though the store had renewed it', async () => {
+  it('leaves no lock in the store, even after a late renewal', async () => {
     const { clock, here, there } = start();
     const late = new LateAnswers();
     here.detours.renew = late.detour;
@@ -35,7 +35,7 @@ describe('A lease whose end has come before its release, and before the timer th
     await (await there.acquire('k')).release();
   });
 
-  it('is given on to the next caller of its process', async () => {
+  it('does not block the next caller of its process', async () => {
     const { clock, here } = start();
     const lease = await here.acquire('k', { ttl: 1_000 });
     const next = here.acquire('k', { wait: '10s' });

@@ -15,28 +15,28 @@ describe('mayPass', () => {
       ...more,
     }) as Grant;
 
-  it('passes while at least half of the ttl is left', () => {
+  it('allows a hand-over while at least half of the ttl is left', () => {
     expect(mayPass(grant({ validUntil: NOW + 500 }), next, NOW)).toBe(true);
     expect(mayPass(grant({ validUntil: NOW + 499 }), next, NOW)).toBe(false);
   });
 
-  it('does not pass what has ended, though its timer has not run yet', () => {
+  it('rejects an expired grant whose timer has not fired yet', () => {
     expect(mayPass(grant({ validUntil: NOW - 1 }), next, NOW)).toBe(false);
     expect(mayPass(grant({ ended: true }), next, NOW)).toBe(false);
   });
 
-  it('does not pass to a caller that wants less, whose crash would keep others out for longer than its ttl', () => {
+  it('rejects a caller with a shorter ttl, whose crash would block other callers for longer than that', () => {
     expect(mayPass(grant({ ttlMs: 1_001 }), next, NOW)).toBe(false);
     expect(mayPass(grant({ ttlMs: 3_600_000, validUntil: NOW + 3_500_000 }), next, NOW)).toBe(false);
   });
 
-  it('does not pass to a caller that wants more than the grant can give', () => {
+  it('rejects a caller with a longer ttl than the grant has', () => {
     expect(mayPass(grant(), { ...next, ttlMs: 1_500 }, NOW)).toBe(false);
     expect(mayPass(grant(), { ...next, renew: false }, NOW)).toBe(false);
     expect(mayPass(grant({ numbers: new FencingBlock(1, 0) }), next, NOW)).toBe(false);
   });
 
-  it('is bounded in holds and in time while another process waits', () => {
+  it('limits the holds and the time while another process waits', () => {
     const contended = { contended: true, passes: 1, startedAt: NOW };
     expect(mayPass(grant(contended), next, NOW)).toBe(true);
     expect(mayPass(grant({ ...contended, passes: QUANTUM_HOLDS }), next, NOW)).toBe(false);

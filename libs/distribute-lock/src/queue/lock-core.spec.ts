@@ -13,7 +13,7 @@ describe('LockCore', () => {
   };
   const codeOf = (error: { code: string }): string => error.code;
 
-  it('takes no lease for held whose end has come, though no timer has told of it yet', async () => {
+  it('treats an expired lease as ended before its timer fires', async () => {
     const { clock, here } = start();
     const outer = await here.acquire('k', { ttl: 1_000, renew: false });
     clock.jump(1_001);
@@ -23,7 +23,7 @@ describe('LockCore', () => {
     expect((await inner).fencingToken).toBeGreaterThan(outer.fencingToken);
   });
 
-  it('leaves no place in the queue of a reader that has gone, behind whom one came that would not wait', async () => {
+  it('leaves no queue entry when a reader aborts after a non-waiting reader has arrived', async () => {
     const { clock, world, here, there } = start();
     await there.acquire('k', { kind: 'write', ttl: '1h' });
     here.detours.acquire = async (ask) => {
@@ -41,7 +41,7 @@ describe('LockCore', () => {
     expect((await world.store.inspect('k')).waiting).toBe(0);
   });
 
-  it('asks for a reader that came while the renewal of an older lease was under way', async () => {
+  it('requests a lease for a reader that arrives during the renewal of an older lease', async () => {
     const { clock, here } = start();
     const old = await here.acquire('k', { kind: 'read', ttl: '2s' });
     const late = new LateAnswers();
@@ -60,7 +60,7 @@ describe('LockCore', () => {
   });
 
   it.each([new AbortController(), null, 'signal'])(
-    'refuses %p, which is no signal, and counts nobody',
+    'rejects the invalid signal %p without counting a waiter',
     async (wrong) => {
       const { here } = start();
       const locks = new LockService(here.core);

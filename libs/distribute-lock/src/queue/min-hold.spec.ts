@@ -30,11 +30,11 @@ describe('A key that is kept before or after the work', () => {
   const take = (keys: readonly string[], options: Partial<ResolvedLockOptions>): Promise<Lease> =>
     here.acquireSeveral(keys.map((key) => call(key, options)));
 
-  // Readers are never asked for in one command, so that a caller that would not wait has the first key too.
+  // One command for all keys never takes read locks, so a non-waiting caller acquires the first key as well.
   it.each([
     ['read', 0, 'LOCK_CONTENDED'],
     ['exclusive', 300, 'LOCK_WAIT_TIMEOUT'],
-  ] as const)('is given back at once when no work has begun (%s, wait %i)', async (kind, waitMs, code) => {
+  ] as const)('is released at once when no work has begun (%s, wait %i)', async (kind, waitMs, code) => {
     const held = await there.acquire(call('b'));
     const refused = expect(take(['a', 'b'], { ...KEPT, kind, waitMs })).rejects.toMatchObject({ code });
     await clock.pass(waitMs);
@@ -43,7 +43,7 @@ describe('A key that is kept before or after the work', () => {
     await held.release();
   });
 
-  it('is renewed while the other keys are waited for, though the work will not want that', async () => {
+  it('is renewed while the call waits for other keys, even if the work wants no renewal', async () => {
     const held = await there.acquire(call('b'));
     const waiting = take(['a', 'b'], { ttlMs: 300, renew: false, waitMs: 5_000 });
     const lost: unknown[] = [];
@@ -57,7 +57,7 @@ describe('A key that is kept before or after the work', () => {
     await lease.release();
   });
 
-  it('is kept when the work was about several keys', async () => {
+  it('is kept after the work of a multi-key call', async () => {
     await (await take(['a', 'b'], KEPT)).release();
     for (const key of ['a', 'b'])
       await expect(there.acquire(call(key))).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });

@@ -75,8 +75,8 @@ describe('Renewals of a lease that readers share, on a store that does not respo
   });
 });
 
-describe('An attempt with a command without an answer', () => {
-  /** The first acquire is not answered in time, and executed `lateMs` after it was sent. */
+describe('An attempt with an unanswered command', () => {
+  /** The first acquire is not answered in time, and is executed `lateMs` after it was sent. */
   const lateExecution = (clock: ManualClock, lateMs: number) => {
     let first = true;
     return async (ask: () => Promise<unknown>): Promise<unknown> => {
@@ -88,7 +88,7 @@ describe('An attempt with a command without an answer', () => {
     };
   };
 
-  it('leaves no ghost holder after its grant and its release', async () => {
+  it('leaves no holder in Redis after its grant and its release', async () => {
     const { clock, here, there } = start();
     here.detours.acquire = lateExecution(clock, 1_200);
     const granted = here.acquire('k', { ttl: TTL_MS, wait: '10s' });
@@ -130,7 +130,7 @@ describe('An attempt whose command is executed after all of its undos', () => {
   });
 });
 
-describe('An attempt of which no command was sent', () => {
+describe('An attempt without a sent command', () => {
   const unsent = async (): Promise<never> => {
     throw new LockStoreError('not connected', true, { sent: false });
   };
@@ -150,7 +150,7 @@ describe('An attempt of which no command was sent', () => {
     expect(releases).toBe(0);
   });
 
-  it('is undone when an earlier command of it may have been sent', async () => {
+  it('is undone when an earlier command may have been sent', async () => {
     const { clock, here } = start();
     let releases = 0;
     let commands = 0;

@@ -7,7 +7,7 @@ import { TimerLanes } from '../runtime/timer-lanes.js';
 import type { AtOnce } from './at-once.js';
 import { SeveralKeys } from './several-keys.js';
 
-/** A key that somebody has, until it is given away. */
+/** A requested key, until the test grants or refuses it. */
 interface Pending {
   readonly call: LockCall;
   give(): FakeLease;
@@ -74,7 +74,7 @@ function make(waitMs: number, others: Partial<ResolvedLockOptions> = {}) {
 const last = (pending: Pending[]): Pending => pending[pending.length - 1];
 
 describe('SeveralKeys', () => {
-  it('asks for each with a wait of whole milliseconds, which messages show', async () => {
+  it('requests each key with a wait of whole milliseconds, which error messages show', async () => {
     const { clock, pending } = make(1_000);
     clock.jump(0.4);
     last(pending).give();
@@ -82,7 +82,7 @@ describe('SeveralKeys', () => {
     expect(pending.map(({ call }) => call.options.waitMs)).toEqual([1_000, 1_000]);
   });
 
-  it('takes them in ascending order, with one deadline', async () => {
+  it('takes the keys in ascending order, with one deadline', async () => {
     const { clock, log, pending, answer } = make(1_000);
     await clock.pass(300);
     last(pending).give();
@@ -98,7 +98,7 @@ describe('SeveralKeys', () => {
     expect(log.slice(6)).toEqual(['-c', '-b', '-a']);
   });
 
-  it('gives back in descending order what it has, when one is refused', async () => {
+  it('releases its keys in descending order when one key is refused', async () => {
     const { log, pending, answer } = make(0);
     last(pending).give();
     await settled();
@@ -109,7 +109,7 @@ describe('SeveralKeys', () => {
     expect(log.slice(5)).toEqual(['-b', '-a']);
   });
 
-  it('does so when the caller leaves', async () => {
+  it('releases its keys when the caller aborts', async () => {
     const { log, told, pending, controller, answer } = make(1_000);
     last(pending).give();
     await settled();
@@ -119,7 +119,7 @@ describe('SeveralKeys', () => {
     expect(told).toEqual([['a', 0, 'left']]);
   });
 
-  it('does not wait for one slow answer after the other when it would not wait at all', async () => {
+  it('limits the total time of slow answers for a non-waiting call', async () => {
     const { clock, log, pending, answer } = make(0);
     await clock.pass(500);
     last(pending).give();
@@ -129,7 +129,7 @@ describe('SeveralKeys', () => {
     expect(log).toEqual(['?a', '+a', '?b', '-a']);
   });
 
-  it('begins again when one that it has is lost, until the deadline', async () => {
+  it('starts again when a held key is lost, until the deadline', async () => {
     const { clock, log, pending, answer } = make(1_000);
     const first = last(pending).give();
     await clock.pass(300);
@@ -143,14 +143,14 @@ describe('SeveralKeys', () => {
     await expect(answer).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT', waitedMs: 1_000 });
   });
 
-  it('looks at all of them once more when the last one is there', async () => {
+  it('checks all keys again after the last one was acquired', async () => {
     const { log, pending, answer } = make(1_000);
     const first = last(pending).give();
     await settled();
     last(pending).give();
     await settled();
     last(pending).give();
-    // It ends between the grant and the moment in which the caller hears of it.
+    // The lease ends between its grant and the continuation of the call.
     first.isHeld = () => false;
     await settled();
     expect(log.slice(6)).toEqual(['-c', '-b', '-a', '?a']);
@@ -164,7 +164,7 @@ describe('SeveralKeys', () => {
   it.each([
     [1_000, '?a'],
     [0, undefined],
-  ])('sets the ends of the first ones anew, and if one was lost, does all again within %i ms', async (waitMs, next) => {
+  ])('extends the first keys and, if one was lost, starts again within %i ms', async (waitMs, next) => {
     const { log, pending, answer } = make(waitMs, { renew: false });
     const refused = expect(answer).rejects.toMatchObject({
       code: waitMs === 0 ? 'LOCK_UNAVAILABLE' : 'LOCK_WAIT_TIMEOUT',

@@ -4,11 +4,11 @@ import type { Lease } from '../../lease/lease.js';
 
 const PERMITS = { kind: 'semaphore', permits: 2, ttl: '30s', wait: '20s' } as const;
 
-describe('A caller that comes while callers of its process are served, and another process waits behind them', () => {
+describe('A caller that arrives while callers of its process are served and another process waits', () => {
   it.each([
-    ['joins them', { reportedMs: 5, servedMs: 1 }, ['a', 'b', 'c', 'd', 'late', 'other']],
-    ['stands behind the other process 4 ms after the first was served', { reportedMs: 5, servedMs: 8 }, undefined],
-    ['stands behind the other process 25 ms after their report', { reportedMs: 25, servedMs: 1 }, undefined],
+    ['joins the served callers', { reportedMs: 5, servedMs: 1 }, ['a', 'b', 'c', 'd', 'late', 'other']],
+    ['goes behind the other process 4 ms after the first was served', { reportedMs: 5, servedMs: 8 }, undefined],
+    ['goes behind the other process 25 ms after their report', { reportedMs: 25, servedMs: 1 }, undefined],
   ])('%s', async (_, { reportedMs, servedMs }, order = ['a', 'b', 'c', 'd', 'other', 'late']) => {
     const clock = new ManualClock();
     const world = new ManualWorld(clock);
