@@ -51,7 +51,6 @@ export class Watchdog implements GrantKeeper {
     this.lanes.remove(grant);
   }
 
-  /** The timer of the grant fired. */
   check(grant: Grant): void {
     if (grant.ended) return;
     const now = this.clock.now();
@@ -160,7 +159,6 @@ export class Watchdog implements GrantKeeper {
     return grant.ended;
   }
 
-  /** The grant is lost because its time has passed. */
   expire(grant: Grant, now = this.clock.now()): void {
     const { holder, ttlMs, dueAt } = grant;
     const { renew = true, leaving } = holder ?? {};

@@ -1,11 +1,11 @@
-/** Who is told that a signal aborted. */
+/** Notified when a signal aborts. */
 export interface Hearer {
   aborted(): void;
 }
 
 /**
- * The one listener that this process has on a signal. Callers may share a signal, and from the eleventh listener on
- * Node warns of a leak.
+ * The only listener of this process on a signal. Callers may share a signal, and Node warns of a leak from the eleventh
+ * listener on.
  */
 class AbortBell {
   private readonly hearers = new Set<Hearer>();
@@ -38,7 +38,7 @@ export function hearAbort(signal: AbortSignal, hearer: Hearer): void {
   bell.add(hearer);
 }
 
-/** Harmless when it does not listen. */
+/** Does nothing if `hearer` is not registered. */
 export function ignoreAbort(signal: AbortSignal, hearer: Hearer): void {
   bells.get(signal)?.remove(hearer);
 }

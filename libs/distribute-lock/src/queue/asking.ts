@@ -16,16 +16,16 @@ import { refuse, refuseImpatient } from './settling.js';
 
 type Queued = Extract<AcquireAnswer, { outcome: 'queued' }>;
 
-/** What becomes of an attempt. */
+/** Notified of the outcome of an attempt. */
 export interface AskingListener {
   granted(line: Line, granted: Granted, contended: boolean, now: number): void;
-  /** The line or the attempt may have become empty. */
+  /** A line or an attempt of the queue has changed, so the queue may be idle. */
   changed(queue: KeyQueue): void;
 }
 
 const tooLate = (): Error => new LockStoreError('its answer came after the end of the lease.', true);
 
-/** Asks the store for locks in the name of lines of callers, until they have them or have gone. */
+/** Sends the attempts of the waiters to the store, until each waiter is served or has left. */
 export class Asking implements Questioner {
   private readonly again = (attempt: Attempt): void => this.ask(attempt);
 
@@ -34,7 +34,7 @@ export class Asking implements Questioner {
     private readonly listener: AskingListener,
   ) {}
 
-  /** A new attempt of the line, with a token of its own; not sent yet. */
+  /** Creates a new attempt of the line with a new owner token; does not send it. */
   attempt(line: Line): Attempt {
     const { queue } = line;
     const { tokens, clock } = this.parts;
@@ -44,7 +44,7 @@ export class Asking implements Questioner {
     return attempt;
   }
 
-  /** Sends the attempt, again or for the first time. */
+  /** Sends the attempt for the first time, or again. */
   ask(attempt: Attempt): void {
     const { line } = attempt;
     if (attempt.over || attempt.inFlight || line.first === undefined) return;
@@ -57,14 +57,14 @@ export class Asking implements Questioner {
     });
   }
 
-  /** A caller that does not wait needs a reply: neither the subscription nor the pause after a failure delays the attempt. */
+  /** Sends the attempt now, for a non-waiting caller: neither the subscription nor the back-off after a failure delays it. */
   hurry(attempt: Attempt): void {
     if (!attempt.held) return this.ask(attempt);
     attempt.held = false;
     this.send(attempt, attempt.line);
   }
 
-  /** Ends the attempt without a grant. It is undone if a command of it may have been sent, also while the command is under way. */
+  /** Ends the attempt without a grant. Undoes it if a command may have been sent, also while one is in flight. */
   abandon(attempt: Attempt): void {
     const { line } = attempt;
     this.parts.lanes.remove(attempt);
@@ -76,7 +76,7 @@ export class Asking implements Questioner {
     for (const attempt of line.queue.attempts()) if (attempt.line === line) this.abandon(attempt);
   }
 
-  /** The store said that the attempt is queued: sleep until a message, or until the safety net. */
+  /** The store queued the attempt: it sleeps until a message or the next heartbeat. */
   queued(attempt: Attempt, answer: Pick<Queued, 'remainingMs'> & Partial<Queued>): void {
     const { remainingMs, foreign = false, ownToken, stood } = answer;
     const { queue, single } = attempt.line;
@@ -87,7 +87,7 @@ export class Asking implements Questioner {
     this.sleep(attempt, isNew, remainingMs, foreign);
     if (single && asksForAll) this.heartbeatAnswered(queue, isNew || stood !== false);
     const offered = ownToken === undefined ? undefined : queue.attemptOf(ownToken);
-    // Its message is late or lost.
+    // The message about that offer is late or lost.
     if (offered !== undefined && !offered.offered) this.offered(offered);
   }
 
@@ -95,7 +95,7 @@ export class Asking implements Questioner {
     const { line } = attempt;
     const { lanes } = this.parts;
     refuseImpatient(this.parts, line, ({ call }) => contended(call, this.parts.retries.of(call, leftMs)));
-    // The callers that would have waited have left.
+    // No waiting caller is left.
     if (line.first === undefined) return this.abandon(attempt);
     if (attempt.offered) return this.ask(attempt);
     attempt.holderLeftMs = leftMs;
@@ -107,18 +107,18 @@ export class Asking implements Questioner {
     queue.heartbeat.within(againInMs);
   }
 
-  /** @param stands - the attempt that asked stood in the queue, so the places of this process were not lost */
+  /** @param stands - whether the attempt was still in the queue, so that the process has kept its places */
   private heartbeatAnswered(queue: KeyQueue, stands: boolean): void {
     if (stands) queue.heartbeat?.askForLast();
     else this.askForQueued(queue);
   }
 
-  /** What happened to one of them happened to all: they ask again, once, in their order. */
+  /** The store has lost all places of this process, so each queued attempt asks again once, in order. */
   private askForQueued(queue: KeyQueue): void {
     for (const { attempt } of queue.lines()) if (attempt?.queued === true) this.ask(attempt);
   }
 
-  /** No message arrives: a sleeping attempt polls. */
+  /** Pub/sub is unavailable: a sleeping attempt polls. */
   poll(attempt: Attempt): void {
     const { queue, single } = attempt.line;
     const sleeps = single ? attempt.queued : attempt.lane !== undefined;
@@ -128,7 +128,7 @@ export class Asking implements Questioner {
     else this.parts.lanes.add(attempt, againInMs);
   }
 
-  /** A message said that the lock carries the attempt's token: it is claimed, or its holder begins at once. */
+  /** A message offered the lock to the attempt's token. The process claims it, or the holder begins at once. */
   offered(attempt: Attempt, fencingToken?: number, block?: number): void {
     attempt.offered = true;
     attempt.awaitsMessage = false;
@@ -141,13 +141,12 @@ export class Asking implements Questioner {
     this.listener.granted(attempt.line, granted, attempt.contended, now);
   }
 
-  /** The lock was given to this attempt. */
   won(attempt: Attempt, granted: Granted): void {
     attempt.sent = true;
     if (attempt.over) return this.undo(attempt);
     const { line } = attempt;
     if (line.first === undefined) return this.abandon(attempt);
-    // Who asked for it has gone, and the next caller's lease must be neither shorter than its ttl nor longer.
+    // The caller that sent the attempt may have left; the next caller needs a lease of exactly its own ttl.
     const wantedMs = line.queue.ttlMsOf(line);
     if (wantedMs > granted.ttlMs) return this.ask(attempt);
     if (wantedMs < granted.ttlMs && line.queue.lane !== 'read') return this.askAnew(attempt);
@@ -157,14 +156,14 @@ export class Asking implements Questioner {
     if (now < validUntil(granted.sentAt, granted.ttlMs)) {
       return this.listener.granted(line, granted, attempt.contended, now);
     }
-    // The answer came so late that the lease cannot be proven: it is given back, and asked for anew.
+    // The answer came too late to prove the lease: release it and ask again.
     this.undo(attempt);
-    // Nobody who does not want to wait is made to wait for another answer.
+    // Fail non-waiting callers instead of retrying.
     refuseImpatient(this.parts, line, ({ call }) => unavailable(call, tooLate()));
     this.askFor(line);
   }
 
-  /** Under another token: what this one got is given back. */
+  /** Asks again with a new token; the grant of the old token is released. */
   private askAnew(attempt: Attempt): void {
     this.abandon(attempt);
     this.askFor(attempt.line);
@@ -174,7 +173,6 @@ export class Asking implements Questioner {
     if (line.first !== undefined && line.attempt === undefined) this.ask(this.attempt(line));
   }
 
-  /** The command of the attempt failed. */
   failed(attempt: Attempt, error: Error): void {
     attempt.inFlight = false;
     attempt.awaitsMessage = false;
@@ -198,12 +196,12 @@ export class Asking implements Questioner {
     this.listener.changed(line.queue);
   }
 
-  /** A command of the attempt was sent on two connections: the store may still execute the bytes of the first. */
+  /** A command of the attempt was sent on two connections: the store may still execute the first copy. */
   resent(attempt: Attempt): void {
     attempt.finalUndoAt = finalUndoAt(this.parts.clock.now());
   }
 
-  /** A command of the attempt was answered after it had failed: Redis may have executed it after its undo. */
+  /** The answer came after the command had failed: Redis may have executed the command after its undo. */
   late(attempt: Attempt): void {
     if (attempt.over) this.undo(attempt, true);
   }
@@ -234,7 +232,7 @@ export class Asking implements Questioner {
       const { fencingToken, waiting } = answer;
       this.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting });
       const { queue } = attempt.line;
-      // When nothing waits in the store, it has lost the places of the callers that sleep here.
+      // Nothing waits in the store, so it has lost the places of callers that sleep here.
       if (waiting === 0 && queue.longestQueued !== undefined) this.askForQueued(queue);
       else if (attempt.asksForAll) queue.heartbeat?.askForLast();
     } else this.notGranted(attempt, answer);
@@ -260,7 +258,7 @@ export class Asking implements Questioner {
     else this.abandon(attempt);
   }
 
-  /** The token stands nowhere; whoever is next may want other permits, so it is nobody's. */
+  /** The store has not queued the token. The next caller may want other permits, so the attempt ends. */
   private mismatched(attempt: Attempt, permits: number | undefined): void {
     const { line } = attempt;
     if (attempt.finalUndoAt === 0) line.queue.end(attempt);
@@ -275,9 +273,9 @@ export class Asking implements Questioner {
     if (attempt.finalUndoAt > 0) this.parts.abandoned.granted(attempt.ownerToken, attempt.finalUndoAt);
   }
 
-  /** Takes the token out of the lock and of its queue. */
+  /** Removes the token from the lock and from its queue. */
   undo({ line, ownerToken, ttlMs, finalUndoAt: finalAt }: Attempt, again = false): void {
-    // A second answer for a token that has won says nothing new.
+    // The token holds a grant, which a second answer must not undo.
     if (line.queue.grantOf(ownerToken) !== undefined) return;
     this.parts.abandoned.abandon({ key: line.queue.key, ownerToken }, ttlMs, { finalAt, again });
   }

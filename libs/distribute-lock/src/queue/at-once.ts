@@ -14,7 +14,7 @@ import type { Registry } from './registry.js';
 import { withdraw } from './settling.js';
 import { Waiter, type WaiterKeeper } from './waiter.js';
 
-/** What is needed of the queues of this process. */
+/** What `AtOnce` needs of the queues of this process. */
 export interface AtOnceWorld extends WaiterKeeper {
   readonly laneParts: LaneParts;
   readonly queues: Registry;
@@ -23,21 +23,21 @@ export interface AtOnceWorld extends WaiterKeeper {
   changed(queue: KeyQueue): void;
 }
 
-/** One of the locks is somebody else's, or waited for: nothing was taken. */
+/** One of the locks is held or waited for, so no lock was taken. */
 export class NotAtOnce extends Error {
   constructor(readonly remainingMs: number) {
     super('Not all of the locks are free.');
   }
 }
 
-/** Several exclusive locks by one command: all of them, or none. Each then lives as if it had been asked for alone. */
+/** Takes several exclusive locks by one command, all or none. Afterwards each lease is independent. */
 export class AtOnce {
   constructor(
     private readonly world: AtOnceWorld,
     private readonly store: LockStore,
   ) {}
 
-  /** Whether it is worth a try: callers of this process come first. */
+  /** Whether to try: not while this process has callers or grants for one of the keys. */
   mayTry(calls: readonly LockCall[]): boolean {
     const { kind } = calls[0].options;
     if (this.store.acquireAll === undefined || (kind !== 'exclusive' && kind !== 'write')) return false;
@@ -48,7 +48,7 @@ export class AtOnce {
 
   /**
    * Resolves with the leases, in the order of the calls.
-   * @throws NotAtOnce when they were not all free
+   * @throws NotAtOnce when at least one of the locks is not free
    */
   async take(calls: readonly LockCall[]): Promise<Lease[]> {
     const attempts: Attempt[] = [];
@@ -69,7 +69,7 @@ export class AtOnce {
 
   private attempt(call: LockCall, resolve: (lease: LeaseHandle) => void, reject: (error: Error) => void): Attempt {
     const { core, asking } = this.world.laneParts;
-    // Whatever else, this try is not waited for.
+    // This attempt never waits, whatever the options of the call say.
     const impatient = { ...call, options: { ...call.options, waitMs: 0 } };
     const waiter = new Waiter(this.world, impatient, core.clock.now(), resolve, reject);
     const line = new Line(this.world.queueOf('exclusive', call.key), true);

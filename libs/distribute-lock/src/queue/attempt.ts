@@ -2,36 +2,36 @@ import { Retry } from '../runtime/retries.js';
 import type { Line } from './line.js';
 
 /**
- * One try of this process to get a key: an owner token, the same for all its re-sends, and what is known of it.
- * It belongs to the line, not to one caller. Once over it is never used again; the next attempt has a new token.
+ * One request of this process for a key: an owner token, the same for all its re-sends, and what is known of it.
+ * It belongs to the line, not to one caller. An attempt that is over is never reused; the next one has a new token.
  */
 export class Attempt extends Retry {
   inFlight = false;
-  /** It is to be sent when messages can arrive. */
+  /** The attempt waits for the subscription before it is sent. */
   held = false;
-  /** A message said that the lock carries this token: it must be claimed. */
+  /** A message offered the lock to this token: the process must claim it. */
   offered = false;
-  /** Somebody waits behind it already; counts for the lease to come. */
+  /** Another process waits behind this attempt, so its grant starts as contended. */
   contended = false;
   /** It is queued behind a lease that has not ended, so a message announces its grant. */
   awaitsMessage = false;
   over = false;
-  /** A command of it was sent, or may have been. Otherwise there is nothing to undo. */
+  /** A command was sent, or may have been. Otherwise nothing needs to be undone. */
   sent = false;
-  /** An undo that is sent from then on is final; 0 while no command of it went unanswered. */
+  /** An undo that is sent at or after this time is final; 0 while every command was answered. */
   finalUndoAt = 0;
-  /** The store has said that it stands in the queue. */
+  /** The store reported that the attempt is queued. */
   queued = false;
-  /** When it was sent last. */
+  /** When the last command was sent. */
   askedAt = 0;
-  /** The shared heartbeat sent it: its answer counts for all attempts of the key. */
+  /** The shared heartbeat sent it, so its answer counts for all attempts of the key. */
   asksForAll = false;
-  /** The store has answered it at least once, so it is known who has the lock. */
+  /** The store has answered at least once, so it is known whether the lock is held. */
   answered = false;
-  /** For how long a lock is asked at present. */
+  /** The ttl that the last command requested. */
   ttlMs = 0;
   lastError: Error | undefined = undefined;
-  /** When the answer `queued` came, what was left of the lease before it. */
+  /** Rest of the lease in front, as of the last `queued` answer; -1 when unknown. */
   holderLeftMs = -1;
 
   constructor(
@@ -43,10 +43,7 @@ export class Attempt extends Retry {
     super();
   }
 
-  /**
-   * The latest reply of the store said that another process holds the lock. While a command is under way, or has failed, that is not
-   * known.
-   */
+  /** The latest answer said that another process holds the lock. Unknown while a command is in flight or after a failure. */
   get seesHolder(): boolean {
     return this.answered && !this.inFlight && !this.offered && this.lastError === undefined;
   }

@@ -15,7 +15,7 @@ import { KeptLeases } from './kept-leases.js';
 import { Mailbox } from './mailbox.js';
 import { RetryEstimates } from './retry-estimates.js';
 
-/** What the lock core is made of. */
+/** Settings of the lock core. */
 export interface CoreSettings {
   readonly store: LockStore;
   readonly clock: Clock;
@@ -23,13 +23,13 @@ export interface CoreSettings {
   readonly random: () => number;
   readonly processId: string;
   readonly retryAfter?: RetryAfter | undefined;
-  /** `Infinity`: no hold is reported. */
+  /** `Infinity` disables the report. */
   readonly warnAfterMs: number;
   readonly maxKept: number;
   readonly confirmOffers: boolean;
 }
 
-/** What the rooms of the lock core share. */
+/** Components that the parts of the lock core share. */
 export interface CoreParts {
   readonly store: LockStore;
   readonly clock: Clock;
@@ -39,7 +39,7 @@ export interface CoreParts {
   readonly watchdog: Watchdog;
   readonly abandoned: AbandonedTokens<LockName>;
   readonly mailbox: Mailbox;
-  /** Messages that were dropped. */
+  /** Counts dropped messages. */
   readonly foreignMessages: CountReport;
   readonly kept: KeptLeases;
   readonly holds: HoldTimes;
@@ -47,13 +47,13 @@ export interface CoreParts {
   readonly events: LockEvents;
   /** A number from 0 to 1, for jitter. */
   readonly random: () => number;
-  /** Nothing that a message says is believed before the store has confirmed it. */
+  /** The store must confirm each message before the process acts on it. */
   readonly confirmOffers: boolean;
   /** A waiter has been settled. */
   readonly settled: () => void;
 }
 
-/** Whom the parts tell. */
+/** Callbacks of the shared components. */
 export interface CoreListeners {
   readonly lost: (grant: Grant) => void;
   readonly undone: () => void;
@@ -92,14 +92,14 @@ export function coreParts(settings: CoreSettings, { lost, undone, settled, liste
   };
 }
 
-/** An operator should know why waiting costs commands. */
+/** Tells the operator why waiting callers send more commands. */
 const deaf = (error: Error): LockEvent => ({
   type: 'degraded',
   name: 'messages between processes',
-  error: new Error(`They cannot be received, so callers who wait ask Redis up to 10 times a second: ${error.message}`),
+  error: new Error(`Pub/sub is unavailable; waiting callers poll Redis up to 10 times per second: ${error.message}`),
 });
 
-/** An operator should find out who publishes them. */
+/** Asks the operator to look for the publisher of the messages. */
 const foreignMessages = (count: number): LockEvent => ({
   type: 'degraded',
   name: 'messages between processes',
@@ -113,7 +113,7 @@ export const droppedTokens = (count: number): LockEvent => ({
   type: 'degraded',
   name: 'abandoned attempts',
   error: new Error(
-    `Redis does not confirm that attempts without a grant were undone, and too many of them wait for that: the ${count} oldest were ` +
-      'dropped. A key that one of them took stays locked until its ttl ends.',
+    `Too many abandoned attempts wait until Redis confirms that they were undone, so the ${count} oldest were dropped. A key that a ` +
+      'dropped attempt took stays locked until its ttl ends.',
   ),
 });

@@ -11,14 +11,14 @@ import type { ReadLane } from './lanes/read-lane.js';
 import type { ReadQueue } from './lanes/read-queue.js';
 import { noReaders, unavailable } from './refusals.js';
 
-/** Where the two halves of a downgrade live. */
+/** The write queue and the read queue of a downgrade. */
 interface DowngradeWorld {
   readonly lane: ReadLane;
   readonly writing: KeyQueue;
   readonly reading: ReadQueue;
-  /** The write lock is free in this process. */
+  /** This process no longer holds the write lock. */
   writeEnded(): void;
-  /** It came to nothing. */
+  /** The downgrade failed. */
   readEnded(): void;
 }
 
@@ -43,13 +43,13 @@ export function downgradeLease(
 }
 
 /**
- * Turns the grant of a writer into that of a reader, in one command that may be sent again. Until its answer comes nothing is
- * renewed and nothing released; the end of the writer's lease still counts.
+ * Turns a write grant into a read grant by one command that may be sent again. Until the answer arrives the grant is neither
+ * renewed nor released, but the writer's lease can still end.
  */
 class Downgrade extends Retry {
   private readonly grant: Grant;
   private readonly readToken: string;
-  /** A command of it was sent, or may have been. */
+  /** A command was sent, or may have been. */
   private sent = false;
   /** See `Attempt.finalUndoAt`. */
   private finalUndoAt = 0;
@@ -69,7 +69,7 @@ class Downgrade extends Retry {
 
   run(): Promise<void> {
     this.lease.leaving = this.grant;
-    // Messages about the token come before the answer that makes it ours.
+    // Messages about the token may arrive before the answer that grants it.
     this.world.reading.releaseStarts(this.readToken);
     return new Promise((resolve, reject) => {
       this.settle = { resolve, reject };
@@ -80,7 +80,7 @@ class Downgrade extends Retry {
   due(): void {
     const { store, clock } = this.parts.core;
     const { key, ownerToken, ttlMs } = this.grant;
-    // A lease that was released, or whose `maxHold` has passed, needs no reader: it is given back as it is.
+    // A lease that was released, or whose `maxHold` has passed, is released without a downgrade.
     if (this.grant.ended || this.lease.ended) return this.lost();
     const sentAt = clock.now();
     store.downgrade!({ key, ownerToken, kind: 'write', readToken: this.readToken, ttlMs }).then(
@@ -90,7 +90,7 @@ class Downgrade extends Retry {
   }
 
   override forgotten(): void {
-    this.refused(new LockStoreError('it was closed meanwhile.', false));
+    this.refused(new LockStoreError('it was closed before it answered.', false));
   }
 
   private answered(answer: RenewAnswer, sentAt: number): void {
@@ -110,7 +110,7 @@ class Downgrade extends Retry {
     this.reads(answer, sentAt);
   }
 
-  /** The server will not do it; the lease is as it was, and its renewal may be overdue. */
+  /** The server rejected the downgrade. The lease is unchanged, and its renewal may be overdue. */
   private refused(error: Error): void {
     this.lease.leaving = undefined;
     this.parts.core.watchdog.watch(this.grant);
@@ -144,7 +144,7 @@ class Downgrade extends Retry {
     watchdog.unwatch(grant);
     grant.ended = true;
     writing.drop(grant);
-    // Readers that waited here may have been let in before this answer came; who read here before we wrote reads no more.
+    // The store may have admitted readers of this process before this answer. An older read grant ended when the writer began.
     if (reading.grant !== undefined && reading.grant.startedAt < this.firstSentAt)
       watchdog.lose(reading.grant, { reason: 'deleted' });
     reading.releaseEnds(readToken);
@@ -152,14 +152,14 @@ class Downgrade extends Retry {
     if (isFirst) {
       abandoned.granted(readToken, this.finalUndoAt);
       lane.open(reading, this.readGrant(waiting, sentAt), lease.fencingToken);
-    } else this.abandonReader(); // one lease is enough for all
+    } else this.abandonReader(); // the readers share one grant
     lane.join(reading, lease);
     if (isFirst) lane.letAllIn(reading);
     this.world.writeEnded();
     this.settle?.resolve();
   }
 
-  /** It is not shorter than the writer's was; the number stays that of the writer. */
+  /** The read lease is at least as long as the writer's lease was, and keeps its fencing token. */
   private readGrant(waiting: number, sentAt: number): Grant {
     const { key, ttlMs, validUntil } = this.grant;
     const { watchdog } = this.parts.core;

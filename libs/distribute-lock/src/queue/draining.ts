@@ -6,7 +6,7 @@ import type { KeyQueue } from './key-queue.js';
 import { endsByItself, keptMs, MinHold } from './min-hold.js';
 import type { Registry } from './registry.js';
 
-/** How long releases that are under way at the end may still take. */
+/** How long shutdown waits for releases that are in flight at the end. */
 const LAST_WORDS_MS = 500;
 
 class Deadline extends Timed {
@@ -19,7 +19,7 @@ class Deadline extends Timed {
   }
 }
 
-/** Shutdown of the lock core: a lock whose work still runs is never given away. */
+/** Shutdown of the lock core. It never releases a lock whose work is still running. */
 export class Draining {
   private readonly held = new Set<MinHold>();
   private empty: (() => void) | undefined;
@@ -28,11 +28,14 @@ export class Draining {
   constructor(
     private readonly parts: CoreParts,
     private readonly queues: Registry,
-    /** The grant is over, and nothing is to be undone. */
+    /** The grant has ended, and its token needs no undo. */
     private readonly gone: (queue: KeyQueue, grant: Grant) => void,
   ) {}
 
-  /** Keeps the key of an ended lease for as long as its options say; `over` gives it back then, unless it ends with its ttl. */
+  /**
+   * Keeps the key of an ended lease for as long as its options require. Then `over` releases it, unless the key expires with its
+   * ttl.
+   */
   keeps(queue: KeyQueue, lease: LeaseHandle, over: () => void): boolean {
     if (endsByItself(lease)) return this.leaveToTtl(queue, lease);
     const forMs = keptMs(lease);
@@ -56,7 +59,7 @@ export class Draining {
     return true;
   }
 
-  /** Callers of this process ask anew, as others do. */
+  /** Leaves the key to its ttl. Callers of this process ask the store again, like callers of other processes. */
   private leaveToTtl(queue: KeyQueue, { grant, call }: LeaseHandle): true {
     this.parts.watchdog.unwatch(grant);
     grant.ended = true;
@@ -65,7 +68,7 @@ export class Draining {
     return true;
   }
 
-  /** Waits for holders, then takes the leases from `acquire()` away; work that still runs keeps its lease. */
+  /** Waits for holders, then ends leases from `acquire()`. Work that is still running keeps its lease. */
   drain(timeoutMs: number): Promise<void> {
     return (this.ending ??= this.end(timeoutMs));
   }
@@ -77,7 +80,7 @@ export class Draining {
     await this.quiet(LAST_WORDS_MS);
   }
 
-  /** Something ended. */
+  /** Checks whether the drain is complete, after a queue or an undo has ended. */
   look(): void {
     if (this.empty !== undefined && this.isQuiet()) this.empty();
   }
@@ -99,7 +102,7 @@ export class Draining {
     });
   }
 
-  /** The process will not be there at the end of `minHold`: the rest is left to the ttl. */
+  /** The process exits before the end of `minHold`, so the remaining time becomes the ttl of the key. */
   private leave(held: MinHold): void {
     this.held.delete(held);
     const { store, clock, lanes, watchdog } = this.parts;

@@ -4,7 +4,7 @@ import { laneOf } from '../runtime/owner-token.js';
 import { isLost, LockStoreError, lossOfAnswer } from '../store/lock-store.js';
 import type { CoreParts } from './core-parts.js';
 
-/** Lengthens a held lease on the holder's wish; see `Lease.extend`. */
+/** Extends a held lease; see `Lease.extend`. */
 export async function extendLease(
   { store, clock, watchdog }: CoreParts,
   lease: LeaseHandle,
@@ -16,7 +16,7 @@ export async function extendLease(
   const ttlMs = Math.min(askedMs, Math.max(1, Math.floor(lease.renewUntil - sentAt)));
   const [answer] = await store.renew([{ key, ownerToken, kind: laneOf(ownerToken), ttlMs }]);
   if (typeof answer === 'number' && lease.isHeld()) {
-    // An earlier command that shortens the shared lease got no reply, and may still be executed.
+    // An earlier command that shortens the shared lease has no reply and may still be executed.
     if (grant.mostMs < ttlMs) throw unconfirmed(call.name, key, notProven());
     lease.extendedTo(ttlMs, sentAt);
     grant.confirm(sentAt, ttlMs);
@@ -24,7 +24,7 @@ export async function extendLease(
     return;
   }
   if (answer instanceof Error && lease.isHeld()) throw unconfirmed(call.name, key, answer);
-  // A lease that was released meanwhile has no say any more: its grant may serve the next caller.
+  // The grant of a released lease may serve the next caller, so it must not end here.
   if (!lease.ended) {
     if (isLost(answer)) watchdog.lose(grant, lossOfAnswer(answer));
     else watchdog.expire(grant);
@@ -36,7 +36,7 @@ const notProven = (): Error => new LockStoreError('a command that may shorten th
 
 function unconfirmed(name: string, key: string, cause: Error): LockUnavailableError {
   return new LockUnavailableError(
-    `The lease of "${name}" could not be extended because its store failed: ${cause.message}. It is as it was.`,
+    `The lease of "${name}" could not be extended because its store failed: ${cause.message}. The lease is unchanged.`,
     { key, cause },
   );
 }

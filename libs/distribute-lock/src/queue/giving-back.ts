@@ -11,17 +11,17 @@ import type { Line } from './line.js';
 import { MOST_NUMBERS, mayPass } from './local-passing.js';
 import { start } from './settling.js';
 
-/** A holder's result does not wait longer than this for a release that is not answered; it goes on behind. */
+/** The longest time that a holder waits for an unanswered release. The release continues in the background. */
 const PATIENCE_MS = 100;
 
-/** What becomes of a grant that was given on. */
+/** Notified of what happens after a lease has ended. */
 export interface GivingListener {
-  /** The first caller of the line has got a grant in memory. */
+  /** The first waiter of the line got the grant by a local hand-over. */
   passed(line: Line): void;
   changed(queue: KeyQueue): void;
 }
 
-/** Lets somebody go on who has waited long enough. */
+/** Ends a wait after a delay. */
 class Patience extends Timed {
   constructor(readonly due: () => void) {
     super();
@@ -32,7 +32,7 @@ class Patience extends Timed {
   }
 }
 
-/** A release under way: what is needed when its answer comes. */
+/** A release in flight, with the context for its answer. */
 class Release extends Timed implements AnswerListener<ReleaseAnswer> {
   constructor(
     private readonly giving: GivingBack,
@@ -40,11 +40,11 @@ class Release extends Timed implements AnswerListener<ReleaseAnswer> {
     readonly grant: Grant,
     readonly lease: LeaseHandle,
     readonly sentAt: number,
-    /** The attempt of the callers that wait here, queued by the same command. */
+    /** The attempt of the waiters here, which the same command queues. */
     readonly attempt: Attempt | undefined,
     readonly ttlMs: number,
     readonly block: number,
-    /** Lets the holder go on. */
+    /** Lets the holder continue. */
     readonly due: () => void,
   ) {
     super();
@@ -63,7 +63,7 @@ class Release extends Timed implements AnswerListener<ReleaseAnswer> {
   }
 }
 
-/** Gives grants on: to the next caller of this process in memory, to another process, or back to the store. */
+/** Ends a hold: by a local hand-over, by a hand-over to another process, or by a release to the store. */
 export class GivingBack {
   constructor(
     private readonly parts: CoreParts,
@@ -72,7 +72,7 @@ export class GivingBack {
     private readonly listener: GivingListener,
   ) {}
 
-  /** The holder has ended; resolves when the lock is another's or free, or when the store is too slow to tell. */
+  /** The lease has ended. Resolves when the lock was handed over or released, or when the store is too slow to answer. */
   giveOn(queue: KeyQueue, lease: LeaseHandle): Promise<void> | undefined {
     const { grant } = lease;
     const now = this.parts.clock.now();
@@ -86,7 +86,7 @@ export class GivingBack {
     return undefined;
   }
 
-  /** Time may have gone by since it was decided: everything is looked at again. */
+  /** Time may have passed since the decision, so every condition is checked again. */
   private passOn(queue: KeyQueue, grant: Grant, lease: LeaseHandle): void {
     const now = this.parts.clock.now();
     const next = queue.heir(lease, now);
@@ -97,7 +97,7 @@ export class GivingBack {
     } else void this.release(queue, grant, lease, now);
   }
 
-  /** What is given back once `before` has ended: the holder waits for both no longer than for a release. */
+  /** Runs `giveBack` after `before` settles. The holder waits for both at most as long as for a release. */
   after(before: Promise<void>, giveBack: () => Promise<void>): Promise<void> {
     const { lanes } = this.parts;
     return new Promise((resolve) => {
@@ -110,7 +110,7 @@ export class GivingBack {
     });
   }
 
-  /** Gives the grant back to the store, and asks for the next caller of this process in the same command. */
+  /** Releases the grant to the store; the same command asks for the next waiter of this process. */
   release(queue: KeyQueue, grant: Grant, lease: LeaseHandle, sentAt = this.parts.clock.now()): Promise<void> {
     const { watchdog, lanes } = this.parts;
     watchdog.unwatch(grant);
@@ -127,7 +127,7 @@ export class GivingBack {
     });
   }
 
-  /** Which attempt of this process the release serves in its turn, or queues. */
+  /** The attempt of this process that the release serves in its turn, or queues. */
   private nextAttempt(queue: KeyQueue): Attempt | undefined {
     return queue.next === undefined ? queue.standing : this.asking.attempt(queue.line);
   }
@@ -139,7 +139,7 @@ export class GivingBack {
     if (attempt !== undefined) {
       this.parts.lanes.remove(attempt);
       attempt.inFlight = true;
-      attempt.answered = true; // until now the lock was here
+      attempt.answered = true; // this process held the lock until now
       attempt.ttlMs = ttlMs;
       return this.parts.store.release({
         key,

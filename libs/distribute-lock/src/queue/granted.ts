@@ -1,4 +1,4 @@
-/** What a command that was sent at `sentAt` brought, or a message that came then. */
+/** A grant from a command that was sent at `sentAt`, or from a message that arrived then. */
 export interface Granted {
   readonly ownerToken: string;
   readonly ttlMs: number;
@@ -6,6 +6,6 @@ export interface Granted {
   readonly block: number;
   readonly fencingToken: number;
   readonly waiting: number;
-  /** It is an offer that stands until then, and was not claimed. */
+  /** For an offer without a claim: the time until which the offer is guaranteed. */
   readonly offeredUntil?: number;
 }

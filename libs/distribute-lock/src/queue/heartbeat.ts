@@ -4,15 +4,15 @@ import type { CoreParts } from './core-parts.js';
 import type { KeyQueue } from './key-queue.js';
 
 /**
- * Every waiting process asks again after this long, in case a message was lost. It is shorter than the claim window,
- * so that one lost message does not cost a live waiter its place.
+ * Every waiting process asks again after this time, in case a message was lost. It is shorter than the claim window, so that one
+ * lost message does not cost a live waiter its place.
  */
 export const HEARTBEAT_MS = 1_300;
 export const HEARTBEAT_JITTER = 0.1;
-/** A foreign holder cannot tell us when it releases. */
+/** A foreign holder does not announce its release, so waiters poll. */
 const POLL_MS = 250;
 
-/** When an attempt asks again that stands in the queue behind a lease of which `leftMs` is left. */
+/** After what time an attempt asks again that is queued behind a lease with `leftMs` left. */
 export function askAgainInMs(parts: CoreParts, attempt: Attempt, leftMs: number, foreign: boolean): number {
   const { random, mailbox } = parts;
   attempt.awaitsMessage = false;
@@ -23,9 +23,10 @@ export function askAgainInMs(parts: CoreParts, attempt: Attempt, leftMs: number,
 }
 
 /**
- * The one heartbeat of all callers of a key that have an attempt each (strict fairness). It asks for the attempt that was queued
- * first; the others sleep until a message, or until the reply says that the places of this process were lost. Otherwise it asks
- * for the attempt that was queued last as well, which leaves last, so that the store knows of a live process while one of them waits.
+ * The heartbeat that all callers of a key with `fair: 'strict'` share; each of them has an attempt. It asks for the attempt that
+ * was queued first, while the others sleep until a message. If the store has lost the places of this process, all ask again.
+ * Otherwise the heartbeat also asks for the attempt that was queued last. That attempt leaves last, so the store sees a live
+ * process while one of them waits.
  */
 export class SharedHeartbeat extends Timed {
   private first: Attempt | undefined = undefined;
@@ -44,20 +45,20 @@ export class SharedHeartbeat extends Timed {
     this.last = attempt;
   }
 
-  /** The next heartbeat comes within this time, or earlier if one is due by then. */
+  /** Ensures a heartbeat within this time. */
   within(ms: number): void {
     const now = this.core.clock.now();
     if (this.lane === undefined || this.dueAt > now + ms) this.core.lanes.add(this, ms, now);
   }
 
-  /** An attempt has left, and the store may not have heard of the others for a while. */
+  /** An attempt has left, and the store may not have had a command of the other attempts recently. */
   left(): void {
     if (this.queue.longestQueued === undefined) return this.core.lanes.remove(this);
     const heardAt = Math.max(askedAt(this.first), askedAt(this.last));
     this.within(Math.max(0, heardAt + HEARTBEAT_MS - this.core.clock.now()));
   }
 
-  /** The places of this process stand. */
+  /** The store has kept the places of this process. */
   askForLast(): void {
     const last = this.queue.shortestQueued;
     if (last === undefined || last === this.first) return;
@@ -69,7 +70,7 @@ export class SharedHeartbeat extends Timed {
     const first = this.queue.longestQueued;
     if (first === undefined) return;
     this.first = first;
-    // Whatever becomes of the attempt, another one follows.
+    // The next heartbeat follows even if this attempt fails.
     this.core.lanes.add(this, HEARTBEAT_MS);
     first.asksForAll = true;
     this.ask(first);

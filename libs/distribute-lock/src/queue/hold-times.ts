@@ -1,9 +1,9 @@
 import { MOST_NAMES, OTHER_NAMES } from '../options/lock-name.js';
 
-/** How many holds of a name are remembered: enough for a median, and soon forgotten when work changes. */
+/** Remembered holds per name: enough for a median, and few enough to follow changes of the work. */
 const MOST_HOLDS = 15;
 
-/** How long locks of each name were held lately. Memory is bounded: some names, some holds of each. */
+/** Recent hold times of each name. Memory is bounded by the number of names and of holds per name. */
 export class HoldTimes {
   private readonly byName = new Map<string, number[]>();
   private recorded = 0;
@@ -19,8 +19,8 @@ export class HoldTimes {
   }
 
   /**
-   * How much longer a hold of this name lasts that has lasted for `ageMs`: the median of the holds that lasted longer, minus its age.
-   * `undefined` where no observation says so.
+   * The expected rest of a hold that has lasted for `ageMs`: the median of the longer holds of this name, minus `ageMs`.
+   * `undefined` without an observation.
    */
   remainingMs(name: string, ageMs = 0): number | undefined {
     const longer = this.byName.get(name)?.filter((heldMs) => heldMs > ageMs || ageMs === 0) ?? [];

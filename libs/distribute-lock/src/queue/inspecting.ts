@@ -11,7 +11,7 @@ export interface InspectedCore {
   holderOf(key: string, ownerToken: string): Holder | undefined;
 }
 
-/** What a store saw, without owner tokens: with those one could release. */
+/** Describes what the store reports, without owner tokens: an owner token suffices to release a lock. */
 export function inspection(key: string, state: LockState, core: InspectedCore): LockInspection {
   const { kind, permits, holders, remainingMs, waiting } = state;
   const described = (ownerToken: string): LockHolderInfo[] => {
@@ -31,5 +31,5 @@ export function inspection(key: string, state: LockState, core: InspectedCore): 
   };
 }
 
-/** The id itself is half of every owner token. */
+/** Hashes the process id, because every owner token contains it. */
 const nameOf = (processId: string): string => createHash('sha256').update(processId).digest('base64url').slice(0, 10);

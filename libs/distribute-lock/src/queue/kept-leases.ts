@@ -1,15 +1,15 @@
 import type { LockCall } from '../lease/lock-call.js';
 
 /**
- * Leases that outlast their work (`minHold`, `release: 'expire'`). Such a call counts from its beginning until its key may be free
- * again, so that calls that run side by side cannot keep more than `most` leases.
+ * Leases that outlast their work (`minHold`, `release: 'expire'`). Such a call counts from its start until its key may be free
+ * again, so concurrent calls cannot keep more than `most` leases.
  */
 export class KeptLeases {
   private readonly calls = new Set<LockCall>();
 
   constructor(readonly most: number) {}
 
-  /** Whether one more call of that kind would be too many. */
+  /** Whether the call would exceed the limit. */
   isFullFor(call: LockCall): boolean {
     return isKept(call) && this.calls.size >= this.most;
   }
@@ -18,7 +18,7 @@ export class KeptLeases {
     if (isKept(call)) this.calls.add(call);
   }
 
-  /** The call ended without a lease, or its lease is kept no longer. */
+  /** The call ended without a lease, or its lease is no longer kept. */
   drop(call: LockCall): void {
     if (this.calls.size > 0) this.calls.delete(call);
   }

@@ -8,18 +8,18 @@ import { Line } from './line.js';
 import type { Waiter } from './waiter.js';
 
 /**
- * What this process knows of one key in one lane: who waits here, what is asked in Redis, and the grants it has.
- * It exists only while one of them does.
+ * What this process knows of one key in one lane: its waiters, its attempts in Redis, and its grants.
+ * It exists only while it has one of them.
  */
 export abstract class KeyQueue {
   protected sharedLine: Line | undefined = undefined;
-  /** Lines of one caller each, by owner token; made when the first one comes. */
+  /** Lines of single callers by owner token; created for the first one. */
   singles: Map<string, Line> | undefined = undefined;
-  /** The ttl that all of them want; 0 since they differ. */
+  /** The ttl of all single callers; 0 if they differ. */
   private singleTtlMs = 0;
-  /** That of the lines of one caller each. */
+  /** The heartbeat of the single callers. */
   heartbeat: SharedHeartbeat | undefined = undefined;
-  /** Token of the release under way: messages about it are of the past. */
+  /** Owner token of the release in flight: messages about it are outdated. */
   protected releasing: string | undefined = undefined;
 
   constructor(readonly key: string) {}
@@ -27,16 +27,16 @@ export abstract class KeyQueue {
   abstract readonly lane: LaneName;
 
   abstract grants(): readonly Grant[];
-  /** This process has the grant of this token. */
+  /** The grant of this process with this token. */
   abstract grantOf(ownerToken: string): Grant | undefined;
-  /** The grant is over, or belongs to somebody else. */
+  /** The grant has ended, or its lock belongs to another owner. */
   abstract drop(grant: Grant): void;
-  /** Put behind owner tokens to say what kind they are. */
+  /** The suffix of owner tokens, which encodes the kind. */
   abstract suffix(first: Waiter | undefined): string;
-  /** Who gets the grant when `lease` ends, if it may be passed on in memory at `now`. */
+  /** The next holder of the grant when `lease` ends, if a local hand-over is allowed at `now`. */
   abstract heir(lease: LeaseHandle, now: number): Waiter | undefined;
 
-  /** `by` holds the grant in the place of `from`; nobody does when it is undefined. */
+  /** Replaces the holder `from` by `by`; without `by` the grant has no holder. */
   replace(grant: Grant, _from: Holder, by: Holder | undefined): void {
     grant.holder = by;
   }
@@ -45,52 +45,52 @@ export abstract class KeyQueue {
     return grant.holder !== undefined;
   }
 
-  /** For how long a release grants at once whichever of those who ask here heads the queue; 0 when it does not. */
+  /** The ttl of a grant by a release to whichever attempt of this process is first in the queue; 0 if it may not grant. */
   get ownTtlMs(): number {
     return 0;
   }
 
-  /** Whether the next caller of this process is the next of all processes, so it need not let another process in first. */
+  /** Whether the next caller of this process is also next among all processes, so that no other process must go first. */
   get inOrder(): boolean {
     return false;
   }
 
-  /** Another process has come for the lock. */
+  /** Another process waits for the lock. */
   othersCame(): void {}
 
-  /** What this process asks in the store. */
+  /** The attempts that this process has in the store. */
   attempts(): Attempt[] {
     return this.lines().flatMap(({ attempt }) => attempt ?? []);
   }
 
-  /** The attempt in the queue of the store that a release serves in its turn, by the same command. */
+  /** The queued attempt that a release serves in its turn, by the same command. */
   get standing(): Attempt | undefined {
     return undefined;
   }
 
-  /** For how long the line asks for the lock. */
+  /** The ttl that the line requests. */
   ttlMsOf(line: Line): number {
     return line.first!.call.options.ttlMs;
   }
 
-  /** Callers that share one attempt. Made when it is needed: most locks are held without anybody waiting. */
+  /** The line of callers that share one attempt; created on demand, because most locks have no waiters. */
   get line(): Line {
     return (this.sharedLine ??= new Line(this, false));
   }
 
-  /** Who is next in this process. Callers whose attempt stands in the queue of Redis already keep their place there. */
+  /** The next waiter of this process. Waiters whose attempt is queued in Redis keep their place there. */
   get next(): Waiter | undefined {
     return this.sharedLine?.attempt === undefined ? this.sharedLine?.first : undefined;
   }
 
-  /** The ttl that all want who ask here, single callers among them; 0 when they differ. */
+  /** The ttl that all callers with an attempt want, single callers included; 0 if they differ. */
   protected get commonTtlMs(): number {
     if (this.singles === undefined || this.singles.size === 0) return 0;
     const shared = this.sharedLine;
     return shared?.first === undefined || this.ttlMsOf(shared) === this.singleTtlMs ? this.singleTtlMs : 0;
   }
 
-  /** Somebody here asks in Redis. */
+  /** Whether this process has an attempt in Redis. */
   get asks(): boolean {
     return this.sharedLine?.attempt !== undefined || (this.singles?.size ?? 0) > 0;
   }
@@ -105,17 +105,17 @@ export abstract class KeyQueue {
     return (this.sharedLine?.size ?? 0) + (this.singles?.size ?? 0);
   }
 
-  /** Those of them that Redis does not know of. */
+  /** Waiters without an attempt in Redis. */
   get waitingInMemory(): number {
     return this.sharedLine?.attempt === undefined ? (this.sharedLine?.size ?? 0) : 0;
   }
 
-  /** What is known of the lease in front of those who wait; -1 when nothing is. */
+  /** Rest of the lease in front of the waiters; -1 when unknown. */
   get holderLeftMs(): number {
     return this.sharedLine?.attempt?.holderLeftMs ?? -1;
   }
 
-  /** Of the single callers' attempts. */
+  /** The attempt of a single caller that was queued first. */
   get longestQueued(): Attempt | undefined {
     for (const { attempt } of this.singles?.values() ?? []) if (attempt?.queued === true) return attempt;
     return undefined;
@@ -127,7 +127,7 @@ export abstract class KeyQueue {
     return found;
   }
 
-  /** The line of a single caller has its attempt. */
+  /** Adds the line of a single caller with its attempt. */
   addSingle(line: Line, attempt: Attempt): void {
     const singles = (this.singles ??= new Map());
     const ttlMs = line.first?.call.options.ttlMs ?? 0;
@@ -148,7 +148,7 @@ export abstract class KeyQueue {
     if (attempt.line.single) this.heartbeat?.left();
   }
 
-  /** The holder has come in: nobody may be left behind it. */
+  /** Removes an empty line after its last waiter was served. */
   tidy(): void {
     const line = this.sharedLine;
     if (line?.size === 0 && line.attempt === undefined) this.sharedLine = undefined;

@@ -30,7 +30,7 @@ import { refuse } from './settling.js';
 import { leftMs, timeUp } from './time-up.js';
 import type { Waiter, WaiterKeeper } from './waiter.js';
 
-/** Every key that this process holds or wants, and the ways between callers, attempts and grants. */
+/** All keys that this process holds or waits for. Connects callers, attempts and grants. */
 export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, GivingListener, LockStoreListener {
   readonly clock: Clock;
   readonly timers: TimerLanes;
@@ -42,7 +42,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   readonly laneParts: LaneParts;
   private readonly lanes: Lanes;
   private callers = 0;
-  /** Grants that a message calls revoked, while the store is asked. */
+  /** Grants that a message revoked, while the store is asked for confirmation. */
   private readonly confirming = new Set<Grant>();
 
   constructor(settings: CoreSettings) {
@@ -67,7 +67,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     this.lanes = makeLanes(this.laneParts);
   }
 
-  /** Callers without a lease, all keys together. */
+  /** Number of callers without a lease, for all keys. */
   get waiting(): number {
     return this.callers;
   }
@@ -106,7 +106,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     this.changed(line.queue);
   }
 
-  /** The client left before it is known whether there is anything to wait for: the answer of the store decides. */
+  /** The client left before the first answer of the store, which decides whether the caller has to wait at all. */
   private giveUp(waiter: Waiter, line: Line): void {
     line.giveUp(waiter);
     if (line.attempt !== undefined) this.asking.hurry(line.attempt);
@@ -117,9 +117,9 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     const { ownerToken, ttlMs, sentAt, fencingToken, block, waiting } = granted;
     const grant = new Grant(this.parts.watchdog, queue.key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
     if (granted.offeredUntil !== undefined) grant.beginUnconfirmed(granted.offeredUntil);
-    // Whether other processes wait is not known of an offer, but for permits, whose message says it.
+    // An offer does not say whether other processes wait, except for permits.
     grant.contended ||= isContended || (grant.unconfirmed && queue.lane !== 'semaphore');
-    // A holder can only be told, of waiters or that it was forced out, where it listens.
+    // A holder learns of waiters and of a forced release only through the subscription.
     void this.parts.mailbox.ready();
     this.laneOf(queue).granted(line, grant, now);
     queue.tidy();
@@ -150,7 +150,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
       if (type === 'contended') this.laneOf(queue).contended(queue, grant);
       else if (type === 'revoked') void this.revoked(grant);
     } else if (queue?.isReleasing(ownerToken) !== true) {
-      // A late offer to a caller that has left. A token is used once, so nothing else can hold a lock by it.
+      // A late offer to a caller that has left. A token is used once, so no other lock depends on it.
       this.parts.abandoned.abandon({ key, ownerToken }, 0);
     }
   }
@@ -166,7 +166,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     this.parts.watchdog.lose(grant, { reason: 'forced' });
   }
 
-  /** Whether the lock is still held by the grant, or that cannot be known. */
+  /** Whether the grant still holds the lock; true if the store does not answer. */
   private async holds({ key, ownerToken }: Grant): Promise<boolean> {
     const state = await this.parts.store.inspect?.(key).catch(() => undefined);
     return state === undefined || state.holders.includes(ownerToken);
@@ -296,7 +296,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   }
 }
 
-/** Whether fencing tokens of a message, where it has some, are as many as an offer may bring. */
+/** Whether the fencing tokens of a message, if any, are valid and no more than an offer may carry. */
 function hasNumbers(first: number | undefined, block = OFFERED_NUMBERS): boolean {
   if (block < 1 || block > OFFERED_PERMIT_NUMBERS) return false;
   return first === undefined || (Number.isSafeInteger(first) && Number.isSafeInteger(first + block));

@@ -3,16 +3,16 @@ import type { KeyQueue } from './key-queue.js';
 import type { Waiter } from './waiter.js';
 
 /**
- * Callers of this process that share one attempt in Redis, first come first served. A single line is that of one caller,
- * with an attempt of its own (strict fairness).
+ * Callers of this process that share one attempt in Redis, first in, first out. A `single` line has one caller with a separate
+ * attempt (strict fairness).
  */
 export class Line {
   first: Waiter | undefined = undefined;
   last: Waiter | undefined = undefined;
   size = 0;
-  /** How many of them would wait. */
+  /** Number of callers that are willing to wait. */
   patient = 0;
-  /** At most one attempt at a time is known to Redis; it is inherited when the first caller leaves. */
+  /** At most one attempt at a time is known to Redis; the next caller inherits it when the first one leaves. */
   attempt: Attempt | undefined = undefined;
 
   constructor(
@@ -20,17 +20,17 @@ export class Line {
     readonly single: boolean,
   ) {}
 
-  /** Whether anybody here would wait. */
+  /** Whether a caller of the line is willing to wait. */
   get waits(): boolean {
     return this.patient > 0;
   }
 
-  /** The attempt is that of the line, or one of several. */
+  /** Adds an attempt; a run may have several. */
   begin(attempt: Attempt): void {
     this.attempt = attempt;
   }
 
-  /** It has one attempt less. */
+  /** Removes an ended attempt. */
   end(_attempt: Attempt): void {
     this.attempt = undefined;
   }
@@ -45,7 +45,7 @@ export class Line {
     if (waiter.waits) this.patient += 1;
   }
 
-  /** The waiter gets the lock if it is free, and does not wait for it any longer. */
+  /** The waiter still gets the lock if it is free, but no longer waits for it. */
   giveUp(waiter: Waiter): void {
     if (waiter.waits) this.patient -= 1;
     waiter.givenUp = true;
@@ -57,7 +57,7 @@ export class Line {
     return this.attempt?.answered === false && (lane === 'semaphore' || this.queue.grants().length === 0);
   }
 
-  /** @returns whether the waiter stood here */
+  /** @returns whether the waiter was in this line */
   remove(waiter: Waiter): boolean {
     if (waiter.line !== this) return false;
     if (waiter.before === undefined) this.first = waiter.behind;

@@ -32,7 +32,7 @@ import { SeveralKeys } from './several-keys.js';
 import { tellRefusal } from './settling.js';
 import { Waiter } from './waiter.js';
 
-/** Leases that may outlast their work in one process. */
+/** Default limit of leases per process that may outlast their work. */
 export const DEFAULT_MAX_KEPT = 10_000;
 
 const EXCLUSIVE_ONLY: ReadonlySet<LockKind> = new Set(['exclusive']);
@@ -40,20 +40,20 @@ const EXCLUSIVE_ONLY: ReadonlySet<LockKind> = new Set(['exclusive']);
 /** How a {@link LockCore} behaves. */
 export interface LockCoreSettings {
   readonly defaults: ResolvedLockOptions;
-  /** Callers that may wait for one key in this process. */
+  /** The most callers that may wait for one key in this process. */
   readonly maxWaitersPerKey: number;
-  /** Callers that may wait in this process. */
+  /** The most callers that may wait in this process. */
   readonly maxWaiters: number;
   /**
-   * Leases that may outlast their work in this process.
+   * The most leases of this process that may outlast their work.
    * @defaultValue `10000`
    */
   readonly maxKept?: number;
   readonly events: LockEvents;
-  /** Replaces the estimate of when to try again. */
+  /** Replaces the estimate of when to retry. */
   readonly retryAfter?: RetryAfter | undefined;
   /**
-   * A hold that lasts longer is reported once; 0 reports none.
+   * A hold that lasts longer is reported once; 0 disables the report.
    * @defaultValue `0`
    */
   readonly warnAfterMs?: number;
@@ -70,7 +70,7 @@ export interface LockCoreSettings {
   readonly processId?: string;
 }
 
-/** The lock core of one store in this process: callers in, leases out. */
+/** The lock core of one store in this process. */
 export class LockCore {
   readonly defaults: ResolvedLockOptions;
   private readonly queues: KeyQueues;
@@ -107,12 +107,12 @@ export class LockCore {
     });
   }
 
-  /** Opens the store and proves that it answers. */
+  /** Opens the store and verifies that it answers. */
   connect(): Promise<void> {
     return this.store.connect();
   }
 
-  /** What an operator should change about the server. */
+  /** What the operator should change about the server. */
   async advice(): Promise<readonly string[]> {
     return (await this.store.advice?.()) ?? [];
   }
@@ -129,7 +129,7 @@ export class LockCore {
     });
   }
 
-  /** The same for several keys: one call for each, in ascending order, alike but for the key. */
+  /** Acquires several keys: one call for each key, in ascending order, equal except for the key. */
   async acquireSeveral(asked: readonly LockCall[]): Promise<Lease> {
     const calls = asked.map(withinMaxHold);
     for (const call of calls) {
@@ -139,7 +139,7 @@ export class LockCore {
     return calls.length === 1 ? this.acquire(calls[0]) : this.several.acquire(calls);
   }
 
-  /** What is known of the lock at this moment. */
+  /** A snapshot of the lock. */
   async inspect(key: string): Promise<LockInspection> {
     const { store } = this;
     if (store.inspect === undefined) throw notInspected('inspected');
@@ -150,7 +150,7 @@ export class LockCore {
     return inspection(key, state, { processId: this.processId, holderOf });
   }
 
-  /** Takes the lock away from whoever has it; answers whether anybody had it. */
+  /** Takes the lock from its holders; resolves with whether it was held. */
   async forceRelease(key: string): Promise<boolean> {
     const { store } = this;
     if (store.force === undefined) throw notInspected('taken away');
@@ -159,33 +159,33 @@ export class LockCore {
       .catch((error: Error) => Promise.reject(notAnswered('LockService.forceRelease', key, error)));
   }
 
-  /** From now on new calls and waiters get a `LockShutdownError`. */
+  /** From now on, callers and waiters get a `LockShutdownError`. */
   refuse(): void {
     this.refusing = true;
     this.queues.refuseAll();
   }
 
-  /** Resolves when nothing is held any more, or after `timeoutMs`, when leases from `acquire()` are aborted and released. */
+  /** Resolves when no lease is left. After `timeoutMs`, ends and releases leases from `acquire()`. */
   async drain(timeoutMs: number): Promise<void> {
     this.refuse();
     await this.queues.drain(timeoutMs);
   }
 
-  /** Stops timers and closes what the store opened; what is still held ends with its ttl. */
+  /** Stops timers and closes what the store opened. Leases that are still held end with their ttl. */
   async close(): Promise<void> {
     this.refuse();
     this.queues.stop();
     await this.store.close();
   }
 
-  /** The lease under which this very call chain holds the key. A promise that outlived its method is no holder. */
+  /** The lease under which this call chain holds the key. A promise that outlives its method is no holder. */
   private outerOf(key: string): LeaseHandle | undefined {
     const isHeld = (lease: Lease): boolean => handleOf(lease, key)?.isStillOf(this.queues) === true;
     const held = findHeld(isHeld);
     return held && handleOf(held, key);
   }
 
-  /** Why the call can never be served, whoever else has the lock; observers hear of it. */
+  /** Why the call can never be served, independently of other holders; also reported as an event. */
   private faultOf(call: LockCall, outer: LeaseHandle | undefined): Error | undefined {
     const error = outer === undefined ? this.refusal(call) : nestingFault(call, outer);
     if (error !== undefined) tellRefusal(this.settings.events, call, 0, error);
@@ -208,14 +208,14 @@ export class LockCore {
   }
 }
 
-/** The key of a holder that crashes ends no later than `maxHold` either, unless it is kept on purpose. */
+/** Limits the ttl to `maxHold`, so that a crashed holder blocks the key no longer, unless the key is kept on purpose. */
 function withinMaxHold(call: LockCall): LockCall {
   const { options } = call;
   if (options.maxHoldMs >= options.ttlMs || options.release === 'expire') return call;
   return { ...call, options: { ...options, ttlMs: Math.max(MIN_TTL_MS, options.maxHoldMs) } };
 }
 
-/** Readers may always enter again: behind a closed gate they would wait for themselves. */
+/** A reader may always reenter: if a writer waits, the reader would otherwise wait for itself. */
 function nestingFault(call: LockCall, outer: LeaseHandle): Error | undefined {
   const { kind, reentrant } = call.options;
   if (outer.lane === 'read' && (kind === 'write' || kind === 'exclusive')) return upgrade(call, outer.call.name);
@@ -223,7 +223,7 @@ function nestingFault(call: LockCall, outer: LeaseHandle): Error | undefined {
   return fits && (reentrant || outer.lane === 'read') ? undefined : nested(call, outer.call.name);
 }
 
-/** What a lease of a call chain has of the key. */
+/** The handle of the key within a lease of the call chain. */
 function handleOf(lease: Lease, key: string): LeaseHandle | undefined {
   if (lease instanceof JointLease) return handleOf(lease.parts[lease.keys.indexOf(key)] ?? lease.parts[0], key);
   if (lease.key !== key) return undefined;

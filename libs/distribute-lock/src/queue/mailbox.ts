@@ -3,9 +3,9 @@ import type { LockStore, LockStoreListener } from '../store/lock-store.js';
 
 const RESUBSCRIBE_MS = 2_000;
 
-/** Opens the subscription when the first caller wants to wait, and says whether messages can wake anybody. */
+/** Opens the subscription when the first caller waits, and knows whether messages arrive. */
 export class Mailbox extends Timed {
-  /** Messages arrive; without them whoever waits has to poll. */
+  /** Whether messages arrive; without them waiting callers poll. */
   open = false;
   private opening: Promise<void> | undefined;
   private asked = false;
@@ -16,13 +16,13 @@ export class Mailbox extends Timed {
     private readonly processId: string,
     private readonly lanes: TimerLanes,
     private readonly listener: LockStoreListener,
-    /** Is told once for each time that messages cannot be received. */
+    /** Called once for each period without messages. */
     private readonly degraded: (error: Error) => void = () => undefined,
   ) {
     super();
   }
 
-  /** @returns undefined when it is settled whether messages arrive; else a promise, never rejected, to wait for first */
+  /** @returns undefined if it is known whether messages arrive; otherwise a promise to await first, which never rejects */
   ready(): Promise<void> | undefined {
     if (this.open || (this.asked && this.opening === undefined)) return undefined;
     this.asked = true;
@@ -30,7 +30,7 @@ export class Mailbox extends Timed {
     return this.opening;
   }
 
-  /** Messages arrive again, or do not. */
+  /** The subscription was restored or lost. */
   changed(open: boolean): void {
     this.open = open;
   }

@@ -3,23 +3,23 @@ import type { LeaseHandle } from '../lease/lease-handle.js';
 import type { Reader } from './lanes/readers.js';
 import { Timed } from '../runtime/timer-lanes.js';
 
-/** How long the key of a lease must stay taken at least, though its work has ended. */
+/** The minimum time for which the key of a lease stays held, even after its work has ended. */
 export function keptMs({ call: { options }, early }: LeaseHandle): number {
   const { minHoldMs, release, ttlMs } = options;
   if (early) return 0;
   return release === 'expire' ? Math.max(minHoldMs, surelyOverMs(ttlMs)) : minHoldMs;
 }
 
-/** Whether nothing need be done for that, because the key ends with its ttl. Readers share a lease that others may give back. */
+/** Whether the ttl alone keeps the key for that time. Not for readers, whose shared grant another reader may release. */
 export function endsByItself({ call: { options }, early, grant, lane, startedAt }: LeaseHandle): boolean {
   return options.release === 'expire' && !early && lane !== 'read' && startedAt + options.minHoldMs <= grant.endsAt;
 }
 
-/** Keeps the grant of a lease whose work has ended before it may be given back; renewed until then, whatever the work wanted. */
+/** Holds the grant of a lease whose work has ended, until it may be released. It is always renewed until then. */
 export class MinHold extends Timed implements Reader {
   readonly renew = true;
   readonly leaseUntil = Infinity;
-  /** The work has ended. */
+  /** The work has ended, so the hold is not reported as long. */
   readonly unreportedSince = Infinity;
 
   constructor(
@@ -51,15 +51,15 @@ export class MinHold extends Timed implements Reader {
   }
 
   reportLong(): void {
-    // Kept on purpose.
+    // The key is kept on purpose.
   }
 
   lose(): void {
-    // Nobody works under it any more; the next caller asks anew.
+    // No work depends on the lease; the next caller asks the store again.
   }
 
   shutDown(): void {
-    // Left to its ttl when the drain began.
+    // The key was left to its ttl when the drain began.
   }
 
   due(): void {

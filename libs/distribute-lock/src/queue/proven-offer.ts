@@ -5,12 +5,12 @@ import type { Granted } from './granted.js';
 import { CONFIRMED_WITHIN_MS, isConfirmed } from './local-passing.js';
 
 /**
- * The grant of an offer on which the first caller may begin without a claim, because it surely stands for a while.
+ * The grant of an offer on which the first caller may begin without a claim, because the offer is guaranteed for some time.
  *
- * When the offer was made is not known here: its message may have been on its way for any time. But nobody can have offered
- * anything to a token before it was first sent, so the offer ends no earlier than a claim window after that. (Nor is it
- * believed for longer than a ttl, which is how long after a loss of data somebody may believe in a lease.) It must stand for
- * long enough to be confirmed, and nothing else may be under way under the token.
+ * The process does not know when the offer was made, because the message may have been delayed. But the store cannot offer a
+ * lock to a token before the token was first sent. The offer therefore ends no earlier than one claim window after that. The
+ * process trusts the offer for at most one ttl, which is the limit for every lease after a loss of data. The remaining time must
+ * suffice for a confirmation, and no command of the token may be in flight.
  */
 export function provenOffer(
   attempt: Attempt,

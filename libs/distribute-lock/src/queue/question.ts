@@ -2,20 +2,20 @@ import type { AnswerListener } from '../store/answer.js';
 import type { AcquireAnswer } from '../store/lock-store.js';
 import type { Attempt } from './attempt.js';
 
-/** Who sent a question. */
+/** Receives the answers to the commands of attempts. */
 export interface Questioner {
   answered(question: Question, answer: AcquireAnswer): void;
   failed(attempt: Attempt, error: Error): void;
   late(attempt: Attempt): void;
 }
 
-/** A command of an attempt under way: what is needed when its answer comes. */
+/** A command in flight, with the context for its answer. */
 export class Question implements AnswerListener<AcquireAnswer> {
   constructor(
     private readonly questioner: Questioner,
     readonly attempt: Attempt,
     readonly ttlMs: number,
-    /** How many fencing tokens were asked for. */
+    /** Number of fencing tokens requested. */
     readonly block: number,
     readonly sentAt: number,
   ) {}

@@ -12,7 +12,7 @@ import { LockStoreError } from '../store/lock-store.js';
 
 export function contended({ name, key }: LockCall, retryAfterMs: number): LockContendedError {
   return new LockContendedError(
-    `The lock "${name}" is held by somebody else. Try again later, or set "wait" to wait for it.`,
+    `The lock "${name}" is held by another caller. Try again later, or set "wait" to wait for it.`,
     { key, retryAfterMs },
   );
 }
@@ -29,7 +29,7 @@ export function waitTimedOut(
 }
 
 export function aborted({ name, key, signal, endsWait }: LockCall): LockAbortedError {
-  const by = signal?.aborted === true ? "the caller's signal" : 'the client, which left';
+  const by = signal?.aborted === true ? "the caller's signal" : 'the disconnect of the client';
   return new LockAbortedError(`The wait for the lock "${name}" was ended by ${by}.`, {
     key,
     cause: signal?.aborted === true ? signal.reason : endsWait?.reason,
@@ -38,26 +38,26 @@ export function aborted({ name, key, signal, endsWait }: LockCall): LockAbortedE
 
 export function nested({ name, key }: LockCall, outer: string): LockUsageError {
   return new LockUsageError(
-    `The lock "${name}" is held by the call that asks for it (as "${outer}"), so it would wait for itself. ` +
-      'Take it once, or set "reentrant: true".',
+    `The lock "${name}" is already held by this call chain (as "${outer}"), so the call would wait for itself. ` +
+      'Acquire it once, or set "reentrant: true".',
     { key },
   );
 }
 
 export function upgrade({ name, key }: LockCall, outer: string): LockUsageError {
   return new LockUsageError(
-    `The lock "${name}" is held for reading by the call that asks to write (as "${outer}"), so it would wait for itself. ` +
-      'Give the read lock back first, or take the write lock from the start and downgrade() it.',
+    `The lock "${name}" is held for reading by this call chain (as "${outer}"), so a write lock would wait for itself. ` +
+      'Release the read lock first, or start with the write lock and downgrade() it.',
     { key },
   );
 }
 
-/** The key is in use as something else. `found`: the permits of the semaphore that it is, if it is one. */
+/** The key is in use for another kind of lock. `found`: its permits, if it is a semaphore. */
 export function mismatch({ name, key, options }: LockCall, found: number | undefined): LockUsageError {
   const wanted = options.kind === 'semaphore' ? `a semaphore of ${options.permits} permits` : `kind "${options.kind}"`;
   const is = found === undefined ? 'a lock of another kind' : `a semaphore of ${found} permits`;
   return new LockUsageError(
-    `The lock "${name}" asks for ${wanted}, but its key is ${is} at present. Use one kind, and one number of permits, for a key.`,
+    `The lock "${name}" asks for ${wanted}, but its key is currently ${is}. Use one kind and one number of permits per key.`,
     { key },
   );
 }
@@ -75,13 +75,13 @@ export function noReaders({ name, key }: LockCall): LockUsageError {
 
 export function unordered({ name, key }: LockCall): LockUsageError {
   return new LockUsageError(
-    `The lock "${name}" asks for "fair: 'strict'", but its connection keeps no order among those who wait. Use "fair: 'process'".`,
+    `The lock "${name}" asks for "fair: 'strict'", but its connection keeps no order among waiters. Use "fair: 'process'".`,
     { key },
   );
 }
 
 export function shuttingDown({ name, key }: LockCall): LockShutdownError {
-  return new LockShutdownError(`The lock "${name}" is not given out any more: the application is shutting down.`, {
+  return new LockShutdownError(`The lock "${name}" cannot be acquired: the application is shutting down.`, {
     key,
   });
 }
@@ -95,13 +95,13 @@ export function unavailable({ name, key }: LockCall, cause: Error): LockUnavaila
   });
 }
 
-/** Nothing was heard while the caller waited: nobody is known to hold the lock. */
+/** The store did not answer while the caller waited, so it is unknown whether the lock is held. */
 export const mute = ({ options }: LockCall): Error =>
   new Error(`it did not answer within "wait" (${options.waitMs} ms).`);
 
 export function tooManyWaiters({ name, key }: LockCall, limit: number, scope: string): LockUnavailableError {
   return new LockUnavailableError(
-    `The lock "${name}" has ${limit} callers waiting ${scope} already. Try again later, or raise "maxWaiters".`,
+    `The lock "${name}" was not requested: ${limit} callers already wait ${scope}. Try again later, or raise "maxWaiters".`,
     { key },
   );
 }
@@ -114,13 +114,13 @@ export function tooManyKept({ name, key }: LockCall, limit: number): LockUnavail
   );
 }
 
-/** @param fault - what the store has against the key */
+/** @param fault - why the store rejects the key */
 export function unusableKey({ name, key }: LockCall, fault: string): LockKeyError {
   return new LockKeyError(`The key of the lock "${name}" ${fault}.`, { key, method: name, source: 'code' });
 }
 
 export const notInspected = (what: string): LockUsageError =>
-  new LockUsageError(`Locks of this connection cannot be ${what}: its store does not offer it.`);
+  new LockUsageError(`Locks of this connection cannot be ${what}: its store does not support it.`);
 
 export function notAnswered(method: string, key: string, cause: Error): LockUnavailableError {
   return new LockUnavailableError(`${method} failed because its store failed: ${cause.message}`, { key, cause });

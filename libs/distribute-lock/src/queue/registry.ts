@@ -19,7 +19,7 @@ export class Registry {
     return this.lanes[lane].get(key);
   }
 
-  /** Where the token belongs. */
+  /** The queue that the token belongs to. */
   ofToken(key: string, ownerToken: string): KeyQueue | undefined {
     return this.lanes[laneOf(ownerToken)].get(key);
   }
@@ -28,7 +28,7 @@ export class Registry {
     this.lanes[queue.lane].set(queue.key, queue);
   }
 
-  /** @returns whether it stood here */
+  /** @returns whether the queue was registered */
   remove(queue: KeyQueue): boolean {
     const lane = this.lanes[queue.lane];
     return lane.get(queue.key) === queue && lane.delete(queue.key);

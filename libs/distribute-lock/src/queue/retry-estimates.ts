@@ -7,10 +7,10 @@ import type { HoldTimes } from './hold-times.js';
 import type { KeyQueue } from './key-queue.js';
 import { MinHold } from './min-hold.js';
 
-/** Where no hold of the name was observed. */
+/** The estimate for a name without an observed hold. */
 const UNKNOWN_MS = 1_000;
 
-/** When a caller that does not get a lock should try again. */
+/** Estimates when a refused caller should retry. */
 export class RetryEstimates {
   constructor(
     private readonly clock: Clock,
@@ -19,8 +19,8 @@ export class RetryEstimates {
   ) {}
 
   /**
-   * @param leftMs - the rest of the lease in front of the caller, -1 when it is not known; the estimate is never above it
-   * @param queue - of this process, where its own holders may be in front
+   * @param leftMs - the rest of the lease in front of the caller, -1 when unknown; the estimate never exceeds it
+   * @param queue - the queue of this process, if its own holders may be in front
    */
   of({ name, key, options: { kind } }: LockCall, leftMs: number, queue?: KeyQueue): number {
     const remainingMs = leftMs >= 0 ? leftMs : undefined;

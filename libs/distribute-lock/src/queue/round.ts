@@ -2,14 +2,11 @@ import type { Lease } from '../lease/lease.js';
 import { Timed } from '../runtime/timer-lanes.js';
 import { hearAbort, ignoreAbort, type Hearer } from './abort-bell.js';
 
-/**
- * One attempt to take several keys: it ends when the caller's signal aborts, when one of the keys that it has is lost, or when the
- * time that was set for it has come.
- */
+/** One attempt to take several keys. It ends when the caller's signal aborts, a held key is lost, or its time has passed. */
 export class Round extends Timed {
   lost = false;
   late = false;
-  /** Resolves when it ends before its time. */
+  /** Resolves when the round is aborted. */
   readonly over: Promise<void>;
   private readonly controller = new AbortController();
   private readonly heard: (() => void)[] = [];

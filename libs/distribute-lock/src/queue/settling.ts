@@ -8,7 +8,7 @@ import type { Line } from './line.js';
 import { aborted } from './refusals.js';
 import type { Waiter } from './waiter.js';
 
-/** The waiter stands nowhere any more, and nothing calls it. */
+/** Removes the waiter from its line, its timer and its signals. */
 function dismiss({ lanes, settled }: CoreParts, waiter: Waiter): void {
   waiter.line?.remove(waiter);
   lanes.remove(waiter);
@@ -25,20 +25,20 @@ export function refuse(parts: CoreParts, waiter: Waiter, error: Error): void {
   waiter.reject(reason);
 }
 
-/** Observers hear once of a call that ended without a lease: of one for several keys when all of it has ended. */
+/** Emits one event for a call that ended without a lease; a multi-key call emits it when the whole call has ended. */
 export function tellRefusal(events: LockEvents, { name, joint }: LockCall, waitedMs: number, error: unknown): void {
   const type = isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT') ? 'contended' : 'refused';
   if (joint !== true && events.observes(type)) events.emit({ type, name, waitedMs, error: error as Error });
 }
 
-/** Ends the wait of a caller that asks in another way. */
+/** Ends the wait of a caller that asks again in another way, without an event. */
 export function withdraw(parts: CoreParts, waiter: Waiter, reason: Error): void {
   dismiss(parts, waiter);
   parts.kept.drop(waiter.call);
   waiter.reject(reason);
 }
 
-/** Ends the wait of those in the line who would not wait, and have come before that moment. */
+/** Refuses the non-waiting callers of the line that arrived before `before`. */
 export function refuseImpatient(parts: CoreParts, line: Line, why: (waiter: Waiter) => Error, before = Infinity): void {
   let waiter = line.patient < line.size ? line.first : undefined;
   while (waiter !== undefined) {

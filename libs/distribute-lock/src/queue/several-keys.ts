@@ -9,12 +9,12 @@ import { type AtOnce, NotAtOnce } from './at-once.js';
 import { aborted, contended, unavailable, waitTimedOut } from './refusals.js';
 import { Round } from './round.js';
 
-/** Who would not wait does not wait for one slow answer after the other. */
+/** A non-waiting call does not wait for several slow answers in sequence. */
 const IMPATIENT_MS = 850;
 const SLOW = new Error('it was too slow to answer for every key.');
-const LOST = new Error('one of its keys was lost before the last one was there.');
+const LOST = new Error('one of its keys was lost before the last one was acquired.');
 
-/** What several keys are taken with. */
+/** Dependencies of {@link SeveralKeys}. */
 export interface SeveralKeysParts {
   readonly clock: Clock;
   readonly lanes: TimerLanes;
@@ -22,19 +22,19 @@ export interface SeveralKeysParts {
   /** Takes one key. */
   readonly one: (call: LockCall) => Promise<Lease>;
   readonly retryAfterMs: (call: LockCall, leftMs: number) => number;
-  /** All of the call has ended without a lease. */
+  /** Called when the whole call has ended without a lease. */
   readonly refused: (call: LockCall, waitedMs: number, error: unknown) => void;
 }
 
 /**
- * Takes several keys, all or none: in one command where nobody else has them, otherwise one after the other in ascending order.
- * Those that it has are kept while it waits for the next one. In one order no circle of waiting callers can close, and a key
- * that is given back whenever another one is missing might never be got at all.
+ * Takes several keys, all or none: by one command if all are free, otherwise one after the other in ascending order. The call
+ * keeps the keys that it has while it waits for the next one. The common order prevents deadlocks. A call that released its keys
+ * whenever one is missing might never get all of them.
  */
 export class SeveralKeys {
   constructor(private readonly parts: SeveralKeysParts) {}
 
-  /** @param given - one for each key, in ascending order, alike but for the key */
+  /** @param given - one call for each key, in ascending order, equal except for the key */
   async acquire(given: readonly LockCall[]): Promise<Lease> {
     const since = this.parts.clock.now();
     try {
@@ -67,7 +67,7 @@ export class SeveralKeys {
       return await this.parts.atOnce.take(calls);
     } catch (error) {
       if (!(error instanceof NotAtOnce) && !isLockError(error, 'LOCK_UNAVAILABLE')) throw error;
-      // What was in the way is asked for once more, and waited for.
+      // The caller waits for the missing key in the ordered attempt that follows.
       if (this.hasTime(call, since)) return undefined;
       if (!(error instanceof NotAtOnce)) throw error;
       const retryAfterMs = this.parts.retryAfterMs(call, error.remainingMs);
@@ -75,7 +75,7 @@ export class SeveralKeys {
     }
   }
 
-  /** Answers nothing when one of the keys was lost before the last one was there: then all is to be done again. */
+  /** Resolves with undefined if a key was lost before the last one was acquired; the call then starts again. */
   private async takeInOrder(calls: readonly LockCall[], since: number): Promise<Lease | undefined> {
     const round = new Round(calls[0].signal);
     if (calls[0].options.waitMs === 0) this.parts.lanes.add(round, since + IMPATIENT_MS - this.parts.clock.now());
@@ -93,7 +93,7 @@ export class SeveralKeys {
       const released = releaseAll(taken);
       if (round.late) throw unavailable(calls[0], SLOW);
       if (isLockError(error, 'LEASE_LOST') || (round.lost && isLockError(error, 'LOCK_ABORTED'))) return undefined;
-      // Who hears that a key is taken finds the others free; who leaves does not wait for that.
+      // A caller that is refused one key finds the others free; a caller that leaves does not wait for the releases.
       if (isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT')) await Promise.race([released, round.over]);
       throw isLockError(error, 'LOCK_WAIT_TIMEOUT') ? this.tooLate(calls[0], since, error, error.retryAfterMs) : error;
     } finally {
@@ -103,8 +103,8 @@ export class SeveralKeys {
   }
 
   /**
-   * The first keys were taken a while ago: where their ends count from now, they are set anew.
-   * @returns false when that came to nothing, and there is time to begin again
+   * The first keys were acquired some time ago. If their ttl counts from the start of the work, this extends them.
+   * @returns false if that failed and there is time to start again
    */
   private async renewAll(taken: readonly Lease[], call: LockCall, round: Round): Promise<boolean> {
     const { options } = call;
@@ -120,7 +120,7 @@ export class SeveralKeys {
     }
   }
 
-  /** One deadline for all. */
+  /** All keys share one deadline. */
   private within(call: LockCall, since: number): LockCall {
     const { options } = call;
     if (options.waitMs === 0) return call;
@@ -132,7 +132,7 @@ export class SeveralKeys {
     return this.parts.clock.now() - since < options.waitMs;
   }
 
-  /** The time of who waited is up; who would not wait is refused for a reason. */
+  /** A waiting call gets a timeout error, a non-waiting call the given refusal. */
   private tooLate(
     call: LockCall,
     since: number,

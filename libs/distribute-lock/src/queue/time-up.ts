@@ -4,10 +4,10 @@ import type { KeyQueue } from './key-queue.js';
 import type { Line } from './line.js';
 import { mute, unavailable, waitTimedOut } from './refusals.js';
 
-/** A store that has said nothing for so long is in trouble; a shorter wait may have been shorter than a round trip. */
+/** A store without an answer for this long counts as unavailable; a shorter wait may be below one round trip. */
 const MUTE_MS = 250;
 
-/** A caller's time is up: somebody else has the lock, or nobody knows. */
+/** The error when `wait` has passed: another holder has the lock, or the store did not answer. */
 export function timeUp(
   { clock, retries }: CoreParts,
   call: LockCall,
@@ -22,11 +22,11 @@ export function timeUp(
   return waitTimedOut(call, waitedMs, retries.of(call, leftMs(queue, now), queue));
 }
 
-/** Of the attempt that asks for all single callers. */
+/** The error of the attempt that asks for all single callers. */
 const troubleOf = (queue: KeyQueue, single: boolean): Error | undefined =>
   single ? queue.longestQueued?.lastError : undefined;
 
-/** When it may be worth asking again; -1 when nothing is known. */
+/** Time after which a retry may succeed; -1 when unknown. */
 export function leftMs(queue: KeyQueue, now: number): number {
   const ends = queue.grants().map(({ validUntil }) => Math.max(0, validUntil - now));
   return ends.length === 0 ? queue.holderLeftMs : Math.min(...ends);

@@ -4,17 +4,17 @@ import { Timed } from '../runtime/timer-lanes.js';
 import { hearAbort, ignoreAbort, type Hearer } from './abort-bell.js';
 import type { Line } from './line.js';
 
-/** Whom a waiter tells that its wait has ended before it got the lock. */
+/** Notified when a wait ends without a lease. */
 export interface WaiterKeeper {
   left(waiter: Waiter, why: 'aborted' | 'timed out'): void;
 }
 
-/** One caller that wants the lock and does not have it yet. It is settled once. */
+/** A caller that has no lease yet. It is settled once. */
 export class Waiter extends Timed implements Hearer {
   line: Line | undefined = undefined;
   before: Waiter | undefined = undefined;
   behind: Waiter | undefined = undefined;
-  /** The wait was ended: the caller gets the lock if it is free, and nothing else. */
+  /** The wait has ended: the caller gets the lock only if it is free. */
   givenUp = false;
 
   constructor(
@@ -36,14 +36,13 @@ export class Waiter extends Timed implements Hearer {
     return this.call.options.waitMs > 0 && !this.givenUp;
   }
 
-  /** Stops listening; whoever calls it settles the promise. */
+  /** Stops listening to the signals; does not settle the promise. */
   deaf(): void {
     const { signal, endsWait } = this.call;
     if (signal !== undefined) ignoreAbort(signal, this);
     if (endsWait !== undefined) ignoreAbort(endsWait, this);
   }
 
-  /** One of the caller's signals aborted. */
   aborted(): void {
     this.keeper.left(this, 'aborted');
   }

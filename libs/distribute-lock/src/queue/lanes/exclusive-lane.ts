@@ -21,9 +21,9 @@ export class ExclusiveLane implements Lane {
     const line = waiter.call.options.fair === 'strict' ? new Line(queue, true) : queue.line;
     line.push(waiter);
     if (line.attempt === undefined && (line.single || queue.grant === undefined)) asking.ask(asking.attempt(line));
-    // A waiter behind a holder of this process has to learn when another process comes.
+    // A waiter behind a holder of this process must learn when another process waits.
     else if (line.waits) void core.mailbox.ready();
-    // A caller that does not wait shares the outcome of the attempt.
+    // A non-waiting caller shares the outcome of the attempt.
     if (!waiter.waits && line.attempt !== undefined) asking.hurry(line.attempt);
   }
 
@@ -32,7 +32,7 @@ export class ExclusiveLane implements Lane {
     const { core, keeper } = this.parts;
     const before = queue.grant;
     queue.grant = grant;
-    // Another token of this process has the lock now, so Redis has lost what the one before it was told.
+    // The store granted another token of this process, so it has lost the previous grant.
     if (before !== undefined) core.watchdog.lose(before, { reason: 'deleted' });
     start(core, keeper, line.first!, grant, now);
     grant.forgetSpentNumbers();

@@ -2,7 +2,7 @@ import type { Grant } from '../../lease/grant.js';
 import { KeyQueue } from '../key-queue.js';
 import type { Waiter } from '../waiter.js';
 
-/** One holder at a time. */
+/** The queue of a lock with one holder at a time. */
 export class ExclusiveQueue extends KeyQueue {
   grant: Grant | undefined = undefined;
 

@@ -5,7 +5,7 @@ import type { LaneParts } from './lane.js';
 import { ReadLane } from './read-lane.js';
 import { SemaphoreLane } from './semaphore-lane.js';
 
-/** Which way a call goes. */
+/** The lane of a kind: a write lock is an exclusive lock. */
 export const laneOfKind = (kind: LockKind): LaneName => (kind === 'write' ? 'exclusive' : kind);
 
 export interface Lanes {

@@ -10,15 +10,15 @@ import { ReadQueue } from './read-queue.js';
 import { Readers } from './readers.js';
 import { type Gatekeeper, Refresh, refuseLate } from './refresh.js';
 
-/** A reader that does not want renewal is let in only while it can have this share of its ttl. */
+/** A reader without renewal enters only while this share of its ttl is left. */
 const UNRENEWED_SHARE = 0.9;
 
-/** A lease that is longer than needed by no more than that is left alone. */
+/** A shared lease is not shortened for a difference up to this. */
 const SHORTEN_TOLERANCE_MS = 5;
 
 /**
- * The read lock. Readers of one process share one lease; entering it costs no command. While a writer waits the gate is
- * closed: new readers wait here until the lease is given back, or until the writer has gone.
+ * The read lock. Readers of one process share one lease, and entering it costs no command. While a writer waits, new readers wait
+ * here until the lease is released or the writer has left.
  */
 export class ReadLane implements Lane, Gatekeeper {
   constructor(private readonly parts: LaneParts) {}
@@ -41,21 +41,21 @@ export class ReadLane implements Lane, Gatekeeper {
   granted(line: Line, grant: Grant, now: number): void {
     const queue = line.queue as ReadQueue;
     const before = queue.grant;
-    // Redis has another token of this process among the readers, so it has lost what the one before was told.
+    // The store granted another token of this process, so it has lost the previous grant.
     if (before !== undefined) this.parts.core.watchdog.lose(before, { reason: 'deleted' });
     this.open(queue, grant, grant.numbers.take());
     while (line.first !== undefined) this.letIn(queue, grant, line.first, now);
     this.shortenSoon(grant, now);
   }
 
-  /** Readers may come in under this grant. */
+  /** From now on readers may enter under this grant. */
   open(queue: ReadQueue, grant: Grant, fencingToken: number): void {
     queue.grant = grant;
     queue.fencingToken = fencingToken;
     grant.holder = new Readers();
   }
 
-  /** A writer has become a reader. */
+  /** Adds the lease of a writer that was downgraded. */
   join(queue: ReadQueue, lease: LeaseHandle): void {
     const grant = queue.grant!;
     lease.grant = grant;
@@ -63,7 +63,7 @@ export class ReadLane implements Lane, Gatekeeper {
     this.parts.core.watchdog.watch(grant);
   }
 
-  /** Those who waited for this lease come in together. */
+  /** Admits all readers that waited for this lease. */
   letAllIn(queue: ReadQueue): void {
     const grant = queue.grant!;
     const now = this.parts.core.clock.now();
@@ -81,7 +81,7 @@ export class ReadLane implements Lane, Gatekeeper {
     return this.parts.giving.release(queue, lease.grant, lease);
   }
 
-  /** The reader that needed the longest lease has left: within a third of what the others need, it is shortened to that. */
+  /** After the reader with the longest need has left, shortens the lease within a third of what the others need. */
   private shortenSoon(grant: Grant, now: number): void {
     const readers = grant.holder as Readers;
     const needMs = readers.needMs(now);
@@ -104,13 +104,13 @@ export class ReadLane implements Lane, Gatekeeper {
     askAnew(this.parts, queue);
   }
 
-  /** Lets those in who may, after a renewal that was sent at `sentAt`. */
+  /** Admits the readers that may enter after a renewal that was sent at `sentAt`. */
   admit(queue: ReadQueue, grant: Grant, sentAt: number): void {
     const now = this.parts.core.clock.now();
     let waiter = queue.line.first;
     while (waiter !== undefined) {
       const { behind } = waiter;
-      // What a fresh renewal leaves is all that a lease can be.
+      // No lease can be longer than one after a fresh renewal, so a reader from before it enters in any case.
       if (waiter.since <= sentAt || this.mayEnter(grant, waiter, now)) this.letIn(queue, grant, waiter, now);
       waiter = behind;
     }

@@ -8,13 +8,13 @@ import type { Refresh } from './refresh.js';
 /** One grant, shared by all readers of this process. */
 export class ReadQueue extends KeyQueue {
   grant: Grant | undefined = undefined;
-  /** The number that its readers share. */
+  /** The fencing token that all readers share. */
   fencingToken = 0;
-  /** How often it was said that a writer waits: an answer to an older question does not open the gate. */
+  /** Number of messages that a writer waits: an answer to an older command must not admit readers. */
   warnings = 0;
   refresh: Refresh | undefined = undefined;
 
-  /** Tokens that are being given back, or that a downgrade is about to bring: messages about them come too late or too early. */
+  /** Tokens of a release or downgrade in flight: messages about them are outdated or premature. */
   private readonly unsettled = new Set<string>();
 
   get lane(): 'read' {
@@ -43,7 +43,7 @@ export class ReadQueue extends KeyQueue {
     return grant.holder instanceof Readers && grant.holder.size > 0;
   }
 
-  /** As long as the most patient of them needs, for they will share it. */
+  /** The longest ttl of the waiters, because they will share the lease. */
   override ttlMsOf(line: Line): number {
     let longest = 0;
     for (let waiter = line.first; waiter !== undefined; waiter = waiter.behind) {
@@ -56,7 +56,7 @@ export class ReadQueue extends KeyQueue {
     return ':r';
   }
 
-  /** Readers do not pass a lease on: they enter it. */
+  /** Readers need no local hand-over: they enter the shared lease. */
   heir(): undefined {
     return undefined;
   }

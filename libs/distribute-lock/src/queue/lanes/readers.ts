@@ -2,10 +2,10 @@ import type { Grant } from '../../lease/grant.js';
 import type { Holder, SharedHold } from '../../lease/holder.js';
 import { type Loss, lossByTime } from '../../lease/loss.js';
 
-/** A lease that ends so soon counts as ended, because a timer may be late by as much. */
+/** A lease that ends within this time counts as ended, because a timer may be that late. */
 const EARLY_MS = 1;
 
-/** A lease that ends so much before the limit of its holder is not renewed for the rest. */
+/** A lease that ends this close to the limit of its holder is not renewed again. */
 const LIMIT_TOLERANCE_MS = 5;
 
 /** A holder of the lease that the readers of a process share. */
@@ -13,9 +13,9 @@ export interface Reader extends Holder {
   /** On the monotonic clock. */
   readonly startedAt: number;
   readonly ttlMs: number;
-  /** Until when its own ttl allows it to hold, after a confirmation that was sent at `confirmedAt`. */
+  /** Until when its own ttl lets it hold, after a confirmed command that was sent at `confirmedAt`. */
   ownValidUntil(confirmedAt: number): number;
-  /** Its own lease has ended; the others hold on. */
+  /** Ends the lease of this reader; other readers keep theirs. */
   endOwn(loss: Loss): void;
 }
 
@@ -63,7 +63,7 @@ export class Readers implements Holder, SharedHold {
     );
   }
 
-  /** Each that is renewed wants a renewal after a third of its own ttl, or of what it found when it entered. */
+  /** Each renewed reader needs a renewal after a third of its ttl, or of the rest that it found when it entered. */
   renewalAt({ confirmedAt, endsAt, mostMs, toShorten, validUntil }: Grant): number {
     if (toShorten) return confirmedAt;
     let at = this.shortenAt;
@@ -103,7 +103,7 @@ export class Readers implements Holder, SharedHold {
     for (const reader of [...this.all]) reader.shutDown();
   }
 
-  /** The largest of their figures; `-Infinity` without readers. */
+  /** The largest figure of all readers; `-Infinity` without readers. */
   private latest(figure: (reader: Reader) => number): number {
     let largest = -Infinity;
     for (const reader of this.all) largest = Math.max(largest, figure(reader));

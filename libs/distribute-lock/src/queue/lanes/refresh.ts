@@ -8,13 +8,13 @@ import { refuseImpatient } from '../settling.js';
 import type { LaneParts } from './lane.js';
 import type { ReadQueue } from './read-queue.js';
 
-/** A non-waiting caller that has waited so long for a renewal in vain does not wait for another command. */
+/** A non-waiting caller that has waited this long for a failed renewal does not wait for another command. */
 const MOST_LOST_MS = 150;
 
 const unconfirmed = (): Error =>
   new LockStoreError('the lease that readers of this process share was not confirmed in time.', true);
 
-/** Who lets readers in. */
+/** Admits readers. */
 export interface Gatekeeper {
   admit(queue: ReadQueue, grant: Grant, sentAt: number): void;
   turnAway(queue: ReadQueue): void;
@@ -28,12 +28,13 @@ export function refuseLate({ core }: LaneParts, { line }: ReadQueue, why: Error 
 }
 
 /**
- * Renews the lease of a process's readers for those who wait at its gate: because what is left of it is too short for them,
- * or, every heartbeat, to learn whether the writer in front of them has gone. It shares renewals and their back-off with the watchdog.
+ * Renews the lease that the readers of a process share, for readers that wait to enter it. Either the rest of the lease is too
+ * short for them, or a writer waits and a heartbeat checks whether it has left. Renewals and their back-off are shared with the
+ * watchdog.
  */
 export class Refresh extends Timed {
   private inFlight = false;
-  /** Of the last renewal, if that failed. */
+  /** The error of the last renewal, if it failed. */
   private lastError: Error | undefined = undefined;
 
   constructor(
@@ -48,7 +49,7 @@ export class Refresh extends Timed {
     const { lanes, watchdog } = this.parts.core;
     const { grant } = this.queue;
     const retryInMs = grant === undefined ? 0 : watchdog.retryInMs(grant);
-    // A reader that enters must not bring a pending retry forward.
+    // A new reader must not bring a pending retry forward.
     if (this.inFlight || (this.lastError !== undefined && this.lane !== undefined)) return;
     if (ms === 0 && retryInMs > 0) lanes.add(this, retryInMs);
     else if (ms === 0) {
@@ -68,7 +69,7 @@ export class Refresh extends Timed {
     renewal.answered = (answer) => this.answered(grant, answer, renewal, joined ? undefined : warnings);
   }
 
-  /** @param warnings - how many there were when the renewal was sent; `undefined` when the watchdog had sent it before */
+  /** @param warnings - the number of warnings when the renewal was sent; `undefined` if the watchdog had sent it before */
   private answered(grant: Grant, answer: RenewAnswer, renewal: Renewal, warnings: number | undefined): void {
     const { queue } = this;
     this.inFlight = false;
@@ -81,7 +82,7 @@ export class Refresh extends Timed {
     if (grant.ended || queue.grant !== grant) return this.superseded();
     if (answer instanceof Error) return this.within(0);
     if (isLost(answer)) return;
-    // A warning that came after the question is newer than its answer.
+    // A warning that arrived after the command was sent is newer than its answer.
     if (warnings !== undefined) grant.contended = answer > 0 || queue.warnings > warnings;
     if (grant.contended) {
       this.gatekeeper.turnAway(queue);
@@ -92,10 +93,10 @@ export class Refresh extends Timed {
     this.gatekeeper.admit(queue, grant, renewal.sentAt);
   }
 
-  /** The lease was given back before the answer came. */
+  /** The lease was released before the answer arrived. */
   private superseded(): void {
     const { line, grant } = this.queue;
-    // Those who have come to the next lease could not ask for it meanwhile.
+    // Readers of the next lease could not ask for it while the renewal was in flight.
     if (grant !== undefined && line.first !== undefined) return this.within(grant.contended ? HEARTBEAT_MS : 0);
     this.gatekeeper.moved(line);
     this.queue.tidy();

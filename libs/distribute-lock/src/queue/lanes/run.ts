@@ -3,33 +3,33 @@ import { Line } from '../line.js';
 import { isConfirmed } from '../local-passing.js';
 import type { Waiter } from '../waiter.js';
 
-/** How long a place is believed in, without another word of the store. */
+/** How long a place in the queue is trusted without another answer of the store. */
 const STANDS_MS = 500;
 /**
- * Callers that come while a run is served join it for this long, though callers of other processes wait behind it. Each hand-over
- * to another process leaves a permit idle for the time of a message, so longer runs use more of the permits.
+ * Callers that arrive while a run is served may join it for this long, even if other processes wait behind it. Each hand-over to
+ * another process leaves a permit idle for the time of a message, so longer runs use the permits better.
  */
 const JOIN_MS = 4;
-/** ... and not after this time since the run was reported, which is the most that a caller may be overtaken by. */
+/** ... and not later than this after the report of the run, which limits how far a caller can be overtaken. */
 const JOIN_AFTER_REPORT_MS = 25;
 
 /**
- * Callers for permits that came one after the other: no other process is known to have come between them, and all want the same.
- * They have places side by side in the queue of the store, not more than can be served at once.
+ * Consecutive waiters for permits with equal options. No other process is known to have come between them. Their places in the
+ * queue of the store are adjacent, and no more than can be served at once.
  */
 export class Run extends Line {
-  /** Callers that come now stand behind another process, or want something else: they form another run. */
+  /** New callers form another run, because another process waits behind this one or their options differ. */
   closed = false;
-  /** When it was reported to the store with all its callers; undefined before. */
+  /** When the run was reported to the store with all its callers; undefined before that. */
   private sealedAt: number | undefined = undefined;
-  /** When the store had served all callers before it, so that the next permit of the queue is for its first caller. */
+  /** When the store had served all callers before this run, so that the next permit is for its first caller. */
   private reachedAt: number | undefined = undefined;
-  /** A command for one of its places failed, so other processes may have come between its places. */
+  /** A command for one of its places failed, so other processes may have places between its own. */
   private torn = false;
-  /** Its places besides the oldest one. */
+  /** All its places except the oldest. */
   private readonly others = new Set<Attempt>();
 
-  /** It was reported to the store, with all its callers. */
+  /** The run was reported to the store with all its callers. */
   get sealed(): boolean {
     return this.sealedAt !== undefined;
   }
@@ -58,7 +58,7 @@ export class Run extends Line {
     else this.others.add(attempt);
   }
 
-  /** The next one is then the oldest. */
+  /** Makes the next attempt the oldest. */
   override end(attempt: Attempt): void {
     this.torn ||= hadTrouble(attempt);
     if (this.others.delete(attempt) || this.attempt !== attempt) return;
@@ -67,7 +67,7 @@ export class Run extends Line {
     if (next !== undefined) this.others.delete(next);
   }
 
-  /** A place of the run stands in the queue of the store, so every grant behind it is issued later. */
+  /** A place of the run is in the queue of the store, so the store issues every grant behind it later. */
   stands(now: number): boolean {
     const { attempts } = this;
     if (!this.sealed || this.torn || attempts.some(hadTrouble)) return false;
@@ -79,8 +79,8 @@ export class Run extends Line {
   }
 
   /**
-   * How many places it should have. As many as can be served at once, and one more, which keeps those behind from a rest of permits
-   * that is too small for a caller, and serves the next caller where a permit cannot be passed on.
+   * How many places the run should have: as many as can be served at once, and one more. The extra place keeps later callers from a
+   * rest of permits that is too small for this run. It also serves the next caller when a permit cannot be handed over locally.
    */
   get wanted(): number {
     if (this.last === undefined) return 0;
@@ -88,12 +88,12 @@ export class Run extends Line {
     return Math.min(this.size, Math.floor(permits / weight) + 1);
   }
 
-  /** Whether the newcomer wants what the others want, and stands behind no other process. */
+  /** Whether the newcomer has equal options, and no other process waits before it. */
   takes(waiter: Waiter, now: number): boolean {
     return (!this.closed || this.mayJoin(now)) && this.isLike(waiter);
   }
 
-  /** A newcomer stands in front of the processes behind this run, for a moment. */
+  /** For a short time, a newcomer may go before the processes that wait behind this run. */
   private mayJoin(now: number): boolean {
     const { reachedAt = -Infinity, sealedAt = -Infinity } = this;
     return now - reachedAt < JOIN_MS && now - sealedAt < JOIN_AFTER_REPORT_MS && this.stands(now);
@@ -103,15 +103,15 @@ export class Run extends Line {
     return first !== undefined && this.isLike(first);
   }
 
-  /** A caller of a later run that wants the same. */
+  /** Adds a caller with equal options from a later run. */
   takeOver(waiter: Waiter): void {
     waiter.line?.remove(waiter);
     this.push(waiter);
-    // It may have come behind the places of this run.
+    // The caller may be newer than the places of this run.
     this.sealedAt = undefined;
   }
 
-  /** Callers of the next run, which was not reported yet, join this one. */
+  /** Adds the callers of the next run, unless that was reported already. */
   absorb(next: Run, now: number): void {
     if (next.sealed || next.places > 0 || !this.mayJoin(now) || !this.wantsLike(next)) return;
     for (let { first } = next; first !== undefined; { first } = next) {

@@ -8,8 +8,8 @@ import { Run } from './run.js';
 import { SemaphoreQueue } from './semaphore-queue.js';
 
 /**
- * The semaphore: runs of callers of the process, and as many grants as it got. A process keeps no permit that none of
- * its holders uses: who asks for many collects them in the queue of Redis.
+ * The semaphore: runs of waiters of this process, and any number of grants. A process keeps no permit that none of its holders
+ * uses: a caller that needs many permits collects them in the queue of Redis.
  */
 export class SemaphoreLane implements Lane {
   constructor(private readonly parts: LaneParts) {}
@@ -21,12 +21,12 @@ export class SemaphoreLane implements Lane {
 
   enter(queue: SemaphoreQueue, waiter: Waiter): void {
     const last = queue.lastRun?.last;
-    // The store says which number of permits is right, at once; behind others it would be heard when it is their turn.
+    // The store rejects a wrong number of permits at once; a queued caller would learn of it only when its turn comes.
     if (last !== undefined && last.call.options.permits !== waiter.call.options.permits) {
       return this.askAlone(queue, waiter);
     }
     if (!waiter.waits) {
-      // That this process has permits, or asks for some, says nothing about others.
+      // This process may have permits or attempts while other permits are free.
       if (last?.line?.attempt?.seesHolder === true) this.parts.turnAway(queue, waiter);
       else this.askAlone(queue, waiter);
       return;
@@ -39,7 +39,7 @@ export class SemaphoreLane implements Lane {
     else if (queue.reporting.lane === undefined) this.parts.core.lanes.add(queue.reporting, waitMs, now);
   }
 
-  /** Asks for the places that the runs do not have yet. */
+  /** Requests the places that the runs lack. */
   private report(queue: SemaphoreQueue, now: number): void {
     const { asking } = this.parts;
     this.parts.core.lanes.remove(queue.reporting);
@@ -71,7 +71,7 @@ export class SemaphoreLane implements Lane {
     return given;
   }
 
-  /** Nobody of this process waits in the store any more: callers that have come since are reported, with those that come back now. */
+  /** After the last queued caller was served, reports the callers that came since, with callers that return now. */
   private reportSoon(queue: SemaphoreQueue): void {
     if (queue.isBehind || queue.waiting === 0) return;
     const { lanes, clock } = this.parts.core;
@@ -83,7 +83,7 @@ export class SemaphoreLane implements Lane {
     }
   }
 
-  /** Places that no caller of the line needs any more are left. */
+  /** Abandons the places that the line no longer needs. */
   moved(line: Line): void {
     const queue = line.queue as SemaphoreQueue;
     const attempts = line instanceof Run ? line.attempts : line.attempt === undefined ? [] : [line.attempt];

@@ -9,32 +9,32 @@ import type { Waiter } from '../waiter.js';
 import { Run } from './run.js';
 
 /**
- * While callers of this process wait in the store, new ones are reported to it at most so often. Callers of several processes that
- * come within this time of each other may be served in either order; in return they cost few commands.
+ * While callers of this process wait in the store, new callers are reported to it at most this often, which saves commands.
+ * Callers of several processes that arrive within this time of each other may be served in either order.
  */
 const REPORT_MS = 25;
-/** Callers that have just given a permit to another process often come again at once. */
+/** Callers that hand a permit to another process often return within this time. */
 const RETURN_MS = 2;
 
-/** Reports the callers that have come since the last report. */
+/** Reports the callers that have arrived since the last report. */
 class Reporting extends Timed {
   constructor(readonly due: () => void) {
     super();
   }
 }
 
-/** Any number of grants, each with its weight and one holder at a time; never split, merged or resized. */
+/** Any number of grants, each with a weight and one holder at a time. Grants are never split, merged or resized. */
 export class SemaphoreQueue extends KeyQueue {
-  /** The callers that wait, in the order in which they came. */
+  /** Runs of waiters, in order of arrival. */
   private readonly runs: Run[] = [];
   private readonly held = new Map<string, Grant>();
   private readonly ending = new Set<string>();
-  /** Of the latest grant: its numbers are larger than those of all earlier grants. */
+  /** The block of the latest grant: its numbers exceed the numbers of all earlier grants. */
   private numbers: FencingBlock | undefined = undefined;
 
   readonly reporting: Reporting;
   private nextReportAt = -Infinity;
-  /** Callers whose permits went to another process come back by then. */
+  /** Until then, callers whose permits went to another process are expected to return. */
   private returnUntil = -Infinity;
 
   constructor(key: string, report: () => void) {
@@ -50,7 +50,7 @@ export class SemaphoreQueue extends KeyQueue {
     return super.idle && this.waiting === 0 && this.ending.size === 0;
   }
 
-  /** The run of a new caller: the last one, unless another process has come since, or the caller wants something else. */
+  /** The run for a new caller: the last one, unless another process came in between or the options differ. */
   runOf(waiter: Waiter, now: number): Run {
     this.tidy();
     const last = this.runs.at(-1);
@@ -63,12 +63,12 @@ export class SemaphoreQueue extends KeyQueue {
   }
 
   /**
-   * A grant of a later run came first, so it is for the oldest caller that wants the same. Each run gives its first caller to the
-   * run of the same kind before it, whose place that caller takes over. Answers the run of the oldest caller.
+   * A later run got a grant first, so the grant goes to the oldest caller with equal options. Each run passes its first caller to
+   * the equal run before it, where that caller takes over the free place. Returns the run of the oldest caller.
    */
   moveUp(served: Run, isContended: boolean, now: number): Run {
     let oldest = served;
-    // The callers that are served now come back soon, and are reported together.
+    // The callers that are served now return soon, and are reported together.
     if (isContended) this.nextReportAt = Math.max(this.nextReportAt, now + REPORT_MS);
     served.reach(now);
     for (let i = this.runs.indexOf(served) - 1; i >= 0; i -= 1) {
@@ -96,56 +96,56 @@ export class SemaphoreQueue extends KeyQueue {
     return this.firstRun!;
   }
 
-  /** Of the callers that are next. */
+  /** The run of the next waiter. */
   private get firstRun(): Run | undefined {
     return this.runs.find(({ size }) => size > 0);
   }
 
-  /** A run without callers is over. */
+  /** Removes runs without callers. */
   override tidy(): void {
     for (let i = this.runs.length - 1; i >= 0; i -= 1) if (this.runs[i].size === 0) this.runs.splice(i, 1);
   }
 
-  /** The last caller of a run was served. Those that hold permits now often come again when they have handed them over. */
+  /** The last caller of a run was served. Present holders often return after they have handed over their permits. */
   lastServed(now: number): void {
     if (this.held.size > 0) this.returnUntil = now + RETURN_MS;
   }
 
-  /** A permit of this process goes to another one. */
+  /** A permit of this process goes to another process. */
   handedOver(now: number): void {
     this.returnUntil = now + RETURN_MS;
   }
 
-  /** How long a new caller may wait for those behind it to be reported with it: not while permits may be free. */
+  /** How long a new caller may wait to be reported with later ones; it does not wait while permits may be free. */
   reportsIn(now: number): number {
     return (this.isBehind ? this.nextReportAt : this.returnUntil) - now;
   }
 
-  /** The runs that may need places; they are reported now. */
+  /** The runs that may need places, for a report that is sent now. */
   unreported(now: number): readonly Run[] {
     if (this.isBehind) this.nextReportAt = now + REPORT_MS;
     return [...this.runs];
   }
 
-  /** How many more places the run needs. One is enough while this process holds every permit and no other process waits. */
+  /** How many more places the run needs. One suffices while this process holds every permit and no other process waits. */
   missing(run: Run, now: number): number {
     const permits = run.last?.call.options.permits;
     if (permits === undefined || run.places > 0) return 0;
     if (run === this.firstRun && !run.closed && this.isAlone(permits, now)) return 1;
-    // The permits that it got stay with its callers.
+    // The permits of the run stay with its callers.
     if (run.sealed && this.held.size > 0) return 0;
     run.seal(now);
     return run.wanted;
   }
 
-  /** Who comes now stands behind another process; a run that is not reported yet does so as a whole. */
+  /** Another process waits, so new callers form another run. An unreported run goes behind that process as a whole. */
   override othersCame(): void {
     const last = this.runs.at(-1);
     if (last !== undefined && (last.places > 0 || last.reached)) last.closed = true;
     for (const grant of this.held.values()) grant.contended = true;
   }
 
-  /** The first holder of the grant has its number. */
+  /** The first holder of the grant has its fencing token already. */
   add(grant: Grant): void {
     this.held.set(grant.ownerToken, grant);
     if (this.numbers === undefined || grant.numbers.isNewerThan(this.numbers)) this.numbers = grant.numbers;
@@ -169,8 +169,8 @@ export class SemaphoreQueue extends KeyQueue {
   }
 
   /**
-   * The first caller of all that wait, in whatever process, and only for the very permits that the lease has. While another process
-   * may hold permits, its numbers are not known here, so the store issues the next one.
+   * The first waiter of all processes, if it wants exactly the permits of the lease. While another process may hold permits, its
+   * fencing tokens are unknown here, so the store has to issue the next token.
    */
   heir({ call: { options } }: LeaseHandle, now: number): Waiter | undefined {
     const run = this.firstRun;
@@ -184,7 +184,7 @@ export class SemaphoreQueue extends KeyQueue {
     return true;
   }
 
-  /** The release serves a place of the first run by the same command, where nothing stands before it. */
+  /** The place of the first run that the release serves by the same command, if no place is before it. */
   override get standing(): Attempt | undefined {
     const run = this.firstRun;
     return run?.reached === true ? run.attempts.find(({ seesHolder }) => seesHolder) : undefined;
@@ -222,7 +222,7 @@ export class SemaphoreQueue extends KeyQueue {
     return super.asks || this.runs.some(({ attempt }) => attempt !== undefined);
   }
 
-  /** Permits are not free: callers of this process wait that the store has queued, or that get its permits in turn. */
+  /** No permit is free: callers of this process are queued in the store, or take over its permits in turn. */
   get isBehind(): boolean {
     return this.runs.some(
       ({ attempt, reached, sealed, size }) =>
