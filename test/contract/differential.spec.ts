@@ -1,7 +1,8 @@
 import { TABLE_MUTANTS } from '../simulation/table-mutants.js';
+import { runsOf } from '../support/runs.js';
 import { Sides } from './use-sides.js';
 
-const SEQUENCES = 10_000;
+const { numRuns: SEQUENCES } = runsOf('the lock table and the scripts', 10_000);
 
 describe('The lock table and the scripts', () => {
   const sides = new Sides();

@@ -1,8 +1,9 @@
 import { QUIET_READ_WRITE_MUTANTS, READ_WRITE_MUTANTS } from '../simulation/read-write-mutants.js';
 import { readWriteCommandOf } from './read-write-sequence.js';
+import { runsOf } from '../support/runs.js';
 import { Sides } from './use-sides.js';
 
-const SEQUENCES = 5_000;
+const { numRuns: SEQUENCES } = runsOf('the lock table and the scripts, readers and writers', 5_000);
 
 describe('The lock table and the scripts, for readers and writers,', () => {
   const sides = new Sides(readWriteCommandOf);

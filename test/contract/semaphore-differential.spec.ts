@@ -1,8 +1,9 @@
 import { SEMAPHORE_MUTANTS } from '../simulation/semaphore-mutants.js';
 import { semaphoreCommandOf } from './semaphore-sequence.js';
+import { runsOf } from '../support/runs.js';
 import { Sides } from './use-sides.js';
 
-const SEQUENCES = 5_000;
+const { numRuns: SEQUENCES } = runsOf('the semaphore table and the script', 5_000);
 
 describe('The semaphore table and the script', () => {
   const sides = new Sides(semaphoreCommandOf);

@@ -3,6 +3,8 @@ import { Test } from '@nestjs/testing';
 import fc from 'fast-check';
 import { DistributeLock, lockKey, LockModule, LockService } from 'nestjs-distribute-lock';
 
+import { runsOf } from '../support/runs.js';
+
 @Injectable()
 class Accounts {
   constructor(private readonly locks: LockService) {}
@@ -20,7 +22,7 @@ class Accounts {
 let outsideOf: <T>(work: () => Promise<T>) => Promise<T>;
 
 describe('A decorated method and LockService', () => {
-  it('exclude each other for 100,000 ids', async () => {
+  it('exclude each other for random ids', async () => {
     const { AsyncResource } = await import('node:async_hooks');
     const resource = new AsyncResource('another caller');
     outsideOf = (work) => resource.runInAsyncScope(work);
@@ -35,7 +37,7 @@ describe('A decorated method and LockService', () => {
       fc.asyncProperty(text, text, async (id, part) => {
         if (id.isWellFormed() && part.isWellFormed()) expect(await accounts.isOpen(id, part)).toBe(false);
       }),
-      { numRuns: 100_000 },
+      runsOf('a decorated method and LockService', 100_000),
     );
     await module.close();
   }, 120_000);

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 
+import { runsOf } from '../../../../test/support/runs.js';
 import { isLockError } from '../errors.js';
 import type { RequestData } from './key-roots.js';
 import { KeyTemplate } from './key-template.js';
 
-const RUNS = 100_000;
+const RUNS = runsOf('key fuzz', 100_000);
 
 /** Methods that a careless `${value}`, `value == ''` or JSON.stringify would call. */
 const TRAPS = ['toString', 'valueOf', 'toJSON', 'then', 'constructor', Symbol.toPrimitive, Symbol.iterator] as const;
@@ -129,7 +130,7 @@ describe('the key resolver', () => {
         }),
     );
 
-  it(`ends ${RUNS} times with a key or a LockKeyError, and changes no prototype`, () => {
+  it(`ends ${RUNS.numRuns} times with a key or a LockKeyError, and changes no prototype`, () => {
     const before = prototypes();
     const seen = { key: 0, LOCK_KEY: 0, LOCK_CONFIGURATION: 0 };
     touched = [];
@@ -155,14 +156,14 @@ describe('the key resolver', () => {
       }
       return touched.length === 0;
     });
-    fc.assert(run, { numRuns: RUNS });
+    fc.assert(run, RUNS);
 
     expect(touched).toEqual([]);
     const after = prototypes();
     expect(after).toHaveLength(before.length);
     expect(after.findIndex((it, index) => !Object.is(it, before[index]))).toBe(-1);
     // The fuzz must reach both branches.
-    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(RUNS / 20);
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(RUNS.numRuns / 20);
   });
 
   // Few characters, mostly significant ones: escapes consist of hexadecimal digits.
@@ -209,7 +210,7 @@ describe('the key resolver', () => {
     values: fc.tuple(scalar, scalar, scalar, scalar),
   });
 
-  it(`renders ${RUNS} keys that decode to their values, so that no two inputs share a key`, () => {
+  it(`renders ${RUNS.numRuns} keys that decode to their values, so that no two inputs share a key`, () => {
     const run = fc.property(filled, ({ first, borders, last, values }) => {
       const placeholders = ['#{arg0}', ...borders.map((border, index) => `${border}#{arg${index + 1}}`)];
       const template = KeyTemplate.parse(first + placeholders.join('') + last, {
@@ -222,7 +223,7 @@ describe('the key resolver', () => {
         JSON.stringify(readBack(template.render(values, undefined), first, borders, last)) === JSON.stringify(texts)
       );
     });
-    fc.assert(run, { numRuns: RUNS });
+    fc.assert(run, RUNS);
   });
 });
 

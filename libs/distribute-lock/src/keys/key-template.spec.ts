@@ -2,6 +2,7 @@ import { constants } from 'node:buffer';
 
 import fc from 'fast-check';
 
+import { runsOf } from '../../../../test/support/runs.js';
 import { isLockError, type LockKeyError } from '../errors.js';
 import type { RequestData } from './key-roots.js';
 import { type KeySite, KeyTemplate } from './key-template.js';
@@ -272,7 +273,7 @@ describe('properties (key-fuzz.spec.ts has more)', () => {
         const same = one.every((value, index) => value === other[index]);
         return (made.render(one, undefined) === made.render(other, undefined)) === same;
       }),
-      { numRuns: 100_000 },
+      runsOf('inputs of a key template', 100_000),
     );
   });
 
@@ -285,7 +286,7 @@ describe('properties (key-fuzz.spec.ts has more)', () => {
         const late = made.render([left + literal + middle, right], undefined);
         return early !== late;
       }),
-      { numRuns: 20_000 },
+      runsOf('splits of a key template', 20_000),
     );
   });
 });

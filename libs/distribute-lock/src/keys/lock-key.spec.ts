@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 
+import { runsOf } from '../../../../test/support/runs.js';
 import { encodeKeyPart } from './encode-key.js';
 import { KeyTemplate } from './key-template.js';
 import { type KeyPart, lockKey } from './lock-key.js';
@@ -8,7 +9,7 @@ const site = { method: 'Accounts.charge', bound: [], parameters: undefined };
 const rendered = (text: string, ...args: unknown[]): string => KeyTemplate.parse(text, site).render(args, undefined);
 
 describe('lockKey', () => {
-  it('renders the key of the template for 100,000 ids', () => {
+  it('renders the key of the template for random ids', () => {
     const one = KeyTemplate.parse('acc:#{arg0}', site);
     const two = KeyTemplate.parse('seat_#{arg0}.#{arg1}', site);
     const id = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).filter((text) => text.isWellFormed());
@@ -17,7 +18,7 @@ describe('lockKey', () => {
         expect(lockKey`acc:${a}`).toBe(one.render([a], undefined));
         expect(lockKey`seat_${a}.${b}`).toBe(two.render([a, b], undefined));
       }),
-      { numRuns: 50_000 },
+      runsOf('lockKey', 50_000),
     );
   }, 60_000);
 
