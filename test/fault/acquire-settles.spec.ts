@@ -45,7 +45,7 @@ describe('P5: acquire settles within wait + 1 s', () => {
     const locks = locksOn(RedisLockStore.over(client, { prefix: PREFIX }));
     onCleanup(() => locks.core.close());
     const startedAt = monotonicMs();
-    await expect(locks.core.connect()).rejects.toThrow('Redis did not answer');
+    await expect(locks.core.connect()).rejects.toThrow('Redis did not respond');
     expectBelow(monotonicMs() - startedAt, 2_000);
   });
 

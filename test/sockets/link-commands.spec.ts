@@ -107,7 +107,7 @@ describe('a connection for commands', () => {
     const proxy = await startSocketProxy(server.port);
     proxy.silence();
     const locks = closing(openLocks(proxy.url));
-    await expect(locks.core.connect()).rejects.toThrow('Redis did not answer');
+    await expect(locks.core.connect()).rejects.toThrow('Redis did not respond');
     const [first] = proxy.connections;
     await eventually(() => expect(first.open).toBe(false));
     await proxy.resume();

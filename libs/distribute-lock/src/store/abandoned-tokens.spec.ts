@@ -47,7 +47,7 @@ describe('AbandonedTokens', () => {
     expect([tokens.size, state.settled]).toEqual([0, 1]);
   });
 
-  it('undoes a token with a command without an answer at once, and once more when no late execution can follow', async () => {
+  it('undoes a token with an unanswered command at once, and again when no late execution can follow', async () => {
     const { clock, undos, tokens, abandon } = make();
     const start = clock.now();
     abandon(1, finalUndoAt(start));
@@ -56,7 +56,7 @@ describe('AbandonedTokens', () => {
     expect(tokens.size).toBe(0);
   });
 
-  it('needs one undo only, if the first one is late enough', async () => {
+  it('sends one undo only if the first one is late enough', async () => {
     const { clock, undos, state, abandon } = make();
     state.answers = false;
     abandon(1, finalUndoAt(clock.now()));
@@ -67,7 +67,7 @@ describe('AbandonedTokens', () => {
     expect(undos).toHaveLength(1);
   });
 
-  it('undoes a grant in trouble once more after its release', async () => {
+  it('undoes a grant with an unanswered command again after its release', async () => {
     const { clock, undos, tokens } = make();
     const start = clock.now();
     tokens.granted('in trouble', finalUndoAt(start));
@@ -78,7 +78,7 @@ describe('AbandonedTokens', () => {
     expect(undos.map(({ token, at }) => [token, at - start])).toEqual([['in trouble', EXECUTION_LIMIT_MS]]);
   });
 
-  it('leaves a grant in trouble alone when its release comes after the last moment of a late execution', async () => {
+  it('sends no undo when a release follows the last moment of a late execution', async () => {
     const { clock, undos, tokens } = make();
     tokens.granted('t', finalUndoAt(clock.now()));
     await clock.pass(EXECUTION_LIMIT_MS);
@@ -120,7 +120,7 @@ describe('AbandonedTokens', () => {
     expect(tokens.size).toBe(0);
   });
 
-  it('repeats an undo in flight when it may have come too early', async () => {
+  it('repeats an undo in flight that may be executed too early', async () => {
     const { clock, undos, state, tokens } = make();
     state.answers = undefined;
     tokens.abandon({ ownerToken: 't' }, TTL_MS);
@@ -133,7 +133,7 @@ describe('AbandonedTokens', () => {
     expect(tokens.size).toBe(0);
   });
 
-  it('forgets a token of which no command was sent', async () => {
+  it('forgets a token when none of its commands was sent', async () => {
     const { clock, undos, state, tokens, abandon } = make();
     state.answers = undefined;
     abandon(1);
@@ -144,7 +144,7 @@ describe('AbandonedTokens', () => {
     expect(tokens.size).toBe(0);
   });
 
-  it('pursues a token for its ttl and 10 s', async () => {
+  it('undoes a token until 10 s after its ttl', async () => {
     const { clock, undos, state, tokens, abandon } = make();
     state.answers = false;
     abandon(100);
@@ -173,7 +173,7 @@ describe('AbandonedTokens', () => {
     expect(dropped).toEqual([300, 50]);
   });
 
-  it('leaves a token to its ttl that it was told to spare, and undoes nothing after it is closed', async () => {
+  it('leaves a token passed to leaveToTtl() to its ttl, and undoes nothing after close()', async () => {
     const { clock, undos, state, tokens, abandon } = make();
     tokens.leaveToTtl('t0', TTL_MS);
     abandon(1);

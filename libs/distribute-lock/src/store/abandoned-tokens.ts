@@ -5,48 +5,54 @@ import { Timed, type TimerLanes } from '../runtime/timer-lanes.js';
 import type { AnswerListener } from './answer.js';
 import { EXECUTION_LIMIT_MS } from './protocol.js';
 
-/** How much longer than its ttl a token is pursued: the store may have executed its command late. */
+/** The store undoes a token until this time after its ttl, because a command of it may be executed late. */
 export const GRACE_MS = 10_000;
-/** Tokens that one store may have to undo. The cap bounds memory and the work after an outage. */
+/** Maximum number of abandoned tokens of one store. Bounds memory and the work after an outage. */
 const MOST_TOKENS = 10_000;
-/** Undos without an answer. They fit into one call of a script, so other commands and the event loop get their turn. */
+/** Maximum number of undos in flight. They fit into one script call, so that they do not delay other commands. */
 const MOST_IN_FLIGHT = 64;
-/** Timers of final undos share lanes of this width. */
+/** Final undos are scheduled in steps of this length, so that they share timers. */
 const LANE_MS = 100;
 
-/** When an undo is final for a command that failed at `now` without an answer: no late execution can follow it. */
+/**
+ * Earliest time of a final undo after a command failed at `now` without an answer: Redis cannot execute that command
+ * later.
+ */
 export const finalUndoAt = (now: number): number => now + EXECUTION_LIMIT_MS;
 
-/** Names a token for its undo. */
+/** Identifies a token to undo. */
 export interface AbandonedName {
   readonly ownerToken: string;
 }
 
-/** What is known of the commands of a token. */
+/** State of the commands of a token. */
 export interface AbandonedState {
-  /** An undo that is sent from then on is final; 0 when every command of the token was answered. See {@link finalUndoAt}. */
+  /**
+   * An undo sent at or after this time is final; 0 when every command of the token was answered. See {@link
+   * finalUndoAt}.
+   */
   readonly finalAt?: number;
-  /** An undo in flight may have come too early, so another one follows it. */
+  /** Sends another undo after the one in flight, which may be executed too early. */
   readonly again?: boolean;
-  /** It was released just now, so only the final undo is missing. */
+  /** The token was just released: only the final undo remains. */
   readonly released?: boolean;
 }
 
 export interface AbandonedTokensSettings<Name extends AbandonedName> {
   readonly clock: Clock;
   readonly lanes: TimerLanes;
-  /** Sends one undo, which takes the token out of the lock and of its queues. */
+  /** Sends one undo, which removes the token from the lock and its queues. */
   readonly undo: (name: Name, listener: AnswerListener<unknown>) => void;
-  /** A token is pursued no longer. */
+  /** Called when a token needs no further undo. */
   readonly settled: () => void;
-  /** So many tokens were dropped since the last report. */
+  /** Reports the number of tokens that were dropped since the last report. */
   readonly dropped: (count: number) => void;
 }
 
 class AbandonedToken<Name> extends Timed {
   inFlight = false;
   sentAt = -Infinity;
-  /** The undo in flight is not the last one. */
+  /** Another undo follows the one in flight. */
   again = false;
 
   constructor(
@@ -63,7 +69,7 @@ class AbandonedToken<Name> extends Timed {
   }
 }
 
-/** While the store does not respond, one undo at a time finds out whether it does again. */
+/** Sends one undo at a time while the store does not respond, to detect when it responds again. */
 class Scout extends Retry {
   constructor(readonly due: () => void) {
     super();
@@ -77,17 +83,18 @@ class Reminder extends Timed {
 }
 
 /**
- * Attempts and leases that ended while the store may still execute one of their commands. Each token is undone until the store has
- * confirmed that: at once, so that its key is free early, and after a command without an answer once more when no late execution can follow.
+ * Attempts and leases that ended while the store may still execute one of their commands. Each token is undone until
+ * the store confirms it. The first undo is sent at once, so that the key becomes free early. After an unanswered
+ * command a final undo follows when the store can no longer execute that command.
  *
- * The work is bounded. A token has one undo in flight, all tokens together have 64, a store that does not respond gets one for each step of the back-off,
- * and beyond 10,000 tokens the oldest are dropped.
+ * The work is bounded. Each token has at most one undo in flight, and all tokens together have 64. A store that does
+ * not respond receives one undo per step of the back-off. Beyond 10,000 tokens the oldest ones are dropped.
  */
 export class AbandonedTokens<Name extends AbandonedName> {
   private readonly tokens = new Map<string, AbandonedToken<Name>>();
-  /** Tokens that wait for their turn to be undone, the oldest first. */
+  /** Tokens whose undo is due, oldest first. */
   private readonly waiting = new Set<AbandonedToken<Name>>();
-  /** Grants that had a command without an answer, and when an undo of them is final. */
+  /** Grants with an unanswered command, and the time from which an undo of them is final. */
   private readonly troubled = new Map<string, number>();
   private readonly leftAlone = new Set<string>();
   private inFlight = 0;
@@ -108,7 +115,7 @@ export class AbandonedTokens<Name extends AbandonedName> {
     return this.tokens.size;
   }
 
-  /** Undoes a token of which a command may have been sent. */
+  /** Undoes a token whose commands may have been sent. */
   abandon(name: Name, ttlMs: number, { finalAt = 0, again = false, released = false }: AbandonedState = {}): void {
     const { ownerToken } = name;
     if (this.closed || this.leftAlone.has(ownerToken)) return;
@@ -125,13 +132,13 @@ export class AbandonedTokens<Name extends AbandonedName> {
     else this.enqueue(known);
   }
 
-  /** None of its commands was sent. */
+  /** Forgets the token because none of its commands was sent. */
   neverSent(ownerToken: string): void {
     const token = this.tokens.get(ownerToken);
     if (token !== undefined) this.forget(token);
   }
 
-  /** The token was granted after a command without an answer; see {@link released}. */
+  /** Records a grant that follows an unanswered command; see {@link released}. */
   granted(ownerToken: string, finalAt: number): void {
     const now = this.settings.clock.now();
     for (const [other, at] of this.troubled) {
@@ -141,7 +148,10 @@ export class AbandonedTokens<Name extends AbandonedName> {
     if (finalAt > now) this.troubled.set(ownerToken, finalAt);
   }
 
-  /** The store confirmed the release. A command that went unanswered before the grant may still be executed, so a final undo follows. */
+  /**
+   * Handles a confirmed release. If a command before the grant is unanswered, the store may still execute it, so a
+   * final undo follows.
+   */
   released(name: Name, ttlMs: number): void {
     const finalAt = this.troubled.get(name.ownerToken);
     if (finalAt === undefined) return;
@@ -149,7 +159,9 @@ export class AbandonedTokens<Name extends AbandonedName> {
     else this.troubled.delete(name.ownerToken);
   }
 
-  /** From now on the token is left to its ttl, whatever an answer or a message says of it; `over` is called when it is forgotten. */
+  /**
+   * Leaves the token to its ttl: later answers and messages do not undo it. Calls `over` when the token is forgotten.
+   */
   leaveToTtl(ownerToken: string, ttlMs: number, over: () => void = () => undefined): void {
     this.leftAlone.add(ownerToken);
     const forget = (): void => {
@@ -159,7 +171,7 @@ export class AbandonedTokens<Name extends AbandonedName> {
     this.settings.lanes.add(new Reminder(forget), ttlMs + GRACE_MS);
   }
 
-  /** Forgets all tokens and undoes no more; what is left in the store ends with its ttl. */
+  /** Forgets all tokens and sends no further undo. Their keys in the store expire with their ttl. */
   close(): void {
     this.closed = true;
     this.tokens.clear();
@@ -195,7 +207,7 @@ export class AbandonedTokens<Name extends AbandonedName> {
     else this.send(this.scouting);
   }
 
-  /** The first one that is still pursued. */
+  /** The oldest due token that has not expired. */
   private next(): AbandonedToken<Name> | undefined {
     const now = this.settings.clock.now();
     for (const token of this.waiting) {
@@ -233,7 +245,7 @@ export class AbandonedTokens<Name extends AbandonedName> {
     this.settings.lanes.add(this.scout, this.scout.nextDelayMs());
   }
 
-  /** @returns whether the token is still pursued */
+  /** @returns whether the token still needs an undo */
   private ended(token: AbandonedToken<Name>): boolean {
     this.inFlight -= 1;
     token.inFlight = false;

@@ -1,18 +1,21 @@
-/** Who is told of an answer. */
+/** Receives one answer of the store. */
 export interface AnswerListener<T> {
   answered(answer: T): void;
   failed(error: Error): void;
-  /** It was told of a failure, and now an answer has come all the same: what was asked for may have been done only now. */
+  /** Called when an answer arrives after {@link failed}: the store may have executed the command only now. */
   late?(): void;
 }
 
-/** An answer to come that can be told without a promise: each of them costs time, above all where call chains are followed. */
+/**
+ * A future answer that can be delivered without creating a promise. Promises cost time, above all when async context is
+ * tracked.
+ */
 export interface Answer<T> extends PromiseLike<T> {
-  /** Tells it as soon as it is there, for one listener, who comes before anybody awaits it. */
+  /** Delivers the answer to one listener. Must be called before the answer is awaited. */
   tell(listener: AnswerListener<T>): void;
 }
 
-/** Tells the listener when the store has answered; at once, or in a microtask. */
+/** Notifies the listener of the store's answer, synchronously or in a microtask. */
 export function whenAnswered<T>(answer: PromiseLike<T> | Answer<T>, listener: AnswerListener<T>): void {
   if ('tell' in answer) return answer.tell(listener);
   void answer.then(

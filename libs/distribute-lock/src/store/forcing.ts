@@ -1,18 +1,18 @@
 import type { LockStore } from './lock-store.js';
 import type { LockState } from './lock-state.js';
 
-/** What taking a lock away needs beside the commands of a store. */
+/** Operations that forced release needs besides the commands of a store. */
 export interface Force {
-  /** Tells the process of the token that its lock was taken away. */
+  /** Notifies the process of the token that its lock was released by force. */
   tell(ownerToken: string): Promise<unknown>;
-  /** Deletes what somebody wrote who is not one of ours, if it still stands there. */
+  /** Deletes the value of a foreign client if the key still holds it. */
   deleteForeign(value: string): Promise<boolean>;
 }
 
 /**
- * Releases the lock in the name of each holder: whoever waits gets it as after any release, and a holder that has changed
- * meanwhile keeps it.
- * @returns whether anybody lost it
+ * Releases the lock on behalf of each holder, so that the next waiter gets it as after any release. A new holder keeps
+ * the lock.
+ * @returns whether a holder lost the lock
  */
 export async function takeAway(store: LockStore, key: string, state: LockState, force: Force): Promise<boolean> {
   const { kind, holders } = state;
@@ -21,7 +21,7 @@ export async function takeAway(store: LockStore, key: string, state: LockState, 
   const taken = await Promise.all(
     holders.map(async (ownerToken) => {
       const answer = await store.release({ key, ownerToken, kind });
-      // Asked twice, the first time may have taken it away. Telling who left by itself does no harm.
+      // A resent release may have taken effect the first time. A message to a former holder does no harm.
       const gone = answer.outcome !== 'lost' || answer.resent;
       if (gone) await force.tell(ownerToken);
       return gone;

@@ -1,20 +1,20 @@
-/** What stands at a key at one moment; by the time it is read it may be another. @public */
+/** State of a lock key when the store read it; it may have changed since. @public */
 export interface LockState {
-  /** `free`: nobody has it. `foreign`: somebody who is not one of ours. */
+  /** `free`: the lock has no holder. `foreign`: a client that does not use this package holds it. */
   readonly kind: 'free' | 'exclusive' | 'read' | 'semaphore' | 'foreign';
-  /** Of a semaphore: how many permits it has in all. */
+  /** Total number of permits, for a semaphore. */
   readonly permits?: number;
-  /** Owner tokens that hold it, or were offered it; what a foreign holder wrote. */
+  /** Owner tokens that hold the lock or have an offer; for a foreign holder, the value of the key. */
   readonly holders: readonly string[];
-  /** Milliseconds until it ends unless it is renewed; 0 when it is free, -1 without an end. */
+  /** Milliseconds until the lease ends without renewal; 0 when the lock is free, -1 when the lease has no end. */
   readonly remainingMs: number;
-  /** Processes that wait. */
+  /** Number of waiting processes. */
   readonly waiting: number;
 }
 
 const SEMAPHORE = /^semaphore:(\d+)$/;
 
-/** What the value of a lock's key says. */
+/** Kind and permits according to the value of a lock key. */
 export function kindOfValue(value: string | undefined, isOurs: boolean): Pick<LockState, 'kind' | 'permits'> {
   if (value === undefined) return { kind: 'free' };
   if (value === 'readers') return { kind: 'read' };

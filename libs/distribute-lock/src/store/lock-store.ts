@@ -3,15 +3,15 @@ import type { AcquireAllAnswer } from './acquire-all-answer.js';
 import type { LockState } from './lock-state.js';
 
 /**
- * Which rules a lock follows. `exclusive` and `write` exclude everybody and are one thing; `read` shares with other readers;
- * a `semaphore` has permits. All kinds of one key exclude each other as their names say.
+ * Kind of a lock. `exclusive` and `write` are the same: one holder at a time. A `read` lock is shared with other
+ * readers. A `semaphore` has permits. Locks of one key exclude each other according to their kinds.
  * @public
  */
 export type LockKind = 'exclusive' | 'write' | 'read' | 'semaphore';
 
 /**
- * Names a lock and who speaks. The owner token is `<process id>:<sequence>`; that of a reader ends in `:r`, and that of a
- * semaphore in `:<weight>`, the permits it takes.
+ * Identifies a lock and an attempt or holder. The owner token is `<process id>:<sequence>`. The owner token of a reader
+ * ends in `:r`; that of a semaphore ends in `:<weight>`, the number of permits it takes.
  * @public
  */
 export interface LockName {
@@ -21,23 +21,23 @@ export interface LockName {
   readonly kind?: LockKind;
 }
 
-/** Asks for the lock `key` in the name of `ownerToken`. @public */
+/** One attempt to acquire the lock `key` with `ownerToken`. @public */
 export interface AcquireRequest extends LockName {
-  /** How long the lease lives without renewal, whole milliseconds. */
+  /** Duration of the lease without renewal, in whole milliseconds. */
   readonly ttlMs: number;
-  /** Whether to be queued, and woken by a message, when somebody else has the lock. */
+  /** Whether the store queues the token and sends a message to its process when another owner holds the lock. */
   readonly wait: boolean;
-  /** How many consecutive fencing tokens a grant brings. */
+  /** Number of consecutive fencing tokens of a grant. */
   readonly block: number;
-  /** Of a semaphore: how many permits it has in all. */
+  /** Total number of permits, for a semaphore. */
   readonly permits?: number;
 }
 
 /** @public */
 export type AcquireAnswer = {
   /**
-   * The command may have been sent on two connections, so the store may execute it once more: the core undoes its token again when
-   * no late execution can follow.
+   * The command may have been sent on two connections, so the store may execute it twice. The lock engine undoes its
+   * token again when no late execution can follow.
    */
   readonly resent?: boolean;
 } & (
@@ -45,18 +45,21 @@ export type AcquireAnswer = {
       readonly outcome: 'granted';
       /** First of the `block` fencing tokens. */
       readonly fencingToken: number;
-      /** How many processes wait for the lock. */
+      /** Number of processes that wait for the lock. */
       readonly waiting: number;
     }
   | {
       readonly outcome: 'queued';
-      /** What is left of the present lease in milliseconds; -1 when it has no end or none is known. */
+      /** Milliseconds until the current lease ends; -1 when it has no end or is unknown. */
       readonly remainingMs: number;
-      /** The holder is not one of ours, so it will not send a message when it releases. */
+      /** The holder is a foreign client, so no message announces its release. */
       readonly foreign: boolean;
-      /** The owner token that the lock carries, where it belongs to the process that asks: its message may have been lost. */
+      /**
+       * The owner token that holds the lock, if it belongs to the calling process. The message of its offer may have
+       * been lost.
+       */
       readonly ownToken?: string;
-      /** Whether the token stood in the queue before; absent where the store keeps no order. */
+      /** Whether the token was queued before the command; absent if the store keeps no order. */
       readonly stood?: boolean;
     }
   | {
@@ -65,33 +68,33 @@ export type AcquireAnswer = {
       readonly foreign: boolean;
     }
   | {
-      /** The key is in use as something else; the token stands in no queue. */
+      /** A lock of another kind uses the key; the token is in no queue. */
       readonly outcome: 'mismatch';
-      /** The permits of the semaphore that the key is at present; absent when it is a lock of another kind. */
+      /** Total number of permits of the semaphore that uses the key; absent for any other kind. */
       readonly permits?: number;
     }
 );
 
-/** Gives the lock back, leaves its queue, or undoes an attempt: all three are one. @public */
+/** Releases the lock, removes the token from the queue, or undoes an attempt: one command does all three. @public */
 export interface ReleaseRequest extends LockName {
-  /** The next attempt of this process, queued behind those that wait already. */
+  /** Next attempt of this process. It is queued behind the current waiters. */
   readonly next?: { readonly ownerToken: string; readonly ttlMs: number; readonly block: number };
-  /** Grant at once when the head of the queue belongs to the releasing process (strict fairness). */
+  /** Grants the lock at once if the head of the queue belongs to the releasing process (strict fairness). */
   readonly grantOwn?: { readonly ttlMs: number; readonly block: number };
 }
 
 /** @public */
 export type ReleaseAnswer =
-  /** `free`: nobody waits. `passed`: another process has it. */
+  /** `free`: no process waits. `passed`: another process holds the lock or has an offer. */
   | { readonly outcome: 'free' | 'passed' }
   /**
-   * The token did not hold the lock; nothing else was done. `resent`: the command may have been applied before, so this is no proof
-   * of a loss. `taken`: the key is known to belong to another owner.
+   * The token did not hold the lock; nothing else changed. `resent`: the command may have been executed before, so this
+   * answer does not prove a loss. `taken`: another owner holds the key.
    */
   | { readonly outcome: 'lost'; readonly resent: boolean; readonly taken?: boolean }
-  /** `next` is queued; look again after `remainingMs` without a message. */
+  /** `next` is queued; repeat the attempt after `remainingMs` without a message. */
   | { readonly outcome: 'queued'; readonly remainingMs: number }
-  /** `ownerToken`, a token of this process, holds the lock now. */
+  /** `ownerToken`, a token of this process, now holds the lock. */
   | {
       readonly outcome: 'granted';
       readonly ownerToken: string;
@@ -103,74 +106,78 @@ export type ReleaseAnswer =
 export interface RenewRequest extends LockName {
   readonly ttlMs: number;
   /**
-   * Whether the lease may also become shorter: it ends `ttlMs` after the command.
+   * Whether the renewal may shorten the lease, so that it ends `ttlMs` after the command.
    * @defaultValue `false`
    */
   readonly exact?: boolean;
 }
 
-/** Turns a write lock into a read lock, without a moment in which somebody else may write. @public */
+/** Converts a write lock into a read lock. No other writer can acquire the lock in between. @public */
 export interface DowngradeRequest extends LockName {
-  /** The reader's token, under which the lease goes on. */
+  /** Owner token of the reader that continues the lease. */
   readonly readToken: string;
   readonly ttlMs: number;
 }
 
 /**
- * How many processes wait, or that the token no longer holds the lock: `'taken'` where the key is known to belong to another
- * owner, otherwise `'lost'`.
+ * Number of waiting processes, or that the token no longer holds the lock: `'taken'` if another owner holds the key,
+ * otherwise `'lost'`.
  * @public
  */
 export type RenewAnswer = number | 'lost' | 'taken' | Error;
 
-/** What other processes tell this one. @public */
+/** A message from another process. @public */
 export interface LockMessage {
   /**
-   * `granted`: the lock was given to `ownerToken` for the claim window, and must be claimed by acquire. `contended`: somebody
-   * waits behind it. `revoked`: the lock was taken away from it by force.
+   * `granted`: `ownerToken` has an offer, which it must claim with `acquire` within the claim window. `contended`:
+   * another process waits behind it. `revoked`: its lock was released by force.
    */
   readonly type: 'granted' | 'contended' | 'revoked';
   readonly key: string;
   readonly ownerToken: string;
-  /** Of an exclusive grant: the first fencing token of its {@link block}, for who can prove that the claim window is not over and begins at once. */
+  /**
+   * First fencing token of an exclusive offer. A process that can prove that the claim window has not passed uses it to
+   * begin at once.
+   */
   readonly fencingToken?: number;
   /**
-   * Of granted permits: how many fencing tokens the offer brings.
+   * Number of fencing tokens of an offer of permits.
    * @defaultValue `16`
    */
   readonly block?: number;
-  /** Of granted permits: another process waits for some. */
+  /** Another process waits for permits; set on an offer of permits only. */
   readonly contended?: boolean;
 }
 
-/** What a store reports without being asked. @public */
+/** Receives events of a store. @public */
 export interface LockStoreListener {
-  /** A hint: it is dropped unless its token was issued by this process. */
+  /** Messages are hints: the lock engine ignores a message unless this process issued its token. */
   message(message: LockMessage): void;
-  /** A message arrived that no process of this package sends. */
+  /** A message arrived that does not follow the protocol of this package. */
   unreadable?(): void;
-  /** No message arrives until {@link resubscribed}: waiting callers have to poll. */
+  /** No message arrives until {@link resubscribed}: waiting callers must poll. */
   unsubscribed?(): void;
-  /** Messages arrive, but some may have been missed: waiting callers should ask again. */
+  /** Messages arrive again, but some may have been missed: waiting callers should repeat their attempts. */
   resubscribed(): void;
-  /** The store could not undo so many abandoned tokens: the keys that they took stay locked until their ttl ends. */
+  /** Reports abandoned tokens that the store could not undo: their keys stay locked until their ttl ends. */
   dropped?(count: number): void;
 }
 
-/** What a {@link LockStoreError} may carry besides. @public */
+/** Options of a {@link LockStoreError}. @public */
 export interface LockStoreErrorOptions extends ErrorOptions {
   /** Of a quorum: how the nodes voted. */
   readonly votes?: LockVotes;
   /** How many replicas acknowledged the grant, where more were asked for. */
   readonly replicas?: number;
   /**
-   * Whether the command may have reached the store. `false`: it never left this process, so it has no effect and is not undone.
+   * Whether the command may have reached the store. `false`: it never left this process, so it has no effect and needs
+   * no undo.
    * @defaultValue `true`
    */
   readonly sent?: boolean;
 }
 
-/** A command of the store failed. Unless `sent` is false, it is not known whether it took effect. @public */
+/** A failed command of the store. Unless `sent` is false, the command may have taken effect. @public */
 export class LockStoreError extends Error {
   override readonly name = 'LockStoreError';
   /** Of a quorum: how the nodes voted. */
@@ -182,7 +189,7 @@ export class LockStoreError extends Error {
 
   constructor(
     message: string,
-    /** Whether asking again soon may help (a broken connection), or not (a missing right). */
+    /** Whether a retry may succeed: true for a lost connection, false for a missing permission. */
     readonly passing: boolean,
     options: LockStoreErrorOptions = {},
   ) {
@@ -193,75 +200,90 @@ export class LockStoreError extends Error {
   }
 }
 
-/** Whether the answer says that the token no longer holds the lock. @internal */
+/** Whether the answer reports that the token no longer holds the lock. @internal */
 export function isLost(answer: RenewAnswer | undefined): answer is 'lost' | 'taken' {
   return answer === 'lost' || answer === 'taken';
 }
 
-/** Why the lease is lost, as the store says. @internal */
+/** Reason for the loss of the lease, according to the store. @internal */
 export function lossOfAnswer(answer: 'lost' | 'taken'): { readonly reason: 'deleted' | 'taken' } {
   return { reason: answer === 'taken' ? 'taken' : 'deleted' };
 }
 
-/** Whether asking again soon may help. By name, as the store may come from another copy of this package. @internal */
+/**
+ * Whether a retry may succeed. Compares the error name, because the store may come from another copy of this package.
+ * @internal
+ */
 export function isPassing(error: unknown): boolean {
   return error instanceof Error && error.name === 'LockStoreError' && 'passing' in error && error.passing === true;
 }
 
-/** Whether the failed command may have reached the store, and so may take effect. By name, as for {@link isPassing}. @internal */
+/** Whether the failed command may have taken effect. Compares the error name, as in {@link isPassing}. @internal */
 export function mayTakeEffect(error: unknown): boolean {
   return !(error instanceof Error && error.name === 'LockStoreError' && 'sent' in error && error.sent === false);
 }
 
 /**
- * The port between the lock core and where locks live.
+ * The port between the lock engine and the storage of locks.
  *
- * Every command is idempotent by owner token, so it may be sent again. A command rejects with a {@link LockStoreError}
- * when it is not known whether it took effect.
+ * Every command is idempotent by owner token, so it may be repeated. A command rejects with a {@link LockStoreError}
+ * when it may or may not have taken effect.
  * @public
  */
 export interface LockStore {
   /**
-   * Kinds of lock that it offers.
-   * @defaultValue `exclusive` alone
+   * Kinds of lock that the store supports.
+   * @defaultValue `exclusive` only
    */
   readonly kinds?: ReadonlySet<LockKind>;
   /**
-   * Whether it keeps one order for all who wait (`fair: 'strict'`).
+   * Whether the store keeps one queue for all waiters (`fair: 'strict'`).
    * @defaultValue `true`
    */
   readonly ordered?: boolean;
-  /** Opens connections and proves that the store answers. */
+  /** Opens connections and verifies that the store responds. */
   connect(): Promise<void>;
   /**
-   * Delivers messages for owner tokens of `processId`. Resolves when messages can arrive, with `false` where they never will
-   * (the caller then asks again now and then).
+   * Delivers messages for owner tokens of `processId`. Resolves when messages can arrive, with `false` if the store
+   * sends none (waiting callers then poll).
    */
   subscribe(processId: string, listener: LockStoreListener): Promise<boolean>;
-  /** Whether callers wait for messages, so that a connection on which none can arrive has to be found soon. */
+  /** Sets whether waiters depend on messages, so that the store detects a dead connection sooner. */
   messagesExpected?(expected: boolean): void;
-  /** A lock was granted without the message that announces it: the connection for messages may be dead. */
+  /** Reports a grant whose message did not arrive: the connection for messages may be dead. */
   messageMissed?(): void;
-  /** What an operator should change about the server, as sentences; never rejects, and says nothing where it may not ask. */
+  /**
+   * Sentences about server settings that an operator should change. Never rejects; empty if the store has no permission
+   * to read them.
+   */
   advice?(): Promise<readonly string[]>;
-  /** Why the store cannot hold a lock of this key, as the end of a sentence about the key; absent where all keys are good. */
+  /**
+   * Reason why the store cannot hold a lock of this key, as the end of a sentence about the key. Absent if every key is
+   * valid.
+   */
   keyFault?(key: string): string | undefined;
   acquire(request: AcquireRequest): PromiseLike<AcquireAnswer>;
-  /** Takes exclusive locks in one step: all, if each is free and nobody waits for it, or none. Absent where that cannot be done. */
+  /**
+   * Acquires several exclusive locks in one step: all of them if each is free and has no waiter, otherwise none. Absent
+   * if the store cannot do so.
+   */
   acquireAll?(requests: readonly AcquireRequest[]): PromiseLike<AcquireAllAnswer>;
-  /** Whether `acquireAll` can take these keys; absent where it can take any. */
+  /** Whether `acquireAll` supports these keys; absent if it supports any. */
   mayTakeAll?(keys: readonly string[]): boolean;
   release(request: ReleaseRequest): PromiseLike<ReleaseAnswer>;
-  /** Lengthens leases, and shortens one only where the request is `exact`; answers in the order of the requests. */
+  /** Extends leases; shortens a lease only if its request is `exact`. Answers in the order of the requests. */
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]>;
-  /** The same for one, whose answer need not wait for those of others; absent where one call for all is better. */
+  /** Renews one lease without waiting for the answers of others; absent if one call for all leases is better. */
   renewOne?(request: RenewRequest): PromiseLike<RenewAnswer>;
-  /** Only where `kinds` has `read`; idempotent by `readToken`. */
+  /** Present if `kinds` includes `read`. Idempotent by `readToken`. */
   downgrade?(request: DowngradeRequest): Promise<RenewAnswer>;
-  /** Looks, and changes nothing. */
+  /** Reads the state of a lock without changing it. */
   inspect?(key: string): Promise<LockState>;
-  /** Takes the lock away from all who have it, tells them (`revoked`), and serves the queue; answers whether anybody lost it. */
+  /**
+   * Releases the lock of every holder by force, notifies them (`revoked`) and serves the queue. Resolves to whether a
+   * holder lost the lock.
+   */
   force?(key: string): Promise<boolean>;
-  /** Closes what the store opened, and nothing else. */
+  /** Closes the connections that the store opened, and no others. */
   close(): Promise<void>;
 }

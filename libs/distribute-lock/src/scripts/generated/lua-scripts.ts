@@ -21,7 +21,7 @@ import {
   takePart,
 } from './lua-parts.js';
 
-/** A script as Redis knows it: EVALSHA names it by `sha1`, EVAL brings `lua` along. */
+/** A script in Redis: EVALSHA identifies it by `sha1`, EVAL sends the text `lua`. */
 export interface LuaText {
   readonly lua: string;
   readonly sha1: string;
@@ -29,11 +29,11 @@ export interface LuaText {
 
 export interface LuaScript extends LuaText {
   readonly name: string;
-  /** The same for Redis Cluster, where something is different there. */
+  /** The variant for Redis Cluster, if it differs. */
   readonly cluster?: LuaText;
 }
 
-/** The text for Redis Cluster is made when a server asks for it: it differs in one part only. */
+/** Adds the variant for Redis Cluster. It differs in one part, so its text is computed on demand. */
 function withCluster(script: LuaScript, sha1: string, part: string, instead: string): LuaScript {
   const cluster = {
     sha1,

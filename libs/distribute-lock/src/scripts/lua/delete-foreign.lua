@@ -1,7 +1,7 @@
 --[[
-  Deletes a lock that a foreign client holds, if it still says what was seen. Whoever waits for it asks within a quarter of a second.
+  Deletes the lock of a foreign client if its value is unchanged. Waiters repeat their attempts within 250 ms.
 
-  @key  lock: string   what the foreign client wrote
+  @key  lock: string   value of the foreign client
   @arg  value: string
   @returns 1 if it was deleted, else 0
 ]]

@@ -1,46 +1,46 @@
 --[[
-  Runs the lock commands of one tick, one after the other, each as if it were alone.
+  Runs the lock commands of one tick, one after another. No command affects the result of another command.
 
-  Every command is idempotent by owner token, so it may be sent again. Time is the server's: TIME decides
-  whether an acquire came too late, and fencing tokens rise with it even when their counter is lost.
+  Every command is idempotent by owner token, so it may be sent again. All times are those of the server: TIME decides
+  whether an acquire is too late. Fencing tokens increase with TIME even when their counter is lost.
 
-  @key  fence: string       last fencing token that was issued, one for all locks of a prefix; never expires. In Cluster
-                            one for each lock, which expires; a call then has commands of one lock only
-  @key  lock...: string     owner token of the holder, or whatever a foreign client wrote; expires with the lease
-  @key  queue...: zset      waiting owner tokens, in the order of their scores, readers first; expires a while after the last question
-  @arg  command...: string  one for each pair of lock and queue, its words divided by single spaces:
+  @key  fence: string       last fencing token that was issued, one for all locks of a prefix; never expires. In a
+                            Cluster one for each lock, which expires; a call then has commands of one lock only
+  @key  lock...: string     owner token of the holder, or the value of a foreign client; expires with the lease
+  @key  queue...: zset      waiting owner tokens, in the order of their scores, readers first; expires some time after the last attempt
+  @arg  command...: string  one for each pair of lock and queue, its words separated by single spaces:
           a <ownerToken> <ttlMs> <block> <deadlineMs> [+]
-              acquire, or be told that somebody else has it
+              acquire; otherwise reply that another owner holds the lock
           w <ownerToken> <ttlMs> <block> <deadlineMs> [+]
-              acquire, or wait in the queue
+              acquire; otherwise wait in the queue
           d <ownerToken>
-              release, nobody waits here (also: leave, undo)
+              release; no caller of this process waits (also: leave the queue, undo an attempt)
           r <ownerToken> <next> <ttlMs> <block> <deadlineMs>
-              release; `next` of this process wants it again, `-` stands for any head of the queue that is of this process: it
-              is granted at once. Past the deadline nothing is wanted again
+              release; `next` is the next attempt of this process. `-` means any head of the queue that belongs to this
+              process: it is granted at once. After the deadline the process gets nothing
           n <ownerToken> <ttlMs> [=]
               renew; with `=` the lease may also become shorter
-          `deadlineMs`: on the server's clock, after which the command gets nothing for its process; 0: none
-          `+`: a counter that another command of this connection has raised to the clock a moment ago may be counted up;
-               whoever sends it looks at the number, which is small when the counter has been lost
-  @returns [code, x, y] for each command, in one flat list; or a number when each had the common case, a lock that was free or a
-           release that nobody waited for: the first fencing token, those of one command behind those of the one before, or 0
-           where none were wanted
+          `deadlineMs`: on the server's clock; after it the command gets nothing for its process; 0: none
+          `+`: the counter may be incremented, because another command of this connection has just raised it to the clock;
+               the sender checks the number, which is small when the counter has been lost
+  @returns [code, x, y] for each command, in one flat list; or a number if each had the common case: a free lock, or a release
+           without waiters. The number is the first fencing token; the commands use consecutive tokens in their order. It is 0
+           if no command requests tokens
 
   1, n, w   granted: n is the first of `block` fencing tokens, w processes wait
-  2, ms, h  queued: the lease in front ends in ms (-1: unknown); h = 1: its holder is foreign; h is the owner token in front
-            where it is of the process that asks
-  3, ms, f  busy, and no waiting was wanted; f as h, without the token
-  4, 0, 0   released, nobody waits
+  2, ms, h  queued: the current lease ends in ms (-1: unknown); h = 1: its holder is foreign; h is the owner token of the
+            holder if it belongs to the calling process
+  3, ms, f  busy, for a command that does not wait; f as h, without the token
+  4, 0, 0   released; no process waits
   5, 0, 0   released and offered to another process
-  6, o, 0   the token does not hold the lock; nothing else was done. o = 1: the key belongs to another owner
+  6, o, 0   the token does not hold the lock; nothing else changed. o = 1: the key belongs to another owner
   7, w, 0   renewed, w processes wait
   8, n, t   released and granted to owner token t of the same process; n is its first fencing token
   9, e, 0   refused; e is the error of the server
-  10, p, 0  the key is a semaphore of p permits at present; the token stands in no queue
-  11, 0, 0  readers have the lock or wait for it; nothing was done: readwrite.lua has to run the command
-  13, ms, h the same as 2, but the token stood in the queue before
-  14, c, 0  too late: the deadline has passed, nothing was done; c is the server's clock in ms
+  10, p, 0  the key is a semaphore of p permits; the token is in no queue
+  11, 0, 0  readers hold the lock or wait for it; nothing changed: readwrite.lua must run the command
+  13, ms, h as 2, but the token was already queued
+  14, c, 0  too late: the deadline has passed, nothing changed; c is the server's clock in ms
 ]]
 --@include lib/alone.lua
 local fence = KEYS[1]
@@ -49,7 +49,7 @@ local fence = KEYS[1]
 local WORDS = '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$'
 local command, token, x1, x2, x3, x4 = string.match(ARGV[1] or '', WORDS)
 
--- The acquire of a lock that is free or was offered, alone.
+-- A single acquire of a lock that is free or was offered to the token.
 if #KEYS == 3 and (command == 'a' or command == 'w') then
   if isLate(x3) then return { 14, nowMs(), 0 } end
   local fencingToken, full = take(KEYS[2], KEYS[3], token, x1, x2)
@@ -84,7 +84,7 @@ for i = 1, #ARGV do
   local ok, code, x, y = true, 4, 0, 0
   if not block then
     command, token, x1, x2, x3, x4 = string.match(ARGV[i], WORDS)
-    -- One refused command (a key of another type, a full server) must not fail those beside it.
+    -- One rejected command (a key of another type, a full server) must not fail the others.
     ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, x4, command)
     if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
   elseif block > 0 then

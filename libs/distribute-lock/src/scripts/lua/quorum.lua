@@ -1,27 +1,27 @@
 --[[
-  One step of a lock on one of several independent primaries. No primary decides alone: the caller counts what each of them says.
+  One step of a lock on one of several independent primaries. No primary decides alone: the caller counts their replies.
 
-  Every step is idempotent by owner token. A token that was released anywhere is never asked for again. TIME
-  decides whether a question came too late, and fencing tokens rise with it even when their counter is lost.
+  Every step is idempotent by owner token. A token that was released on any primary is never requested again. TIME
+  decides whether a request is too late. Fencing tokens increase with TIME even when their counter is lost.
 
-  @key  lock: string      the token that has this primary's vote, or whatever a foreign client wrote; expires with the lease
-  @key  queue: zset       owner tokens that wait for a message; expires a while after the last question
+  @key  lock: string      the token that has this primary's vote, or the value of a foreign client; expires with the lease
+  @key  queue: zset       owner tokens that wait for a message; expires some time after the last attempt
   @key  fence: string     last fencing token of the lock that was written here; expires ten minutes after the last grant or renewal
-  @arg  command: string   a: acquire; w: acquire, or wait for a message; f: write fencing tokens; d: release; n: renew; l: renew, also to a shorter lease
-  @arg  token: string     whom the vote is for
-  @arg  owner: string     the owner token that stands in the queue; the votes of one owner may go to several tokens in turn
-  @arg  x: string         a, w, n, l: ttlMs; f: first fencing token; d: 1 to tell the next one who waits, or 0
-  @arg  y: string         a, w: how many fencing tokens; f: last fencing token; n: the same, or 0; d: owner token to queue instead, or -
-  @arg z: string          a, w: deadline on this server's clock, after which nothing is done; d: ... after which nothing is queued; 0: none
+  @arg  command: string   a: acquire; w: acquire, otherwise wait for a message; f: write fencing tokens; d: release; n: renew; l: renew, also to a shorter lease
+  @arg  token: string     the token that gets the vote
+  @arg  owner: string     the owner token in the queue; an owner may use several tokens, one after another
+  @arg  x: string         a, w, n, l: ttlMs; f: first fencing token; d: 1 to notify the next waiter, else 0
+  @arg  y: string         a, w: number of fencing tokens; f: last fencing token; n: the same, or 0; d: owner token to queue instead, or -
+  @arg z: string          a, w: deadline on this server's clock; after it nothing changes; d: deadline after which nothing is queued; 0: none
   @returns [code, x, y]
 
-  a, w: 1, n, q   the vote is given: n is the lowest first fencing token from here, q processes wait
-        2, n, q   the same, and the token had the vote already
-        0, ms, t  token t has the vote ('' for a foreign one) and it ends in ms (-1: no end)
+  a, w: 1, n, q   the vote is granted: n is the lowest first fencing token that this primary allows; q processes wait
+        2, n, q   as 1; the token already had the vote
+        0, ms, t  token t has the vote ('' for a foreign client); the vote ends in ms (-1: no end)
         14, c, 0  too late: the deadline has passed; c is the server's clock in ms
-  f:    1, 0, 0   written; 2, n, 0: too low, n is written already
-  d:    1, t, 0   released; t = 1: somebody who waits was told
-  n:    1, q, 0   renewed, q processes wait
+  f:    1, 0, 0   written; 2, n, 0: too low, n is already written
+  d:    1, t, 0   released; t = 1: a waiter was notified
+  n:    1, q, 0   renewed; q processes wait
         0, 0, 0   (f, d, n) the token does not have the vote here
 ]]
 local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
@@ -47,7 +47,8 @@ local function raise()
   if redis.call('PTTL', lock) < tonumber(x) then redis.call('PEXPIRE', lock, x) end
 end
 
--- Tells the first live process that waits; tokens before it are of dead ones, and go, so many in a call.
+-- Notifies the first waiting process that responds, and removes the tokens of dead processes in front of it. MOST_TOLD
+-- bounds the work of one call.
 local MOST_TOLD = 100
 
 local function tellNext()
@@ -62,7 +63,7 @@ local function tellNext()
     dead[process] = true
   end
   if #gone > 0 then redis.call('ZREM', queue, unpack(gone)) end
-  -- Whoever came last probably lives.
+  -- The last process in the queue probably responds.
   local last = told == 0 and redis.call('ZRANGE', queue, -1, -1)[1]
   return last and tell(last, 'g', lock) ~= 0 and 1 or told
 end
@@ -80,7 +81,7 @@ if command == 'a' or command == 'w' then
     end
     return { 0, redis.call('PTTL', lock), processOf(voted) and voted or '' }
   end
-  -- The first write: a server that is full refuses it, and nothing has happened.
+  -- This is the first write. A full server rejects it before anything changes.
   if mine then raise() else redis.call('SET', lock, token, 'PX', x) end
   redis.call('ZREM', queue, owner)
   return { mine and 2 or 1, lowestFence(tonumber(y)), redis.call('ZCARD', queue) }
@@ -90,7 +91,7 @@ if command == 'd' then
   if mine then redis.call('DEL', lock) end
   if y ~= owner then redis.call('ZREM', queue, owner) end
   local told = mine and x == '1' and tellNext() or 0
-  -- Not again when the step is sent again.
+  -- A resent step must not queue the token again.
   if mine and y ~= '-' and not late then append(queue, y) end
   return { mine and 1 or 0, told, 0 }
 end
@@ -99,7 +100,7 @@ if not mine then return { 0, 0, 0 } end
 local last = lastFence()
 if command == 'n' or command == 'l' then
   if command == 'l' then redis.call('PEXPIRE', lock, x) else raise() end
-  -- However long the lock is held, and on nodes whose vote came after the number, too.
+  -- Keeps the number while the lock is held, also on nodes that voted after the number was written.
   if last < tonumber(y) then
     redis.call('SET', fence, y, 'PX', FENCE_MS)
   else

@@ -1,27 +1,29 @@
 --[[
-  Runs read/write commands, one after the other, each as if it were alone: many readers or one writer.
+  Runs the commands of read/write locks, one after another. No command affects the result of another command.
+  A lock has many readers or one writer.
 
-  Who writes is an exclusive holder: the lock key holds the owner token. While readers hold, it says `readers`, and each has a
-  lease of its own beside it; these count only while the lock key says so. Every command is idempotent by owner token. Time is
-  the server's: whether a lease still lives depends on TIME.
+  A writer is an exclusive holder: the lock key holds its owner token. While readers hold the lock, the lock key holds
+  `readers`. Each reader then has a separate lease in another key; these leases count only while the lock key holds
+  `readers`. Every command is idempotent by owner token. All times are those of the server: TIME decides whether a lease
+  is valid.
 
   @key  fence: string         last fencing token that was issued, as in lock.lua
-  @key  lock...: string       owner token of the writer, `readers`, or whatever a foreign client wrote; expires with the (last) lease
-  @key  queue...: zset        waiting owner tokens of both kinds, in the order of their scores, readers first; expires a while after the last question
+  @key  lock...: string       owner token of the writer, `readers`, or the value of a foreign client; expires with the (last) lease
+  @key  queue...: zset        waiting owner tokens of both kinds, in the order of their scores, readers first; expires some time after the last attempt
   @key  readers...: zset      owner tokens of readers, each with the end of its lease in ms; expires with the last of them
-  @key  gate...: string       stands while a live writer waits for readers; expires a while after its last question
-  @arg  command...: string    one for each group of keys, its words divided by single spaces; those of lock.lua, and:
-          g <ownerToken> <ttlMs> <readToken>          downgrade: the writer reads from now on, as <readToken>
-        A token of a reader ends in `:r`; `next` of a release is of the same kind as its token.
-  @returns [code, x, y] for each command, in one flat list: the codes of lock.lua. Here they mean besides:
+  @key  gate...: string       exists while a live writer waits for readers; expires some time after its last attempt
+  @arg  command...: string    one for each group of keys, its words separated by single spaces; those of lock.lua, and:
+          g <ownerToken> <ttlMs> <readToken>          downgrade: the writer becomes a reader with <readToken>
+        The token of a reader ends in `:r`; `next` of a release is of the same kind as its token.
+  @returns [code, x, y] for each command, in one flat list: the codes of lock.lua, with these additions:
 
   1, n, w   granted: for a reader w is 1 if a writer waits
-  2, ms, h  queued (13: it stood there before): ms is also the time until a reader may pass the gate
-  5, 0, 0   released; others read on, or it was offered to others
+  2, ms, h  queued (13: it was already queued): ms is also the time until a reader may pass the gate
+  5, 0, 0   released; other readers keep the lock, or it was offered to others
   7, w, 0   renewed or downgraded: for a reader w is 1 if a writer waits
 ]]
 local fence = KEYS[1]
--- Those of the command that runs.
+-- Keys of the current command.
 local lock, queue, readers, gate
 --@include lib/fencing.lua
 --@include lib/common-case.lua
@@ -41,7 +43,7 @@ local replies = {}
 for i = 1, #ARGV do
   local command, token, x1, x2, x3, x4 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
   lock, queue, readers, gate = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
-  -- One refused command (a key of another type, a full server) must not fail those beside it.
+  -- One rejected command (a key of another type, a full server) must not fail the others.
   local ok, code, x, y = pcall(run[command], token, x1, x2, x3, x4, command)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
   local n = 3 * i - 2

@@ -1,33 +1,34 @@
 --[[
-  Runs the semaphore commands of one tick, one after the other, each as if it were alone.
+  Runs the semaphore commands of one tick, one after another. No command affects the result of another command.
 
-  Every command is idempotent by owner token, `<process>:<sequence>:<weight>`, so it may be sent again. Time is the server's
-  TIME, read once: leases end by it, offers and places in the queue count by it, and fencing tokens rise with it.
+  Every command is idempotent by owner token, `<process>:<sequence>:<weight>`, so it may be sent again. All
+  times are those of the server: TIME is read once per call. It decides when leases, offers and places in the queue end,
+  and fencing tokens increase with it.
 
   @key  fence: string       last fencing token that was issued, one for all locks of a prefix; never expires
   @key  lock...: string     `semaphore:<permits>`; expires with the last lease. Anything else is a lock of another kind
-  @key  held...: zset       owner tokens that hold permits or were offered them, by the end of the lease; expires as the lock
-  @key  queue...: zset      waiting owner tokens, in the order of their scores; expires a while after the last question
-  @key  asked...: zset      the same tokens, by the time until which their places count; expires as the queue
-  @arg  command...: string  one for each four keys, its words divided by single spaces:
-          a <ownerToken> <ttlMs> <block> <permits> <deadlineMs>  acquire, or be told that it cannot be now
-          w <ownerToken> <ttlMs> <block> <permits> <deadlineMs>  acquire, or wait in the queue
-          d <ownerToken>                                         release, nobody waits here (also: leave, undo)
-          r <ownerToken> <next> <ttlMs> <block> <deadlineMs>     release; `next` of this process wants permits again
+  @key  held...: zset       owner tokens that hold permits or have an offer, by the end of the lease; expires with the lock
+  @key  queue...: zset      waiting owner tokens, in the order of their scores; expires some time after the last attempt
+  @key  asked...: zset      the same tokens, by the time until which their places count; expires like the queue
+  @arg  command...: string  one for each four keys, its words separated by single spaces:
+          a <ownerToken> <ttlMs> <block> <permits> <deadlineMs>  acquire; otherwise reply that it is busy
+          w <ownerToken> <ttlMs> <block> <permits> <deadlineMs>  acquire; otherwise wait in the queue
+          d <ownerToken>                                         release; no caller of this process waits (also: leave the queue, undo an attempt)
+          r <ownerToken> <next> <ttlMs> <block> <deadlineMs>     release; `next` is the next attempt of this process
           n <ownerToken> <ttlMs> [=]                             renew; with `=` the lease may also become shorter
           `deadlineMs`: as in lock.lua
   @returns [code, x, y] for each command, in one flat list
 
   1, n, o   granted: n is the first of `block` fencing tokens; o = 1: another process waits
-  2, ms, 0  queued: look again in ms (-1: unknown)
-  3, ms, 0  busy, and no waiting was wanted
+  2, ms, 0  queued: repeat the attempt in ms (-1: unknown)
+  3, ms, 0  busy, for a command that does not wait
   4, 0, 0   released
   6, 0, 0   the token holds no permits; it is in no queue
   7, o, 0   renewed; o = 1: another process waits
   8, n, o   released and granted to `next`; n is its first fencing token
   9, e, 0   refused; e is the error of the server
-  10, p, 0  the key is a semaphore of p permits at present (0: a lock of another kind); the token is nowhere
-  14, c, 0  too late: the deadline has passed, nothing was done; c is the server's clock in ms
+  10, p, 0  the key is a semaphore of p permits (0: a lock of another kind); the token has no permits and is in no queue
+  14, c, 0  too late: the deadline has passed, nothing changed; c is the server's clock in ms
 ]]
 local fence = KEYS[1]
 --@include lib/fencing.lua
@@ -50,10 +51,10 @@ end
 
 local replies = {}
 for i = 1, #ARGV do
-  -- One refused command (a key of another type, a full server) must not fail those beside it.
+  -- One rejected command (a key of another type, a full server) must not fail the others.
   local ok, code, x, y = pcall(runCommand, i)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
-  -- What a refused command has done is looked at again.
+  -- A rejected command may have changed the leases, so they are settled at once.
   local settled = pcall(ok and i < #ARGV and settleIfFree or settle)
   if not ok or not settled then lock = nil end
   local n = 3 * i - 2

@@ -1,35 +1,37 @@
 --[[
-  Takes several exclusive locks for one caller: all of them or none.
+  Acquires several exclusive locks for one caller: all of them or none.
 
-  Every command is idempotent by owner token, so it may be sent again. Time is the server's. What somebody has or waits for is left to lock.lua, one lock after the other.
+  Every command is idempotent by owner token, so it may be sent again. All times are those of the server.
+  If a lock is held or has waiters, nothing changes; lock.lua then acquires the locks one after another.
 
-  @key  fence: string       last fencing token that was issued, one for all locks of a prefix; never expires (in Cluster that of the first lock)
-  @key  lock...: string     owner token of the holder, or whatever another client wrote; expires with the lease
-  @key  queue...: zset      waiting owner tokens; only looked at
-  @key  own...: string      in Cluster only: last fencing token of this lock; expires a while after the last grant
-  @arg  command...: string  <ttlMs> <deadlineMs> <ownerToken> ..., one token for each pair (in Cluster three) of keys, in their order
+  @key  fence: string       last fencing token that was issued, one for all locks of a prefix; never expires (in a Cluster that of the first lock)
+  @key  lock...: string     owner token of the holder, or the value of a foreign client; expires with the lease
+  @key  queue...: zset      waiting owner tokens; read only
+  @key  own...: string      in a Cluster only: last fencing token of this lock; expires some time after the last grant
+  @arg  command...: string  <ttlMs> <deadlineMs> <ownerToken> ..., one token for each pair (in a Cluster three) of keys, in their order
   @returns [code, x, y] for each command, in one flat list
 
   1, n, 0   granted: n is the fencing token of the first lock, n + 1 that of the second, and so on
-  3, ms, 0  nothing was done: a lock is held, or waited for; its lease ends in ms (-1: unknown)
+  3, ms, 0  nothing changed: a lock is held or has waiters; its lease ends in ms (-1: unknown)
   9, e, 0   refused; e is the error of the server
-  14, c, 0  too late: the deadline, as in lock.lua, has passed; nothing was done; c is the server's clock in ms
+  14, c, 0  too late: the deadline, as in lock.lua, has passed; nothing changed; c is the server's clock in ms
 ]]
 local fence = KEYS[1]
 --@include lib/fencing.lua
 --@include lib/take.lua
 
--- A lock that carries the token already is the caller's: the question is asked again.
+-- A lock with the token already belongs to the caller: the command is a repetition.
 local function isFree(lock, queue, token)
   local owner = redis.call('GET', lock)
   if owner == token then return true end
   return not owner and redis.call('EXISTS', queue) == 0
 end
 
--- How many keys each lock has.
+-- Number of keys per lock.
 local stride = fenceMs and 3 or 2
 
--- In Cluster each lock has a counter of its own: the numbers begin behind the largest of them, and all are raised.
+-- In a Cluster each lock has a separate counter. The numbers start after the largest of them, and all counters are
+-- raised.
 local function numbersFor(first, count)
   local number = fencingTokens(count)
   if not fenceMs then return number end
@@ -61,7 +63,7 @@ for i = 1, #ARGV do
   local words = {}
   for word in string.gmatch(ARGV[i], '%S+') do words[#words + 1] = word end
   local ttlMs, deadlineMs = tonumber(table.remove(words, 1)), table.remove(words, 1)
-  -- One refused command (a key of another type, a full server) must not fail those beside it.
+  -- One rejected command (a key of another type, a full server) must not fail the others.
   local ok, code, x, y = pcall(takeAll, first, words, ttlMs, deadlineMs)
   if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
   first = first + stride * #words

@@ -13,15 +13,15 @@ import { processOf } from '../../runtime/owner-token.js';
 import { isReader, READERS, ReadWriteSteps } from './read-write-steps.js';
 import { SEMAPHORE } from './table-state.js';
 
-/** So many readers hear of a writer by a message, the others by their renewals. */
+/** Maximum number of readers that receive a message about a waiting writer; the others learn it from their renewals. */
 const MOST_TOLD = 128;
 
 /**
- * The protocol in memory: the same steps, in the same order, as the scripts of the Redis store, so that what holds for one
- * holds for the other. It is the back end of the memory store and the model that the simulation runs against.
+ * The protocol in memory. It runs the same steps in the same order as the scripts of the Redis store, so results of the
+ * simulation apply to both. Back end of the memory store and model of the simulation.
  */
 export class LockTable extends ReadWriteSteps {
-  /** @param counted - fencing tokens may be counted up, if nobody has the lock or waits for it */
+  /** @param counted - whether fencing tokens may be incremented if the lock has no holder and no waiter */
   acquire(request: AcquireRequest, counted = false): AcquireAnswer {
     const { key, ownerToken, ttlMs, block } = request;
     const owner = this.owner(key);
@@ -50,7 +50,7 @@ export class LockTable extends ReadWriteSteps {
     return this.waits(request, reads);
   }
 
-  /** All of them or none; see `several.lua`. */
+  /** Acquires all locks or none; see `several.lua`. */
   acquireAll(requests: readonly AcquireRequest[]): AcquireAllAnswer {
     for (const { key, ownerToken } of requests) {
       const owner = this.owner(key);
@@ -64,7 +64,7 @@ export class LockTable extends ReadWriteSteps {
     return { outcome: 'granted', fencingTokens: requests.map((_, i) => first + i) };
   }
 
-  /** Also leaves the queue and undoes an attempt. */
+  /** Releases the lock, removes the token from the queue, or undoes an attempt. */
   release(request: ReleaseRequest): ReleaseAnswer {
     const { key, ownerToken, next, grantOwn } = request;
     const reads = isReader(ownerToken);
@@ -102,7 +102,7 @@ export class LockTable extends ReadWriteSteps {
     return this.waiting(key);
   }
 
-  /** The readers that wait come along; the lease may become longer, never shorter. */
+  /** Converts a write lock into a read lock and admits the waiting readers. The lease never becomes shorter. */
   downgrade({ key, ownerToken, readToken, ttlMs }: DowngradeRequest): Exclude<RenewAnswer, Error> {
     if (this.reads(key, readToken)) return this.keepReading(key, readToken, ttlMs);
     this.unqueue(key, readToken);
@@ -111,7 +111,7 @@ export class LockTable extends ReadWriteSteps {
     return this.writerWaits(key);
   }
 
-  /** How long this token keeps the lock; undefined when it has not. */
+  /** Remaining lease of this token; undefined when it does not hold the lock. */
   leaseLeftMs(key: string, ownerToken: string): number | undefined {
     const now = this.world.now();
     const lease = this.readers(key).find((reader) => reader.ownerToken === ownerToken);
@@ -124,7 +124,7 @@ export class LockTable extends ReadWriteSteps {
     return { outcome: 'granted', fencingToken: this.fencingTokens(block), waiting } as const;
   }
 
-  /** A lock that nobody holds: for those who wait, or for who asks. Answers true when it is the latter. */
+  /** Assigns a free lock to a waiter or to the caller. Returns true if the caller gets it. */
   private enterFree({ key, ownerToken, ttlMs }: AcquireRequest, reads: boolean): boolean {
     const taker = this.hand(key, 'unknown', { reads, token: ownerToken, ttlMs });
     if (taker !== undefined) return taker.mine !== undefined;
@@ -150,7 +150,7 @@ export class LockTable extends ReadWriteSteps {
     return { outcome: 'queued', remainingMs, foreign, stood, ownToken: owner };
   }
 
-  /** A reader goes while others read on; its next attempt joins them, unless a writer waits. */
+  /** Releases one of several readers; its next attempt joins the others unless a writer waits. */
   private leaveOthers(request: ReleaseRequest): ReleaseAnswer {
     const { key, next } = request;
     this.settle(key);
@@ -164,7 +164,7 @@ export class LockTable extends ReadWriteSteps {
     return { ...this.granted(key, (next ?? grantOwn)!.block, isReader(ownerToken)), ownerToken };
   }
 
-  /** Those whom the last waiting writer kept out need not wait for the gate to open by itself. */
+  /** Opens the gate and admits waiting readers when the last waiting writer leaves. */
   private writerLeft(key: string): void {
     if (this.queued(key).some((token) => !isReader(token))) return;
     this.leases.openGate(key);
@@ -176,12 +176,12 @@ export class LockTable extends ReadWriteSteps {
     return this.writerWaits(key);
   }
 
-  /** For a reader, whether a writer waits. */
+  /** 1 if a writer waits, else 0; reported to readers. */
   private writerWaits(key: string): number {
     return this.gateLeftMs(key) > 0 ? 1 : 0;
   }
 
-  /** Until the leases or the gate end. */
+  /** Milliseconds until the leases or the gate end. */
   private untilOpenMs(key: string): number {
     const gateMs = this.gateLeftMs(key);
     return gateMs > 0 ? Math.min(this.leftMs(key), gateMs) : this.leftMs(key);

@@ -5,7 +5,7 @@ import type { LockMessage, LockStore } from '../lock-store.js';
 import type { LockTable } from './lock-table.js';
 import type { SemaphoreTable } from './semaphore-table.js';
 
-/** Looking at locks in memory, and taking them away. */
+/** Inspects locks in memory and releases them by force. */
 export class MemoryAdmin {
   constructor(
     private readonly table: LockTable,

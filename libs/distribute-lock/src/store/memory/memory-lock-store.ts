@@ -21,9 +21,9 @@ import type { TableWorld } from './table-state.js';
 import { SemaphoreTable } from './semaphore-table.js';
 
 /**
- * Locks in the memory of one process, by the protocol of the Redis store.
+ * A lock store in the memory of one process, with the protocol of the Redis store.
  *
- * For tests and for trying things out: it excludes callers of this process only. Several modules may share one instance.
+ * For tests and experiments: it excludes only callers of this process. Several modules may share one instance.
  * @public
  */
 export class MemoryLockStore implements LockStore {
@@ -37,7 +37,7 @@ export class MemoryLockStore implements LockStore {
 
   /** @internal */
   constructor(private readonly clock: Clock = processClock) {
-    // Fencing tokens start from the time of day, as on a server, so that they rise across processes too.
+    // Fencing tokens start from the time of day, as on a server, so that they also increase across processes.
     const world: TableWorld = {
       now: () => performance.timeOrigin + this.clock.now(),
       publish: (processId, message) => this.publish(processId, message),

@@ -3,15 +3,15 @@ import { CLAIM_WINDOW_MS } from '../protocol.js';
 import { ReaderLeases, type ReaderLease } from './reader-leases.js';
 import { TableState } from './table-state.js';
 
-/** What stands at the key while readers have the lock. */
+/** Value of the key while readers hold the lock. */
 export const READERS = 'readers';
 
 export const isReader = (token: string): boolean => laneOf(token) === 'read';
 
-/** Who had the lock before: a writer, readers, or nobody knows who. */
+/** Previous holder of the lock: a writer, readers, or unknown. */
 export type Before = 'writer' | 'readers' | 'unknown';
 
-/** The tokens of a caller, of one kind, that need no offer: this one, or all of this process. */
+/** Tokens of the caller, of one kind, that need no offer: one token, or all tokens of this process. */
 export interface Own {
   readonly reads: boolean;
   readonly token?: string;
@@ -19,21 +19,21 @@ export interface Own {
   readonly ttlMs: number;
 }
 
-/** Who has the lock now, and which token of the caller's is served. */
+/** Result of an assignment: `mine` is the token of the caller that got the lock, if any. */
 export interface Taker {
   readonly mine?: string;
 }
 
-/** How readers and writers take turns: the steps of `readwrite.lua`. */
+/** The alternation of readers and writers: the steps of `readwrite.lua`. */
 export abstract class ReadWriteSteps extends TableState {
   protected readonly leases = new ReaderLeases(() => this.world.now());
 
-  /** Leases of those who read, the first to end first. */
+  /** Leases of the current readers, in the order of their ends. */
   readers(key: string): readonly ReaderLease[] {
     return this.owner(key) === READERS ? this.leases.of(key) : [];
   }
 
-  /** How long readers are kept out. */
+  /** Milliseconds until the gate opens; 0 when it is open. */
   gateLeftMs(key: string): number {
     return this.owner(key) === READERS ? this.leases.gateLeftMs(key) : 0;
   }
@@ -47,7 +47,7 @@ export abstract class ReadWriteSteps extends TableState {
     return this.owner(key) === READERS && this.leases.lives(key, ownerToken);
   }
 
-  /** A new reader may join, or one that reads already gets a longer lease. */
+  /** Adds a reader if the gate is open, or extends the lease of a current reader. */
   protected join(key: string, ownerToken: string, ttlMs: number): boolean {
     const open = this.readers(key).length > 0 && this.gateLeftMs(key) === 0;
     if (!open && !this.reads(key, ownerToken)) return false;
@@ -57,7 +57,7 @@ export abstract class ReadWriteSteps extends TableState {
     return true;
   }
 
-  /** The lock ends with the last lease; answers false when there is none. */
+  /** Removes expired leases; the lock ends with the last one. Returns false if no lease is left. */
   protected settle(key: string): boolean {
     const endsAt = this.leases.purge(key);
     if (endsAt === undefined) this.locks.delete(key);
@@ -65,7 +65,7 @@ export abstract class ReadWriteSteps extends TableState {
     return endsAt !== undefined;
   }
 
-  /** Readers take the lock: `own` for its whole ttl, and all that wait. */
+  /** Assigns the lock to readers: to `own` for its whole ttl, and to all waiting readers. */
   protected beginReading(key: string, own: string | undefined, ttlMs: number): boolean {
     this.leases.clear(key);
     if (this.queued(key).some((token) => !isReader(token))) this.leases.closeGate(key);
@@ -73,7 +73,7 @@ export abstract class ReadWriteSteps extends TableState {
     return this.letIn(key, own);
   }
 
-  /** An offer to a reader is a lease for the claim window. */
+  /** Admits the waiting readers. An offer to a reader is a lease for the claim window. */
   protected letIn(key: string, own?: string): boolean {
     for (const token of this.queued(key).filter(isReader)) {
       this.unqueue(key, token);
@@ -84,7 +84,7 @@ export abstract class ReadWriteSteps extends TableState {
     return this.settle(key);
   }
 
-  /** Gives a lock that nobody holds any more to those who wait. Nothing: nobody could be reached, and the lock is free. */
+  /** Assigns a free lock to waiters. Returns undefined when no waiter could be reached; the lock is then free. */
   protected hand(key: string, before: Before, own: Own): Taker | undefined {
     for (let next = this.next(key, before); next !== undefined; next = this.next(key, before)) {
       const served = next === READERS ? this.handToReaders(key, own) : this.handToWriter(key, next, own);
@@ -95,7 +95,7 @@ export abstract class ReadWriteSteps extends TableState {
     return undefined;
   }
 
-  /** A writer's token, or all readers that wait. */
+  /** The next writer token, or `READERS` for all waiting readers. */
   private next(key: string, before: Before): string | undefined {
     const queued = this.queued(key);
     const writer = queued.find((token) => !isReader(token));

@@ -7,7 +7,10 @@ export interface ReaderLease {
   readonly endsAt: number;
 }
 
-/** Leases of readers, and the gates that keep new ones out while a writer waits. They count while the lock says `readers`. */
+/**
+ * Leases of readers, and the gates that stop new readers while a writer waits. They apply only while the lock key holds
+ * `readers`.
+ */
 export class ReaderLeases {
   private readonly ends = new Map<string, Map<string, number>>();
   private readonly sweep = new Sweep();
@@ -15,7 +18,7 @@ export class ReaderLeases {
 
   constructor(private readonly now: () => number) {}
 
-  /** Those that live, the first to end first. */
+  /** Valid leases in the order of their ends. */
   of(key: string): readonly ReaderLease[] {
     return [...(this.ends.get(key) ?? [])]
       .map(([ownerToken, endsAt]) => ({ ownerToken, endsAt }))
@@ -27,7 +30,7 @@ export class ReaderLeases {
     return (this.ends.get(key)?.get(ownerToken) ?? -Infinity) > this.now();
   }
 
-  /** Never shortens a lease, unless it is `exact`. */
+  /** Grants or extends a lease; shortens it only if `exact`. */
   lend(key: string, ownerToken: string, ms: number, exact = false): void {
     if (!this.ends.has(key)) this.ends.set(key, new Map());
     const leases = this.ends.get(key)!;
@@ -39,7 +42,7 @@ export class ReaderLeases {
     this.ends.get(key)?.delete(ownerToken);
   }
 
-  /** Takes out what is over; answers when the last one ends, or nothing. */
+  /** Removes expired leases. Returns the end of the last valid one, or undefined. */
   purge(key: string): number | undefined {
     const living = this.of(key);
     this.ends.set(key, new Map(living.map(({ ownerToken, endsAt }) => [ownerToken, endsAt])));
@@ -47,7 +50,7 @@ export class ReaderLeases {
     return living.at(-1)?.endsAt;
   }
 
-  /** No leases, and the gate stands open. */
+  /** Removes all leases and opens the gate. */
   clear(key: string): void {
     this.ends.delete(key);
     this.openGate(key);
@@ -61,7 +64,7 @@ export class ReaderLeases {
     this.gates.delete(key);
   }
 
-  /** How long the gate stays closed; 0 when it stands open. */
+  /** Milliseconds until the gate opens; 0 when it is open. */
   gateLeftMs(key: string): number {
     return Math.max(Math.ceil((this.gates.get(key) ?? 0) - this.now()), 0);
   }

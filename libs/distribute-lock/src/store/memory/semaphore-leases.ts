@@ -4,8 +4,8 @@ import { Sweep } from './sweep.js';
 import { SEMAPHORE } from './table-state.js';
 
 /**
- * Who has permits of the semaphores, and until when; offers among them. What stands at the lock's key says how many permits
- * there are, and excludes everybody else; without it nobody holds.
+ * Holders of permits and the ends of their leases, including offers. The lock key holds the total number of permits and
+ * excludes other kinds. Without the lock key no lease is valid.
  */
 export class SemaphoreLeases {
   private readonly leases = new Map<string, Map<string, number>>();
@@ -17,7 +17,7 @@ export class SemaphoreLeases {
     private readonly now: () => number,
   ) {}
 
-  /** How many permits there are in all; `undefined` when the key is free or something else. */
+  /** Total number of permits; `undefined` when the key is free or holds another kind of lock. */
   limit(key: string): number | undefined {
     const permits = SEMAPHORE.exec(this.locks.owner(key) ?? '')?.[1];
     return permits === undefined ? undefined : Number(permits);
@@ -27,13 +27,13 @@ export class SemaphoreLeases {
     return this.locks.owner(key) !== undefined && this.limit(key) === undefined;
   }
 
-  /** Ends of leases by owner token, those that are over left out. */
+  /** Ends of the valid leases by owner token. */
   live(key: string): ReadonlyMap<string, number> {
     if (this.limit(key) === undefined) return new Map();
     return new Map([...(this.leases.get(key) ?? [])].filter(([, endsAt]) => endsAt > this.now()));
   }
 
-  /** Permits in use: the sum of the weights. There is no counter that could drift. */
+  /** Permits in use: the sum of the weights. A counter could drift. */
   used(key: string): number {
     return [...this.live(key).keys()].reduce((sum, ownerToken) => sum + weightOf(ownerToken), 0);
   }
@@ -49,7 +49,7 @@ export class SemaphoreLeases {
     this.leases.get(key)?.delete(ownerToken);
   }
 
-  /** Never lowers an end, unless it is `exact`. */
+  /** Extends a lease; shortens it only if `exact`. */
   raise(key: string, ownerToken: string, endsAt: number, exact = false): void {
     const leases = this.leases.get(key);
     const present = leases?.get(ownerToken);
@@ -58,7 +58,7 @@ export class SemaphoreLeases {
     this.locks.put(key, this.locks.owner(key)!, Math.max(...this.live(key).values()));
   }
 
-  /** What is over goes; the key ends with the last lease. */
+  /** Removes expired leases; the key ends with the last lease. */
   settle(key: string): void {
     const limit = this.limit(key);
     if (limit === undefined) return;

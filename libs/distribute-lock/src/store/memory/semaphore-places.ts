@@ -2,15 +2,15 @@ import { processOf } from '../../runtime/owner-token.js';
 import { CLAIM_WINDOW_MS } from '../protocol.js';
 import { TokenQueues } from './token-queues.js';
 
-/** Places at the head of a queue among which another process is looked for. */
+/** Number of places at the head of a queue that are searched for another process. */
 const MOST_LOOKED_AT = 32;
 
-/** Who waits for permits, in order. A place counts until its process has been silent for a claim window. */
+/** Waiters for permits, in order. A place counts until its process has sent no attempt for a claim window. */
 export class SemaphorePlaces {
   private readonly queues: TokenQueues;
   private readonly countUntil = new Map<string, number>();
 
-  /** The clock answers in whole milliseconds. */
+  /** @param now - the time in whole milliseconds */
   constructor(private readonly now: () => number) {
     this.queues = new TokenQueues({ now });
   }
@@ -23,14 +23,14 @@ export class SemaphorePlaces {
     return this.queues.keys();
   }
 
-  /** Answers whether it stood there. */
+  /** Returns whether the token was already queued. */
   enqueue(key: string, ownerToken: string): boolean {
     const stood = this.queues.append(key, ownerToken);
     this.ask(ownerToken);
     return stood;
   }
 
-  /** It has a place and is heard of again. */
+  /** Extends the time for which the place of the token counts. */
   ask(ownerToken: string): void {
     this.countUntil.set(ownerToken, this.now() + CLAIM_WINDOW_MS);
   }
@@ -40,12 +40,12 @@ export class SemaphorePlaces {
     this.countUntil.delete(ownerToken);
   }
 
-  /** When its place ends. */
+  /** Time until which the place of the token counts. */
   endOf(ownerToken: string): number {
     return this.countUntil.get(ownerToken) ?? this.now();
   }
 
-  /** 1 when another process waits. The places of the own process are no contention. */
+  /** 1 when another process waits, else 0. Places of the own process are no contention. */
   others(key: string, ownerToken: string): number {
     const own = processOf(ownerToken);
     const first = this.of(key).slice(0, MOST_LOOKED_AT + 1);

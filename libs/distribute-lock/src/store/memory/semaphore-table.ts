@@ -13,15 +13,17 @@ import type { TableWorld } from './table-state.js';
 import { SemaphoreLeases } from './semaphore-leases.js';
 import { SemaphorePlaces } from './semaphore-places.js';
 
-/** Offers of one command; whoever claims one goes on. */
+/** Maximum number of offers of one command. A process that claims an offer continues to serve the queue. */
 const MOST_OFFERS = 32;
-/** Other processes that one question tells of contention. */
+/** Maximum number of processes that one attempt notifies of contention. */
 const MOST_TOLD = 32;
 
-/** Who asks, and how long a lease should live. */
+/** The token of the caller and the duration of its lease. */
 type Asking = Pick<RenewRequest, 'ownerToken' | 'ttlMs'>;
 
-/** The semaphores in memory: the same steps, in the same order, as `semaphore.lua`. Shares the keys with the lock table. */
+/**
+ * Semaphores in memory, with the same steps in the same order as `semaphore.lua`. Shares the keys with the lock table.
+ */
 export class SemaphoreTable {
   private readonly leases: SemaphoreLeases;
   private readonly places: SemaphorePlaces;
@@ -65,7 +67,7 @@ export class SemaphoreTable {
       this.leases.settle(key);
       return found ? { outcome: 'free' } : { outcome: 'lost', resent: false };
     }
-    // A question that is asked again: never given twice.
+    // A repeated command must not grant the permits twice.
     const again = this.leases.live(key).has(next.ownerToken);
     if (!again) this.enqueue(key, next.ownerToken);
     if (this.serve(key, limit, again ? undefined : next)) {
@@ -81,34 +83,33 @@ export class SemaphoreTable {
     return this.places.others(key, ownerToken);
   }
 
-  /** Waiting owner tokens in order. */
   queued(key: string): readonly string[] {
     return this.places.of(key);
   }
 
-  /** Ends by owner token, on the clock of the world. */
+  /** Ends of the valid leases by owner token, in the time of `world`. */
   live(key: string): ReadonlyMap<string, number> {
     return this.leases.live(key);
   }
 
-  /** Forgets everything, as a flushed server would. */
+  /** Removes all state, as FLUSHALL does on a server. */
   flush(): void {
     this.leases.clear();
     this.places.clear();
   }
 
-  /** Keys where somebody waits. */
+  /** Keys with waiters. */
   keys(): string[] {
     return this.places.keys();
   }
 
-  /** The server reckons in whole milliseconds. */
+  /** Whole milliseconds, as in the scripts. */
   private now(): number {
     return Math.floor(this.world.now());
   }
 
   private otherLimit(key: string, ownerToken: string, limit: number): AcquireAnswer {
-    // It may have been offered under the limit that is there.
+    // The token may have an offer under the present limit.
     this.places.leave(key, ownerToken);
     this.leases.takeBack(key, ownerToken);
     this.serve(key, limit);
@@ -117,8 +118,8 @@ export class SemaphoreTable {
   }
 
   /**
-   * The only place where permits are given: to the heads of the queue while they fit, and to `self`, who stands behind the
-   * queue if it is not in it. Nobody behind a head that does not fit is looked at. Answers whether `self` was served.
+   * The only place where permits are granted. They go to the heads of the queue while they fit. The token `self` comes
+   * last if it is not queued. A head that does not fit blocks the tokens behind it. Returns whether `self` was served.
    */
   private serve(key: string, permits: number, self?: Asking): boolean {
     let served = false;
@@ -138,12 +139,15 @@ export class SemaphoreTable {
     return served;
   }
 
-  /** Heavier than all permits (it asked under another limit), or dead: it would stop the queue. */
+  /**
+   * Whether the head blocks the queue. It does not if its weight exceeds all permits (it was queued under another
+   * limit) or its process does not respond.
+   */
   private stops(head: string, permits: number, self: Asking | undefined): boolean {
     return weightOf(head) <= permits && (head === self?.ownerToken || this.places.endOf(head) > this.now());
   }
 
-  /** A lease under the claim window; false when the waiter's process is gone. */
+  /** Offers permits: a lease for the claim window. Returns false when the process of the waiter is gone. */
   private offer(key: string, head: string, permits: number): boolean {
     this.give(key, head, CLAIM_WINDOW_MS, permits);
     const contended = this.places.others(key, head) > 0;
@@ -163,7 +167,7 @@ export class SemaphoreTable {
     return { outcome: 'granted', fencingToken, waiting: this.places.others(key, ownerToken) } as const;
   }
 
-  /** Until permits may come free without a message: the first lease ends, or the place of the head. */
+  /** Milliseconds until permits may become free without a message: the first lease or the place of the head ends. */
   private leftMs(key: string, ownerToken: string): number {
     const ends = [...this.leases.live(key).values()];
     const head = this.queued(key)[0];
@@ -171,7 +175,10 @@ export class SemaphoreTable {
     return ends.length === 0 ? -1 : Math.max(Math.min(...ends) - this.now(), 0);
   }
 
-  /** The process in front is told that another one has come, and holders of the head. */
+  /**
+   * Queues the token. Notifies the holders if the token is the head of the queue; otherwise notifies the process in
+   * front of it.
+   */
   private enqueue(key: string, ownerToken: string): void {
     const last = this.queued(key).at(-1);
     const stood = this.places.enqueue(key, ownerToken);

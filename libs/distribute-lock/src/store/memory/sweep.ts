@@ -1,7 +1,7 @@
-/** So many are not worth a look. */
+/** Maps up to this size are not swept. */
 const FEW = 1_024;
 
-/** Takes out what ended by itself and nobody asked for since, whenever there is twice as much as was left the last time. */
+/** Removes expired entries from a map whenever its size exceeds twice the size after the last sweep. */
 export class Sweep {
   private above = FEW;
 

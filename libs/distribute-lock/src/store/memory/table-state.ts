@@ -4,7 +4,7 @@ import { AHEAD_MICROS, CLAIM_WINDOW_MS, OFFERED_NUMBERS, OFFERED_PERMIT_NUMBERS 
 import { Sweep } from './sweep.js';
 import { TokenQueues } from './token-queues.js';
 
-/** What stands at the key of a semaphore. */
+/** Value of the key of a semaphore. */
 export const SEMAPHORE = /^semaphore:(\d+)$/;
 
 interface Lock {
@@ -13,17 +13,19 @@ interface Lock {
   endsAt: number;
 }
 
-/** What a table needs of the world around it. */
+/** Clock and publication that a table needs. */
 export interface TableWorld {
-  /** Milliseconds. */
+  /** The time in milliseconds. */
   now(): number;
-  /** Answers how many received the message. */
+  /** Returns how many subscribers received the message. */
   publish(processId: string, message: LockMessage): number;
-  /** False where that number says nothing, as in Redis Cluster: whoever was told is then taken for alive. */
+  /**
+   * False if the number of receivers is unknown, as in Redis Cluster: a notified process is then assumed to respond.
+   */
   readonly counted?: boolean;
 }
 
-/** Locks and their queues as a server keeps them, and the smallest steps of the commands. */
+/** Locks and their queues as a server stores them, with the basic steps of the commands. */
 export abstract class TableState {
   protected readonly locks = new Map<string, Lock>();
   private readonly sweep = new Sweep();
@@ -34,27 +36,27 @@ export abstract class TableState {
     this.queues = new TokenQueues(world);
   }
 
-  /** The first of so many. */
+  /** The first of `block` fencing tokens. */
   fencingTokens(block: number): number {
     const first = Math.max(this.unusedFence, Math.floor(this.world.now() * 1000));
     this.unusedFence = first + block;
     return first;
   }
 
-  /** Of an offer of permits: fewer while the numbers are ahead of the clock. */
+  /** Fencing tokens of an offer of permits: fewer while the issued numbers are ahead of the clock. */
   offeredPermitNumbers(): Pick<LockMessage, 'fencingToken' | 'block'> {
     const ahead = this.unusedFence - this.world.now() * 1000;
     const block = ahead < AHEAD_MICROS ? OFFERED_PERMIT_NUMBERS : OFFERED_NUMBERS;
     return { fencingToken: this.fencingTokens(block), block };
   }
 
-  /** The first of so many, without a look at the clock. */
+  /** The first of `block` fencing tokens, without reading the clock. */
   protected countUp(block: number): number {
     this.unusedFence += block;
     return this.unusedFence - block;
   }
 
-  /** Who has the lock; it may be a foreign client. */
+  /** The owner token at the key, or the value of a foreign client. */
   owner(key: string): string | undefined {
     const lock = this.locks.get(key);
     if (lock === undefined || lock.endsAt > this.world.now()) return lock?.owner;
@@ -62,43 +64,45 @@ export abstract class TableState {
     return undefined;
   }
 
-  /** -1 without an end, as Redis says it; whole milliseconds. */
+  /** Remaining time of the key in whole milliseconds; -1 if it has no end, as in Redis. */
   leftMs(key: string): number {
     const lock = this.locks.get(key);
     return lock === undefined || lock.endsAt === Infinity ? -1 : Math.ceil(lock.endsAt - this.world.now());
   }
 
-  /** Waiting owner tokens in order. */
   queued(key: string): readonly string[] {
     return this.queues.of(key);
   }
 
-  /** Puts any value at the key, as a foreign client or a hand would; deletes it when `owner` is undefined. */
+  /** Writes any value to the key, as a foreign client may; deletes the key when `owner` is undefined. */
   overwrite(key: string, owner: string | undefined, ttlMs = Infinity): void {
     if (owner === undefined) this.locks.delete(key);
     else this.set(key, owner, ttlMs);
   }
 
-  /** Puts a value at the key that ends at this moment. */
+  /** Writes a value that expires at `endsAt`. */
   put(key: string, owner: string, endsAt: number): void {
     this.locks.set(key, { owner, endsAt });
     this.sweep.of(this.locks, (each) => this.owner(each) === undefined);
   }
 
-  /** Forgets everything, fencing tokens too, as a flushed server would. */
+  /** Removes all state, including fencing tokens, as FLUSHALL does on a server. */
   flush(): void {
     this.locks.clear();
     this.queues.clear();
     this.unusedFence = 0;
   }
 
-  /** Keys that still exist. */
+  /** Keys with a holder or a queue. */
   keys(): string[] {
     const held = [...this.locks.keys()].filter((key) => this.owner(key) !== undefined);
     return [...new Set([...held, ...this.queues.keys()])];
   }
 
-  /** The lock carries the waiter's token for the claim window; false when the waiter's process is gone. */
+  /**
+   * Offers the lock: the key holds the token of the waiter for the claim window. Returns false when its process is
+   * gone.
+   */
   protected offer(key: string, head: string): boolean {
     this.unqueue(key, head);
     this.set(key, head, CLAIM_WINDOW_MS);
@@ -131,20 +135,20 @@ export abstract class TableState {
     return this.queued(key).length;
   }
 
-  /** Answers whether it stood there before. */
+  /** Returns whether the token was already queued. */
   protected append(key: string, ownerToken: string): boolean {
     return this.queues.append(key, ownerToken);
   }
 
   /**
-   * The lock is free although processes wait. Removes the tokens of processes that do not respond; `ownerToken` asks now. Answers
-   * whether more such tokens may stand there.
+   * Removes waiters that do not respond while the lock is free; `ownerToken` belongs to the caller. Returns whether
+   * more of them may be left.
    */
   protected removeSilent(key: string, ownerToken: string): boolean {
     return this.queues.removeSilent(key, ownerToken);
   }
 
-  /** Answers whether it was there. */
+  /** Returns whether the token was queued. */
   protected unqueue(key: string, ownerToken: string): boolean {
     return this.queues.remove(key, ownerToken);
   }

@@ -2,18 +2,18 @@ import { processOf } from '../../runtime/owner-token.js';
 import { CLAIM_WINDOW_MS, QUEUE_TTL_MS } from '../protocol.js';
 import type { TableWorld } from './table-state.js';
 
-/** Tokens of silent processes that one command removes, and tokens of the queue that it reads for it. */
+/** Maximum number of tokens of unresponsive processes that one command removes, and of tokens that it reads. */
 const MOST_REMOVED = 100;
 const MOST_READ = 1_000;
 
 interface Queue {
   readonly tokens: string[];
-  /** When each of them last asked. */
+  /** Time of the last attempt of each token. */
   readonly askedAt: Map<string, number>;
   endsAt: number;
 }
 
-/** Waiting owner tokens by key, in order; a queue ends a while after the last question. */
+/** Waiting owner tokens by key, in order. A queue expires some time after its last attempt. */
 export class TokenQueues {
   private readonly queues = new Map<string, Queue>();
 
@@ -23,7 +23,7 @@ export class TokenQueues {
     return this.queue(key)?.tokens ?? [];
   }
 
-  /** A token that stands there keeps its place. Answers whether it stood there. */
+  /** Queues a token; a queued token keeps its place. Returns whether it was already queued. */
   append(key: string, ownerToken: string): boolean {
     const now = this.world.now();
     const queue = this.queue(key) ?? { tokens: [], askedAt: new Map<string, number>(), endsAt: 0 };
@@ -35,7 +35,7 @@ export class TokenQueues {
     return stood;
   }
 
-  /** Answers whether it was there. */
+  /** Returns whether the token was queued. */
   remove(key: string, ownerToken: string): boolean {
     const queue = this.queues.get(key);
     if (queue?.askedAt.delete(ownerToken) !== true) return false;
@@ -44,7 +44,7 @@ export class TokenQueues {
     return true;
   }
 
-  /** Removes the tokens of processes that have not asked for a claim window; see `lib/silent.lua`. */
+  /** Removes the tokens of processes without an attempt in the last claim window; see `lib/silent.lua`. */
   removeSilent(key: string, ownerToken: string): boolean {
     const queue = this.queue(key);
     if (queue === undefined || !this.isSilent(queue, queue.tokens[0])) return false;
@@ -55,13 +55,13 @@ export class TokenQueues {
     return silent.length === MOST_REMOVED;
   }
 
-  /** As if the token had last asked so long ago. */
+  /** Sets the last attempt of the token to `forMs` ago. */
   silence(key: string, ownerToken: string, forMs: number): void {
     const queue = this.queues.get(key);
     if (queue?.askedAt.has(ownerToken) === true) queue.askedAt.set(ownerToken, Math.floor(this.world.now()) - forMs);
   }
 
-  /** Those where somebody waits. */
+  /** Keys with waiters. */
   keys(): string[] {
     return [...this.queues.keys()].filter((key) => this.of(key).length > 0);
   }

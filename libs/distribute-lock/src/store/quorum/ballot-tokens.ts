@@ -1,7 +1,7 @@
-/** Stands between an owner token and the number of one of its ballots; no part of either. */
+/** Separates an owner token from the number of its ballot; neither contains it. */
 const SEPARATOR = 'R';
 
-/** Mints a token for each ballot of this process, so that none is ever used again. */
+/** Creates a unique token for each ballot of this process. */
 export class BallotTokens {
   private sequence = 0;
 
@@ -11,5 +11,5 @@ export class BallotTokens {
   }
 }
 
-/** The owner of a ballot's token; an owner token is its own. */
+/** The owner token of a ballot token; an owner token is returned unchanged. */
 export const ownerOf = (token: string): string => token.replace(/R[0-9a-z]+$/, '');

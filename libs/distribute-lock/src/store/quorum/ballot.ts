@@ -5,29 +5,28 @@ import { noMajority, Poll, yesOrNo, type PollEnd, type Vote } from './poll.js';
 import type { Heard, NodeCall, QuorumNode } from './quorum-node.js';
 
 const FENCE_TRIES = 4;
-/** In place of an owner token. */
+/** Placeholder for an absent owner token. */
 export const NOBODY = '-';
 
 interface Owner {
-  /** It wants no more: it must not stand in a queue either. */
+  /** The owner has released the lock or stopped waiting, so it must leave every queue. */
   left: boolean;
 }
 
 type Words = readonly (string | number)[];
 
 /**
- * The votes of all nodes for one token. Once it is withdrawn its token is dead for good, because a release that arrives late
- * would take a vote away that was counted: whoever asks again asks with another token.
+ * The votes of all nodes for one token. A withdrawn token is never used again, because a late release would remove a
+ * counted vote. The next attempt of the owner uses another token.
  */
 export class Ballot {
   withdrawn = false;
-  /** The longest time that its votes were asked for. */
+  /** Longest ttl of its votes. */
   ttlMs = 0;
-  /** What is common to all ballots of an owner. */
+  /** State shared by all ballots of an owner. */
   private readonly owner: Owner;
-  /** The last fencing token of the grant. */
   private lastFence = 0;
-  /** The lock is held: the last renewal that was sent has found its majority. */
+  /** The last renewal reached a majority, so the lock is held. */
   private sure = false;
   private readonly votes: readonly NodeVote[];
 
@@ -36,30 +35,30 @@ export class Ballot {
     private readonly key: string,
     private readonly ownerToken: string,
     private readonly token: string,
-    /** The one of the same owner before. */
+    /** The previous ballot of the same owner. */
     before?: Ballot,
   ) {
     this.votes = nodes.map((node, i) => new NodeVote(node, before?.votes[i].queued));
     this.owner = before?.owner ?? { left: false };
   }
 
-  /** Nothing is known of the token here: every node may have voted for it. */
+  /** Treats every node as a possible voter, because this process has no state of the token. */
   adopt(): this {
     for (const vote of this.votes) vote.answered = 'unknown';
     return this;
   }
 
-  /** Another owner's release has queued this one on every node. */
+  /** Records that the release of another owner queued this owner on every node. */
   queuedEverywhere(): void {
     for (const vote of this.votes) vote.wasQueued = true;
   }
 
-  /** Whether a node may have received a question for its vote. */
+  /** Whether a node may have received a request for its vote. */
   get sent(): boolean {
     return this.votes.some(({ call }) => call?.sent === true);
   }
 
-  /** Asks every node for its vote. */
+  /** Requests a vote from every node. */
   cast(ttlMs: number, block: number, wait: boolean): Promise<PollEnd> {
     this.ttlMs = Math.max(this.ttlMs, ttlMs);
     const limitMs = limitOf(ttlMs);
@@ -67,7 +66,7 @@ export class Ballot {
     const poll = new Poll(this.votes.length);
     for (const vote of this.votes) {
       const { node, standing } = vote;
-      // A mute node has the last question still; another one would only be one more to take back.
+      // A node that does not respond still has the previous request. Another request would also need an undo.
       if (node.muteFor(limitMs)) poll.count(node.noAnswer(limitMs, false));
       else {
         vote.wasQueued ||= vote.queued;
@@ -80,9 +79,9 @@ export class Ballot {
   }
 
   /**
-   * Writes `block` fencing tokens, from `first` or from behind the last ones that a node knows, to a majority. Answers the first
-   * of them; undefined when the majority is gone.
-   * @throws LockStoreError when it does not answer in time
+   * Writes `block` fencing tokens to a majority, starting at `first` or after the last token that a node knows.
+   * Resolves to the first of them, or to undefined if the majority is lost.
+   * @throws LockStoreError if no majority responds in time
    */
   async number(first: number, block: number, limitMs: number): Promise<number | undefined> {
     let lowest = first;
@@ -104,8 +103,8 @@ export class Ballot {
   }
 
   /**
-   * Prolongs the votes; then asks for those that are missing. They count as soon as a renewal that was sent behind their answers has
-   * found a majority of the others: so each one proves that no other owner can have had a majority since the one before.
+   * Extends the votes, then requests the missing ones. A new vote counts after a later renewal reaches a majority
+   * without it. Each counted vote thus proves that no other owner has had a majority since the previous renewal.
    */
   async renew(ttlMs: number, exact = false): Promise<PollEnd> {
     this.ttlMs = Math.max(this.ttlMs, ttlMs);
@@ -125,8 +124,8 @@ export class Ballot {
   }
 
   /**
-   * Gives every vote back, those that are still to come too. Its owner leaves the queues.
-   * @param tell - tell the next one who waits
+   * Releases every vote, including votes that arrive later, and removes the owner from the queues.
+   * @param tell - whether each node notifies its next waiter
    * @param next - owner token to queue for a message, or {@link NOBODY}
    */
   async release(tell: boolean, next: string): Promise<PollEnd & { readonly resent: boolean }> {
@@ -154,7 +153,10 @@ export class Ballot {
     return { ...end, resent };
   }
 
-  /** There will be no grant: votes are taken back behind the scenes. Its owner keeps its places in the queues. */
+  /**
+   * Ends the ballot without a grant: possible votes are undone in the background. The owner keeps its places in the
+   * queues.
+   */
   withdraw(): void {
     for (const vote of this.votes) {
       vote.call?.cancel();
@@ -184,7 +186,10 @@ export class Ballot {
     return poll.ask(node, (heard) => node.ask(this.key, words, limitMs, heard), voteOf);
   }
 
-  /** A node that was away, has forgotten its vote, or had given it to somebody else; a mute one comes later. */
+  /**
+   * Requests the vote of a node that was unavailable, lost its vote, or gave it to another owner. Skips nodes that do
+   * not respond; a later renewal repeats the request.
+   */
   private askAgain(vote: NodeVote, ttlMs: number): void {
     const { node, standing } = vote;
     if (vote.possible || node.doubtful || this.withdrawn) return;

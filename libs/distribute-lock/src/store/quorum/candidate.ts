@@ -7,47 +7,47 @@ import { refusalOf, type Refusal } from './contest.js';
 import { limitOf } from './limits.js';
 import { noMajority, type PollEnd } from './poll.js';
 
-/** What an owner was told. */
+/** Result of an attempt. */
 export type Answer =
   | { readonly granted: true; readonly fencingToken: number; readonly waiting: number }
   | ({ readonly granted: false } & Refusal);
 
-/** Each time in a row that votes were split doubles the pause before the next try. */
+/** Each consecutive split vote doubles the pause before the next attempt, up to this number of doublings. */
 const MOST_DOUBLINGS = 6;
 const LEAST_PAUSE_MS = 4;
 const MOST_PAUSE_MS = 250;
 
-/** An owner that wants the lock or has it, from its first question to its release. */
+/** An owner that requests or holds the lock, from its first attempt to its release. */
 export class Candidate extends Timed {
-  /** The lock is its own, or was. */
+  /** The owner holds the lock or has held it. */
   granted = false;
-  /** It has been released; nothing is asked for it any more. */
+  /** The owner has released the lock; no further vote is requested. */
   over = false;
-  /** A command of it was sent, or may have been. */
+  /** A command of this owner may have been sent. */
   sent = false;
   ballot: Ballot;
   private splits = 0;
   private tookMs = 0;
 
   constructor(
-    /** Makes a ballot with a token that was never used before. */
+    /** Creates a ballot with a new token. */
     private readonly nextBallot: (before?: Ballot) => Ballot,
     private readonly clock: Clock,
     private readonly random: () => number,
-    /** Its votes have ended, and nobody speaks of it any more. */
+    /** Called when its votes have expired. */
     readonly due: () => void,
   ) {
     super();
     this.ballot = nextBallot();
   }
 
-  /** The release of another owner has queued it on every node. */
+  /** Records that the release of another owner queued this owner on every node. */
   queuedEverywhere(): void {
     this.sent = true;
     this.ballot.queuedEverywhere();
   }
 
-  /** Asks for every vote, and numbers the grant. Rejects when too many nodes fail. */
+  /** Requests every vote and writes the fencing tokens of a grant. Rejects when too many nodes fail. */
   async run(request: AcquireRequest): Promise<Answer> {
     if (this.ballot.withdrawn) this.ballot = this.nextBallot(this.ballot);
     const { ballot } = this;
@@ -74,7 +74,7 @@ export class Candidate extends Timed {
     return { granted: false, ...refusal };
   }
 
-  /** A pause of random length, so that those who split the votes do not meet again. */
+  /** A random pause, so that competing owners do not split the votes again. */
   pauseMs(): number {
     const window = Math.max(LEAST_PAUSE_MS, 2 * this.tookMs) * 2 ** Math.min(this.splits, MOST_DOUBLINGS);
     return Math.ceil(this.random() * Math.min(MOST_PAUSE_MS, window));
@@ -83,7 +83,7 @@ export class Candidate extends Timed {
   private async number({ replies }: PollEnd, { ttlMs, block }: AcquireRequest): Promise<Answer | undefined> {
     const given = replies.filter(([code]) => code > 0);
     const lowest = Math.max(...given.map(([, first]) => first));
-    // Both round trips together have the limit of one command.
+    // Both round trips together share the limit of one command.
     const limitMs = Math.min(limitOf(ttlMs), COMMAND_LIMIT_MS - Math.ceil(this.tookMs));
     const fencingToken = this.over ? undefined : await this.ballot.number(lowest, block, limitMs);
     if (fencingToken === undefined || this.over) return undefined;

@@ -6,18 +6,17 @@ import { NOBODY } from './ballot.js';
 import { noMajority, Poll } from './poll.js';
 import type { Heard, QuorumNode } from './quorum-node.js';
 
-/** How long the first connections may take. */
 const CONNECT_LIMIT_MS = 1_500;
-/** A node that takes longer is looked at with the first grant. */
+/** A node that does not respond within this time is checked with the first grant. */
 const TRIAL_LIMIT_MS = 250;
 const TRIAL_TTL_MS = 1_000;
 
 type Words = readonly (string | number)[];
 
 /**
- * Resolves when a majority of the nodes answers.
- * @throws LockStoreError when it does not
- * @throws LockConfigurationError when two nodes turn out to be one server, which names alone cannot tell
+ * Resolves when a majority of the nodes responds.
+ * @throws LockStoreError if no majority responds
+ * @throws LockConfigurationError if two nodes are the same server, which their addresses may not show
  */
 export async function connectNodes(nodes: readonly QuorumNode[]): Promise<void> {
   const poll = new Poll(nodes.length);
@@ -33,7 +32,7 @@ export async function connectNodes(nodes: readonly QuorumNode[]): Promise<void> 
   await refuseTwins(nodes.filter((node) => !node.doubtful));
 }
 
-/** Votes for a key that nobody knows: who has voted already is a node that was asked before, under another name. */
+/** Requests votes for a new random key. A node that already has the vote is the same server as another node. */
 async function refuseTwins(nodes: readonly QuorumNode[]): Promise<void> {
   const key = `quorum-trial-${randomBytes(16).toString('base64url')}`;
   const token = `${newProcessId()}:1`;
@@ -42,8 +41,8 @@ async function refuseTwins(nodes: readonly QuorumNode[]): Promise<void> {
   const twins = heard.filter(({ reply, resent }) => !resent && !(reply instanceof Error) && reply[0] === 2);
   if (twins.length === 0) return;
   throw new LockConfigurationError(
-    `Of the ${nodes.length} nodes of the quorum that answer, ${twins.length + 1} are the same server. ` +
-      'Every node must be a server of its own, or one failure takes several votes.',
+    `Of the ${nodes.length} quorum nodes that respond, ${twins.length + 1} are the same server. ` +
+      'Configure a separate server for every node; otherwise one failure removes several votes.',
   );
 }
 

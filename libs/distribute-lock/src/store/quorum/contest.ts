@@ -1,17 +1,17 @@
 import type { NodeReply } from './node-line.js';
 import type { PollEnd } from './poll.js';
 
-/** Who stands in the way of a majority. */
+/** Why an owner has no majority. */
 export interface Refusal {
-  /** One owner is known to have a majority: it holds the lock. Otherwise nobody may have it, because votes were split. */
+  /** Another owner has a majority and holds the lock. Otherwise the votes may be split, without a holder. */
   readonly held: boolean;
-  /** Until so many votes end that a majority is free; -1 when that is not known. */
+  /** Milliseconds until enough votes expire for a majority; -1 when unknown. */
   readonly remainingMs: number;
-  /** One of them is not ours, so nobody will be told of its release. */
+  /** A foreign client holds a vote, so no message announces its release. */
   readonly foreign: boolean;
 }
 
-/** What the refusals of a poll say together. */
+/** Combines the refusals of a poll. */
 export function refusalOf({ replies, tally }: PollEnd): Refusal {
   const refused = replies.filter(([code]) => code === 0);
   const votes = new Map<string, number>();
@@ -23,7 +23,7 @@ export function refusalOf({ replies, tally }: PollEnd): Refusal {
   };
 }
 
-/** When the `missing`th of them ends. */
+/** Milliseconds until `missing` of the refused votes have expired. */
 function remainingMs(refused: readonly NodeReply[], missing: number): number {
   const ends = refused.map(([, leftMs]) => (leftMs < 0 ? Infinity : leftMs)).sort((a, b) => a - b);
   const end = ends[missing - 1] ?? Infinity;

@@ -2,20 +2,20 @@ import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
 import { LockStoreError, type LockStoreListener } from '../lock-store.js';
 import { majorityOf } from './tally.js';
 
-/** Messages of one node. */
+/** The inbox of one node. */
 export interface NodeInbox {
-  /** Resolves when messages arrive; they go on arriving across reconnects. */
+  /** Resolves when messages arrive. They continue across reconnects. */
   open(processId: string, listener: LockStoreListener): Promise<void>;
-  /** Whether callers wait for messages. */
+  /** Sets whether waiters depend on messages. */
   messagesExpected?(expected: boolean): void;
-  /** A message did not arrive. */
+  /** Reports that a message did not arrive. */
   messageMissed?(): void;
   close(): void;
 }
 
-/** Between tries to subscribe on a node that is away. */
+/** Pause between attempts to subscribe on an unavailable node. */
 const RESUBSCRIBE_MS = 2_000;
-/** Nobody waits longer for messages before the first question; without them the core asks again now and then. */
+/** Limit for the subscriptions before the first attempt. Without them the lock engine polls. */
 const LIMIT_MS = 300;
 
 class Alarm extends Timed {
@@ -25,11 +25,11 @@ class Alarm extends Timed {
 }
 
 /**
- * The subscriptions of a process, one on every node. A release is told on every node that takes part in it, which is a majority: so a
- * majority of subscriptions hears of each.
+ * The subscriptions of a process, one per node. A release sends a message on every participating node, which is a
+ * majority. A majority of subscriptions therefore receives every release.
  */
 export class NodeInboxes {
-  /** Messages of these arrive. */
+  /** Inboxes that receive messages. */
   private readonly opened = new Set<NodeInbox>();
   private readonly opening = new Set<NodeInbox>();
   private waiting: (() => void)[] = [];
@@ -39,13 +39,16 @@ export class NodeInboxes {
     private readonly lanes: TimerLanes,
   ) {}
 
-  /** Resolves when a majority is open, and goes on opening the others; rejects when that takes too long. */
+  /**
+   * Resolves when a majority is open and opens the others in the background. Rejects when no majority opens within 300
+   * ms.
+   */
   open(processId: string, listener: LockStoreListener): Promise<void> {
     for (const inbox of this.inboxes) this.openOne(inbox, processId, listener);
     if (this.enough) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const alarm = new Alarm(() =>
-        reject(new LockStoreError('Subscriptions on a majority of the nodes could not be had.', true)),
+        reject(new LockStoreError('Subscription failed: no majority of the nodes responded in time.', true)),
       );
       this.lanes.add(alarm, LIMIT_MS);
       this.waiting.push(() => {

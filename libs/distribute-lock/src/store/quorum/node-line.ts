@@ -8,22 +8,22 @@ import type { RedisKeys } from '../redis/redis-keys.js';
 import { isCount, isFencingToken, isLeftMs, unknownReply } from '../redis/reply-checks.js';
 import { isWrongType, namingKeys } from '../redis/wrong-type.js';
 
-/** What `quorum.lua` answers; its header says what the numbers mean. */
+/** Reply of `quorum.lua`; the header of the script defines the codes. */
 export type NodeReply = readonly [code: number, x: number, y: number | string];
 
 const REPLY_WORDS = 3;
 
-/** The way to one node of a quorum. */
+/** Runs commands on one node of a quorum. */
 export interface NodeLine {
   readonly ready: boolean;
-  /** Rises whenever the connection was lost: unanswered commands may then be sent, and applied, twice. */
+  /** Increases when the connection is lost: an unanswered command may then be sent and executed twice. */
   readonly epoch: number;
-  /** What went wrong last, for messages. */
+  /** The last connection error, for messages. */
   readonly trouble: string;
   whenReady(limitMs: number): Promise<void>;
   /**
-   * Runs one step of `quorum.lua`; rejects with a `LockStoreError`. Without words it only proves that the node answers. A step that
-   * the node executes too late is sent again while it is wanted; otherwise it has had no effect.
+   * Runs one step of `quorum.lua`; rejects with a `LockStoreError`. Without words it only verifies that the node
+   * responds. A step that arrives too late has no effect and is sent again while `isWanted` returns true.
    */
   run(key: string, words: readonly (string | number)[], isWanted: () => boolean): Promise<NodeReply>;
   close(): void;
@@ -64,7 +64,7 @@ export class RedisNodeLine implements NodeLine {
       if (reply[0] !== TOO_LATE) return reply;
       link.serverClock.correct(reply[1], sentAt);
       void link.readClock();
-      if (!isWanted()) throw new LockStoreError('Redis has executed the command too late, so it had no effect.', true);
+      if (!isWanted()) throw new LockStoreError('The command reached Redis after its deadline and had no effect.', true);
     }
   }
 
@@ -93,10 +93,10 @@ export class RedisNodeLine implements NodeLine {
   }
 }
 
-/** Codes of `quorum.lua` by command; without one it only answers. */
+/** Highest reply code of `quorum.lua` for each command; without a command the code is 0. */
 const HIGHEST_CODE: Readonly<Record<string, number>> = { a: 2, w: 2, f: 2, d: 1, n: 1 };
 
-/** A reply that `quorum.lua` may give to the command. */
+/** Validates a reply of `quorum.lua` to the command. */
 function checked(reply: unknown, command: string | number = ''): NodeReply {
   if (!Array.isArray(reply) || reply.length !== REPLY_WORDS) throw unknownReply(reply);
   const [code, x, y] = reply as readonly unknown[];

@@ -2,29 +2,29 @@ import { LockStoreError } from '../lock-store.js';
 import { yesOrNo, type Vote } from './poll.js';
 import type { Heard, NodeCall, QuorumNode } from './quorum-node.js';
 
-const TWIN = 'two nodes of the quorum are the same Redis; every node must be a server of its own.';
+const TWIN = 'Two nodes of the quorum are the same Redis server. Configure a separate server for every node.';
 
-/** What a node thinks of the token, as far as it is known: `unknown` when it was asked and has not answered. */
+/** Known vote of a node for the token. `unknown`: the request has no answer yet. */
 export type Standing = 'never asked' | 'mine' | 'theirs' | 'unknown';
 
 /** The vote of one node. */
 export class NodeVote {
   answered: Standing | undefined;
   call: NodeCall | undefined;
-  /** The connection changed under a question, or one was never answered. */
+  /** The connection was lost during a request, or a request was never answered. */
   resent = false;
-  /** Asked for when the lock was held already. It is prolonged like the others, but does not count for a renewal yet. */
+  /** The vote was requested after the grant. It is extended like the others but does not count for a renewal yet. */
   recent = false;
-  /** Asked so that its owner is queued there when somebody else has the vote. */
+  /** The request queues the owner on this node when another owner has the vote. */
   waits = false;
 
   constructor(
     readonly node: QuorumNode,
-    /** Its owner was queued there before. */
+    /** The owner was queued on this node before. */
     public wasQueued = false,
   ) {}
 
-  /** Whether its owner may stand in the queue there. */
+  /** Whether the owner may be in the queue of this node. */
   get queued(): boolean {
     return this.wasQueued || (this.waits && this.call?.sent === true);
   }
@@ -33,7 +33,7 @@ export class NodeVote {
     return this.answered ?? (this.call?.sent === true ? 'unknown' : 'never asked');
   }
 
-  /** Whether a question is still on its way, or was when its connection broke: it may be applied after its undo. */
+  /** Whether a request is unanswered, or was when its connection was lost: the node may execute it after its undo. */
   get astray(): boolean {
     return this.resent || (this.answered === undefined && this.call?.sent === true);
   }
@@ -43,7 +43,7 @@ export class NodeVote {
     return this.standing === 'mine' || this.standing === 'unknown';
   }
 
-  /** What an answer to a question for the vote counts for. */
+  /** How a reply to a request for the vote counts. */
   voted(before: Standing, { reply, resent }: Heard): Vote {
     this.resent ||= resent && this.call?.sent === true;
     if (reply instanceof Error) return reply;
@@ -54,11 +54,11 @@ export class NodeVote {
     return given ? 'yes' : 'no';
   }
 
-  /** What an answer to a renewal counts for. */
+  /** How a reply to a renewal counts. */
   renewed(heard: Heard): Vote {
     const counted = yesOrNo(heard);
     if (counted === 'yes' && this.recent) return 'no';
-    // Certain only where no question for the vote may be applied still, but for one that is astray.
+    // The vote is surely lost only if no request for it is pending, except one from a lost connection.
     if (counted === 'no' && !heard.late && !heard.resent && this.call?.settled === true) {
       this.resent ||= this.astray;
       this.answered = 'theirs';

@@ -3,10 +3,10 @@ import type { NodeReply } from './node-line.js';
 import type { Heard, NodeCall, QuorumNode } from './quorum-node.js';
 import { Tally, type Outcome } from './tally.js';
 
-/** What an answer counts for; an error is no vote. */
+/** How an answer counts; an error is no vote. */
 export type Vote = 'yes' | 'no' | Error;
 
-/** The end of a poll, and what was said until then. */
+/** Result of a poll, with the replies received until the decision. */
 export interface PollEnd {
   readonly outcome: Outcome;
   readonly tally: Tally;
@@ -14,7 +14,7 @@ export interface PollEnd {
   readonly failures: readonly Error[];
 }
 
-/** Counts what the nodes of a quorum answer to one question, until that is decided. */
+/** Counts the answers of all nodes to one request until the result is decided. */
 export class Poll {
   private readonly tally: Tally;
   private readonly replies: NodeReply[] = [];
@@ -28,7 +28,7 @@ export class Poll {
     this.ended = new Promise((resolve) => (this.end = resolve));
   }
 
-  /** @param ask - sends the question, and calls back when it is answered; what comes late does not count any more */
+  /** @param ask - sends the request and calls back with the answer; a late answer does not count */
   ask(node: QuorumNode, ask: (heard: (heard: Heard) => void) => NodeCall, voteOf: (heard: Heard) => Vote): NodeCall {
     const { doubtful } = node;
     if (doubtful) this.tally.doubtful += 1;
@@ -41,7 +41,7 @@ export class Poll {
     });
   }
 
-  /** A vote that is known without asking. */
+  /** Counts a vote that needs no request. */
   count(vote: Vote): void {
     if (vote instanceof Error) {
       this.tally.failed += 1;
@@ -50,7 +50,7 @@ export class Poll {
     this.look();
   }
 
-  /** Every node has been asked. */
+  /** Ends the poll: every node has been asked. */
   close(): Promise<PollEnd> {
     this.complete = true;
     this.look();
@@ -67,7 +67,7 @@ export class Poll {
 export const yesOrNo = ({ reply }: Heard): Vote => (reply instanceof Error ? reply : reply[0] === 0 ? 'no' : 'yes');
 
 /**
- * Why there is no majority, neither for it nor against it: too many nodes failed.
+ * The error of a poll without a majority for or against the request, because too many nodes failed.
  * @param sent - whether a node may have received the command
  */
 export function noMajority({ tally, failures }: PollEnd, sent = true): LockStoreError {
@@ -75,9 +75,9 @@ export function noMajority({ tally, failures }: PollEnd, sent = true): LockStore
   const lasting = failures.filter((error) => error instanceof LockStoreError && !error.passing);
   const passing = lasting.length <= nodes - needed;
   const first = passing ? failures[0] : lasting[0];
-  const why = first === undefined ? '' : `; the first failure: ${first.message.replace(/\.$/, '')}`;
+  const why = first === undefined ? '' : ` First failure: ${first.message.replace(/\.$/, '')}.`;
   return new LockStoreError(
-    `${votes.granted} of ${nodes} nodes were for it, ${votes.refused} against it, ${votes.failed} failed; ${needed} are needed${why}.`,
+    `Quorum not reached: ${votes.granted} of ${nodes} nodes granted the request, ${votes.refused} refused, ${votes.failed} failed or did not respond (${needed} required).${why}`,
     passing,
     { votes, sent },
   );

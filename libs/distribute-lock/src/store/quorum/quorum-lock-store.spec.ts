@@ -3,7 +3,7 @@ import { LockStoreError } from '../lock-store.js';
 import type { NodeLine, NodeReply } from './node-line.js';
 import { QuorumLockStore } from './quorum-lock-store.js';
 
-/** A node that gives every vote, until it is away, somebody else has it, or it has forgotten it. */
+/** A node that gives every vote unless it is unavailable, another owner has the vote, or it lost its data. */
 class Line implements NodeLine {
   ready = true;
   readonly epoch = 0;
@@ -27,7 +27,7 @@ class Line implements NodeLine {
 
 describe('QuorumLockStore', () => {
   const TTL_MS = 5_000;
-  /** Answers how many owners it remembers, too. */
+  /** Also returns the number of owners in memory. */
   const make = () => {
     const clock = new ManualClock();
     const lines = [new Line(), new Line(), new Line()];
@@ -41,7 +41,7 @@ describe('QuorumLockStore', () => {
     return { clock, lines, store, name, acquire, remembered };
   };
 
-  it('counts a vote that came later when a majority of the others was found once more', async () => {
+  it('counts a late vote after the next renewal reaches a majority without it', async () => {
     const { lines, store, name, acquire } = make();
     const renew = async () => {
       const [answer] = await store.renew([{ ...name, ttlMs: TTL_MS }]);
@@ -52,9 +52,9 @@ describe('QuorumLockStore', () => {
     third.theirs = true;
     await acquire();
     third.theirs = false;
-    expect(await renew()).toBe(1); // behind it the third vote is asked for
+    expect(await renew()).toBe(1); // afterwards the store requests the third vote
     second.forgot = true;
-    // The third was away from this owner when the second forgot it: nobody knows whose the lock was meanwhile.
+    // The third vote did not count yet when the second was lost, so another owner may have had a majority.
     expect(await renew()).toBe('lost');
     second.forgot = false;
     await store.release(name);
@@ -86,11 +86,11 @@ describe('QuorumLockStore', () => {
     expect(remembered()).toBe(0);
   });
 
-  it('forgets an owner of whose release no majority heard', async () => {
+  it('forgets an owner whose release reached no majority', async () => {
     const { clock, lines, store, name, acquire, remembered } = make();
     await acquire();
     for (const line of lines) line.away = true;
-    await expect(store.release(name)).rejects.toThrow('3 failed');
+    await expect(store.release(name)).rejects.toThrow('3 failed or did not respond');
     await settled();
     expect(remembered()).toBe(1);
     await clock.pass(TTL_MS + 10_000);

@@ -22,15 +22,17 @@ import type { NodeLine } from './node-line.js';
 import { noMajority } from './poll.js';
 import { QuorumNode } from './quorum-node.js';
 
-/** While nobody is known to hold the lock, a caller that does not wait is not told "busy" before it has tried so often, or so long. */
+/**
+ * While no owner is known to hold the lock, a non-waiting caller fails only after this number of attempts or this time.
+ */
 const TRIES_OF_IMPATIENT = 6;
 const PATIENCE_OF_IMPATIENT_MS = 300;
-/** Those who wait behind one holder do not all ask in the millisecond in which its lease ends. */
+/** Spreads the attempts of waiters after a lease ends, so that they do not compete in the same millisecond. */
 const SPREAD_MS = 50;
-/** How long the process that was told of a release has to take the lock, before the releasing one asks again. */
+/** Time for a notified process to acquire the lock before the releasing process tries again. */
 const TURN_MS = 250;
 
-/** The way to a node, and the messages that come from there. */
+/** The connection to a node and its messages. */
 export interface QuorumMember {
   readonly line: NodeLine;
   readonly inbox: NodeInbox;
@@ -47,8 +49,9 @@ class Pause extends Timed {
 }
 
 /**
- * Locks on a majority of independent primaries. A lock is held by whoever has the votes of more than half of them; a vote is a key of its
- * own with the lease's TTL. There is no hand-over: whoever waits is told of a release, and tries.
+ * Locks on a majority of independent primaries. The holder has the votes of more than half of them. A vote is a
+ * separate key with the ttl of the lease. There is no hand-over: a release notifies waiters, which then try to acquire
+ * the lock.
  */
 export class QuorumLockStore implements LockStore {
   readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive']);
@@ -81,7 +84,7 @@ export class QuorumLockStore implements LockStore {
   async subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
     this.listener = listener;
     await this.inboxes.open(processId, {
-      // Only votes grant a lock, and only their replies bring fencing tokens.
+      // A message grants no lock: only votes do, and their replies carry the fencing tokens.
       message: ({ type, key, ownerToken }) => listener.message({ type, key, ownerToken: ownerOf(ownerToken) }),
       unreadable: () => listener.unreadable?.(),
       unsubscribed: () => listener.unsubscribed?.(),
@@ -109,7 +112,7 @@ export class QuorumLockStore implements LockStore {
     const { held, foreign, remainingMs } = answer;
     if (request.wait)
       return { outcome: 'queued', remainingMs: this.lookAfterMs(candidate, answer), foreign: held && foreign };
-    // Nobody speaks of it again.
+    // The owner sends no further command.
     if (!candidate.over) this.forget(request);
     return { outcome: 'busy', remainingMs, foreign };
   }
@@ -122,7 +125,7 @@ export class QuorumLockStore implements LockStore {
     if (candidate !== undefined) candidate.over = true;
     if (next !== undefined) this.candidateOf({ ...request, ownerToken: next.ownerToken }).queuedEverywhere();
     const end = await ballot.release(granted, next?.ownerToken ?? NOBODY);
-    // The caller asks again; an attempt is abandoned from here, node by node.
+    // The caller repeats the release of a grant; an attempt is undone in the background, node by node.
     if (granted && (end.outcome === 'failed' || end.outcome === 'mixed')) throw noMajority(end);
     this.forget(request);
     if (end.outcome !== 'yes') return { outcome: 'lost', resent: end.resent || end.outcome !== 'no' };
@@ -165,12 +168,12 @@ export class QuorumLockStore implements LockStore {
     try {
       return await candidate.run(request);
     } finally {
-      // An attempt that was never sent is not released.
+      // The lock engine does not release an attempt that was never sent.
       if (!candidate.sent) this.forget(request);
     }
   }
 
-  /** When whoever waits should look again, if no message comes before. */
+  /** Delay until a waiter repeats its attempt if no message arrives. */
   private lookAfterMs(candidate: Candidate, { held, remainingMs }: Extract<Answer, { granted: false }>): number {
     if (!held) return candidate.pauseMs();
     return remainingMs < 0 ? remainingMs : remainingMs + Math.ceil(this.random() * SPREAD_MS);
@@ -192,7 +195,7 @@ export class QuorumLockStore implements LockStore {
     return candidate;
   }
 
-  /** Not every lease is released: some end with their ttl, or while no majority hears of it. */
+  /** Schedules the removal of the owner, because a lease may end without a release that reaches a majority. */
   private keep(candidate: Candidate): void {
     this.lanes.add(candidate, candidate.ballot.ttlMs + GRACE_MS);
   }
@@ -204,11 +207,11 @@ export class QuorumLockStore implements LockStore {
     this.candidates.delete(nameOf(name));
   }
 
-  /** Of an owner that has no votes from here; it may stand in queues. */
+  /** A ballot for an owner without votes from this process; it may be in queues. */
   private strange({ key, ownerToken }: LockName): Ballot {
     return new Ballot(this.nodes, key, ownerToken, ownerToken).adopt();
   }
 }
 
-/** An owner token has no space in it. */
+/** The name is unique because an owner token contains no space. */
 const nameOf = ({ key, ownerToken }: LockName): string => `${ownerToken} ${key}`;

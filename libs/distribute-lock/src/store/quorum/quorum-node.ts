@@ -5,25 +5,25 @@ import { LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
 import type { NodeLine, NodeReply } from './node-line.js';
 
-/** What came of a step. */
+/** Result of a step. */
 export interface Heard {
   readonly reply: NodeReply | Error;
-  /** It was given up before. */
+  /** The step had already been cancelled or timed out. */
   readonly late: boolean;
-  /** The connection changed under it, so it may have been applied twice. */
+  /** The connection was lost during the step, so the node may have executed it twice. */
   readonly resent: boolean;
 }
 
-/** A vote to take back. */
+/** A vote to undo. */
 export interface AbandonedVote extends AbandonedName {
   readonly key: string;
-  /** Made for each undo: its owner may have left since the one before. */
+  /** Computed for each undo, because the owner may have left since the previous one. */
   readonly words: () => readonly string[];
 }
 
-/** One step on its way to a node. */
+/** One step sent to a node. */
 export class NodeCall extends Timed {
-  /** It may have been applied. */
+  /** The node may have executed the step. */
   sent = false;
   settled = false;
   sentAt = 0;
@@ -34,7 +34,7 @@ export class NodeCall extends Timed {
     readonly key: string,
     readonly words: readonly (string | number)[],
     readonly limitMs: number,
-    /** Called once; and once more when it was given up and its answer comes all the same. */
+    /** Called once with the result, and again if an answer arrives after a timeout or cancellation. */
     readonly heard: (heard: Heard) => void,
   ) {
     super();
@@ -48,17 +48,17 @@ export class NodeCall extends Timed {
     if (stood) this.node.late(this);
   }
 
-  /** It is not sent any more, if that has not happened yet. */
+  /** Cancels the step unless it has been sent. */
   cancel(): void {
     if (!this.sent) this.node.giveUp(this);
   }
 }
 
-/** One independent primary, as the quorum sees it: every step has its time limit, and a node that is mute is known to be. */
+/** One independent primary of the quorum. Every step has a time limit, and the node records whether it responds. */
 export class QuorumNode {
-  /** Tokens that may have this node's vote, and should not. */
+  /** Tokens whose vote on this node must be undone. */
   private readonly abandoned: AbandonedTokens<AbandonedVote>;
-  /** The oldest step that was given up and is not answered yet. */
+  /** The oldest step that timed out without an answer. */
   private unanswered: NodeCall | undefined;
 
   constructor(
@@ -82,17 +82,17 @@ export class QuorumNode {
     });
   }
 
-  /** It has let a step of this connection's go unanswered, and has not said a word since. */
+  /** Whether a step on this connection timed out and the node has not responded since. */
   get mute(): boolean {
     return this.unanswered !== undefined && this.line.ready && this.unanswered.epoch === this.line.epoch;
   }
 
-  /** Whether that goes on for so long already: the step that was given up may have had a shorter limit. */
+  /** Whether the node has not responded for `limitMs`; the step that timed out may have had a shorter limit. */
   muteFor(limitMs: number): boolean {
     return this.mute && this.clock.now() - this.unanswered!.sentAt >= limitMs;
   }
 
-  /** Whether nobody should wait for its answer if there is another way. */
+  /** Whether a poll should not wait for this node unless it needs the vote. */
   get doubtful(): boolean {
     return !this.line.ready || this.mute;
   }
@@ -105,16 +105,16 @@ export class QuorumNode {
   }
 
   /**
-   * Takes the vote back until the node has confirmed that.
-   * @param astray - a command of the token went unanswered
-   * @param released - the node has confirmed a release just now
+   * Undoes the vote until the node confirms it.
+   * @param astray - a command of the token is unanswered
+   * @param released - the node has just confirmed a release
    */
   abandon(vote: AbandonedVote, ttlMs: number, astray: boolean, released = false): void {
     const finalAt = astray ? finalUndoAt(this.clock.now()) : 0;
     this.abandoned.abandon(vote, ttlMs, { finalAt, again: !released, released });
   }
 
-  /** A blocked event loop is not a mute node: answers that have arrived get a turn of the loop first. */
+  /** Fails a step at its limit. Answers that arrived while the event loop was blocked are processed first. */
   late(call: NodeCall): void {
     this.clock.nextTurn(() => {
       if (call.settled) return;
@@ -124,14 +124,14 @@ export class QuorumNode {
   }
 
   noAnswer(limitMs: number, sent: boolean): LockStoreError {
-    return new LockStoreError(`Redis did not answer within ${limitMs} ms${this.line.trouble}.`, true, { sent });
+    return new LockStoreError(`Redis did not respond within ${limitMs} ms${this.line.trouble}.`, true, { sent });
   }
 
   giveUp(call: NodeCall): void {
     this.fail(call, new LockStoreError('The step was cancelled.', true, { sent: call.sent }));
   }
 
-  /** The limit is for answers; a connection may take longer to come, if a majority has to wait for it. */
+  /** The limit applies to answers. A connection may take longer if a majority depends on it. */
   private sendWhenReady(call: NodeCall, patienceMs: number): void {
     const until = this.clock.now() + patienceMs;
     this.lanes.add(call, patienceMs);

@@ -9,13 +9,13 @@ import { RedisKeys } from '../redis/redis-keys.js';
 import { RedisNodeLine } from './node-line.js';
 import type { QuorumMember } from './quorum-lock-store.js';
 
-/** A node over a connection of our own, opened with the first command. */
+/** A node with a dedicated connection, which opens with the first command. */
 export function openMember(options: RedisOptions | string, prefix: string): QuorumMember {
   const client = typeof options === 'string' ? new Redis(options, ownOptions({})) : new Redis(ownOptions(options));
   return memberOn(new RedisConnection(client, processClock), prefix);
 }
 
-/** A node over a connection like that of a client of the application. */
+/** A node with a connection that copies the configuration of an application client. */
 export function memberOver(client: RedisClient, prefix: string): QuorumMember {
   return memberOn(new RedisConnection(another(client), processClock, client), prefix);
 }

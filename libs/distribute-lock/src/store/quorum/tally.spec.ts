@@ -3,14 +3,14 @@ import { majorityOf, Tally, type Outcome } from './tally.js';
 type Answer = 'yes' | 'no' | 'failed';
 const ANSWERS: readonly Answer[] = ['yes', 'no', 'failed'];
 
-/** All ways in which so many nodes may answer. */
+/** All combinations of answers of this number of nodes. */
 function* answersOf(nodes: number): Generator<readonly Answer[]> {
   for (let way = 0; way < 3 ** nodes; way += 1) {
     yield Array.from({ length: nodes }, (_, i) => ANSWERS[Math.floor(way / 3 ** i) % 3]);
   }
 }
 
-describe.each([3, 4, 5, 7])('The tally of %i nodes', (nodes) => {
+describe.each([3, 4, 5, 7])('Tally of %i nodes', (nodes) => {
   const spare = nodes - majorityOf(nodes);
 
   it('needs more than half', () => {
@@ -18,7 +18,7 @@ describe.each([3, 4, 5, 7])('The tally of %i nodes', (nodes) => {
     expect(2 * (majorityOf(nodes) - 1)).toBeLessThanOrEqual(nodes);
   });
 
-  it('is decided at the latest by the last answer, and never otherwise than all answers together would', () => {
+  it('is decided by the last answer at the latest, and agrees with the result of all answers', () => {
     for (const answers of answersOf(nodes)) {
       const tally = new Tally(nodes);
       const count = (answer: Answer): number => answers.filter((each) => each === answer).length;
@@ -30,13 +30,13 @@ describe.each([3, 4, 5, 7])('The tally of %i nodes', (nodes) => {
       }
       const expected =
         yes > spare && yes >= majorityOf(nodes) ? 'yes' : no > spare ? 'no' : failed > spare ? 'failed' : 'mixed';
-      // An even number can be split in halves: then what came first says enough.
+      // An even number of nodes can split into halves: the first half that is complete decides.
       const either = no > spare && failed > spare ? ['no', 'failed'] : [expected];
       if (!either.includes(decided!)) throw new Error(`${decided}, not ${expected}, for ${answers.join()}`);
     }
   });
 
-  it('waits for nodes in trouble only where they are needed', () => {
+  it('waits for doubtful nodes only if their votes are needed', () => {
     for (let doubtful = 1; doubtful <= nodes; doubtful += 1) {
       const tally = new Tally(nodes);
       tally.doubtful = doubtful;

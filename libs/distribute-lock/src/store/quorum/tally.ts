@@ -1,19 +1,19 @@
 import type { LockVotes } from '../../errors.js';
 
-/** `mixed`: enough nodes answered, but there is a majority neither for it nor against it. */
+/** `mixed`: enough nodes answered, but no majority is for or against the request. */
 export type Outcome = 'yes' | 'no' | 'failed' | 'mixed';
 
 export const majorityOf = (nodes: number): number => Math.floor(nodes / 2) + 1;
 
 /**
- * Counts what the nodes of a quorum say. It is decided as soon as no answer that is still to come can change it, and without
- * waiting for nodes that are known to be in trouble, unless their answers are needed.
+ * Counts the answers of the nodes of a quorum. The result is decided as soon as no pending answer can change it. A
+ * tally waits for doubtful nodes only if their answers are needed.
  */
 export class Tally {
   yes = 0;
   no = 0;
   failed = 0;
-  /** Not answered yet, and not expected to. */
+  /** Nodes whose answer is pending and that are not connected or do not respond. */
   doubtful = 0;
 
   constructor(readonly nodes: number) {}

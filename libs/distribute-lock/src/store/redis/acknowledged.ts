@@ -5,31 +5,31 @@ import type { RedisConnection } from './redis-connection.js';
 import { isRedirection } from './redis-errors.js';
 import { isCount, unknownReply } from './reply-checks.js';
 
-/** How many replicas must have a grant before it counts, and how long they may take. */
+/** Number of replicas that must acknowledge a grant before it counts, and the time limit for them. */
 export interface AckSettings {
   readonly replicas: number;
   readonly timeoutMs: number;
 }
 
-/** What takes the place of a grant that too few replicas have; the script does not use this code. */
+/** Replaces the code of a grant that too few replicas have; the scripts do not use this code. */
 export const NOT_REPLICATED = 12;
 const GRANTED = 1;
-/** How often a redirection is followed, where the client does not do it by itself. */
+/** Maximum number of redirections to follow if the client does not follow them. */
 const MOST_REDIRECTIONS = 3;
-/** For how long held calls wait for a connection; each has a limit of its own besides. */
+/** Time for which held calls wait for a connection, in addition to the limit of each call. */
 const READY_LIMIT_MS = 1_000;
 
-/** A call of a script as the server reads it. */
+/** A script call in the form that the server receives. */
 export interface ScriptCall {
   readonly script: LuaText;
   readonly withText: boolean;
   readonly keys: readonly string[];
   readonly texts: readonly string[];
-  /** Who gives up a call that takes too long. */
+  /** The caller, which fails a call at its limit. */
   readonly asker?: { readonly settled: boolean; sent: boolean } | undefined;
 }
 
-/** Who waits for the answer to a call. */
+/** A call and the functions that settle its answer. */
 interface Asked {
   readonly call: ScriptCall;
   readonly resolve: (reply: unknown) => void;
@@ -37,11 +37,12 @@ interface Asked {
 }
 
 /**
- * Runs scripts and asks behind them, on the same connection, how many replicas have what they wrote: WAIT counts only what its
- * own connection wrote. Grants that too few have are marked in the answers.
+ * Runs scripts followed by `WAIT` on the same connection, because `WAIT` counts only the writes of its own connection.
+ * Marks grants that too few replicas have.
  *
- * The server answers nothing on a connection while that waits. So one WAIT is under way at a time, and the calls that come meanwhile
- * share the next one: where each had its own, a replica that takes 80 ms would allow for twelve calls a second.
+ * The server answers nothing on a connection while `WAIT` blocks. One `WAIT` is therefore in flight at a time, and the
+ * calls that arrive in between share the next one. With one `WAIT` per call, a replica that takes 80 ms would limit the
+ * process to twelve calls per second.
  */
 export class Acknowledging {
   private held: Asked[] = [];
@@ -53,7 +54,7 @@ export class Acknowledging {
   ) {}
 
   run(call: ScriptCall): Promise<unknown> {
-    // There one client stands for many connections, and calls for different nodes cannot share a WAIT.
+    // In a Cluster one client uses many connections, and calls for different nodes cannot share a `WAIT`.
     if (this.connection.clustered) return this.redirected(call);
     return new Promise((resolve, reject) => {
       this.held.push({ call, resolve, reject });
@@ -64,7 +65,7 @@ export class Acknowledging {
   private async sendHeld(): Promise<void> {
     this.underWay = true;
     while (this.held.length > 0) {
-      // The connection may have been lost meanwhile.
+      // The connection may have been lost since the last call.
       const ready = await this.connection.whenReady(READY_LIMIT_MS).catch((error: Error) => error);
       const asked = this.take();
       if (ready instanceof Error) for (const { reject } of asked) reject(ready);
@@ -73,7 +74,7 @@ export class Acknowledging {
     this.underWay = false;
   }
 
-  /** Those that were given up meanwhile are never sent. */
+  /** Takes the held calls. Calls that have already failed are not sent. */
   private take(): Asked[] {
     const [wanted, unwanted]: [Asked[], Asked[]] = [[], []];
     for (const asked of this.held) (asked.call.asker?.settled === true ? unwanted : wanted).push(asked);
@@ -94,7 +95,7 @@ export class Acknowledging {
     }
   }
 
-  /** The client follows redirections of single commands only. */
+  /** Follows redirections itself, because the client follows only those of single commands. */
   private async redirected(call: ScriptCall): Promise<unknown> {
     for (let tries = 1; ; tries += 1) {
       const [answer] = await this.together([call]);
@@ -104,7 +105,7 @@ export class Acknowledging {
     }
   }
 
-  /** The answer to each call, or why there is none. */
+  /** The answer to each call, or its error. */
   private async together(calls: readonly ScriptCall[]): Promise<unknown[]> {
     const { replicas, timeoutMs } = this.settings;
     const { epoch, client } = this.connection;
@@ -122,15 +123,15 @@ export class Acknowledging {
       const [error, reply] = results[i];
       if (error === null && waitError === null && !isCount(Number(count))) return unknownReply(count);
       if (error !== null || waitError !== null) return error ?? waitError;
-      // On another connection WAIT has nothing to wait for, and says so by a yes.
+      // On a new connection `WAIT` has no writes to wait for, so its count proves nothing.
       if (this.connection.epoch !== epoch) return connectionChanged();
       return Number(count) < replicas ? withoutGrants(reply, texts.length, Number(count)) : reply;
     });
   }
 }
 
-const givenUp = (): Error => new LockStoreError('It was given up before it was sent.', true, { sent: false });
-const connectionChanged = (): Error => new LockStoreError('The connection changed before replicas were counted.', true);
+const givenUp = (): Error => new LockStoreError('The call was cancelled before it was sent.', true, { sent: false });
+const connectionChanged = (): Error => new LockStoreError('The connection was lost before the replicas were counted.', true);
 
 function withoutGrants(replies: unknown, commands: number, count: number): unknown {
   if (typeof replies === 'number') return Array.from({ length: commands }, () => [NOT_REPLICATED, count, 0]).flat();

@@ -1,11 +1,11 @@
 import type { Answer, AnswerListener } from '../answer.js';
 import { Command } from './command.js';
 
-/** A command, and the answer to it. */
+/** A command and its future answer. */
 export abstract class Asked<T> extends Command implements Answer<T> {
   private listener: AnswerListener<T> | undefined = undefined;
   private promise: Promise<T> | undefined = undefined;
-  /** It came before anybody listened. */
+  /** Delivers an answer that arrived before a listener was set. */
   private early: (() => void) | undefined = undefined;
 
   tell(listener: AnswerListener<T>): void {
@@ -13,7 +13,7 @@ export abstract class Asked<T> extends Command implements Answer<T> {
     this.early?.();
   }
 
-  // oxlint-disable-next-line unicorn/no-thenable -- an answer is there to be awaited
+  // oxlint-disable-next-line unicorn/no-thenable -- an answer is awaited like a promise
   get then(): Promise<T>['then'] {
     this.promise ??= new Promise((answered, failed) => this.tell({ answered, failed }));
     return this.promise.then.bind(this.promise);
@@ -28,7 +28,7 @@ export abstract class Asked<T> extends Command implements Answer<T> {
     this.listener?.late?.();
   }
 
-  /** Answers true, for a reply that is known. */
+  /** Delivers the answer. Returns true because the reply is valid. */
   protected resolve(answer: T): true {
     if (this.listener === undefined) this.early = () => void this.resolve(answer);
     else this.listener.answered(answer);

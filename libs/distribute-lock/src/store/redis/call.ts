@@ -1,22 +1,22 @@
 import { Timed } from '../../runtime/timer-lanes.js';
 import type { Command } from './command.js';
 
-/** Commands that are sent together and wait for the same answer. */
+/** Commands that are sent in one script call and share its answer. */
 export class Call extends Timed {
   settled = false;
-  /** It was written, so it may have reached the server. */
+  /** The call was written, so it may have reached the server. */
   sent = false;
-  /** The script was told to count fencing tokens up. */
+  /** The script may increment the fencing counter without reading the clock. */
   counted = false;
 
   constructor(
     readonly commands: readonly Command[],
     readonly startedAt: number,
-    /** How long its answer may take. */
+    /** Limit for the answer. */
     readonly limitMs: number,
-    /** Of the connection at the start. */
+    /** Epoch of the connection when the call started. */
     readonly epoch: number,
-    /** It has waited for its answer for too long. */
+    /** Called when the limit for the answer has passed. */
     private readonly late: (call: Call) => void,
   ) {
     super();
@@ -26,7 +26,7 @@ export class Call extends Timed {
     this.late(this);
   }
 
-  /** Its answer is waited for no longer, also where the client stays open; who sends it afterwards is left to the client. */
+  /** Fails the call when the timers close, even if the client stays open and sends it later. */
   override forgotten(stood: boolean): void {
     if (stood) this.late(this);
   }

@@ -6,13 +6,13 @@ import { isReady, keyPrefixOf, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 import { slotOf } from './slot.js';
 
-/** One client of a whole Cluster, with a link for the connection to each node. */
+/** One client of a Cluster, with a link for the connection to each node. */
 export class ClusterConnection extends RedisConnection {
   override readonly clustered = true;
-  /** By `host:port`, as the client names nodes. */
+  /** Links by `host:port`, the name that the client gives to a node. */
   private readonly links = new Map<string, Link>();
   private readonly keyPrefix: string;
-  /** An answer is certain only if no node was lost since its command: the client sends again what was under way. */
+  /** Counts lost nodes: after such a loss the client resends commands in flight, so their answers are ambiguous. */
   private readonly onClose = (): void => void (this.epoch += 1);
   private readonly onNode = (node: Redis): void => {
     node.on('close', this.onClose);
@@ -27,7 +27,7 @@ export class ClusterConnection extends RedisConnection {
     if (link?.client !== node) return;
     link.end();
     this.links.delete(name);
-    // The client asks another node who serves the slots now.
+    // The client reads from another node which node serves the slots now.
     this.resolveWaiting();
   };
 
@@ -47,12 +47,12 @@ export class ClusterConnection extends RedisConnection {
     return name === undefined ? undefined : this.links.get(name);
   }
 
-  /** A node is connected to with the first command for it, so only one that does not respond accepts none. */
+  /** The first command for a node connects it. Only a node that does not respond accepts no command. */
   override accepts(lockKey = ''): boolean {
     return isReady(this.cluster) && (lockKey === '' || this.linkOf(lockKey)?.overdue !== true);
   }
 
-  /** A Cluster says who serves a slot, so no connection has to be made anew. */
+  /** Does nothing: a Cluster reports which node serves a slot, so the client need not reconnect. */
   override demoted(): void {}
 
   override together(send: () => void): void {
@@ -76,7 +76,7 @@ export class ClusterConnection extends RedisConnection {
     this.usable();
   }
 
-  /** The client itself says no more than that all nodes failed. */
+  /** Reports the error of one node, because the client reports only that all nodes failed. */
   protected override failed(error: unknown): void {
     const [node] = this.cluster.nodes();
     if (node === undefined) super.failed(error);
@@ -86,11 +86,11 @@ export class ClusterConnection extends RedisConnection {
 
 const nameOf = ({ options: { host, port } }: Redis): string => `${host}:${port}`;
 
-/** Why a node cannot be used, by trying once. */
+/** Connects to a node once to find out its error. */
 async function troubleOf(node: Redis): Promise<Error | undefined> {
   let trouble: Error | undefined;
   const once = node.duplicate({ lazyConnect: true, retryStrategy: () => null });
-  // Every error is listened to, also a second one of the same socket.
+  // An error without a listener is thrown. One socket may emit two errors.
   once.on('error', (error: Error) => {
     trouble ??= error;
     once.stream?.once('error', () => undefined);

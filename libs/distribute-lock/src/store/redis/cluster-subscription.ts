@@ -7,7 +7,7 @@ import type { RedisConnection } from './redis-connection.js';
 import { storeError } from './redis-errors.js';
 import type { Subscriber, Subscription } from './subscription.js';
 
-/** Between tries to find a node that takes the subscription. */
+/** Pause between attempts to subscribe on any node. */
 const RESUBSCRIBE_MS = 250;
 
 class Alarm extends Timed {
@@ -17,9 +17,9 @@ class Alarm extends Timed {
 }
 
 /**
- * On one node of a Cluster, which passes on what is published at any other. The client could subscribe by itself, but it
- * changes the node without notice, and waiters have to know that messages were lost. A link of its own finds a node that does
- * not respond, and the subscription moves to another one.
+ * A subscription on one node of a Cluster; all nodes forward published messages to it. The subscription of the client
+ * itself moves between nodes without an event, but waiters must know when messages were lost. A separate link detects a
+ * node that does not respond, and the subscription moves to another node.
  */
 export class ClusterSubscription implements Subscription {
   private link: Link | undefined;
@@ -54,9 +54,9 @@ export class ClusterSubscription implements Subscription {
     this.link?.client.disconnect();
   }
 
-  /** @param last - the node to try after all others, as its connection was lost */
+  /** @param last - the node to try last, because its connection was lost */
   private async openAnywhere(last?: string): Promise<void> {
-    let trouble: unknown = new LockStoreError('No node of the Cluster is known yet.', true);
+    let trouble: unknown = new LockStoreError('The client knows no node of the Cluster yet.', true);
     const nodes = shuffled(this.cluster.nodes());
     for (const node of nodes.toSorted((a, b) => Number(placeOf(a) === last) - Number(placeOf(b) === last))) {
       try {
@@ -72,7 +72,7 @@ export class ClusterSubscription implements Subscription {
     const { clock, timers } = this.connection;
     const redis = node.duplicate({ lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
     let trouble: Error | undefined;
-    redis.on('error', (error: Error) => (trouble ??= error)); // it says more than the failure of a command
+    redis.on('error', (error: Error) => (trouble ??= error)); // more specific than the error of the command
     const listener = {
       usable: () => link === this.link && this.subscriber.resubscribed(),
       unusable: () => link === this.link && this.subscriber.unsubscribed(),
@@ -87,7 +87,7 @@ export class ClusterSubscription implements Subscription {
     try {
       await redis.connect();
       await link.track(redis.subscribe(this.channel));
-      if (redis.status !== 'ready') throw new LockStoreError('The connection was lost before it was subscribed.', true);
+      if (redis.status !== 'ready') throw new LockStoreError('The connection was lost before the subscription was confirmed.', true);
     } catch (error) {
       abandon(link);
       throw trouble ?? error;

@@ -14,24 +14,24 @@ import { isCount, isFencingToken, unknownReply } from './reply-checks.js';
 import { isUnknownScript, ScriptRunner } from './script-runner.js';
 import { isWrongType, namingKeys } from './wrong-type.js';
 
-/** Locks of all commands in one call of the script: it must not keep the server from others for long. */
+/** Maximum number of locks in one script call. Bounds the time for which the script blocks the server. */
 const MOST_LOCKS = 64;
-/** Limits of what is sent again have so many lengths, so that they share a few lanes. */
+/** Limits of resent commands are rounded up to this step, so that they share timers. */
 const STEP_MS = 100;
-/** Words of the script's answer for each command. */
+/** Number of words of a reply to one command. */
 const REPLY_WORDS = 3;
 const REFUSED = 9;
 const ELSEWHERE = 11;
 
 /**
- * Sends the commands of one tick in one call of the script. At 128 concurrent cycles that takes a quarter of the client's
- * time for the bare commands; a command that is alone goes at once.
+ * Sends the commands of one tick in one script call. With 128 concurrent cycles this takes a quarter of the client time
+ * of separate commands. A single command is sent at once.
  */
 export class CommandBatch {
   private commands: Command[] = [];
-  /** Calls without an answer, those that were given up among them. */
+  /** Number of unanswered calls, including calls that have already failed. */
   private inFlight = 0;
-  /** The last call had one command, and no other was on its way. */
+  /** The last call had one command, and no other call was in flight. */
   private alone = true;
   private readonly flush = (): void => this.sendAll();
   private readonly script: ScriptRunner;
@@ -41,35 +41,35 @@ export class CommandBatch {
     private readonly connection: RedisConnection,
     keys: RedisKeys,
     private readonly clock: Clock,
-    /** Takes over the commands that the script leaves to another one, with what is left of their time. */
+    /** Receives the commands that the script delegates to another script, with their remaining time. */
     private readonly elsewhere?: (command: Command, leftMs: number) => void,
-    /** Where the script may count fencing tokens up, and its commands have no keys but the usual ones. */
+    /** Present if the script may increment the fencing counter and its commands have the usual keys. */
     private readonly counter?: FenceCounter,
   ) {
     this.script = new ScriptRunner(script, connection, keys);
   }
 
   add(command: Command): void {
-    // Who is alone does not wait for company.
+    // A single command does not wait for a batch.
     if (this.alone && this.inFlight === 0 && this.commands.length === 0) return this.start([command]);
     if (this.commands.push(command) > 1) return;
-    // After all promises of this tick, so that callers woken by one answer leave together.
+    // Flush after all promises of this tick, so that callers resumed by one answer share a call.
     if (this.counter !== undefined) process.nextTick(this.flush);
-    // After all timers that are due as well: holders that began together end together.
+    // Flush after all due timers: holders that began together also end together.
     else this.clock.nextTurn(this.flush);
   }
 
-  /** Proves that the server runs the script. */
+  /** Verifies that the server runs the script. */
   probe(): Promise<void> {
-    // Two calls, where the server does not know it yet; each may wait for replicas.
+    // An unknown script needs two calls, and each may wait for replicas.
     return inTime(this.script.probe(), 2 * COMMAND_LIMIT_MS, this.clock);
   }
 
-  /** A blocked event loop is not a mute server: answers that have arrived get a turn of the loop first. */
+  /** Fails a call at its limit. Answers that arrived while the event loop was blocked are processed first. */
   private readonly late = (call: Call): void =>
     this.clock.nextTurn(() => {
       if (call.settled) return;
-      const error = `Redis did not answer within ${COMMAND_LIMIT_MS} ms${this.connection.trouble}.`;
+      const error = `Redis did not respond within ${COMMAND_LIMIT_MS} ms${this.connection.trouble}.`;
       this.connection.linkOf(call.commands[0].lockKey)?.late();
       this.reject(call, new LockStoreError(error, true, { sent: call.sent }));
     });
@@ -81,7 +81,7 @@ export class CommandBatch {
     else this.startAll(commands);
   }
 
-  /** In Cluster a call has keys of one slot, and a lock has a counter of its own. */
+  /** Groups commands by lock: in a Cluster a call may have keys of one slot only, and each lock has its own counter. */
   private sendByLock(commands: readonly Command[]): void {
     const locks = new Map<string, Command[]>();
     for (const command of commands) {
@@ -112,11 +112,11 @@ export class CommandBatch {
     const call = new Call(commands, now, COMMAND_LIMIT_MS, this.connection.epoch, this.late);
     if (this.connection.accepts(commands[0].lockKey)) this.send(call, false, true);
     else this.sendWhenReady(call);
-    // While the command is under way already.
+    // The timer is added last, so that it does not delay the command.
     this.connection.timers.add(call, COMMAND_LIMIT_MS, now);
   }
 
-  /** Commands wait here for their link, not in the client: those whose time is up are never sent. */
+  /** Waits for the link here and not in the client, so that commands past their limit are never sent. */
   private sendWhenReady(call: Call): void {
     this.connection.whenReady(COMMAND_LIMIT_MS, call.commands[0].lockKey).then(
       () => {
@@ -130,11 +130,11 @@ export class CommandBatch {
     this.inFlight += 1;
     const { commands, epoch, startedAt } = call;
     const link = this.connection.linkOf(commands[0].lockKey);
-    // A call that waited for its link was started before it is written.
+    // A call that waited for its link started earlier than it is written.
     const now = mayCount ? startedAt : this.clock.now();
     link?.wrote(now);
     link?.refreshClock(now);
-    // Where answers wait for replicas, the call may be held back, and is marked when it leaves.
+    // A call that waits for replicas may be held back; it is marked when it is sent.
     call.sent ||= this.connection.acknowledging === undefined;
     const simple = this.counter !== undefined && commands.length === 1 && !withText;
     call.counted = simple && mayCount && commands[0].block > 0 && this.counter.mayCount(epoch, startedAt);
@@ -175,11 +175,14 @@ export class CommandBatch {
     if (refused.length > 0) this.startAgain(refused, call, now);
   }
 
-  /** The bound of the server's clock was too low: nothing was done, and the same is sent with what is left of its time. */
+  /**
+   * The server rejected the commands because the estimate of its clock was too low. They had no effect and are resent
+   * with their remaining time.
+   */
   private startAgain(commands: readonly Command[], { startedAt, limitMs, dueAt }: Call, now: number): void {
     const [{ lockKey }] = commands;
     const call = new Call(commands, startedAt, limitMs, this.connection.epoch, this.late);
-    // What the refusal says of the clock is too high by the round trip of the command, which may have been a slow one.
+    // The clock in the rejection includes the round trip of the command, which may have been slow.
     void this.connection.linkOf(lockKey)?.readClock();
     if (this.connection.accepts(lockKey)) this.send(call);
     else this.sendWhenReady(call);
@@ -191,7 +194,7 @@ export class CommandBatch {
     this.reject(call, unknownReply(reply));
   }
 
-  /** Each command had the common case, and their fencing tokens follow each other. */
+  /** Handles a reply that is one number: all commands had the common case, and their fencing tokens are consecutive. */
   private allCommon(call: Call, first: number): void {
     const { commands } = call;
     let block = 0;
@@ -211,7 +214,8 @@ export class CommandBatch {
     this.counter?.forget();
     if (call.settled) return tellLate(call.commands);
     if (isUnknownScript(error)) return this.send(call, true);
-    // The server checks the rights for all keys of a call at once: one forbidden key must not fail the others.
+    // The server checks the permissions for all keys of a call at once. One forbidden key must not fail the other
+    // commands.
     if (call.commands.length > 1 && messageOf(error).startsWith('NOPERM')) {
       this.settle(call);
       for (const command of call.commands) this.start([command]);
@@ -237,7 +241,7 @@ export class CommandBatch {
     else for (const command of commands) void this.failNamed(command, error);
   }
 
-  /** The operator has to know which key to delete. */
+  /** Names the key that the operator must delete. */
   private async failNamed(command: Command, error: Error): Promise<void> {
     const keys = [this.script.fenceKeyOf(command.lockKey)];
     command.addKeys(keys);
@@ -251,7 +255,10 @@ export class CommandBatch {
   }
 }
 
-/** Also of an error: a connection that changed while replicas were counted says nothing of what the script did. */
+/**
+ * Notifies commands of a late answer, even of an error: if the connection is lost before replicas are counted, the
+ * script may still have run.
+ */
 function tellLate(commands: readonly Command[]): void {
   for (const command of commands) command.late();
 }

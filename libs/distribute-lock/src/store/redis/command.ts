@@ -1,40 +1,46 @@
-/** A word of the script's answer; the script's header says what the codes mean. */
+/** A word of a script reply; the header of the script defines the codes. */
 export type ReplyWord = number | string;
 
-/** Code of a reply that every script knows: the deadline has passed, and nothing was done. */
+/** Reply code common to all scripts: the deadline has passed, and the command had no effect. */
 export const TOO_LATE = 14;
 
-/** One command of the script, and who waits for its answer. */
+/** One command of a script and the receiver of its reply. */
 export abstract class Command {
   constructor(
     readonly lockKey: string,
     readonly queueKey: string,
-    /** As the script reads it; see its header. */
+    /** The argument of the script; see its header. */
     readonly text: string,
-    /** Fencing tokens that it wants; 0 when it wants none. */
+    /** Number of fencing tokens that the command requests; 0 for none. */
     readonly block = 0,
   ) {}
 
-  /** How many locks it is about. */
+  /** Number of locks of the command. */
   get locks(): number {
     return 1;
   }
 
-  /** @param deadlineMs - on the server's clock; past it the command gets nothing for this process */
+  /**
+   * The argument with a deadline.
+   * @param deadlineMs - on the server's clock; a later execution grants nothing to this process
+   */
   textUntil(_deadlineMs: number): string {
     return this.text;
   }
 
-  /** The keys that the script wants for each command. */
+  /** Adds the keys that the script needs for this command. */
   addKeys(keys: string[]): void {
     keys.push(this.lockKey, this.queueKey);
   }
 
-  /** The script answered with a number alone. Answers whether that is a reply to this command; nothing happens otherwise. */
+  /**
+   * Handles a reply that is a single number. Returns false, without an effect, if that is not a valid reply to this
+   * command.
+   */
   abstract commonCase(x: number): boolean;
-  /** Answers whether that is a reply to this command; nothing happens otherwise. */
+  /** Handles a reply. Returns false, without an effect, if that is not a valid reply to this command. */
   abstract answered(code: number, x: ReplyWord, y: ReplyWord): boolean;
   abstract failed(error: Error): void;
-  /** It has failed for want of an answer, and now there is one: it may have taken effect behind whatever has undone it. */
+  /** Called when a reply arrives after a timeout: the command may have taken effect after its undo. */
   abstract late(): void;
 }

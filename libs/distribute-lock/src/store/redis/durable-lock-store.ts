@@ -13,15 +13,15 @@ import type {
 } from '../lock-store.js';
 
 /**
- * Locks that replicas have before anybody is told that they were granted. Only questions go over the connection that waits
- * for replicas, so it delays neither renewals nor releases; and only the answer to a question is a grant.
+ * Locks whose grants count only after replicas acknowledge them. Only attempts use the connection that waits for
+ * replicas, so renewals and releases are not delayed. Only the answer to an attempt is a grant.
  */
 export class DurableLockStore implements LockStore {
   readonly kinds: ReadonlySet<LockKind> | undefined;
 
   constructor(
     private readonly plain: LockStore,
-    /** Its answers wait for replicas. */
+    /** A store whose answers wait for replicas. */
     private readonly asking: LockStore,
   ) {
     this.kinds = plain.kinds;
@@ -33,7 +33,7 @@ export class DurableLockStore implements LockStore {
 
   subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
     return this.plain.subscribe(processId, {
-      // Nobody may begin on an offer that replicas may not have.
+      // Without the fencing token a process must claim the offer, because replicas may not have it.
       message: ({ type, key, ownerToken }) => listener.message({ type, key, ownerToken }),
       unreadable: () => listener.unreadable?.(),
       unsubscribed: () => listener.unsubscribed?.(),
@@ -61,7 +61,9 @@ export class DurableLockStore implements LockStore {
     return this.asking.acquire(request);
   }
 
-  /** Whom a release gives the lock asks for it once more, by the message of an offer or because it seems queued. */
+  /**
+   * Releases the lock. A process that gets the lock by a release acquires it again, so that replicas confirm the grant.
+   */
   async release({ key, ownerToken, kind, next }: ReleaseRequest): Promise<ReleaseAnswer> {
     const named = kind === undefined ? { key, ownerToken } : { key, ownerToken, kind };
     const answer = await this.plain.release(next === undefined ? named : { ...named, next });

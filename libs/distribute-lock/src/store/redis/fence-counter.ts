@@ -1,36 +1,36 @@
-/** How long numbers may be counted up before they are raised to the server's clock again. */
+/** Time for which the counter may be incremented before it is set to the server's clock again. */
 const COUNTED_MS = 1_000;
 
-/** A question for fencing tokens as it was sent. */
+/** A sent command that requests fencing tokens. */
 export interface NumbersAsked {
-  /** They were to be counted up. */
+  /** The script may increment the counter. */
   readonly counted: boolean;
-  /** The connection. */
+  /** Epoch of the connection. */
   readonly epoch: number;
   readonly startedAt: number;
 }
 
 /**
- * Whether the server may count fencing tokens up instead of looking at its clock, which costs it less.
+ * Decides whether the script may increment the fencing counter instead of reading the clock, which is cheaper.
  *
- * Counting alone would repeat numbers where the counter has lost some. So it is done only on the very connection on which a
- * command has raised the counter to the clock a moment ago: a counter that is gone answers with a small number, which is not
- * used, and one of a server that has taken over stands behind another connection. (Not in a Cluster, where one client stands
- * for many connections.)
+ * Increments alone would repeat numbers after the counter was lost. They are therefore allowed only on the connection
+ * on which a recent command has set the counter to the clock. A lost counter answers with a small number, which is
+ * rejected. A server that has taken over is on another connection. A Cluster never increments, because one client uses
+ * many connections.
  */
 export class FenceCounter {
   private raisedAt = -Infinity;
   private epoch = -1;
   private last = 0;
 
-  /** @param epoch - of the connection on which the command would be sent now */
+  /** @param epoch - epoch of the connection that sends the command */
   mayCount(epoch: number, now: number): boolean {
     return epoch === this.epoch && now - this.raisedAt < COUNTED_MS;
   }
 
   /**
-   * The answer has come, on the connection that is there now.
-   * @returns whether its numbers may be used; otherwise the same is asked again, with a look at the clock
+   * Checks the numbers of an answer. `epochNow` is the epoch of the present connection.
+   * @returns whether the numbers may be used; otherwise the command is repeated and reads the clock
    */
   rises({ counted, epoch, startedAt }: NumbersAsked, first: number, block: number, epochNow: number): boolean {
     const sure = epoch === epochNow;
@@ -46,7 +46,7 @@ export class FenceCounter {
     return true;
   }
 
-  /** Something went wrong: who knows what the counter has lost. */
+  /** Requires the clock for the next command, because the counter may be lost. */
   forget(): void {
     this.epoch = -1;
   }

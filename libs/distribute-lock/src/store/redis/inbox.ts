@@ -8,7 +8,7 @@ import { PrimarySubscription, type Subscriber, type Subscription } from './subsc
 
 const TYPES: Readonly<Record<string, LockMessage['type']>> = { g: 'granted', c: 'contended', v: 'revoked' };
 
-/** The subscription of a process, and what its messages mean. */
+/** The subscription of a process and the parser of its messages. */
 export class Inbox {
   private readonly subscriptions = new Map<string, Subscription>();
   private expected = false;
@@ -18,7 +18,7 @@ export class Inbox {
     private readonly keys: RedisKeys,
   ) {}
 
-  /** Resolves when messages arrive; they are handed to the listener from then on, across reconnects. */
+  /** Resolves when messages arrive. The listener receives them from then on, across reconnects. */
   async open(processId: string, listener: LockStoreListener): Promise<void> {
     await this.commands.whenReady(COMMAND_LIMIT_MS);
     const subscription = this.subscriptions.get(processId) ?? this.choose(this.keys.channel(processId), listener);
@@ -58,7 +58,7 @@ export class Inbox {
   }
 }
 
-/** `<g|c|v>[first fencing token[x<how many>]][+] <owner token> <lock key>`; a key may contain spaces. */
+/** Parses `<g|c|v>[first fencing token[x<count>]][+] <owner token> <lock key>`; a key may contain spaces. */
 function parse(text: string, lockPrefix: string): LockMessage | undefined {
   const [, letter = '', number = '', count = '', plus = '', ownerToken = '', lockKey = ''] =
     /^(\w)(?:(\d+)(?:x(\d+))?)?(\+?) (\S+) ([\s\S]*)$/.exec(text) ?? [];

@@ -4,18 +4,18 @@ import type { Clock } from '../../runtime/clock.js';
 import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
 import { ServerClock } from './server-clock.js';
 
-/** How long a reply may take. Neither an option of the client nor the system's time-outs bound it well. */
+/** Limit for a reply. Client options and system timeouts do not bound it well. */
 export const COMMAND_LIMIT_MS = 800;
-/** A socket on which a reply is expected and no byte has come for this long is closed. */
+/** A socket with a pending reply is closed when no byte has arrived for this time. */
 const SILENCE_LIMIT_MS = 2_500;
-/** How often a link is examined while a reply is expected. */
+/** Interval at which a link is examined while a reply is pending. */
 const TICK_MS = 500;
-/** A tick that is later than this shows that the process did not run, so it proves nothing about the server. */
+/** A tick that is later than this shows that the process was suspended, so silence proves nothing about the server. */
 const LATE_TICK_MS = 250;
 /**
- * While waiters depend on messages, a link is probed when no byte has come for this long. Longer than a heartbeat (1.3 s +
- * 10 %): on a connection that carries commands as well, the replies to heartbeats are proof enough, so it is never probed.
- * A probe at every tick would cost each waiting process 2 commands/s for a fault that this detects in time.
+ * While waiters depend on messages, a link is probed after this time without a byte. It is longer than a heartbeat (1.3
+ * s + 10 %): replies to heartbeats prove a connection that also carries commands, so it is never probed. A probe at
+ * every tick would cost each waiting process 2 commands/s for a fault that this interval detects in time.
  */
 const PROBE_WHILE_EXPECTED_MS = 1_500;
 /** ... and without waiters. */
@@ -23,7 +23,7 @@ const PROBE_WHILE_IDLE_MS = 10_000;
 
 /** Observes a link. */
 export interface LinkListener {
-  /** The link accepts writes: a new connection is ready, or a reply that was overdue has come. */
+  /** The link accepts writes: a new connection is ready, or an overdue reply has arrived. */
   usable?(): void;
   /** The link accepts no writes: its connection was lost, or a reply is overdue. */
   unusable?(): void;
@@ -37,36 +37,37 @@ export interface LinkSettings {
 }
 
 /**
- * One connection of the client and its health. The link knows the last write that expects a reply and the last byte received.
- * Idle time is not silence: silence starts with the first unanswered write. A connection without a byte for
+ * One connection of the client and its health. The link records the last write that expects a reply and the last byte
+ * received. Idle time is not silence: silence starts with the first unanswered write. A connection without a byte for
  * {@link SILENCE_LIMIT_MS} is closed, and the client opens another one.
  *
- * A new connection is usable once it has answered `TIME`, which proves that it answers and sets {@link serverClock}.
+ * A new connection is usable after it has answered `TIME`, which proves that the server responds and sets {@link
+ * serverClock}.
  */
 export class Link extends Timed {
   readonly serverClock = new ServerClock();
   private readonly clock: Clock;
   private readonly timers: TimerLanes;
   private readonly listener: LinkListener;
-  /** Writes without a reply. */
+  /** Number of writes without a reply. */
   private unanswered = 0;
-  /** When the first of them was written, if none was unanswered before. */
+  /** Time of the oldest of these writes. */
   private unansweredSince = 0;
   private lastByteAt = -Infinity;
   private lastTickAt = -Infinity;
   private bytesRead: number | undefined = undefined;
-  /** The connection is open, and its handshake has not ended. */
+  /** The connection is open, and its handshake is in progress. */
   private handshaking = false;
   private proven = false;
   private isOverdue = false;
   private closing = false;
   private usable = false;
   private ended = false;
-  /** How long no byte may come before a probe; `undefined` where no message is expected, so that no tick is needed. */
+  /** Time without a byte before a probe; `undefined` if no message is expected, so that no tick is needed. */
   private probeAfterMs: number | undefined = undefined;
-  /** The next tick is more than {@link TICK_MS} away, as no reply is expected. */
+  /** The next tick is more than {@link TICK_MS} away because no reply is expected. */
   private relaxed = false;
-  /** Rises with each connection that is lost. */
+  /** Number of lost connections. */
   private connection = 0;
   private guarded: unknown;
   private readonly handlers: Readonly<Record<string, () => void>> = {
@@ -89,17 +90,17 @@ export class Link extends Timed {
     else if (client.status === 'ready') void this.prove();
   }
 
-  /** Whether a write leaves now, and its reply can be expected in time. */
+  /** Whether a write is sent now and its reply can be expected in time. */
   get accepts(): boolean {
     return this.usable && this.client.status === 'ready';
   }
 
-  /** A reply has not come for {@link COMMAND_LIMIT_MS}, and no other byte either. */
+  /** A reply is pending for {@link COMMAND_LIMIT_MS}, and no other byte has arrived. */
   get overdue(): boolean {
     return this.isOverdue || this.closing;
   }
 
-  /** A command was written. */
+  /** Counts a written command. */
   wrote(now = this.clock.now()): void {
     this.unanswered += 1;
     if (this.unanswered > 1) return;
@@ -107,32 +108,31 @@ export class Link extends Timed {
     if (this.lane === undefined || this.relaxed) this.schedule(TICK_MS, now);
   }
 
-  /** A reply to a command has come. */
+  /** Counts a reply to a command. */
   answered(now = this.clock.now()): void {
     this.unanswered -= 1;
     this.lastByteAt = now;
     if (this.isOverdue) this.setOverdue(false);
   }
 
-  /** A message has come. */
+  /** Records a received message. */
   received(): void {
     this.lastByteAt = this.clock.now();
     if (this.isOverdue) this.setOverdue(false);
   }
 
-  /** The client has given a command up, or has passed on an error that the server answered. */
+  /** Counts a failed command: the client gave up, or the server replied with an error. */
   failed(error: unknown): void {
     if (isReply(error)) this.answered();
     else this.unanswered -= 1;
   }
 
-  /** A command has waited for its reply for too long, which may be known before the next tick. */
+  /** Checks for an overdue reply after a command reached its limit, possibly before the next tick. */
   late(): void {
     if (this.isOverdue || this.unanswered === 0) return;
     if (this.silentMs(this.clock.now()) >= COMMAND_LIMIT_MS) this.setOverdue(true);
   }
 
-  /** Counts a command that is written now, and its reply. */
   track<T>(reply: Promise<T>): Promise<T> {
     this.wrote();
     reply.then(
@@ -142,18 +142,21 @@ export class Link extends Timed {
     return reply;
   }
 
-  /** Reads the server's clock again once in a while, beside the commands that need it. */
+  /** Reads the server's clock periodically, in parallel with commands. */
   refreshClock(now: number): void {
     if (this.serverClock.refreshes(now)) void this.readClock();
   }
 
-  /** Whether this connection has answered, be it with an error, which leaves the clock unknown. Never rejects. */
+  /**
+   * Reads the server's clock. Resolves to whether this connection replied; an error reply leaves the clock unknown.
+   * Never rejects.
+   */
   async readClock(): Promise<boolean> {
     if (this.client.status !== 'ready') return false;
     const { connection } = this;
     const sentAt = this.clock.now();
     try {
-      // The client types them as numbers, and passes on the text of the server.
+      // The client declares numbers but returns the text of the server.
       const [seconds, microseconds] = (await this.track(this.client.time())).map(Number);
       if (connection !== this.connection) return false;
       this.serverClock.observe(seconds * 1_000 + microseconds / 1_000, sentAt);
@@ -163,19 +166,21 @@ export class Link extends Timed {
     }
   }
 
-  /** Writes a `PING`, whose reply is expected as that of any command. */
+  /** Writes a `PING`, whose reply is expected like that of any command. */
   probe(): void {
     if (this.client.status !== 'ready' || this.closing) return;
     this.track(this.client.ping()).catch(() => undefined);
   }
 
-  /** From now on the connection carries messages, and `expected` says whether waiters depend on them. */
+  /** Starts to watch a connection that carries messages. `expected` is true while waiters depend on them. */
   watchMessages(expected: boolean): void {
     this.probeAfterMs = expected ? PROBE_WHILE_EXPECTED_MS : PROBE_WHILE_IDLE_MS;
     if (this.lane === undefined || (expected && this.relaxed)) this.schedule(TICK_MS);
   }
 
-  /** Closes the socket once; the client opens another one. Replies under way are lost, as a dead socket brings none. */
+  /**
+   * Closes the socket once; the client opens another one. Pending replies are lost, but a dead socket delivers none.
+   */
   close(): void {
     const { stream } = this.client as { readonly stream?: Redis['stream'] };
     if (this.closing || stream === undefined || stream === null || stream.destroyed) return;
@@ -184,19 +189,19 @@ export class Link extends Timed {
     stream.destroy();
   }
 
-  /** The owner closes the client. */
+  /** Stops the link before its owner closes the client. */
   end(): void {
     this.ended = true;
     this.timers.remove(this);
     for (const [event, handler] of Object.entries(this.handlers)) {
-      // An error that comes late must still find a listener.
+      // A late error must still have a listener.
       if (event !== 'error') this.client.off(event, handler);
     }
   }
 
   due(): void {
     if (this.clock.now() - this.dueAt < LATE_TICK_MS) return this.examine(false);
-    // Bytes that have arrived get a turn of the event loop first.
+    // Bytes that have already arrived are processed first.
     this.clock.nextTurn(() => this.examine(true));
   }
 
@@ -204,7 +209,7 @@ export class Link extends Timed {
     if (this.ended) return;
     const now = this.clock.now();
     const heard = this.hasRead();
-    // When a byte came is known of replies and messages; other bytes are parts of a long reply.
+    // The time of a byte is known for replies and messages only; other bytes belong to a long reply.
     if (late || (heard && this.lastByteAt < this.lastTickAt)) this.lastByteAt = now;
     this.lastTickAt = now;
     if (heard && this.isOverdue && !this.handshaking) this.setOverdue(false);
@@ -233,7 +238,7 @@ export class Link extends Timed {
     this.timers.add(this, delayMs, now);
   }
 
-  /** For how long a reply is expected and no byte has come. */
+  /** Time for which a reply is pending and no byte has arrived. */
   private silentMs(now: number): number {
     return now - Math.max(this.lastByteAt, this.unansweredSince);
   }
@@ -242,7 +247,7 @@ export class Link extends Timed {
     return (this.client as { readonly stream?: { readonly bytesRead?: number } }).stream?.bytesRead;
   }
 
-  /** Whether bytes have come since the last tick. */
+  /** Whether bytes have arrived since the last tick. */
   private hasRead(): boolean {
     const { bytesNow } = this;
     const more = bytesNow !== this.bytesRead;
@@ -250,7 +255,7 @@ export class Link extends Timed {
     return more;
   }
 
-  /** The socket is open; the handshake has the same limit as a reply. */
+  /** Starts to watch an open socket. The handshake has the same limit as a reply. */
   private connected(): void {
     this.handshaking = true;
     this.unansweredSince = this.clock.now();
@@ -259,7 +264,7 @@ export class Link extends Timed {
     this.schedule(TICK_MS);
   }
 
-  /** Any answer to `TIME` proves the connection; one that is refused leaves the clock unknown. */
+  /** Proves the connection by any reply to `TIME`; an error reply leaves the clock unknown. */
   private async prove(): Promise<void> {
     this.lastByteAt = this.clock.now();
     if (!(await this.readClock())) return;
@@ -291,8 +296,8 @@ export class Link extends Timed {
   }
 
   /**
-   * A socket that speaks TLS may report a second error while the first one closes it. The client listens for one only, so the
-   * second would be thrown where no caller can catch it.
+   * A TLS socket may emit a second error while the first one closes it. The client listens for one error only, so the
+   * second one would be thrown as an uncaught exception.
    */
   private guard(): void {
     const { stream } = this.client as { readonly stream?: Redis['stream'] };
@@ -302,7 +307,7 @@ export class Link extends Timed {
   }
 }
 
-/** Whether the server has answered, be it with an error. */
+/** Whether the server replied with an error. */
 function isReply(error: unknown): boolean {
   return error instanceof Error && error.name === 'ReplyError';
 }

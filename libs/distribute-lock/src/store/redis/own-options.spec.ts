@@ -7,14 +7,14 @@ describe('ownClusterOptions', () => {
 });
 
 describe('keepAlive', () => {
-  it('is set unless the user sets it', () => {
+  it('has a default unless the user sets it', () => {
     expect(ownOptions({})).toMatchObject({ keepAlive: 10_000 });
     expect(ownOptions({ keepAlive: 3_000 })).toMatchObject({ keepAlive: 3_000 });
     expect(ownClusterOptions({}).redisOptions).toMatchObject({ keepAlive: 10_000 });
     expect(ownClusterOptions({ redisOptions: { keepAlive: 3_000 } }).redisOptions).toMatchObject({ keepAlive: 3_000 });
   });
 
-  it("is set on connections made from the application's client, where it has the default of ioredis 5", () => {
+  it("has a default on connections copied from an application's client that has the default of ioredis 5", () => {
     expect(optionsInstead({ keepAlive: 0 })).toMatchObject({ keepAlive: 10_000 });
     expect(optionsInstead({ keepAlive: 3_000 })).not.toHaveProperty('keepAlive');
   });

@@ -1,49 +1,52 @@
 import type { ClusterOptions, RedisOptions } from 'ioredis';
 
-/** A failed command is reported at once; the lock engine tries again. */
+/** The client reports a failed command after one retry; the lock engine repeats it. */
 const MAX_RETRIES = 1;
 const LONGEST_PAUSE_MS = 1_000;
 
 const CONNECT_TIMEOUT_MS = 2_000;
-// A connection that is being closed while it is being opened would keep the process alive for longer.
+// A connection that closes while it opens would otherwise keep the process alive for longer.
 const DISCONNECT_TIMEOUT_MS = 500;
-/** A Sentinel that does not respond must not delay the question to the next one. */
+/** A Sentinel that does not respond must not delay the request to the next one. */
 const SENTINEL_TIMEOUT_MS = 1_000;
-/** The system's default of two hours finds no dead connection in time, and lets firewalls forget idle ones. */
+/** The system default of two hours detects no dead connection in time, and firewalls drop idle connections earlier. */
 const KEEP_ALIVE_MS = 10_000;
-/** A server that loads its data is asked so often; a longer pause would look like a connection that does not respond. */
+/**
+ * Interval of requests to a server that loads its data; a longer one would look like a connection that does not
+ * respond.
+ */
 const LOADING_RETRY_MS = 1_000;
 
-/** Timeouts that the client has where the application sets none, so that ours may take their place. */
+/** Client defaults for options that the application does not set. The library replaces them. */
 const CLIENT_DEFAULTS: RedisOptions = { connectTimeout: 10_000, keepAlive: 0 };
 
-/** How long before a connection is tried again. */
+/** Delay before the next connection attempt. */
 export const pauseMs = (times: number): number =>
   Math.min(25 * 2 ** times, LONGEST_PAUSE_MS) * (0.8 + 0.4 * Math.random());
 
-/** What every connection has unless the user sets it. */
+/** Defaults of every connection; the user may override them. */
 const DEFAULTS: RedisOptions = {
   connectTimeout: CONNECT_TIMEOUT_MS,
   disconnectTimeout: DISCONNECT_TIMEOUT_MS,
   keepAlive: KEEP_ALIVE_MS,
 };
 
-/** What no connection of ours may have otherwise: replies have one shape, and health and retries are ours. */
+/** Options that the user cannot override: replies have one shape, and the library handles health and retries. */
 const REQUIRED: RedisOptions = {
   maxLoadingRetryTime: LOADING_RETRY_MS,
-  // Otherwise the client never settles what was under way when a connection was lost.
+  // Without this option the client never settles commands in flight on a lost connection.
   autoResendUnfulfilledCommands: true,
-  // A command of ours is timed out by us, without a timer for each.
+  // The library limits its commands without a timer for each.
   commandTimeout: undefined,
   stringNumbers: false,
-  // What leaves in one tick is gathered by us; some versions of the client refuse keys of several slots then.
+  // The library batches the commands of a tick. Some versions of the client reject batches with keys of several slots.
   enableAutoPipelining: false,
   showFriendlyErrorStack: false,
-  // We subscribe again by ourselves: a failure of the client's own attempt would be an unhandled rejection.
+  // The library subscribes again itself: a failed attempt of the client would be an unhandled rejection.
   autoResubscribe: false,
 };
 
-/** The options of a connection of our own: what a lock needs, where the user gave nothing else. */
+/** Options of a connection that the library opens: the options of the user, completed with the needs of locks. */
 export function ownOptions(options: RedisOptions): RedisOptions {
   return {
     maxRetriesPerRequest: MAX_RETRIES,
@@ -52,13 +55,13 @@ export function ownOptions(options: RedisOptions): RedisOptions {
     ...(options.sentinels && { sentinelRetryStrategy: pauseMs, sentinelCommandTimeout: SENTINEL_TIMEOUT_MS }),
     ...options,
     ...REQUIRED,
-    // Ours does the same, and does not end the client when the news comes while it reconnects.
+    // `SentinelWatch` replaces it. It does not end the client when a failover happens during a reconnect.
     failoverDetector: false,
     lazyConnect: true,
   };
 }
 
-/** ... and of a client of a Cluster, which opens connections to its nodes. */
+/** Options of a Cluster client, which opens connections to its nodes. */
 export function ownClusterOptions(options: ClusterOptions): ClusterOptions {
   return {
     clusterRetryStrategy: pauseMs,
@@ -69,7 +72,7 @@ export function ownClusterOptions(options: ClusterOptions): ClusterOptions {
   };
 }
 
-/** The options that a connection made from a client of the application has instead of those of that client. */
+/** Options in which a connection copied from an application client differs from that client. */
 export function optionsInstead(given: RedisOptions): RedisOptions {
   return {
     ...REQUIRED,

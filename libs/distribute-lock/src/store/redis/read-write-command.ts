@@ -4,7 +4,7 @@ import { Command, type ReplyWord } from './command.js';
 import { COMMAND_LIMIT_MS } from './link.js';
 import type { RedisKeys } from './redis-keys.js';
 
-/** Limits of so many lengths, so that they share a few lanes. */
+/** Limits are rounded up to this step, so that they share timers. */
 const STEP_MS = 100;
 
 class Limit extends Timed {
@@ -13,11 +13,11 @@ class Limit extends Timed {
   }
 }
 
-/** The same command, for the script that knows of readers and wants more keys. */
+/** Wraps a command for `readwrite.lua`, which needs more keys. */
 export class ReadWriteCommand extends Command {
   private over = false;
   private stop: (() => void) | undefined = undefined;
-  /** What the first of two scripts took of the time of the command. */
+  /** Time that the first script took. */
   private spentMs = 0;
 
   constructor(
@@ -27,12 +27,12 @@ export class ReadWriteCommand extends Command {
     super(command.lockKey, command.queueKey, command.text);
   }
 
-  /** It was sent to another script before: both together take no longer than one command may. */
+  /** Limits a command that another script has delegated: both scripts together have the limit of one command. */
   endsIn(leftMs: number, lanes: TimerLanes): this {
     if (leftMs === Infinity) return this;
     this.spentMs = COMMAND_LIMIT_MS - leftMs;
     const limit = new Limit(() => {
-      const error = new LockStoreError('Redis did not answer the same command, sent to two scripts, in time.', true);
+      const error = new LockStoreError('Redis did not respond in time to a command that two scripts executed.', true);
       this.failed(error);
     });
     lanes.add(limit, Math.ceil(leftMs / STEP_MS) * STEP_MS);
@@ -49,7 +49,7 @@ export class ReadWriteCommand extends Command {
     keys.push(lockKey, this.queueKey, names.readers(lockKey), names.gate(lockKey));
   }
 
-  /** The script for readers answers with lists only. */
+  /** `readwrite.lua` always replies with a list. */
   commonCase(): boolean {
     return false;
   }
@@ -69,7 +69,7 @@ export class ReadWriteCommand extends Command {
     this.command.late();
   }
 
-  /** @param tell - answers whether that was the end of the command */
+  /** @param tell - returns whether the command has ended */
   private end(tell: () => boolean): boolean {
     if (this.over) {
       this.late();

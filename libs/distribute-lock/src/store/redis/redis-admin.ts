@@ -10,10 +10,10 @@ import { storeError } from './redis-errors.js';
 import type { RedisKeys } from './redis-keys.js';
 import { isCount, isFlag, isLeftMs, unknownReply } from './reply-checks.js';
 
-/** How long a question of an operator may take. */
+/** Limit for a request of an operator. */
 const ANSWER_LIMIT_MS = 2_000;
 
-/** Looking at locks, and taking them away: rare, so it does without scripts of its own where it can. */
+/** Inspects locks and releases them by force. These operations are rare, so they use plain commands where possible. */
 export class RedisAdmin {
   constructor(
     private readonly connection: RedisConnection,
@@ -21,7 +21,7 @@ export class RedisAdmin {
     private readonly clock: Clock,
   ) {}
 
-  /** All answers come from about the same moment, which is as good as advice can be. */
+  /** Reads the parts of the state at almost the same time; the result is advisory. */
   async inspect(key: string): Promise<LockState> {
     const lockKey = this.keys.lock(key);
     const [permits, permitsQueue] = this.keys.semaphore(lockKey);
@@ -60,13 +60,13 @@ export class RedisAdmin {
     return takeAway(store, key, state, {
       tell: (ownerToken) => {
         const message = `v ${ownerToken} ${this.keys.fullPrefix}${key}`;
-        // Without the right to publish its next renewal tells the holder.
+        // Without the permission to publish, the next renewal notifies the holder.
         return this.inTime(lockKey, client.publish(this.keys.channel(processOf(ownerToken)!), message)).catch(
           () => undefined,
         );
       },
       deleteForeign: async (value) => {
-        // Whatever a stranger wrote need not be text, and only its bytes are equal to it.
+        // The value of a foreign client may be binary, so its bytes are compared.
         const bytes = await this.inTime(lockKey, client.getBuffer(lockKey));
         if (bytes?.toString() !== value) return false;
         const deleted = Number(await this.inTime(lockKey, client.eval(deleteForeignScript.lua, 1, lockKey, bytes)));
@@ -93,7 +93,7 @@ export class RedisAdmin {
   }
 }
 
-/** Owner tokens and the ends of their leases in ms: in pairs with RESP3, flat without it. */
+/** Owner tokens and the ends of their leases in ms: pairs with RESP3, a flat list otherwise. */
 type LeaseWords = readonly (string | number | readonly (string | number)[])[];
 
 /** Replies to the commands of an inspection. */
@@ -120,7 +120,7 @@ function isInspection(replies: readonly unknown[]): replies is Inspection {
   );
 }
 
-/** A lease that has ended stands there until the next command about the lock. */
+/** Filters expired leases, which remain until the next command for the lock. */
 function living(leases: LeaseWords, [seconds, microseconds]: readonly (number | string)[]): string[] {
   const nowMs = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
   const words = leases.flat();

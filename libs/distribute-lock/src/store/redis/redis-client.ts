@@ -4,36 +4,36 @@ import type { Cluster, Redis, RedisOptions } from 'ioredis';
 
 import { optionsInstead, pauseMs } from './own-options.js';
 
-/** A client of ioredis, of whichever copy and major version; recognised by its methods. @public */
+/** A client of any copy and major version of ioredis; recognized by its methods. @public */
 export type RedisClient = Redis | Cluster;
 
-/** Whether the client can take a command now, without keeping it for later. */
+/** Whether the client sends a command now instead of queueing it. */
 export const isReady = (client: RedisClient): boolean => client.status === 'ready';
 
-/** Whether the client will never take a command again. */
+/** Whether the client is closed for good. */
 export const isEnded = (client: RedisClient): boolean => client.status === 'end';
 
-/** How far the client has come, in words: a server that does not speak TLS leaves a handshake unanswered. */
+/** State of the client for messages. It mentions TLS because a server without TLS leaves the handshake unanswered. */
 export function stateOf(client: RedisClient): string {
   const { tls }: RedisOptions = isCluster(client) ? (client.options.redisOptions ?? {}) : client.options;
   return client.status === 'connecting' && tls !== undefined ? 'connecting with TLS' : client.status;
 }
 
-/** Whether the connection speaks RESP3, where commands are allowed on a connection that is subscribed. */
+/** Whether the connection uses RESP3, which allows commands on a subscribed connection. */
 export function speaksResp3(client: RedisClient): boolean {
   const { condition } = client as { condition?: { protocol?: unknown } | null };
   return condition?.protocol === 3;
 }
 
-/** What a prefixing client puts before every key. */
+/** The key prefix of the client. */
 export function keyPrefixOf(client: RedisClient): string {
   return client.options.keyPrefix ?? '';
 }
 
 /**
- * A client of our own for the same data, as the given one is configured now: a client of the application is a template and
- * never written to, so a transaction or a blocking command on it cannot affect locks. It is of the database that was selected
- * last, and reconnects with the credentials that the given client has then.
+ * Opens another client with the current configuration of the given one. The application's client is only a template:
+ * the library never writes to it, so its transactions and blocking commands do not affect locks. The new client uses
+ * the database that was selected last. It reconnects with the credentials that the given client has at that time.
  */
 export function another(given: RedisClient): RedisClient {
   const own = isCluster(given) ? anotherCluster(given) : anotherRedis(given);
@@ -68,10 +68,10 @@ function anotherCluster(given: Cluster): Cluster {
   });
 }
 
-/** Whether it is a client of a whole Redis Cluster. */
+/** Whether the client is a Redis Cluster client. */
 export const isCluster = (client: RedisClient): client is Cluster => 'isCluster' in client && client.isCluster;
 
-/** Where the connection leads to, as `host port`. */
+/** Remote address of the connection as `host port`. */
 export function placeOf(client: RedisClient): string {
   if (isCluster(client)) return '';
   const { remoteAddress, remotePort } = client.stream as Partial<Socket>;

@@ -25,17 +25,20 @@ class Waiting extends Timed {
   }
 }
 
-/** A client that the library has opened, and the state of its connection to one primary. */
+/** A client that the library has opened, with the state of its connection to one primary. */
 export class RedisConnection implements LinkListener {
-  /** Rises whenever the connection was lost: an answer is certain only if it came on the connection of its command. */
+  /**
+   * Increases when the connection is lost. An answer is unambiguous only if it arrives on the connection of its
+   * command.
+   */
   epoch = 0;
-  /** Whether it is to a whole Cluster: a call of a script may then have keys of one slot only. */
+  /** Whether the client is a Cluster client: a script call may then have keys of one slot only. */
   readonly clustered: boolean = false;
-  /** Where its answers wait for replicas. */
+  /** Present if answers wait for replicas. */
   acknowledging: Acknowledging | undefined;
   /** Timers of everything that uses the connection. */
   readonly timers: TimerLanes;
-  /** Of a node of a Cluster that is not known. */
+  /** Clock of an unknown Cluster node. */
   private readonly unknownClock = new ServerClock();
   private readonly link: Link | undefined;
   private readonly watch: SentinelWatch | undefined;
@@ -48,17 +51,17 @@ export class RedisConnection implements LinkListener {
   constructor(
     readonly client: RedisClient,
     readonly clock: Clock,
-    /** The client that this one and further ones are made from: that of the application, if it has given one. */
+    /** The template of this client and further ones: the application's client, if there is one. */
     readonly template = client,
   ) {
-    // A client that the application has ended says that it wants no connection any more.
+    // When the application closes its client, the library closes the copy.
     if (template !== client) template.once('end', this.templateEnded);
     this.timers = new TimerLanes(clock);
     this.handlers = [
       ['ready', () => this.becameReady()],
       ['close', () => (this.epoch += 1)],
       ['end', () => this.rejectWaiting()],
-      // Without a listener the client writes every error to the console.
+      // Without a listener the client prints every error to the console.
       ['error', (error: Error) => this.failed(error)],
     ];
     for (const [event, handler] of this.handlers) client.on(event, handler);
@@ -72,27 +75,27 @@ export class RedisConnection implements LinkListener {
     }
   }
 
-  /** The link that carries commands for this lock; `undefined` where the node of a Cluster is not known. */
+  /** The link that carries commands for this lock; `undefined` if the Cluster node is unknown. */
   linkOf(_lockKey: string): Link | undefined {
     return this.link;
   }
 
-  /** The clock of the server that has this lock. */
+  /** The clock of the server that stores this lock. */
   clockOf(lockKey: string): ServerClock {
     return this.linkOf(lockKey)?.serverClock ?? this.unknownClock;
   }
 
-  /** Whether a command for this lock leaves now, and its reply can be expected in time. */
+  /** Whether a command for this lock is sent now and its reply can be expected in time. */
   accepts(_lockKey = ''): boolean {
     return this.link!.accepts;
   }
 
-  /** What went wrong last, for messages. */
+  /** The last connection error, for messages. */
   get trouble(): string {
     return this.lastError === undefined ? '' : ` (${this.lastError})`;
   }
 
-  /** Resolves when commands for this lock leave; rejects with the known cause when that takes longer than the limit. */
+  /** Resolves when the link accepts commands for this lock. Rejects with the known cause after the limit. */
   whenReady(limitMs: number, lockKey = ''): Promise<void> {
     if (this.accepts(lockKey)) return Promise.resolve();
     if (isEnded(this.client)) return Promise.reject(this.ended());
@@ -111,12 +114,15 @@ export class RedisConnection implements LinkListener {
     });
   }
 
-  /** The server takes no writes any more, as after a failover: the client finds the new primary when it connects again. */
+  /**
+   * Closes the connection because the server no longer accepts writes, as after a failover. The client finds the new
+   * primary when it reconnects.
+   */
   demoted(): void {
     this.link?.close();
   }
 
-  /** Runs a script, named by its digest or, where the server does not know it, with its text. */
+  /** Runs a script by its digest, or by its text if the server does not know it. */
   evaluate(call: ScriptCall): Promise<unknown> {
     if (this.acknowledging !== undefined) return this.acknowledging.run(call);
     const { script, withText, keys, texts } = call;
@@ -125,7 +131,7 @@ export class RedisConnection implements LinkListener {
       : this.client.evalsha(script.sha1, keys.length, ...keys, ...texts);
   }
 
-  /** What `send` sends leaves together. */
+  /** Sends all commands of `send` in one write where possible. */
   together(send: () => void): void {
     send();
   }
@@ -135,7 +141,7 @@ export class RedisConnection implements LinkListener {
     this.listeners.add(listener);
   }
 
-  /** How many listeners observe the link: one for each channel that is subscribed. */
+  /** Number of listeners that observe the link: one per subscribed channel. */
   get observers(): number {
     return this.listeners.size;
   }
@@ -170,18 +176,18 @@ export class RedisConnection implements LinkListener {
     this.client.disconnect();
   }
 
-  /** The client is ready; the connection to one primary is usable only once its link is. */
+  /** Called when the client is ready. A connection to one primary becomes usable only when its link does. */
   protected becameReady(): void {}
 
   protected failed(error: unknown): void {
     this.lastError = redacted(messageOf(error));
     const known = neverSent(storeError(error));
     if (known.passing) return;
-    // A wrong password does not get better by waiting.
+    // A lasting error, such as a wrong password, fails waiting commands at once.
     for (const waiting of this.take()) waiting.reject(known);
   }
 
-  /** Lets commands go whose link accepts writes. */
+  /** Resumes commands whose link accepts writes. */
   protected resolveWaiting(): void {
     for (const waiting of [...this.waiting]) {
       if (!this.accepts(waiting.lockKey)) continue;
@@ -203,10 +209,10 @@ export class RedisConnection implements LinkListener {
   }
 
   private notReady(limitMs: number): LockStoreError {
-    // The socket is open, so the server has the handshake or commands, and does not respond.
+    // The socket is open, so the server received the handshake or commands and does not respond.
     const open = this.client.status === 'connect' || this.client.status === 'ready';
     const error = open
-      ? `Redis did not answer within ${limitMs} ms${this.trouble}.`
+      ? `Redis did not respond within ${limitMs} ms${this.trouble}.`
       : `Redis is not connected${this.trouble || ` (${stateOf(this.client)})`}.`;
     return new LockStoreError(error, true, { sent: false });
   }

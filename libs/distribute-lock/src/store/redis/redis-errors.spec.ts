@@ -2,18 +2,18 @@ import { inspect } from 'node:util';
 
 import { answerError, redacted, storeError } from './redis-errors.js';
 
-describe('redis errors', () => {
+describe('The conversion of Redis errors', () => {
   it.each(['LOADING Redis is loading', 'READONLY You can not', 'CLUSTERDOWN x', 'TRYAGAIN x', 'MOVED 1 a:1', 'BUSY x'])(
-    'takes %p for passing trouble',
+    'classifies the reply %p as passing',
     (text) => expect(answerError(text).passing).toBe(true),
   );
 
   it.each(['NOPERM no', 'NOAUTH no', 'WRONGPASS no', 'OOM no', 'WRONGTYPE no', 'MISCONF no', 'ERR no'])(
-    'takes %p for lasting trouble',
+    'classifies the reply %p as lasting',
     (text) => expect(answerError(text).passing).toBe(false),
   );
 
-  it('takes a broken connection for passing trouble', () => {
+  it('classifies a lost connection as passing', () => {
     expect(storeError(new Error('connect ECONNREFUSED 127.0.0.1:6379')).passing).toBe(true);
     expect(storeError(new AggregateError([new Error('connect ECONNREFUSED ::1:6379')])).message).toContain(
       'ECONNREFUSED',
@@ -28,15 +28,15 @@ describe('redis errors', () => {
     'CERT_HAS_EXPIRED',
     'ERR_TLS_CERT_ALTNAME_INVALID',
     'ERR_SSL_WRONG_VERSION_NUMBER',
-  ])('takes %p for lasting trouble', (code) =>
+  ])('classifies the TLS error %p as lasting', (code) =>
     expect(storeError(Object.assign(new Error('tls'), { code })).passing).toBe(false),
   );
 
-  it.each(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND'])('takes %p for passing trouble', (code) =>
+  it.each(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND'])('classifies the network error %p as passing', (code) =>
     expect(storeError(Object.assign(new Error('net'), { code })).passing).toBe(true),
   );
 
-  it('carries neither the command nor the credentials of the client', () => {
+  it('omits the command and the credentials of the client', () => {
     const reply = Object.assign(new Error('WRONGPASS redis://user:secret@host:6379'), {
       name: 'ReplyError',
       command: { name: 'hello', args: ['3', 'AUTH', 'default', 'secret'] },

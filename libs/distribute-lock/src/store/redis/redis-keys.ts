@@ -1,6 +1,6 @@
 import { channelIdOf, type ProcessId } from '../../runtime/owner-token.js';
 
-/** How the names of helper keys begin, with the number of the protocol. Processes of another protocol use other names. */
+/** Prefixes of helper keys. The number is the version of the protocol; processes of another version use other names. */
 const QUEUE_PREFIX = 'q1:';
 const FENCE_PREFIX = 'f1:';
 const READERS_PREFIX = 'r1:';
@@ -8,30 +8,33 @@ const GATE_PREFIX = 'g1:';
 const PERMITS_PREFIX = 's1:';
 const PERMITS_QUEUE_PREFIX = 'sq1:';
 const PERMITS_ASKED_PREFIX = 'sa1:';
-/** A prefix for locks that begins so could name a helper key, of this protocol or another one. */
+/** A lock prefix of this form could name a helper key of this or another version of the protocol. */
 const HELPER = /^(?:[fgqrs]|s[aq])\d*(?::|$)/;
 
-/** Of the helpers that are sorted sets. */
+/** Names of helpers that are sorted sets. */
 const SORTED_SET = /^(?:[qrs]|s[aq])1:/;
 
 export const isSortedSet = (name: string): boolean => SORTED_SET.test(name);
 
-/** Scripts make the same name in `lib/queue.lua`. */
+/** The scripts build the same name in `lib/queue.lua`. */
 const CHANNEL_PREFIX = 'nestjs-lock:1:';
 
-/** A `{tag}` that Redis Cluster would hash instead of the whole key. */
+/** A `{tag}` that Redis Cluster hashes instead of the whole key. */
 const TAG = /^[^{]*\{([^}]+)\}/;
 
-/** Names in Redis: the lock's own key, and its helpers in the same hash slot. */
+/** Names of keys in Redis: the key of a lock, and its helpers in the same hash slot. */
 export class RedisKeys {
   /** The counter of fencing tokens: one for all locks of the prefix. */
   readonly fence: string;
-  /** What stands before every key in Redis. */
+  /** The full prefix of every key in Redis. */
   readonly fullPrefix: string;
-  /** Ends the names of counters: scripts read from it how much of a lock's name is the prefix, which their channels begin with. */
+  /**
+   * Suffix of counter names with the length of the full prefix. The scripts use it to find the prefix of a lock name,
+   * with which their channels begin.
+   */
   private readonly fenceSuffix: string;
 
-  /** @param outer - what a prefixing client puts before every name */
+  /** @param outer - key prefix of the client */
   constructor(
     readonly prefix: string,
     private readonly outer = '',
@@ -41,7 +44,7 @@ export class RedisKeys {
     this.fence = FENCE_PREFIX + prefix + this.fenceSuffix;
   }
 
-  /** The inbox of a process. It belongs to the prefix, so an ACL can keep the processes of other prefixes out. */
+  /** The inbox of a process. Its name includes the prefix, so that an ACL can exclude processes of other prefixes. */
   channel(processId: ProcessId): string {
     return CHANNEL_PREFIX + this.fullPrefix + channelIdOf(processId);
   }
@@ -59,12 +62,12 @@ export class RedisKeys {
     return beside(lockKey, READERS_PREFIX);
   }
 
-  /** Stands while a writer waits for readers. */
+  /** Exists while a writer waits for readers. */
   gate(lockKey: string): string {
     return beside(lockKey, GATE_PREFIX);
   }
 
-  /** Of a semaphore: its leases, its queue, and how long the places in it count. */
+  /** Helpers of a semaphore: its leases, its queue, and the times until which its places count. */
   semaphore(lockKey: string): readonly [held: string, queue: string, asked: string] {
     return [
       beside(lockKey, PERMITS_PREFIX),
@@ -73,17 +76,17 @@ export class RedisKeys {
     ];
   }
 
-  /** The counter of one lock, where locks cannot share one. */
+  /** The fencing counter of one lock, where locks cannot share one. */
   fenceOf(lockKey: string): string {
     return beside(lockKey, FENCE_PREFIX) + this.fenceSuffix;
   }
 
-  /** Whether the locks of these keys are surely in one slot of a Redis Cluster, because they have one `{tag}`. */
+  /** Whether the keys share one `{tag}`, so that their locks are in one slot of a Redis Cluster. */
   inOneSlot(keys: readonly string[]): boolean {
     return new Set(keys.map((key) => hashed(this.fullPrefix + key))).size === 1;
   }
 
-  /** What is wrong with a key in Redis Cluster, where a lock and its helpers must be in one slot. */
+  /** Reason why a key is invalid in Redis Cluster, where a lock and its helpers must be in one slot. */
   clusterFault(key: string): string | undefined {
     const lockKey = this.lock(key);
     const helper = this.outer + this.queue(lockKey);
@@ -92,7 +95,7 @@ export class RedisKeys {
   }
 }
 
-/** A helper's name that hashes to the lock's slot. */
+/** The name of a helper, which hashes to the slot of the lock. */
 function beside(lockKey: string, prefix: string): string {
   return lockKey.includes('{') && TAG.test(lockKey) ? `${prefix}${lockKey}` : `${prefix}{${lockKey}}`;
 }
@@ -102,5 +105,5 @@ export function hashed(name: string): string {
   return name.includes('{') ? (TAG.exec(name)?.[1] ?? name) : name;
 }
 
-/** Whether a prefix for locks could name a helper key. */
+/** Whether a lock prefix could name a helper key. */
 export const meetsHelperKey = (prefix: string): boolean => HELPER.test(prefix);

@@ -35,12 +35,11 @@ import { AcquireCommand, ReleaseCommand, RenewCommand } from './replies.js';
 import { severalLocks } from './several-command.js';
 import type { RedisLockStoreSettings } from './store-settings.js';
 
-/** How long the first connection may take. */
 const CONNECT_LIMIT_MS = 1_500;
 
 /**
- * Locks on one Redis primary. The owner token alone decides who the holder is, so a release that comes too late cannot free
- * another owner's lock.
+ * Locks on one Redis primary. Only the owner token identifies the holder, so a late release cannot free the lock of
+ * another owner.
  */
 export class RedisLockStore implements LockStore {
   readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'read', 'semaphore']);
@@ -71,13 +70,13 @@ export class RedisLockStore implements LockStore {
     this.admin = new RedisAdmin(connection, this.keys, clock);
   }
 
-  /** Opens a connection of its own, on the first command or `connect()`. */
+  /** Opens a dedicated connection on the first command or `connect()`. */
   static open(options: RedisOptions | string, settings: RedisLockStoreSettings): RedisLockStore {
     const client = typeof options === 'string' ? new Redis(options, ownOptions({})) : new Redis(ownOptions(options));
     return RedisLockStore.on(client, settings);
   }
 
-  /** The same for a Redis Cluster. */
+  /** Opens a dedicated Cluster client on the first command or `connect()`. */
   static openCluster(
     nodes: readonly ClusterNode[],
     options: ClusterOptions,
@@ -86,7 +85,7 @@ export class RedisLockStore implements LockStore {
     return RedisLockStore.on(new Cluster([...nodes], ownClusterOptions(options)), settings);
   }
 
-  /** Opens connections like that of a client of the application, which is not used itself. */
+  /** Opens connections with the configuration of an application client. The application client itself is not used. */
   static over(client: RedisClient, settings: RedisLockStoreSettings): RedisLockStore {
     return RedisLockStore.on(another(client), settings, client);
   }
@@ -99,7 +98,7 @@ export class RedisLockStore implements LockStore {
     return new RedisLockStore(connection, settings, template);
   }
 
-  /** The same locks, where a grant counts only once so many replicas have it. */
+  /** A store for the same locks whose grants count only after enough replicas acknowledge them. */
   acknowledgedBy(settings: AckSettings): LockStore {
     const { prefix, clock } = this.settings;
     const asking = RedisLockStore.on(another(this.template), { prefix, clock }, this.template);
@@ -191,7 +190,7 @@ export class RedisLockStore implements LockStore {
     this.connection.close();
   }
 
-  /** Who excludes everybody goes the fast way, which leaves to the other script what concerns readers. */
+  /** Exclusive commands use the fast script, which delegates commands that concern readers. */
   private add<Asked extends Command>(kind: LockKind | undefined, command: Asked): Asked {
     if (kind === undefined || kind === 'exclusive') this.commands.add(command);
     else this.addReadWrite(command);

@@ -13,7 +13,7 @@ import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 import { isCount, isFencingToken, isLeftMs } from './reply-checks.js';
 
-/** Codes of the script's replies; its header says what they mean. */
+/** Reply codes of the script; its header defines them. */
 const GRANTED = 1;
 const QUEUED = 2;
 const BUSY = 3;
@@ -23,17 +23,17 @@ const RENEWED = 7;
 const GRANTED_NEXT = 8;
 const MISMATCH = 10;
 
-/** What a reply means; nothing, if it is none to this command. */
+/** Interprets a reply; returns undefined if the reply is not valid for the command. */
 type Meaning<T> = (code: number, x: ReplyWord, y: ReplyWord) => T | undefined;
 
-/** A command of `semaphore.lua`, and what its answer means. */
+/** A command of `semaphore.lua` with the interpretation of its reply. */
 class SemaphoreCommand<T> extends Asked<T> {
   constructor(
     lockKey: string,
     private readonly helperKeys: readonly string[],
     text: string,
     private readonly meaning: Meaning<T>,
-    /** It wants permits. */
+    /** The command requests permits. */
     private readonly wants: boolean,
   ) {
     super(lockKey, '', text);
@@ -84,7 +84,7 @@ export class RedisSemaphores {
   release({ key, ownerToken, next }: ReleaseRequest): PromiseLike<ReleaseAnswer> {
     const text =
       next === undefined ? `d ${ownerToken}` : `r ${ownerToken} ${next.ownerToken} ${next.ttlMs} ${next.block}`;
-    // An answer on another connection may be that of a second sending.
+    // An answer on another connection may answer a resent command.
     const { epoch } = this.connection;
     return this.ask<ReleaseAnswer>(key, text, next !== undefined, (code, x, y) => {
       if (code === LOST) return { outcome: 'lost', resent: this.connection.epoch !== epoch };

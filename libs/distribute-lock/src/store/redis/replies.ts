@@ -4,7 +4,7 @@ import type { ReplyWord } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isCount, isFencingToken, isFlag, isLeftMs, isTokenBeside } from './reply-checks.js';
 
-/** Codes of the script's replies; its header says what they mean. */
+/** Reply codes of the script; its header defines them. */
 const GRANTED = 1;
 const QUEUED = 2;
 const BUSY = 3;
@@ -62,7 +62,7 @@ export class AcquireCommand extends Asked<AcquireAnswer> {
 }
 
 export class ReleaseCommand extends Asked<ReleaseAnswer> {
-  /** The connection as it was when the command was given: an answer on another one may be that of a second sending. */
+  /** Epoch of the connection when the command was sent. An answer on another connection may answer a resent command. */
   private readonly epoch: number;
 
   constructor(
@@ -71,7 +71,7 @@ export class ReleaseCommand extends Asked<ReleaseAnswer> {
     private readonly ownerToken: string,
     text: string,
     private readonly connection: RedisConnection,
-    /** The process wants the lock again, and so many fencing tokens. */
+    /** The next attempt of the process, with its number of fencing tokens. */
     private readonly again: { readonly block: number; readonly ownerToken?: string } | undefined,
   ) {
     super(lockKey, queueKey, text);
@@ -96,7 +96,7 @@ export class ReleaseCommand extends Asked<ReleaseAnswer> {
     return this.resolve({ outcome: 'granted', ownerToken: y, fencingToken: x, waiting: 0 });
   }
 
-  /** The token that was to be granted; without one any of this process. */
+  /** Whether the granted token is the requested one, or any token of this process if none was requested. */
   private isNext(word: ReplyWord): word is string {
     const next = this.again?.ownerToken;
     return next === undefined ? isTokenBeside(word, this.ownerToken) : word === next;
@@ -107,7 +107,7 @@ export class ReleaseCommand extends Asked<ReleaseAnswer> {
   }
 }
 
-const sentTwice = (): Error => new LockStoreError('The connection changed while the lease was shortened.', true);
+const sentTwice = (): Error => new LockStoreError('The connection was lost while the lease was shortened.', true);
 
 export class RenewCommand extends Asked<RenewAnswer> {
   private readonly epoch: number;
@@ -117,7 +117,7 @@ export class RenewCommand extends Asked<RenewAnswer> {
     queueKey: string,
     text: string,
     private readonly connection: RedisConnection,
-    /** It may shorten the lease. */
+    /** The renewal may shorten the lease. */
     private readonly exact = false,
   ) {
     super(lockKey, queueKey, text);
@@ -130,7 +130,7 @@ export class RenewCommand extends Asked<RenewAnswer> {
 
   answered(code: number, x: ReplyWord): boolean {
     if (code === LOST) return isFlag(x) && this.resolve(x === 1 ? 'taken' : 'lost');
-    // Sent on two connections, a command that shortens may be executed once more.
+    // A command that was sent on two connections may be executed again and shorten the lease later.
     const isAmbiguous = this.exact && this.connection.epoch !== this.epoch;
     return code === RENEWED && isCount(x) && this.resolve(isAmbiguous ? sentTwice() : x);
   }

@@ -1,12 +1,12 @@
 import { processOf } from '../../runtime/owner-token.js';
 import { LockStoreError } from '../lock-store.js';
 
-/** PTTL answers -1 for a key without an end, and -2 for a key that is gone. */
+/** `PTTL` returns -1 for a key without an expiry and -2 for a missing key. */
 const NO_KEY = -2;
-/** A status of Redis, such as OK and QUEUED. Other text may be anything, also secrets. */
+/** A Redis status such as OK or QUEUED. Other text may contain secrets. */
 const STATUS = /^[A-Z]{1,16}$/;
 
-/** What a reply says is believed only if it is of the shape, the type and the range that the script documents. */
+/** A reply is accepted only if it has the shape, types and ranges that the script documents. */
 export const isCount = (word: unknown): word is number => Number.isSafeInteger(word) && (word as number) >= 0;
 export const isFlag = (word: unknown): word is 0 | 1 => word === 0 || word === 1;
 export const isLeftMs = (word: unknown): word is number => Number.isSafeInteger(word) && (word as number) >= NO_KEY;
@@ -15,13 +15,13 @@ export const isLeftMs = (word: unknown): word is number => Number.isSafeInteger(
 export const isFencingToken = (word: unknown, block = 1): word is number =>
   Number.isSafeInteger(word) && (word as number) > 0 && Number.isSafeInteger((word as number) + block);
 
-/** An owner token of the process of `ownerToken`. */
+/** Whether the word is an owner token of the process of `ownerToken`. */
 export const isTokenBeside = (word: unknown, ownerToken: string): word is string =>
   typeof word === 'string' && processOf(word) !== undefined && processOf(word) === processOf(ownerToken);
 
 /**
- * A reply that no script of this library gives, for example `QUEUED` to a client inside MULTI. The command failed: whether it takes
- * effect is unknown, so it is undone. The message names no owner token.
+ * The error of a reply that no script of this library sends, for example `QUEUED` to a client inside `MULTI`. The
+ * command may have taken effect, so it is undone. The message contains no owner token.
  */
 export function unknownReply(reply: unknown): LockStoreError {
   return new LockStoreError(`Redis gave a reply that this library does not know: ${shown(reply)}.`, true);

@@ -8,16 +8,15 @@ import type { RedisKeys } from './redis-keys.js';
 import { unknownReply } from './reply-checks.js';
 import { evalsha, takesWritten, written } from './written-command.js';
 
-/** Whether the server does not know the script yet: it must be sent with its text. */
+/** Whether the server does not know the script, so that its text must be sent. */
 export const isUnknownScript = (error: unknown): boolean => messageOf(error).startsWith('NOSCRIPT');
 
-/** Calls a script on the server. */
 export class ScriptRunner {
   private readonly script: LuaText;
-  /** The client, where it takes commands that are written already. */
+  /** The client, if it accepts serialized commands. */
   private readonly direct: Redis | undefined;
   private readonly fenceKey: string;
-  /** How a call with one command begins. */
+  /** Serialized beginning of a call with one command. */
   private readonly headOfOne: string;
 
   constructor(
@@ -31,7 +30,7 @@ export class ScriptRunner {
     this.headOfOne = [this.script.sha1, '3', names.fence].map(written).join('');
   }
 
-  /** All commands are of one slot, in a cluster of one lock. */
+  /** Runs a call. All its commands are in one slot, in a Cluster for one lock. */
   run(call: Call, withText: boolean): Promise<unknown> {
     const { commands } = call;
     const keys = [this.fenceKeyOf(commands[0].lockKey)];
@@ -48,12 +47,12 @@ export class ScriptRunner {
     return evalsha(this.direct, args, text);
   }
 
-  /** The counter from which the lock gets its fencing tokens. */
+  /** The key of the fencing counter of the lock. */
   fenceKeyOf(lockKey: string): string {
     return this.connection.clustered ? this.names.fenceOf(lockKey) : this.fenceKey;
   }
 
-  /** The same for one command with the usual keys, without lists. */
+  /** Runs a call of one command with the usual keys, without building lists. */
   runOne(call: Call): Promise<unknown> {
     const { direct, fenceKey } = this;
     const [command] = call.commands;
@@ -67,7 +66,7 @@ export class ScriptRunner {
     return evalsha(direct, args, this.headOfOne + written(lockKey) + written(queueKey) + written(words));
   }
 
-  /** Proves that the server runs the script. */
+  /** Verifies that the server runs the script. */
   async probe(): Promise<void> {
     let reply: unknown;
     try {
@@ -78,7 +77,7 @@ export class ScriptRunner {
         Promise.reject(storeError(refused)),
       );
     }
-    // It runs no commands, so it answers with an empty list.
+    // Without commands the script replies with an empty list.
     if (!Array.isArray(reply) || reply.length > 0) throw unknownReply(reply);
   }
 
@@ -86,7 +85,7 @@ export class ScriptRunner {
     return this.connection.clockOf(commands[0].lockKey).deadline(startedAt, limitMs);
   }
 
-  /** Answers wait for replicas. */
+  /** Whether answers wait for replicas. */
   private get waits(): boolean {
     return this.connection.acknowledging !== undefined;
   }

@@ -1,6 +1,6 @@
 import { sentinelOptions } from './sentinel-watch.js';
 
-describe('A connection to a Sentinel', () => {
+describe('sentinelOptions', () => {
   const at = { host: 'sentinel', port: 5_000 };
 
   it.each([
@@ -8,7 +8,7 @@ describe('A connection to a Sentinel', () => {
     [at, { family: 6 as const }, 6],
     [{ ...at, family: 4 as const }, { family: 6 as const }, 4],
     [at, {}, undefined],
-  ])('to %j with options %j is of family %p', (address, options, family) => {
+  ])('for %j with options %j use the address family %p', (address, options, family) => {
     expect(sentinelOptions(address, options)).toMatchObject(at);
     expect(sentinelOptions(address, options).family).toBe(family);
   });

@@ -9,14 +9,14 @@ const CHANNEL = '+switch-master';
 const CONNECT_TIMEOUT_MS = 2_000;
 
 /**
- * Listens at every Sentinel for a new primary. A primary that was replaced may take writes for ten seconds more, and would
- * renew what its successor has given to another process. (The client's own detector ends the client for good when the news
- * comes while it reconnects.)
+ * Subscribes to every Sentinel to learn about a new primary. A replaced primary may accept writes for ten more seconds
+ * and renew locks that its successor has granted to another process. The detector of the client is not used because a
+ * failover during a reconnect ends the client for good.
  */
 export class SentinelWatch {
   private links: readonly Link[] = [];
 
-  /** @param switched - is called with the place of the new primary, as `host port` */
+  /** @param switched - receives the address of the new primary as `host port` */
   constructor(
     private readonly options: RedisOptions,
     private readonly switched: (place: string) => void,
@@ -38,12 +38,12 @@ export class SentinelWatch {
   private subscribed(at: Partial<SentinelAddress>): Link {
     const { name } = this.options;
     const sentinel = new Redis(sentinelOptions(at, this.options));
-    sentinel.on('error', () => undefined); // one that is away is tried again
+    sentinel.on('error', () => undefined); // the client reconnects to an unavailable Sentinel
     sentinel.on('message', (_: string, text: string) => {
       const [of, , , newHost, newPort] = text.split(' ');
       if (of === name) this.switched(`${newHost} ${newPort}`);
     });
-    // A Sentinel that refuses the subscription brings no news.
+    // A Sentinel that rejects the subscription sends no messages.
     const usable = (): void => void link.track(sentinel.subscribe(CHANNEL)).catch(() => undefined);
     const link: Link = new Link(sentinel, { ...this.timing, listener: { usable } });
     link.watchMessages(false);
@@ -51,7 +51,7 @@ export class SentinelWatch {
   }
 }
 
-/** A connection to a Sentinel, had in the same way as the client of the primary has its own. */
+/** Options of a connection to a Sentinel, derived like those of the client for the primary. */
 export function sentinelOptions(at: Partial<SentinelAddress>, options: RedisOptions): RedisOptions {
   const { host, port = 26_379, family = options.family } = at;
   const { sentinelUsername, sentinelPassword, sentinelTLS } = options;

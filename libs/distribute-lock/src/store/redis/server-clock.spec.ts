@@ -1,6 +1,5 @@
 import { ServerClock } from './server-clock.js';
 
-/** The server's clock is this much ahead of the monotonic one. */
 const AHEAD = 1e12;
 const LIMIT_MS = 800;
 
@@ -11,24 +10,24 @@ describe('ServerClock', () => {
     return clock;
   };
 
-  it('gives a command whose server is unknown a deadline that has passed, so that the refusal carries the clock', () => {
+  it('returns a past deadline for an unknown server, so that the rejection carries the clock', () => {
     expect(new ServerClock().latest(0)).toBeUndefined();
     expect(new ServerClock().deadline(0, LIMIT_MS)).toBe(1);
   });
 
-  it('never refuses what is executed within the limit', () => {
+  it('accepts every execution within the limit', () => {
     const clock = observed([[100, 130]]);
 
     expect(clock.deadline(5_000, LIMIT_MS)).toBeGreaterThanOrEqual(AHEAD + 5_000 + LIMIT_MS);
   });
 
-  it('refuses what is executed later than the limit, the round trip of the observation and 50 ms', () => {
+  it('rejects an execution later than the limit, the round trip of the observation and 50 ms', () => {
     const clock = observed([[100, 130]]);
 
     expect(clock.deadline(5_000, LIMIT_MS)).toBeLessThanOrEqual(AHEAD + 5_000 + LIMIT_MS + 30 + 50);
   });
 
-  it('keeps the bound of the quickest observation of the last minute', () => {
+  it('keeps the bound of the fastest observation of the last minute', () => {
     const slowAfterQuick = observed([
       [100, 101],
       [200, 900],
@@ -42,7 +41,7 @@ describe('ServerClock', () => {
     expect(later.latest(70_000)).toBe(AHEAD + 70_700);
   });
 
-  it('takes over a clock that was set forward from the refusal of a timely command', () => {
+  it('adopts a clock that was set forward from the rejection of a timely command', () => {
     const clock = observed([[100, 101]]);
 
     clock.correct(AHEAD + 3_600_200, 200);
@@ -50,7 +49,7 @@ describe('ServerClock', () => {
     expect(clock.latest(200)).toBe(AHEAD + 3_600_200);
   });
 
-  it('takes over a clock that was set back with the next observation', () => {
+  it('adopts a clock that was set back with the next observation', () => {
     const clock = observed([[100, 101]]);
 
     clock.observe(AHEAD - 3_600_000, 200);
@@ -58,7 +57,7 @@ describe('ServerClock', () => {
     expect(clock.latest(200)).toBe(AHEAD - 3_600_000);
   });
 
-  it('ignores what is not a number', () => {
+  it('ignores values that are not numbers', () => {
     const clock = observed([[100, 101]]);
 
     clock.observe(NaN, 200);
@@ -67,7 +66,7 @@ describe('ServerClock', () => {
     expect(clock.latest(200)).toBe(AHEAD + 201);
   });
 
-  it('trusts no bound that is older than ten minutes, and none of another server', () => {
+  it('ignores bounds that are older than ten minutes or of another server', () => {
     const clock = observed([[100, 101]]);
 
     expect(clock.latest(600_101)).toBeUndefined();
@@ -75,7 +74,7 @@ describe('ServerClock', () => {
     expect(clock.latest(200)).toBeUndefined();
   });
 
-  it('asks to be read again once in ten seconds', () => {
+  it('requests a new reading every ten seconds', () => {
     const clock = new ServerClock();
 
     expect([0, 1, 9_999, 10_000, 10_001].map((now) => clock.refreshes(now))).toEqual([true, false, false, true, false]);

@@ -1,18 +1,18 @@
-/** A deadline may be later than the end of the command's limit by this much, for clocks that drift apart. */
+/** Margin of a deadline for clocks that drift apart. */
 const MARGIN_MS = 50;
-/** How often the clock is read again while commands are sent. */
+/** Interval at which the clock is read while commands are sent. */
 const REFRESH_MS = 10_000;
-/** After so long a bound is replaced by a looser one: clocks that differ by 0.05 % drift apart by 30 ms. */
+/** After this time a looser bound replaces a tighter one: clocks that differ by 0.05 % drift apart by 30 ms. */
 const TIGHT_MS = 60_000;
-/** A bound that is older proves nothing: they may differ by 0.3 s. */
+/** Maximum age of a bound: the clocks may then differ by 0.3 s. */
 const OLDEST_MS = 600_000;
-/** No server's clock says this, so the command is refused, and the refusal carries the clock. */
+/** A deadline in the past: the server rejects the command, and the rejection carries its clock. */
 const PASSED = 1;
 
 /**
- * Upper bound of the server's clock, estimated from replies that carry it. A reply cannot be written before its command was
- * sent, so the server's clock is at most `serverMs - sentAt` ahead of the monotonic clock of this process. The bound is too high
- * by one round trip at most.
+ * Upper bound of the server's clock, estimated from replies that carry it. A reply cannot be written before its command
+ * was sent. The server's clock is therefore at most `serverMs - sentAt` ahead of the monotonic clock of this process.
+ * The bound is too high by at most one round trip.
  */
 export class ServerClock {
   private offsetMs: number | undefined = undefined;
@@ -26,36 +26,36 @@ export class ServerClock {
     if (isTighter || sentAt - this.observedAt > TIGHT_MS) this.correct(serverMs, sentAt);
   }
 
-  /** A timely command was refused as too late: the clock was set forward, or another server answers. */
+  /** Adopts the clock from the rejection of a timely command: the clock was set forward, or another server answers. */
   correct(serverMs: number, sentAt: number): void {
     if (!Number.isFinite(serverMs)) return;
     this.offsetMs = serverMs - sentAt;
     this.observedAt = sentAt;
   }
 
-  /** The server's clock at `at` on the monotonic clock, at the latest; `undefined` while it is unknown. */
+  /** Latest possible time of the server's clock at `at` on the monotonic clock; `undefined` while it is unknown. */
   latest(at: number): number | undefined {
     if (this.offsetMs === undefined || at - this.observedAt > OLDEST_MS) return undefined;
     return Math.ceil(this.offsetMs + at);
   }
 
   /**
-   * The server's clock when a command that was sent at `sentAt` is given up. A timely execution is never later. An execution that
-   * is later than one round trip and the margin always is.
+   * The server's clock when a command sent at `sentAt` reaches its limit. A timely execution is never later. An
+   * execution that is late by more than one round trip and the margin is always later.
    */
   deadline(sentAt: number, limitMs: number): number {
     const latest = this.latest(sentAt);
     return latest === undefined ? PASSED : latest + limitMs + MARGIN_MS;
   }
 
-  /** Whether it should be read again now; true once in ten seconds. */
+  /** Whether the clock should be read now; true once in ten seconds. */
   refreshes(now: number): boolean {
     if (now - this.refreshedAt < REFRESH_MS) return false;
     this.refreshedAt = now;
     return true;
   }
 
-  /** Another server may answer from now on. */
+  /** Forgets the bound, because another server may answer from now on. */
   forget(): void {
     this.offsetMs = undefined;
   }

@@ -7,13 +7,13 @@ import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 import { isFencingToken, isLeftMs } from './reply-checks.js';
 
-/** Codes of the script's reply; its header says what they mean. */
+/** Reply codes of the script; its header defines them. */
 const GRANTED = 1;
 const BUSY = 3;
 
-/** A command of `several.lua`: all of these locks, or none. */
+/** A command of `several.lua`, which acquires all locks or none. */
 class SeveralCommand extends Asked<AcquireAllAnswer> {
-  /** The connection as it was when the command was given: an answer on another one may be that of a second sending. */
+  /** Epoch of the connection when the command was sent. An answer on another connection may answer a resent command. */
   private readonly epoch: number;
 
   constructor(
@@ -55,7 +55,7 @@ class SeveralCommand extends Asked<AcquireAllAnswer> {
   }
 }
 
-/** Takes several locks by one call of the script; in Cluster they must be in one slot. */
+/** Acquires several locks with one script call; in a Cluster they must be in one slot. */
 export function severalLocks(
   commands: CommandBatch,
   names: RedisKeys,

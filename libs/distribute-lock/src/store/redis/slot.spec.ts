@@ -7,7 +7,7 @@ describe('slotOf', () => {
     ['{foo}bar', 12_182],
     ['q1:{lock:schlüssel}', slotOf('lock:schlüssel')],
     ['', 0],
-  ])('answers the slot of %j as Redis Cluster computes it', (key, slot) => {
+  ])('returns the slot of %j as Redis Cluster computes it', (key, slot) => {
     expect(slotOf(key)).toBe(slot);
   });
 });

@@ -1,6 +1,6 @@
 import { hashed } from './redis-keys.js';
 
-/** Of the CRC16 that Redis Cluster hashes keys with (XMODEM), one entry for each byte. */
+/** Table of the CRC16 (XMODEM) with which Redis Cluster hashes keys, one entry per byte. */
 const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 8;
   for (let bit = 0; bit < 8; bit += 1) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1;

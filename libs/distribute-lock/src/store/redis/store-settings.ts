@@ -1,9 +1,9 @@
 import type { Clock } from '../../runtime/clock.js';
 
-/** How a store on Redis names its keys. */
+/** Settings of a Redis store. */
 export interface RedisLockStoreSettings {
-  /** Put before every lock's key. */
+  /** Prefix of every lock key. */
   readonly prefix: string;
-  /** Replaced in tests. */
+  /** Clock of the store; replaced in tests. */
   readonly clock?: Clock;
 }

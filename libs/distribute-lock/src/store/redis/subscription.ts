@@ -7,10 +7,10 @@ import { COMMAND_LIMIT_MS, type LinkListener } from './link.js';
 import { another, speaksResp3 } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 
-/** Between tries to subscribe where the server refuses it. */
+/** Pause between attempts to subscribe while the server rejects it. */
 const RESUBSCRIBE_MS = 2_000;
 
-/** Where the messages of a subscription go. */
+/** Receives the messages and the state of a subscription. */
 export interface Subscriber {
   message(text: string): void;
   /** No message arrives until {@link resubscribed}. */
@@ -19,18 +19,20 @@ export interface Subscriber {
   resubscribed(): void;
 }
 
-/** One channel, listened to across reconnects. */
+/** Subscription to one channel, kept across reconnects. */
 export interface Subscription {
-  /** Resolves when messages arrive. Rejects with a {@link LockStoreError} when that takes too long; the next call tries again. */
+  /**
+   * Resolves when messages arrive. Rejects with a {@link LockStoreError} after the limit; the next call tries again.
+   */
   open(): Promise<void>;
-  /** Whether waiters depend on messages, so that the connection is probed more often. */
+  /** Sets whether waiters depend on messages, so that the connection is probed more often. */
   messagesExpected(expected: boolean): void;
-  /** A message did not arrive: the connection is probed now. */
+  /** Probes the connection now, because a message did not arrive. */
   messageMissed(): void;
   close(): void;
 }
 
-/** On one primary. It shares the connection for commands where the server speaks RESP3. */
+/** A subscription on one primary. It shares the connection for commands if the server supports RESP3. */
 export class PrimarySubscription extends Timed implements Subscription, LinkListener {
   private readonly connection: RedisConnection;
   private readonly onMessage = (channel: string, text: string): void => {
@@ -38,11 +40,11 @@ export class PrimarySubscription extends Timed implements Subscription, LinkList
     this.connection.linkOf('')?.received();
     this.subscriber.message(text);
   };
-  /** Calls of {@link open} that have not settled. */
+  /** Number of unsettled calls of {@link open}. */
   private opening = 0;
-  /** The connection on which the server has confirmed the subscription. */
+  /** Epoch of the connection on which the server confirmed the subscription. */
   private subscribedOn = -1;
-  /** Messages arrive, as far as the link knows. */
+  /** Messages arrive, according to the link. */
   private live = false;
   private expected = false;
 
@@ -96,10 +98,10 @@ export class PrimarySubscription extends Timed implements Subscription, LinkList
     this.setLive(false);
   }
 
-  /** Subscribes again; where the server refuses that, waiters poll until it does not. */
+  /** Subscribes again. While the server rejects the subscription, waiters poll. */
   due(): void {
     this.subscribe().catch(() => {
-      // Otherwise the next connection subscribes.
+      // Without a usable link, the next connection subscribes.
       if (this.connection.accepts()) this.connection.timers.add(this, RESUBSCRIBE_MS);
     });
   }
@@ -110,9 +112,9 @@ export class PrimarySubscription extends Timed implements Subscription, LinkList
     if (this.subscribedOn === epoch) return;
     const link = connection.linkOf('')!;
     const channels = await link.track((connection.client as Redis).subscribe(channel));
-    if (epoch !== connection.epoch) throw new LockStoreError('The connection was lost before it was subscribed.', true);
+    if (epoch !== connection.epoch) throw new LockStoreError('The connection was lost before the subscription was confirmed.', true);
     if (channels !== connection.observers) {
-      // The reply belongs to another command, so all replies of this connection are out of step.
+      // The reply belongs to another command, so every later reply on this connection is also wrong.
       link.close();
       throw new LockStoreError('Redis did not confirm the subscription.', true);
     }

@@ -5,7 +5,7 @@ import type { RedisClient } from './redis-client.js';
 const NO_ARGUMENTS: readonly string[] = [];
 const TEXT_REPLIES = { replyEncoding: 'utf8' } as const;
 
-/** What a call of a script needs of the client's command. */
+/** The part of the client's command that a script call needs. */
 const ClientCommand = Command as unknown as new (
   name: string,
   args: readonly string[],
@@ -13,8 +13,8 @@ const ClientCommand = Command as unknown as new (
 ) => Pick<Command, 'args' | 'promise' | 'resolve' | 'reject' | 'transformReply'>;
 
 /**
- * A call of a script that comes to the client as it is written to the socket. What the client does for commands in general,
- * flattening and converting arguments, prefixes, callbacks and timers, takes a tenth of the time of a lone cycle.
+ * A script call that is serialized before the client receives it. The client's general work for commands (flattening
+ * and converting arguments, prefixes, callbacks and timers) takes a tenth of the time of a lone cycle.
  */
 class WrittenCommand extends ClientCommand {
   constructor(
@@ -22,14 +22,14 @@ class WrittenCommand extends ClientCommand {
     private readonly written: string,
   ) {
     super('evalsha', NO_ARGUMENTS, TEXT_REPLIES);
-    // For those who trace commands.
+    // Tracing libraries read the arguments.
     this.args = args;
   }
 
-  /** The client's constructor calls it. A client that does not any more makes a promise of its own, which serves as well. */
+  /** The constructor of the client calls this method. If a future client does not, it creates an equivalent promise. */
   protected initPromise(): void {
     this.promise = new Promise((resolve, reject) => {
-      // Numbers are common, and need no conversion.
+      // Numbers are frequent and need no conversion.
       this.resolve = (reply) => resolve(typeof reply === 'number' ? reply : this.transformReply(reply));
       this.reject = reject;
     });
@@ -40,17 +40,17 @@ class WrittenCommand extends ClientCommand {
   }
 }
 
-/** Whether the client has nothing to do for a command that a written one leaves out. */
+/** Whether the client needs no processing of commands that a serialized command would skip. */
 export function takesWritten(client: RedisClient): client is Redis {
-  // Of the very copy of ioredis that the command is from.
+  // The client must come from the same copy of ioredis as the command.
   if (!(client instanceof Redis)) return false;
   return !client.options.keyPrefix;
 }
 
-/** An argument as it is written. */
+/** Serializes an argument. */
 export const written = (text: string): string => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 
-/** Calls a script; `text` is all of `args`, written. */
+/** Calls a script; `text` is the serialized form of `args`. */
 export function evalsha(client: Redis, args: string[], text: string): Promise<unknown> {
   const command = new WrittenCommand(args, `*${args.length + 1}\r\n$7\r\nevalsha\r\n${text}`);
   client.sendCommand(command as unknown as Command);

@@ -5,7 +5,7 @@ import { isSortedSet } from './redis-keys.js';
 
 export const isWrongType = (error: Error): boolean => error.message.includes('WRONGTYPE');
 
-/** The same error, with the names of the keys that hold a value of another type: each is read as what it should be. */
+/** Adds the names of the keys that hold a value of another type. Each key is read to find out. */
 export async function namingKeys(error: Error, keys: readonly string[], client: RedisClient): Promise<Error> {
   const wrong = await Promise.all(
     [...new Set(keys)].map(async (key) => {
@@ -19,6 +19,6 @@ export async function namingKeys(error: Error, keys: readonly string[], client: 
   );
   const names = wrong.filter((name) => name !== undefined).join(', ');
   if (names === '') return error;
-  const message = `A key of this library holds a value of another program. Delete ${names}. ${error.message}`;
+  const message = `A key of this library holds a value of another type. Delete ${names}. ${error.message}`;
   return new LockStoreError(message, false);
 }

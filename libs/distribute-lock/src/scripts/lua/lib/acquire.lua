@@ -1,6 +1,6 @@
--- A free lock goes to the first live process in the queue; whoever asks helps with that.
--- Answers the new owner when it is another process; second, that the call has reached its bounds; or, third, that a reader is next,
--- which is for the other script.
+-- Offers a free lock to the first live process in the queue; every attempt does so. Returns the new owner if it is
+-- another process; second, whether the call has reached its bounds; third, whether a reader is next, which
+-- `readwrite.lua` must handle.
 local function offerToHead(lock, queue, token)
   local head, score = unpack(redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES'))
   if not head or head == token then return end

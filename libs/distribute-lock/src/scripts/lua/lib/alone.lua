@@ -1,4 +1,4 @@
--- A lock that nobody else wants, alone: so common that it does with as few functions as it can.
+-- A single command for a lock without waiters. The case is so common that it uses as few function calls as possible.
 local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -13,7 +13,8 @@ if isAlone then
   local token, ttlMs, block, deadlineMs = string.match(text, '^[aw] (%S+) (%d+) (%d+) (%d+) %+$')
   if token and redis.call('EXISTS', KEYS[3]) == 0 and not isLate(deadlineMs) then
     local taken = takeUnqueued(KEYS[2], token, ttlMs)
-    -- Counting is cheaper than writing the clock. Where it is refused, what follows does that: the lock is ours already.
+    -- An increment is cheaper than writing the clock. If the server rejects it, the code below writes the clock; the
+    -- lock is already taken.
     local last = taken and redis.pcall('INCRBY', KEYS[1], block)
     if type(last) == 'number' and last > 0 and last < 9007199250000000 then return last - block + 1 end
   end

@@ -1,8 +1,7 @@
--- The server's clock as TIME answers it, read once in a call at most.
+-- The reply of TIME, read at most once per call.
 local clock
 
--- Whether the deadline of a command has passed; 0: it has none. The network delivered such a command so late that its process
--- counts on it to have no effect.
+-- Whether the deadline of a command has passed; 0: none. The process of such a command relies on its having no effect.
 local function isLate(deadlineMs)
   if deadlineMs == '0' then return false end
   clock = clock or redis.call('TIME')

@@ -1,6 +1,7 @@
 --@include lib/take.lua
--- Nobody holds the lock and nobody waits: in as few calls as it takes. Answers the first fencing token, or nothing when the
--- case is another one, or, second, the error of a server that is full: nothing has happened then, and the lock may be ours.
+-- Acquires a lock without a holder and waiters, with few calls. Returns the first fencing token, or nothing in any
+-- other case. Second, returns the error of a full server: nothing has changed then, and the lock may belong to the
+-- caller.
 local function take(lock, queue, token, ttlMs, block)
   if redis.call('EXISTS', queue) == 1 then return end
   local taken, full = takeUnqueued(lock, token, ttlMs)
@@ -12,8 +13,8 @@ local function raiseExpiry(lock, ttlMs)
   if redis.call('PTTL', lock) < tonumber(ttlMs) then redis.call('PEXPIRE', lock, ttlMs) end
 end
 
--- The lock carries the token already: it was offered, or the question is asked again. Answers the first fencing token and how
--- many processes wait; or else, third, the owner.
+-- Claims a lock that already holds the token: it was offered, or the command is a repetition. Returns the first fencing
+-- token and the number of waiting processes; otherwise, third, the owner.
 local function claim(lock, queue, token, ttlMs, block)
   local owner = redis.call('GET', lock)
   if owner ~= token then return nil, nil, owner end

@@ -1,6 +1,6 @@
 --@include lib/clock.lua
 --@include lib/take.lua
--- A lock that nobody holds: for those who wait, or for who asks. Answers true when it is the latter; second, that the call has
+-- Assigns a free lock to a waiter or to the caller. Returns true if the caller gets it; second, whether the call has
 -- reached its bounds.
 local function enterFree(token, kind, ttlMs)
   if redis.call('EXISTS', queue) == 1 then
@@ -13,7 +13,7 @@ local function enterFree(token, kind, ttlMs)
   return true
 end
 
--- Whether a reader has the lock now: it has it already, or may join those who read.
+-- Returns whether the reader now holds the lock: it already did, or it may join the other readers.
 local function join(token, ttlMs)
   if reads(token) then
     redis.call('ZREM', queue, token)
@@ -29,7 +29,7 @@ local function join(token, ttlMs)
   return true
 end
 
--- Whoever stands between a writer and the lock hears of it; a crowd of readers learns it from its renewals.
+-- Notifies the readers that a writer waits for. Beyond 128 readers, the others learn it from their renewals.
 local function tellReaders()
   for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. nowMs(), '+inf', 'LIMIT', 0, 128)) do
     tell(token, 'c', lock)

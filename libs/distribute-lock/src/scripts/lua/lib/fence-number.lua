@@ -1,4 +1,4 @@
--- What a counter of fencing tokens holds; nothing where tokens behind it would repeat or be no safe integers.
+-- The value of a counter of fencing tokens; nil if later tokens would repeat or would not be safe integers.
 local function fenceNumber(text)
   local number = tonumber(text or 0)
   return number and number >= 0 and number < 9007199250000000 and number % 1 == 0 and number or nil

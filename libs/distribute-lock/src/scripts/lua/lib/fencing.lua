@@ -3,21 +3,21 @@
 --@include lib/fence-number.lua
 local last, saved
 
--- Writes the counter, and answers what it held.
+-- Writes the counter and returns its previous value.
 local function swapFence(number)
   if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
   return redis.call('SET', fence, number, 'GET')
 end
 
--- Fencing tokens: `count` numbers that end at the server's clock in microseconds, or begin behind the last number that was
--- issued, whichever is larger. They rise while the counter lives, and also when it is lost, because numbers are issued
--- more slowly than the clock runs. Answers the first of them.
+-- Issues `count` fencing tokens. They end at the server's clock in microseconds or start after the last issued number,
+-- whichever is larger. They increase even after the counter is lost, because numbers are issued more slowly than the
+-- clock runs. Returns the first of them.
 local function fencingTokens(count)
   if not last then
     clock = clock or redis.call('TIME')
     local micros = clock[2]
     if #micros < 6 then micros = string.rep('0', 6 - #micros) .. micros end
-    -- Written and read in one call, and as text: the counter hardly ever runs ahead of the clock.
+    -- One call writes and reads the counter, as text: the counter is rarely ahead of the clock.
     saved = clock[1] .. micros
     local before = swapFence(saved)
     last = fenceNumber(before)

@@ -1,5 +1,5 @@
--- Readers take the lock: `own` for its whole ttl, and those that wait. Leases of earlier readers end here, whatever they say.
--- Answers false when there is nobody who could be reached.
+-- Assigns the lock to readers: to `own` for its whole ttl, and to the waiting readers. Ends the leases of earlier
+-- readers. Returns false if no reader could be reached.
 local function beginReading(own, ttlMs, waiting, lives)
   redis.call('SET', lock, READERS, 'PX', claimMs)
   redis.call('UNLINK', readers, gate)
@@ -11,16 +11,16 @@ local function beginReading(own, ttlMs, waiting, lives)
   return letIn(waiting, own, lives)
 end
 
--- The token itself, or any of the process whose tokens begin with `process`.
+-- Whether the token is `own` or belongs to the process whose tokens begin with `process`.
 local function isOneOf(token, own, process)
   return token == own or (process ~= nil and string.sub(token, 1, 23) == process)
 end
 
--- Readers are next. Answers as `hand`.
+-- Assigns the lock to the waiting readers. Returns the same values as `hand`.
 local function handToReaders(kind, own, process, ttlMs, asker)
   local waiting = readersInQueue()
   if #waiting == 0 then return end
-  -- A reader that asks need not have waited.
+  -- A reader that makes an attempt need not be queued.
   local mine = kind == 'r' and own
   for i = 1, #waiting, 2 do
     if kind == 'r' and not mine and isOneOf(waiting[i], own, process) then mine = waiting[i] end
@@ -30,7 +30,7 @@ local function handToReaders(kind, own, process, ttlMs, asker)
   return nil, nil, #waiting == 2 * MOST_LET_IN
 end
 
--- The first writer is next, if it stands before the score `upTo`. Answers as `hand`.
+-- Offers the lock to the first writer before the score `upTo`. Returns the same values as `hand`.
 local function handToWriter(upTo, kind, own, process, ttlMs, asker)
   local first, score = firstWriter(upTo)
   if not first then return end
@@ -53,11 +53,12 @@ local function handToWriter(upTo, kind, own, process, ttlMs, asker)
   return taker, taker
 end
 
--- Gives a lock that nobody holds any more to those who wait: after a writer all readers are next, after readers the first writer,
--- and when it was found free, whoever waits longest decides the kind. Answers who has it; second, whether that is one of the
--- caller's own tokens, which then has its whole ttl. Nothing: nobody could be reached, and the lock is free; third, the call has
--- reached its bounds, and others may wait.
--- `own`, `process`: the caller's token of the kind `kind`, or all its tokens of that kind. `asker` as in `offerToNext`.
+-- Assigns a free lock to waiters. After a writer all readers are next; after readers the first writer is next. If the
+-- lock was found free, the oldest waiter decides the kind. Returns the new holder; second, the token of the caller that
+-- got the lock for its whole ttl, if any. Returns nothing when no waiter could be reached and the lock is free; third,
+-- whether the call has reached its bounds, so that others may wait.
+-- `own`, `process`: the caller's token of the kind `kind`, or all its tokens of that kind. `asker`: as in
+-- `offerToNext`.
 local function hand(after, kind, own, process, ttlMs, asker)
   local taker, mine, more
   local function toWriter(upTo)

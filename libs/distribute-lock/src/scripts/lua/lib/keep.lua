@@ -1,4 +1,5 @@
--- The first write of both takes a token out of the queue: a server that is full would refuse to raise a lease first.
+-- The first write removes a token from the queue, which a full server accepts. It would reject a longer lease as the
+-- first write.
 local function keepReading(token, ttlMs, exact)
   redis.call('ZREM', queue, token)
   if exact == '=' then redis.call('ZADD', readers, nowMs() + ttlMs, token) else lend(token, ttlMs) end
@@ -12,7 +13,8 @@ local function keep(token, ttlMs, exact)
   return keepReading(token, ttlMs, exact)
 end
 
--- The readers that wait come along. What the writer was promised is kept: the lease may become longer, never shorter.
+-- Converts a write lock into a read lock and admits the waiting readers. The lease may become longer, never shorter,
+-- because the writer relies on it.
 local function downgrade(token, ttlMs, readToken)
   if reads(readToken) then return keepReading(readToken, ttlMs) end
   redis.call('ZREM', queue, readToken)

@@ -1,28 +1,29 @@
 --@include lib/clock.lua
--- The leases of readers, and the gate that keeps new ones out while a writer waits.
+-- Leases of readers, and the gate that stops new readers while a writer waits.
 local READERS = 'readers'
 
--- A lease that has ended is never revived, though it may still stand there.
+-- Whether the token holds a valid lease. An expired lease is never revived, even if it is still stored.
 local function reads(token)
   if redis.call('GET', lock) ~= READERS then return false end
   local ends = redis.call('ZSCORE', readers, token)
   return ends and tonumber(ends) > nowMs()
 end
 
--- The lock key may say `readers` without one: in its last millisecond, or when a hand deleted the leases. Then it stands for
--- leases that their holders believe in, and nobody may enter or shorten it.
+-- Whether a reader holds a valid lease. The lock key may hold `readers` without one: in its last millisecond, or after
+-- an operator deleted the leases. Holders may still rely on those leases, so no reader may enter and no command may
+-- shorten the lock.
 local function anyoneReads()
   local ends = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2]
   return ends and tonumber(ends) > nowMs()
 end
 
--- Never shortens the lease of a token.
+-- Grants or extends a lease; never shortens it.
 local function lend(token, ms)
   redis.call('ZADD', readers, 'GT', nowMs() + ms, token)
 end
 
--- Leases that are over go, some in each call; the lock ends with the last lease to the millisecond, earlier than before if need be.
--- Answers false when nobody reads: then the lock is free.
+-- Removes some expired leases in each call. The lock ends with the last lease, to the millisecond, even if it ended
+-- later before. Returns false if no lease is left: the lock is then free.
 local function settle()
   removeAll(readers, redis.call('ZRANGE', readers, '-inf', nowMs(), 'BYSCORE', 'LIMIT', 0, MOST_REMOVED))
   local last, ends = unpack(redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES'))
@@ -35,12 +36,12 @@ local function settle()
   return true
 end
 
--- For a reader, whether a writer waits.
+-- 1 if a writer waits, else 0; reported to readers.
 local function writerWaits()
   return redis.call('EXISTS', gate)
 end
 
--- For a reader that waits: until the leases or the gate end.
+-- Milliseconds until the leases or the gate end; reported to waiting readers.
 local function untilOpen()
   local ms, gateMs = redis.call('PTTL', lock), redis.call('PTTL', gate)
   return gateMs >= 0 and math.min(ms, gateMs) or ms
@@ -51,14 +52,15 @@ local function firstWriter(upTo)
   return unpack(redis.call('ZRANGE', queue, 0, upTo or '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES'))
 end
 
--- Keeps readers out, but for those that stand in the queue up to the number `upTo`. Opens by itself when the writer asks no more.
+-- Closes the gate, except for queued readers up to the number `upTo`. It opens by itself when the writer makes no
+-- further attempt.
 local NO_READER = string.format('%.0f', READERS_FROM)
 
 local function closeGate(upTo)
   if redis.call('PEXPIRE', gate, claimMs) == 0 then redis.call('SET', gate, upTo or NO_READER, 'PX', claimMs) end
 end
 
--- The number of the reader that came last.
+-- The number of the last reader in the queue.
 local function lastReader()
   local last = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
   return last and string.format('%.0f', math.floor(last))
@@ -72,15 +74,15 @@ local function mayJoin(token)
   return score and math.floor(score) <= tonumber(upTo)
 end
 
--- Readers take turns of so many: each that enters lets the next ones in.
+-- Maximum number of readers admitted at once; each reader that enters admits the next ones.
 local MOST_LET_IN = 100
 
 local function readersInQueue(upTo)
   return redis.call('ZRANGE', queue, '-inf', upTo or '(0', 'BYSCORE', 'LIMIT', 0, MOST_LET_IN, 'WITHSCORES')
 end
 
--- The turn of readers that wait (with their scores): an offer to a reader is a lease for the claim window. `own` needs none, it has
--- its lease. `lives` is given where silent processes count as dead.
+-- Admits waiting readers, given with their scores. An offer to a reader is a lease for the claim window. `own` already
+-- has its lease. `lives` is given if unresponsive processes count as dead.
 local function letIn(waiting, own, lives)
   local gone, dead = {}, {}
   for i = 1, #waiting, 2 do
@@ -99,7 +101,7 @@ local function letIn(waiting, own, lives)
   return settle()
 end
 
--- Lets those in who are left of the turn.
+-- Admits the remaining readers of the current turn.
 local function letMoreIn()
   local upTo = redis.call('GET', gate)
   if upTo == NO_READER then return end

@@ -1,11 +1,11 @@
--- The last writer that waited has gone: those whom it kept out need not wait for the gate to open by itself.
+-- Opens the gate and admits waiting readers when the last waiting writer leaves.
 local function openGate()
   if firstWriter() then return end
   redis.call('DEL', gate)
   if anyoneReads() then letMoreIn() end
 end
 
--- A reader goes while others read on; `next` joins them, unless a writer waits.
+-- Releases one of several readers; `next` joins the others unless a writer waits.
 local function leaveOthers(next, ttlMs, block)
   settle()
   if not next then return 5, 0, 0 end
@@ -14,11 +14,11 @@ local function leaveOthers(next, ttlMs, block)
   return 2, untilOpen(), 0
 end
 
--- Release, leave and undo, as in lock.lua.
+-- Releases the lock, removes the token from the queue, or undoes an attempt, as in lock.lua.
 local function leave(token, next, ttlMs, block, deadlineMs)
   if next ~= '' and isLate(deadlineMs) then next = '' end
   local kind = isReader(token) and 'r' or 'w'
-  -- The first write: a server that is full does not refuse it, nor what follows.
+  -- A full server accepts this first write and all later writes.
   local waited = redis.call('ZREM', queue, token) == 1
   local owner = redis.call('GET', lock)
   if kind == 'w' and owner ~= token then

@@ -1,6 +1,6 @@
--- Milliseconds that depend on each other and on the heartbeat of those who wait; a test holds them against store/protocol.ts.
--- Text, because the server takes it as it is.
+-- Durations in milliseconds that depend on each other and on the heartbeat of waiters; a test compares them with
+-- store/protocol.ts. They are text because Redis commands take them as text.
 local claimMs = '1750'
 local queueMs = '15000'
--- Fencing tokens of an offer.
+-- Number of fencing tokens of an offer.
 local offeredNumbers = 16

@@ -1,6 +1,6 @@
--- An offer is the lock already carrying the waiter's token, for the claim window: the waiter, who has left the queue, claims
--- it by acquire, or begins at once and renews it. For that the message has the first of a few fencing tokens. Answers false
--- when the waiter's process is gone.
+-- Offers the lock: the key holds the token of the waiter for the claim window. The waiter has left the queue. It claims
+-- the offer by acquire, or begins at once and renews it. For the latter, the message carries the first of a few fencing
+-- tokens. Returns false if the process of the waiter is gone.
 local function offer(lock, head)
   redis.call('SET', lock, head, 'PX', claimMs)
   local granted = 'g' .. string.format('%.0f', fencingTokens(offeredNumbers))
@@ -9,17 +9,19 @@ local function offer(lock, head)
   return false
 end
 
--- Bounds of one call: tokens that it reads of a queue, once; tokens of dead processes that it removes; offers in vain.
+-- Bounds of one call: tokens that it reads from a queue (once), tokens of dead processes that it removes, and failed
+-- offers.
 local MOST_READ, MOST_REMOVED, MOST_OFFERS = 1000, 100, 64
 
 local function removeAll(queue, tokens)
   if #tokens > 0 then redis.call('ZREM', queue, unpack(tokens)) end
 end
 
--- The head of the queue does not respond: offers the lock to the writers behind it up to a score, in their order, but to no second
--- token of a process that could not be reached. `gone` is such a process. `asker`, a token of the caller, is given where processes count as
--- dead that have not asked for a claim window. Answers the token that has the lock now, or the first that `isOwn`, which the
--- caller serves; or else, second, whether live processes may stand behind the tokens that were looked at.
+-- Offers the lock to the writers behind an unresponsive head, in their order, up to a score. A process that could not
+-- be reached gets no second offer. `gone` is such a process. `asker` is a token of the caller; it is given if processes
+-- without an attempt in the last claim window count as dead. Returns the new holder, or the first token for which
+-- `isOwn` is true, which the caller serves. Otherwise, second, returns whether live processes may be queued behind the
+-- tokens that were read.
 local function offerToNext(lock, queue, upTo, gone, asker, isOwn)
   local waiting = redis.call('ZRANGE', queue, 0, upTo, 'BYSCORE', 'LIMIT', 0, MOST_READ, 'WITHSCORES')
   local lives = asker and liveProcesses(waiting, asker)
@@ -43,8 +45,8 @@ local function offerToNext(lock, queue, upTo, gone, asker, isOwn)
   return found, offers == MOST_OFFERS or #waiting == 2 * MOST_READ
 end
 
--- A call has reached its bounds with the lock free. The last token belongs to the process that came last, which probably lives:
--- it asks, and its calls remove the rest.
+-- Notifies the last token when a call reaches its bounds with the lock free. The process that came last probably
+-- responds: it makes an attempt, and its calls remove the rest.
 local function wakeLast(lock, queue)
   local last = redis.call('ZRANGE', queue, -1, -1)[1]
   if last then tell(last, 'g', lock) end

@@ -1,4 +1,4 @@
--- What is different in Redis Cluster, where `lib/cluster.lua` stands here: PUBLISH says how many received a message, and one
--- counter of fencing tokens serves all locks of a prefix for ever.
+-- Settings for one primary; in Redis Cluster `lib/cluster.lua` replaces this file. PUBLISH returns the number of
+-- receivers. One counter of fencing tokens serves all locks of a prefix and never expires.
 local counted = true
 local fenceMs = nil

@@ -1,23 +1,25 @@
 --@include lib/one-primary.lua
 --@include lib/clock.lua
--- An owner token is <process id>:<sequence>, or that with a third part; a value of another form belongs to a foreign client.
--- A process id is a channel id and a secret, 11 characters each. Only the channel id may become part of a name.
+-- The process id of an owner token `<process id>:<sequence>`, which may have a third part. A value of another form
+-- belongs to a foreign client. A process id consists of a channel id and a secret of 11 characters each. Only the
+-- channel id may become part of a name.
 local function processOf(token)
   local process = string.match(token, '^([%w_-]+):%w+$') or string.match(token, '^([%w_-]+):%w+:%w+$')
   return process and #process == 22 and process or nil
 end
 
--- A reader's token has `r` for its third part. What ends in `:r` may also be the 27th token of a process.
+-- The token of a reader has `r` as its third part. A two-part token may also end in `:r`: the 27th of a process.
 local function isReader(token)
   return string.find(token, ':%w+:r$') ~= nil
 end
 
--- Every token in the queue has a number of arrival, whose fraction says when it last asked: the server's milliseconds modulo
--- STAMPS. Readers stand before all others, with numbers that begin far below 0, so the head tells whether any reader waits.
+-- Every queued token has an arrival number. Its fraction is the time of the last attempt: the server's milliseconds
+-- modulo STAMPS. Readers come before all others: their numbers start far below 0, so the head shows whether a reader
+-- waits.
 local READERS_FROM = -2 ^ 36
 local STAMPS = 2 ^ 16
 
--- The number of the last arrival; usually nobody or only one kind waits.
+-- The number of the last arrival. Usually the queue is empty or holds one kind of token.
 local function lastArrival(queue)
   local last = math.floor(redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0)
   if last < 0 then return last - READERS_FROM end
@@ -26,7 +28,7 @@ local function lastArrival(queue)
   return reader and math.max(last, math.floor(reader) - READERS_FROM) or last
 end
 
--- A token that stands there keeps its place. Answers 1 if it did not stand there.
+-- Queues a token; a queued token keeps its place. Returns 1 if it was not queued before.
 local function append(queue, token)
   local arrival = lastArrival(queue) + 1
   if isReader(token) then arrival = READERS_FROM + arrival end
@@ -37,9 +39,9 @@ local function append(queue, token)
   return added
 end
 
--- The channel begins with the prefix of the locks, whose length in bytes ends the name of the fencing counter.
--- Answers how many received it, -1 if that is not known, as in Cluster. PUBLISH goes by pcall: a refused one would end the script
--- half-way, with the lock handed over already.
+-- Sends a message to the inbox of the token's process. The channel begins with the prefix of the locks; the name of the
+-- fencing counter ends with the length of that prefix in bytes. Returns the number of receivers, or -1 if unknown, as
+-- in a Cluster. PUBLISH uses pcall: an error would end the script after the hand-over of the lock.
 local function tell(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end

@@ -1,22 +1,22 @@
--- Also leaves the queue and undoes an attempt. `next` is the token under which this process wants the lock again;
--- '-' grants it to whichever token of this process heads the queue, '' is a process that wants no more.
--- A release that comes late gives the lock back and hands it over as any other, but gets nothing for its own process.
+-- Releases the lock, removes the token from the queue, or undoes an attempt. `next` is the next token of this process.
+-- '-' grants the lock to the head of the queue if it belongs to this process; '' means no further attempt. A late
+-- release also hands the lock over, but grants nothing to its own process.
 local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
   if next ~= '' and isLate(deadlineMs) then next = '' end
   local owner = redis.call('GET', lock)
   if owner ~= token then
-    -- Who leaves may be the last writer that readers wait for: for the other script.
+    -- The token may be that of the last waiting writer, which `readwrite.lua` must handle.
     if owner == 'readers' then return 11, 0, 0 end
     redis.call('ZREM', queue, token)
     return 6, owner and 1 or 0, 0
   end
   local wanted = next ~= '' and next ~= '-'
-  -- Owner tokens of one process begin alike.
+  -- Owner tokens of one process share a prefix.
   local own = next == '-' and string.sub(token, 1, 23)
   local function isOwn(waiting)
     return waiting == next or (own and string.sub(waiting, 1, 23) == own)
   end
-  -- The first write: a server that is full does not refuse it, nor what follows.
+  -- A full server accepts this first write and all later writes.
   local head, score = unpack(redis.call('ZPOPMIN', queue))
   if head and isReader(head) then
     redis.call('ZADD', queue, score, head)

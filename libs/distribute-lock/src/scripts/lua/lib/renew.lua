@@ -1,4 +1,4 @@
--- `exact` is '=' where the lease may become shorter.
+-- `exact` is '=' if the lease may become shorter.
 local function renew(lock, queue, token, ttlMs, exact)
   local owner = redis.call('GET', lock)
   if owner ~= token then return 6, owner and 1 or 0, 0 end

@@ -12,7 +12,7 @@ local function acquire(token, ttlMs, block, permits, deadlineMs, command)
   readLeases()
   if limit and limit ~= permits then
     local present = limit
-    -- It may have been offered under the limit that is there.
+    -- The token may have an offer under the present limit.
     leaveQueue(token)
     takeBack(token)
     serve(present)
@@ -30,7 +30,7 @@ local function acquire(token, ttlMs, block, permits, deadlineMs, command)
   return command == 'w' and 2 or 3, left(token), 0
 end
 
--- Also leaves the queue and undoes an attempt: whoever leaves serves those behind it.
+-- Releases the permits, removes the token from the queue, or undoes an attempt. Each case serves the tokens behind it.
 local function release(token, next, ttlMs, block, deadlineMs)
   if next ~= '' and isLate(deadlineMs) then next = '' end
   unsettled = true
@@ -42,14 +42,15 @@ local function release(token, next, ttlMs, block, deadlineMs)
     serve(limit)
     return found and 4 or 6, 0, 0
   end
-  -- A question that is asked again: never given twice.
+  -- A repeated command must not grant the permits twice.
   local again = ends[next]
   if not again then enqueue(next) end
   if serve(limit, not again and next, ttlMs) then return 8, fencingTokens(block), others(next) end
   return 2, left(next), 0
 end
 
--- `exact` is '=' where the lease may become shorter. Other leases are not looked at, unless this one may have been the last to end.
+-- `exact` is '=' if the lease may become shorter. Reads the other leases only if this one may have been the last to
+-- end.
 local function renew(token, ttlMs, exact)
   local present = limit and tonumber(redis.call('ZSCORE', held, token) or 0) or 0
   if present <= now then return 6, 0, 0 end
@@ -60,7 +61,7 @@ local function renew(token, ttlMs, exact)
     raise(token, ttlMs)
   elseif endsAt > present then
     if ends then ends[token] = endsAt end
-    -- A server that is full does not refuse the first write, nor what follows.
+    -- A full server accepts this first write and all later writes.
     redis.call('PEXPIREAT', lock, endsAt, 'GT')
     redis.call('PEXPIREAT', held, endsAt, 'GT')
     redis.call('ZADD', held, endsAt, token)

@@ -1,4 +1,4 @@
--- A place counts until its process has been silent for a claim window.
+-- Extends the time for which a place counts: until its process makes no attempt for a claim window.
 local function ask(token)
   redis.call('ZADD', asked, now + claimMs, token)
   redis.call('PEXPIRE', asked, queueMs)
@@ -11,7 +11,7 @@ end
 
 local MOST_TOLD = 32
 
--- Once to each other process that holds.
+-- Sends one message to each other process that holds permits.
 local function tellHolders(token)
   local told, count = { [processOf(token) or ''] = true }, 0
   for holder in pairs(ends) do
@@ -23,8 +23,9 @@ local function tellHolders(token)
   end
 end
 
--- The process in front learns that another one has come: its callers stand behind `token` from then on. Holders learn of the head,
--- because a process that holds every permit may have callers who wait for no other one. A token that stands there keeps its place.
+-- Queues a token; a queued token keeps its place. The process in front is notified, because its later callers queue
+-- behind `token`. If the token is the head, the holders are notified: a process with all permits may have callers that
+-- wait for no other process.
 local function enqueue(token)
   local last = tailOf()
   local isNew = redis.call('ZADD', queue, 'NX', arrival + 1, token) == 1
@@ -39,7 +40,7 @@ local function enqueue(token)
   end
 end
 
--- 1: another process waits. The places of the own process are no contention.
+-- 1 if another process waits, else 0. Places of the own process are no contention.
 local function others(token)
   local process = processOf(token)
   local last = tailOf()
@@ -51,16 +52,18 @@ local function others(token)
   return 0
 end
 
--- Offers of one call; whoever claims one goes on. And offers in vain.
+-- Maximum number of offers of one call, and of failed offers. A process that claims an offer continues to serve the
+-- queue.
 local MOST_OFFERS, MOST_IN_VAIN = 32, 64
--- The call has removed as many places as it may, and live processes may stand behind them.
+-- The call has reached its bounds, and live processes may be queued behind the removed places.
 local stopped
 
--- Fencing tokens of an offer of permits, which pass among many callers of one process. The counter may run ahead of the clock by
--- `aheadMicros` for them, no further: they rise after its loss only if numbers are issued more slowly than the clock runs.
+-- Number of fencing tokens of an offer of permits, which many callers of one process may use. For them the counter may
+-- run ahead of the clock by at most `aheadMicros`. Tokens increase after a loss of the counter only if they are issued
+-- more slowly than the clock runs.
 local offeredMany, aheadMicros = 64, 500
 
--- Answers the first of them, and how many they are.
+-- Returns the first of them and their number.
 local function offerNumbers()
   local first = fencingTokens(offeredMany)
   if last - saved < aheadMicros then return first, offeredMany end
@@ -68,15 +71,15 @@ local function offerNumbers()
   return first, offeredNumbers
 end
 
--- The only place where permits are given: to the heads of the queue while they fit, and to `self`, who stands behind the queue
--- if it is not in it. Nobody behind a head that does not fit is looked at. Answers whether `self` was served.
+-- The only place where permits are granted. They go to the heads of the queue while they fit. The token `self` comes
+-- last if it is not queued. A head that does not fit blocks the tokens behind it. Returns whether `self` was served.
 local function serve(permits, self, ttlMs)
   local served, offers, dead, removed, vain = false, 0, {}, 0, 0
   stopped = false
   while offers < MOST_OFFERS do
     stopped = removed >= MOST_REMOVED or vain >= MOST_IN_VAIN
     if stopped then
-      -- The process that came last probably lives: it asks, and its calls remove the rest.
+      -- The process that came last probably responds: it makes an attempt, and its calls remove the rest.
       local last = not self and tailOf()
       if last then tell(last, 'g', lock) end
       return served
@@ -88,7 +91,8 @@ local function serve(permits, self, ttlMs)
       first = self
     end
     if weightOf(first) > free then
-      -- Heavier than all permits (it asked under another limit), or dead: it would stop the queue.
+      -- A head blocks the queue unless its weight exceeds all permits (it was queued under another limit) or its
+      -- process does not respond.
       if weightOf(first) <= permits and (first == self or stillAsks(first)) then return served end
       leaveQueue(first)
       removed = removed + 1
@@ -100,7 +104,7 @@ local function serve(permits, self, ttlMs)
       served = true
     else
       give(first, now + claimMs, permits)
-      -- Its process begins at once, with this fencing token and those behind it, or claims it. `+`: another process waits.
+      -- Its process begins at once with these fencing tokens, or claims the offer. `+`: another process waits.
       local offered, count = offerNumbers()
       local granted = string.format('g%.0fx%d%s', offered, count, others(first) == 1 and '+' or '')
       if tell(first, granted, lock) == 0 then
@@ -114,7 +118,7 @@ local function serve(permits, self, ttlMs)
   return served
 end
 
--- Milliseconds until permits may come free without a message: the first lease ends, or the place of the head.
+-- Milliseconds until permits may become free without a message: the first lease or the place of the head ends.
 local function left(token)
   if stopped then return 0 end
   local first

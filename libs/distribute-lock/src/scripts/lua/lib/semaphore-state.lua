@@ -1,16 +1,16 @@
 --@include lib/clock.lua
--- What the commands of one semaphore see: it is looked at once, and every change is made here and in the server.
+-- State of one semaphore, shared by its commands. It is read once; every change is made here and in the server.
 local lock, held, queue, asked
--- What stands at the key (false: nothing), and the permits that it names, unless it is something else.
+-- Value of the lock key (false: none), and its total number of permits (nil: a lock of another kind).
 local stored, limit
--- Ends of the leases that are not over, offers among them, and the sum of their weights: there is no counter to drift.
+-- Ends of the valid leases, including offers, and the sum of their weights. A stored counter could drift.
 local ends, used
--- The leases may have changed, or one of them may be over.
+-- Whether the leases may have changed or one may have expired.
 local unsettled
--- Ends of the queue as far as they are known (false: it is empty), and the number of the last arrival.
+-- Head and tail of the queue, as far as they are known (false: it is empty), and the number of the last arrival.
 local head, tail, arrival
 
--- One moment for all commands of the call.
+-- All commands of a call use the same time.
 local now = nowMs()
 
 local function look(i)
@@ -20,16 +20,16 @@ local function look(i)
   ends, used, unsettled, head, tail, arrival = nil, 0, false, nil, nil, nil
 end
 
--- The weight is the last part of an owner token, so it never changes. A member of another form is of no process: it has none.
+-- The weight is the last part of an owner token, so it never changes. A member of another form has no weight.
 local function weightOf(token)
   return tonumber(string.match(token, ':%w+:(%d+)$') or 0)
 end
 
--- Without the lock key nobody holds: what stands beside it then is void.
+-- Reads the valid leases. Without the lock key no lease is valid.
 local function readLeases()
   if ends then return end
   local leases = limit and redis.call('ZRANGE', held, '(' .. now, '+inf', 'BYSCORE', 'WITHSCORES') or {}
-  -- Only now: leases that could not be read are not over.
+  -- Set after the read: leases that could not be read have not expired.
   ends = {}
   for i = 1, #leases, 2 do
     local endsAt = tonumber(leases[i + 1])
@@ -69,7 +69,7 @@ local function leaveQueue(token)
   if token == tail then tail = nil end
 end
 
--- The first write of a plain acquire is one that a full server refuses. The key has its end from the first moment on.
+-- Grants permits. A full server rejects the first write of a plain acquire. The key always has an expiry.
 local function give(token, endsAt, permits)
   ends[token], used = endsAt, used + weightOf(token)
   if not stored then
@@ -88,7 +88,7 @@ local function takeBack(token)
   redis.call('ZREM', held, token)
 end
 
--- Raises an end, never lowers it. A server that is full does not refuse the first write, nor what follows.
+-- Extends a lease, never shortens it. A full server accepts the first write and all later writes.
 local function raise(token, ttlMs)
   local endsAt = now + ttlMs
   if endsAt <= ends[token] then return end
@@ -97,10 +97,10 @@ local function raise(token, ttlMs)
   redis.call('ZADD', held, endsAt, token)
 end
 
--- One call removes no more leases that are over, and no more places.
+-- Maximum number of expired leases, and of places, that one call removes.
 local MOST_REMOVED = 100
 
--- What is over goes; the key and the leases end with the last lease, to the millisecond.
+-- Removes expired leases; the lock key and the leases end with the last lease, to the millisecond.
 local function settle()
   if not unsettled or not limit or not ends then return end
   unsettled = false
@@ -115,7 +115,7 @@ local function settle()
   expireAt(last)
 end
 
--- Between commands of one semaphore: nothing may be left of it when nobody holds.
+-- Runs between commands of one semaphore: without holders no state may remain.
 local function settleIfFree()
   if ends and not next(ends) then settle() end
 end

@@ -1,10 +1,12 @@
--- A waiting process asks at least once within a claim window. One that has not asked for that long does not respond: offers to
--- its tokens would cost the others a claim window each. If it lives, its next heartbeat queues its tokens again.
+-- Whether a waiter has made no attempt for a claim window. A waiting process makes at least one in that time, so this
+-- one does not respond. Offers to its tokens would cost other waiters a claim window each. If it does respond later,
+-- its next heartbeat queues its tokens again.
 local function isSilent(score)
   return (nowMs() - score % 1 * STAMPS) % STAMPS >= tonumber(claimMs)
 end
 
--- The processes of the tokens that are not silent; one token of a process asks for all of them. `asker` asks now.
+-- The processes of all tokens with a recent attempt; one token counts for all tokens of its process. `asker` belongs to
+-- the caller.
 local function liveProcesses(waiting, asker)
   local lives = { [string.sub(asker, 1, 22)] = true }
   for i = 1, #waiting, 2 do
@@ -13,12 +15,12 @@ local function liveProcesses(waiting, asker)
   return lives
 end
 
--- Queues a token that asks, unless its caller does not wait; answers what the caller gets.
+-- Queues the token of an attempt unless its caller does not wait; returns the reply to the caller.
 local function waitBehind(owner, queue, token, command, leftMs)
   local process = owner and processOf(owner)
   local holder = (not owner or process or owner == 'readers') and 0 or 1
   if command == 'a' then return 3, leftMs, holder end
-  -- The message of an offer may have been lost.
+  -- The message of an offer to this process may have been lost.
   if process and process == processOf(token) then holder = owner end
   return append(queue, token) == 1 and 2 or 13, leftMs, holder
 end

@@ -1,11 +1,11 @@
--- Several commands, each of which finds its lock as most do: free, or held by its own token, and wanted by nobody. One look at all
--- queues serves them, and numbers for all are drawn at once. It ends at the first command that finds something else: those
--- before it have been run, and have an entry in `blocks`, the fencing tokens that each of them wants.
+-- Runs several commands of the common case: each lock is free or held by the command's own token, and none has waiters.
+-- One call checks all queues, and all fencing tokens are issued at once. The loop ends at the first command of another
+-- case. The commands before it have run and have an entry in `blocks`, their number of fencing tokens.
 local blocks = {}
 if #ARGV > 1 then
   local call = redis.call
   local queues, total = {}, 0
-  -- Commands of one call have the same deadline as a rule.
+  -- Commands of one call usually have the same deadline.
   local timely
   for i = 1, #ARGV do queues[i] = KEYS[2 * i + 1] end
   if call('EXISTS', unpack(queues)) == 0 then
