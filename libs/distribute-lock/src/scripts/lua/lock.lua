@@ -1,5 +1,5 @@
 --[[
-  Runs the lock commands of one tick, one after another. No command affects the result of another command.
+  Runs the lock commands of one tick in their order, with the same results as separate calls.
 
   Every command is idempotent by owner token, so it may be sent again. All times are those of the server: TIME decides
   whether an acquire is too late. Fencing tokens increase with TIME even when their counter is lost.

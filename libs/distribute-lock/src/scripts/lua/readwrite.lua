@@ -1,6 +1,6 @@
 --[[
-  Runs the commands of read/write locks, one after another. No command affects the result of another command.
-  A lock has many readers or one writer.
+  Runs the commands of read/write locks in their order, with the same results as separate calls. A lock has many
+  readers or one writer.
 
   A writer is an exclusive holder: the lock key holds its owner token. While readers hold the lock, the lock key holds
   `readers`. Each reader then has a separate lease in another key; these leases count only while the lock key holds

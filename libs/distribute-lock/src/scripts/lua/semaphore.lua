@@ -1,5 +1,5 @@
 --[[
-  Runs the semaphore commands of one tick, one after another. No command affects the result of another command.
+  Runs the semaphore commands of one tick in their order, with the same results as separate calls.
 
   Every command is idempotent by owner token, `<process>:<sequence>:<weight>`, so it may be sent again. All
   times are those of the server: TIME is read once per call. It decides when leases, offers and places in the queue end,
@@ -11,7 +11,7 @@
   @key  queue...: zset      waiting owner tokens, in the order of their scores; expires some time after the last attempt
   @key  asked...: zset      the same tokens, by the time until which their places count; expires like the queue
   @arg  command...: string  one for each four keys, its words separated by single spaces:
-          a <ownerToken> <ttlMs> <block> <permits> <deadlineMs>  acquire; otherwise reply that it is busy
+          a <ownerToken> <ttlMs> <block> <permits> <deadlineMs>  acquire; otherwise reply that the semaphore is busy
           w <ownerToken> <ttlMs> <block> <permits> <deadlineMs>  acquire; otherwise wait in the queue
           d <ownerToken>                                         release; no caller of this process waits (also: leave the queue, undo an attempt)
           r <ownerToken> <next> <ttlMs> <block> <deadlineMs>     release; `next` is the next attempt of this process

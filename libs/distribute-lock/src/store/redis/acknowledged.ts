@@ -37,7 +37,7 @@ interface Asked {
 }
 
 /**
- * Runs scripts followed by `WAIT` on the same connection, because `WAIT` counts only the writes of its own connection.
+ * Runs scripts followed by `WAIT` on the same connection, because `WAIT` counts only the writes on that connection.
  * Marks grants that too few replicas have.
  *
  * The server answers nothing on a connection while `WAIT` blocks. One `WAIT` is therefore in flight at a time, and the
