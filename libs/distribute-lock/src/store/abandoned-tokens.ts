@@ -5,7 +5,7 @@ import { Timed, type TimerLanes } from '../runtime/timer-lanes.js';
 import type { AnswerListener } from './answer.js';
 import { EXECUTION_LIMIT_MS } from './protocol.js';
 
-/** The store undoes a token until this time after its ttl, because a command of it may be executed late. */
+/** A token is undone until this time after its ttl, because the store may execute a command of it late. */
 export const GRACE_MS = 10_000;
 /** Maximum number of abandoned tokens of one store. Bounds memory and the work after an outage. */
 const MOST_TOKENS = 10_000;
@@ -28,8 +28,8 @@ export interface AbandonedName {
 /** State of the commands of a token. */
 export interface AbandonedState {
   /**
-   * An undo sent at or after this time is final; 0 when every command of the token was answered. See {@link
-   * finalUndoAt}.
+   * An undo sent at or after this time is final; 0 when every command of the token was answered. See
+   * {@link finalUndoAt}.
    */
   readonly finalAt?: number;
   /** Sends another undo after the one in flight, which may be executed too early. */

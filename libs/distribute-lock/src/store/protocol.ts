@@ -12,8 +12,8 @@ export const QUEUE_TTL_MS = 15_000;
  */
 export const OFFERED_NUMBERS = 16;
 /**
- * Number of fencing tokens of an offer of permits, unless the issued numbers are ahead of the clock by {@link
- * AHEAD_MICROS}.
+ * Number of fencing tokens of an offer of permits, unless the issued numbers are ahead of the clock by
+ * {@link AHEAD_MICROS}.
  */
 export const OFFERED_PERMIT_NUMBERS = 64;
 export const AHEAD_MICROS = 500;

@@ -41,8 +41,8 @@ export interface LinkSettings {
  * received. Idle time is not silence: silence starts with the first unanswered write. A connection without a byte for
  * {@link SILENCE_LIMIT_MS} is closed, and the client opens another one.
  *
- * A new connection is usable after it has answered `TIME`, which proves that the server responds and sets {@link
- * serverClock}.
+ * A new connection is usable after it has answered `TIME`, which proves that the server responds and sets
+ * {@link serverClock}.
  */
 export class Link extends Timed {
   readonly serverClock = new ServerClock();
