@@ -64,7 +64,8 @@ export class RedisNodeLine implements NodeLine {
       if (reply[0] !== TOO_LATE) return reply;
       link.serverClock.correct(reply[1], sentAt);
       void link.readClock();
-      if (!isWanted()) throw new LockStoreError('The command reached Redis after its deadline and had no effect.', true);
+      if (!isWanted())
+        throw new LockStoreError('The command reached Redis after its deadline and had no effect.', true);
     }
   }
 

@@ -131,7 +131,8 @@ export class Acknowledging {
 }
 
 const givenUp = (): Error => new LockStoreError('The call was cancelled before it was sent.', true, { sent: false });
-const connectionChanged = (): Error => new LockStoreError('The connection was lost before the replicas were counted.', true);
+const connectionChanged = (): Error =>
+  new LockStoreError('The connection was lost before the replicas were counted.', true);
 
 function withoutGrants(replies: unknown, commands: number, count: number): unknown {
   if (typeof replies === 'number') return Array.from({ length: commands }, () => [NOT_REPLICATED, count, 0]).flat();

@@ -87,7 +87,8 @@ export class ClusterSubscription implements Subscription {
     try {
       await redis.connect();
       await link.track(redis.subscribe(this.channel));
-      if (redis.status !== 'ready') throw new LockStoreError('The connection was lost before the subscription was confirmed.', true);
+      if (redis.status !== 'ready')
+        throw new LockStoreError('The connection was lost before the subscription was confirmed.', true);
     } catch (error) {
       abandon(link);
       throw trouble ?? error;

@@ -32,8 +32,9 @@ describe('The conversion of Redis errors', () => {
     expect(storeError(Object.assign(new Error('tls'), { code })).passing).toBe(false),
   );
 
-  it.each(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND'])('classifies the network error %p as passing', (code) =>
-    expect(storeError(Object.assign(new Error('net'), { code })).passing).toBe(true),
+  it.each(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND'])(
+    'classifies the network error %p as passing',
+    (code) => expect(storeError(Object.assign(new Error('net'), { code })).passing).toBe(true),
   );
 
   it('omits the command and the credentials of the client', () => {

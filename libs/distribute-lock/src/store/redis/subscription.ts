@@ -112,7 +112,8 @@ export class PrimarySubscription extends Timed implements Subscription, LinkList
     if (this.subscribedOn === epoch) return;
     const link = connection.linkOf('')!;
     const channels = await link.track((connection.client as Redis).subscribe(channel));
-    if (epoch !== connection.epoch) throw new LockStoreError('The connection was lost before the subscription was confirmed.', true);
+    if (epoch !== connection.epoch)
+      throw new LockStoreError('The connection was lost before the subscription was confirmed.', true);
     if (channels !== connection.observers) {
       // The reply belongs to another command, so every later reply on this connection is also wrong.
       link.close();
