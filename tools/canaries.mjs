@@ -16,6 +16,9 @@ const withMain = (change) =>
   withManifest({ exports: { ...manifest.exports, '.': { ...manifest.exports['.'], ...change } } });
 const withIndex = (line) => ({ [`${SRC}/index.ts`]: `${index}\n${line}\n` });
 
+/** In two parts, because the gate reads this file too. */
+const OLD_STYLE = ['Who', 'ever waits mean', 'while is to', 'ld of it.'].join('');
+
 const lua = (body) => `--[[\n  @key  lock: string\n  @returns [held: number]\n]]\n${body}\n`;
 
 /**
@@ -49,6 +52,24 @@ export const canaries = [
       [`${SRC}/canary.ts`]: `export function canary() {\n${'  canary();\n'.repeat(41)}}\n${'//\n'.repeat(358)}`,
     },
     says: ['max-lines)', 'max-lines-per-function', `${SRC}/canary.ts`],
+  },
+  {
+    gate: 'prose',
+    wrong: 'a comment, a title, a message and a Lua comment in the old style',
+    script: ['check:prose'],
+    files: {
+      [`${SRC}/canary.ts`]: `// ${OLD_STYLE}\nthrow new Error('The lock was lost: ' +\n  '${OLD_STYLE}');\n`,
+      [`${SRC}/canary.spec.ts`]: `/*\n * ${'long '.repeat(31)}\n */\nit.each([1])('${OLD_STYLE}', () => {});\n`,
+      [`${SRC}/scripts/lua/canary.lua`]: `--[[\n  ${OLD_STYLE}\n]]\n`,
+    },
+    says: [
+      `${SRC}/canary.ts:1: person: "Whoever"`,
+      `${SRC}/canary.ts:2: time: "meanwhile"`,
+      `${SRC}/canary.spec.ts:2: length: 31 words`,
+      `${SRC}/canary.spec.ts:4: metaphor: "is `,
+      `${SRC}/scripts/lua/canary.lua:2: person: "Whoever"`,
+      OLD_STYLE,
+    ],
   },
   {
     gate: 'tsc',

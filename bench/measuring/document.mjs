@@ -24,7 +24,7 @@ const method = ({ rounds, peerRounds, uncontendedMs, loopMs }) => [
   `- a run of the uncontended cycle takes ${uncontendedMs} ms, one of the looping callers ${loopMs} ms, after a warm-up`,
   '- `raw` is `SET NX PX` and `EVALSHA` with compare-and-delete on ioredis 6; `raw-queue` puts a FIFO for each key in the process before them and polls every millisecond between processes',
   '- this library is used through `LockService`, as built, with `ttl` and `wait` in the call, release awaited, fencing and renewal on; the others as their documentation says, with a ttl of 30 s and without a limit to waiting',
-  '- commands are those that a client sends for locks, from `INFO commandstats`; what scripts call is not counted. CPU is user and system time of the client process',
+  '- commands are all that a client sends for locks, from `INFO commandstats`; what scripts call is not counted. CPU is user and system time of the client process',
 ];
 
 const TRUST = [

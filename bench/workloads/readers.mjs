@@ -75,7 +75,7 @@ function result(runs, faults) {
   ]);
   return {
     title: `${PROCESSES} processes with ${READERS} looping readers each that hold ${READ_MS} ms, a writer every ${WRITE_EVERY_MS} ms`,
-    note: `The writer, in a process of its own, holds ${WRITE_MS} ms. Its waits are those of all rounds together.`,
+    note: `The writer, in a separate process, holds ${WRITE_MS} ms. Its waits are those of all rounds together.`,
     tables: [
       {
         columns: ['', 'reads/s', 'writer waits, median ms', 'writer waits, p99 ms'],
