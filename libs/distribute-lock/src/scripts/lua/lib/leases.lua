@@ -22,8 +22,8 @@ local function lend(token, ms)
   redis.call('ZADD', readers, 'GT', nowMs() + ms, token)
 end
 
--- Removes some expired leases in each call. The lock ends with the last lease, to the millisecond, even if it ended
--- later before. Returns false if no lease is left: the lock is then free.
+-- Removes some expired leases in each call. The lock ends with the last lease, to the millisecond, even if its previous
+-- end was later. Returns false if no lease is left: the lock is then free.
 local function settle()
   removeAll(readers, redis.call('ZRANGE', readers, '-inf', nowMs(), 'BYSCORE', 'LIMIT', 0, MOST_REMOVED))
   local last, ends = unpack(redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES'))

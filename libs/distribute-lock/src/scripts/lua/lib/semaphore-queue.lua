@@ -24,8 +24,8 @@ local function tellHolders(token)
 end
 
 -- Queues a token; a queued token keeps its place. The process in front is notified, because its later callers queue
--- behind `token`. If the token is the head, the holders are notified: a process with all permits may have callers that
--- wait for no other process.
+-- behind `token`. If the token is the head, the holders are notified: a process that holds all permits would otherwise
+-- not learn that another process waits.
 local function enqueue(token)
   local last = tailOf()
   local isNew = redis.call('ZADD', queue, 'NX', arrival + 1, token) == 1
