@@ -40,3 +40,33 @@ describe('A caller that arrives while callers of its process are served and anot
     expect(served).toEqual(['x', 'y', ...order]);
   });
 });
+
+describe('A caller that wants other permits than the callers before it', () => {
+  it('is served after them, also when they shared one place', async () => {
+    const clock = new ManualClock();
+    const process = new ManualWorld(clock).process();
+    const served: string[] = [];
+    const acquire = async (name: string, weight: number): Promise<Lease> => {
+      const lease = await process.acquire('k', { ...PERMITS, permits: 3, weight });
+      served.push(name);
+      return lease;
+    };
+    const [light, heavy] = [await acquire('light', 1), await acquire('heavy', 2)];
+    await clock.pass(10);
+    const waiting = [acquire('first', 1)];
+    await clock.pass(1);
+    waiting.push(acquire('second', 1));
+    await clock.pass(100);
+    waiting.push(acquire('heavier', 2));
+    await clock.pass(100);
+    await light.release();
+    await clock.pass(5);
+    await heavy.release();
+    await clock.pass(50);
+    expect(served).toEqual(['light', 'heavy', 'first', 'second']);
+    await (await waiting[0])!.release();
+    await clock.pass(5);
+    expect(served).toEqual(['light', 'heavy', 'first', 'second', 'heavier']);
+    await process.core.close();
+  });
+});

@@ -108,7 +108,7 @@ export class SemaphoreQueue extends KeyQueue {
 
   /** The last caller of a run was served. Present holders often return after they have handed over their permits. */
   lastServed(now: number): void {
-    if (this.held.size > 0) this.returnUntil = now + RETURN_MS;
+    for (const { contended } of this.held.values()) if (contended) this.returnUntil = now + RETURN_MS;
   }
 
   /** A permit of this process goes to another process. */
@@ -130,12 +130,12 @@ export class SemaphoreQueue extends KeyQueue {
   /** How many more places the run needs. One suffices while this process holds every permit and no other process waits. */
   missing(run: Run, now: number): number {
     const permits = run.last?.call.options.permits;
-    if (permits === undefined || run.places > 0) return 0;
+    if (permits === undefined || (run.places > 0 && (run.sealed || !run.closed))) return 0;
     if (run === this.firstRun && !run.closed && this.isAlone(permits, now)) return 1;
     // The permits of the run stay with its callers.
     if (run.sealed && this.held.size > 0) return 0;
     run.seal(now);
-    return run.wanted;
+    return Math.max(0, run.wanted - run.places);
   }
 
   /** Another process waits, so new callers form another run. An unreported run goes behind that process as a whole. */
