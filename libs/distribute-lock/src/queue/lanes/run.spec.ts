@@ -64,7 +64,7 @@ describe('A caller that wants other permits than the callers before it', () => {
     await heavy.release();
     await clock.pass(50);
     expect(served).toEqual(['light', 'heavy', 'first', 'second']);
-    await (await waiting[0])!.release();
+    await (await waiting[0]).release();
     await clock.pass(5);
     expect(served).toEqual(['light', 'heavy', 'first', 'second', 'heavier']);
     await process.core.close();
