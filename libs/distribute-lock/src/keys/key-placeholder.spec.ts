@@ -1,4 +1,4 @@
-import { isLockError, type LockKeyError } from '../errors.js';
+import { refusedKey } from '../../../../test/support/refused-key.js';
 import { KeyPlaceholder } from './key-placeholder.js';
 import type { RequestData } from './key-roots.js';
 
@@ -6,16 +6,6 @@ const place = { method: 'Invoices.settle', template: 'invoice:#{...}' };
 
 function read(path: string, value: unknown): string {
   return new KeyPlaceholder(path, place, []).read([value], undefined);
-}
-
-function refused(work: () => unknown): LockKeyError {
-  try {
-    work();
-  } catch (error) {
-    if (isLockError(error, 'LOCK_KEY')) return error;
-    throw error;
-  }
-  throw new Error('not refused');
 }
 
 describe('KeyPlaceholder', () => {
@@ -29,7 +19,7 @@ describe('KeyPlaceholder', () => {
     ['a proxy that is asked', new Proxy({}, { getOwnPropertyDescriptor: throwing })],
     ['a proxy that is read', new Proxy({ id: 1 }, { get: throwing })],
   ])('rejects with LOCK_KEY and the cause when %s throws', (_, value) => {
-    const error = refused(() => read('arg0.id', value));
+    const error = refusedKey(() => read('arg0.id', value));
     expect(error).toMatchObject({ source: 'code', method: 'Invoices.settle', path: 'arg0.id' });
     expect(error.cause).toBe(cause);
     expect(error.message).toContain('#{arg0.id}');
@@ -38,7 +28,7 @@ describe('KeyPlaceholder', () => {
 
   it('has the source "request" when reading the request throws', () => {
     const request: RequestData = { transport: 'http', read: throwing };
-    const error = refused(() => new KeyPlaceholder('query.page', place, []).read([], request));
+    const error = refusedKey(() => new KeyPlaceholder('query.page', place, []).read([], request));
     expect(error.source).toBe('request');
     expect(error.cause).toBe(cause);
   });
@@ -46,24 +36,24 @@ describe('KeyPlaceholder', () => {
   it('rejects a revoked proxy at the end of the path and within it', () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
-    expect(refused(() => read('arg0', proxy)).message).toContain('is an object');
-    expect(refused(() => read('arg0.id', proxy)).message).toContain('reading it threw');
+    expect(refusedKey(() => read('arg0', proxy)).message).toContain('is an object');
+    expect(refusedKey(() => read('arg0.id', proxy)).message).toContain('reading it threw');
   });
 
   it('formats a bigint only if it can fit', () => {
     expect(read('arg0', 10n ** 1023n)).toHaveLength(1024);
     expect(read('arg0', -(10n ** 100n))).toBe(`-1${'0'.repeat(100)}`);
-    expect(refused(() => read('arg0', 1n << 1_000_000n)).message).toContain('too many digits');
-    expect(refused(() => read('arg0', -(1n << 1_000_000n))).message).toContain('too many digits');
+    expect(refusedKey(() => read('arg0', 1n << 1_000_000n)).message).toContain('too many digits');
+    expect(refusedKey(() => read('arg0', -(1n << 1_000_000n))).message).toContain('too many digits');
   });
 
   it('reads own properties of arrays and String objects, and no inherited ones', () => {
     expect(read('arg0.length', ['a', 'b'])).toBe('2');
     expect(read('arg0.0', Object('web'))).toBe('w');
     // oxlint-disable-next-line no-sparse-arrays
-    for (const path of ['arg0.0', 'arg0.map', 'arg0.-1']) refused(() => read(path, [, 1]));
-    for (const path of ['arg0.length', 'arg0.0', 'arg0.name']) refused(() => read(path, 'web'));
-    refused(() => read('arg0.name', function named() {}));
+    for (const path of ['arg0.0', 'arg0.map', 'arg0.-1']) refusedKey(() => read(path, [, 1]));
+    for (const path of ['arg0.length', 'arg0.0', 'arg0.name']) refusedKey(() => read(path, 'web'));
+    refusedKey(() => read('arg0.name', function named() {}));
   });
 
   it('follows a path to any depth', () => {

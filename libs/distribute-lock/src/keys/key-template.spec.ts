@@ -2,8 +2,8 @@ import { constants } from 'node:buffer';
 
 import fc from 'fast-check';
 
+import { refusedKey } from '../../../../test/support/refused-key.js';
 import { runsOf } from '../../../../test/support/runs.js';
-import { isLockError, type LockKeyError } from '../errors.js';
 import type { RequestData } from './key-roots.js';
 import { type KeySite, KeyTemplate } from './key-template.js';
 
@@ -19,16 +19,6 @@ function render(text: string, ...args: unknown[]): string {
 
 function http(parts: Record<string, unknown>): RequestData {
   return { transport: 'http', read: (root) => parts[root] };
-}
-
-function refused(work: () => unknown): LockKeyError {
-  try {
-    work();
-  } catch (error) {
-    if (isLockError(error, 'LOCK_KEY')) return error;
-    throw error;
-  }
-  throw new Error('not refused');
 }
 
 describe('KeyTemplate.parse', () => {
@@ -130,7 +120,7 @@ describe('KeyTemplate.render', () => {
     Symbol('web'),
     () => 'web',
   ])('rejects %p', (value) => {
-    expect(refused(() => render('#{arg0.channel}', { channel: value }))).toMatchObject({
+    expect(refusedKey(() => render('#{arg0.channel}', { channel: value }))).toMatchObject({
       source: 'code',
       method: 'PostController.post',
     });
@@ -140,7 +130,7 @@ describe('KeyTemplate.render', () => {
     'ignores the inherited %s',
     (path) => {
       const body = Object.create({ id: '7', nested: { id: '7' } }) as object;
-      expect(refused(() => render(`#{arg0.${path}}`, body)).message).toContain('only own properties');
+      expect(refusedKey(() => render(`#{arg0.${path}}`, body)).message).toContain('only own properties');
     },
   );
 
@@ -149,27 +139,27 @@ describe('KeyTemplate.render', () => {
   });
 
   it('names template, placeholder and method in errors, and never the value', () => {
-    const error = refused(() => render('a:#{arg0.card}', { card: { number: 'secret-4111' } }));
+    const error = refusedKey(() => render('a:#{arg0.card}', { card: { number: 'secret-4111' } }));
     expect(error.message).toBe(
       '#{arg0.card} in the lock key "a:#{arg0.card}" of PostController.post is an object, ' +
         'but it must be a non-empty string, a finite number, a bigint or a boolean.',
     );
-    const long = refused(() => render('a:#{arg0}', `secret${'x'.repeat(1024)}`));
+    const long = refusedKey(() => render('a:#{arg0}', `secret${'x'.repeat(1024)}`));
     expect(long.message).toContain('longer than 1024 bytes');
     expect(`${long.message}${JSON.stringify(long)}`).not.toContain('secret');
   });
 
   it('rejects a text of the maximum length of a string', () => {
     const longest = 'x'.repeat(constants.MAX_STRING_LENGTH);
-    expect(refused(() => render('a:#{arg0}:#{arg1}', longest, longest)).message).toContain('longer than 1024 bytes');
+    expect(refusedKey(() => render('a:#{arg0}:#{arg1}', longest, longest)).message).toContain('longer than 1024 bytes');
   });
 
   it('measures the finished key in bytes', () => {
     expect(render('a#{arg0}', 'x'.repeat(1023))).toHaveLength(1024);
-    refused(() => render('a#{arg0}', 'x'.repeat(1024)));
-    refused(() => render('#{arg0}', 'é'.repeat(513)));
-    refused(() => render('#{arg0}', '%'.repeat(342)));
-    refused(() => render('#{arg0}', 'half \ud800'));
+    refusedKey(() => render('a#{arg0}', 'x'.repeat(1024)));
+    refusedKey(() => render('#{arg0}', 'é'.repeat(513)));
+    refusedKey(() => render('#{arg0}', '%'.repeat(342)));
+    refusedKey(() => render('#{arg0}', 'half \ud800'));
   });
 });
 
@@ -215,12 +205,12 @@ describe('roots of the request', () => {
   });
 
   it('have the source "request" for missing values, and "code" for missing roots', () => {
-    expect(refused(() => template('#{body.channel}').render([], http({ body: {} }))).source).toBe('request');
-    expect(refused(() => template('#{body.channel}').render([], http({}))).source).toBe('request');
-    expect(refused(() => template('a#{body.x}').render([], http({ body: { x: 'x'.repeat(1024) } }))).source).toBe(
+    expect(refusedKey(() => template('#{body.channel}').render([], http({ body: {} }))).source).toBe('request');
+    expect(refusedKey(() => template('#{body.channel}').render([], http({}))).source).toBe('request');
+    expect(refusedKey(() => template('a#{body.x}').render([], http({ body: { x: 'x'.repeat(1024) } }))).source).toBe(
       'request',
     );
-    const outside = refused(() => template('#{body.channel}').render([{ channel: 'web' }], undefined));
+    const outside = refusedKey(() => template('#{body.channel}').render([{ channel: 'web' }], undefined));
     expect(outside).toMatchObject({
       source: 'code',
       message: expect.stringContaining('write arg0. instead') as string,
@@ -229,14 +219,14 @@ describe('roots of the request', () => {
 
   it('have the source "request" for an argument with request data', () => {
     const bound = [{ kind: 3, index: 0, property: undefined }];
-    expect(refused(() => template('#{arg0.channel}', { bound }).render([{}], http({}))).source).toBe('request');
-    expect(refused(() => template('#{arg1.channel}', { bound }).render([{}, {}], http({}))).source).toBe('code');
+    expect(refusedKey(() => template('#{arg0.channel}', { bound }).render([{}], http({}))).source).toBe('request');
+    expect(refusedKey(() => template('#{arg1.channel}', { bound }).render([{}, {}], http({}))).source).toBe('code');
   });
 
   it('are rejected on a transport without them: kind 6 is the headers of HTTP, but the context of RPC', () => {
     const bound = [{ kind: 6, index: 0, property: undefined }];
     const rpc: RequestData = { transport: 'rpc', read: () => ({ id: 'd' }) };
-    const error = refused(() => template('#{headers.id}', { bound }).render([{ id: 'context' }], rpc));
+    const error = refusedKey(() => template('#{headers.id}', { bound }).render([{ id: 'context' }], rpc));
     expect(error).toMatchObject({
       source: 'code',
       message: expect.stringContaining('a call by rpc has no "headers"') as string,
@@ -244,7 +234,7 @@ describe('roots of the request', () => {
     expect(template('#{data.id}').render([], rpc)).toBe('d');
     expect(template('#{data.id}').render([], { ...rpc, transport: 'ws' })).toBe('d');
     expect(template('#{args.id}').render([], { ...rpc, transport: 'graphql' })).toBe('d');
-    refused(() => template('#{data.id}').render([], { ...rpc, transport: 'http' }));
+    refusedKey(() => template('#{data.id}').render([], { ...rpc, transport: 'http' }));
   });
 });
 
