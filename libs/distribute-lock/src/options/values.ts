@@ -79,7 +79,7 @@ export function checkNames(given: object, known: object, parent = ''): void {
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(known, name)) continue;
     throw new LockConfigurationError(
-      `Option "${parent}${name}" is not known. Known are ${Object.keys(known).join(', ')}.`,
+      `Option "${parent}${name}" is not known. Known options: ${Object.keys(known).join(', ')}.`,
     );
   }
 }
