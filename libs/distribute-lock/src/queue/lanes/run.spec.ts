@@ -5,11 +5,13 @@ import type { Lease } from '../../lease/lease.js';
 const PERMITS = { kind: 'semaphore', permits: 2, ttl: '30s', wait: '20s' } as const;
 
 describe('A caller that arrives while callers of its process are served and another process waits', () => {
-  it.each([
-    ['joins the served callers', { reportedMs: 5, servedMs: 1 }, ['a', 'b', 'c', 'd', 'late', 'other']],
-    ['goes behind the other process 4 ms after the first was served', { reportedMs: 5, servedMs: 8 }, undefined],
-    ['goes behind the other process 25 ms after their report', { reportedMs: 25, servedMs: 1 }, undefined],
-  ])('%s', async (_, { reportedMs, servedMs }, order = ['a', 'b', 'c', 'd', 'other', 'late']) => {
+  it.each<[string, { reportedMs: number; servedMs: number; first?: string }, string]>([
+    ['joins the served callers', { reportedMs: 5, servedMs: 1 }, 'late other'],
+    ['joins them when the first is served after its arrival', { reportedMs: 5, servedMs: 1, first: 'b' }, 'late other'],
+    ['goes behind the other process 4 ms after the first was served', { reportedMs: 5, servedMs: 8 }, 'other late'],
+    ['goes behind the other process 25 ms after their report', { reportedMs: 25, servedMs: 1 }, 'other late'],
+    ['goes behind it, also before the first is served', { reportedMs: 25, servedMs: 1, first: 'b' }, 'other late'],
+  ])('%s', async (_, { reportedMs, servedMs, first = 'c' }, end) => {
     const clock = new ManualClock();
     const world = new ManualWorld(clock);
     const [before, here, there] = [world.process(), world.process(), world.process()];
@@ -31,13 +33,49 @@ describe('A caller that arrives while callers of its process are served and anot
     all.push(acquire(there, 'other'));
     await clock.pass(reportedMs);
     await releaseNext(0);
-    await releaseNext(0);
+    if (first === 'c') await releaseNext(0);
     await releaseNext(servedMs);
-    expect(served).toEqual(['x', 'y', 'a', 'b', 'c']);
+    expect(served.at(-1)).toBe(first);
     all.push(acquire(here, 'late'));
     while (held.length > 0) await releaseNext(5);
     await Promise.all(all);
-    expect(served).toEqual(['x', 'y', ...order]);
+    expect(served.join(' ')).toBe(`x y a b c d ${end}`);
+  });
+});
+
+describe('Callers that return right after the last caller of their process was served', () => {
+  it('are reported together, behind another process', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [before, here, there, third] = [world.process(), world.process(), world.process(), world.process()];
+    const [held, served]: [Lease[], string[]] = [[], []];
+    const acquire = async (process: typeof here, name: string): Promise<void> => {
+      held.push(await process.acquire('k', PERMITS));
+      served.push(name);
+    };
+    await Promise.all([acquire(before, 'x'), acquire(before, 'y')]);
+    const all = [acquire(here, 'a'), acquire(here, 'b')];
+    await clock.pass(30);
+    all.push(acquire(there, 'other'));
+    await clock.pass(30);
+    for (const lease of held.splice(0)) await lease.release();
+    await clock.pass(0);
+    expect(served).toEqual(['x', 'y', 'a', 'b']);
+    for (const [process, name] of [
+      [here, 'first'],
+      [third, 'third'],
+      [here, 'second'],
+    ] as const) {
+      all.push(acquire(process, name));
+      await clock.pass(0.5);
+    }
+    await clock.pass(10);
+    while (held.length > 0) {
+      await held.shift()?.release();
+      await clock.pass(5);
+    }
+    await Promise.all(all);
+    expect(served.slice(4)).toEqual(['other', 'third', 'first', 'second']);
   });
 });
 

@@ -3,6 +3,11 @@ import { Line } from '../line.js';
 import { isConfirmed } from '../local-passing.js';
 import type { Waiter } from '../waiter.js';
 
+/**
+ * Callers of several processes that arrive within this time of each other may be served in either order. While callers of this process
+ * wait in the store, new callers are reported to it at most this often, and callers join a run for at most this long after its report.
+ */
+export const ORDER_TOLERANCE_MS = 25;
 /** How long a place in the queue is trusted without another answer of the store. */
 const STANDS_MS = 500;
 /**
@@ -10,8 +15,6 @@ const STANDS_MS = 500;
  * another process leaves a permit idle for the time of a message, so longer runs use the permits better.
  */
 const JOIN_MS = 4;
-/** ... and not later than this after the report of the run, which limits how far a caller can be overtaken. */
-const JOIN_AFTER_REPORT_MS = 25;
 
 /**
  * Consecutive waiters for permits with equal options. No other process is known to have come between them. Their places in the
@@ -88,7 +91,7 @@ export class Run extends Line {
     return Math.min(this.size, Math.floor(permits / weight) + 1);
   }
 
-  /** Whether the newcomer has equal options, and no other process waits before it. */
+  /** Whether the newcomer has equal options, and either no other process waits before it or it may join. */
   takes(waiter: Waiter, now: number): boolean {
     return (!this.closed || this.mayJoin(now)) && this.isLike(waiter);
   }
@@ -96,7 +99,7 @@ export class Run extends Line {
   /** For a short time, a newcomer may go before the processes that wait behind this run. */
   private mayJoin(now: number): boolean {
     const { reachedAt = -Infinity, sealedAt = -Infinity } = this;
-    return now - reachedAt < JOIN_MS && now - sealedAt < JOIN_AFTER_REPORT_MS && this.stands(now);
+    return now - reachedAt < JOIN_MS && now - sealedAt < ORDER_TOLERANCE_MS && this.stands(now);
   }
 
   wantsLike({ first }: Run): boolean {

@@ -6,13 +6,8 @@ import type { Attempt } from '../attempt.js';
 import { KeyQueue } from '../key-queue.js';
 import type { Line } from '../line.js';
 import type { Waiter } from '../waiter.js';
-import { Run } from './run.js';
+import { ORDER_TOLERANCE_MS, Run } from './run.js';
 
-/**
- * While callers of this process wait in the store, new callers are reported to it at most this often, which saves commands.
- * Callers of several processes that arrive within this time of each other may be served in either order.
- */
-const REPORT_MS = 25;
 /** Callers that hand a permit to another process often return within this time. */
 const RETURN_MS = 2;
 
@@ -69,7 +64,7 @@ export class SemaphoreQueue extends KeyQueue {
   moveUp(served: Run, isContended: boolean, now: number): Run {
     let oldest = served;
     // The callers that are served now return soon, and are reported together.
-    if (isContended) this.nextReportAt = Math.max(this.nextReportAt, now + REPORT_MS);
+    if (isContended) this.nextReportAt = Math.max(this.nextReportAt, now + ORDER_TOLERANCE_MS);
     served.reach(now);
     for (let i = this.runs.indexOf(served) - 1; i >= 0; i -= 1) {
       const run = this.runs[i];
@@ -123,7 +118,7 @@ export class SemaphoreQueue extends KeyQueue {
 
   /** The runs that may need places, for a report that is sent now. */
   unreported(now: number): readonly Run[] {
-    if (this.isBehind) this.nextReportAt = now + REPORT_MS;
+    if (this.isBehind) this.nextReportAt = now + ORDER_TOLERANCE_MS;
     return [...this.runs];
   }
 
