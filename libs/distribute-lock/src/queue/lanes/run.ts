@@ -5,7 +5,7 @@ import type { Waiter } from '../waiter.js';
 
 /**
  * Callers of several processes that arrive within this time of each other may be served in either order. While callers of this process
- * wait in the store, new callers are reported to it at most this often, and callers join a run for at most this long after its report.
+ * wait in the store, new callers are reported to it at most this often. Callers join a run for at most this long after its report.
  */
 export const ORDER_TOLERANCE_MS = 25;
 /** How long a place in the queue is trusted without another answer of the store. */
