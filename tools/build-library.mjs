@@ -160,7 +160,7 @@ function withoutComments() {
     name: 'without-comments',
     transform: (code, id) => {
       const { outputText } = typescript.transpileModule(code, { compilerOptions });
-      return { code: /[\\/]scripts[\\/]generated[\\/]/.test(id) ? outputText : withTabs(outputText), map: null };
+      return { code: /[\\/]lua[\\/]generated[\\/]/.test(id) ? outputText : withTabs(outputText), map: null };
     },
   };
 }

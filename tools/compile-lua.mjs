@@ -10,12 +10,12 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { compileFolder } from './lua-compiler.mjs';
 
-const scripts = fileURLToPath(new URL('../libs/distribute-lock/src/scripts/', import.meta.url));
+const lua = fileURLToPath(new URL('../libs/distribute-lock/src/store/lua/', import.meta.url));
 const { values } = parseArgs({
   options: {
     check: { type: 'boolean', default: false },
-    lua: { type: 'string', default: `${scripts}lua` },
-    out: { type: 'string', default: `${scripts}generated` },
+    lua: { type: 'string', default: lua },
+    out: { type: 'string', default: `${lua}generated` },
   },
 });
 

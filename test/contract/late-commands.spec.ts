@@ -7,7 +7,7 @@ import {
   semaphoreScript,
   severalScript,
   type LuaScript,
-} from '../../libs/distribute-lock/src/scripts/generated/lua-scripts.js';
+} from '../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
 import { TOO_LATE } from '../../libs/distribute-lock/src/store/redis/command.js';
 import { onCleanup } from '../support/cleanup.js';
 import { startRedisServer } from '../support/redis-server.js';

@@ -1,5 +1,5 @@
 import { HEARTBEAT_JITTER, HEARTBEAT_MS } from '../../libs/distribute-lock/src/queue/heartbeat.js';
-import { lockScript, semaphoreScript } from '../../libs/distribute-lock/src/scripts/generated/lua-scripts.js';
+import { lockScript, semaphoreScript } from '../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
 import {
   AHEAD_MICROS,
   CLAIM_WINDOW_MS,

@@ -1,5 +1,5 @@
 /** Measures for commands that share one script call, in the form of the other measures; see measures-p1-to-p7.mjs. */
-const TOGETHER = 'scripts/lua/lib/together.lua';
+const TOGETHER = 'store/lua/lib/together.lua';
 
 export const measuresOfOneCall = [
   {

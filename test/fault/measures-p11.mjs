@@ -1,5 +1,5 @@
 /** Measures for P11, in the form of the other measures; see measures-p8-to-p17.mjs. */
-const FENCING = 'scripts/lua/lib/fencing.lua';
+const FENCING = 'store/lua/lib/fencing.lua';
 const COUNTER = 'store/redis/fence-counter.ts';
 
 export const measuresP11 = [

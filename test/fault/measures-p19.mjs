@@ -5,7 +5,7 @@ export const measuresP19 = [
   {
     promise: 'P19',
     what: 'an acquire that is executed past its deadline does nothing',
-    file: 'scripts/lua/lib/clock.lua',
+    file: 'store/lua/lib/clock.lua',
     measure: 'return clock[1] * 1000 + clock[2] / 1000 - deadlineMs > 0',
     without: 'return false',
     test,

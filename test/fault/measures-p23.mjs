@@ -1,7 +1,7 @@
 /**
  * Measures that bound the server time of one call (P23), in the form of the other measures; see measures-p8-to-p17.mjs.
  */
-const lua = (name) => `scripts/lua/lib/${name}.lua`;
+const lua = (name) => `store/lua/lib/${name}.lua`;
 const bounds = 'MOST_READ, MOST_REMOVED, MOST_OFFERS = 1000, 100, 64';
 
 export const measuresP23 = [

@@ -3,7 +3,7 @@
  * measure, and the test that must fail then. `file` is below libs/distribute-lock/src and contains `measure` verbatim.
  * without-measures.mjs runs them; docs/safety.md has them as a table.
  */
-const lua = (name) => `scripts/lua/lib/${name}.lua`;
+const lua = (name) => `store/lua/lib/${name}.lua`;
 
 export const measuresP8toP17 = [
   {

@@ -137,10 +137,10 @@ export const measuresOfTopologies = [
   {
     promise: 'quorum',
     what: 'the first fencing token is larger than the largest that a majority knows',
-    file: 'scripts/lua/quorum.lua',
+    file: 'store/lua/quorum.lua',
     measure: 'math.max(lastFence() + 1, ',
     without: 'math.max(1, ',
-    also: { file: 'scripts/lua/quorum.lua', measure: 'if last >= tonumber(x) then', without: 'if false then' },
+    also: { file: 'store/lua/quorum.lua', measure: 'if last >= tonumber(x) then', without: 'if false then' },
     test: ['quorum-data', 'when the clocks of the nodes are an hour apart'],
   },
   {
@@ -170,7 +170,7 @@ export const measuresOfTopologies = [
   {
     promise: 'quorum',
     what: 'a waiter is notified of a release',
-    file: 'scripts/lua/quorum.lua',
+    file: 'store/lua/quorum.lua',
     measure: "if not dead[process] and tell(next, 'g', lock) ~= 0 then",
     without: 'if not dead[process] then',
     test: ['quorum-no-overlap', 'a waiter wakes by message'],

@@ -1,7 +1,7 @@
 import { Cluster, Redis } from 'ioredis';
 
-import { quorumScript } from '../../libs/distribute-lock/src/scripts/generated/lua-scripts.js';
-import { lockScript, semaphoreScript } from '../../libs/distribute-lock/src/scripts/generated/lua-scripts.js';
+import { quorumScript } from '../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
+import { lockScript, semaphoreScript } from '../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { QuorumLockStore } from '../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
 import { memberOver } from '../../libs/distribute-lock/src/store/quorum/redis-members.js';

@@ -1,7 +1,7 @@
 /**
  * Durations of the protocol, in milliseconds. A waiting process repeats its attempt after a heartbeat, which must be
  * shorter than the claim window: a waiter then keeps its place when one message is lost. A queue outlives several
- * heartbeats. The scripts define the same numbers in `scripts/lua/lib/numbers.lua`.
+ * heartbeats. The scripts define the same numbers in `store/lua/lib/numbers.lua`.
  */
 export const CLAIM_WINDOW_MS = 1_750;
 export const QUEUE_TTL_MS = 15_000;

@@ -1,4 +1,4 @@
-import { quorumScript } from '../../scripts/generated/lua-scripts.js';
+import { quorumScript } from '../lua/generated/lua-scripts.js';
 import { LockStoreError } from '../lock-store.js';
 import { TOO_LATE } from '../redis/command.js';
 import { COMMAND_LIMIT_MS, type Link } from '../redis/link.js';

@@ -1,4 +1,4 @@
-import type { LuaText } from '../../scripts/generated/lua-scripts.js';
+import type { LuaText } from '../lua/generated/lua-scripts.js';
 import { LockStoreError } from '../lock-store.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';

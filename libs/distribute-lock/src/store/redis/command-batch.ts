@@ -1,4 +1,4 @@
-import type { LuaScript } from '../../scripts/generated/lua-scripts.js';
+import type { LuaScript } from '../lua/generated/lua-scripts.js';
 import type { Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
 import { NOT_REPLICATED } from './acknowledged.js';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../runtime/clock.js';
 import { processOf } from '../../runtime/owner-token.js';
-import { deleteForeignScript } from '../../scripts/generated/lua-scripts.js';
+import { deleteForeignScript } from '../lua/generated/lua-scripts.js';
 import { takeAway } from '../forcing.js';
 import { kindOfValue, type LockState } from '../lock-state.js';
 import type { LockStore } from '../lock-store.js';

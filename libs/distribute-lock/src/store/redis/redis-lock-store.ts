@@ -1,8 +1,8 @@
 import { Cluster, Redis, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 
 import { processClock } from '../../runtime/clock.js';
-import type { LuaScript } from '../../scripts/generated/lua-scripts.js';
-import { lockScript, readwriteScript, semaphoreScript, severalScript } from '../../scripts/generated/lua-scripts.js';
+import type { LuaScript } from '../lua/generated/lua-scripts.js';
+import { lockScript, readwriteScript, semaphoreScript, severalScript } from '../lua/generated/lua-scripts.js';
 import type { LockState } from '../lock-state.js';
 import type {
   AcquireAnswer,

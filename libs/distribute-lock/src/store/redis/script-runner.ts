@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-import type { LuaScript, LuaText } from '../../scripts/generated/lua-scripts.js';
+import type { LuaScript, LuaText } from '../lua/generated/lua-scripts.js';
 import type { Call } from './call.js';
 import type { RedisConnection } from './redis-connection.js';
 import { messageOf, storeError } from './redis-errors.js';

@@ -1,1 +1,1 @@
-export { script } from '../scripts/generated/lua-scripts.js';
+export { script } from '../store/lua/generated/lua-scripts.js';
