@@ -1,5 +1,5 @@
 /**
- * The allow-list of imports: any other import is an error. docs/design.md contains the reasons.
+ * The allow-list of imports: any other import is an error. docs/internals contains the reasons.
  * The paths are not anchored at the repository, so that the same rules apply to test/support/boundary-canary.
  */
 const SRC = '(^|/)distribute-lock/src';

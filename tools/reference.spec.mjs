@@ -25,7 +25,7 @@ const namesIn = (cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => nam
 
 describe.each([
   ['README.md', ['code', 'HTTP']],
-  ['docs/errors.md', ['code', 'class', 'HTTP']],
+  ['docs/reference/errors.md', ['code', 'class', 'HTTP']],
 ])('the errors of %s', (name, titles) => {
   const rows = rowsUnder(name, ...titles);
 
@@ -49,7 +49,7 @@ describe('the options of the README', () => {
   const rows = rowsUnder('README.md', 'option', 'default', 'meaning').concat(moduleRows());
 
   function referenceOf(name) {
-    const text = read('docs/options.md');
+    const text = read('docs/reference/options.md');
     const table = text.slice(text.indexOf(`<!-- options of ${name} in`)).split(/\n(?=#)/)[0];
     return [...table.matchAll(/^\| `(\w+)` \| (?:\\\||[^|])+ \| ((?:\\\||[^|])+) \|/gm)].map((row) => row.slice(1, 3));
   }

@@ -4,7 +4,7 @@ import { LockTestingModule, TestLocks } from 'nestjs-distribute-lock/testing';
 
 import { nightly } from './errors.js';
 
-describe('The example of docs/errors.md', () => {
+describe('The example of docs/reference/errors.md', () => {
   it('distinguishes lock errors from those of the work', async () => {
     const module = await Test.createTestingModule({ imports: [LockTestingModule.forRoot()] }).compile();
     const run = (work: () => Promise<string>) => nightly(module.get(LockService), work);

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-const DOCUMENT = new URL('../../docs/compatibility.md', import.meta.url);
+const DOCUMENT = new URL('../../docs/reference/compatibility.md', import.meta.url);
 const SHOWN_BY = /\[[\w-]+\]\((?<path>[^)]+\.spec\.ts)\): (?<title>.+?) \|$/;
 
 const rows = readFileSync(DOCUMENT, 'utf8')
@@ -22,7 +22,7 @@ function hasTest(texts: readonly string[], title: string): boolean {
   });
 }
 
-describe('docs/compatibility.md', () => {
+describe('docs/reference/compatibility.md', () => {
   it.each(rows)('names an existing test: %s', (row) => {
     const { path = '', title = '' } = SHOWN_BY.exec(row)?.groups ?? {};
     const file = new URL(path, DOCUMENT);

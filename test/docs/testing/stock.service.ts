@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { lockKey, LockService } from 'nestjs-distribute-lock';
 
-/** The service of the second example in docs/testing.md. */
+/** The service of the second example in docs/guide/testing.md. */
 @Injectable()
 export class StockService {
   private amount = 10;

@@ -11,7 +11,7 @@ export const MOST_PERMITS = 1_024;
 /**
  * The table of lock options: name, type, default, parser and documentation, one row for each. Everything else derives from it:
  * `npm run docs` writes the interface `LockOptions`, the function that reads all options of a call, and the table of
- * docs/options.md. This file computes defaults, merges and compares. Rules between two options follow in `checkTogether`.
+ * docs/reference/options.md. This file computes defaults, merges and compares. Rules between two options follow in `checkTogether`.
  *
  * A row without `@defaultValue` gets the default that its first argument names.
  */
