@@ -9,6 +9,8 @@ const ROWS = [
   ...['testing', 'index.ts', 'nest/module', 'nest/decorators', 'nest/aspect', 'nest/lock'],
   ...['keys', 'queue', 'lease', 'store'],
 ];
+/** Optional entries and the packages that only they import. No other row imports them, and they do not import each other. */
+const OPTIONAL = { terminus: ['@nestjs'] };
 /** Importable from any row; they import only each other. */
 const GROUND = ['errors.ts', 'events.ts', 'options', 'runtime'];
 /** `keys` must not import the modules that use keys. */
@@ -35,6 +37,11 @@ const rows = ROWS.map((name, at) => {
   return library(place(name), { path: allowed.map(place), pathNot: ['\\.spec\\.ts$', ...lua] });
 });
 
+const optional = Object.entries(OPTIONAL).flatMap(([name, names]) => [
+  library(place(name), { path: [name, ...ROWS.filter((row) => row !== 'testing'), ...GROUND].map(place) }),
+  library(place(name), { path: packages(...names) }),
+]);
+
 const NEST = ['nest', 'testing'].map(place);
 const RXJS = ['nest/aspect', 'testing'].map(place);
 const IOREDIS = ['store/redis', 'store/quorum', 'nest/module'].map(place);
@@ -51,7 +58,11 @@ module.exports = {
     {
       name: 'no-cycles-of-types',
       severity: 'error',
-      from: { path: ['nest', 'keys', 'testing', ...GROUND.filter((name) => name !== 'runtime')].map(place) },
+      from: {
+        path: ['nest', 'keys', 'testing', ...Object.keys(OPTIONAL), ...GROUND.filter((name) => name !== 'runtime')].map(
+          place,
+        ),
+      },
       to: { circular: true },
     },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
@@ -60,15 +71,17 @@ module.exports = {
       comment: 'The published package contains only the dependencies in its package.json.',
       severity: 'error',
       from: { path: '^libs/[^/]+/src/', pathNot: '\\.spec\\.ts$' },
-      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+      // An optional peer has both types.
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm', 'npm-peer'] },
     },
   ],
   allowedSeverity: 'error',
   allowed: [
     ...rows,
+    ...optional,
     library(GROUND.map(place), { path: GROUND.map(place) }),
     library(`${SRC}/`, { dependencyTypes: ['core'] }),
-    library(NEST, { path: packages('@nestjs', 'reflect-metadata') }),
+    library(NEST, { path: packages('@nestjs/(common|core|microservices|websockets)', 'reflect-metadata') }),
     library(RXJS, { path: packages('rxjs') }),
     library(IOREDIS, { path: packages('ioredis') }), // no other folder depends on the client
     library(place('options'), { path: packages('ms') }),
@@ -77,7 +90,10 @@ module.exports = {
     { from: { path: '^apps/([^/]+)/' }, to: { path: ['^apps/$1/', packages('.*')] } },
     { from: { path: '^apps/' }, to: { dependencyTypes: ['core'] } },
     // by its name, like its users
-    { from: { path: '^apps/' }, to: { path: `${SRC}/(testing/)?index\\.ts$`, dependencyTypesNot: ['local'] } },
+    {
+      from: { path: '^apps/' },
+      to: { path: `${SRC}/((testing|${Object.keys(OPTIONAL).join('|')})/)?index\\.ts$`, dependencyTypesNot: ['local'] },
+    },
     { from: { path: '^(test|tools)/', pathNot: 'boundary-canary' }, to: {} },
   ],
   options: {

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
 import typescript from 'typescript';
-import { COMPILED, DIST, entries, LIBRARY, manifest, ROOT } from './package/library.mjs';
+import { COMPILED, coreEntries, DIST, entries, LIBRARY, manifest, ROOT } from './package/library.mjs';
 
 /**
  * Bytes of code in one file. npm puts files of the same name next to each other into the tarball (esm/part-3.js after
@@ -109,6 +109,9 @@ async function write(bundle, options, folder, suffix) {
 /**
  * Splits the modules, in the order in which they run, into parts. A module runs after its imports, so parts import only
  * earlier parts. Modules that only one further entry needs are in separate parts.
+ *
+ * Modules that only optional entries need are in no part: the bundler places each beside exactly the entries that need it, so
+ * that no other entry loads it or its packages.
  */
 function parts() {
   const partOf = new Map();
@@ -127,7 +130,7 @@ function parts() {
   };
   return (id, { getModuleInfo }) => {
     if (partOf.size > 0) return partOf.get(id);
-    for (const { source } of entries) {
+    for (const { source } of coreEntries) {
       place(compiled(source, '.js'), getModuleInfo);
       bytes = Infinity;
     }

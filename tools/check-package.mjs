@@ -25,7 +25,12 @@ await import('./build-library.mjs');
 const folder = mkdtempSync(join(tmpdir(), 'check-package-'));
 try {
   const packed = packLibrary(folder);
-  const context = { ...packed, installed: install(packed.tarball, join(folder, 'application')) };
+  const context = {
+    ...packed,
+    installed: install(packed.tarball, join(folder, 'application')),
+    complete: install(packed.tarball, join(folder, 'complete'), { optional: true }),
+    pack: (options) => packLibrary(join(folder, 'other'), options),
+  };
   for (const [name, gate] of Object.entries(gates)) {
     if (asked.length === 0 || asked.includes(name)) await pass(name, () => gate(context));
   }

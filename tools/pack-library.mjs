@@ -15,12 +15,13 @@ import { SOURCE_CONDITION } from './swc-options.mjs';
 
 const DOCUMENTS = ['README.md', 'LICENSE', 'libs/distribute-lock/CHANGELOG.md'];
 
-/** Packs the build: `{ tarball, size, files: [{ path, size }] }`, sizes in bytes. */
-export function packLibrary(folder) {
+/** Packs the build, except the files `without`: `{ tarball, size, files: [{ path, size }] }`, sizes in bytes. */
+export function packLibrary(folder, { without = [] } = {}) {
   const stage = mkdtempSync(join(tmpdir(), 'pack-library-'));
   try {
     for (const name of DOCUMENTS) cpSync(join(ROOT, name), join(stage, basename(name)));
     cpSync(join(LIBRARY, 'dist'), join(stage, 'dist'), { recursive: true });
+    for (const path of without) rmSync(join(stage, path));
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(publishedManifest(), undefined, 2)}\n`);
     mkdirSync(folder, { recursive: true });
     const npm = ['pack', stage, '--json', '--pack-destination', resolve(folder)];

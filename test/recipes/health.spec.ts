@@ -2,11 +2,11 @@ import type { INestApplication } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
 import { Test } from '@nestjs/testing';
 import { LockModule } from 'nestjs-distribute-lock';
+import { LockHealthIndicator } from 'nestjs-distribute-lock/terminus';
 import request from 'supertest';
 
 import { type RedisServer, startRedisServer } from '../support/redis-server.js';
 import { HealthController } from './health/health.controller.js';
-import { LockHealthIndicator } from './health/lock-health.indicator.js';
 
 describe('recipe: health check', () => {
   let redis: RedisServer;

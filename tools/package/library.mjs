@@ -19,8 +19,19 @@ export const entries = Object.entries(manifest.exports).flatMap(([path, targets]
   return [{ specifier: join(manifest.name, path), name: path === '.' ? 'index' : path.slice(2), source }];
 });
 
+/** The entries that every application has; any other entry is optional, and needs optional peers. */
+const CORE = ['index', 'testing'];
+
+export const coreEntries = entries.filter(({ name }) => CORE.includes(name));
+export const optionalEntries = entries.filter(({ name }) => !CORE.includes(name));
+
 /** The packages that npm installs with the library in every application. Optional peers are not included. */
 export function neededBy({ dependencies, peerDependencies, peerDependenciesMeta = {} }) {
   const named = Object.keys({ ...dependencies, ...peerDependencies });
   return named.filter((name) => peerDependenciesMeta[name]?.optional !== true);
+}
+
+/** The packages that only optional entries and optional features need. */
+export function optionalPeers({ peerDependenciesMeta = {} }) {
+  return Object.keys(peerDependenciesMeta).filter((name) => peerDependenciesMeta[name].optional === true);
 }

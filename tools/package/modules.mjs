@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { entries } from './library.mjs';
+import { coreEntries, optionalEntries } from './library.mjs';
 
 const WAYS = {
   import: (specifier) => [
@@ -16,9 +16,15 @@ const WAYS = {
 const PRINT = '((names, file) => console.log(JSON.stringify({ names: Object.keys(names).sort(), file })))';
 const FOLDERS = { import: '/dist/esm/', require: '/dist/cjs/' };
 
-/** Each entry loads by `import` and by `require`, each from its own format, with the same names. */
-export function modules({ installed }) {
-  return entries.map(({ specifier }) => same(specifier, installed)).join(', ');
+/**
+ * Each entry loads by `import` and by `require`, each from its own format, with the same names. The entries of the core load
+ * without optional peers.
+ */
+export function modules({ installed, complete }) {
+  return [
+    ...coreEntries.map(({ specifier }) => same(specifier, installed)),
+    ...optionalEntries.map(({ specifier }) => same(specifier, complete)),
+  ].join(', ');
 }
 
 function same(specifier, cwd) {

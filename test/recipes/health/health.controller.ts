@@ -1,7 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { HealthCheck, type HealthCheckResult, HealthCheckService } from '@nestjs/terminus';
-
-import { LockHealthIndicator } from './lock-health.indicator.js';
+import { LockHealthIndicator } from 'nestjs-distribute-lock/terminus';
 
 @Controller('health')
 export class HealthController {

@@ -1,19 +1,31 @@
 import { randomUUID } from 'node:crypto';
 
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
-import { isLockError, LockService } from 'nestjs-distribute-lock';
 
+import { isLockError } from '../errors.js';
+import { LockService } from '../nest/lock.service.js';
+
+/**
+ * Reports to `@nestjs/terminus` whether locks can be acquired.
+ *
+ * @example
+ * ```ts
+ * this.health.check([() => this.locks.isHealthy('locks')])
+ * ```
+ * @public
+ */
 @Injectable()
 export class LockHealthIndicator {
   /** A lock of this instance only, so no other caller holds it. */
   private readonly key = `health:${randomUUID()}`;
 
   constructor(
-    private readonly locks: LockService,
-    private readonly health: HealthIndicatorService,
+    @Inject(LockService) private readonly locks: LockService,
+    @Inject(HealthIndicatorService) private readonly health: HealthIndicatorService,
   ) {}
 
+  /** Acquires and releases a lock of this instance. Answers within 2 s, also while Redis does not respond. */
   async isHealthy<Name extends string>(name: Name): Promise<HealthIndicatorResult<Name>> {
     const indicator = this.health.check(name);
     try {

@@ -1,0 +1,1 @@
+export { terminus } from '../terminus/terminus.js';

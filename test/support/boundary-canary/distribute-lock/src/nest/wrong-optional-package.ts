@@ -1,0 +1,1 @@
+export { HealthIndicatorService } from '@nestjs/terminus';

@@ -1,0 +1,1 @@
+export const terminus = 'an optional entry';
