@@ -7,18 +7,19 @@ const SRC = '(^|/)distribute-lock/src';
 /** From top to bottom: a row imports rows below it, never one above. */
 const ROWS = [
   ...['testing', 'index.ts', 'nest/module', 'nest/decorators', 'nest/aspect', 'nest/lock'],
-  ...['keys', 'queue', 'lease', 'store'],
+  ...['keys', 'engine', 'engine/lease', 'store'],
 ];
 /** Optional entries and the packages that only they import. No other row imports them, and they do not import each other. */
 const OPTIONAL = { terminus: ['@nestjs'] };
 /** Importable from any row; they import only each other. */
 const GROUND = ['errors.ts', 'events.ts', 'options', 'runtime'];
 /** `keys` must not import the modules that use keys. */
-const NOT_FOR_KEYS = ['queue', 'lease', 'store', 'runtime', 'events.ts'];
+const NOT_FOR_KEYS = ['engine', 'engine/lease', 'store', 'runtime', 'events.ts'];
 
-/** A folder, a file, or the files of a folder itself (`nest/lock`: `nest/lock.service.ts` and `nest/lock-client.ts`). */
+/** A folder, a file, or the files of a folder itself (`nest/lock`: `nest/lock.service.ts` and `nest/lock-client.ts`; `engine`). */
 const place = (name) => {
   if (name.endsWith('.ts')) return `${SRC}/${name.replace('.', '\\.')}$`;
+  if (name === 'engine') return `${SRC}/engine/(?!lease/)`;
   return name === 'nest/lock' ? `${SRC}/nest/[^/]+\\.ts$` : `${SRC}/${name}/`;
 };
 const packages = (...names) => `(^|/)node_modules/(@types/)?(${names.join('|')})/`;

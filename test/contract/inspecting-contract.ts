@@ -1,4 +1,4 @@
-import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
+import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { LockService } from '../../libs/distribute-lock/src/nest/lock.service.js';
 import { onCleanup } from '../support/cleanup.js';

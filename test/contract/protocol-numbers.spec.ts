@@ -1,4 +1,4 @@
-import { HEARTBEAT_JITTER, HEARTBEAT_MS } from '../../libs/distribute-lock/src/queue/heartbeat.js';
+import { HEARTBEAT_JITTER, HEARTBEAT_MS } from '../../libs/distribute-lock/src/engine/heartbeat.js';
 import { lockScript, semaphoreScript } from '../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
 import {
   AHEAD_MICROS,

@@ -1,4 +1,4 @@
-import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
+import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { eventually } from '../support/eventually.js';
 import { startProcess, type Process, type World } from './world.js';

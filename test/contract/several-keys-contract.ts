@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { currentLease, runHolding } from '../../libs/distribute-lock/src/lease/held-leases.js';
+import { currentLease, runHolding } from '../../libs/distribute-lock/src/engine/lease/held-leases.js';
 import { LockStoreError } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { eventually } from '../support/eventually.js';
 import { onCleanup } from '../support/cleanup.js';

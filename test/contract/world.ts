@@ -1,14 +1,14 @@
 import { type LockEvent, LockEvents } from '../../libs/distribute-lock/src/events.js';
 import { orderedKeys } from '../../libs/distribute-lock/src/keys/check-key.js';
-import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
-import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
-import type { LockCall } from '../../libs/distribute-lock/src/lease/lock-call.js';
+import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
+import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
+import type { LockCall } from '../../libs/distribute-lock/src/engine/lease/lock-call.js';
 import {
   LOCK_DEFAULTS,
   type LockOptions,
   resolveLockOptions,
 } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { LockCore, type LockCoreSettings } from '../../libs/distribute-lock/src/queue/lock-core.js';
+import { LockCore, type LockCoreSettings } from '../../libs/distribute-lock/src/engine/lock-core.js';
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { onCleanup } from '../support/cleanup.js';
 import { type Asked, counting } from './counting-store.js';

@@ -1,5 +1,5 @@
 import type { LeaseLossReason } from '../../libs/distribute-lock/src/errors.js';
-import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
+import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { type Locks, PREFIX } from './support/lock-core.js';
 import { monotonicMs } from './support/monotonic.js';

@@ -74,7 +74,7 @@ export const measuresOfLinks = [
   {
     promise: 'P18',
     what: 'waiters poll while their subscription does not respond',
-    file: 'queue/key-queues.ts',
+    file: 'engine/key-queues.ts',
     measure:
       'this.parts.mailbox.changed(false);\n    for (const attempt of this.attempts()) this.asking.poll(attempt);',
     without: '',
@@ -83,7 +83,7 @@ export const measuresOfLinks = [
   {
     promise: 'P18',
     what: 'a grant without its message makes the subscription suspect',
-    file: 'queue/asking.ts',
+    file: 'engine/asking.ts',
     measure: 'if (attempt.awaitsMessage && !attempt.over) this.parts.store.messageMissed?.();',
     without: '',
     test: ['sockets/link-messages', 'a subscription of the library is probed when a lock is granted without'],

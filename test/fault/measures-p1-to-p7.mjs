@@ -17,7 +17,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P1',
     what: 'a grant whose reply arrives after its end is not given to a caller',
-    file: 'queue/asking.ts',
+    file: 'engine/asking.ts',
     measure: 'if (now < validUntil(granted.sentAt, granted.ttlMs)) {',
     without: 'if (now < Infinity) {',
     test: ['no-overlap', 'whose reply arrives after its lease has ended'],
@@ -25,7 +25,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P1',
     what: 'a local hand-over compares the clock at that moment',
-    file: 'queue/local-passing.ts',
+    file: 'engine/local-passing.ts',
     measure: ' || grant.validUntil - now < needsMs',
     without: '',
     test: ['no-overlap', 'a local hand-over'],
@@ -33,7 +33,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P1',
     what: 'the lifetime of an offer counts from the first command with its token, not from its message',
-    file: 'queue/proven-offer.ts',
+    file: 'engine/proven-offer.ts',
     measure: 'validUntil(since, Math.min(CLAIM_WINDOW_MS, ttlMs))',
     without: 'validUntil(now, Math.min(CLAIM_WINDOW_MS, ttlMs))',
     test: ['begun-on-offer', 'when nothing passes and its message was late'],
@@ -49,7 +49,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P2',
     what: 'an unconfirmed lease that began on an offer is valid only as long as the offer',
-    file: 'lease/grant.ts',
+    file: 'engine/lease/grant.ts',
     measure: 'this.validUntil = until;',
     without: '',
     test: ['begun-on-offer', 'is notified before the offer ends'],
@@ -57,7 +57,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P2',
     what: 'the end of a lease counts from the time its renewal was sent',
-    file: 'lease/watchdog.ts',
+    file: 'engine/lease/watchdog.ts',
     measure: 'grant.confirm(sentAt, ttlMs);',
     without: 'grant.confirm(now, ttlMs);',
     test: ['told-of-loss', 'when nothing passes'],
@@ -65,7 +65,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P2',
     what: 'the holder is notified at that end, without a reply from Redis',
-    file: 'lease/grant.ts',
+    file: 'engine/lease/grant.ts',
     measure: 'ttlMs * (1 - DRIFT_SHARE) - DRIFT_MS',
     without: 'ttlMs + 1000',
     test: ['told-of-loss', 'when nothing passes'],
@@ -73,7 +73,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P3',
     what: '`isHeld()` compares the clock',
-    file: 'lease/lease-handle.ts',
+    file: 'engine/lease/lease-handle.ts',
     measure: ' && this.keeper.clock.now() < this.validUntil',
     without: '',
     test: ['told-of-loss', 'after a blocked event loop'],
@@ -81,7 +81,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P3',
     what: 'the watchdog decides by the clock, not by a command to Redis',
-    file: 'lease/watchdog.ts',
+    file: 'engine/lease/watchdog.ts',
     measure: 'if (now >= grant.validUntil - EARLY_MS) return this.expire(grant, now);',
     without: '',
     test: ['told-of-loss', 'after SIGSTOP and SIGCONT'],
@@ -89,7 +89,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P3',
     what: 'a release compares the clock, too',
-    file: 'lease/watchdog.ts',
+    file: 'engine/lease/watchdog.ts',
     measure: 'if (!grant.ended && now >= grant.validUntil) this.expire(grant, now);',
     without: '',
     test: ['told-of-loss', 'the work ends in that turn'],
@@ -97,7 +97,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P4',
     what: 'renewal renews only what is held, and `lost` is final',
-    file: 'lease/watchdog.ts',
+    file: 'engine/lease/watchdog.ts',
     measure:
       'if (isLost(answer)) return grant.holder?.leaving === grant ? undefined : this.lose(grant, lossOfAnswer(answer));',
     without: 'if (isLost(answer)) answer = 0;',
@@ -122,7 +122,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P5',
     what: '... and permanent failures reject at once',
-    file: 'queue/asking.ts',
+    file: 'engine/asking.ts',
     measure: 'const passing = isPassing(error);',
     without: 'const passing = isPassing(error) || error instanceof LockStoreError;',
     test: ['acquire-settles', 'a command that the ACL denies'],
@@ -130,7 +130,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P5',
     what: 'a store without any reply is unavailable, not contended',
-    file: 'queue/time-up.ts',
+    file: 'engine/time-up.ts',
     measure: 'attempt.since) >= MUTE_MS',
     without: 'attempt.since) < 0',
     test: ['acquire-settles', 'and never replies'],
@@ -146,7 +146,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P6',
     what: 'attempts that end without a grant are undone until that is confirmed',
-    file: 'queue/asking.ts',
+    file: 'engine/asking.ts',
     measure: 'this.parts.abandoned.abandon({ key: line.queue.key, ownerToken }, ttlMs, { finalAt, again });',
     without: 'void [line.queue.key, ownerToken, ttlMs, finalAt, again];',
     test: ['nothing-left-behind', 'when nothing passes toClient'],
@@ -162,15 +162,15 @@ export const measuresP1toP7 = [
   {
     promise: 'P6',
     what: '... and again when a late reply arrives',
-    file: 'queue/asking.ts',
+    file: 'engine/asking.ts',
     measure: 'if (attempt.over) this.undo(attempt, true);\n  }\n\n  private send',
     without: '}\n\n  private send',
-    test: ['queue/retries', 'is undone again when its answer comes'],
+    test: ['engine/retries', 'is undone again when its answer comes'],
   },
   {
     promise: 'P6',
     what: '... also when a repeated multi-key command finds one of its keys taken',
-    file: 'queue/at-once.ts',
+    file: 'engine/at-once.ts',
     measure: 'if (attempt.finalUndoAt > 0) asking.undo(attempt);',
     without: '',
     test: ['several-keys', 'when the reply was lost and another owner takes one of them'],

@@ -3,7 +3,7 @@ export const measuresP17 = [
   {
     promise: 'P17',
     what: 'a result waits 100 ms at most for the reply to its release',
-    file: 'queue/giving-back.ts',
+    file: 'engine/giving-back.ts',
     measure: 'PATIENCE_MS = 100',
     without: 'PATIENCE_MS = 10_000',
     test: ['user-result', 'when the release meets "hold"'],
@@ -19,7 +19,7 @@ export const measuresP17 = [
   {
     promise: 'P17',
     what: 'a release that failed is an event, never an error of the call',
-    file: 'lease/lease-handle.ts',
+    file: 'engine/lease/lease-handle.ts',
     measure: 'this.endReason === undefined ? this.giveBack() :',
     without: 'this.endReason === undefined ? this.giveBack().then(() => Promise.reject(new Error("release"))) :',
     test: ['user-result', 'when the release meets "forbid"'],

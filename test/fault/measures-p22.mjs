@@ -5,7 +5,7 @@ export const measuresP22 = [
   {
     promise: 'P22',
     what: 'a message counts only with an owner token that this process issued',
-    file: 'queue/key-queues.ts',
+    file: 'engine/key-queues.ts',
     measure: 'if (!this.parts.tokens.issued(ownerToken) || !hasNumbers',
     without: 'if (!hasNumbers',
     test: forged('does not delete the key of readers'),
@@ -13,7 +13,7 @@ export const measuresP22 = [
   {
     promise: 'P22',
     what: 'the number in a message is a safe integer',
-    file: 'queue/key-queues.ts',
+    file: 'engine/key-queues.ts',
     measure: 'Number.isSafeInteger(first) && Number.isSafeInteger(first + block)',
     without: 'first >= 0',
     test: forged('does not start a waiter with a number that is no safe integer'),
@@ -21,7 +21,7 @@ export const measuresP22 = [
   {
     promise: 'P22',
     what: 'with confirmOffers an offer is claimed before its holder starts',
-    file: 'queue/asking.ts',
+    file: 'engine/asking.ts',
     measure: ' && !this.parts.confirmOffers',
     without: '',
     test: forged('cannot start a waiter'),
@@ -29,7 +29,7 @@ export const measuresP22 = [
   {
     promise: 'P22',
     what: 'with confirmOffers the store confirms that a lease was revoked',
-    file: 'queue/key-queues.ts',
+    file: 'engine/key-queues.ts',
     measure: 'if (this.parts.confirmOffers) {',
     without: 'if (this.parts.store === undefined) {',
     test: forged('cannot end a lease'),

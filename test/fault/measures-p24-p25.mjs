@@ -1,11 +1,11 @@
 /** Measures for true outcomes and for the options of each holder (P24, P25); see measures-p8-to-p17.mjs. */
-const eachReader = (title) => ['queue/each-reader', title];
+const eachReader = (title) => ['engine/each-reader', title];
 
 export const measuresP24P25 = [
   {
     promise: 'P24',
     what: 'an attempt without a valid reply does not know a holder',
-    file: 'queue/attempt.ts',
+    file: 'engine/attempt.ts',
     measure: 'return this.answered && !this.inFlight && !this.offered && this.lastError === undefined;',
     without: 'return true;',
     test: ['known-holder', 'when Redis does not respond while callers wait for an exclusive lock'],
@@ -13,7 +13,7 @@ export const measuresP24P25 = [
   {
     promise: 'P25',
     what: 'a lease is shortened when the reader that needed its length has left',
-    file: 'lease/watchdog.ts',
+    file: 'engine/lease/watchdog.ts',
     measure: 'return Math.max(1, Math.floor(holder.shared.needMs(now)));',
     without: 'return 60_000;',
     test: ['reader-options', 'a reader with a long ttl leaves'],
@@ -21,7 +21,7 @@ export const measuresP24P25 = [
   {
     promise: 'P25',
     what: 'a reader ends with its own lease while other readers continue',
-    file: 'queue/lanes/readers.ts',
+    file: 'engine/lanes/readers.ts',
     measure: 'reader.endOwn(lossByTime({ ttlMs, lateMs: now - dueAt, renew, reachedLimit: false }));',
     without: '',
     test: ['reader-options', 'a reader with renew: false ends beside a renewed one'],
@@ -29,7 +29,7 @@ export const measuresP24P25 = [
   {
     promise: 'P25',
     what: 'a shortening without a reply counts as executed',
-    file: 'lease/grant.ts',
+    file: 'engine/lease/grant.ts',
     measure: 'this.validUntil = Math.min(this.validUntil, validUntil(sentAt, ttlMs));',
     without: '',
     test: eachReader('is proven no longer than an unconfirmed shortening allows'),
@@ -37,7 +37,7 @@ export const measuresP24P25 = [
   {
     promise: 'P2',
     what: 'at shutdown a lease that is no longer renewed ends in time',
-    file: 'queue/key-queues.ts',
+    file: 'engine/key-queues.ts',
     measure: 'for (const grant of queue.grants()) this.parts.watchdog.guardEnd(grant);',
     without: 'queue.grants();',
     test: ['shutdown', 'notifies work that outlasts it'],

@@ -33,15 +33,15 @@ export const measuresP8toP17 = [
   {
     promise: 'P9',
     what: 'the store receives a heartbeat as long as a strict caller of the process waits',
-    file: 'queue/heartbeat.ts',
+    file: 'engine/heartbeat.ts',
     measure: 'this.within(Math.max(0, heardAt + HEARTBEAT_MS - this.core.clock.now()));',
     without: '',
-    test: ['queue/heartbeat', 'asks at once when the attempts that it asked for have left'],
+    test: ['engine/heartbeat', 'asks at once when the attempts that it asked for have left'],
   },
   {
     promise: 'P12',
     what: 'strict callers of one process share a heartbeat',
-    file: 'queue/asking.ts',
+    file: 'engine/asking.ts',
     measure: 'if (!line.single) return lanes.add(attempt, againInMs);',
     without: 'return lanes.add(attempt, againInMs);',
     test: ['strict', 'ask with one command for all of them'],
@@ -49,7 +49,7 @@ export const measuresP8toP17 = [
   {
     promise: 'P12',
     what: 'strict callers ask again when the heartbeat has lost its place',
-    file: 'queue/asking.ts',
+    file: 'engine/asking.ts',
     measure: 'else this.askForQueued(queue);',
     without: '',
     test: ['strict', 'get their places back'],
@@ -57,7 +57,7 @@ export const measuresP8toP17 = [
   {
     promise: 'P12',
     what: 'strict callers ask again when the queue in the store is empty',
-    file: 'queue/asking.ts',
+    file: 'engine/asking.ts',
     measure: 'if (waiting === 0 && queue.longestQueued !== undefined) this.askForQueued(queue);',
     without: 'if (waiting < 0) this.askForQueued(queue);',
     test: ['strict', 'get their places back'],
@@ -65,7 +65,7 @@ export const measuresP8toP17 = [
   {
     promise: 'P12',
     what: 'an offer whose message is lost is claimed by the caller that it names',
-    file: 'queue/asking.ts',
+    file: 'engine/asking.ts',
     measure: 'if (offered !== undefined && !offered.offered) this.offered(offered);',
     without: '',
     test: ['strict', 'claim an offer whose message was lost'],
@@ -73,7 +73,7 @@ export const measuresP8toP17 = [
   {
     promise: 'P9',
     what: 'a waiter that gives up leaves the queue',
-    file: 'queue/asking.ts',
+    file: 'engine/asking.ts',
     measure: 'if (attempt.sent || (attempt.inFlight && !attempt.held)) this.undo(attempt);',
     without: '',
     test: ['crashes', 'after it gave up'],
@@ -81,7 +81,7 @@ export const measuresP8toP17 = [
   {
     promise: 'P8',
     what: 'a local hand-over requires the same ttl',
-    file: 'queue/local-passing.ts',
+    file: 'engine/local-passing.ts',
     measure: 'next.ttlMs !== grant.ttlMs',
     without: 'next.ttlMs > grant.ttlMs',
     test: ['crashes', 'asked for a ttl of an hour'],
@@ -142,7 +142,7 @@ export const measuresP8toP17 = [
   {
     promise: 'P12',
     what: 'a heartbeat asks again when no message comes',
-    file: 'queue/heartbeat.ts',
+    file: 'engine/heartbeat.ts',
     measure: 'HEARTBEAT_MS = 1_300',
     without: 'HEARTBEAT_MS = 13_000',
     test: ['waking', 'when the message is lost'],
@@ -150,7 +150,7 @@ export const measuresP8toP17 = [
   {
     promise: 'P13',
     what: 'waiters are rejected when the shutdown begins',
-    file: 'queue/lock-core.ts',
+    file: 'engine/lock-core.ts',
     measure: 'this.queues.refuseAll();',
     without: '',
     test: ['shutdown', 'rejects its waiters at once'],
@@ -187,7 +187,7 @@ export const measuresP8toP17 = [
   {
     promise: 'P14',
     what: 'one listener for a signal that many callers share',
-    file: 'queue/waiter.ts',
+    file: 'engine/waiter.ts',
     measure: 'if (signal !== undefined) hearAbort(signal, this);',
     without: "signal?.addEventListener('abort', () => this.aborted());",
     test: ['quiet', 'when 500 callers share one signal'],
@@ -224,7 +224,7 @@ export const measuresP8toP17 = [
     without: 'return action();',
     // One of the two is enough: a used block of reserved tokens costs a round trip.
     also: {
-      file: 'queue/asking.ts',
+      file: 'engine/asking.ts',
       measure: 'const block = Math.min(line.size, MOST_NUMBERS);',
       without: 'const block = 1e7 + 0 * Math.min(line.size, MOST_NUMBERS);',
     },

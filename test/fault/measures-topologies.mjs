@@ -3,7 +3,7 @@ const ERRORS = 'store/redis/redis-errors.ts';
 const QUORUM = 'store/quorum/quorum-lock-store.ts';
 const END = {
   what: 'the holder is notified at the end of its lease, without a reply from Redis',
-  file: 'lease/grant.ts',
+  file: 'engine/lease/grant.ts',
   measure: 'ttlMs * (1 - DRIFT_SHARE) - DRIFT_MS',
   without: 'ttlMs + 1000',
 };
@@ -64,7 +64,7 @@ export const measuresOfTopologies = [
   {
     promise: 'Cluster',
     what: 'a renewal counts when its own reply arrives, independent of other renewals',
-    file: 'lease/watchdog.ts',
+    file: 'engine/lease/watchdog.ts',
     measure: 'if (store.renewOne === undefined) {',
     without: 'if (store !== undefined) {',
     test: ['topologies-cluster', 'ends no lease on the others'],

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
+import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';

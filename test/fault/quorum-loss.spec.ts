@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
-import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
+import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { Duration } from '../../libs/distribute-lock/src/options/values.js';
 import { eventually } from '../support/eventually.js';
 import type { FaultProxy } from '../support/fault-proxy.js';

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 
 import { LockEvents } from '../../libs/distribute-lock/src/events.js';
 import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js';
+import { LockCore } from '../../libs/distribute-lock/src/engine/lock-core.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';

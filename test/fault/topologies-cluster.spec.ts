@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis';
 
-import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
+import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import { processClock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { ClusterConnection } from '../../libs/distribute-lock/src/store/redis/cluster-connection.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';

@@ -1,7 +1,7 @@
 import { isLockError } from '../../libs/distribute-lock/src/errors.js';
-import { surelyOverMs, validUntil } from '../../libs/distribute-lock/src/lease/grant.js';
-import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
-import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
+import { surelyOverMs, validUntil } from '../../libs/distribute-lock/src/engine/lease/grant.js';
+import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
+import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import type { Hold } from './hold.js';
 import { isCalm, PATIENT_MS, type CallerPlan } from './plan.js';

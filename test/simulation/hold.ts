@@ -1,4 +1,4 @@
-import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
+import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import type { Question } from './questions.js';
 import type { SimulatedProcess } from './simulated-process.js';
 

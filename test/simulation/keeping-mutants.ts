@@ -1,5 +1,5 @@
-import { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
-import { Draining } from '../../libs/distribute-lock/src/queue/draining.js';
+import { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
+import { Draining } from '../../libs/distribute-lock/src/engine/draining.js';
 import { AbandonedTokens } from '../../libs/distribute-lock/src/store/abandoned-tokens.js';
 import { patch, patchGetter, type Restore } from './patch.js';
 import { SeveralCaller } from './several-caller.js';

@@ -1,6 +1,6 @@
-import { surelyOverMs } from '../../libs/distribute-lock/src/lease/grant.js';
-import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
-import { isConfirmed, QUANTUM_HOLDS, QUANTUM_MS } from '../../libs/distribute-lock/src/queue/local-passing.js';
+import { surelyOverMs } from '../../libs/distribute-lock/src/engine/lease/grant.js';
+import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
+import { isConfirmed, QUANTUM_HOLDS, QUANTUM_MS } from '../../libs/distribute-lock/src/engine/local-passing.js';
 import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import { GateWatch } from './gate-watch.js';
 import { Hold } from './hold.js';

@@ -1,4 +1,4 @@
-import type { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js';
+import type { LockCore } from '../../libs/distribute-lock/src/engine/lock-core.js';
 import type { FaultKind } from './plan.js';
 import type { World } from './world.js';
 

@@ -1,5 +1,5 @@
-import type { Grant } from '../../libs/distribute-lock/src/lease/grant.js';
-import { ReadLane } from '../../libs/distribute-lock/src/queue/lanes/read-lane.js';
+import type { Grant } from '../../libs/distribute-lock/src/engine/lease/grant.js';
+import { ReadLane } from '../../libs/distribute-lock/src/engine/lanes/read-lane.js';
 import type { AcquireRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 import { isReader, READERS, type Before } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';

@@ -1,7 +1,7 @@
-import { Run } from '../../libs/distribute-lock/src/queue/lanes/run.js';
-import { SemaphoreQueue } from '../../libs/distribute-lock/src/queue/lanes/semaphore-queue.js';
+import { Run } from '../../libs/distribute-lock/src/engine/lanes/run.js';
+import { SemaphoreQueue } from '../../libs/distribute-lock/src/engine/lanes/semaphore-queue.js';
 import { weightOf } from '../../libs/distribute-lock/src/runtime/owner-token.js';
-import type { Waiter } from '../../libs/distribute-lock/src/queue/waiter.js';
+import type { Waiter } from '../../libs/distribute-lock/src/engine/waiter.js';
 import type { AcquireRequest, ReleaseRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
 import type { SemaphoreLeases } from '../../libs/distribute-lock/src/store/memory/semaphore-leases.js';
 import type { SemaphorePlaces } from '../../libs/distribute-lock/src/store/memory/semaphore-places.js';

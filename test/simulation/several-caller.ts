@@ -1,7 +1,7 @@
 import { orderedKeys } from '../../libs/distribute-lock/src/keys/check-key.js';
-import type { JointLease } from '../../libs/distribute-lock/src/lease/joint-lease.js';
-import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
-import type { Lease } from '../../libs/distribute-lock/src/lease/lease.js';
+import type { JointLease } from '../../libs/distribute-lock/src/engine/lease/joint-lease.js';
+import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
+import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import { Caller } from './caller.js';
 import type { Hold } from './hold.js';
 import type { Question } from './questions.js';

@@ -1,6 +1,6 @@
 import { LockEvents } from '../../libs/distribute-lock/src/events.js';
 import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js';
+import { LockCore } from '../../libs/distribute-lock/src/engine/lock-core.js';
 import type { CancelTimer, Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import type { ProcessPlan } from './plan.js';
 import { SimulatedStore } from './simulated-store.js';

@@ -1,12 +1,12 @@
 import { type LockEvent, LockEvents } from '../../libs/distribute-lock/src/events.js';
-import type { LeaseHandle } from '../../libs/distribute-lock/src/lease/lease-handle.js';
-import type { LockCall } from '../../libs/distribute-lock/src/lease/lock-call.js';
+import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
+import type { LockCall } from '../../libs/distribute-lock/src/engine/lease/lock-call.js';
 import {
   LOCK_DEFAULTS,
   type LockOptions,
   resolveLockOptions,
 } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { LockCore } from '../../libs/distribute-lock/src/queue/lock-core.js';
+import { LockCore } from '../../libs/distribute-lock/src/engine/lock-core.js';
 import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
 import { type Detours, withDetours } from './held-up-store.js';

@@ -37,8 +37,8 @@ export type { KeyFunction, KeysFunction } from './keys/compile-keys.js';
 export { encodeKeyPart } from './keys/encode-key.js';
 export { type KeyPart, lockKey } from './keys/lock-key.js';
 
-export type { Lease } from './lease/lease.js';
-export type { LockHolderInfo, LockInspection } from './lease/lock-inspection.js';
+export type { Lease } from './engine/lease/lease.js';
+export type { LockHolderInfo, LockInspection } from './engine/lease/lock-inspection.js';
 
 export type {
   ClusterConnectionOptions,

@@ -1,4 +1,4 @@
-import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
+import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { LockKind } from '../../../libs/distribute-lock/src/store/lock-store.js';
 
 /** A caller between the grant and its release. */

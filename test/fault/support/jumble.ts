@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
-import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
+import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { LockKind } from '../../../libs/distribute-lock/src/store/lock-store.js';
 import { Random } from '../../simulation/random.js';

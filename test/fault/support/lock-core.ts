@@ -2,14 +2,14 @@ import { Cluster, Redis, type ClusterNode, type ClusterOptions, type RedisOption
 
 import { type LockEvent, LockEvents } from '../../../libs/distribute-lock/src/events.js';
 import { orderedKeys } from '../../../libs/distribute-lock/src/keys/check-key.js';
-import type { LeaseHandle } from '../../../libs/distribute-lock/src/lease/lease-handle.js';
-import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
+import type { LeaseHandle } from '../../../libs/distribute-lock/src/engine/lease/lease-handle.js';
+import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import {
   type AcquireOptions,
   LOCK_DEFAULTS,
   resolveLockOptions,
 } from '../../../libs/distribute-lock/src/options/lock-options.js';
-import { LockCore, type LockCoreSettings } from '../../../libs/distribute-lock/src/queue/lock-core.js';
+import { LockCore, type LockCoreSettings } from '../../../libs/distribute-lock/src/engine/lock-core.js';
 import type { LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
 import { QuorumLockStore } from '../../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
 import { openMember } from '../../../libs/distribute-lock/src/store/quorum/redis-members.js';

@@ -1,5 +1,5 @@
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
-import type { LeaseHandle } from '../../../libs/distribute-lock/src/lease/lease-handle.js';
+import type { LeaseHandle } from '../../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import { parentProcess } from '../../support/parent-process.js';
 import { openLocks, type Connection } from './lock-core.js';
 import { abort as abortNow, crowd } from './crowd.js';

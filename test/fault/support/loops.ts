@@ -1,6 +1,6 @@
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import { durationMs } from '../../../libs/distribute-lock/src/options/values.js';
-import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
+import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { Locks } from './lock-core.js';
 import { monotonicMs } from './monotonic.js';

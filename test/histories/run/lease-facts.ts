@@ -1,7 +1,7 @@
-import { JointLease } from '../../../libs/distribute-lock/src/lease/joint-lease.js';
-import { LeaseHandle } from '../../../libs/distribute-lock/src/lease/lease-handle.js';
-import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
-import { NestedLease } from '../../../libs/distribute-lock/src/lease/nested-lease.js';
+import { JointLease } from '../../../libs/distribute-lock/src/engine/lease/joint-lease.js';
+import { LeaseHandle } from '../../../libs/distribute-lock/src/engine/lease/lease-handle.js';
+import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
+import { NestedLease } from '../../../libs/distribute-lock/src/engine/lease/nested-lease.js';
 import { monotonicMs } from '../../fault/support/monotonic.js';
 
 /** The clock of the library starts with its process. */

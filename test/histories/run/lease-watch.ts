@@ -1,5 +1,5 @@
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
-import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
+import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import { monotonicMs } from '../../fault/support/monotonic.js';
 import type { WorkerEvent } from '../event.js';
 import { sentAtOf } from './lease-facts.js';

@@ -1,5 +1,5 @@
 import { LockWaitTimeoutError } from '../../../libs/distribute-lock/src/errors.js';
-import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
+import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { AcquireAnswer, AcquireRequest, LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
 import { Redis } from 'ioredis';

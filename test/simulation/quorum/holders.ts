@@ -1,4 +1,4 @@
-import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
+import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { QuorumProcess } from './quorum-process.js';
 
 /** Larger than the difference between the rates of the clocks. */

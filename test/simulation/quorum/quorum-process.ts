@@ -1,8 +1,8 @@
 import { LockEvents } from '../../../libs/distribute-lock/src/events.js';
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
-import type { Lease } from '../../../libs/distribute-lock/src/lease/lease.js';
+import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import { LOCK_DEFAULTS } from '../../../libs/distribute-lock/src/options/lock-options.js';
-import { LockCore } from '../../../libs/distribute-lock/src/queue/lock-core.js';
+import { LockCore } from '../../../libs/distribute-lock/src/engine/lock-core.js';
 import type { CancelTimer, Clock } from '../../../libs/distribute-lock/src/runtime/clock.js';
 import { QuorumLockStore } from '../../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
 import { SimulatedLine } from './simulated-line.js';

@@ -1,6 +1,6 @@
-import type { Lease } from '../lease/lease.js';
-import type { LockCall } from '../lease/lock-call.js';
-import type { LockInspection } from '../lease/lock-inspection.js';
+import type { Lease } from '../engine/lease/lease.js';
+import type { LockCall } from '../engine/lease/lock-call.js';
+import type { LockInspection } from '../engine/lease/lock-inspection.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 
 /** Acquires one key, or several keys in ascending order. */

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 
-import type { Lease } from '../lease/lease.js';
+import type { Lease } from '../engine/lease/lease.js';
 import { type AcquireOptions, LOCK_DEFAULTS } from '../options/lock-options.js';
 import type { LockClient } from './lock-client.js';
 import { LockService } from './lock.service.js';

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 
 import { isLockError } from '../errors.js';
 import { checkKey, orderedKeys } from '../keys/check-key.js';
-import { currentLease, runHolding } from '../lease/held-leases.js';
-import type { Lease } from '../lease/lease.js';
-import type { LockCall } from '../lease/lock-call.js';
-import type { LockInspection } from '../lease/lock-inspection.js';
-import { throwIfLost } from '../lease/on-lost.js';
+import { currentLease, runHolding } from '../engine/lease/held-leases.js';
+import type { Lease } from '../engine/lease/lease.js';
+import type { LockCall } from '../engine/lease/lock-call.js';
+import type { LockInspection } from '../engine/lease/lock-inspection.js';
+import { throwIfLost } from '../engine/lease/on-lost.js';
 import { DEFAULT_NAME, lockName } from '../options/lock-name.js';
 import {
   type AcquireOptions,

@@ -1,7 +1,7 @@
-import type { Lease } from '../lease/lease.js';
-import type { LockCall } from '../lease/lock-call.js';
-import { NestedLease } from '../lease/nested-lease.js';
-import { LockCore } from '../queue/lock-core.js';
+import type { Lease } from '../engine/lease/lease.js';
+import type { LockCall } from '../engine/lease/lock-call.js';
+import { NestedLease } from '../engine/lease/nested-lease.js';
+import { LockCore } from '../engine/lock-core.js';
 
 /** A lease and its call. */
 export interface GivenLease {

@@ -1,10 +1,10 @@
 import { isLockError, LockUsageError } from '../errors.js';
 import { LockEvents } from '../events.js';
 import { checkKey } from '../keys/check-key.js';
-import { LeaseHandle } from '../lease/lease-handle.js';
-import type { Lease } from '../lease/lease.js';
+import { LeaseHandle } from '../engine/lease/lease-handle.js';
+import type { Lease } from '../engine/lease/lease.js';
 import { LOCK_DEFAULTS, type LockOptions } from '../options/lock-options.js';
-import type { LockCoreSettings } from '../queue/lock-core.js';
+import type { LockCoreSettings } from '../engine/lock-core.js';
 import { LockService } from '../nest/lock.service.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
 import { ObservedCore } from './observed-core.js';

@@ -3,7 +3,7 @@ import { type INestApplicationContext, Injectable, Module } from '@nestjs/common
 import { Test } from '@nestjs/testing';
 
 import { isLockError } from '../errors.js';
-import type { Lease } from '../lease/lease.js';
+import type { Lease } from '../engine/lease/lease.js';
 import { CurrentLease } from '../nest/decorators/current-lease.decorator.js';
 import { DistributeLock } from '../nest/decorators/distribute-lock.decorator.js';
 import { InjectLockService } from '../nest/decorators/inject-lock-service.decorator.js';

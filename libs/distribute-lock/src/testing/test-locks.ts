@@ -1,9 +1,9 @@
-import type { Lease } from '../lease/lease.js';
+import type { Lease } from '../engine/lease/lease.js';
 import { DEFAULT_CONNECTION } from '../nest/aspect/lock-connections.js';
 import type { RuntimeSettings } from '../nest/module/lock-runtime.js';
 import type { LockOptions } from '../options/lock-options.js';
 import type { Duration } from '../options/values.js';
-import type { LockCore } from '../queue/lock-core.js';
+import type { LockCore } from '../engine/lock-core.js';
 import { TestClock } from './test-clock.js';
 import { type HeldLock, TestConnection } from './test-connection.js';
 

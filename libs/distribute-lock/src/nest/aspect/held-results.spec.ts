@@ -4,8 +4,8 @@ import { jest } from '@jest/globals';
 import { StreamableFile } from '@nestjs/common';
 
 import { LeaseLostError } from '../../errors.js';
-import { currentLease } from '../../lease/held-leases.js';
-import type { Lease } from '../../lease/lease.js';
+import { currentLease } from '../../engine/lease/held-leases.js';
+import type { Lease } from '../../engine/lease/lease.js';
 import { LOCK_DEFAULTS } from '../../options/lock-options.js';
 import { releaseAfterRead, Hold } from './held-results.js';
 

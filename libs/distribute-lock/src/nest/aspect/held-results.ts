@@ -4,9 +4,9 @@ import { StreamableFile } from '@nestjs/common';
 import { isObservable, Observable, type Subscriber } from 'rxjs';
 
 import { LockUsageError } from '../../errors.js';
-import { runHolding } from '../../lease/held-leases.js';
-import type { Lease } from '../../lease/lease.js';
-import { throwIfLost } from '../../lease/on-lost.js';
+import { runHolding } from '../../engine/lease/held-leases.js';
+import type { Lease } from '../../engine/lease/lease.js';
+import { throwIfLost } from '../../engine/lease/on-lost.js';
 import type { ResolvedLockOptions } from '../../options/lock-options.js';
 import type { CallScope } from './call-scope.js';
 

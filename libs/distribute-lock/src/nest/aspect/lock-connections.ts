@@ -1,7 +1,7 @@
 import { LockConfigurationError } from '../../errors.js';
-import type { Lease } from '../../lease/lease.js';
-import type { LockCall } from '../../lease/lock-call.js';
-import type { LockInspection } from '../../lease/lock-inspection.js';
+import type { Lease } from '../../engine/lease/lease.js';
+import type { LockCall } from '../../engine/lease/lock-call.js';
+import type { LockInspection } from '../../engine/lease/lock-inspection.js';
 import { LOCK_DEFAULTS, type ResolvedLockOptions, resolveLockOptions } from '../../options/lock-options.js';
 import type { LockClient } from '../lock-client.js';
 import type { LockErrorMappers } from './error-mapping.js';

@@ -2,10 +2,10 @@ import { type CallHandler, type ExecutionContext, Logger } from '@nestjs/common'
 import { firstValueFrom, NEVER, Observable, of, throwError } from 'rxjs';
 
 import { LeaseLostError, LockContendedError, LockShutdownError, LockUnavailableError } from '../../errors.js';
-import { currentLease } from '../../lease/held-leases.js';
-import { JointLease } from '../../lease/joint-lease.js';
-import type { Lease } from '../../lease/lease.js';
-import type { LockCall } from '../../lease/lock-call.js';
+import { currentLease } from '../../engine/lease/held-leases.js';
+import { JointLease } from '../../engine/lease/joint-lease.js';
+import type { Lease } from '../../engine/lease/lease.js';
+import type { LockCall } from '../../engine/lease/lock-call.js';
 import { LOCK_DEFAULTS } from '../../options/lock-options.js';
 import { CurrentLease } from '../decorators/current-lease.decorator.js';
 import { DistributeLock } from '../decorators/distribute-lock.decorator.js';

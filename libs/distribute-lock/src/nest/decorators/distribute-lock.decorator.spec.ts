@@ -1,7 +1,7 @@
 import { Injectable, SetMetadata } from '@nestjs/common';
 import { Observable, of } from 'rxjs';
 
-import type { Lease } from '../../lease/lease.js';
+import type { Lease } from '../../engine/lease/lease.js';
 import { locksOf } from '../aspect/lock-metadata.js';
 import { CurrentLease } from './current-lease.decorator.js';
 import { DistributeLock } from './distribute-lock.decorator.js';

@@ -9,7 +9,7 @@ import {
 import { ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError, LockUnavailableError } from '../../errors.js';
-import type { LockCore } from '../../queue/lock-core.js';
+import type { LockCore } from '../../engine/lock-core.js';
 import { LockExplorer } from '../aspect/lock.explorer.js';
 import { LOCK_CORES, LOCK_MODULE_OPTIONS, LOCK_SETTINGS } from '../tokens.js';
 import { connectionOption } from './lock-runtime.js';

@@ -1,5 +1,5 @@
 import { LockConfigurationError } from '../../errors.js';
-import { LockCore, type LockCoreSettings } from '../../queue/lock-core.js';
+import { LockCore, type LockCoreSettings } from '../../engine/lock-core.js';
 import type { LockStore } from '../../store/lock-store.js';
 import type { AckSettings } from '../../store/redis/acknowledged.js';
 import { RedisLockStore } from '../../store/redis/redis-lock-store.js';

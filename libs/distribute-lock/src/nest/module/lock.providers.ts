@@ -2,7 +2,7 @@ import type { InjectionToken, Provider } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 
 import { LockEvents } from '../../events.js';
-import type { LockCore } from '../../queue/lock-core.js';
+import type { LockCore } from '../../engine/lock-core.js';
 import { copiesOf } from '../../runtime/process-wide.js';
 import { DEFAULT_CONNECTION, LockConnections } from '../aspect/lock-connections.js';
 import { LockExplorer } from '../aspect/lock.explorer.js';

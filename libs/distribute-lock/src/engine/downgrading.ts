@@ -1,0 +1,170 @@
+import { Grant } from './lease/grant.js';
+import type { LeaseHandle } from './lease/lease-handle.js';
+import { Retry } from '../runtime/retries.js';
+import { finalUndoAt } from '../store/abandoned-tokens.js';
+import { isLost, LockStoreError, lossOfAnswer, mayTakeEffect, type RenewAnswer } from '../store/lock-store.js';
+import type { KeyQueue } from './key-queue.js';
+import type { ExclusiveQueue } from './lanes/exclusive-queue.js';
+import type { LaneParts } from './lanes/lane.js';
+import type { Lanes } from './lanes/make-lanes.js';
+import type { ReadLane } from './lanes/read-lane.js';
+import type { ReadQueue } from './lanes/read-queue.js';
+import { noReaders, unavailable } from './refusals.js';
+
+/** The write queue and the read queue of a downgrade. */
+interface DowngradeWorld {
+  readonly lane: ReadLane;
+  readonly writing: KeyQueue;
+  readonly reading: ReadQueue;
+  /** This process no longer holds the write lock. */
+  writeEnded(): void;
+  /** The downgrade failed. */
+  readEnded(): void;
+}
+
+/** See `Lease.downgrade`. */
+export function downgradeLease(
+  parts: LaneParts,
+  lanes: Lanes,
+  { writing, reading }: { readonly writing: ExclusiveQueue; readonly reading: ReadQueue },
+  changed: (queue: KeyQueue) => void,
+  lease: LeaseHandle,
+): Promise<void> {
+  const readEnded = (): void => changed(reading);
+  if (parts.core.store.downgrade === undefined) {
+    readEnded();
+    return Promise.reject(noReaders(lease.call));
+  }
+  const writeEnded = (): void => {
+    lanes.exclusive.bereft(writing);
+    changed(writing);
+  };
+  return new Downgrade(parts, { lane: lanes.read, writing, reading, writeEnded, readEnded }, lease).run();
+}
+
+/**
+ * Turns a write grant into a read grant by one command that may be sent again. Until the answer arrives the grant is neither
+ * renewed nor released, but the writer's lease can still end.
+ */
+class Downgrade extends Retry {
+  private readonly grant: Grant;
+  private readonly readToken: string;
+  /** A command was sent, or may have been. */
+  private sent = false;
+  /** See `Attempt.finalUndoAt`. */
+  private finalUndoAt = 0;
+  private readonly firstSentAt: number;
+  private settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;
+
+  constructor(
+    private readonly parts: LaneParts,
+    private readonly world: DowngradeWorld,
+    private readonly lease: LeaseHandle,
+  ) {
+    super();
+    this.grant = lease.grant;
+    this.firstSentAt = Math.floor(parts.core.clock.now());
+    this.readToken = parts.core.tokens.next(world.reading.suffix());
+  }
+
+  run(): Promise<void> {
+    this.lease.leaving = this.grant;
+    // Messages about the token may arrive before the answer that grants it.
+    this.world.reading.releaseStarts(this.readToken);
+    return new Promise((resolve, reject) => {
+      this.settle = { resolve, reject };
+      this.due();
+    });
+  }
+
+  due(): void {
+    const { store, clock } = this.parts.core;
+    const { key, ownerToken, ttlMs } = this.grant;
+    // A lease that was released, or whose `maxHold` has passed, is released without a downgrade.
+    if (this.grant.ended || this.lease.ended) return this.lost();
+    const sentAt = clock.now();
+    store.downgrade!({ key, ownerToken, kind: 'write', readToken: this.readToken, ttlMs }).then(
+      (answer) => this.answered(answer, sentAt),
+      (error: Error) => this.answered(error, sentAt),
+    );
+  }
+
+  override forgotten(): void {
+    this.refused(new LockStoreError('it was closed before it answered.', false));
+  }
+
+  private answered(answer: RenewAnswer, sentAt: number): void {
+    const { clock, watchdog, lanes } = this.parts.core;
+    if (!(answer instanceof Error)) this.sent = true;
+    else {
+      if (mayTakeEffect(answer)) {
+        this.sent = true;
+        this.finalUndoAt = finalUndoAt(clock.now());
+      }
+      if (!(answer instanceof LockStoreError) || !answer.passing) return this.refused(answer);
+      return lanes.add(this, Math.min(this.nextDelayMs(), Math.max(0, this.grant.validUntil - clock.now())));
+    }
+    if (isLost(answer)) watchdog.lose(this.grant, lossOfAnswer(answer));
+    else if (clock.now() >= this.grant.validUntil) watchdog.expire(this.grant);
+    if (this.grant.ended || isLost(answer)) return this.lost();
+    this.reads(answer, sentAt);
+  }
+
+  /** The server rejected the downgrade. The lease is unchanged, and its renewal may be overdue. */
+  private refused(error: Error): void {
+    this.lease.leaving = undefined;
+    this.parts.core.watchdog.watch(this.grant);
+    this.undo();
+    this.settle?.reject(unavailable(this.lease.call, error));
+  }
+
+  private lost(): void {
+    this.undo();
+    this.settle?.reject(
+      this.lease.signal.reason ?? this.lease.lostError('it was released before it became a read lock', 'released'),
+    );
+  }
+
+  private undo(): void {
+    this.world.reading.releaseEnds(this.readToken);
+    if (this.sent) this.abandonReader();
+    this.world.readEnded();
+  }
+
+  private abandonReader(): void {
+    const { key, ttlMs } = this.grant;
+    const name = { key, ownerToken: this.readToken };
+    this.parts.core.abandoned.abandon(name, ttlMs, { finalAt: this.finalUndoAt });
+  }
+
+  private reads(waiting: number, sentAt: number): void {
+    const { lane, reading, writing } = this.world;
+    const { watchdog, abandoned } = this.parts.core;
+    const { grant, lease, readToken } = this;
+    watchdog.unwatch(grant);
+    grant.ended = true;
+    writing.drop(grant);
+    // The store may have admitted readers of this process before this answer. An older read grant ended when the writer began.
+    if (reading.grant !== undefined && reading.grant.startedAt < this.firstSentAt)
+      watchdog.lose(reading.grant, { reason: 'deleted' });
+    reading.releaseEnds(readToken);
+    const isFirst = reading.grant === undefined;
+    if (isFirst) {
+      abandoned.granted(readToken, this.finalUndoAt);
+      lane.open(reading, this.readGrant(waiting, sentAt), lease.fencingToken);
+    } else this.abandonReader(); // the readers share one grant
+    lane.join(reading, lease);
+    if (isFirst) lane.letAllIn(reading);
+    this.world.writeEnded();
+    this.settle?.resolve();
+  }
+
+  /** The read lease is at least as long as the writer's lease was, and keeps its fencing token. */
+  private readGrant(waiting: number, sentAt: number): Grant {
+    const { key, ttlMs, validUntil } = this.grant;
+    const { watchdog } = this.parts.core;
+    const made = new Grant(watchdog, key, this.readToken, ttlMs, sentAt, this.lease.fencingToken, 1, waiting);
+    made.validUntil = Math.max(made.validUntil, validUntil);
+    return made;
+  }
+}

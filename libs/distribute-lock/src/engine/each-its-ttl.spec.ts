@@ -1,0 +1,90 @@
+import { LateAnswers } from '../../../../test/support/held-up-store.js';
+import { ManualClock } from '../../../../test/support/manual-clock.js';
+import { ManualWorld } from '../../../../test/support/manual-world.js';
+import type { Lease } from './lease/lease.js';
+
+describe('A caller behind callers of its process with another ttl', () => {
+  const HOUR = { ttl: '1h', wait: '10s' } as const;
+  const BRIEF = { ttl: 2_000, wait: '10s', renew: false } as const;
+  const start = () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    return { clock, here: world.process(), there: world.process() };
+  };
+
+  /** The lease is proven for at most 2 s, and then another process gets the lock. */
+  async function expectBrief(clock: ManualClock, lease: Lease, there: { acquire(key: string): Promise<Lease> }) {
+    expect(lease.remainingMs()).toBeGreaterThan(1_900);
+    expect(lease.remainingMs()).toBeLessThanOrEqual(2_000);
+    await clock.pass(2_010);
+    expect(lease.isHeld()).toBe(false);
+    await (await there.acquire('k')).release();
+  }
+
+  it.each([
+    ['asked for an hour', HOUR, undefined],
+    ['extended it to an hour', { ...BRIEF, renew: true }, '1h'],
+  ] as const)('gets a lease of its ttl after a caller that %s', async (_, options, extension) => {
+    const { clock, here, there } = start();
+    const before = await here.acquire('k');
+    // One command for both, so that the grant has a number for each.
+    const [asked, second] = [here.acquire('k', options), here.acquire('k', BRIEF)];
+    await clock.pass(10);
+    await before.release();
+    const first = await asked;
+    if (extension !== undefined) await first.extend(extension);
+    await clock.pass(10);
+    await first.release();
+    await clock.pass(10);
+    await expectBrief(clock, await second, there);
+  });
+
+  it('gets a lease of its ttl with strict fairness', async () => {
+    const { clock, here, there } = start();
+    const first = await here.acquire('k', { ttl: 2_000, fair: 'strict' });
+    const second = here.acquire('k', { ...BRIEF, fair: 'strict' });
+    const leaving = new AbortController();
+    const third = here.acquire('k', { ...HOUR, fair: 'strict', signal: leaving.signal });
+    await clock.pass(10);
+    await first.release();
+    await clock.pass(10);
+    const lease = await second;
+    leaving.abort();
+    await expect(third).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
+    await clock.pass(10);
+    await expectBrief(clock, lease, there);
+  });
+
+  it('gets a lease of its ttl when the caller that sent the attempt has left', async () => {
+    const { clock, here, there } = start();
+    const late = new LateAnswers();
+    here.detours.acquire = late.detour;
+    const leaving = new AbortController();
+    const first = here.acquire('k', { ...HOUR, signal: leaving.signal });
+    await clock.pass(10);
+    const second = here.acquire('k', BRIEF);
+    leaving.abort();
+    await expect(first).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
+    delete here.detours.acquire;
+    late.arrive();
+    await clock.pass(10);
+    await expectBrief(clock, await second, there);
+  });
+
+  it('needs no command when all callers want the same ttl', async () => {
+    const { clock, here } = start();
+    const before = await here.acquire('k');
+    const leases = Array.from({ length: 4 }, () => here.acquire('k', HOUR));
+    await before.release();
+    let commands = 0;
+    here.detours.acquire = here.detours.release = (ask) => {
+      commands += 1;
+      return ask();
+    };
+    for (const asked of leases) {
+      await (await asked).release();
+      await clock.pass(1);
+    }
+    expect(commands).toBe(1);
+  });
+});

@@ -1,0 +1,42 @@
+import { LockUnavailableError } from '../errors.js';
+import type { LeaseHandle } from './lease/lease-handle.js';
+import { laneOf } from '../runtime/owner-token.js';
+import { isLost, LockStoreError, lossOfAnswer } from '../store/lock-store.js';
+import type { CoreParts } from './core-parts.js';
+
+/** Extends a held lease; see `Lease.extend`. */
+export async function extendLease(
+  { store, clock, watchdog }: CoreParts,
+  lease: LeaseHandle,
+  askedMs: number,
+): Promise<void> {
+  const { grant, key, call } = lease;
+  const sentAt = clock.now();
+  const { ownerToken } = grant;
+  const ttlMs = Math.min(askedMs, Math.max(1, Math.floor(lease.renewUntil - sentAt)));
+  const [answer] = await store.renew([{ key, ownerToken, kind: laneOf(ownerToken), ttlMs }]);
+  if (typeof answer === 'number' && lease.isHeld()) {
+    // An earlier command that shortens the shared lease has no reply and may still be executed.
+    if (grant.mostMs < ttlMs) throw unconfirmed(call.name, key, notProven());
+    lease.extendedTo(ttlMs, sentAt);
+    grant.confirm(sentAt, ttlMs);
+    watchdog.watch(grant);
+    return;
+  }
+  if (answer instanceof Error && lease.isHeld()) throw unconfirmed(call.name, key, answer);
+  // The grant of a released lease may serve the next caller, so it must not end here.
+  if (!lease.ended) {
+    if (isLost(answer)) watchdog.lose(grant, lossOfAnswer(answer));
+    else watchdog.expire(grant);
+  }
+  throw lease.signal.reason ?? lease.lostError('it was released before the extension was confirmed', 'released');
+}
+
+const notProven = (): Error => new LockStoreError('a command that may shorten the lease has no reply yet.', true);
+
+function unconfirmed(name: string, key: string, cause: Error): LockUnavailableError {
+  return new LockUnavailableError(
+    `The lease of "${name}" could not be extended because its store failed: ${cause.message}. The lease is unchanged.`,
+    { key, cause },
+  );
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+
+import type { Holder } from './lease/holder.js';
+import type { LockHolderInfo, LockInspection } from './lease/lock-inspection.js';
+import { processOf } from '../runtime/owner-token.js';
+import type { LockState } from '../store/lock-state.js';
+
+/** What this process knows of holders. */
+export interface InspectedCore {
+  readonly processId: string;
+  holderOf(key: string, ownerToken: string): Holder | undefined;
+}
+
+/** Describes what the store reports, without owner tokens: an owner token suffices to release a lock. */
+export function inspection(key: string, state: LockState, core: InspectedCore): LockInspection {
+  const { kind, permits, holders, remainingMs, waiting } = state;
+  const described = (ownerToken: string): LockHolderInfo[] => {
+    const process = processOf(ownerToken);
+    if (process === undefined) return [];
+    const names = core.holderOf(key, ownerToken)?.names ?? [];
+    return [{ process: nameOf(process), here: process === core.processId, names }];
+  };
+  return {
+    key,
+    held: kind !== 'free',
+    kind,
+    ...(permits === undefined ? {} : { permits }),
+    holders: kind === 'foreign' ? [] : holders.flatMap(described),
+    remainingMs,
+    waiting,
+  };
+}
+
+/** Hashes the process id, because every owner token contains it. */
+const nameOf = (processId: string): string => createHash('sha256').update(processId).digest('base64url').slice(0, 10);

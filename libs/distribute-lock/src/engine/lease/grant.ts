@@ -1,0 +1,182 @@
+import { Retry } from '../../runtime/retries.js';
+import type { RenewAnswer } from '../../store/lock-store.js';
+import type { Holder } from './holder.js';
+import type { Loss } from './loss.js';
+
+/** Safety margin for clock drift and timer granularity: a holder learns of the end before its key expires in Redis. */
+const DRIFT_SHARE = 0.01;
+const DRIFT_MS = 2;
+
+/** For how long after the last confirmed command was sent the process can prove a lease of `ttlMs`. */
+const proofMs = (ttlMs: number): number => ttlMs * (1 - DRIFT_SHARE) - DRIFT_MS;
+
+/** This long after its grant, a lease of `ttlMs` without renewal has ended in the store despite clock drift. */
+export const surelyOverMs = (ttlMs: number): number => Math.ceil(ttlMs * (1 + DRIFT_SHARE) + DRIFT_MS);
+
+/**
+ * When a lease of `ttlMs` that was requested at `sentAt` can no longer be proven. In whole milliseconds, because these need no
+ * heap memory.
+ */
+export const validUntil = (sentAt: number, ttlMs: number): number => Math.floor(sentAt + proofMs(ttlMs));
+
+/** A holder that begins on an offer and releases within this time sends no command but its release. */
+const CONFIRM_AFTER_MS = 50;
+
+/** Fencing tokens that the store has reserved for a process. */
+export class FencingBlock {
+  constructor(
+    private nextNumber: number,
+    public left: number,
+  ) {}
+
+  take(): number {
+    this.left -= 1;
+    this.nextNumber += 1;
+    return this.nextNumber - 1;
+  }
+
+  isNewerThan(other: FencingBlock): boolean {
+    return this.nextNumber > other.nextNumber;
+  }
+}
+
+/** Replaces a block without numbers, so that the empty block can be freed. */
+const NO_NUMBERS = new FencingBlock(0, 0);
+
+/** A renewal without an answer yet. */
+export interface Renewal {
+  readonly sentAt: number;
+  readonly ttlMs: number;
+  /** Set if the command may shorten the lease. `mostMs` is the limit of the grant before the command. */
+  readonly shortening?: { readonly mostMs: number };
+  /** Called after the answer was applied to the grant. */
+  answered?: (answer: RenewAnswer) => void;
+}
+
+/** Called by a grant when its timer fires or its key is gone. */
+export interface GrantKeeper {
+  check(grant: Grant): void;
+  lose(grant: Grant, loss: Loss): void;
+}
+
+/**
+ * What the store gave to this process: one owner token, which may serve several leases of the process in turn.
+ * Its end is decided locally: once `validUntil` has passed the grant is lost, whatever Redis answers later.
+ */
+export class Grant extends Retry {
+  validUntil: number;
+  /** The earliest time at which the key expires in the store without another renewal. In whole milliseconds. */
+  endsAt: number;
+  /** When the last confirmed command was sent. In whole milliseconds, rounded up. */
+  confirmedAt: number;
+  /** See {@link mostMs}. `undefined` means `Infinity`, because a stored `Infinity` takes memory in every grant. */
+  private limitMs: number | undefined = undefined;
+  /** A command to shorten the lease was sent and is not confirmed. */
+  toShorten = false;
+  /** How many other processes wait for the lock, as far as known. */
+  waitingElsewhere: number;
+  /** How many leases it has served. */
+  passes = 0;
+  holder: Holder | undefined = undefined;
+  /** Released, lost or handed over; it never becomes valid again. */
+  ended = false;
+  /** At most one renewal is in flight at a time. */
+  renewal: Renewal | undefined = undefined;
+  /** The grant began on an offer, and the store has not confirmed it for its ttl yet. */
+  unconfirmed = false;
+  /** When the command that obtained the grant was sent. In whole milliseconds. */
+  readonly startedAt: number;
+  numbers: FencingBlock;
+
+  constructor(
+    private readonly keeper: GrantKeeper,
+    readonly key: string,
+    readonly ownerToken: string,
+    public ttlMs: number,
+    sentAt: number,
+    fencingToken: number,
+    block: number,
+    waiting: number,
+  ) {
+    super();
+    this.numbers = new FencingBlock(fencingToken, block);
+    this.startedAt = this.confirmedAt = Math.floor(sentAt);
+    this.validUntil = validUntil(sentAt, ttlMs);
+    this.endsAt = Math.floor(sentAt + ttlMs);
+    this.waitingElsewhere = waiting;
+  }
+
+  /**
+   * The longest time for which a confirmation counts. A command that shortens the lease and has no answer yet may still be
+   * executed, even after a later renewal.
+   */
+  get mostMs(): number {
+    return this.limitMs ?? Infinity;
+  }
+
+  set mostMs(ms: number) {
+    this.limitMs = ms === Infinity ? undefined : ms;
+  }
+
+  /** Most grants serve one lease, so an empty block is freed. */
+  forgetSpentNumbers(): void {
+    if (this.numbers.left === 0) this.numbers = NO_NUMBERS;
+  }
+
+  /** Another process waits for the lock. */
+  get contended(): boolean {
+    return this.waitingElsewhere > 0;
+  }
+
+  set contended(contended: boolean) {
+    this.waitingElsewhere = contended ? Math.max(1, this.waitingElsewhere) : 0;
+  }
+
+  /** When to renew: a third of the ttl after the last confirmed command was sent. */
+  get renewalAt(): number {
+    if (this.unconfirmed) return this.startedAt + CONFIRM_AFTER_MS;
+    return this.validUntil - proofMs(this.ttlMs) + this.ttlMs / 3;
+  }
+
+  /** The grant is an offer without a claim: it can be proven until `until`, unless a command confirms it. */
+  beginUnconfirmed(until: number): void {
+    this.validUntil = until;
+    this.endsAt = until;
+    this.unconfirmed = true;
+  }
+
+  /** Applies a command that was sent at `sentAt` and found the lock held. The answer must arrive before the old end. */
+  confirm(sentAt: number, askedMs: number): void {
+    const ttlMs = Math.min(askedMs, this.mostMs);
+    this.ttlMs = Math.max(this.ttlMs, ttlMs);
+    this.validUntil = Math.max(this.validUntil, validUntil(sentAt, ttlMs));
+    this.endsAt = Math.max(this.endsAt, Math.floor(sentAt + ttlMs));
+    this.confirmedAt = Math.max(this.confirmedAt, Math.ceil(sentAt));
+    this.failures = 0;
+    this.unconfirmed = false;
+  }
+
+  /** A command sent at `sentAt` may shorten the lease, so from now on the grant assumes the shorter time. */
+  shorten(sentAt: number, ttlMs: number): void {
+    this.ttlMs = ttlMs;
+    this.mostMs = Math.min(this.mostMs, ttlMs);
+    this.validUntil = Math.min(this.validUntil, validUntil(sentAt, ttlMs));
+    this.endsAt = Math.min(this.endsAt, Math.floor(sentAt + ttlMs));
+    this.toShorten = true;
+  }
+
+  /** The command was executed and cannot be executed again. */
+  shortened({ mostMs }: { readonly mostMs: number }): void {
+    this.mostMs = mostMs;
+    this.toShorten = false;
+  }
+
+  due(): void {
+    this.keeper.check(this);
+  }
+
+  /** The key is known to be gone, without a command to the store. */
+  lose(): void {
+    this.keeper.lose(this, { reason: 'deleted' });
+  }
+}

@@ -1,0 +1,20 @@
+import type { ResolvedLockOptions } from '../../options/lock-options.js';
+
+/** One request for a lock with resolved options. */
+export interface LockCall {
+  readonly key: string;
+  /** Label for errors and events: class and method, or the `name` option of a `LockService` call. Never the key. */
+  readonly name: string;
+  readonly options: ResolvedLockOptions;
+  /**
+   * The lease ends with a piece of work (`withLock`, a decorated method), so shutdown waits for the work instead of ending the
+   * lease.
+   */
+  readonly scoped: boolean;
+  /** Aborts the call while it has no lease. */
+  readonly signal?: AbortSignal | undefined;
+  /** Ends only the wait: a free lock is still granted after this signal has aborted. */
+  readonly endsWait?: AbortSignal | undefined;
+  /** The call needs other keys too, and its work starts when all keys are held. */
+  readonly joint?: boolean;
+}

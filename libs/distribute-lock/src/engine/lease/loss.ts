@@ -1,0 +1,49 @@
+import type { LeaseLossReason } from '../../errors.js';
+import type { ResolvedLockOptions } from '../../options/lock-options.js';
+
+/** A grant timer that fires this late, compared with the ttl, shows that the event loop was blocked. */
+const BLOCKED_SHARE = 0.1;
+const BLOCKED_MS = 20;
+
+/** Why a grant is lost. */
+export interface Loss {
+  readonly reason: LeaseLossReason;
+  /** For `blocked`: how late the timer of the grant fired. The event loop was blocked for at least that long. */
+  readonly blockedMs?: number;
+}
+
+/** A lease whose time has passed without a confirmed renewal. */
+interface Overdue {
+  readonly ttlMs: number;
+  /** How late the timer of the grant fired. */
+  readonly lateMs: number;
+  readonly renew: boolean;
+  /** The lease lasted as long as `maxHold` allows. */
+  readonly reachedLimit: boolean;
+}
+
+/** Why a lease ended when its time passed. */
+export function lossByTime({ ttlMs, lateMs, renew, reachedLimit }: Overdue): Loss {
+  if (reachedLimit) return { reason: 'maxHold' };
+  if (!renew) return { reason: 'expired' };
+  if (lateMs < Math.max(BLOCKED_MS, ttlMs * BLOCKED_SHARE)) return { reason: 'outage' };
+  return { reason: 'blocked', blockedMs: lateMs };
+}
+
+/** Describes the loss as the end of a sentence about the lease. */
+export function lossSentence({ reason, blockedMs = 0 }: Loss, ttlMs: number, options: ResolvedLockOptions): string {
+  const sentences: Readonly<Record<LeaseLossReason, string>> = {
+    blocked: `the event loop was blocked, or the process stopped, for at least ${seconds(blockedMs)}, so it was not renewed in time`,
+    expired: `its ttl of ${ttlMs} ms has passed, and "renew" is false`,
+    maxHold: `"maxHold" (${options.maxHoldMs} ms) has passed`,
+    outage: `Redis did not confirm a renewal within its ttl of ${ttlMs} ms`,
+    deleted: 'its key no longer exists in Redis, because it was deleted or Redis lost its data',
+    taken: 'its key in Redis belongs to another owner',
+    forced: 'LockService.forceRelease took the lock away',
+    shutdown: 'the application has shut down, so its renewal stopped',
+    released: 'it was released',
+  };
+  return sentences[reason];
+}
+
+const seconds = (ms: number): string => (ms < 1_000 ? `${Math.floor(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`);

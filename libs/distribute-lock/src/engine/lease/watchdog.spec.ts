@@ -1,0 +1,174 @@
+import { jest } from '@jest/globals';
+
+import { ManualClock, settled } from '../../../../../test/support/manual-clock.js';
+import { TimerLanes } from '../../runtime/timer-lanes.js';
+import { MemoryLockStore } from '../../store/memory/memory-lock-store.js';
+import { LockStoreError, type RenewAnswer, type RenewRequest } from '../../store/lock-store.js';
+import { Grant } from './grant.js';
+import type { Holder } from './holder.js';
+import { Watchdog } from './watchdog.js';
+
+class Store extends MemoryLockStore {
+  readonly asked: (readonly RenewRequest[])[] = [];
+  answer: () => Promise<RenewAnswer> = async () => 0;
+
+  override async renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
+    this.asked.push(requests);
+    return Promise.all(requests.map(() => this.answer()));
+  }
+}
+
+describe('Watchdog', () => {
+  const TTL = 3_000;
+  const make = () => {
+    const clock = new ManualClock();
+    const store = new Store();
+    const lost: Grant[] = [];
+    const watchdog = new Watchdog(store, clock, new TimerLanes(clock), (grant) => lost.push(grant));
+    const grant = (key = 'order:42', terms: Partial<Holder> = {}, ttlMs = TTL) => {
+      const made = new Grant(watchdog, key, `${key}-alice`, ttlMs, clock.now(), 1, 1, 0);
+      made.holder = {
+        names: [],
+        renew: true,
+        renewUntil: Infinity,
+        leaseUntil: Infinity,
+        unreportedSince: Infinity,
+        reportLong: jest.fn(),
+        lose: jest.fn(),
+        shutDown: jest.fn(),
+        ...terms,
+      };
+      watchdog.watch(made);
+      return made;
+    };
+    return { clock, store, lost, watchdog, grant };
+  };
+
+  it('renews at a third of the ttl while renewals are confirmed', async () => {
+    const { clock, store, lost, grant } = make();
+    const held = grant();
+    await clock.pass(TTL / 3 - 1);
+    expect(store.asked).toHaveLength(0);
+    await clock.pass(10 * TTL);
+    expect(store.asked.length).toBeGreaterThanOrEqual(29);
+    expect(lost).toEqual([]);
+    expect(held.validUntil).toBeGreaterThan(clock.now());
+  });
+
+  it('renews all grants of one tick in one call', async () => {
+    const { clock, store, grant } = make();
+    for (let i = 0; i < 50; i += 1) grant(`order:${i}`);
+    await clock.pass(TTL / 3);
+    expect(store.asked.map(({ length }) => length)).toEqual([50]);
+  });
+
+  it('notifies the holder before the lease can end when no renewal is confirmed', async () => {
+    const { clock, store, lost, grant } = make();
+    store.answer = () => Promise.reject(new LockStoreError('no response', true));
+    const held = grant();
+    await clock.pass(TTL * 0.99 - 4);
+    expect(held.holder!.lose).not.toHaveBeenCalled();
+    await clock.pass(4);
+    expect(held.holder!.lose).toHaveBeenCalledTimes(1);
+    expect(held.holder!.lose).toHaveBeenCalledWith({ reason: 'outage' });
+    expect(lost).toEqual([held]);
+    // The watchdog retried until then.
+    expect(store.asked.length).toBeGreaterThan(5);
+  });
+
+  it('counts a renewal from the time it is sent, not from its answer', async () => {
+    const { clock, store, lost, grant } = make();
+    let answer: (waiting: number) => void = () => undefined;
+    store.answer = () => new Promise((resolve) => (answer = resolve));
+    const held = grant();
+    await clock.pass(TTL / 3);
+    await clock.pass(TTL / 3);
+    answer(0);
+    await settled();
+    expect(held.validUntil).toBe(1_000 + TTL / 3 + TTL * 0.99 - 2);
+    expect(lost).toEqual([]);
+  });
+
+  it('does not revive a grant after a late answer', async () => {
+    const { clock, store, grant } = make();
+    let answer: (waiting: number) => void = () => undefined;
+    store.answer = () => new Promise((resolve) => (answer = resolve));
+    const held = grant();
+    await clock.pass(TTL / 3);
+    clock.jump(TTL);
+    answer(0);
+    await settled();
+    expect(held.ended).toBe(true);
+    expect(held.holder!.lose).toHaveBeenCalledTimes(1);
+  });
+
+  it('notifies the holder at once when the store reports a lost key', async () => {
+    const { clock, store, grant } = make();
+    store.answer = async () => 'lost';
+    const held = grant();
+    await clock.pass(TTL / 3);
+    expect(held.holder!.lose).toHaveBeenCalledWith({ reason: 'deleted' });
+  });
+
+  it('reports a key of another owner as taken', async () => {
+    const { clock, store, grant } = make();
+    store.answer = async () => 'taken';
+    const held = grant();
+    await clock.pass(TTL / 3);
+    expect(held.holder!.lose).toHaveBeenCalledWith({ reason: 'taken' });
+  });
+
+  it('reports how late its timer fired when the event loop was blocked', async () => {
+    const { clock, grant } = make();
+    const held = grant();
+    clock.jump(TTL);
+    await clock.pass(0);
+    expect(held.holder!.lose).toHaveBeenCalledWith({ reason: 'blocked', blockedMs: (2 * TTL) / 3 });
+  });
+
+  it('reports a lost key to a holder without renewal, but not during a downgrade', async () => {
+    const { clock, store, grant } = make();
+    const answers: (() => void)[] = [];
+    store.answer = () => new Promise((resolve) => answers.push(() => resolve('lost')));
+    const [ending, leaving] = [grant('ending'), grant('leaving')];
+    await clock.pass(TTL / 3);
+    Object.assign(ending.holder!, { renew: false });
+    Object.assign(leaving.holder!, { renew: false, leaving });
+    for (const answer of answers) answer();
+    await settled();
+    expect(ending.holder!.lose).toHaveBeenCalledWith({ reason: 'deleted' });
+    expect(leaving.holder!.lose).not.toHaveBeenCalled();
+  });
+
+  it('records that another process waits', async () => {
+    const { clock, store, grant } = make();
+    store.answer = async () => 2;
+    const held = grant();
+    await clock.pass(TTL / 3);
+    expect(held.contended).toBe(true);
+  });
+
+  it('does not renew without "renew", nor beyond maxHold', async () => {
+    const { clock, store, grant } = make();
+    const once = grant('once', { renew: false });
+    const limit = clock.now() + 1.5 * TTL;
+    const short = grant('short', { renewUntil: limit, leaseUntil: limit });
+    await clock.pass(TTL);
+    expect(store.asked.flat().map(({ key, ttlMs }) => [key, ttlMs])).toEqual([
+      ['short', TTL],
+      ['short', (TTL * 5) / 6],
+    ]);
+    expect(once.holder!.lose).toHaveBeenCalledWith({ reason: 'expired' });
+    await clock.pass(TTL / 2);
+    expect(short.holder!.lose).toHaveBeenCalledWith({ reason: 'maxHold' });
+  });
+
+  it('ignores a grant that is no longer watched', async () => {
+    const { clock, store, watchdog, grant } = make();
+    const given = grant();
+    watchdog.unwatch(given);
+    await clock.pass(10 * TTL);
+    expect(store.asked).toEqual([]);
+    expect(given.holder!.lose).not.toHaveBeenCalled();
+  });
+});

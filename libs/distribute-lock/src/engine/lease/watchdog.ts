@@ -1,0 +1,219 @@
+import type { Clock } from '../../runtime/clock.js';
+import { laneOf } from '../../runtime/owner-token.js';
+import { LONGEST_RETRY_MS } from '../../runtime/retries.js';
+import { LONGEST_MS, type TimerLanes } from '../../runtime/timer-lanes.js';
+import { whenAnswered } from '../../store/answer.js';
+import {
+  isLost,
+  type LockStore,
+  lossOfAnswer,
+  type RenewAnswer,
+  type RenewRequest,
+  mayTakeEffect,
+} from '../../store/lock-store.js';
+import type { Grant, GrantKeeper, Renewal } from './grant.js';
+import { type Loss, lossByTime } from './loss.js';
+
+/** A lease ends this much early, because a timer may fire that late. */
+const EARLY_MS = 1;
+
+/** A lease that ends within this time before its limit is not renewed again. */
+const LIMIT_TOLERANCE_MS = 5;
+
+/**
+ * Renews every grant of the process at a third of its ttl; grants of one tick share one call. Notifies the holder when a grant
+ * is lost. Retries a failed renewal while the grant can still be proven.
+ */
+export class Watchdog implements GrantKeeper {
+  private batch: Grant[] = [];
+
+  constructor(
+    private readonly store: LockStore,
+    private readonly clock: Clock,
+    private readonly lanes: TimerLanes,
+    private readonly onLost: (grant: Grant) => void,
+    /** Age at which a hold is reported; `Infinity` disables reports. */
+    private readonly warnAfterMs = Infinity,
+  ) {}
+
+  /** Schedules the next check of the grant, on the terms of its present holder. */
+  watch(grant: Grant, now = this.clock.now()): void {
+    // A new holder must not bring a pending retry forward.
+    if (grant.failures > 0 && grant.lane !== undefined) return;
+    const end = untilEnd(grant, now);
+    const renews = grant.renewal === undefined && this.wantsRenewal(grant, now);
+    const delay = renews ? Math.min(end, Math.max(0, renewalAt(grant) - now)) : end;
+    const report = (grant.holder?.unreportedSince ?? Infinity) + this.warnAfterMs - now;
+    this.lanes.add(grant, report < delay ? Math.max(0, report) : delay, now);
+  }
+
+  unwatch(grant: Grant): void {
+    this.lanes.remove(grant);
+  }
+
+  check(grant: Grant): void {
+    if (grant.ended) return;
+    const now = this.clock.now();
+    if (now >= grant.validUntil - EARLY_MS) return this.expire(grant, now);
+    grant.holder?.shared?.endOverdue(grant, now);
+    if (grant.ended) return;
+    this.reportLong(grant, now);
+    const renews = grant.renewal === undefined && this.wantsRenewal(grant, now);
+    if (!renews || now < Math.floor(renewalAt(grant))) return this.watch(grant);
+    this.batch.push(grant);
+    // Not queueMicrotask: fake timers of test runners delay it.
+    if (this.batch.length === 1) void Promise.resolve().then(() => this.renewBatch());
+  }
+
+  /** The renewal timer also reports long holds, so a lease needs no second timer. */
+  private reportLong({ holder }: Grant, now: number): void {
+    const before = now - this.warnAfterMs;
+    if (holder !== undefined && holder.unreportedSince <= before) holder.reportLong(before);
+  }
+
+  private wantsRenewal(grant: Grant, now: number): boolean {
+    const { holder } = grant;
+    if (holder?.shared !== undefined) return holder.shared.renewalAt(grant) < Infinity;
+    return holder !== undefined && holder.renew && now < holder.renewUntil && !reachesLimit(grant);
+  }
+
+  private renewBatch(): void {
+    const grants = this.batch.filter((grant) => !grant.ended && grant.renewal === undefined);
+    this.batch = [];
+    if (grants.length > 0) this.send(grants);
+  }
+
+  /** Renews the grant now for `ttlMs`, or returns the renewal in flight. */
+  renew(grant: Grant, ttlMs: number): Renewal {
+    if (grant.renewal === undefined) this.send([grant], ttlMs);
+    return grant.renewal!;
+  }
+
+  /** How long the back-off after a failed renewal still lasts; 0 when the grant may be renewed now. */
+  retryInMs({ failures, lane, renewal, dueAt }: Grant): number {
+    if (failures === 0 || lane === undefined || renewal !== undefined) return 0;
+    return Math.max(0, Math.min(LONGEST_RETRY_MS, Math.ceil(dueAt - this.clock.now())));
+  }
+
+  private send(grants: readonly Grant[], ttlMs = 0): void {
+    const sentAt = this.clock.now();
+    const asked = grants.map((grant): RenewRequest & { ttlMs: number } => {
+      const { key, ownerToken } = grant;
+      const request = { key, ownerToken, kind: laneOf(ownerToken), ttlMs: Math.max(ttlMs, renewalMs(grant, sentAt)) };
+      return isTooLong(grant, sentAt, request.ttlMs) ? { ...request, exact: true } : request;
+    });
+    const renewals = asked.map((request, i): Renewal => {
+      const { mostMs } = grants[i];
+      return { sentAt, ttlMs: request.ttlMs, ...(request.exact === true ? { shortening: { mostMs } } : {}) };
+    });
+    grants.forEach((grant, i) => {
+      grant.renewal = renewals[i];
+      if (grant.holder?.shared !== undefined) grant.holder.shared.shortenAt = Infinity;
+      if (renewals[i].shortening !== undefined) grant.shorten(sentAt, renewals[i].ttlMs);
+      this.lanes.add(grant, untilEnd(grant, sentAt));
+    });
+    this.ask(asked, (answer, i) => this.answered(grants[i], renewals[i], answer));
+  }
+
+  private ask(asked: readonly RenewRequest[], answered: (answer: RenewAnswer, index: number) => void): void {
+    const { store } = this;
+    if (store.renewOne === undefined) {
+      store.renew(asked).then(
+        (answers) => asked.forEach((_, i) => answered(answers[i], i)),
+        (error: Error) => asked.forEach((_, i) => answered(error, i)),
+      );
+    } else {
+      asked.forEach((request, i) => {
+        const tell = (answer: RenewAnswer): void => answered(answer, i);
+        whenAnswered(store.renewOne!(request), { answered: tell, failed: tell });
+      });
+    }
+  }
+
+  private answered(grant: Grant, renewal: Renewal, answer: RenewAnswer): void {
+    grant.renewal = undefined;
+    this.apply(grant, renewal, answer);
+    renewal.answered?.(answer);
+  }
+
+  private apply(grant: Grant, { sentAt, ttlMs, shortening }: Renewal, answer: RenewAnswer): void {
+    if (grant.ended) return;
+    const now = this.clock.now();
+    if (now >= grant.validUntil) return this.expire(grant, now);
+    // A downgrade removes the token from the store, so its absence is no loss.
+    if (isLost(answer)) return grant.holder?.leaving === grant ? undefined : this.lose(grant, lossOfAnswer(answer));
+    if (answer instanceof Error) {
+      if (shortening !== undefined && !mayTakeEffect(answer)) grant.mostMs = shortening.mostMs;
+      return this.retry(grant, now);
+    }
+    if (answer > 0) grant.waitingElsewhere = answer;
+    if (shortening !== undefined) grant.shortened(shortening);
+    grant.confirm(sentAt, ttlMs);
+    this.watch(grant);
+  }
+
+  /** Whether the grant has ended. If its end has passed before its timer fired, the holder is notified now. */
+  isOver(grant: Grant): boolean {
+    const now = this.clock.now();
+    if (!grant.ended && now >= grant.validUntil) this.expire(grant, now);
+    return grant.ended;
+  }
+
+  expire(grant: Grant, now = this.clock.now()): void {
+    const { holder, ttlMs, dueAt } = grant;
+    const { renew = true, leaving } = holder ?? {};
+    const wantsRenewal = renew || leaving === grant;
+    this.lose(
+      grant,
+      lossByTime({ ttlMs, lateMs: now - dueAt, renew: wantsRenewal, reachedLimit: reachesLimit(grant) }),
+    );
+  }
+
+  /** Shutdown has closed the shared timers; a separate timer notifies the holder before the end. */
+  guardEnd(grant: Grant): void {
+    const now = this.clock.now();
+    if (!grant.ended) grant.holder?.shared?.endOverdue(grant, now);
+    if (grant.ended) return;
+    if (now >= grant.validUntil - EARLY_MS) return this.lose(grant, { reason: 'shutdown' });
+    const leftMs = Math.max(1, untilEnd(grant, now) - EARLY_MS);
+    this.clock.after(Math.min(leftMs, LONGEST_MS), () => this.guardEnd(grant));
+  }
+
+  private retry(grant: Grant, now: number): void {
+    this.lanes.add(grant, Math.min(grant.nextDelayMs(), untilEnd(grant, now)));
+  }
+
+  /** Ends the grant and notifies its holder once. */
+  lose(grant: Grant, loss: Loss): void {
+    if (grant.ended) return;
+    this.unwatch(grant);
+    grant.ended = true;
+    grant.holder?.lose(loss);
+    this.onLost(grant);
+  }
+}
+
+/** The lease lasts as long as its holder may hold it. */
+function reachesLimit({ endsAt, holder }: Grant): boolean {
+  return holder !== undefined && endsAt > holder.leaseUntil - LIMIT_TOLERANCE_MS;
+}
+
+/** The ttl that a renewal sent at `now` requests. */
+function renewalMs({ ttlMs, holder }: Grant, now: number): number {
+  if (holder?.shared !== undefined) return Math.max(1, Math.floor(holder.shared.needMs(now)));
+  return Math.min(ttlMs, Math.max(1, Math.floor((holder?.leaseUntil ?? Infinity) - now)));
+}
+
+/** Whether a shared lease lasts longer than its holders need; after a crash the key would stay locked for that long. */
+function isTooLong({ holder, endsAt, toShorten }: Grant, now: number, neededMs: number): boolean {
+  return holder?.shared !== undefined && (toShorten || endsAt > now + neededMs + LIMIT_TOLERANCE_MS);
+}
+
+function renewalAt(grant: Grant): number {
+  return grant.holder?.shared?.renewalAt(grant) ?? grant.renewalAt;
+}
+
+function untilEnd(grant: Grant, now: number): number {
+  const end = Math.min(grant.validUntil, grant.holder?.shared?.validUntil(grant) ?? Infinity);
+  return Math.max(0, Math.floor(end - now));
+}

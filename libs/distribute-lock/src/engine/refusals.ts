@@ -1,0 +1,127 @@
+import {
+  LockAbortedError,
+  LockContendedError,
+  LockKeyError,
+  LockShutdownError,
+  LockUnavailableError,
+  LockUsageError,
+  LockWaitTimeoutError,
+} from '../errors.js';
+import type { LockCall } from './lease/lock-call.js';
+import { LockStoreError } from '../store/lock-store.js';
+
+export function contended({ name, key }: LockCall, retryAfterMs: number): LockContendedError {
+  return new LockContendedError(
+    `The lock "${name}" is held by another caller. Try again later, or set "wait" to wait for it.`,
+    { key, retryAfterMs },
+  );
+}
+
+export function waitTimedOut(
+  { name, key, options }: LockCall,
+  waitedMs: number,
+  retryAfterMs: number,
+): LockWaitTimeoutError {
+  return new LockWaitTimeoutError(
+    `The lock "${name}" did not become free within "wait" (${options.waitMs} ms). Try again later, or wait longer.`,
+    { key, waitedMs: Math.round(waitedMs), retryAfterMs },
+  );
+}
+
+export function aborted({ name, key, signal, endsWait }: LockCall): LockAbortedError {
+  const by = signal?.aborted === true ? "the caller's signal" : 'the disconnect of the client';
+  return new LockAbortedError(`The wait for the lock "${name}" was ended by ${by}.`, {
+    key,
+    cause: signal?.aborted === true ? signal.reason : endsWait?.reason,
+  });
+}
+
+export function nested({ name, key }: LockCall, outer: string): LockUsageError {
+  return new LockUsageError(
+    `The lock "${name}" is already held by this call chain (as "${outer}"), so the call would wait for itself. ` +
+      'Acquire it once, or set "reentrant: true".',
+    { key },
+  );
+}
+
+export function upgrade({ name, key }: LockCall, outer: string): LockUsageError {
+  return new LockUsageError(
+    `The lock "${name}" is held for reading by this call chain (as "${outer}"), so a write lock would wait for itself. ` +
+      'Release the read lock first, or start with the write lock and downgrade() it.',
+    { key },
+  );
+}
+
+/** The key is in use for another kind of lock. `found`: its permits, if it is a semaphore. */
+export function mismatch({ name, key, options }: LockCall, found: number | undefined): LockUsageError {
+  const wanted = options.kind === 'semaphore' ? `a semaphore of ${options.permits} permits` : `kind "${options.kind}"`;
+  const is = found === undefined ? 'a lock of another kind' : `a semaphore of ${found} permits`;
+  return new LockUsageError(
+    `The lock "${name}" asks for ${wanted}, but its key is currently ${is}. Use one kind and one number of permits per key.`,
+    { key },
+  );
+}
+
+export function notOffered({ name, key, options }: LockCall, offered: ReadonlySet<string>): LockUsageError {
+  return new LockUsageError(
+    `The lock "${name}" asks for kind "${options.kind}", but its connection offers only ${[...offered].join(', ')}.`,
+    { key },
+  );
+}
+
+export function noReaders({ name, key }: LockCall): LockUsageError {
+  return new LockUsageError(`The lock "${name}" cannot be downgraded: its connection offers no read locks.`, { key });
+}
+
+export function unordered({ name, key }: LockCall): LockUsageError {
+  return new LockUsageError(
+    `The lock "${name}" asks for "fair: 'strict'", but its connection keeps no order among waiters. Use "fair: 'process'".`,
+    { key },
+  );
+}
+
+export function shuttingDown({ name, key }: LockCall): LockShutdownError {
+  return new LockShutdownError(`The lock "${name}" cannot be acquired: the application is shutting down.`, {
+    key,
+  });
+}
+
+export function unavailable({ name, key }: LockCall, cause: Error): LockUnavailableError {
+  return new LockUnavailableError(`The lock "${name}" could not be taken because its store failed: ${cause.message}`, {
+    key,
+    cause,
+    votes: cause instanceof LockStoreError ? cause.votes : undefined,
+    replicas: cause instanceof LockStoreError ? cause.replicas : undefined,
+  });
+}
+
+/** The store did not answer while the caller waited, so it is unknown whether the lock is held. */
+export const mute = ({ options }: LockCall): Error =>
+  new Error(`it did not answer within "wait" (${options.waitMs} ms).`);
+
+export function tooManyWaiters({ name, key }: LockCall, limit: number, scope: string): LockUnavailableError {
+  return new LockUnavailableError(
+    `The lock "${name}" was not requested: ${limit} callers already wait ${scope}. Try again later, or raise "maxWaiters".`,
+    { key },
+  );
+}
+
+export function tooManyKept({ name, key }: LockCall, limit: number): LockUnavailableError {
+  return new LockUnavailableError(
+    `The lock "${name}" keeps its key after its work, and this process has ${limit} such locks already. Try again later, shorten ` +
+      '"minHold" or "ttl", or raise "maxKept".',
+    { key },
+  );
+}
+
+/** @param fault - why the store rejects the key */
+export function unusableKey({ name, key }: LockCall, fault: string): LockKeyError {
+  return new LockKeyError(`The key of the lock "${name}" ${fault}.`, { key, method: name, source: 'code' });
+}
+
+export const notInspected = (what: string): LockUsageError =>
+  new LockUsageError(`Locks of this connection cannot be ${what}: its store does not support it.`);
+
+export function notAnswered(method: string, key: string, cause: Error): LockUnavailableError {
+  return new LockUnavailableError(`${method} failed because its store failed: ${cause.message}`, { key, cause });
+}

@@ -1,0 +1,1 @@
+export const engine = 'a row above lease';

@@ -1,0 +1,1 @@
+export { script } from '../../store/lua/generated/lua-scripts.js';

@@ -1,1 +1,0 @@
-export { script } from '../store/lua/generated/lua-scripts.js';

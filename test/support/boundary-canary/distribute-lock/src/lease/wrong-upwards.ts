@@ -1,1 +1,0 @@
-export { queue } from '../queue/queue.js';

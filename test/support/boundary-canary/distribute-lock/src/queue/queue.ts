@@ -1,1 +1,0 @@
-export const queue = 'a row above lease';
