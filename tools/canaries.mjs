@@ -120,6 +120,37 @@ export const canaries = [
     says: ['differs from the compiled scripts'],
   },
   {
+    gate: 'lua',
+    wrong: 'a second definition of a reply code in Lua',
+    script: ['check:lua'],
+    files: { [`${SRC}/store/lua/lib/canary.lua`]: 'local LOST = 6\n' },
+    says: ['canary.lua: defines the reply code LOST a second time'],
+  },
+  {
+    gate: 'lua',
+    wrong: 'a reply code in Lua that is spelled as a number',
+    script: ['check:lua'],
+    files: { [`${SRC}/store/lua/lib/canary.lua`]: 'local function canary(x)\n  return x and 6 or 7, x, 0\nend\n' },
+    says: ['canary.lua: spells the reply code 6'],
+  },
+  {
+    gate: 'lua',
+    wrong: 'a second definition of a reply code in TypeScript',
+    script: ['check:lua'],
+    files: { [`${SRC}/store/redis/canary.ts`]: 'export const LOST = 6;\n' },
+    says: ['store/redis/canary.ts: defines the reply code LOST a second time'],
+  },
+  {
+    gate: 'lua',
+    wrong: 'a reply code in TypeScript under another name',
+    script: ['check:lua'],
+    files: {
+      [`${SRC}/store/redis/canary.ts`]:
+        'const GONE = 6;\nexport const canary = (code: number): boolean => code === GONE;\n',
+    },
+    says: ['store/redis/canary.ts: spells the reply code GONE'],
+  },
+  {
     gate: 'documents',
     wrong: 'a snippet that differs from its file, and a link to a missing file',
     script: ['check:docs'],

@@ -1,14 +1,16 @@
 #!/usr/bin/env node
 /**
- * Compiles the Lua scripts into TypeScript modules, so that the library ships no assets.
+ * Compiles the Lua scripts and their reply codes into TypeScript modules, so that the library ships no assets. Fails when
+ * a script or a module of the library defines or spells a reply code a second time.
  *   usage: compile-lua.mjs [--check] [--lua FOLDER] [--out FOLDER]
  * With --check no file is written; the exit code is 1 when FOLDER differs from the compiled scripts.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { compileFolder } from './lua-compiler.mjs';
+import { checkTypeScriptReplies, readReplyCodes } from './reply-codes.mjs';
 
 const lua = fileURLToPath(new URL('../libs/distribute-lock/src/store/lua/', import.meta.url));
 const { values } = parseArgs({
@@ -20,6 +22,7 @@ const { values } = parseArgs({
 });
 
 try {
+  checkLibrary();
   for (const [name, compiled] of Object.entries(compileFolder(values.lua))) {
     const file = join(values.out, name);
     const shown = relative(process.cwd(), file);
@@ -34,6 +37,20 @@ try {
 } catch (error) {
   console.error(`lua: ${error.message}`);
   process.exitCode = 1;
+}
+
+/** Production code uses reply codes by their names; specs may state the numbers on the wire. */
+function checkLibrary() {
+  const codes = readReplyCodes(values.lua);
+  const library = fileURLToPath(new URL('../libs/distribute-lock/src/', import.meta.url));
+  for (const file of readdirSync(library, { recursive: true })) {
+    if (!file.endsWith('.ts') || /\.spec\.ts$|(?:^|[\\/])generated[\\/]/.test(file)) continue;
+    try {
+      checkTypeScriptReplies(readFileSync(join(library, file), 'utf8'), codes);
+    } catch (error) {
+      throw new Error(`${file}: ${error.message}`, { cause: error });
+    }
+  }
 }
 
 function current(file) {

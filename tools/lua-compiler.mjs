@@ -3,6 +3,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkContract } from './lua-contract.mjs';
 import { stripLua } from './lua-text.mjs';
+import {
+  checkLuaReplies,
+  checkReplyLines,
+  readReplyCodes,
+  replyCodesModule,
+  withReplyNumbers,
+} from './reply-codes.mjs';
 
 const INCLUDE = /^[ \t]*--@include[ \t]+(\S+)[ \t]*$/gm;
 const INCLUDABLE = /^lib\/[a-z0-9][a-z0-9-]*\.lua$/;
@@ -40,16 +47,17 @@ function withCluster(script: LuaScript, sha1: string, part: string, instead: str
 `;
 
 /**
- * Two TypeScript modules for the scripts directly in `folder`: the parts, with those of several scripts once each, and
- * the scripts. Each is smaller than the window of gzip, so the second of two formats costs almost nothing in the
- * package.
+ * Three TypeScript modules for `folder`: the parts of its scripts, with those of several scripts once each, the scripts,
+ * and the reply codes. Each is smaller than the window of gzip, so the second of two formats costs almost nothing in
+ * the package.
  */
 export function compileFolder(folder) {
+  const codes = readReplyCodes(folder);
   const files = readdirSync(folder).filter((file) => file.endsWith('.lua'));
-  let scripts = files.sort().map((file) => compileScript(folder, file));
+  let scripts = files.sort().map((file) => compileScript(folder, file, codes));
   const parts = [];
   const names = [];
-  for (const [name, text] of partsOf(folder)) {
+  for (const [name, text] of partsOf(folder, codes)) {
     const found = `${text}\n`;
     const uses = scripts.filter((script) => script.includes(found)).length;
     if (uses < 2 && (uses === 0 || found.length < LARGE_PART)) continue;
@@ -62,39 +70,55 @@ export function compileFolder(folder) {
   return {
     'lua-parts.ts': [GENERATED, ...parts].join('\n'),
     'lua-scripts.ts': [GENERATED + imports + HEADER, ...scripts].join('\n'),
+    'reply-codes.ts': replyCodesModule(codes),
   };
 }
 
 /** The parts as they occur in the scripts, split where one includes others, with a name for each piece. */
-function partsOf(folder) {
+function partsOf(folder, codes) {
   const lib = join(folder, 'lib');
   const files = existsSync(lib) ? readdirSync(lib).sort() : [];
   return files.flatMap((file) =>
-    read(lib, file)
-      .split(/^[ \t]*--@include.*$/m)
-      .map((piece) => literal(stripLua(piece)))
-      .filter((piece) => piece !== '')
-      .map((piece, i) => [`${camelCase(file.slice(0, -'.lua'.length))}Part${i === 0 ? '' : i + 1}`, piece]),
+    named(file, () => {
+      checkLuaReplies(read(lib, file), codes);
+      return read(lib, file)
+        .split(/^[ \t]*--@include.*$/m)
+        .map((piece) => literal(textOf(piece, codes)))
+        .filter((piece) => piece !== '')
+        .map((piece, i) => [`${camelCase(file.slice(0, -'.lua'.length))}Part${i === 0 ? '' : i + 1}`, piece]);
+    }),
   );
 }
 
-function compileScript(folder, file) {
-  const name = file.slice(0, -'.lua'.length);
+/** The text for Redis. */
+const textOf = (source, codes) => withReplyNumbers(stripLua(source), codes);
+
+/** Runs `work`; its errors begin with the name of the file. */
+function named(file, work) {
   try {
+    return work();
+  } catch (error) {
+    throw new Error(`${file}: ${error.message}`, { cause: error });
+  }
+}
+
+function compileScript(folder, file, codes) {
+  const name = file.slice(0, -'.lua'.length);
+  return named(file, () => {
     if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)) throw new Error('is not named in kebab-case');
     const source = read(folder, file);
     const whole = include(folder, source, new Set());
     checkContract(source, whole);
+    checkLuaReplies(source, codes);
+    checkReplyLines(source, whole, codes, (other) => read(folder, other));
     const included = new Set();
-    const clustered = include(folder, source, included, { [ONE_PRIMARY]: CLUSTER });
-    const lua = stripLua(whole);
+    const clustered = textOf(include(folder, source, included, { [ONE_PRIMARY]: CLUSTER }), codes);
+    const lua = textOf(whole, codes);
     if (!included.has(CLUSTER)) return constant(name, lua);
     const instead = [ONE_PRIMARY, CLUSTER].map((part) => stripLua(read(folder, part)));
-    if (lua.replace(...instead) !== stripLua(clustered)) throw new Error(`differs in more than ${ONE_PRIMARY}`);
-    return constant(name, lua, { lua: stripLua(clustered), instead });
-  } catch (error) {
-    throw new Error(`${file}: ${error.message}`, { cause: error });
-  }
+    if (lua.replace(...instead) !== clustered) throw new Error(`differs in more than ${ONE_PRIMARY}`);
+    return constant(name, lua, { lua: clustered, instead });
+  });
 }
 
 /** Includes each part once, where it is named first; parts may include parts. */

@@ -8,7 +8,7 @@ import {
   severalScript,
   type LuaScript,
 } from '../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
-import { TOO_LATE } from '../../libs/distribute-lock/src/store/redis/command.js';
+import { TOO_LATE } from '../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
 import { onCleanup } from '../support/cleanup.js';
 import { startRedisServer } from '../support/redis-server.js';
 

@@ -127,7 +127,7 @@ export const measuresP8toP17 = [
     promise: 'P10',
     what: 'a renewal compares the owner token',
     file: lua('renew'),
-    measure: 'if owner ~= token then return 6, owner and 1 or 0, 0 end',
+    measure: 'if owner ~= token then return REPLY.LOST, owner and 1 or 0, 0 end',
     without: '',
     test: ['strangers', 'by a release, also with a hand-over request'],
   },

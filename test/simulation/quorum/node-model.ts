@@ -1,6 +1,13 @@
 import type { LockMessage } from '../../../libs/distribute-lock/src/store/lock-store.js';
 import { QUEUE_TTL_MS } from '../../../libs/distribute-lock/src/store/protocol.js';
-import { TOO_LATE } from '../../../libs/distribute-lock/src/store/redis/command.js';
+import {
+  FENCE_TOO_LOW,
+  FENCE_WRITTEN,
+  NO_VOTE,
+  TOO_LATE,
+  VOTE,
+  VOTED_BEFORE,
+} from '../../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
 import type { NodeReply } from '../../../libs/distribute-lock/src/store/quorum/node-line.js';
 
 const TOKEN = /^([\w-]{22}):[0-9A-Za-z]+$/;
@@ -34,7 +41,7 @@ export class NodeModel {
   run(key: string, words: readonly (string | number)[]): NodeReply {
     const [command = '', token = '', owner = '', x = '', y = '', deadlineMs = '0'] = words.map(String);
     const late = Number(deadlineMs) > 0 && this.surroundings.now() > Number(deadlineMs);
-    if (command === '') return [0, 0, 0];
+    if (command === '') return [NO_VOTE, 0, 0];
     if (late && (command === 'a' || command === 'w')) return [TOO_LATE, this.clockMs(), 0];
     if (command === 'a' || command === 'w')
       return this.acquire(key, token, owner, Number(x), Number(y), command === 'w');
@@ -43,7 +50,7 @@ export class NodeModel {
     if (command === 'f') return this.fence(key, Number(x), Number(y));
     this.raise(key, Number(x));
     this.fences.set(key, Math.max(this.fences.get(key) ?? 0, Number(y)));
-    return [1, this.queued(key).length, 0];
+    return [VOTE, this.queued(key).length, 0];
   }
 
   /** The reply to TIME. */
@@ -78,24 +85,28 @@ export class NodeModel {
         this.append(key, owner);
         this.tell(voted, 'contended', key);
       }
-      return [0, Math.ceil(this.votes.get(key)!.endsAt - this.surroundings.now()), TOKEN.test(voted) ? voted : ''];
+      return [
+        NO_VOTE,
+        Math.ceil(this.votes.get(key)!.endsAt - this.surroundings.now()),
+        TOKEN.test(voted) ? voted : '',
+      ];
     }
     if (voted === undefined) this.votes.set(key, { token, endsAt: this.surroundings.now() + ttlMs });
     else this.raise(key, ttlMs);
     this.unqueue(key, owner);
     const lowest = Math.max((this.fences.get(key) ?? 0) + 1, Math.floor(this.surroundings.now() * 1_000) - block + 1);
-    return [voted === undefined ? 1 : 2, lowest, this.queued(key).length];
+    return [voted === undefined ? VOTE : VOTED_BEFORE, lowest, this.queued(key).length];
   }
 
   protected notMine(_key: string, _token: string, _command: string, _x: number): NodeReply {
-    return [0, 0, 0];
+    return [NO_VOTE, 0, 0];
   }
 
   protected fence(key: string, first: number, last: number): NodeReply {
     const known = this.fences.get(key) ?? 0;
-    if (known >= first) return [2, known, 0];
+    if (known >= first) return [FENCE_TOO_LOW, known, 0];
     this.fences.set(key, last);
-    return [1, 0, 0];
+    return [FENCE_WRITTEN, 0, 0];
   }
 
   private release(key: string, token: string, owner: string, tell: boolean, next: string, late: boolean): NodeReply {
@@ -110,7 +121,7 @@ export class NodeModel {
       if (this.tell(head, 'granted', key) !== 0) told = 1;
     }
     if (mine && next !== '-' && !late) this.append(key, next);
-    return [mine ? 1 : 0, told, 0];
+    return [mine ? VOTE : NO_VOTE, told, 0];
   }
 
   private raise(key: string, ttlMs: number): void {

@@ -3,7 +3,7 @@ import {
   type LockMessage,
   type LockStoreListener,
 } from '../../../libs/distribute-lock/src/store/lock-store.js';
-import { TOO_LATE } from '../../../libs/distribute-lock/src/store/redis/command.js';
+import { TOO_LATE } from '../../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
 import { COMMAND_LIMIT_MS } from '../../../libs/distribute-lock/src/store/redis/link.js';
 import { ServerClock } from '../../../libs/distribute-lock/src/store/redis/server-clock.js';
 import type { NodeInbox } from '../../../libs/distribute-lock/src/store/quorum/node-inboxes.js';

@@ -27,20 +27,20 @@
            without waiters. The number is the first fencing token; the commands use consecutive tokens in their order. It is 0
            if no command requests tokens
 
-  1, n, w   granted: n is the first of `block` fencing tokens, w processes wait
-  2, ms, h  queued: the current lease ends in ms (-1: unknown); h = 1: its holder is foreign; h is the owner token of the
-            holder if it belongs to the calling process
-  3, ms, f  busy, for a command that does not wait; f as h, without the token
-  4, 0, 0   released; no process waits
-  5, 0, 0   released and offered to another process
-  6, o, 0   the token does not hold the lock; nothing else changed. o = 1: the key belongs to another owner
-  7, w, 0   renewed, w processes wait
-  8, n, t   released and granted to owner token t of the same process; n is its first fencing token
-  9, e, 0   refused; e is the error of the server
-  10, p, 0  the key is a semaphore of p permits; the token is in no queue
-  11, 0, 0  readers hold the lock or wait for it; nothing changed: readwrite.lua must run the command
-  13, ms, h as 2, but the token was already queued
-  14, c, 0  too late: the deadline has passed, nothing changed; c is the server's clock in ms
+  GRANTED, n, w        granted: n is the first of `block` fencing tokens, w processes wait
+  QUEUED, ms, h        queued: the current lease ends in ms (-1: unknown); h = 1: its holder is foreign; h is the owner token of the
+                       holder if it belongs to the calling process
+  BUSY, ms, f          busy, for a command that does not wait; f as h, without the token
+  FREE, 0, 0           released; no process waits
+  PASSED, 0, 0         released and offered to another process
+  LOST, o, 0           the token does not hold the lock; nothing else changed. o = 1: the key belongs to another owner
+  RENEWED, w, 0        renewed, w processes wait
+  GRANTED_NEXT, n, t   released and granted to owner token t of the same process; n is its first fencing token
+  REFUSED, e, 0        refused; e is the error of the server
+  MISMATCH, p, 0       the key is a semaphore of p permits; the token is in no queue
+  DELEGATED, 0, 0      readers hold the lock or wait for it; nothing changed: readwrite.lua must run the command
+  STILL_QUEUED, ms, h  as QUEUED, but the token was already queued
+  TOO_LATE, c, 0       too late: the deadline has passed, nothing changed; c is the server's clock in ms
 ]]
 --@include lib/alone.lua
 local fence = KEYS[1]
@@ -51,13 +51,13 @@ local command, token, x1, x2, x3, x4 = string.match(ARGV[1] or '', WORDS)
 
 -- A single acquire of a lock that is free or was offered to the token.
 if #KEYS == 3 and (command == 'a' or command == 'w') then
-  if isLate(x3) then return { 14, nowMs(), 0 } end
+  if isLate(x3) then return { REPLY.TOO_LATE, nowMs(), 0 } end
   local fencingToken, full = take(KEYS[2], KEYS[3], token, x1, x2)
   local waiting
   if not fencingToken then fencingToken, waiting = claim(KEYS[2], KEYS[3], token, x1, x2) end
   if fencingToken then
     saveFence()
-    return waiting and { 1, fencingToken, waiting } or fencingToken
+    return waiting and { REPLY.GRANTED, fencingToken, waiting } or fencingToken
   end
   if full then return full end
 end
@@ -81,14 +81,14 @@ end
 local replies = {}
 for i = 1, #ARGV do
   local n, block = 3 * i - 2, blocks[i]
-  local ok, code, x, y = true, 4, 0, 0
+  local ok, code, x, y = true, REPLY.FREE, 0, 0
   if not block then
     command, token, x1, x2, x3, x4 = string.match(ARGV[i], WORDS)
     -- One rejected command (a key of another type, a full server) must not fail the others.
     ok, code, x, y = pcall(run[command], KEYS[2 * i], KEYS[2 * i + 1], token, x1, x2, x3, x4, command)
-    if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
+    if not ok then code, x, y = REPLY.REFUSED, type(code) == 'table' and code.err or tostring(code), 0 end
   elseif block > 0 then
-    code, x = 1, fencingTokens(block)
+    code, x = REPLY.GRANTED, fencingTokens(block)
   end
   replies[n], replies[n + 1], replies[n + 2] = code, x, y
 end

@@ -15,19 +15,20 @@
   @arg z: string          a, w: deadline on this server's clock; after it nothing changes; d: deadline after which nothing is queued; 0: none
   @returns [code, x, y]
 
-  a, w: 1, n, q   the vote is granted: n is the lowest first fencing token that this primary allows; q processes wait
-        2, n, q   as 1; the token already had the vote
-        0, ms, t  token t has the vote ('' for a foreign client); the vote ends in ms (-1: no end)
-        14, c, 0  too late: the deadline has passed; c is the server's clock in ms
-  f:    1, 0, 0   written; 2, n, 0: too low, n is already written
-  d:    1, t, 0   released; t = 1: a waiter was notified
-  n:    1, q, 0   renewed; q processes wait
-        0, 0, 0   (f, d, n) the token does not have the vote here
+  a, w  VOTE, n, q           the vote is granted: n is the lowest first fencing token that this primary allows; q processes wait
+        VOTED_BEFORE, n, q   as VOTE; the token already had the vote
+        NO_VOTE, ms, t       token t has the vote ('' for a foreign client); the vote ends in ms (-1: no end)
+        TOO_LATE, c, 0       the deadline has passed; c is the server's clock in ms
+  f     FENCE_WRITTEN, 0, 0  written
+        FENCE_TOO_LOW, n, 0  n is already written
+  d     VOTE, t, 0           released; t = 1: a waiter was notified
+  n, l  VOTE, q, 0           renewed; q processes wait
+  f, d, n, l  NO_VOTE, 0, 0  the token does not have the vote here
 ]]
 local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
-if not command then return { 0, 0, 0 } end
+if not command then return { REPLY.NO_VOTE, 0, 0 } end
 
 --@include lib/clock.lua
 --@include lib/fence-number.lua
@@ -69,7 +70,7 @@ local function tellNext()
 end
 
 local late = (command == 'a' or command == 'w' or command == 'd') and isLate(z)
-if late and command ~= 'd' then return { 14, nowMs(), 0 } end
+if late and command ~= 'd' then return { REPLY.TOO_LATE, nowMs(), 0 } end
 local voted = redis.call('GET', lock)
 local mine = voted == token
 
@@ -79,12 +80,12 @@ if command == 'a' or command == 'w' then
       append(queue, owner)
       tell(voted, 'c', lock)
     end
-    return { 0, redis.call('PTTL', lock), processOf(voted) and voted or '' }
+    return { REPLY.NO_VOTE, redis.call('PTTL', lock), processOf(voted) and voted or '' }
   end
   -- This is the first write. A full server rejects it before anything changes.
   if mine then raise() else redis.call('SET', lock, token, 'PX', x) end
   redis.call('ZREM', queue, owner)
-  return { mine and 2 or 1, lowestFence(tonumber(y)), redis.call('ZCARD', queue) }
+  return { mine and REPLY.VOTED_BEFORE or REPLY.VOTE, lowestFence(tonumber(y)), redis.call('ZCARD', queue) }
 end
 
 if command == 'd' then
@@ -93,10 +94,10 @@ if command == 'd' then
   local told = mine and x == '1' and tellNext() or 0
   -- A resent step must not queue the token again.
   if mine and y ~= '-' and not late then append(queue, y) end
-  return { mine and 1 or 0, told, 0 }
+  return { mine and REPLY.VOTE or REPLY.NO_VOTE, told, 0 }
 end
 
-if not mine then return { 0, 0, 0 } end
+if not mine then return { REPLY.NO_VOTE, 0, 0 } end
 local last = lastFence()
 if command == 'n' or command == 'l' then
   if command == 'l' then redis.call('PEXPIRE', lock, x) else raise() end
@@ -106,8 +107,8 @@ if command == 'n' or command == 'l' then
   else
     redis.call('PEXPIRE', fence, FENCE_MS)
   end
-  return { 1, redis.call('ZCARD', queue), 0 }
+  return { REPLY.VOTE, redis.call('ZCARD', queue), 0 }
 end
-if last >= tonumber(x) then return { 2, last, 0 } end
+if last >= tonumber(x) then return { REPLY.FENCE_TOO_LOW, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
-return { 1, 0, 0 }
+return { REPLY.FENCE_WRITTEN, 0, 0 }

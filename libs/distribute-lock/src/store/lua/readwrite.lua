@@ -17,10 +17,10 @@
         The token of a reader ends in `:r`; `next` of a release is of the same kind as its token.
   @returns [code, x, y] for each command, in one flat list: the codes of lock.lua, with these additions:
 
-  1, n, w   granted: for a reader w is 1 if a writer waits
-  2, ms, h  queued (13: it was already queued): ms is also the time until a reader may pass the gate
-  5, 0, 0   released; other readers keep the lock, or it was offered to others
-  7, w, 0   renewed or downgraded: for a reader w is 1 if a writer waits
+  GRANTED, n, w        granted: for a reader w is 1 if a writer waits
+  QUEUED, ms, h        queued (STILL_QUEUED: it was already queued): ms is also the time until a reader may pass the gate
+  PASSED, 0, 0         released; other readers keep the lock, or it was offered to others
+  RENEWED, w, 0        renewed or downgraded: for a reader w is 1 if a writer waits
 ]]
 local fence = KEYS[1]
 -- Keys of the current command.
@@ -45,7 +45,7 @@ for i = 1, #ARGV do
   lock, queue, readers, gate = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
   -- One rejected command (a key of another type, a full server) must not fail the others.
   local ok, code, x, y = pcall(run[command], token, x1, x2, x3, x4, command)
-  if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
+  if not ok then code, x, y = REPLY.REFUSED, type(code) == 'table' and code.err or tostring(code), 0 end
   local n = 3 * i - 2
   replies[n], replies[n + 1], replies[n + 2] = code, x, y
 end

@@ -19,16 +19,16 @@
           `deadlineMs`: as in lock.lua
   @returns [code, x, y] for each command, in one flat list
 
-  1, n, o   granted: n is the first of `block` fencing tokens; o = 1: another process waits
-  2, ms, 0  queued: repeat the attempt in ms (-1: unknown)
-  3, ms, 0  busy, for a command that does not wait
-  4, 0, 0   released
-  6, 0, 0   the token holds no permits; it is in no queue
-  7, o, 0   renewed; o = 1: another process waits
-  8, n, o   released and granted to `next`; n is its first fencing token
-  9, e, 0   refused; e is the error of the server
-  10, p, 0  the key is a semaphore of p permits (0: a lock of another kind); the token has no permits and is in no queue
-  14, c, 0  too late: the deadline has passed, nothing changed; c is the server's clock in ms
+  GRANTED, n, o        granted: n is the first of `block` fencing tokens; o = 1: another process waits
+  QUEUED, ms, 0        queued: repeat the attempt in ms (-1: unknown)
+  BUSY, ms, 0          busy, for a command that does not wait
+  FREE, 0, 0           released
+  LOST, 0, 0           the token holds no permits; it is in no queue
+  RENEWED, o, 0        renewed; o = 1: another process waits
+  GRANTED_NEXT, n, o   released and granted to `next`; n is its first fencing token
+  REFUSED, e, 0        refused; e is the error of the server
+  MISMATCH, p, 0       the key is a semaphore of p permits (0: a lock of another kind); the token has no permits and is in no queue
+  TOO_LATE, c, 0       too late: the deadline has passed, nothing changed; c is the server's clock in ms
 ]]
 local fence = KEYS[1]
 --@include lib/fencing.lua
@@ -53,7 +53,7 @@ local replies = {}
 for i = 1, #ARGV do
   -- One rejected command (a key of another type, a full server) must not fail the others.
   local ok, code, x, y = pcall(runCommand, i)
-  if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
+  if not ok then code, x, y = REPLY.REFUSED, type(code) == 'table' and code.err or tostring(code), 0 end
   -- A rejected command may have changed the leases, so they are settled at once.
   local settled = pcall(ok and i < #ARGV and settleIfFree or settle)
   if not ok or not settled then lock = nil end

@@ -11,10 +11,10 @@
   @arg  command...: string  <ttlMs> <deadlineMs> <ownerToken> ..., one token for each pair (in a Cluster three) of keys, in their order
   @returns [code, x, y] for each command, in one flat list
 
-  1, n, 0   granted: n is the fencing token of the first lock, n + 1 that of the second, and so on
-  3, ms, 0  nothing changed: a lock is held or has waiters; its lease ends in ms (-1: unknown)
-  9, e, 0   refused; e is the error of the server
-  14, c, 0  too late: the deadline, as in lock.lua, has passed; nothing changed; c is the server's clock in ms
+  GRANTED, n, 0        granted: n is the fencing token of the first lock, n + 1 that of the second, and so on
+  BUSY, ms, 0          nothing changed: a lock is held or has waiters; its lease ends in ms (-1: unknown)
+  REFUSED, e, 0        refused; e is the error of the server
+  TOO_LATE, c, 0       too late: the deadline, as in lock.lua, has passed; nothing changed; c is the server's clock in ms
 ]]
 local fence = KEYS[1]
 --@include lib/fencing.lua
@@ -45,16 +45,16 @@ local function numbersFor(first, count)
 end
 
 local function takeAll(first, tokens, ttlMs, deadlineMs)
-  if isLate(deadlineMs) then return 14, nowMs(), 0 end
+  if isLate(deadlineMs) then return REPLY.TOO_LATE, nowMs(), 0 end
   for i, token in ipairs(tokens) do
     local at = first + stride * (i - 1)
-    if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, math.max(redis.call('PTTL', KEYS[at]), -1), 0 end
+    if not isFree(KEYS[at], KEYS[at + 1], token) then return REPLY.BUSY, math.max(redis.call('PTTL', KEYS[at]), -1), 0 end
   end
   for i, token in ipairs(tokens) do
     local lock = KEYS[first + stride * (i - 1)]
     if redis.call('PTTL', lock) < ttlMs then takeServed(lock, token, ttlMs) end
   end
-  return 1, numbersFor(first, #tokens), 0
+  return REPLY.GRANTED, numbersFor(first, #tokens), 0
 end
 
 local replies = {}
@@ -65,7 +65,7 @@ for i = 1, #ARGV do
   local ttlMs, deadlineMs = tonumber(table.remove(words, 1)), table.remove(words, 1)
   -- One rejected command (a key of another type, a full server) must not fail the others.
   local ok, code, x, y = pcall(takeAll, first, words, ttlMs, deadlineMs)
-  if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
+  if not ok then code, x, y = REPLY.REFUSED, type(code) == 'table' and code.err or tostring(code), 0 end
   first = first + stride * #words
   local n = 3 * i - 2
   replies[n], replies[n + 1], replies[n + 2] = code, x, y

@@ -1,3 +1,4 @@
+import { FENCE_TOO_LOW, FENCE_WRITTEN } from '../lua/generated/reply-codes.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
 import { limitOf } from './limits.js';
 import { NodeVote, type Standing } from './node-vote.js';
@@ -88,13 +89,13 @@ export class Ballot {
     for (let tries = 0; tries < FENCE_TRIES; tries += 1) {
       const last = lowest + block - 1;
       const end = await this.askVoters(['f', this.token, this.ownerToken, lowest, last], limitMs, ({ reply }) =>
-        reply instanceof Error ? reply : reply[0] === 1 ? 'yes' : 'no',
+        reply instanceof Error ? reply : reply[0] === FENCE_WRITTEN ? 'yes' : 'no',
       );
       if (end.outcome === 'yes') {
         this.lastFence = last;
         return lowest;
       }
-      const behind = Math.max(...end.replies.filter(([code]) => code === 2).map(([, known]) => known + 1));
+      const behind = Math.max(...end.replies.filter(([code]) => code === FENCE_TOO_LOW).map(([, known]) => known + 1));
       if (behind > lowest) lowest = behind;
       else if (end.outcome === 'no') return undefined;
       else throw noMajority(end);

@@ -1,5 +1,6 @@
 import type { Clock } from '../../runtime/clock.js';
 import { Timed } from '../../runtime/timer-lanes.js';
+import { NO_VOTE } from '../lua/generated/reply-codes.js';
 import type { AcquireRequest } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
 import type { Ballot } from './ballot.js';
@@ -81,7 +82,7 @@ export class Candidate extends Timed {
   }
 
   private async number({ replies }: PollEnd, { ttlMs, block }: AcquireRequest): Promise<Answer | undefined> {
-    const given = replies.filter(([code]) => code > 0);
+    const given = replies.filter(([code]) => code !== NO_VOTE);
     const lowest = Math.max(...given.map(([, first]) => first));
     // Both round trips together share the limit of one command.
     const limitMs = Math.min(limitOf(ttlMs), COMMAND_LIMIT_MS - Math.ceil(this.tookMs));

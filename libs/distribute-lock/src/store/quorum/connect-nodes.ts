@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 import { LockConfigurationError } from '../../errors.js';
+import { VOTED_BEFORE } from '../lua/generated/reply-codes.js';
 import { newProcessId } from '../../runtime/owner-token.js';
 import { NOBODY } from './ballot.js';
 import { noMajority, Poll } from './poll.js';
@@ -38,7 +39,7 @@ async function refuseTwins(nodes: readonly QuorumNode[]): Promise<void> {
   const token = `${newProcessId()}:1`;
   const heard = await Promise.all(nodes.map((node) => askOne(node, key, ['a', token, token, TRIAL_TTL_MS, 1])));
   for (const node of nodes) void askOne(node, key, ['d', token, token, '0', NOBODY]);
-  const twins = heard.filter(({ reply, resent }) => !resent && !(reply instanceof Error) && reply[0] === 2);
+  const twins = heard.filter(({ reply, resent }) => !resent && !(reply instanceof Error) && reply[0] === VOTED_BEFORE);
   if (twins.length === 0) return;
   throw new LockConfigurationError(
     `Of the ${nodes.length} quorum nodes that respond, ${twins.length + 1} are the same server. ` +

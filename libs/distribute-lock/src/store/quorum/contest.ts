@@ -1,3 +1,4 @@
+import { NO_VOTE } from '../lua/generated/reply-codes.js';
 import type { NodeReply } from './node-line.js';
 import type { PollEnd } from './poll.js';
 
@@ -13,7 +14,7 @@ export interface Refusal {
 
 /** Combines the refusals of a poll. */
 export function refusalOf({ replies, tally }: PollEnd): Refusal {
-  const refused = replies.filter(([code]) => code === 0);
+  const refused = replies.filter(([code]) => code === NO_VOTE);
   const votes = new Map<string, number>();
   for (const [, , token] of refused) votes.set(String(token), (votes.get(String(token)) ?? 0) + 1);
   return {

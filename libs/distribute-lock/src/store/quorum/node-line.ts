@@ -1,6 +1,6 @@
 import { quorumScript } from '../lua/generated/lua-scripts.js';
 import { LockStoreError } from '../lock-store.js';
-import { TOO_LATE } from '../redis/command.js';
+import { FENCE_TOO_LOW, NO_VOTE, TOO_LATE, VOTE, VOTED_BEFORE } from '../lua/generated/reply-codes.js';
 import { COMMAND_LIMIT_MS, type Link } from '../redis/link.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
 import { messageOf, storeError } from '../redis/redis-errors.js';
@@ -94,8 +94,14 @@ export class RedisNodeLine implements NodeLine {
   }
 }
 
-/** Highest reply code of `quorum.lua` for each command; without a command the code is 0. */
-const HIGHEST_CODE: Readonly<Record<string, number>> = { a: 2, w: 2, f: 2, d: 1, n: 1 };
+/** Highest reply code of `quorum.lua` for each command; without a command it is NO_VOTE. */
+const HIGHEST_CODE: Readonly<Record<string, number>> = {
+  a: VOTED_BEFORE,
+  w: VOTED_BEFORE,
+  f: FENCE_TOO_LOW,
+  d: VOTE,
+  n: VOTE,
+};
 
 /** Validates a reply of `quorum.lua` to the command. */
 function checked(reply: unknown, command: string | number = ''): NodeReply {
@@ -103,9 +109,9 @@ function checked(reply: unknown, command: string | number = ''): NodeReply {
   const [code, x, y] = reply as readonly unknown[];
   if (code === TOO_LATE && isCount(x)) return [code, x, 0];
   const asksForVote = command === 'a' || command === 'w';
-  if (!isCount(code) || code > (HIGHEST_CODE[command] ?? 0)) throw unknownReply(reply);
-  const isGranted = asksForVote && code !== 0;
+  if (!isCount(code) || code > (HIGHEST_CODE[command] ?? NO_VOTE)) throw unknownReply(reply);
+  const isGranted = asksForVote && code !== NO_VOTE;
   if (!(isGranted ? isFencingToken(x) : isLeftMs(x))) throw unknownReply(reply);
-  if (asksForVote && code === 0 ? typeof y !== 'string' : !isCount(y)) throw unknownReply(reply);
+  if (asksForVote && code === NO_VOTE ? typeof y !== 'string' : !isCount(y)) throw unknownReply(reply);
   return [code, x as number, y as number | string];
 }

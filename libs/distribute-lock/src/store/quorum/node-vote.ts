@@ -1,3 +1,4 @@
+import { NO_VOTE, VOTED_BEFORE } from '../lua/generated/reply-codes.js';
 import { LockStoreError } from '../lock-store.js';
 import { yesOrNo, type Vote } from './poll.js';
 import type { Heard, NodeCall, QuorumNode } from './quorum-node.js';
@@ -47,9 +48,9 @@ export class NodeVote {
   voted(before: Standing, { reply, resent }: Heard): Vote {
     this.resent ||= resent && this.call?.sent === true;
     if (reply instanceof Error) return reply;
-    const given = reply[0] !== 0;
+    const given = reply[0] !== NO_VOTE;
     this.answered = given ? 'mine' : 'theirs';
-    const isTwin = reply[0] === 2 && !resent && (before === 'never asked' || before === 'theirs');
+    const isTwin = reply[0] === VOTED_BEFORE && !resent && (before === 'never asked' || before === 'theirs');
     if (isTwin) return new LockStoreError(TWIN, false);
     return given ? 'yes' : 'no';
   }

@@ -1,4 +1,5 @@
 import { LockStoreError } from '../lock-store.js';
+import { NO_VOTE } from '../lua/generated/reply-codes.js';
 import type { NodeReply } from './node-line.js';
 import type { Heard, NodeCall, QuorumNode } from './quorum-node.js';
 import { Tally, type Outcome } from './tally.js';
@@ -64,7 +65,8 @@ export class Poll {
   }
 }
 
-export const yesOrNo = ({ reply }: Heard): Vote => (reply instanceof Error ? reply : reply[0] === 0 ? 'no' : 'yes');
+export const yesOrNo = ({ reply }: Heard): Vote =>
+  reply instanceof Error ? reply : reply[0] === NO_VOTE ? 'no' : 'yes';
 
 /**
  * The error of a poll without a majority for or against the request, because too many nodes failed.

@@ -1,4 +1,5 @@
 import type { LuaText } from '../lua/generated/lua-scripts.js';
+import { GRANTED, NOT_REPLICATED } from '../lua/generated/reply-codes.js';
 import { LockStoreError } from '../lock-store.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -11,9 +12,6 @@ export interface AckSettings {
   readonly timeoutMs: number;
 }
 
-/** Replaces the code of a grant that too few replicas have; the scripts do not use this code. */
-export const NOT_REPLICATED = 12;
-const GRANTED = 1;
 /** Maximum number of redirections to follow if the client does not follow them. */
 const MOST_REDIRECTIONS = 3;
 /** Time for which held calls wait for a connection, in addition to the limit of each call. */

@@ -1,9 +1,9 @@
 import type { LuaScript } from '../lua/generated/lua-scripts.js';
 import type { Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
-import { NOT_REPLICATED } from './acknowledged.js';
+import { DELEGATED, NOT_REPLICATED, REFUSED, TOO_LATE } from '../lua/generated/reply-codes.js';
 import { Call } from './call.js';
-import { TOO_LATE, type Command, type ReplyWord } from './command.js';
+import type { Command, ReplyWord } from './command.js';
 import type { FenceCounter } from './fence-counter.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
@@ -20,8 +20,6 @@ const MOST_LOCKS = 64;
 const STEP_MS = 100;
 /** Number of words of a reply to one command. */
 const REPLY_WORDS = 3;
-const REFUSED = 9;
-const ELSEWHERE = 11;
 
 /**
  * Sends the commands of one tick in one script call. With 128 concurrent cycles this takes a quarter of the client time
@@ -166,7 +164,7 @@ export class CommandBatch {
       const x = replies[at + 1];
       if (code === TOO_LATE && isCount(x)) this.connection.clockOf(commands[i].lockKey).correct(x, call.startedAt);
       else if (code === REFUSED && typeof x === 'string') this.fail([commands[i]], this.refused(x));
-      else if (code === ELSEWHERE && this.elsewhere !== undefined) this.elsewhere(commands[i], call.dueAt - now);
+      else if (code === DELEGATED && this.elsewhere !== undefined) this.elsewhere(commands[i], call.dueAt - now);
       else if (code === NOT_REPLICATED && this.connection.acknowledging !== undefined)
         commands[i].failed(tooFewReplicas(x as number));
       else if (!commands[i].answered(code, x, replies[at + 2]))

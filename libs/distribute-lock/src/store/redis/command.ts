@@ -1,9 +1,6 @@
 /** A word of a script reply; the header of the script defines the codes. */
 export type ReplyWord = number | string;
 
-/** Reply code common to all scripts: the deadline has passed, and the command had no effect. */
-export const TOO_LATE = 14;
-
 /** One command of a script and the receiver of its reply. */
 export abstract class Command {
   constructor(

@@ -6,22 +6,13 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
+import { BUSY, FREE, GRANTED, GRANTED_NEXT, LOST, MISMATCH, QUEUED, RENEWED } from '../lua/generated/reply-codes.js';
 import { Asked } from './asked.js';
 import type { ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 import { isCount, isFencingToken, isLeftMs } from './reply-checks.js';
-
-/** Reply codes of the script; its header defines them. */
-const GRANTED = 1;
-const QUEUED = 2;
-const BUSY = 3;
-const FREE = 4;
-const LOST = 6;
-const RENEWED = 7;
-const GRANTED_NEXT = 8;
-const MISMATCH = 10;
 
 /** Interprets a reply; returns undefined if the reply is not valid for the command. */
 type Meaning<T> = (code: number, x: ReplyWord, y: ReplyWord) => T | undefined;

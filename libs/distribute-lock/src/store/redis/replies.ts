@@ -1,20 +1,20 @@
 import { type AcquireAnswer, LockStoreError, type ReleaseAnswer, type RenewAnswer } from '../lock-store.js';
+import {
+  BUSY,
+  FREE,
+  GRANTED,
+  GRANTED_NEXT,
+  LOST,
+  MISMATCH,
+  PASSED,
+  QUEUED,
+  RENEWED,
+  STILL_QUEUED,
+} from '../lua/generated/reply-codes.js';
 import { Asked } from './asked.js';
 import type { ReplyWord } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isCount, isFencingToken, isFlag, isLeftMs, isTokenBeside } from './reply-checks.js';
-
-/** Reply codes of the script; its header defines them. */
-const GRANTED = 1;
-const QUEUED = 2;
-const BUSY = 3;
-const FREE = 4;
-const PASSED = 5;
-const LOST = 6;
-const RENEWED = 7;
-const GRANTED_OWN = 8;
-const MISMATCH = 10;
-const STILL_QUEUED = 13;
 
 export class AcquireCommand extends Asked<AcquireAnswer> {
   private readonly epoch: number;
@@ -92,7 +92,7 @@ export class ReleaseCommand extends Asked<ReleaseAnswer> {
     if (code === LOST) return isFlag(x) && this.resolve(this.lost(x === 1));
     if (this.again === undefined) return false;
     if (code === QUEUED) return isLeftMs(x) && this.resolve({ outcome: 'queued', remainingMs: x });
-    if (code !== GRANTED_OWN || !isFencingToken(x, this.again.block) || !this.isNext(y)) return false;
+    if (code !== GRANTED_NEXT || !isFencingToken(x, this.again.block) || !this.isNext(y)) return false;
     return this.resolve({ outcome: 'granted', ownerToken: y, fencingToken: x, waiting: 0 });
   }
 

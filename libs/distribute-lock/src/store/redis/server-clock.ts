@@ -7,7 +7,7 @@ const TIGHT_MS = 60_000;
 /** Maximum age of a bound: the clocks may then differ by 0.3 s. */
 const OLDEST_MS = 600_000;
 /** A deadline in the past: the server rejects the command, and the rejection carries its clock. */
-const PASSED = 1;
+const LONG_AGO = 1;
 
 /**
  * Upper bound of the server's clock, estimated from replies that carry it. A reply cannot be written before its command
@@ -45,7 +45,7 @@ export class ServerClock {
    */
   deadline(sentAt: number, limitMs: number): number {
     const latest = this.latest(sentAt);
-    return latest === undefined ? PASSED : latest + limitMs + MARGIN_MS;
+    return latest === undefined ? LONG_AGO : latest + limitMs + MARGIN_MS;
   }
 
   /** Whether the clock should be read now; true once in ten seconds. */

@@ -1,15 +1,12 @@
 import type { AcquireAllAnswer } from '../acquire-all-answer.js';
 import type { AcquireRequest, LockStore } from '../lock-store.js';
+import { BUSY, GRANTED } from '../lua/generated/reply-codes.js';
 import { Asked } from './asked.js';
 import type { ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 import { isFencingToken, isLeftMs } from './reply-checks.js';
-
-/** Reply codes of the script; its header defines them. */
-const GRANTED = 1;
-const BUSY = 3;
 
 /** A command of `several.lua`, which acquires all locks or none. */
 class SeveralCommand extends Asked<AcquireAllAnswer> {

@@ -18,29 +18,29 @@ local function offerToHead(lock, queue, token)
 end
 
 local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
-  if isLate(deadlineMs) then return 14, nowMs(), 0 end
+  if isLate(deadlineMs) then return REPLY.TOO_LATE, nowMs(), 0 end
   local taken, full = take(lock, queue, token, ttlMs, block)
-  if taken then return 1, taken, 0 end
+  if taken then return REPLY.GRANTED, taken, 0 end
   local claimed, waiting, owner = claim(lock, queue, token, ttlMs, block)
-  if claimed then return 1, claimed, waiting end
+  if claimed then return REPLY.GRANTED, claimed, waiting end
   if full then error(full) end
   if not owner then
     local more, readerIsNext
     owner, more, readerIsNext = offerToHead(lock, queue, token)
-    if readerIsNext then return 11, 0, 0 end
+    if readerIsNext then return REPLY.DELEGATED, 0, 0 end
     if more then return waitBehind(nil, queue, token, command, 0) end
   end
   if not owner then
     takeServed(lock, token, ttlMs)
     redis.call('ZREM', queue, token)
-    return 1, fencingTokens(block), redis.call('ZCARD', queue)
+    return REPLY.GRANTED, fencingTokens(block), redis.call('ZCARD', queue)
   end
   local permits = string.match(owner, '^semaphore:(%d+)$')
   if permits then
     redis.call('ZREM', queue, token)
-    return 10, tonumber(permits), 0
+    return REPLY.MISMATCH, tonumber(permits), 0
   end
-  if command == 'w' and owner == 'readers' then return 11, 0, 0 end
+  if command == 'w' and owner == 'readers' then return REPLY.DELEGATED, 0, 0 end
   local code, leftMs, holder = waitBehind(owner, queue, token, command, redis.call('PTTL', lock))
   if command == 'w' then tell(owner, 'c', lock) end
   return code, leftMs, holder

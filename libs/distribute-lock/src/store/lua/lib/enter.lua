@@ -37,24 +37,24 @@ local function tellReaders()
 end
 
 local function enter(token, ttlMs, block, deadlineMs, _, command)
-  if isLate(deadlineMs) then return 14, nowMs(), 0 end
+  if isLate(deadlineMs) then return REPLY.TOO_LATE, nowMs(), 0 end
   local kind = isReader(token) and 'r' or 'w'
   local owner = redis.call('GET', lock)
   if owner == token then
     local first, waiting = claim(lock, queue, token, ttlMs, block)
-    return 1, first, waiting
+    return REPLY.GRANTED, first, waiting
   end
   local entered, more = kind == 'r' and join(token, ttlMs), false
   if not owner and not entered then entered, more = enterFree(token, kind, ttlMs) end
   if more then return waitBehind(nil, queue, token, command, 0) end
   if entered then
-    return 1, fencingTokens(block), kind == 'r' and writerWaits() or redis.call('ZCARD', queue)
+    return REPLY.GRANTED, fencingTokens(block), kind == 'r' and writerWaits() or redis.call('ZCARD', queue)
   end
   owner = owner or redis.call('GET', lock)
   local permits = string.match(owner, '^semaphore:(%d+)$')
   if permits then
     redis.call('ZREM', queue, token)
-    return 10, tonumber(permits), 0
+    return REPLY.MISMATCH, tonumber(permits), 0
   end
   local isReaderBehind = command == 'w' and kind == 'r' and owner == READERS
   local untilMs = isReaderBehind and untilOpen() or redis.call('PTTL', lock)

@@ -4,12 +4,12 @@ local function keepReading(token, ttlMs, exact)
   redis.call('ZREM', queue, token)
   if exact == '=' then redis.call('ZADD', readers, nowMs() + ttlMs, token) else lend(token, ttlMs) end
   settle()
-  return 7, writerWaits(), 0
+  return REPLY.RENEWED, writerWaits(), 0
 end
 
 local function keep(token, ttlMs, exact)
   if not isReader(token) then return renew(lock, queue, token, ttlMs, exact) end
-  if not reads(token) then return 6, 0, 0 end
+  if not reads(token) then return REPLY.LOST, 0, 0 end
   return keepReading(token, ttlMs, exact)
 end
 
@@ -19,7 +19,7 @@ local function downgrade(token, ttlMs, readToken)
   if reads(readToken) then return keepReading(readToken, ttlMs) end
   redis.call('ZREM', queue, readToken)
   local owner = redis.call('GET', lock)
-  if owner ~= token then return 6, owner and 1 or 0, 0 end
+  if owner ~= token then return REPLY.LOST, owner and 1 or 0, 0 end
   beginReading(readToken, math.max(tonumber(ttlMs), redis.call('PTTL', lock)), readersInQueue())
-  return 7, writerWaits(), 0
+  return REPLY.RENEWED, writerWaits(), 0
 end

@@ -8,10 +8,10 @@ end
 -- Releases one of several readers; `next` joins the others unless a writer waits.
 local function leaveOthers(next, ttlMs, block)
   settle()
-  if not next then return 5, 0, 0 end
-  if join(next, ttlMs) then return 8, fencingTokens(block), next end
+  if not next then return REPLY.PASSED, 0, 0 end
+  if join(next, ttlMs) then return REPLY.GRANTED_NEXT, fencingTokens(block), next end
   append(queue, next)
-  return 2, untilOpen(), 0
+  return REPLY.QUEUED, untilOpen(), 0
 end
 
 -- Releases the lock, removes the token from the queue, or undoes an attempt, as in lock.lua.
@@ -23,20 +23,20 @@ local function leave(token, next, ttlMs, block, deadlineMs)
   local owner = redis.call('GET', lock)
   if kind == 'w' and owner ~= token then
     if waited and owner == READERS then openGate() end
-    return 6, owner and 1 or 0, 0
+    return REPLY.LOST, owner and 1 or 0, 0
   end
   local process = next == '-' and string.sub(token, 1, 23) or nil
   local wanted = next ~= '' and next ~= '-' and next or nil
   if kind == 'r' then
-    if not reads(token) then return 6, 0, 0 end
+    if not reads(token) then return REPLY.LOST, 0, 0 end
     redis.call('ZREM', readers, token)
     if anyoneReads() then return leaveOthers(wanted, ttlMs, block) end
   end
   if wanted then append(queue, wanted) end
   local taker, mine, more = hand(kind, kind, wanted, process, ttlMs)
-  if mine then return 8, fencingTokens(block), taker end
-  if not taker and not more then return 4, 0, 0 end
-  if wanted then return 2, taker and tonumber(claimMs) or 0, 0 end
+  if mine then return REPLY.GRANTED_NEXT, fencingTokens(block), taker end
+  if not taker and not more then return REPLY.FREE, 0, 0 end
+  if wanted then return REPLY.QUEUED, taker and tonumber(claimMs) or 0, 0 end
   if not taker then wakeLast(lock, queue) end
-  return 5, 0, 0
+  return REPLY.PASSED, 0, 0
 end

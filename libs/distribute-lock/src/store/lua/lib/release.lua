@@ -6,9 +6,9 @@ local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
   local owner = redis.call('GET', lock)
   if owner ~= token then
     -- The token may be that of the last waiting writer, which `readwrite.lua` must handle.
-    if owner == 'readers' then return 11, 0, 0 end
+    if owner == 'readers' then return REPLY.DELEGATED, 0, 0 end
     redis.call('ZREM', queue, token)
-    return 6, owner and 1 or 0, 0
+    return REPLY.LOST, owner and 1 or 0, 0
   end
   local wanted = next ~= '' and next ~= '-'
   -- Owner tokens of one process share a prefix.
@@ -21,7 +21,7 @@ local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
   if head and isReader(head) then
     redis.call('ZADD', queue, score, head)
     redis.call('PEXPIRE', queue, queueMs)
-    return 11, 0, 0
+    return REPLY.DELEGATED, 0, 0
   end
   local more = false
   if head and not isOwn(head) then
@@ -33,16 +33,16 @@ local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
   if (head and not isMine) or (more and not head) then
     if wanted then
       append(queue, next)
-      return 2, head and tonumber(claimMs) or 0, 0
+      return REPLY.QUEUED, head and tonumber(claimMs) or 0, 0
     end
     if not head then wakeLast(lock, queue) end
-    return 5, 0, 0
+    return REPLY.PASSED, 0, 0
   end
   head = head or (wanted and next)
   if not head then
     redis.call('DEL', lock)
-    return 4, 0, 0
+    return REPLY.FREE, 0, 0
   end
   redis.call('SET', lock, head, 'PX', ttlMs)
-  return 8, fencingTokens(block), head
+  return REPLY.GRANTED_NEXT, fencingTokens(block), head
 end

@@ -1,9 +1,9 @@
 local function mismatch(permits)
-  return 10, permits, 0
+  return REPLY.MISMATCH, permits, 0
 end
 
 local function acquire(token, ttlMs, block, permits, deadlineMs, command)
-  if isLate(deadlineMs) then return 14, now, 0 end
+  if isLate(deadlineMs) then return REPLY.TOO_LATE, now, 0 end
   permits, unsettled = tonumber(permits), true
   if stored and not limit then
     leaveQueue(token)
@@ -22,12 +22,12 @@ local function acquire(token, ttlMs, block, permits, deadlineMs, command)
     leaveQueue(token)
     raise(token, ttlMs)
     serve(limit)
-    return 1, fencingTokens(block), others(token)
+    return REPLY.GRANTED, fencingTokens(block), others(token)
   end
   if headOf() and redis.call('ZSCORE', queue, token) then ask(token) end
-  if serve(permits, token, ttlMs) then return 1, fencingTokens(block), others(token) end
+  if serve(permits, token, ttlMs) then return REPLY.GRANTED, fencingTokens(block), others(token) end
   if command == 'w' then enqueue(token) end
-  return command == 'w' and 2 or 3, left(token), 0
+  return command == 'w' and REPLY.QUEUED or REPLY.BUSY, left(token), 0
 end
 
 -- Releases the permits, removes the token from the queue, or undoes an attempt. Each case serves the tokens behind it.
@@ -37,23 +37,23 @@ local function release(token, next, ttlMs, block, deadlineMs)
   if limit then readLeases() end
   local found = limit and ends[token]
   if found then takeBack(token) else leaveQueue(token) end
-  if not limit then return 6, 0, 0 end
+  if not limit then return REPLY.LOST, 0, 0 end
   if not found or next == '' then
     serve(limit)
-    return found and 4 or 6, 0, 0
+    return found and REPLY.FREE or REPLY.LOST, 0, 0
   end
   -- A repeated command must not grant the permits twice.
   local again = ends[next]
   if not again then enqueue(next) end
-  if serve(limit, not again and next, ttlMs) then return 8, fencingTokens(block), others(next) end
-  return 2, left(next), 0
+  if serve(limit, not again and next, ttlMs) then return REPLY.GRANTED_NEXT, fencingTokens(block), others(next) end
+  return REPLY.QUEUED, left(next), 0
 end
 
 -- `exact` is '=' if the lease may become shorter. Reads the other leases only if this one may have been the last to
 -- end.
 local function renew(token, ttlMs, exact)
   local present = limit and tonumber(redis.call('ZSCORE', held, token) or 0) or 0
-  if present <= now then return 6, 0, 0 end
+  if present <= now then return REPLY.LOST, 0, 0 end
   local endsAt = now + ttlMs
   if exact == '=' and endsAt < present then
     readLeases()
@@ -66,5 +66,5 @@ local function renew(token, ttlMs, exact)
     redis.call('PEXPIREAT', held, endsAt, 'GT')
     redis.call('ZADD', held, endsAt, token)
   end
-  return 7, others(token), 0
+  return REPLY.RENEWED, others(token), 0
 end

@@ -19,8 +19,8 @@ end
 local function waitBehind(owner, queue, token, command, leftMs)
   local process = owner and processOf(owner)
   local holder = (not owner or process or owner == 'readers') and 0 or 1
-  if command == 'a' then return 3, leftMs, holder end
+  if command == 'a' then return REPLY.BUSY, leftMs, holder end
   -- The message of an offer to this process may have been lost.
   if process and process == processOf(token) then holder = owner end
-  return append(queue, token) == 1 and 2 or 13, leftMs, holder
+  return append(queue, token) == 1 and REPLY.QUEUED or REPLY.STILL_QUEUED, leftMs, holder
 end
