@@ -17,7 +17,9 @@ export function describeStoreContract(makeWorld: () => World): void {
   const alice = `${newProcess()}:1`;
   const bob = `${newProcess()}:1`;
   let count = 0;
-  const newKey = (): string => `store-${(count += 1)}`;
+  // Several contracts may run on one server.
+  const run = newProcess().slice(0, 6);
+  const newKey = (): string => `store-${run}-${(count += 1)}`;
   const ask = (key: string, ownerToken: string, more: { wait?: boolean; ttlMs?: number; block?: number } = {}) =>
     store.acquire({ key, ownerToken, ttlMs: TTL, wait: false, block: 1, ...more });
 
@@ -52,6 +54,14 @@ export function describeStoreContract(makeWorld: () => World): void {
     await ask(key, alice, { ttlMs: 1_000 });
     await store.renew([{ key, ownerToken: alice, ttlMs: 1_000 }]);
     expect(await world.leftMs(key)).toBeGreaterThan(50_000);
+  });
+
+  it('shortens a lease by an exact renewal', async () => {
+    const key = newKey();
+    await ask(key, alice, { ttlMs: 60_000 });
+    expect(await store.renew([{ key, ownerToken: alice, ttlMs: 10_000, exact: true }])).toEqual([0]);
+    expect(await world.leftMs(key)).toBeLessThanOrEqual(10_000);
+    expect(await world.owner(key)).toBe(alice);
   });
 
   it('lets only the holder release and renew', async () => {

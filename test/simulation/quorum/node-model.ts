@@ -48,7 +48,8 @@ export class NodeModel {
     if (command === 'd') return this.release(key, token, owner, x === '1', y, late);
     if (this.voted(key) !== token) return this.notMine(key, token, command, Number(x));
     if (command === 'f') return this.fence(key, Number(x), Number(y));
-    this.raise(key, Number(x));
+    if (command === 'l') this.votes.get(key)!.endsAt = this.surroundings.now() + Number(x);
+    else this.raise(key, Number(x));
     this.fences.set(key, Math.max(this.fences.get(key) ?? 0, Number(y)));
     return [VOTE, this.queued(key).length, 0];
   }

@@ -101,6 +101,7 @@ const HIGHEST_CODE: Readonly<Record<string, number>> = {
   f: FENCE_TOO_LOW,
   d: VOTE,
   n: VOTE,
+  l: VOTE,
 };
 
 /** Validates a reply of `quorum.lua` to the command. */
