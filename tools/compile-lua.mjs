@@ -43,7 +43,7 @@ try {
 function checkLibrary() {
   const codes = readReplyCodes(values.lua);
   const library = fileURLToPath(new URL('../libs/distribute-lock/src/', import.meta.url));
-  for (const file of readdirSync(library, { recursive: true })) {
+  for (const file of readdirSync(library, { recursive: true, encoding: 'utf8' })) {
     if (!file.endsWith('.ts') || /\.spec\.ts$|(?:^|[\\/])generated[\\/]/.test(file)) continue;
     try {
       checkTypeScriptReplies(readFileSync(join(library, file), 'utf8'), codes);

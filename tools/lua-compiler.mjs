@@ -79,7 +79,7 @@ function partsOf(folder, codes) {
   const lib = join(folder, 'lib');
   const files = existsSync(lib) ? readdirSync(lib).sort() : [];
   return files.flatMap((file) =>
-    named(file, () => {
+    forFile(file, () => {
       checkLuaReplies(read(lib, file), codes);
       return read(lib, file)
         .split(/^[ \t]*--@include.*$/m)
@@ -94,7 +94,7 @@ function partsOf(folder, codes) {
 const textOf = (source, codes) => withReplyNumbers(stripLua(source), codes);
 
 /** Runs `work`; its errors begin with the name of the file. */
-function named(file, work) {
+function forFile(file, work) {
   try {
     return work();
   } catch (error) {
@@ -104,7 +104,7 @@ function named(file, work) {
 
 function compileScript(folder, file, codes) {
   const name = file.slice(0, -'.lua'.length);
-  return named(file, () => {
+  return forFile(file, () => {
     if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)) throw new Error('is not named in kebab-case');
     const source = read(folder, file);
     const whole = include(folder, source, new Set());

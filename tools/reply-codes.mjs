@@ -71,7 +71,7 @@ export function checkLuaReplies(source, groups) {
   for (const [, name] of code.matchAll(/\b(?:REPLY\.)?([A-Z]\w*)\s*=(?!=)/g))
     if (flat(groups)[name] !== undefined) throw new Error(`defines the reply code ${name} a second time`);
   for (const [, values] of code.matchAll(/\breturn\b([^\n]*)/g)) {
-    for (const [, list] of [[, values], ...values.matchAll(/\{(.*)/g)]) {
+    for (const list of [values, ...[...values.matchAll(/\{(.*)/g)].map(([, inner]) => inner)]) {
       const parts = topLevel(list);
       if (parts.length === 3) refuseNumber(parts[0]);
     }
