@@ -79,6 +79,9 @@ export class ScalarsOfEveryKind {
   @DistributeLock({ key: 'report' })
   async noHole(): Promise<void> {}
 
+  @DistributeLock({ keys: ['{#{arg0}}:lines', 'a:b', 'a_:b:c', 'a_:#{arg0}_b', '#{arg0}:b', 'a/:1', '{}', '{a b}'] })
+  async colonsAndBraces(_id: string): Promise<void> {}
+
   @DistributeLock({ key: '#{body.id}:#{body.version}:#{body.channel}:#{body.level}' })
   async brandedAndEnum(_order: Order): Promise<void> {}
 

@@ -19,6 +19,23 @@ export function keyFault(key: unknown): string | undefined {
   return hasLoneSurrogate(key) ? 'contains a lone surrogate' : undefined;
 }
 
+/** Like {@link keyFault}, for keys that code passes: only templates of `@DistributeLock` are filled. */
+export function plainKeyFault(key: unknown): string | undefined {
+  const fault = keyFault(key);
+  if (fault !== undefined || !(key as string).includes('#{')) return fault;
+  return 'contains "#{", but only @DistributeLock fills placeholders; write lockKey`order:${id}`';
+}
+
+/** What a missing value or an object leaves in a text. Within a longer word, `NaN` may be part of an id. */
+const MISSING = /(?<![A-Za-z\d])(?:undefined|NaN)(?![A-Za-z\d])|\[object \w/;
+
+/** Like {@link plainKeyFault}, for results of key functions. */
+export function resultFault(key: unknown): string | undefined {
+  const fault = plainKeyFault(key);
+  if (fault !== undefined || !MISSING.test(key as string)) return fault;
+  return 'contains "undefined", "NaN" or "[object", so a value of it is missing';
+}
+
 /** A lone surrogate has no UTF-8 form: all of them would be encoded as the same character and share one lock. */
 export function hasLoneSurrogate(text: string): boolean {
   return !text.isWellFormed();
@@ -27,11 +44,17 @@ export function hasLoneSurrogate(text: string): boolean {
 /**
  * Rejects an invalid key.
  * @param method - the caller in the message, such as `LockService.withLock`
+ * @param faultOf - the check to apply
  * @throws LockKeyError when the key is empty, not a string, not valid Unicode or over 1 KiB in UTF-8
  * @internal
  */
-export function checkKey(key: unknown, method: string, source: 'request' | 'code' = 'code'): asserts key is string {
-  const fault = keyFault(key);
+export function checkKey(
+  key: unknown,
+  method: string,
+  source: 'request' | 'code' = 'code',
+  faultOf = keyFault,
+): asserts key is string {
+  const fault = faultOf(key);
   if (fault === undefined) return;
   throw new LockKeyError(`The key given to ${method} ${fault}.`, {
     method,
@@ -64,14 +87,16 @@ export const MOST_KEYS = 100;
  * Returns the keys without duplicates in ascending order. The order excludes deadlocks between callers.
  * @param method - the caller in the message
  * @param source - the origin of the list
+ * @param faultOf - the check to apply to each key
  * @throws LockKeyError when the list is empty or too long, or when a key is invalid
  */
 export function orderedKeys(
   given: readonly string[],
   method: string,
   source: 'request' | 'code' = 'code',
+  faultOf = keyFault,
 ): readonly string[] {
-  for (const key of given) checkKey(key, method, source);
+  for (const key of given) checkKey(key, method, source, faultOf);
   const keys = [...new Set(given)].sort(ascending);
   if (keys.length > 0 && keys.length <= MOST_KEYS) return keys;
   const fault = keys.length === 0 ? 'is empty' : `has ${keys.length} keys; at most ${MOST_KEYS} are allowed`;

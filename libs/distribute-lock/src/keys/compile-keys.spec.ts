@@ -35,6 +35,25 @@ describe('compileKey', () => {
     },
   );
 
+  it.each(['k:undefined', 'undefined', 'k_NaN_2', 'NaN', 'k:[object Object]', '[object Date]', 'k:#{arg0}'])(
+    'rejects %j from a key function, because a value is missing in it',
+    (result) => {
+      const missing = { code: 'LOCK_KEY', message: expect.stringContaining('Invoices.settle') as string };
+      const { render } = compileKey(() => result, site);
+      expect(() => render([], undefined, undefined)).toThrow(expect.objectContaining({ ...missing, source: 'code' }));
+      const several = compileKeys(() => ['a', result], undefined, site);
+      expect(() => several.render([], undefined, undefined)).toThrow(expect.objectContaining(missing));
+    },
+  );
+
+  it.each(['k:undefinedness', 'BaNaNa', 'xNaN8', 'k:null', 'a[object]', 'NaNNaN'])(
+    'accepts %j from a key function',
+    (result) => {
+      expect(compileKey(() => result, site).render([], undefined, undefined)).toBe(result);
+      expect(compileKeys(() => [result], undefined, site).render([], undefined, undefined)).toEqual([result]);
+    },
+  );
+
   it('rejects a revoked proxy', () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();

@@ -1,5 +1,5 @@
 import { LockConfigurationError, LockKeyError } from '../errors.js';
-import { keyFault, kindOf, orderedKeys } from './check-key.js';
+import { kindOf, orderedKeys, resultFault } from './check-key.js';
 import type { RequestData } from './key-roots.js';
 import { type KeySite, KeyTemplate } from './key-template.js';
 
@@ -36,7 +36,7 @@ export function compileKey(key: unknown, site: KeySite): CompiledKey {
 function functionKey(make: KeyFunction, method: string): RenderKey {
   return (args, request, self) => {
     const key = returned('key', make, method, args, self);
-    const fault = keyFault(key);
+    const fault = resultFault(key);
     if (fault === undefined) return key as string;
     throw new LockKeyError(`The result of the key function of ${method} ${fault}.`, {
       method,
@@ -97,7 +97,7 @@ function templateOnly(key: unknown, method: string): unknown {
 function keysFunction(make: KeysFunction, method: string): RenderKeys {
   return (args, request, self) => {
     const keys = returned('keys', make, method, args, self);
-    if (Array.isArray(keys)) return orderedKeys(keys as string[], method, sourceOf(request));
+    if (Array.isArray(keys)) return orderedKeys(keys as string[], method, sourceOf(request), resultFault);
     const message = `The result of the keys function of ${method} is ${kindOf(keys)}, not a list of keys.`;
     throw new LockKeyError(message, { method, source: 'code' });
   };

@@ -18,7 +18,7 @@ export interface PlaceholderSite {
 }
 
 /** A name in a path. Other characters are more likely a mistake than part of a name. */
-const NAME = /^[^\s.[\]{}#]+$/;
+const NAME = /^[^\s.[\]{}#?]+$/;
 
 /** One `#{path}` placeholder of a key template, filled from the arguments of a call. */
 export class KeyPlaceholder {
@@ -33,6 +33,11 @@ export class KeyPlaceholder {
   ) {
     this.shown = `#{${path}}`;
     const names = path.split('.');
+    if (path.includes('?')) {
+      throw new LockConfigurationError(
+        `${this.shown} has no optional parts, so remove "?": a missing value is refused, because it would join calls under one lock`,
+      );
+    }
     if (!names.every((name) => NAME.test(name))) {
       throw new LockConfigurationError(
         `${this.shown} is not a path: write names with dots between them, such as #{body.items.0.id}`,

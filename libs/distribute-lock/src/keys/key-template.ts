@@ -87,12 +87,31 @@ function split(text: string): { literals: string[]; paths: string[] } {
   return { literals, paths };
 }
 
+/** A placeholder without its `#`. */
+const BRACES = /\{[^\s{}]+\}/;
+/** A placeholder as routes write it. */
+const COLON = /(?:^|[-_/])(:[a-z$][\w$]*?)(?=[-_/]|$)/i;
+
 function checkLiterals(text: string, literals: readonly string[]): void {
   const fault = literals.length === 1 ? keyFault(text) : keyFault(`-${literals.join('')}`);
   if (fault !== undefined) throw new LockConfigurationError(`it ${fault}`);
   // Check each literal: a pair split by a placeholder is not a pair in the key.
   if (literals.some(hasLoneSurrogate)) throw new LockConfigurationError('it contains a lone surrogate');
   if (text.includes('${')) throw new LockConfigurationError('placeholders are written #{path}, not ${path}');
+  // A space is neither a border nor part of a name.
+  const constant = literals.join(' ');
+  const braces = BRACES.exec(constant)?.[0];
+  if (braces !== undefined) {
+    throw new LockConfigurationError(
+      `"${braces}" has no "#"; write "#${braces}", or a function such as () => 'orders:{eu}' for a constant tag`,
+    );
+  }
+  const colon = COLON.exec(constant)?.[1];
+  if (colon !== undefined) {
+    throw new LockConfigurationError(
+      `"${colon}" is not a placeholder; write a path such as "#{params.${colon.slice(1)}}"`,
+    );
+  }
   const between = faultBetween(literals);
   if (between !== undefined) throw new LockConfigurationError(between);
 }

@@ -14,9 +14,27 @@ export type KeyTemplateFault<Text extends string, Given extends readonly unknown
     ? 'the key is empty'
     : Text extends `${string}\${${string}`
       ? 'placeholders are written #{path}, not ${path}'
-      : Text extends `${string}#{${infer Rest}`
-        ? KeyHolesFault<Rest, Given>
-        : never;
+      : Text extends `${infer Start}#{${infer Rest}`
+        ? KeyBracesFault<Start> | KeyHolesFault<Rest, Given> | KeyColonFault<Text>
+        : KeyBracesFault<Text> | KeyColonFault<Text>;
+
+/** A placeholder without its `#` in a text between placeholders. @public */
+export type KeyBracesFault<Text extends string> = Text extends `${string}{${infer Name}}${string}`
+  ? Name extends '' | `${string}${' ' | '{'}${string}`
+    ? never
+    : `"{${Name}}" has no "#": write #{${Name}}`
+  : never;
+
+/** A character at the border of a placeholder as routes write it. @public */
+export type KeyPartBorder = '_' | '-' | '/';
+
+/** A placeholder as routes write it, such as `:id` between two borders. @public */
+export type KeyColonFault<Text extends string> =
+  `_${Text}_` extends `${string}${KeyPartBorder}:${infer Name}${KeyPartBorder}${string}`
+    ? Name extends '' | `${string}${KeyPartBorder | ':' | ' ' | '.' | '#' | '{' | '}'}${string}` | `${number}${string}`
+      ? never
+      : `":${Name}" is not a placeholder: write a path such as #{params.${Name}}`
+    : never;
 
 /** The faults of a text that starts inside a placeholder. @public */
 export type KeyHolesFault<
@@ -25,8 +43,12 @@ export type KeyHolesFault<
   Found = never,
 > = Text extends `${infer Path}}${infer Rest}`
   ? Rest extends `${infer Between}#{${infer Next}`
-    ? KeyHolesFault<Next, Given, Found | KeyHoleFault<Path, Given> | KeyBorderFault<Path, Between>>
-    : Found | KeyHoleFault<Path, Given>
+    ? KeyHolesFault<
+        Next,
+        Given,
+        Found | KeyHoleFault<Path, Given> | KeyBorderFault<Path, Between> | KeyBracesFault<Between>
+      >
+    : Found | KeyHoleFault<Path, Given> | KeyBracesFault<Rest>
   : Found | `#{${Text} is not closed by "}"`;
 
 /** The faults of the text between two placeholders. @public */
@@ -37,15 +59,17 @@ export type KeyBorderFault<Path extends string, Between extends string> = Betwee
     : never;
 
 /** The faults of one placeholder. @public */
-export type KeyHoleFault<Path extends string, Given extends readonly unknown[]> = Path extends NoKeyPath
-  ? `#{${Path}} is not a path: write names with dots between them, such as #{body.items.0.id}`
-  : Path extends `${infer Root}.${infer Names}`
-    ? Root extends 'params' | 'query' | 'headers' | 'user' | 'args'
-      ? never
-      : KeyRootFault<Path, Root, Names, Given>
-    : Path extends 'user' | 'ip'
-      ? never
-      : KeyRootFault<Path, Path, null, Given>;
+export type KeyHoleFault<Path extends string, Given extends readonly unknown[]> = Path extends `${string}?${string}`
+  ? `#{${Path}} has no optional parts: remove "?"; a missing value is refused`
+  : Path extends NoKeyPath
+    ? `#{${Path}} is not a path: write names with dots between them, such as #{body.items.0.id}`
+    : Path extends `${infer Root}.${infer Names}`
+      ? Root extends 'params' | 'query' | 'headers' | 'user' | 'args'
+        ? never
+        : KeyRootFault<Path, Root, Names, Given>
+      : Path extends 'user' | 'ip'
+        ? never
+        : KeyRootFault<Path, Path, null, Given>;
 
 /** Paths that are not names with single dots between them. @public */
 export type NoKeyPath = '' | `.${string}` | `${string}.` | `${string}${'..' | ' ' | '#' | '{' | '[' | ']'}${string}`;

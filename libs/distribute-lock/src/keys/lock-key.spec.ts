@@ -46,6 +46,7 @@ describe('lockKey', () => {
     expect(() => lockKey`${'a'}${'b'}`).toThrow('between them');
     expect(() => lockKey`${'a'}%${'b'}`).toThrow('"%" is not allowed between two placeholders');
     expect(() => lockKey`a:${'x'.repeat(1023)}`).toThrow('longer than 1024 bytes');
+    expect(() => lockKey`acc:#{arg0}`).toThrow('contains "#{"');
   });
 });
 

@@ -1,5 +1,5 @@
 import { LockKeyError } from '../errors.js';
-import { checkKey, hasLoneSurrogate } from './check-key.js';
+import { checkKey, hasLoneSurrogate, plainKeyFault } from './check-key.js';
 import { encodeWith, faultBetween, faultOfValue, reservedCharacters, textOfValue } from './encode-key.js';
 
 const METHOD = 'lockKey';
@@ -27,7 +27,7 @@ export function lockKey(literals: TemplateStringsArray, ...values: readonly KeyP
     if (text === undefined) throw refusal(`Value ${i + 1} of a key rendered by lockKey is ${faultOfValue(value)}.`);
     key += encodeWith(reserved, text) + literals[i + 1];
   });
-  checkKey(key, METHOD);
+  checkKey(key, METHOD, 'code', plainKeyFault);
   return key;
 }
 

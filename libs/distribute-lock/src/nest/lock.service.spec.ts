@@ -17,7 +17,7 @@ describe('LockService', () => {
   afterEach(() => expect([acquire, acquireSeveral].map(({ mock }) => mock.calls.length)).toEqual([0, 0]));
 
   it.each([
-    ['a name that does not exist', { tll: '5s' }, 'Option "tll" is not known. Known are ttl, wait,'],
+    ['a name that does not exist', { tll: '5s' }, 'Option "tll" is not known. Known options: ttl, wait,'],
     ['a name of the decorator', { onContended: 'skip' }, 'Option "onContended" is not known'],
     ['a string', '5s', 'The options are "5s", but they must be an object.'],
     ['null', null, 'The options are null, but they must be an object.'],
@@ -41,6 +41,20 @@ describe('LockService', () => {
       await expect(locks.withLock(key as Anything, () => 'ran')).rejects.toMatchObject(refused);
     },
   );
+
+  it('rejects a key with a placeholder of templates, which it does not fill', async () => {
+    const refused = {
+      code: 'LOCK_KEY',
+      source: 'code',
+      message: expect.stringContaining('"#{"') as string,
+    };
+    await expect(locks.acquire('m_#{body.x}')).rejects.toMatchObject(refused);
+    await expect(locks.acquire(['a', 'm_#{body.x}'])).rejects.toMatchObject(refused);
+    await expect(locks.tryAcquire('m_#{body.x}')).rejects.toMatchObject(refused);
+    await expect(locks.withLock('m_#{body.x}', () => 'ran')).rejects.toMatchObject(refused);
+    await expect(locks.inspect('m_#{body.x}')).rejects.toMatchObject(refused);
+    await expect(locks.forceRelease('m_#{body.x}')).rejects.toMatchObject(refused);
+  });
 });
 
 describe('LockService.acquire', () => {

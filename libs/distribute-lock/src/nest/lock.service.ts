@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 
 import { isLockError } from '../errors.js';
-import { checkKey, orderedKeys } from '../keys/check-key.js';
+import { checkKey, orderedKeys, plainKeyFault } from '../keys/check-key.js';
 import { currentLease, runHolding } from '../engine/lease/held-leases.js';
 import type { Lease } from '../engine/lease/lease.js';
 import type { LockCall } from '../engine/lease/lock-call.js';
@@ -110,7 +110,7 @@ export class LockService {
    * @throws LockKeyError when the key is invalid
    */
   async inspect(key: string): Promise<LockInspection> {
-    checkKey(key, 'LockService.inspect');
+    checkKey(key, 'LockService.inspect', 'code', plainKeyFault);
     return this.client.inspect(key);
   }
 
@@ -122,7 +122,7 @@ export class LockService {
    * @throws the errors of {@link inspect}
    */
   async forceRelease(key: string): Promise<boolean> {
-    checkKey(key, 'LockService.forceRelease');
+    checkKey(key, 'LockService.forceRelease', 'code', plainKeyFault);
     return this.client.forceRelease(key);
   }
 
@@ -138,8 +138,12 @@ export class LockService {
   private request(method: string, key: string | readonly string[], call: Omit<LockCall, 'key'>): Promise<Lease> {
     checkSignal(call.signal);
     // Reject `String` objects: iterating them yields characters.
-    if (typeof key === 'string' || !Array.isArray(key)) checkKey(key, method);
-    return acquireOf(this.client, typeof key === 'string' ? key : orderedKeys(key, method), call);
+    if (typeof key === 'string' || !Array.isArray(key)) checkKey(key, method, 'code', plainKeyFault);
+    return acquireOf(
+      this.client,
+      typeof key === 'string' ? key : orderedKeys(key, method, 'code', plainKeyFault),
+      call,
+    );
   }
 
   private resolve(options: AcquireOptions): ResolvedLockOptions {
