@@ -11,8 +11,8 @@ export const measuresP17 = [
   {
     promise: 'P17',
     what: '... and no longer when the lock core is closed during the release',
-    file: 'runtime/timer-lanes.ts',
-    measure: 'if (this.closed) return entry.forgotten(false);',
+    file: 'runtime/timers.ts',
+    measure: 'if (this.closed) return timer.forgotten(false);',
     without: 'if (this.closed) return;',
     test: ['user-result', 'when the work ends after the lock core is closed'],
   },

@@ -46,7 +46,7 @@ export const measuresP20 = [
     promise: 'P20',
     what: 'a reader that enters does not bring the retry of a renewal forward',
     file: 'engine/lease/watchdog.ts',
-    measure: 'if (grant.failures > 0 && grant.lane !== undefined) return;',
+    measure: 'if (grant.failures > 0 && grant.isScheduled) return;',
     without: '',
     test: ['engine/retries', 'are not sent for each reader that enters: that fails at once'],
   },

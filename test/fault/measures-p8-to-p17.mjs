@@ -42,8 +42,8 @@ export const measuresP8toP17 = [
     promise: 'P12',
     what: 'strict callers of one process share a heartbeat',
     file: 'engine/asking.ts',
-    measure: 'if (!line.single) return lanes.add(attempt, againInMs);',
-    without: 'return lanes.add(attempt, againInMs);',
+    measure: 'if (!line.single) return timers.add(attempt, againInMs);',
+    without: 'return timers.add(attempt, againInMs);',
     test: ['strict', 'ask with one command for all of them'],
   },
   {
@@ -178,8 +178,8 @@ export const measuresP8toP17 = [
     measure: 'this.closed = true;\n    this.tokens.clear();',
     without: 'this.closed = true;',
     also: {
-      file: 'runtime/timer-lanes.ts',
-      measure: '    if (this.closed) return entry.forgotten(false);\n',
+      file: 'runtime/timers.ts',
+      measure: '    if (this.closed) return timer.forgotten(false);\n',
       without: '',
     },
     test: ['shutdown', 'sends no command after the core is closed'],

@@ -65,7 +65,7 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
       (original) =>
         function (this: Inside, attempt: Attempt, granted: Granted) {
           if (attempt.over) return original.call(this, attempt, granted);
-          this.parts.lanes.remove(attempt);
+          this.parts.timers.remove(attempt);
           attempt.line.queue.end(attempt);
           return this.listener.granted(attempt.line, granted, attempt.contended);
         },
@@ -92,9 +92,9 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
       (original) =>
         function (this: Inside, attempt: Attempt, ...more: never[]) {
           original.call(this, attempt, ...more);
-          this.parts.lanes.remove(attempt);
+          this.parts.timers.remove(attempt);
           const { heartbeat } = attempt.line.queue;
-          if (heartbeat !== undefined) this.parts.lanes.remove(heartbeat);
+          if (heartbeat !== undefined) this.parts.timers.remove(heartbeat);
         },
     ),
 
@@ -113,7 +113,7 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
       'abandon',
       () =>
         function (this: Inside, attempt: Attempt) {
-          this.parts.lanes.remove(attempt);
+          this.parts.timers.remove(attempt);
           attempt.line.queue.end(attempt);
         },
     ),

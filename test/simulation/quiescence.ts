@@ -9,7 +9,7 @@ interface Insides {
     readonly queues: { readonly empty: boolean };
     readonly parts: {
       readonly abandoned: { readonly size: number };
-      readonly lanes: { readonly lanes: ReadonlyMap<number, { readonly first: unknown }> };
+      readonly timers: { readonly delays: ReadonlyMap<number, { readonly first: unknown }> };
     };
   };
 }
@@ -33,7 +33,7 @@ export function checkNothingLeft(world: World): void {
 
 function checkIdle(world: World, core: LockCore, index: number): void {
   const { queues } = core as unknown as Insides;
-  const timers = [...queues.parts.lanes.lanes.values()].filter(({ first }) => first !== undefined).length;
+  const timers = [...queues.parts.timers.delays.values()].filter(({ first }) => first !== undefined).length;
   if (queues.waiting > 0) world.fail('a waiter is left', `p${index}`);
   if (!queues.queues.empty) world.fail('a queue is left', `p${index}`);
   if (queues.parts.abandoned.size > 0) world.fail('an abandoned token is left', `p${index}`);

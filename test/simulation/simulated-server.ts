@@ -1,4 +1,4 @@
-import { laneOf } from '../../libs/distribute-lock/src/runtime/owner-token.js';
+import { kindOfToken } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { AcquireAllAnswer } from '../../libs/distribute-lock/src/store/acquire-all-answer.js';
 import type {
   AcquireAnswer,
@@ -238,7 +238,7 @@ export class SimulatedServer {
 
   private publish(processId: string, message: LockMessage): number {
     const { type, ownerToken, fencingToken } = message;
-    if (type === 'granted' && fencingToken !== undefined && laneOf(ownerToken) === 'semaphore')
+    if (type === 'granted' && fencingToken !== undefined && kindOfToken(ownerToken) === 'semaphore')
       this.world.ledger.numbers.permit(message, fencingToken);
     return this.inboxes.get(processId)?.deliver(message) ?? 0;
   }

@@ -67,7 +67,7 @@ export class Asking implements Questioner {
   /** Ends the attempt without a grant. Undoes it if a command may have been sent, also while one is in flight. */
   abandon(attempt: Attempt): void {
     const { line } = attempt;
-    this.parts.lanes.remove(attempt);
+    this.parts.timers.remove(attempt);
     line.queue.end(attempt);
     if (attempt.sent || (attempt.inFlight && !attempt.held)) this.undo(attempt);
   }
@@ -93,14 +93,14 @@ export class Asking implements Questioner {
 
   private sleep(attempt: Attempt, isNew: boolean, leftMs: number, foreign: boolean): void {
     const { line } = attempt;
-    const { lanes } = this.parts;
+    const { timers } = this.parts;
     refuseImpatient(this.parts, line, ({ call }) => contended(call, this.parts.retries.of(call, leftMs)));
     // No waiting caller is left.
     if (line.first === undefined) return this.abandon(attempt);
     if (attempt.offered) return this.ask(attempt);
     attempt.holderLeftMs = leftMs;
     const againInMs = askAgainInMs(this.parts, attempt, leftMs, foreign);
-    if (!line.single) return lanes.add(attempt, againInMs);
+    if (!line.single) return timers.add(attempt, againInMs);
     const { queue } = line;
     queue.heartbeat ??= new SharedHeartbeat(queue, this.parts, this.again);
     if (isNew) queue.heartbeat.joined(attempt);
@@ -121,11 +121,11 @@ export class Asking implements Questioner {
   /** Pub/sub is unavailable: a sleeping attempt polls. */
   poll(attempt: Attempt): void {
     const { queue, single } = attempt.line;
-    const sleeps = single ? attempt.queued : attempt.lane !== undefined;
+    const sleeps = single ? attempt.queued : attempt.isScheduled;
     if (!sleeps || !attempt.answered) return;
     const againInMs = askAgainInMs(this.parts, attempt, attempt.holderLeftMs, false);
     if (single) queue.heartbeat?.within(againInMs);
-    else this.parts.lanes.add(attempt, againInMs);
+    else this.parts.timers.add(attempt, againInMs);
   }
 
   /** A message offered the lock to the attempt's token. The process claims it, or the holder begins at once. */
@@ -136,7 +136,7 @@ export class Asking implements Questioner {
     const mayBegin = fencingToken !== undefined && !this.parts.confirmOffers;
     const granted = mayBegin ? provenOffer(attempt, { fencingToken, block }, now) : undefined;
     if (granted === undefined) return this.ask(attempt);
-    this.parts.lanes.remove(attempt);
+    this.parts.timers.remove(attempt);
     this.endGranted(attempt);
     this.listener.granted(attempt.line, granted, attempt.contended, now);
   }
@@ -150,7 +150,7 @@ export class Asking implements Questioner {
     const wantedMs = line.queue.ttlMsOf(line);
     if (wantedMs > granted.ttlMs) return this.ask(attempt);
     if (wantedMs < granted.ttlMs && line.queue.lane !== 'read') return this.askAnew(attempt);
-    this.parts.lanes.remove(attempt);
+    this.parts.timers.remove(attempt);
     this.endGranted(attempt);
     const now = this.parts.clock.now();
     if (now < validUntil(granted.sentAt, granted.ttlMs)) {
@@ -192,7 +192,7 @@ export class Asking implements Questioner {
     else while (line.first !== undefined) refuse(this.parts, line.first, unavailable(line.first.call, error));
     if (!passing && attempt.asksForAll) this.askForQueued(line.queue);
     if (line.first === undefined) this.abandonAll(line);
-    else this.parts.lanes.add(attempt, attempt.nextDelayMs());
+    else this.parts.timers.add(attempt, attempt.nextDelayMs());
     this.listener.changed(line.queue);
   }
 
@@ -210,7 +210,7 @@ export class Asking implements Questioner {
     const { first } = line;
     if (attempt.over || first === undefined) return;
     attempt.offered = false;
-    this.parts.lanes.remove(attempt);
+    this.parts.timers.remove(attempt);
     const { kind, permits } = first.call.options;
     const { ownerToken } = attempt;
     const ttlMs = line.queue.ttlMsOf(line);

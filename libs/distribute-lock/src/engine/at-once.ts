@@ -2,7 +2,7 @@ import { releaseAll } from './lease/joint-lease.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
 import type { Lease } from './lease/lease.js';
 import type { LockCall } from './lease/lock-call.js';
-import type { LaneName } from '../runtime/owner-token.js';
+import type { TokenKind } from '../runtime/owner-token.js';
 import { whenAnswered } from '../store/answer.js';
 import type { AcquireAllAnswer } from '../store/acquire-all-answer.js';
 import type { LockStore } from '../store/lock-store.js';
@@ -19,7 +19,7 @@ export interface AtOnceWorld extends WaiterKeeper {
   readonly laneParts: LaneParts;
   readonly queues: Registry;
   waiting: number;
-  queueOf(lane: LaneName, key: string): KeyQueue;
+  queueOf(lane: TokenKind, key: string): KeyQueue;
   changed(queue: KeyQueue): void;
 }
 

@@ -4,8 +4,8 @@ import { Watchdog } from './lease/watchdog.js';
 import type { RetryAfter } from '../options/retry-after.js';
 import type { Clock } from '../runtime/clock.js';
 import { CountReport } from '../runtime/count-report.js';
-import { laneOf, OwnerTokens } from '../runtime/owner-token.js';
-import { TimerLanes } from '../runtime/timer-lanes.js';
+import { kindOfToken, OwnerTokens } from '../runtime/owner-token.js';
+import { Timers } from '../runtime/timers.js';
 import { Turn } from '../runtime/turn.js';
 import { AbandonedTokens } from '../store/abandoned-tokens.js';
 import { whenAnswered } from '../store/answer.js';
@@ -33,7 +33,7 @@ export interface CoreSettings {
 export interface CoreParts {
   readonly store: LockStore;
   readonly clock: Clock;
-  readonly lanes: TimerLanes;
+  readonly timers: Timers;
   readonly turn: Turn;
   readonly tokens: OwnerTokens;
   readonly watchdog: Watchdog;
@@ -63,25 +63,25 @@ export interface CoreListeners {
 
 export function coreParts(settings: CoreSettings, { lost, undone, settled, listener }: CoreListeners): CoreParts {
   const { store, clock, events, random, processId, retryAfter, warnAfterMs, maxKept, confirmOffers } = settings;
-  const lanes = new TimerLanes(clock);
+  const timers = new Timers(clock);
   const holds = new HoldTimes();
   return {
     store,
     clock,
-    lanes,
+    timers,
     turn: new Turn(clock),
     tokens: new OwnerTokens(processId),
-    watchdog: new Watchdog(store, clock, lanes, lost, warnAfterMs),
+    watchdog: new Watchdog(store, clock, timers, lost, warnAfterMs),
     abandoned: new AbandonedTokens<LockName>({
       clock,
-      lanes,
+      timers,
       undo: ({ key, ownerToken }, answer) =>
-        whenAnswered(store.release({ key, ownerToken, kind: laneOf(ownerToken) }), answer),
+        whenAnswered(store.release({ key, ownerToken, kind: kindOfToken(ownerToken) }), answer),
       settled: undone,
       dropped: (count) => events.emit(droppedTokens(count)),
     }),
-    mailbox: new Mailbox(store, processId, lanes, listener, (error) => events.emit(deaf(error))),
-    foreignMessages: new CountReport(clock, lanes, (count) => events.emit(foreignMessages(count))),
+    mailbox: new Mailbox(store, processId, timers, listener, (error) => events.emit(deaf(error))),
+    foreignMessages: new CountReport(clock, timers, (count) => events.emit(foreignMessages(count))),
     kept: new KeptLeases(maxKept),
     holds,
     retries: new RetryEstimates(clock, holds, retryAfter),

@@ -94,7 +94,7 @@ class Downgrade extends Retry {
   }
 
   private answered(answer: RenewAnswer, sentAt: number): void {
-    const { clock, watchdog, lanes } = this.parts.core;
+    const { clock, watchdog, timers } = this.parts.core;
     if (!(answer instanceof Error)) this.sent = true;
     else {
       if (mayTakeEffect(answer)) {
@@ -102,7 +102,7 @@ class Downgrade extends Retry {
         this.finalUndoAt = finalUndoAt(clock.now());
       }
       if (!(answer instanceof LockStoreError) || !answer.passing) return this.refused(answer);
-      return lanes.add(this, Math.min(this.nextDelayMs(), Math.max(0, this.grant.validUntil - clock.now())));
+      return timers.add(this, Math.min(this.nextDelayMs(), Math.max(0, this.grant.validUntil - clock.now())));
     }
     if (isLost(answer)) watchdog.lose(this.grant, lossOfAnswer(answer));
     else if (clock.now() >= this.grant.validUntil) watchdog.expire(this.grant);

@@ -1,6 +1,6 @@
 import type { Grant } from './lease/grant.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
-import { Timed } from '../runtime/timer-lanes.js';
+import { Timer } from '../runtime/timers.js';
 import type { CoreParts } from './core-parts.js';
 import type { KeyQueue } from './key-queue.js';
 import { endsByItself, keptMs, MinHold } from './min-hold.js';
@@ -9,7 +9,7 @@ import type { Registry } from './registry.js';
 /** How long shutdown waits for releases that are in flight at the end. */
 const LAST_WORDS_MS = 500;
 
-class Deadline extends Timed {
+class Deadline extends Timer {
   constructor(readonly due: () => void) {
     super();
   }
@@ -53,7 +53,7 @@ export class Draining {
     this.held.add(held);
     if (this.ending !== undefined) this.leave(held);
     else {
-      this.parts.lanes.add(held, restMs);
+      this.parts.timers.add(held, restMs);
       this.parts.watchdog.watch(lease.grant);
     }
     return true;
@@ -94,22 +94,22 @@ export class Draining {
     return new Promise((resolve) => {
       const deadline = new Deadline(() => this.empty?.());
       this.empty = () => {
-        this.parts.lanes.remove(deadline);
+        this.parts.timers.remove(deadline);
         this.empty = undefined;
         resolve();
       };
-      this.parts.lanes.add(deadline, timeoutMs);
+      this.parts.timers.add(deadline, timeoutMs);
     });
   }
 
   /** The process exits before the end of `minHold`, so the remaining time becomes the ttl of the key. */
   private leave(held: MinHold): void {
     this.held.delete(held);
-    const { store, clock, lanes, watchdog } = this.parts;
+    const { store, clock, timers, watchdog } = this.parts;
     const { grant } = held.lease;
     const { key, ownerToken } = grant;
     const ttlMs = Math.max(1, Math.ceil(held.renewUntil - clock.now()));
-    lanes.remove(held);
+    timers.remove(held);
     const queue = this.queues.ofToken(key, ownerToken);
     queue?.replace(grant, held, undefined);
     if (queue?.isHeld(grant) !== true) {

@@ -1,6 +1,6 @@
 import { LockUnavailableError } from '../errors.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
-import { laneOf } from '../runtime/owner-token.js';
+import { kindOfToken } from '../runtime/owner-token.js';
 import { isLost, LockStoreError, lossOfAnswer } from '../store/lock-store.js';
 import type { CoreParts } from './core-parts.js';
 
@@ -14,7 +14,7 @@ export async function extendLease(
   const sentAt = clock.now();
   const { ownerToken } = grant;
   const ttlMs = Math.min(askedMs, Math.max(1, Math.floor(lease.renewUntil - sentAt)));
-  const [answer] = await store.renew([{ key, ownerToken, kind: laneOf(ownerToken), ttlMs }]);
+  const [answer] = await store.renew([{ key, ownerToken, kind: kindOfToken(ownerToken), ttlMs }]);
   if (typeof answer === 'number' && lease.isHeld()) {
     // An earlier command that shortens the shared lease has no reply and may still be executed.
     if (grant.mostMs < ttlMs) throw unconfirmed(call.name, key, notProven());

@@ -1,6 +1,6 @@
 import type { Grant } from './lease/grant.js';
 import type { LeaseHandle, LeaseKeeper } from './lease/lease-handle.js';
-import { Timed } from '../runtime/timer-lanes.js';
+import { Timer } from '../runtime/timers.js';
 import { type AnswerListener, whenAnswered } from '../store/answer.js';
 import type { ReleaseAnswer } from '../store/lock-store.js';
 import type { Asking } from './asking.js';
@@ -22,7 +22,7 @@ export interface GivingListener {
 }
 
 /** Ends a wait after a delay. */
-class Patience extends Timed {
+class Patience extends Timer {
   constructor(readonly due: () => void) {
     super();
   }
@@ -33,7 +33,7 @@ class Patience extends Timed {
 }
 
 /** A release in flight, with the context for its answer. */
-class Release extends Timed implements AnswerListener<ReleaseAnswer> {
+class Release extends Timer implements AnswerListener<ReleaseAnswer> {
   constructor(
     private readonly giving: GivingBack,
     readonly queue: KeyQueue,
@@ -99,12 +99,12 @@ export class GivingBack {
 
   /** Runs `giveBack` after `before` settles. The holder waits for both at most as long as for a release. */
   after(before: Promise<void>, giveBack: () => Promise<void>): Promise<void> {
-    const { lanes } = this.parts;
+    const { timers } = this.parts;
     return new Promise((resolve) => {
       const patience = new Patience(resolve);
-      lanes.add(patience, PATIENCE_MS);
+      timers.add(patience, PATIENCE_MS);
       void before.then(giveBack, giveBack).then(() => {
-        lanes.remove(patience);
+        timers.remove(patience);
         resolve();
       });
     });
@@ -112,7 +112,7 @@ export class GivingBack {
 
   /** Releases the grant to the store; the same command asks for the next waiter of this process. */
   release(queue: KeyQueue, grant: Grant, lease: LeaseHandle, sentAt = this.parts.clock.now()): Promise<void> {
-    const { watchdog, lanes } = this.parts;
+    const { watchdog, timers } = this.parts;
     watchdog.unwatch(grant);
     grant.ended = true;
     queue.drop(grant);
@@ -123,7 +123,7 @@ export class GivingBack {
     return new Promise((resolve) => {
       const release = new Release(this, queue, grant, lease, sentAt, attempt, ttlMs, block, resolve);
       whenAnswered(this.send(release), release);
-      lanes.add(release, PATIENCE_MS, sentAt);
+      timers.add(release, PATIENCE_MS, sentAt);
     });
   }
 
@@ -137,7 +137,7 @@ export class GivingBack {
     const { ownerToken } = grant;
     const { kind } = lease.call.options;
     if (attempt !== undefined) {
-      this.parts.lanes.remove(attempt);
+      this.parts.timers.remove(attempt);
       attempt.inFlight = true;
       attempt.answered = true; // this process held the lock until now
       attempt.ttlMs = ttlMs;
@@ -175,7 +175,7 @@ export class GivingBack {
 
   private settle(release: Release): void {
     const { queue, grant } = release;
-    this.parts.lanes.remove(release);
+    this.parts.timers.remove(release);
     queue.releaseEnds(grant.ownerToken);
     this.listener.changed(queue);
     release.due();

@@ -1,5 +1,5 @@
 import { ManualClock } from '../../../../test/support/manual-clock.js';
-import { TimerLanes } from '../runtime/timer-lanes.js';
+import { Timers } from '../runtime/timers.js';
 import type { Attempt } from './attempt.js';
 import { HEARTBEAT_MS, SharedHeartbeat } from './heartbeat.js';
 import type { KeyQueue } from './key-queue.js';
@@ -19,7 +19,7 @@ describe('SharedHeartbeat', () => {
         return waiting.at(-1);
       },
     } as KeyQueue;
-    const core = { clock, lanes: new TimerLanes(clock) };
+    const core = { clock, timers: new Timers(clock) };
     const heartbeat = new SharedHeartbeat(queue, core, (attempt) => {
       asked.push(attempt.ownerToken);
       attempt.askedAt = clock.now();
@@ -83,7 +83,7 @@ describe('SharedHeartbeat', () => {
   it('ends with the last attempt', async () => {
     const { clock, asked, leave, heartbeat } = make('a');
     leave(0);
-    expect(heartbeat.lane).toBeUndefined();
+    expect(heartbeat.isScheduled).toBe(false);
     await clock.pass(10 * HEARTBEAT_MS);
     expect(asked).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import { Timed } from '../runtime/timer-lanes.js';
+import { Timer } from '../runtime/timers.js';
 import type { Attempt } from './attempt.js';
 import type { CoreParts } from './core-parts.js';
 import type { KeyQueue } from './key-queue.js';
@@ -28,13 +28,13 @@ export function askAgainInMs(parts: CoreParts, attempt: Attempt, leftMs: number,
  * Otherwise the heartbeat also asks for the attempt that was queued last. That attempt leaves last, so the store sees a live
  * process while one of them waits.
  */
-export class SharedHeartbeat extends Timed {
+export class SharedHeartbeat extends Timer {
   private first: Attempt | undefined = undefined;
   private last: Attempt | undefined = undefined;
 
   constructor(
     private readonly queue: KeyQueue,
-    private readonly core: Pick<CoreParts, 'lanes' | 'clock'>,
+    private readonly core: Pick<CoreParts, 'timers' | 'clock'>,
     private readonly ask: (attempt: Attempt) => void,
   ) {
     super();
@@ -48,12 +48,12 @@ export class SharedHeartbeat extends Timed {
   /** Ensures a heartbeat within this time. */
   within(ms: number): void {
     const now = this.core.clock.now();
-    if (this.lane === undefined || this.dueAt > now + ms) this.core.lanes.add(this, ms, now);
+    if (!this.isScheduled || this.dueAt > now + ms) this.core.timers.add(this, ms, now);
   }
 
   /** An attempt has left, and the store may not have had a command of the other attempts recently. */
   left(): void {
-    if (this.queue.longestQueued === undefined) return this.core.lanes.remove(this);
+    if (this.queue.longestQueued === undefined) return this.core.timers.remove(this);
     const heardAt = Math.max(askedAt(this.first), askedAt(this.last));
     this.within(Math.max(0, heardAt + HEARTBEAT_MS - this.core.clock.now()));
   }
@@ -71,7 +71,7 @@ export class SharedHeartbeat extends Timed {
     if (first === undefined) return;
     this.first = first;
     // The next heartbeat follows even if this attempt fails.
-    this.core.lanes.add(this, HEARTBEAT_MS);
+    this.core.timers.add(this, HEARTBEAT_MS);
     first.asksForAll = true;
     this.ask(first);
   }

@@ -1,7 +1,7 @@
 import type { Grant } from './lease/grant.js';
 import type { Holder } from './lease/holder.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
-import type { LaneName } from '../runtime/owner-token.js';
+import type { TokenKind } from '../runtime/owner-token.js';
 import type { Attempt } from './attempt.js';
 import type { SharedHeartbeat } from './heartbeat.js';
 import { Line } from './line.js';
@@ -24,7 +24,7 @@ export abstract class KeyQueue {
 
   constructor(readonly key: string) {}
 
-  abstract readonly lane: LaneName;
+  abstract readonly lane: TokenKind;
 
   abstract grants(): readonly Grant[];
   /** The grant of this process with this token. */

@@ -4,8 +4,8 @@ import type { Holder } from './lease/holder.js';
 import type { LeaseHandle, LeaseKeeper } from './lease/lease-handle.js';
 import type { LockCall } from './lease/lock-call.js';
 import type { Clock } from '../runtime/clock.js';
-import type { LaneName } from '../runtime/owner-token.js';
-import type { TimerLanes } from '../runtime/timer-lanes.js';
+import type { TokenKind } from '../runtime/owner-token.js';
+import type { Timers } from '../runtime/timers.js';
 import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
 import { OFFERED_NUMBERS, OFFERED_PERMIT_NUMBERS } from '../store/protocol.js';
 import { Asking, type AskingListener } from './asking.js';
@@ -33,7 +33,7 @@ import type { Waiter, WaiterKeeper } from './waiter.js';
 /** All keys that this process holds or waits for. Connects callers, attempts and grants. */
 export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, GivingListener, LockStoreListener {
   readonly clock: Clock;
-  readonly timers: TimerLanes;
+  readonly timers: Timers;
   readonly queues = new Registry();
   private readonly parts: CoreParts;
   private readonly asking: Asking;
@@ -53,7 +53,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
       listener: this,
       settled: () => (this.waiting -= 1),
     });
-    this.timers = this.parts.lanes;
+    this.timers = this.parts.timers;
     this.asking = new Asking(this.parts, this);
     this.giving = new GivingBack(this.parts, this.asking, this, this);
     this.draining = new Draining(this.parts, this.queues, (queue, grant) => this.gone(queue, grant));
@@ -94,7 +94,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     const lane = laneOfKind(options.kind);
     const queue = this.queueOf(lane, key);
     this.laneOf(queue).enter(queue, waiter);
-    if (waiter.waits && waiter.line !== undefined) this.parts.lanes.add(waiter, options.waitMs, waiter.since);
+    if (waiter.waits && waiter.line !== undefined) this.parts.timers.add(waiter, options.waitMs, waiter.since);
   }
 
   left(waiter: Waiter, why: 'aborted' | 'timed out'): void {
@@ -256,11 +256,11 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
 
   stop(): void {
     this.parts.abandoned.close();
-    this.parts.lanes.close();
+    this.parts.timers.close();
     for (const queue of this.queues.all()) for (const grant of queue.grants()) this.parts.watchdog.guardEnd(grant);
   }
 
-  queueOf(lane: LaneName, key: string): KeyQueue {
+  queueOf(lane: TokenKind, key: string): KeyQueue {
     const known = this.queues.find(lane, key);
     if (known !== undefined) return known;
     const made = this.lanes[lane].newQueue(key);

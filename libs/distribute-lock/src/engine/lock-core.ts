@@ -99,7 +99,7 @@ export class LockCore {
     });
     this.several = new SeveralKeys({
       clock: this.clock,
-      lanes: this.queues.laneParts.core.lanes,
+      timers: this.queues.laneParts.core.timers,
       atOnce: new AtOnce(this.queues, store),
       one: (call) => this.acquire(call),
       retryAfterMs: (call, leftMs) => this.queues.laneParts.core.retries.of(call, leftMs),

@@ -1,10 +1,10 @@
-import { Timed, type TimerLanes } from '../runtime/timer-lanes.js';
+import { Timer, type Timers } from '../runtime/timers.js';
 import type { LockStore, LockStoreListener } from '../store/lock-store.js';
 
 const RESUBSCRIBE_MS = 2_000;
 
 /** Opens the subscription when the first caller waits, and knows whether messages arrive. */
-export class Mailbox extends Timed {
+export class Mailbox extends Timer {
   /** Whether messages arrive; without them waiting callers poll. */
   open = false;
   private opening: Promise<void> | undefined;
@@ -14,7 +14,7 @@ export class Mailbox extends Timed {
   constructor(
     private readonly store: LockStore,
     private readonly processId: string,
-    private readonly lanes: TimerLanes,
+    private readonly timers: Timers,
     private readonly listener: LockStoreListener,
     /** Called once for each period without messages. */
     private readonly degraded: (error: Error) => void = () => undefined,
@@ -45,7 +45,7 @@ export class Mailbox extends Timed {
       if (this.open) this.listener.resubscribed();
       this.told = false;
     } catch (error) {
-      this.lanes.add(this, RESUBSCRIBE_MS);
+      this.timers.add(this, RESUBSCRIBE_MS);
       if (!this.told) this.degraded(error instanceof Error ? error : new Error(String(error)));
       this.told = true;
     }

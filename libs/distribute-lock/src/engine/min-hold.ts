@@ -1,7 +1,7 @@
 import { surelyOverMs } from './lease/grant.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
 import type { Reader } from './lanes/readers.js';
-import { Timed } from '../runtime/timer-lanes.js';
+import { Timer } from '../runtime/timers.js';
 
 /** The minimum time for which the key of a lease stays held, even after its work has ended. */
 export function keptMs({ call: { options }, early }: LeaseHandle): number {
@@ -16,7 +16,7 @@ export function endsByItself({ call: { options }, early, grant, lane, startedAt 
 }
 
 /** Holds the grant of a lease whose work has ended, until it may be released. It is always renewed until then. */
-export class MinHold extends Timed implements Reader {
+export class MinHold extends Timer implements Reader {
   readonly renew = true;
   readonly leaseUntil = Infinity;
   /** The work has ended, so the hold is not reported as long. */

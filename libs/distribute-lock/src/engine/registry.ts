@@ -1,10 +1,10 @@
-import type { LaneName } from '../runtime/owner-token.js';
-import { laneOf } from '../runtime/owner-token.js';
+import type { TokenKind } from '../runtime/owner-token.js';
+import { kindOfToken } from '../runtime/owner-token.js';
 import type { KeyQueue } from './key-queue.js';
 
 /** The queues of this process, by lane and key. */
 export class Registry {
-  private readonly lanes: Readonly<Record<LaneName, Map<string, KeyQueue>>> = {
+  private readonly lanes: Readonly<Record<TokenKind, Map<string, KeyQueue>>> = {
     exclusive: new Map(),
     read: new Map(),
     semaphore: new Map(),
@@ -15,13 +15,13 @@ export class Registry {
     return exclusive.size + read.size + semaphore.size === 0;
   }
 
-  find(lane: LaneName, key: string): KeyQueue | undefined {
+  find(lane: TokenKind, key: string): KeyQueue | undefined {
     return this.lanes[lane].get(key);
   }
 
   /** The queue that the token belongs to. */
   ofToken(key: string, ownerToken: string): KeyQueue | undefined {
-    return this.lanes[laneOf(ownerToken)].get(key);
+    return this.lanes[kindOfToken(ownerToken)].get(key);
   }
 
   add(queue: KeyQueue): void {

@@ -1,9 +1,9 @@
 import type { Lease } from './lease/lease.js';
-import { Timed } from '../runtime/timer-lanes.js';
+import { Timer } from '../runtime/timers.js';
 import { hearAbort, ignoreAbort, type Hearer } from './abort-bell.js';
 
 /** One attempt to take several keys. It ends when the caller's signal aborts, a held key is lost, or its time has passed. */
-export class Round extends Timed {
+export class Round extends Timer {
   lost = false;
   late = false;
   /** Resolves when the round is aborted. */

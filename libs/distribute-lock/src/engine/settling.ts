@@ -9,9 +9,9 @@ import { aborted } from './refusals.js';
 import type { Waiter } from './waiter.js';
 
 /** Removes the waiter from its line, its timer and its signals. */
-function dismiss({ lanes, settled }: CoreParts, waiter: Waiter): void {
+function dismiss({ timers, settled }: CoreParts, waiter: Waiter): void {
   waiter.line?.remove(waiter);
-  lanes.remove(waiter);
+  timers.remove(waiter);
   waiter.deaf();
   settled();
 }

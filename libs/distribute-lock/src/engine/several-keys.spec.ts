@@ -3,7 +3,7 @@ import { LeaseLostError, LockAbortedError, LockContendedError, LockWaitTimeoutEr
 import type { Lease } from './lease/lease.js';
 import type { LockCall } from './lease/lock-call.js';
 import { LOCK_DEFAULTS, type ResolvedLockOptions } from '../options/lock-options.js';
-import { TimerLanes } from '../runtime/timer-lanes.js';
+import { Timers } from '../runtime/timers.js';
 import type { AtOnce } from './at-once.js';
 import { SeveralKeys } from './several-keys.js';
 
@@ -59,7 +59,7 @@ function make(waitMs: number, others: Partial<ResolvedLockOptions> = {}) {
   const told: unknown[] = [];
   const several = new SeveralKeys({
     clock,
-    lanes: new TimerLanes(clock),
+    timers: new Timers(clock),
     atOnce,
     one,
     retryAfterMs: (_, leftMs) => leftMs,

@@ -4,7 +4,7 @@ import { LeaseHandle } from './lease/lease-handle.js';
 import type { Lease } from './lease/lease.js';
 import type { LockCall } from './lease/lock-call.js';
 import type { Clock } from '../runtime/clock.js';
-import type { TimerLanes } from '../runtime/timer-lanes.js';
+import type { Timers } from '../runtime/timers.js';
 import { type AtOnce, NotAtOnce } from './at-once.js';
 import { aborted, contended, unavailable, waitTimedOut } from './refusals.js';
 import { Round } from './round.js';
@@ -17,7 +17,7 @@ const LOST = new Error('one of its keys was lost before the last one was acquire
 /** Dependencies of {@link SeveralKeys}. */
 export interface SeveralKeysParts {
   readonly clock: Clock;
-  readonly lanes: TimerLanes;
+  readonly timers: Timers;
   readonly atOnce: AtOnce;
   /** Takes one key. */
   readonly one: (call: LockCall) => Promise<Lease>;
@@ -78,7 +78,7 @@ export class SeveralKeys {
   /** Resolves with undefined if a key was lost before the last one was acquired; the call then starts again. */
   private async takeInOrder(calls: readonly LockCall[], since: number): Promise<Lease | undefined> {
     const round = new Round(calls[0].signal);
-    if (calls[0].options.waitMs === 0) this.parts.lanes.add(round, since + IMPATIENT_MS - this.parts.clock.now());
+    if (calls[0].options.waitMs === 0) this.parts.timers.add(round, since + IMPATIENT_MS - this.parts.clock.now());
     const taken: Lease[] = [];
     try {
       for (const call of calls) {
@@ -97,7 +97,7 @@ export class SeveralKeys {
       if (isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT')) await Promise.race([released, round.over]);
       throw isLockError(error, 'LOCK_WAIT_TIMEOUT') ? this.tooLate(calls[0], since, error, error.retryAfterMs) : error;
     } finally {
-      this.parts.lanes.remove(round);
+      this.parts.timers.remove(round);
       round.end();
     }
   }

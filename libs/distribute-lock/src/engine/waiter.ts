@@ -1,6 +1,6 @@
 import type { LeaseHandle } from './lease/lease-handle.js';
 import type { LockCall } from './lease/lock-call.js';
-import { Timed } from '../runtime/timer-lanes.js';
+import { Timer } from '../runtime/timers.js';
 import { hearAbort, ignoreAbort, type Hearer } from './abort-bell.js';
 import type { Line } from './line.js';
 
@@ -10,7 +10,7 @@ export interface WaiterKeeper {
 }
 
 /** A caller that has no lease yet. It is settled once. */
-export class Waiter extends Timed implements Hearer {
+export class Waiter extends Timer implements Hearer {
   line: Line | undefined = undefined;
   before: Waiter | undefined = undefined;
   behind: Waiter | undefined = undefined;

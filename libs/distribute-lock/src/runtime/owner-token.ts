@@ -41,10 +41,10 @@ export class OwnerTokens {
 }
 
 /** A process has one queue per key for exclusive and write locks, one for readers, and one for permits. */
-export type LaneName = 'exclusive' | 'read' | 'semaphore';
+export type TokenKind = 'exclusive' | 'read' | 'semaphore';
 
 /** The lane of the attempt that the token belongs to. */
-export function laneOf(ownerToken: string): LaneName {
+export function kindOfToken(ownerToken: string): TokenKind {
   const suffix = ownerToken.indexOf(':', PROCESS_ID_LENGTH + 1);
   if (suffix < 0) return 'exclusive';
   return ownerToken.charAt(suffix + 1) === 'r' ? 'read' : 'semaphore';

@@ -1,11 +1,11 @@
-import { Timed } from './timer-lanes.js';
+import { Timer } from './timers.js';
 
 /** Delays between tries; the last one repeats. */
 const RETRY_MS = [50, 100, 200];
 export const LONGEST_RETRY_MS = Math.max(...RETRY_MS);
 
 /** An operation that is retried until it succeeds. The delay grows with each consecutive failure. */
-export abstract class Retry extends Timed {
+export abstract class Retry extends Timer {
   failures = 0;
 
   /** Counts a failure and returns the delay before the next try. */

@@ -1,5 +1,5 @@
 import { ManualClock } from '../../../../test/support/manual-clock.js';
-import { TimerLanes } from '../runtime/timer-lanes.js';
+import { Timers } from '../runtime/timers.js';
 import { AbandonedTokens, type AbandonedName, finalUndoAt } from './abandoned-tokens.js';
 import type { AnswerListener } from './answer.js';
 import { LockStoreError } from './lock-store.js';
@@ -21,7 +21,7 @@ describe('AbandonedTokens', () => {
     const state = { answers: true as boolean | undefined, settled: 0 };
     const tokens = new AbandonedTokens<AbandonedName>({
       clock,
-      lanes: new TimerLanes(clock),
+      timers: new Timers(clock),
       undo: ({ ownerToken }, listener) => {
         undos.push({ token: ownerToken, at: clock.now(), listener });
         if (state.answers === undefined) return;

@@ -1,7 +1,7 @@
 import type { Clock } from '../runtime/clock.js';
 import { CountReport } from '../runtime/count-report.js';
 import { Retry } from '../runtime/retries.js';
-import { Timed, type TimerLanes } from '../runtime/timer-lanes.js';
+import { Timer, type Timers } from '../runtime/timers.js';
 import type { AnswerListener } from './answer.js';
 import { EXECUTION_LIMIT_MS } from './protocol.js';
 
@@ -40,7 +40,7 @@ export interface AbandonedState {
 
 export interface AbandonedTokensSettings<Name extends AbandonedName> {
   readonly clock: Clock;
-  readonly lanes: TimerLanes;
+  readonly timers: Timers;
   /** Sends one undo, which removes the token from the lock and its queues. */
   readonly undo: (name: Name, listener: AnswerListener<unknown>) => void;
   /** Called when a token needs no further undo. */
@@ -49,7 +49,7 @@ export interface AbandonedTokensSettings<Name extends AbandonedName> {
   readonly dropped: (count: number) => void;
 }
 
-class AbandonedToken<Name> extends Timed {
+class AbandonedToken<Name> extends Timer {
   inFlight = false;
   sentAt = -Infinity;
   /** Another undo follows the one in flight. */
@@ -76,7 +76,7 @@ class Scout extends Retry {
   }
 }
 
-class Reminder extends Timed {
+class Reminder extends Timer {
   constructor(readonly due: () => void) {
     super();
   }
@@ -107,8 +107,8 @@ export class AbandonedTokens<Name extends AbandonedName> {
   private readonly ready = (token: AbandonedToken<Name>): void => this.enqueue(token);
 
   constructor(private readonly settings: AbandonedTokensSettings<Name>) {
-    const { clock, lanes, dropped } = settings;
-    this.dropped = new CountReport(clock, lanes, dropped);
+    const { clock, timers, dropped } = settings;
+    this.dropped = new CountReport(clock, timers, dropped);
   }
 
   get size(): number {
@@ -168,7 +168,7 @@ export class AbandonedTokens<Name extends AbandonedName> {
       this.leftAlone.delete(ownerToken);
       over();
     };
-    this.settings.lanes.add(new Reminder(forget), ttlMs + GRACE_MS);
+    this.settings.timers.add(new Reminder(forget), ttlMs + GRACE_MS);
   }
 
   /** Forgets all tokens and sends no further undo. Their keys in the store expire with their ttl. */
@@ -188,7 +188,7 @@ export class AbandonedTokens<Name extends AbandonedName> {
   }
 
   private enqueue(token: AbandonedToken<Name>): void {
-    this.settings.lanes.remove(token);
+    this.settings.timers.remove(token);
     this.waiting.add(token);
     this.pump();
   }
@@ -242,7 +242,7 @@ export class AbandonedTokens<Name extends AbandonedName> {
     if (this.ended(token)) this.waiting.add(token);
     if (this.paused && token !== this.scouting) return;
     this.paused = true;
-    this.settings.lanes.add(this.scout, this.scout.nextDelayMs());
+    this.settings.timers.add(this.scout, this.scout.nextDelayMs());
   }
 
   /** @returns whether the token still needs an undo */
@@ -256,14 +256,14 @@ export class AbandonedTokens<Name extends AbandonedName> {
     this.paused = false;
     this.scouting = undefined;
     this.scout.failures = 0;
-    this.settings.lanes.remove(this.scout);
+    this.settings.timers.remove(this.scout);
     this.pump();
   }
 
   private undoLater(token: AbandonedToken<Name>): void {
-    const { clock, lanes } = this.settings;
+    const { clock, timers } = this.settings;
     const lanesAway = Math.ceil((token.finalAt - clock.now()) / LANE_MS);
-    lanes.add(token, Math.max(0, lanesAway) * LANE_MS);
+    timers.add(token, Math.max(0, lanesAway) * LANE_MS);
   }
 
   private troubleOf(ownerToken: string): number {
@@ -274,7 +274,7 @@ export class AbandonedTokens<Name extends AbandonedName> {
   }
 
   private forget(token: AbandonedToken<Name>): void {
-    this.settings.lanes.remove(token);
+    this.settings.timers.remove(token);
     this.waiting.delete(token);
     this.tokens.delete(token.name.ownerToken);
     this.settings.settled();

@@ -1,4 +1,4 @@
-import type { LaneName } from '../../runtime/owner-token.js';
+import type { TokenKind } from '../../runtime/owner-token.js';
 import type { LockKind } from '../../store/lock-store.js';
 import { ExclusiveLane } from './exclusive-lane.js';
 import type { LaneParts } from './lane.js';
@@ -6,7 +6,7 @@ import { ReadLane } from './read-lane.js';
 import { SemaphoreLane } from './semaphore-lane.js';
 
 /** The lane of a kind: a write lock is an exclusive lock. */
-export const laneOfKind = (kind: LockKind): LaneName => (kind === 'write' ? 'exclusive' : kind);
+export const laneOfKind = (kind: LockKind): TokenKind => (kind === 'write' ? 'exclusive' : kind);
 
 export interface Lanes {
   readonly exclusive: ExclusiveLane;

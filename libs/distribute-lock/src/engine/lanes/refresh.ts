@@ -1,5 +1,5 @@
 import type { Grant, Renewal } from '../lease/grant.js';
-import { Timed } from '../../runtime/timer-lanes.js';
+import { Timer } from '../../runtime/timers.js';
 import { isLost, LockStoreError, type RenewAnswer } from '../../store/lock-store.js';
 import { HEARTBEAT_MS } from '../heartbeat.js';
 import type { Line } from '../line.js';
@@ -32,7 +32,7 @@ export function refuseLate({ core }: LaneParts, { line }: ReadQueue, why: Error 
  * short for them, or a writer waits and a heartbeat checks whether it has left. Renewals and their back-off are shared with the
  * watchdog.
  */
-export class Refresh extends Timed {
+export class Refresh extends Timer {
   private inFlight = false;
   /** The error of the last renewal, if it failed. */
   private lastError: Error | undefined = undefined;
@@ -46,16 +46,16 @@ export class Refresh extends Timed {
   }
 
   within(ms: number): void {
-    const { lanes, watchdog } = this.parts.core;
+    const { timers, watchdog } = this.parts.core;
     const { grant } = this.queue;
     const retryInMs = grant === undefined ? 0 : watchdog.retryInMs(grant);
     // A new reader must not bring a pending retry forward.
-    if (this.inFlight || (this.lastError !== undefined && this.lane !== undefined)) return;
-    if (ms === 0 && retryInMs > 0) lanes.add(this, retryInMs);
+    if (this.inFlight || (this.lastError !== undefined && this.isScheduled)) return;
+    if (ms === 0 && retryInMs > 0) timers.add(this, retryInMs);
     else if (ms === 0) {
-      lanes.remove(this);
+      timers.remove(this);
       this.due();
-    } else if (this.lane === undefined) lanes.add(this, ms);
+    } else if (!this.isScheduled) timers.add(this, ms);
   }
 
   due(): void {

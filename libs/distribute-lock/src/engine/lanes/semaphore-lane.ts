@@ -36,13 +36,13 @@ export class SemaphoreLane implements Lane {
     run.push(waiter);
     const waitMs = queue.reportsIn(now);
     if (waitMs <= 0) this.report(queue, now);
-    else if (queue.reporting.lane === undefined) this.parts.core.lanes.add(queue.reporting, waitMs, now);
+    else if (!queue.reporting.isScheduled) this.parts.core.timers.add(queue.reporting, waitMs, now);
   }
 
   /** Requests the places that the runs lack. */
   private report(queue: SemaphoreQueue, now: number): void {
     const { asking } = this.parts;
-    this.parts.core.lanes.remove(queue.reporting);
+    this.parts.core.timers.remove(queue.reporting);
     for (const run of queue.unreported(now)) {
       for (let missing = queue.missing(run, now); missing > 0; missing -= 1) asking.ask(asking.attempt(run));
     }
@@ -74,12 +74,12 @@ export class SemaphoreLane implements Lane {
   /** After the last queued caller was served, reports the callers that came since, with callers that return now. */
   private reportSoon(queue: SemaphoreQueue): void {
     if (queue.isBehind || queue.waiting === 0) return;
-    const { lanes, clock } = this.parts.core;
+    const { timers, clock } = this.parts.core;
     const now = clock.now();
     const waitMs = queue.reportsIn(now);
     if (waitMs <= 0) this.report(queue, now);
-    else if (queue.reporting.lane === undefined || queue.reporting.dueAt > now + waitMs) {
-      lanes.add(queue.reporting, waitMs, now);
+    else if (!queue.reporting.isScheduled || queue.reporting.dueAt > now + waitMs) {
+      timers.add(queue.reporting, waitMs, now);
     }
   }
 

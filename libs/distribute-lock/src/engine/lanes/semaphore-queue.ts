@@ -1,6 +1,6 @@
 import type { FencingBlock, Grant } from '../lease/grant.js';
 import type { LeaseHandle } from '../lease/lease-handle.js';
-import { Timed } from '../../runtime/timer-lanes.js';
+import { Timer } from '../../runtime/timers.js';
 import { weightOf } from '../../runtime/owner-token.js';
 import type { Attempt } from '../attempt.js';
 import { KeyQueue } from '../key-queue.js';
@@ -12,7 +12,7 @@ import { ORDER_TOLERANCE_MS, Run } from './run.js';
 const RETURN_MS = 2;
 
 /** Reports the callers that have arrived since the last report. */
-class Reporting extends Timed {
+class Reporting extends Timer {
   constructor(readonly due: () => void) {
     super();
   }

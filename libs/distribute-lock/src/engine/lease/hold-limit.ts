@@ -1,4 +1,4 @@
-import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
+import { Timer, type Timers } from '../../runtime/timers.js';
 
 /**
  * A hold with `maxHold` ends this much early, plus the share of its lease that cannot be proven. Its lease is still valid at that
@@ -20,17 +20,17 @@ export const holdEnd = (startedAt: number, maxHoldMs: number, ttlMs: number): nu
   maxHoldMs === Infinity ? Infinity : startedAt + maxHoldMs - earlyMs(maxHoldMs, ttlMs);
 
 /** Ends the hold of one holder when its `maxHold` has passed. */
-export class HoldLimit extends Timed {
+export class HoldLimit extends Timer {
   constructor(
-    private readonly lanes: TimerLanes,
+    private readonly timers: Timers,
     endsInMs: number,
     readonly due: () => void,
   ) {
     super();
-    lanes.add(this, Math.max(0, Math.floor(endsInMs)));
+    timers.add(this, Math.max(0, Math.floor(endsInMs)));
   }
 
   cancel(): void {
-    this.lanes.remove(this);
+    this.timers.remove(this);
   }
 }

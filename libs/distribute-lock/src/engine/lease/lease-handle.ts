@@ -3,8 +3,8 @@ import { MIN_TTL_MS } from '../../options/lock-options.js';
 import { type Duration, durationMs } from '../../options/values.js';
 import type { Clock } from '../../runtime/clock.js';
 import { outside } from '../../runtime/outside.js';
-import { type LaneName, laneOf } from '../../runtime/owner-token.js';
-import type { TimerLanes } from '../../runtime/timer-lanes.js';
+import { type TokenKind, kindOfToken } from '../../runtime/owner-token.js';
+import type { Timers } from '../../runtime/timers.js';
 import { type Grant, validUntil } from './grant.js';
 import { HoldLimit, holdEnd } from './hold-limit.js';
 import type { Holder } from './holder.js';
@@ -16,7 +16,7 @@ import { notDowngraded } from './not-downgraded.js';
 /** What a lease needs from the component that granted it. */
 export interface LeaseKeeper {
   readonly clock: Clock;
-  readonly timers: TimerLanes;
+  readonly timers: Timers;
   /** Releases the lease after `before` settles. Never rejects; waits at most 100 ms. */
   giveBack(lease: LeaseHandle, before?: Promise<void>): Promise<void>;
   extend(lease: LeaseHandle, ttlMs: number): Promise<void>;
@@ -122,8 +122,8 @@ export class LeaseHandle implements Lease, Holder {
     return [this.call.name];
   }
 
-  get lane(): LaneName {
-    return laneOf(this.grant.ownerToken);
+  get lane(): TokenKind {
+    return kindOfToken(this.grant.ownerToken);
   }
 
   /** A downgrade stops the renewal of the write grant; the read grant is renewed from its start. */

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 
 import { ManualClock, settled } from '../../../../../test/support/manual-clock.js';
-import { TimerLanes } from '../../runtime/timer-lanes.js';
+import { Timers } from '../../runtime/timers.js';
 import { MemoryLockStore } from '../../store/memory/memory-lock-store.js';
 import { LockStoreError, type RenewAnswer, type RenewRequest } from '../../store/lock-store.js';
 import { Grant } from './grant.js';
@@ -24,7 +24,7 @@ describe('Watchdog', () => {
     const clock = new ManualClock();
     const store = new Store();
     const lost: Grant[] = [];
-    const watchdog = new Watchdog(store, clock, new TimerLanes(clock), (grant) => lost.push(grant));
+    const watchdog = new Watchdog(store, clock, new Timers(clock), (grant) => lost.push(grant));
     const grant = (key = 'order:42', terms: Partial<Holder> = {}, ttlMs = TTL) => {
       const made = new Grant(watchdog, key, `${key}-alice`, ttlMs, clock.now(), 1, 1, 0);
       made.holder = {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../runtime/clock.js';
-import { laneOf } from '../../runtime/owner-token.js';
+import { kindOfToken } from '../../runtime/owner-token.js';
 import { LONGEST_RETRY_MS } from '../../runtime/retries.js';
-import { LONGEST_MS, type TimerLanes } from '../../runtime/timer-lanes.js';
+import { LONGEST_MS, type Timers } from '../../runtime/timers.js';
 import { whenAnswered } from '../../store/answer.js';
 import {
   isLost,
@@ -30,7 +30,7 @@ export class Watchdog implements GrantKeeper {
   constructor(
     private readonly store: LockStore,
     private readonly clock: Clock,
-    private readonly lanes: TimerLanes,
+    private readonly timers: Timers,
     private readonly onLost: (grant: Grant) => void,
     /** Age at which a hold is reported; `Infinity` disables reports. */
     private readonly warnAfterMs = Infinity,
@@ -39,16 +39,16 @@ export class Watchdog implements GrantKeeper {
   /** Schedules the next check of the grant, on the terms of its present holder. */
   watch(grant: Grant, now = this.clock.now()): void {
     // A new holder must not bring a pending retry forward.
-    if (grant.failures > 0 && grant.lane !== undefined) return;
+    if (grant.failures > 0 && grant.isScheduled) return;
     const end = untilEnd(grant, now);
     const renews = grant.renewal === undefined && this.wantsRenewal(grant, now);
     const delay = renews ? Math.min(end, Math.max(0, renewalAt(grant) - now)) : end;
     const report = (grant.holder?.unreportedSince ?? Infinity) + this.warnAfterMs - now;
-    this.lanes.add(grant, report < delay ? Math.max(0, report) : delay, now);
+    this.timers.add(grant, report < delay ? Math.max(0, report) : delay, now);
   }
 
   unwatch(grant: Grant): void {
-    this.lanes.remove(grant);
+    this.timers.remove(grant);
   }
 
   check(grant: Grant): void {
@@ -90,8 +90,8 @@ export class Watchdog implements GrantKeeper {
   }
 
   /** How long the back-off after a failed renewal still lasts; 0 when the grant may be renewed now. */
-  retryInMs({ failures, lane, renewal, dueAt }: Grant): number {
-    if (failures === 0 || lane === undefined || renewal !== undefined) return 0;
+  retryInMs({ failures, isScheduled, renewal, dueAt }: Grant): number {
+    if (failures === 0 || !isScheduled || renewal !== undefined) return 0;
     return Math.max(0, Math.min(LONGEST_RETRY_MS, Math.ceil(dueAt - this.clock.now())));
   }
 
@@ -99,7 +99,12 @@ export class Watchdog implements GrantKeeper {
     const sentAt = this.clock.now();
     const asked = grants.map((grant): RenewRequest & { ttlMs: number } => {
       const { key, ownerToken } = grant;
-      const request = { key, ownerToken, kind: laneOf(ownerToken), ttlMs: Math.max(ttlMs, renewalMs(grant, sentAt)) };
+      const request = {
+        key,
+        ownerToken,
+        kind: kindOfToken(ownerToken),
+        ttlMs: Math.max(ttlMs, renewalMs(grant, sentAt)),
+      };
       return isTooLong(grant, sentAt, request.ttlMs) ? { ...request, exact: true } : request;
     });
     const renewals = asked.map((request, i): Renewal => {
@@ -110,7 +115,7 @@ export class Watchdog implements GrantKeeper {
       grant.renewal = renewals[i];
       if (grant.holder?.shared !== undefined) grant.holder.shared.shortenAt = Infinity;
       if (renewals[i].shortening !== undefined) grant.shorten(sentAt, renewals[i].ttlMs);
-      this.lanes.add(grant, untilEnd(grant, sentAt));
+      this.timers.add(grant, untilEnd(grant, sentAt));
     });
     this.ask(asked, (answer, i) => this.answered(grants[i], renewals[i], answer));
   }
@@ -180,7 +185,7 @@ export class Watchdog implements GrantKeeper {
   }
 
   private retry(grant: Grant, now: number): void {
-    this.lanes.add(grant, Math.min(grant.nextDelayMs(), untilEnd(grant, now)));
+    this.timers.add(grant, Math.min(grant.nextDelayMs(), untilEnd(grant, now)));
   }
 
   /** Ends the grant and notifies its holder once. */

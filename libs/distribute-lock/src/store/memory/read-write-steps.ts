@@ -1,4 +1,4 @@
-import { laneOf, processOf } from '../../runtime/owner-token.js';
+import { kindOfToken, processOf } from '../../runtime/owner-token.js';
 import { CLAIM_WINDOW_MS } from '../protocol.js';
 import { ReaderLeases, type ReaderLease } from './reader-leases.js';
 import { TableState } from './table-state.js';
@@ -6,7 +6,7 @@ import { TableState } from './table-state.js';
 /** Value of the key while readers hold the lock. */
 export const READERS = 'readers';
 
-export const isReader = (token: string): boolean => laneOf(token) === 'read';
+export const isReader = (token: string): boolean => kindOfToken(token) === 'read';
 
 /** Previous holder of the lock: a writer, readers, or unknown. */
 export type Before = 'writer' | 'readers' | 'unknown';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.js';
-import { Timed } from '../../runtime/timer-lanes.js';
+import { Timer } from '../../runtime/timers.js';
 import { NO_VOTE } from '../lua/generated/reply-codes.js';
 import type { AcquireRequest } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
@@ -19,7 +19,7 @@ const LEAST_PAUSE_MS = 4;
 const MOST_PAUSE_MS = 250;
 
 /** An owner that requests or holds the lock, from its first attempt to its release. */
-export class Candidate extends Timed {
+export class Candidate extends Timer {
   /** The owner holds the lock or has held it. */
   granted = false;
   /** The owner has released the lock; no further vote is requested. */

@@ -1,4 +1,4 @@
-import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
+import { Timer, type Timers } from '../../runtime/timers.js';
 import { LockStoreError, type LockStoreListener } from '../lock-store.js';
 import { majorityOf } from './tally.js';
 
@@ -18,7 +18,7 @@ const RESUBSCRIBE_MS = 2_000;
 /** Limit for the subscriptions before the first attempt. Without them the lock engine polls. */
 const LIMIT_MS = 300;
 
-class Alarm extends Timed {
+class Alarm extends Timer {
   constructor(readonly due: () => void) {
     super();
   }
@@ -36,7 +36,7 @@ export class NodeInboxes {
 
   constructor(
     private readonly inboxes: readonly NodeInbox[],
-    private readonly lanes: TimerLanes,
+    private readonly timers: Timers,
   ) {}
 
   /**
@@ -50,9 +50,9 @@ export class NodeInboxes {
       const alarm = new Alarm(() =>
         reject(new LockStoreError('Subscription failed: no majority of the nodes responded in time.', true)),
       );
-      this.lanes.add(alarm, LIMIT_MS);
+      this.timers.add(alarm, LIMIT_MS);
       this.waiting.push(() => {
-        this.lanes.remove(alarm);
+        this.timers.remove(alarm);
         resolve();
       });
     });
@@ -100,7 +100,7 @@ export class NodeInboxes {
         this.opening.delete(inbox);
         this.openOne(inbox, processId, listener);
       });
-      this.lanes.add(retry, RESUBSCRIBE_MS);
+      this.timers.add(retry, RESUBSCRIBE_MS);
     });
   }
 }

@@ -1,5 +1,5 @@
 import { processClock, type Clock } from '../../runtime/clock.js';
-import { Timed, TimerLanes } from '../../runtime/timer-lanes.js';
+import { Timer, Timers } from '../../runtime/timers.js';
 import { GRACE_MS } from '../abandoned-tokens.js';
 import type {
   AcquireAnswer,
@@ -38,7 +38,7 @@ export interface QuorumMember {
   readonly inbox: NodeInbox;
 }
 
-class Pause extends Timed {
+class Pause extends Timer {
   constructor(readonly due: () => void) {
     super();
   }
@@ -60,7 +60,7 @@ export class QuorumLockStore implements LockStore {
   private readonly inboxes: NodeInboxes;
   private readonly candidates = new Map<string, Candidate>();
   private readonly tokens = new BallotTokens();
-  private readonly lanes: TimerLanes;
+  private readonly timers: Timers;
   private listener: LockStoreListener | undefined;
 
   constructor(
@@ -68,12 +68,12 @@ export class QuorumLockStore implements LockStore {
     private readonly clock: Clock = processClock,
     private readonly random: () => number = Math.random,
   ) {
-    this.lanes = new TimerLanes(clock);
+    this.timers = new Timers(clock);
     const dropped = (count: number): void => this.listener?.dropped?.(count);
-    this.nodes = members.map(({ line }) => new QuorumNode(line, clock, this.lanes, dropped));
+    this.nodes = members.map(({ line }) => new QuorumNode(line, clock, this.timers, dropped));
     this.inboxes = new NodeInboxes(
       members.map(({ inbox }) => inbox),
-      this.lanes,
+      this.timers,
     );
   }
 
@@ -138,7 +138,7 @@ export class QuorumLockStore implements LockStore {
   }
 
   async close(): Promise<void> {
-    this.lanes.close();
+    this.timers.close();
     this.inboxes.close();
     for (const { line } of this.members) line.close();
   }
@@ -159,7 +159,7 @@ export class QuorumLockStore implements LockStore {
       const answer = await this.run(candidate, request);
       if (answer.granted || answer.held || request.wait) return answer;
       if (tries === TRIES_OF_IMPATIENT || this.clock.now() > until) return answer;
-      await new Promise<void>((resolve) => this.lanes.add(new Pause(resolve), candidate.pauseMs()));
+      await new Promise<void>((resolve) => this.timers.add(new Pause(resolve), candidate.pauseMs()));
       if (candidate.over) return answer;
     }
   }
@@ -197,13 +197,13 @@ export class QuorumLockStore implements LockStore {
 
   /** Schedules the removal of the owner, because a lease may end without a release that reaches a majority. */
   private keep(candidate: Candidate): void {
-    this.lanes.add(candidate, candidate.ballot.ttlMs + GRACE_MS);
+    this.timers.add(candidate, candidate.ballot.ttlMs + GRACE_MS);
   }
 
   private forget(name: LockName): void {
     const candidate = this.candidates.get(nameOf(name));
     if (candidate === undefined) return;
-    this.lanes.remove(candidate);
+    this.timers.remove(candidate);
     this.candidates.delete(nameOf(name));
   }
 

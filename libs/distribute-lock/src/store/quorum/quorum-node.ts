@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.js';
-import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
+import { Timer, type Timers } from '../../runtime/timers.js';
 import { AbandonedTokens, type AbandonedName, finalUndoAt } from '../abandoned-tokens.js';
 import { LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
@@ -22,7 +22,7 @@ export interface AbandonedVote extends AbandonedName {
 }
 
 /** One step sent to a node. */
-export class NodeCall extends Timed {
+export class NodeCall extends Timer {
   /** The node may have executed the step. */
   sent = false;
   settled = false;
@@ -64,12 +64,12 @@ export class QuorumNode {
   constructor(
     readonly line: NodeLine,
     private readonly clock: Clock,
-    private readonly lanes: TimerLanes,
+    private readonly timers: Timers,
     dropped: (count: number) => void,
   ) {
     this.abandoned = new AbandonedTokens<AbandonedVote>({
       clock,
-      lanes,
+      timers,
       undo: ({ key, words }, answer) => {
         this.ask(key, words(), COMMAND_LIMIT_MS, ({ reply, late }) => {
           if (late) return;
@@ -134,7 +134,7 @@ export class QuorumNode {
   /** The limit applies to answers. A connection may take longer if a majority depends on it. */
   private sendWhenReady(call: NodeCall, patienceMs: number): void {
     const until = this.clock.now() + patienceMs;
-    this.lanes.add(call, patienceMs);
+    this.timers.add(call, patienceMs);
     this.line.whenReady(patienceMs).then(
       () => {
         if (!call.settled) this.send(call, Math.min(call.limitMs, until - this.clock.now()));
@@ -144,7 +144,7 @@ export class QuorumNode {
   }
 
   private send(call: NodeCall, limitMs: number): void {
-    this.lanes.add(call, limitMs);
+    this.timers.add(call, limitMs);
     call.sent = true;
     call.sentAt = this.clock.now();
     call.epoch = this.line.epoch;
@@ -165,7 +165,7 @@ export class QuorumNode {
   private settle(call: NodeCall, reply: NodeReply | Error): void {
     const late = call.settled;
     call.settled = true;
-    this.lanes.remove(call);
+    this.timers.remove(call);
     call.heard({ reply, late, resent: call.epoch !== this.line.epoch });
   }
 

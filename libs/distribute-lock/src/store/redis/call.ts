@@ -1,8 +1,8 @@
-import { Timed } from '../../runtime/timer-lanes.js';
+import { Timer } from '../../runtime/timers.js';
 import type { Command } from './command.js';
 
 /** Commands that are sent in one script call and share its answer. */
-export class Call extends Timed {
+export class Call extends Timer {
   settled = false;
   /** The call was written, so it may have reached the server. */
   sent = false;

@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 
-import { Timed } from '../../runtime/timer-lanes.js';
+import { Timer } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS, Link } from './link.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -10,7 +10,7 @@ import type { Subscriber, Subscription } from './subscription.js';
 /** Pause between attempts to subscribe on any node. */
 const RESUBSCRIBE_MS = 250;
 
-class Alarm extends Timed {
+class Alarm extends Timer {
   constructor(readonly due: () => void) {
     super();
   }

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 
 import type { Clock } from '../../runtime/clock.js';
-import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
+import { Timer, type Timers } from '../../runtime/timers.js';
 import { ServerClock } from './server-clock.js';
 
 /** Limit for a reply. Client options and system timeouts do not bound it well. */
@@ -32,7 +32,7 @@ export interface LinkListener {
 /** Settings of a {@link Link}. */
 export interface LinkSettings {
   readonly clock: Clock;
-  readonly timers: TimerLanes;
+  readonly timers: Timers;
   readonly listener: LinkListener;
 }
 
@@ -44,10 +44,10 @@ export interface LinkSettings {
  * A new connection is usable after it has answered `TIME`, which proves that the server responds and sets
  * {@link serverClock}.
  */
-export class Link extends Timed {
+export class Link extends Timer {
   readonly serverClock = new ServerClock();
   private readonly clock: Clock;
-  private readonly timers: TimerLanes;
+  private readonly timers: Timers;
   private readonly listener: LinkListener;
   /** Number of writes without a reply. */
   private unanswered = 0;
@@ -105,7 +105,7 @@ export class Link extends Timed {
     this.unanswered += 1;
     if (this.unanswered > 1) return;
     this.unansweredSince = now;
-    if (this.lane === undefined || this.relaxed) this.schedule(TICK_MS, now);
+    if (!this.isScheduled || this.relaxed) this.schedule(TICK_MS, now);
   }
 
   /** Counts a reply to a command. */
@@ -175,7 +175,7 @@ export class Link extends Timed {
   /** Starts to watch a connection that carries messages. `expected` is true while waiters depend on them. */
   watchMessages(expected: boolean): void {
     this.probeAfterMs = expected ? PROBE_WHILE_EXPECTED_MS : PROBE_WHILE_IDLE_MS;
-    if (this.lane === undefined || (expected && this.relaxed)) this.schedule(TICK_MS);
+    if (!this.isScheduled || (expected && this.relaxed)) this.schedule(TICK_MS);
   }
 
   /**

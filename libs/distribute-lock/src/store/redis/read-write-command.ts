@@ -1,4 +1,4 @@
-import { Timed, type TimerLanes } from '../../runtime/timer-lanes.js';
+import { Timer, type Timers } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
 import { Command, type ReplyWord } from './command.js';
 import { COMMAND_LIMIT_MS } from './link.js';
@@ -7,7 +7,7 @@ import type { RedisKeys } from './redis-keys.js';
 /** Limits are rounded up to this step, so that they share timers. */
 const STEP_MS = 100;
 
-class Limit extends Timed {
+class Limit extends Timer {
   constructor(readonly due: () => void) {
     super();
   }
@@ -28,15 +28,15 @@ export class ReadWriteCommand extends Command {
   }
 
   /** Limits a command that another script has delegated: both scripts together have the limit of one command. */
-  endsIn(leftMs: number, lanes: TimerLanes): this {
+  endsIn(leftMs: number, timers: Timers): this {
     if (leftMs === Infinity) return this;
     this.spentMs = COMMAND_LIMIT_MS - leftMs;
     const limit = new Limit(() => {
       const error = new LockStoreError('Redis did not respond in time to a command that two scripts executed.', true);
       this.failed(error);
     });
-    lanes.add(limit, Math.ceil(leftMs / STEP_MS) * STEP_MS);
-    this.stop = () => lanes.remove(limit);
+    timers.add(limit, Math.ceil(leftMs / STEP_MS) * STEP_MS);
+    this.stop = () => timers.remove(limit);
     return this;
   }
 

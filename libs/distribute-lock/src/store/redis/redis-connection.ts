@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.js';
-import { Timed, TimerLanes } from '../../runtime/timer-lanes.js';
+import { Timer, Timers } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
 import type { Acknowledging, ScriptCall } from './acknowledged.js';
 import { Link, type LinkListener } from './link.js';
@@ -9,7 +9,7 @@ import { SentinelWatch } from './sentinel-watch.js';
 import { ServerClock } from './server-clock.js';
 
 /** A command that waits until its link accepts writes. */
-class Waiting extends Timed {
+class Waiting extends Timer {
   constructor(
     readonly lockKey: string,
     readonly resolve: () => void,
@@ -37,7 +37,7 @@ export class RedisConnection implements LinkListener {
   /** Present if answers wait for replicas. */
   acknowledging: Acknowledging | undefined;
   /** Timers of everything that uses the connection. */
-  readonly timers: TimerLanes;
+  readonly timers: Timers;
   /** Clock of an unknown Cluster node. */
   private readonly unknownClock = new ServerClock();
   private readonly link: Link | undefined;
@@ -56,7 +56,7 @@ export class RedisConnection implements LinkListener {
   ) {
     // When the application closes its client, the library closes the copy.
     if (template !== client) template.once('end', this.templateEnded);
-    this.timers = new TimerLanes(clock);
+    this.timers = new Timers(clock);
     this.handlers = [
       ['ready', () => this.becameReady()],
       ['close', () => (this.epoch += 1)],

@@ -1,7 +1,7 @@
 import { Redis, type RedisOptions, type SentinelAddress } from 'ioredis';
 
 import type { Clock } from '../../runtime/clock.js';
-import type { TimerLanes } from '../../runtime/timer-lanes.js';
+import type { Timers } from '../../runtime/timers.js';
 import { Link } from './link.js';
 import { pauseMs } from './own-options.js';
 
@@ -20,7 +20,7 @@ export class SentinelWatch {
   constructor(
     private readonly options: RedisOptions,
     private readonly switched: (place: string) => void,
-    private readonly timing: { readonly clock: Clock; readonly timers: TimerLanes },
+    private readonly timing: { readonly clock: Clock; readonly timers: Timers },
   ) {}
 
   open(): void {

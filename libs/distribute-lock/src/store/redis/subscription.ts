@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-import { Timed } from '../../runtime/timer-lanes.js';
+import { Timer } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
 import { inTime } from './in-time.js';
 import { COMMAND_LIMIT_MS, type LinkListener } from './link.js';
@@ -33,7 +33,7 @@ export interface Subscription {
 }
 
 /** A subscription on one primary. It shares the connection for commands if the server supports RESP3. */
-export class PrimarySubscription extends Timed implements Subscription, LinkListener {
+export class PrimarySubscription extends Timer implements Subscription, LinkListener {
   private readonly connection: RedisConnection;
   private readonly onMessage = (channel: string, text: string): void => {
     if (channel !== this.channel) return;
