@@ -9,13 +9,23 @@ import { knownAs } from './runtime/process-wide.js';
  * - `refused`: the call ended without a lease for any other reason. One event per call.
  * - `acquired`, `released`: one event for each key of a call.
  * - `held-long`: a lease is held for longer than option `warnAfter`. One event per lease.
+ * - `disconnected`, `reconnected`: an outage of a connection to Redis, and its end. `name` is the kind and address of the server.
  * - `degraded`: concerns no single lock. Pub/sub is unavailable, so waiting callers poll; or messages were dropped that no process of
  *   this package sends; or some abandoned attempts could not be undone.
  * @public
  */
 export interface LockEvent {
   readonly type:
-    'acquired' | 'contended' | 'refused' | 'released' | 'held-long' | 'lost' | 'release-failed' | 'degraded';
+    | 'acquired'
+    | 'contended'
+    | 'refused'
+    | 'released'
+    | 'held-long'
+    | 'lost'
+    | 'release-failed'
+    | 'degraded'
+    | 'disconnected'
+    | 'reconnected';
   /** Class and method of a decorated call, or option `name` of a call of `LockService`. */
   readonly name: string;
   /** How long the caller waited for the lock, milliseconds. */
@@ -24,9 +34,11 @@ export interface LockEvent {
   readonly heldMs?: number;
   /** Number of waiters, for `held-long`: callers of this process, and other processes as far as they are known. */
   readonly waiting?: number;
+  /** How long the outage lasted, for `reconnected`, milliseconds. */
+  readonly outageMs?: number;
   /** The reason for the loss, for `lost`. */
   readonly reason?: LeaseLossReason;
-  /** The failure, for all types except `acquired`, `released` and `held-long`. */
+  /** The failure, for all types except `acquired`, `released`, `held-long` and `reconnected`. */
   readonly error?: Error;
 }
 
@@ -50,6 +62,8 @@ const TYPES: readonly LockEventType[] = [
   'lost',
   'release-failed',
   'degraded',
+  'disconnected',
+  'reconnected',
 ];
 
 /**

@@ -9,6 +9,15 @@ import type { Registry } from './registry.js';
 /** How long shutdown waits for releases that are in flight at the end. */
 const LAST_WORDS_MS = 500;
 
+/** Calls that hold a lock at the start of a drain, or at its end. */
+export interface DrainState {
+  readonly held: readonly { readonly name: string; readonly heldMs: number }[];
+  readonly over: boolean;
+}
+
+/** Receives the state at the start and at the end of a drain, if a lock is held. */
+export type DrainReport = (state: DrainState) => void;
+
 class Deadline extends Timer {
   constructor(readonly due: () => void) {
     super();
@@ -69,15 +78,24 @@ export class Draining {
   }
 
   /** Waits for holders, then ends leases from `acquire()`. Work that is still running keeps its lease. */
-  drain(timeoutMs: number): Promise<void> {
-    return (this.ending ??= this.end(timeoutMs));
+  drain(timeoutMs: number, report: DrainReport): Promise<void> {
+    return (this.ending ??= this.end(timeoutMs, report));
   }
 
-  private async end(timeoutMs: number): Promise<void> {
+  private async end(timeoutMs: number, report: DrainReport): Promise<void> {
     for (const held of this.held) this.leave(held);
+    this.report(report, false);
     await this.quiet(timeoutMs);
     for (const queue of this.queues.all()) for (const { holder } of queue.grants()) holder?.shutDown();
     await this.quiet(LAST_WORDS_MS);
+    this.report(report, true);
+  }
+
+  private report(report: DrainReport, over: boolean): void {
+    const now = this.parts.clock.now();
+    const holds = this.queues.all().flatMap((queue) => queue.grants().flatMap(({ holder }) => holder?.holds ?? []));
+    const held = holds.map(({ name, startedAt }) => ({ name, heldMs: Math.max(0, now - startedAt) }));
+    if (held.length > 0) report({ held, over });
   }
 
   /** Checks whether the drain is complete, after a queue or an undo has ended. */

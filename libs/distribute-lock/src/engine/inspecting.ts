@@ -17,8 +17,8 @@ export function inspection(key: string, state: LockState, core: InspectedCore): 
   const described = (ownerToken: string): LockHolderInfo[] => {
     const process = processOf(ownerToken);
     if (process === undefined) return [];
-    const names = core.holderOf(key, ownerToken)?.names ?? [];
-    return [{ process: nameOf(process), here: process === core.processId, names }];
+    const holds = core.holderOf(key, ownerToken)?.holds ?? [];
+    return [{ process: nameOf(process), here: process === core.processId, names: holds.map(({ name }) => name) }];
   };
   return {
     key,

@@ -12,7 +12,7 @@ import { Asking, type AskingListener } from './asking.js';
 import type { Attempt } from './attempt.js';
 import { coreParts, type CoreParts, type CoreSettings, droppedTokens } from './core-parts.js';
 import { downgradeLease } from './downgrading.js';
-import { Draining } from './draining.js';
+import { Draining, type DrainReport } from './draining.js';
 import { extendLease } from './extending.js';
 import { GivingBack, type GivingListener } from './giving-back.js';
 import type { Granted } from './granted.js';
@@ -250,8 +250,8 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     }
   }
 
-  drain(timeoutMs: number): Promise<void> {
-    return this.draining.drain(timeoutMs);
+  drain(timeoutMs: number, report: DrainReport): Promise<void> {
+    return this.draining.drain(timeoutMs, report);
   }
 
   stop(): void {

@@ -14,6 +14,7 @@ import { newProcessId } from '../runtime/owner-token.js';
 import type { LockKind, LockStore } from '../store/lock-store.js';
 import { inspection } from './inspecting.js';
 import { AtOnce } from './at-once.js';
+import type { DrainReport } from './draining.js';
 import { KeyQueues } from './key-queues.js';
 import {
   aborted,
@@ -97,6 +98,13 @@ export class LockCore {
       maxKept: settings.maxKept ?? DEFAULT_MAX_KEPT,
       confirmOffers: settings.confirmOffers === true,
     });
+    store.observeConnections?.({
+      disconnected: (server, reason) => {
+        const error = new Error(`The connection to ${server} failed: ${reason}.`);
+        settings.events.emit({ type: 'disconnected', name: server, error });
+      },
+      reconnected: (server, outageMs) => settings.events.emit({ type: 'reconnected', name: server, outageMs }),
+    });
     this.several = new SeveralKeys({
       clock: this.clock,
       timers: this.queues.laneParts.core.timers,
@@ -166,9 +174,9 @@ export class LockCore {
   }
 
   /** Resolves when no lease is left. After `timeoutMs`, ends and releases leases from `acquire()`. */
-  async drain(timeoutMs: number): Promise<void> {
+  async drain(timeoutMs: number, report: DrainReport = () => undefined): Promise<void> {
     this.refuse();
-    await this.queues.drain(timeoutMs);
+    await this.queues.drain(timeoutMs, report);
   }
 
   /** Stops timers and closes what the store opened. Leases that are still held end with their ttl. */

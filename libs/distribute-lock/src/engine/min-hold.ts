@@ -1,4 +1,5 @@
 import { surelyOverMs } from './lease/grant.js';
+import type { LockHold } from './lease/holder.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
 import type { Reader } from './lanes/readers.js';
 import { Timer } from '../runtime/timers.js';
@@ -46,8 +47,8 @@ export class MinHold extends Timer implements Reader {
     // No work depends on it.
   }
 
-  get names(): readonly string[] {
-    return this.lease.names;
+  get holds(): readonly LockHold[] {
+    return this.lease.holds;
   }
 
   reportLong(): void {

@@ -2,6 +2,7 @@ import type { Lease } from '../engine/lease/lease.js';
 import type { LockCall } from '../engine/lease/lock-call.js';
 import type { LockInspection } from '../engine/lease/lock-inspection.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
+import type { DrainReport } from '../engine/draining.js';
 
 /** Acquires one key, or several keys in ascending order. */
 export function acquireOf(
@@ -35,7 +36,7 @@ export interface LockClient {
   /** Rejects waiters and all further calls with a `LockShutdownError`. */
   refuse(): void;
   /** Resolves when no lease is held, or after `timeoutMs`; then it aborts and releases the leases from `acquire()`. */
-  drain(timeoutMs: number): Promise<void>;
+  drain(timeoutMs: number, report?: DrainReport): Promise<void>;
   /** Stops timers and closes connections. */
   close(): Promise<void>;
 }

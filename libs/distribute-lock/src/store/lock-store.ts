@@ -163,6 +163,18 @@ export interface LockStoreListener {
   dropped?(count: number): void;
 }
 
+/** Observes the connections of a store. @public */
+export interface ConnectionListener {
+  /**
+   * A connection was lost or could not be opened. Called once for each outage.
+   * @param server - kind and address of the server, without credentials
+   * @param reason - the error of the connection, without credentials
+   */
+  disconnected(server: string, reason: string): void;
+  /** The connection of a reported outage works again. */
+  reconnected(server: string, outageMs: number): void;
+}
+
 /** Options of a {@link LockStoreError}. @public */
 export interface LockStoreErrorOptions extends ErrorOptions {
   /** Of a quorum: how the nodes voted. */
@@ -252,6 +264,8 @@ export interface LockStore {
   messagesExpected?(expected: boolean): void;
   /** Reports a grant whose message did not arrive: the connection for messages may be dead. */
   messageMissed?(): void;
+  /** Reports outages of connections to the listener. Absent if the store has no connections. */
+  observeConnections?(listener: ConnectionListener): void;
   /**
    * Sentences about server settings that an operator should change. Never rejects; empty if the store has no permission
    * to read them.

@@ -1,5 +1,5 @@
 import type { Grant } from '../lease/grant.js';
-import type { Holder, SharedHold } from '../lease/holder.js';
+import type { Holder, LockHold, SharedHold } from '../lease/holder.js';
 import { type Loss, lossByTime } from '../lease/loss.js';
 
 /** A lease that ends within this time counts as ended, because a timer may be that late. */
@@ -45,8 +45,8 @@ export class Readers implements Holder, SharedHold {
     return this.latest(({ leaseUntil }) => leaseUntil);
   }
 
-  get names(): readonly string[] {
-    return [...this.all].flatMap(({ names }) => names);
+  get holds(): readonly LockHold[] {
+    return [...this.all].flatMap(({ holds }) => holds);
   }
 
   get unreportedSince(): number {

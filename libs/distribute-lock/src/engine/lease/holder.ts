@@ -1,6 +1,13 @@
 import type { Grant } from './grant.js';
 import type { Loss } from './loss.js';
 
+/** A call that holds a lock. */
+export interface LockHold {
+  readonly name: string;
+  /** On the monotonic clock. */
+  readonly startedAt: number;
+}
+
 /** Leases that share one grant. Each has its own options. */
 export interface SharedHold {
   /** When to shorten a lease that is longer than its holders need; `Infinity` for never. */
@@ -25,8 +32,8 @@ export interface Holder {
   readonly renewUntil: number;
   /** No renewal extends the lease beyond this time on the monotonic clock. */
   readonly leaseUntil: number;
-  /** Names of the calls that hold the grant. */
-  readonly names: readonly string[];
+  /** The calls that hold the grant. */
+  readonly holds: readonly LockHold[];
   /** Start of the oldest hold that was not reported as long, on the monotonic clock; `Infinity` if there is none. */
   readonly unreportedSince: number;
   /** Reports each hold that began at or before `before` as long, once each. */

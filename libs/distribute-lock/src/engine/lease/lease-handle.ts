@@ -7,7 +7,7 @@ import { type TokenKind, kindOfToken } from '../../runtime/owner-token.js';
 import type { Timers } from '../../runtime/timers.js';
 import { type Grant, validUntil } from './grant.js';
 import { HoldLimit, holdEnd } from './hold-limit.js';
-import type { Holder } from './holder.js';
+import type { Holder, LockHold } from './holder.js';
 import type { Lease } from './lease.js';
 import type { LockCall } from './lock-call.js';
 import { type Loss, lossSentence } from './loss.js';
@@ -118,8 +118,8 @@ export class LeaseHandle implements Lease, Holder {
     return new Map([[this.key, this.fencingToken]]);
   }
 
-  get names(): readonly string[] {
-    return [this.call.name];
+  get holds(): readonly LockHold[] {
+    return [{ name: this.call.name, startedAt: this.startedAt }];
   }
 
   get lane(): TokenKind {

@@ -28,7 +28,7 @@ describe('Watchdog', () => {
     const grant = (key = 'order:42', terms: Partial<Holder> = {}, ttlMs = TTL) => {
       const made = new Grant(watchdog, key, `${key}-alice`, ttlMs, clock.now(), 1, 1, 0);
       made.holder = {
-        names: [],
+        holds: [],
         renew: true,
         renewUntil: Infinity,
         leaseUntil: Infinity,

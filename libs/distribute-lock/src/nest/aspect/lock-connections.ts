@@ -1,4 +1,6 @@
-import { LockConfigurationError } from '../../errors.js';
+import { Logger } from '@nestjs/common';
+
+import { isLockError, LockConfigurationError } from '../../errors.js';
 import type { Lease } from '../../engine/lease/lease.js';
 import type { LockCall } from '../../engine/lease/lock-call.js';
 import type { LockInspection } from '../../engine/lease/lock-inspection.js';
@@ -6,6 +8,8 @@ import { LOCK_DEFAULTS, type ResolvedLockOptions, resolveLockOptions } from '../
 import type { LockClient } from '../lock-client.js';
 import type { LockErrorMappers } from './error-mapping.js';
 import { type LockSpec, namingMethod } from './lock-spec.js';
+
+const logger = new Logger('DistributeLock');
 
 /** The name of the module's `connection`, the default of `connectionName`. */
 export const DEFAULT_CONNECTION = 'default';
@@ -31,6 +35,8 @@ export interface ConnectionSettings {
 /** The lock clients of one application, and the prepared lock of each locked method. */
 export class LockConnections {
   private readonly prepared = new WeakMap<LockSpec, PreparedLock>();
+  /** Locks with a logged key fault. */
+  private readonly faulty = new WeakSet<LockSpec>();
 
   constructor(
     private readonly clients: ReadonlyMap<string, LockClient>,
@@ -52,6 +58,15 @@ export class LockConnections {
    */
   clientOnDemand(name: string): LockClient {
     return this.clients.get(name) ?? new MissingClient(() => this.client(name));
+  }
+
+  /** Logs the first key fault of a lock: a wrong template would otherwise appear only as responses with status 400. */
+  reportKeyFault(spec: LockSpec, error: unknown): void {
+    if (!isLockError(error, 'LOCK_KEY') || this.faulty.has(spec)) return;
+    this.faulty.add(spec);
+    const { method, template } = spec;
+    const key = template === method ? 'its key' : `the key "${template}"`;
+    logger.warn(`${method} did not run, because ${key} has no value: ${error.message} Further calls are not logged.`);
   }
 
   /**

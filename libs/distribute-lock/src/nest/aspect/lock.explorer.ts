@@ -11,6 +11,10 @@ type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
 const logger = new Logger('DistributeLock');
 
+/** Metadata of `@Cron`. The values are copied, because `@nestjs/schedule` is optional. */
+const SCHEDULER_TYPE = 'SCHEDULER_TYPE';
+const CRON = 1;
+
 /** Checks all locks of the application at start-up, so that invalid ones prevent the start. */
 @Injectable()
 export class LockExplorer {
@@ -31,6 +35,7 @@ export class LockExplorer {
       if (!this.seen.has(prototype)) {
         this.seen.add(prototype);
         for (const link of chain) this.prepare(link);
+        for (const link of chain) this.warnOfCron(link);
         checkLeaseParameters(chain);
         // Without a constructor function, for example on a plain object, nothing is injected.
         const type: unknown = prototype.constructor;
@@ -43,6 +48,20 @@ export class LockExplorer {
 
   private prepare(prototype: object): void {
     for (const spec of [...locksOf(prototype).values()].flat()) this.connections.prepare(spec);
+  }
+
+  /** Instances run a job at slightly different times: without `minHold` a short job runs once in each of them. */
+  private warnOfCron(prototype: object): void {
+    for (const [name, specs] of locksOf(prototype)) {
+      const { value }: PropertyDescriptor = Object.getOwnPropertyDescriptor(prototype, name)!;
+      if (Reflect.getMetadata(SCHEDULER_TYPE, value as object) !== CRON) continue;
+      const all = specs.map((spec) => this.connections.prepare(spec).options);
+      if (all.some(({ minHoldMs, release }) => minHoldMs > 0 || release === 'expire')) continue;
+      logger.warn(
+        `${prototype.constructor.name}.${String(name)} is a @Cron method without "minHold": an instance whose clock is late runs ` +
+          'the job again. Set "minHold" to more than the difference of the clocks, for example \'10s\'.',
+      );
+    }
   }
 
   /** Injects the aspect into instances from factories and values. Nest itself injects into the classes that it constructs. */

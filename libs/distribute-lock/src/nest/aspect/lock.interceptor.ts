@@ -106,6 +106,7 @@ export class LockInterceptor implements NestInterceptor {
       lock = this.connections.prepare(spec);
       lease = await this.acquire(lock, call, scope, unsubscribed);
     } catch (error) {
+      this.connections.reportKeyFault(spec, error);
       return resultOfContention(error, call);
     }
     for (const index of spec.leaseParameters) args[index] = lease;

@@ -1,11 +1,13 @@
 import { Logger } from '@nestjs/common';
 
+import { ConnectionLog } from './connection-log.js';
 import type { LockEvent, LockEvents } from '../../events.js';
 
 const logger = new Logger('DistributeLock');
 
 /** Logs the events that need the attention of an operator. Contention is normal, so it is logged at debug level only. */
 export function logEvents(events: LockEvents): void {
+  new ConnectionLog(events);
   events.listen(
     ({ type, name, error }: LockEvent) => {
       const text = error?.message ?? type;

@@ -9,6 +9,7 @@ import {
 import { ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError, LockUnavailableError } from '../../errors.js';
+import type { DrainState } from '../../engine/draining.js';
 import type { LockCore } from '../../engine/lock-core.js';
 import { LockExplorer } from '../aspect/lock.explorer.js';
 import { LOCK_CORES, LOCK_MODULE_OPTIONS, LOCK_SETTINGS } from '../tokens.js';
@@ -18,6 +19,8 @@ import type { LockSettings } from './resolve-module-options.js';
 const logger = new Logger('LockModule');
 
 const LONG_MS = 60_000;
+/** Locks that a line of the log names. */
+const MOST_SHOWN = 10;
 
 /**
  * Connects before the application accepts requests, drains when shutdown begins, and closes connections at the end. One provider
@@ -57,7 +60,11 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
     // Timers of locks are unref'ed: without this timer the process could exit before the drain ends.
     const alive = setInterval(() => undefined, LONG_MS);
     try {
-      await Promise.all(Array.from(this.cores.values(), (core) => core.drain(this.settings.drainTimeoutMs)));
+      await Promise.all(
+        Array.from(this.cores.values(), (core) =>
+          core.drain(this.settings.drainTimeoutMs, (state) => this.reportDrain(state)),
+        ),
+      );
     } finally {
       clearInterval(alive);
     }
@@ -65,6 +72,21 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
 
   async onApplicationShutdown(): Promise<void> {
     await this.close();
+  }
+
+  private reportDrain({ held, over }: DrainState): void {
+    const locks = held.length === 1 ? '1 lock' : `${held.length} locks`;
+    const shown = [...held].sort((one, other) => other.heldMs - one.heldMs).slice(0, MOST_SHOWN);
+    const names = shown.map(({ name, heldMs }) => `${name} (held for ${inSeconds(heldMs)})`).join(', ');
+    const list = held.length > MOST_SHOWN ? `${names} and others` : names;
+    if (!over) {
+      logger.log(`The shutdown waits up to ${inSeconds(this.settings.drainTimeoutMs)} for ${locks}: ${list}.`);
+    } else {
+      logger.warn(
+        `${locks} ${held.length === 1 ? 'is' : 'are'} still held after ${inSeconds(this.settings.drainTimeoutMs)}: ${list}. ` +
+          'Each key stays locked until its ttl ends, unless the work ends before the process.',
+      );
+    }
   }
 
   private close(): Promise<unknown> {
@@ -80,6 +102,8 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
     );
   }
 }
+
+const inSeconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
 async function connect(name: string, core: LockCore): Promise<void> {
   try {

@@ -1,5 +1,5 @@
 import { quorumScript } from '../lua/generated/lua-scripts.js';
-import { LockStoreError } from '../lock-store.js';
+import { type ConnectionListener, LockStoreError } from '../lock-store.js';
 import { FENCE_TOO_LOW, NO_VOTE, TOO_LATE, VOTE, VOTED_BEFORE } from '../lua/generated/reply-codes.js';
 import { COMMAND_LIMIT_MS, type Link } from '../redis/link.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
@@ -21,6 +21,8 @@ export interface NodeLine {
   /** The last connection error, for messages. */
   readonly trouble: string;
   whenReady(limitMs: number): Promise<void>;
+  /** Reports outages of the connection. */
+  observeConnection?(listener: ConnectionListener): void;
   /**
    * Runs one step of `quorum.lua`; rejects with a `LockStoreError`. Without words it only verifies that the node
    * responds. A step that arrives too late has no effect and is sent again while `isWanted` returns true.
@@ -50,6 +52,10 @@ export class RedisNodeLine implements NodeLine {
 
   whenReady(limitMs: number): Promise<void> {
     return this.connection.whenReady(limitMs);
+  }
+
+  observeConnection(listener: ConnectionListener): void {
+    this.connection.outage.listener = listener;
   }
 
   async run(key: string, words: readonly (string | number)[], isWanted: () => boolean): Promise<NodeReply> {

@@ -4,6 +4,7 @@ import { GRACE_MS } from '../abandoned-tokens.js';
 import type {
   AcquireAnswer,
   AcquireRequest,
+  ConnectionListener,
   LockKind,
   LockName,
   LockStore,
@@ -79,6 +80,10 @@ export class QuorumLockStore implements LockStore {
 
   connect(): Promise<void> {
     return connectNodes(this.nodes);
+  }
+
+  observeConnections(listener: ConnectionListener): void {
+    for (const { line } of this.members) line.observeConnection?.(listener);
   }
 
   async subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {

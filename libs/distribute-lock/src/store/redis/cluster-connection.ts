@@ -4,6 +4,7 @@ import type { Clock } from '../../runtime/clock.js';
 import { Link } from './link.js';
 import { isReady, keyPrefixOf, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
+import { messageOf, redacted } from './redis-errors.js';
 import { slotOf } from './slot.js';
 
 /** One client of a Cluster, with a link for the connection to each node. */
@@ -19,6 +20,9 @@ export class ClusterConnection extends RedisConnection {
     const { clock, timers } = this;
     this.links.set(nameOf(node), new Link(node, { clock, timers, listener: this }));
   };
+  private readonly onNodeError = (error: unknown, name: string): void => {
+    this.outage.explain(name, `${name}: ${redacted(messageOf(error))}`);
+  };
   private readonly onNodeGone = (node: Redis): void => {
     this.epoch += 1;
     node.off('close', this.onClose);
@@ -31,6 +35,9 @@ export class ClusterConnection extends RedisConnection {
     this.resolveWaiting();
   };
 
+  /** The client read which node serves which slots: a failover has replaced a lost master, or it was removed. */
+  private readonly onRefresh = (): void => this.outage.recheck();
+
   constructor(
     private readonly cluster: Cluster,
     clock: Clock,
@@ -39,7 +46,11 @@ export class ClusterConnection extends RedisConnection {
     super(cluster, clock, template);
     this.keyPrefix = keyPrefixOf(cluster);
     for (const node of cluster.nodes()) this.onNode(node);
-    cluster.on('+node', this.onNode).on('-node', this.onNodeGone);
+    cluster
+      .on('+node', this.onNode)
+      .on('-node', this.onNodeGone)
+      .on('node error', this.onNodeError)
+      .on('refresh', this.onRefresh);
   }
 
   override linkOf(lockKey: string): Link | undefined {
@@ -67,9 +78,18 @@ export class ClusterConnection extends RedisConnection {
 
   override close(): void {
     this.cluster.off('+node', this.onNode).off('-node', this.onNodeGone);
+    this.cluster.off('node error', this.onNodeError).off('refresh', this.onRefresh);
     for (const { client } of this.links.values()) client.off('close', this.onClose);
     for (const link of this.links.values()) link.end();
     super.close();
+  }
+
+  protected override partOf(link: Link | undefined): unknown {
+    return link === undefined ? this : nameOf(link.client);
+  }
+
+  protected override isNeeded(part: unknown): boolean {
+    return part === this || this.cluster.slots.some(([master]) => master === part);
   }
 
   protected override becameReady(): void {

@@ -2,6 +2,7 @@ import type { LockState } from '../lock-state.js';
 import type {
   AcquireAnswer,
   AcquireRequest,
+  ConnectionListener,
   DowngradeRequest,
   LockKind,
   LockStore,
@@ -39,6 +40,11 @@ export class DurableLockStore implements LockStore {
       unsubscribed: () => listener.unsubscribed?.(),
       resubscribed: () => listener.resubscribed(),
     });
+  }
+
+  /** Both connections lead to the same server. */
+  observeConnections(listener: ConnectionListener): void {
+    this.plain.observeConnections?.(listener);
   }
 
   messagesExpected(expected: boolean): void {

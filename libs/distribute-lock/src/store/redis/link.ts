@@ -24,9 +24,9 @@ const PROBE_WHILE_IDLE_MS = 10_000;
 /** Observes a link. */
 export interface LinkListener {
   /** The link accepts writes: a new connection is ready, or an overdue reply has arrived. */
-  usable?(): void;
+  usable?(link?: Link): void;
   /** The link accepts no writes: its connection was lost, or a reply is overdue. */
-  unusable?(): void;
+  unusable?(link?: Link): void;
 }
 
 /** Settings of a {@link Link}. */
@@ -291,8 +291,8 @@ export class Link extends Timer {
     const usable = this.proven && !this.isOverdue && !this.closing;
     if (usable === this.usable) return;
     this.usable = usable;
-    if (usable) this.listener.usable?.();
-    else this.listener.unusable?.();
+    if (usable) this.listener.usable?.(this);
+    else this.listener.unusable?.(this);
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-import type { Cluster, Redis, RedisOptions } from 'ioredis';
+import type { Cluster, ClusterNode, Redis, RedisOptions, SentinelAddress } from 'ioredis';
 
 import { optionsInstead, pauseMs } from './own-options.js';
 
@@ -70,6 +70,23 @@ function anotherCluster(given: Cluster): Cluster {
 
 /** Whether the client is a Redis Cluster client. */
 export const isCluster = (client: RedisClient): client is Cluster => 'isCluster' in client && client.isCluster;
+
+/** Kind and address of the configured server for messages, without credentials. */
+export function addressOf(client: RedisClient): string {
+  if (isCluster(client)) {
+    const { startupNodes } = client as unknown as { readonly startupNodes: readonly ClusterNode[] };
+    return `Redis Cluster ${startupNodes.map(addressOfNode).join(', ')}`;
+  }
+  const { host, port, path, sentinels, name } = client.options;
+  if (sentinels) return `Redis "${name}" of Sentinel ${sentinels.map(addressOfNode).join(', ')}`;
+  return `Redis ${path ?? addressOfNode({ host, port })}`;
+}
+
+function addressOfNode(node: ClusterNode | Partial<SentinelAddress>): string {
+  if (typeof node === 'number') return `127.0.0.1:${node}`;
+  if (typeof node === 'string') return node.replace(/^.*(\/\/|@)/, '').replace(/\/.*$/, '');
+  return `${node.host ?? 'localhost'}:${node.port ?? ''}`;
+}
 
 /** Remote address of the connection as `host port`. */
 export function placeOf(client: RedisClient): string {

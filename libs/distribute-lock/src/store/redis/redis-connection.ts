@@ -2,8 +2,9 @@ import type { Clock } from '../../runtime/clock.js';
 import { Timer, Timers } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
 import type { Acknowledging, ScriptCall } from './acknowledged.js';
-import { Link, type LinkListener } from './link.js';
-import { isCluster, isEnded, placeOf, stateOf, type RedisClient } from './redis-client.js';
+import { COMMAND_LIMIT_MS, Link, type LinkListener } from './link.js';
+import { Outage } from './outage.js';
+import { addressOf, isCluster, isEnded, placeOf, stateOf, type RedisClient } from './redis-client.js';
 import { messageOf, neverSent, redacted, storeError } from './redis-errors.js';
 import { SentinelWatch } from './sentinel-watch.js';
 import { ServerClock } from './server-clock.js';
@@ -38,6 +39,7 @@ export class RedisConnection implements LinkListener {
   acknowledging: Acknowledging | undefined;
   /** Timers of everything that uses the connection. */
   readonly timers: Timers;
+  readonly outage: Outage;
   /** Clock of an unknown Cluster node. */
   private readonly unknownClock = new ServerClock();
   private readonly link: Link | undefined;
@@ -57,10 +59,11 @@ export class RedisConnection implements LinkListener {
     // When the application closes its client, the library closes the copy.
     if (template !== client) template.once('end', this.templateEnded);
     this.timers = new Timers(clock);
+    this.outage = new Outage(addressOf(client), clock, this.timers, (part) => this.isNeeded(part));
     this.handlers = [
       ['ready', () => this.becameReady()],
       ['close', () => (this.epoch += 1)],
-      ['end', () => this.rejectWaiting()],
+      ['end', () => this.hasEnded()],
       // Without a listener the client prints every error to the console.
       ['error', (error: Error) => this.failed(error)],
     ];
@@ -151,15 +154,19 @@ export class RedisConnection implements LinkListener {
   }
 
   /** @internal */
-  usable(): void {
+  usable(link?: Link): void {
     this.lastError = undefined;
+    this.outage.end(this.partOf(link));
     this.watch?.open();
     this.resolveWaiting();
     for (const listener of this.listeners) listener.usable?.();
   }
 
   /** @internal */
-  unusable(): void {
+  unusable(link?: Link): void {
+    const part = this.partOf(link);
+    const node = typeof part === 'string' ? `${part}: ` : '';
+    this.outage.begin(part, this.lastError ?? node + reasonOf(link), this.lastError !== undefined);
     for (const listener of this.listeners) listener.unusable?.();
   }
 
@@ -176,12 +183,23 @@ export class RedisConnection implements LinkListener {
     this.client.disconnect();
   }
 
+  /** The part of the connection that the link belongs to, for outages: of a Cluster the node, without a link the client. */
+  protected partOf(_link: Link | undefined): unknown {
+    return this;
+  }
+
+  /** Whether locks depend on the part. */
+  protected isNeeded(_part: unknown): boolean {
+    return true;
+  }
+
   /** Called when the client is ready. A connection to one primary becomes usable only when its link does. */
   protected becameReady(): void {}
 
   protected failed(error: unknown): void {
     this.lastError = redacted(messageOf(error));
-    const known = neverSent(storeError(error));
+    if (this.link?.accepts !== true) this.outage.begin(this.partOf(this.link), this.lastError, true);
+    const known = neverSent(storeError(error, addressOf(this.client)));
     if (known.passing) return;
     // A lasting error, such as a wrong password, fails waiting commands at once.
     for (const waiting of this.take()) waiting.reject(known);
@@ -195,6 +213,11 @@ export class RedisConnection implements LinkListener {
       this.timers.remove(waiting);
       waiting.resolve();
     }
+  }
+
+  private hasEnded(): void {
+    this.outage.cancel();
+    this.rejectWaiting();
   }
 
   private rejectWaiting(): void {
@@ -220,4 +243,11 @@ export class RedisConnection implements LinkListener {
   private ended(): LockStoreError {
     return new LockStoreError(`The connection to Redis is closed${this.trouble}.`, false, { sent: false });
   }
+}
+
+/** Why the link accepts no writes, if the client reported no error. */
+function reasonOf(link: Link | undefined): string {
+  return link?.overdue === true
+    ? `the server did not respond within ${COMMAND_LIMIT_MS} ms`
+    : 'the server closed the connection';
 }

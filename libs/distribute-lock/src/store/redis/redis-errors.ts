@@ -10,8 +10,8 @@ const TLS =
   /^(EPROTO|ERR_(TLS|SSL)_|CERT_|(DEPTH_ZERO_)?SELF_SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)|HOSTNAME_MISMATCH|INVALID_CA)/;
 
 /** Converts the text of an error reply into an error. */
-export function answerError(text: string): LockStoreError {
-  return new LockStoreError(`Redis request failed: ${redacted(text)}.`, PASSING.test(text));
+export function answerError(text: string, server = 'Redis'): LockStoreError {
+  return new LockStoreError(`${server} request failed: ${redacted(text)}.`, PASSING.test(text));
 }
 
 /**
@@ -26,13 +26,14 @@ export function tooFewReplicas(acknowledged: number): LockStoreError {
 /**
  * Converts an error of the client. The error itself is not kept as a cause: clients attach the command with all its
  * arguments, including owner tokens and passwords.
+ * @param server - kind and address of the server, for the message
  */
-export function storeError(error: unknown): LockStoreError {
+export function storeError(error: unknown, server = 'Redis'): LockStoreError {
   if (error instanceof LockStoreError) return error;
-  if (hasNodeError(error)) return storeError(error.lastNodeError);
+  if (hasNodeError(error)) return storeError(error.lastNodeError, server);
   const text = messageOf(error);
-  if (ANSWER.test(text) && error instanceof Error && error.name === 'ReplyError') return answerError(text);
-  return new LockStoreError(`Redis request failed: ${redacted(text)}.`, !TLS.test(codeOf(error)));
+  if (ANSWER.test(text) && error instanceof Error && error.name === 'ReplyError') return answerError(text, server);
+  return new LockStoreError(`${server} request failed: ${redacted(text)}.`, !TLS.test(codeOf(error)));
 }
 
 /** The same error, for a command that was not sent. */

@@ -7,6 +7,7 @@ import type { LockState } from '../lock-state.js';
 import type {
   AcquireAnswer,
   AcquireRequest,
+  ConnectionListener,
   DowngradeRequest,
   LockKind,
   LockStore,
@@ -121,6 +122,10 @@ export class RedisLockStore implements LockStore {
 
   advice(): Promise<readonly string[]> {
     return evictionAdvice(this.connection.client);
+  }
+
+  observeConnections(listener: ConnectionListener): void {
+    this.connection.outage.listener = listener;
   }
 
   async subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
