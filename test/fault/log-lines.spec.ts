@@ -13,7 +13,7 @@ const OUTAGE_MS = Number(process.env['LOG_OUTAGE_MS'] ?? 10_000);
 const CALLS_PER_SECOND = 1_000;
 const TICK_MS = 10;
 
-/** Starts calls at a constant rate, and counts those that fail. */
+/** Starts calls at a constant rate and counts the failed ones. */
 class Load {
   started = 0;
   failed = 0;

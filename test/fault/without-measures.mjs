@@ -23,6 +23,7 @@ import { measuresP21 } from './measures-p21.mjs';
 import { measuresP22 } from './measures-p22.mjs';
 import { measuresP23 } from './measures-p23.mjs';
 import { measuresP24P25 } from './measures-p24-p25.mjs';
+import { measuresP26 } from './measures-p26.mjs';
 import { measuresP8toP17 } from './measures-p8-to-p17.mjs';
 import { measuresOfTopologies } from './measures-topologies.mjs';
 
@@ -124,6 +125,7 @@ const all = [
   ...measuresP22,
   ...measuresP23,
   ...measuresP24P25,
+  ...measuresP26,
   ...measuresOfTopologies,
   ...measuresOfLinks,
 ];

@@ -101,7 +101,7 @@ describe('The log', () => {
     });
   });
 
-  it('has no warning when an application with a client of its own closes at once', async () => {
+  it('has no warning when an application with its own client closes at once', async () => {
     const server = await startRedisServer();
     const client = new Redis(server.url);
     const logger = new RecordingLogger();
@@ -127,7 +127,7 @@ describe('The log', () => {
     expect(logger.about('Orders.ship')).toEqual([['warn', expect.stringMatching(/order:#\{arg0\.id\}.*arg0\.id/s)]]);
   });
 
-  it('names the locks for which a shutdown waits, and those that outlast it', async () => {
+  it('names the locks for which a shutdown waits, and the locks that outlast it', async () => {
     const logger = new RecordingLogger();
     const app = await start({ connection: 'memory', drainTimeout: '300ms' }, logger);
     const orders = app.get(Orders);

@@ -63,6 +63,7 @@ export type { AcquireAllAnswer } from './store/acquire-all-answer.js';
 export {
   type AcquireAnswer,
   type AcquireRequest,
+  type ConnectionListener,
   type DowngradeRequest,
   type LockKind,
   type LockMessage,

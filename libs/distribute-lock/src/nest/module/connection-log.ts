@@ -24,12 +24,13 @@ export class ConnectionLog {
   private readonly outages = new Map<string, Outage>();
   private failedCalls = 0;
 
-  constructor(events: LockEvents) {
+  static listen(events: LockEvents): void {
+    const log = new ConnectionLog();
     events.listen(({ error }) => {
-      if (isLockError(error, 'LOCK_UNAVAILABLE')) this.failedCalls += 1;
+      if (isLockError(error, 'LOCK_UNAVAILABLE')) log.failedCalls += 1;
     }, 'refused');
-    events.listen((event) => this.disconnected(event), 'disconnected');
-    events.listen((event) => this.reconnected(event), 'reconnected');
+    events.listen((event) => log.disconnected(event), 'disconnected');
+    events.listen((event) => log.reconnected(event), 'reconnected');
   }
 
   private disconnected({ name, error }: LockEvent): void {

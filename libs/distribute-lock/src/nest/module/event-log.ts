@@ -7,7 +7,7 @@ const logger = new Logger('DistributeLock');
 
 /** Logs the events that need the attention of an operator. Contention is normal, so it is logged at debug level only. */
 export function logEvents(events: LockEvents): void {
-  new ConnectionLog(events);
+  ConnectionLog.listen(events);
   events.listen(
     ({ type, name, error }: LockEvent) => {
       const text = error?.message ?? type;
