@@ -1,6 +1,6 @@
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
-import { SemaphoreLeases } from '../../libs/distribute-lock/src/store/memory/semaphore-leases.js';
-import { ReaderLeases } from '../../libs/distribute-lock/src/store/memory/reader-leases.js';
+import { SemaphoreLeases } from '../../libs/distribute-lock/src/store/memory/semaphore-state.js';
+import { ReaderLeases } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 
 const KEYS = 20_000;

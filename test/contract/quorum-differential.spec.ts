@@ -1,9 +1,8 @@
 import { Redis } from 'ioredis';
 
 import { NO_VOTE } from '../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
-import type { NodeReply } from '../../libs/distribute-lock/src/store/quorum/node-line.js';
+import { type NodeReply, openMember } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
-import { openMember } from '../../libs/distribute-lock/src/store/quorum/redis-members.js';
 import { NodeModel } from '../simulation/quorum/node-model.js';
 import { Random } from '../simulation/random.js';
 import { onCleanup } from '../support/cleanup.js';

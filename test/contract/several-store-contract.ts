@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
 
-import type { AcquireAllAnswer } from '../../libs/distribute-lock/src/store/acquire-all-answer.js';
-import type { AcquireRequest, LockKind, LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
+import type {
+  AcquireAllAnswer,
+  AcquireRequest,
+  LockKind,
+  LockStore,
+} from '../../libs/distribute-lock/src/store/lock-store.js';
 import { onCleanup } from '../support/cleanup.js';
 import type { World } from './world.js';
 

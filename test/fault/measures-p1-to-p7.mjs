@@ -194,7 +194,7 @@ export const measuresP1toP7 = [
   {
     promise: 'P7',
     what: '`lost` is no loss if the connection changed since the release was sent',
-    file: 'store/redis/replies.ts',
+    file: 'store/redis/lock-commands.ts',
     measure: 'resent: this.connection.epoch !== this.epoch',
     without: 'resent: false',
     test: ['nothing-left-behind', 'a release whose reply was lost'],

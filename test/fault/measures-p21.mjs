@@ -12,7 +12,7 @@ export const measuresP21 = [
   {
     promise: 'P21',
     what: 'a renewal is confirmed only by the reply to a renewal',
-    file: 'store/redis/replies.ts',
+    file: 'store/redis/lock-commands.ts',
     measure: 'return code === RENEWED && isCount(x) && this.resolve(isAmbiguous ? sentTwice() : x);',
     without: 'return this.resolve(x as number);',
     test: ['sockets/odd-replies-by-command', 'to a renewal fails'],
@@ -20,7 +20,7 @@ export const measuresP21 = [
   {
     promise: 'P21',
     what: 'a grant needs fencing tokens that are safe integers',
-    file: 'store/redis/replies.ts',
+    file: 'store/redis/lock-commands.ts',
     measure: 'isFencingToken(x, this.block) && isCount(y) && this.found(',
     without: 'isCount(y) && this.found(',
     test: ['sockets/odd-replies-by-command', 'to an acquire that waits'],
@@ -28,7 +28,7 @@ export const measuresP21 = [
   {
     promise: 'P21',
     what: 'a node of a quorum votes only by a reply to the step',
-    file: 'store/quorum/node-line.ts',
+    file: 'store/quorum/node-connection.ts',
     measure: 'checked(await this.send(link, lock, timed), words[0]);',
     without: '(await this.send(link, lock, timed)) as NodeReply;',
     test: ['sockets/odd-replies-by-command', 'of a quorum, to an acquire that waits'],

@@ -72,7 +72,7 @@ export const measuresOfTopologies = [
   {
     promise: 'Cluster',
     what: '`lost` is no loss if a connection to a node changed since the release was sent',
-    file: 'store/redis/replies.ts',
+    file: 'store/redis/lock-commands.ts',
     measure: 'resent: this.connection.epoch !== this.epoch',
     without: 'resent: false',
     test: ['rows-cluster', 'to a release: no loss is reported'],
@@ -88,7 +88,7 @@ export const measuresOfTopologies = [
   {
     promise: 'quorum',
     what: 'a grant needs more than half of the votes',
-    file: 'store/quorum/tally.ts',
+    file: 'store/quorum/poll.ts',
     measure: 'Math.floor(nodes / 2) + 1;',
     without: 'Math.floor(nodes / 2);',
     test: ['quorum-votes', 'for each subset of 5 nodes that is taken by one foreign holder'],

@@ -1,8 +1,7 @@
-import { Ballot } from '../../libs/distribute-lock/src/store/quorum/ballot.js';
-import { BallotTokens } from '../../libs/distribute-lock/src/store/quorum/ballot-tokens.js';
-import type { NodeReply } from '../../libs/distribute-lock/src/store/quorum/node-line.js';
+import { Ballot, BallotTokens } from '../../libs/distribute-lock/src/store/quorum/ballot.js';
+import type { NodeReply } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { QuorumNode } from '../../libs/distribute-lock/src/store/quorum/quorum-node.js';
-import { Tally } from '../../libs/distribute-lock/src/store/quorum/tally.js';
+import { Tally } from '../../libs/distribute-lock/src/store/quorum/poll.js';
 import { ServerClock } from '../../libs/distribute-lock/src/store/redis/server-clock.js';
 import { patch, type Restore } from './patch.js';
 import { NodeModel } from './quorum/node-model.js';

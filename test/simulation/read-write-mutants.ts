@@ -2,8 +2,12 @@ import type { Grant } from '../../libs/distribute-lock/src/engine/lease/grant.js
 import { ReadLane } from '../../libs/distribute-lock/src/engine/lanes/read-lane.js';
 import type { AcquireRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
-import { isReader, READERS, type Before } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
-import type { ReaderLeases } from '../../libs/distribute-lock/src/store/memory/reader-leases.js';
+import {
+  isReader,
+  READERS,
+  type Before,
+  type ReaderLeases,
+} from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
 import { patch, type Restore } from './patch.js';
 import type { MakeTable, SimulatedTableWorld } from './tables.js';

@@ -3,8 +3,7 @@ import { SemaphoreQueue } from '../../libs/distribute-lock/src/engine/lanes/sema
 import { weightOf } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { Waiter } from '../../libs/distribute-lock/src/engine/waiter.js';
 import type { AcquireRequest, ReleaseRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
-import type { SemaphoreLeases } from '../../libs/distribute-lock/src/store/memory/semaphore-leases.js';
-import type { SemaphorePlaces } from '../../libs/distribute-lock/src/store/memory/semaphore-places.js';
+import type { SemaphoreLeases, SemaphorePlaces } from '../../libs/distribute-lock/src/store/memory/semaphore-state.js';
 import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import { patch, type Restore } from './patch.js';

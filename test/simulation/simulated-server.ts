@@ -1,6 +1,6 @@
 import { kindOfToken } from '../../libs/distribute-lock/src/runtime/owner-token.js';
-import type { AcquireAllAnswer } from '../../libs/distribute-lock/src/store/acquire-all-answer.js';
 import type {
+  AcquireAllAnswer,
   AcquireAnswer,
   AcquireRequest,
   DowngradeRequest,

@@ -1,5 +1,5 @@
-import type { AcquireAllAnswer } from '../../libs/distribute-lock/src/store/acquire-all-answer.js';
 import type {
+  AcquireAllAnswer,
   AcquireRequest,
   ReleaseAnswer,
   ReleaseRequest,

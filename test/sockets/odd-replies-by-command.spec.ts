@@ -1,6 +1,6 @@
 import { newProcessId } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { LockName, LockStore, RenewAnswer } from '../../libs/distribute-lock/src/store/lock-store.js';
-import { openMember } from '../../libs/distribute-lock/src/store/quorum/redis-members.js';
+import { openMember } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { QuorumLockStore } from '../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { PREFIX } from '../fault/support/lock-core.js';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { mayTakeEffect } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { QuorumLockStore } from '../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
-import { openMember } from '../../libs/distribute-lock/src/store/quorum/redis-members.js';
+import { openMember } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { expectBelow } from '../fault/support/bound.js';
 import { locksOn, PREFIX, type Locks } from '../fault/support/lock-core.js';

@@ -2,7 +2,7 @@ import { Cluster } from 'ioredis';
 
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
-import type { AcquireAllAnswer } from '../../libs/distribute-lock/src/store/acquire-all-answer.js';
+import type { AcquireAllAnswer } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { describeCoreContract } from '../contract/core-contract.js';
 import { describeNestingContract } from '../contract/nesting-contract.js';
 import { describeReadWriteContract } from '../contract/read-write-contract.js';

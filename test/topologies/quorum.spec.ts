@@ -1,7 +1,7 @@
 import { Redis, type RedisOptions } from 'ioredis';
 
 import { connectStore } from '../../libs/distribute-lock/src/nest/module/connect-store.js';
-import { ownerOf } from '../../libs/distribute-lock/src/store/quorum/ballot-tokens.js';
+import { ownerOf } from '../../libs/distribute-lock/src/store/quorum/ballot.js';
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { onCleanup } from '../support/cleanup.js';
 import { startPrimaries } from '../support/redis-primaries.js';

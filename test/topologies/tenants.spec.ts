@@ -1,10 +1,13 @@
 import { Cluster, Redis } from 'ioredis';
 
-import { quorumScript } from '../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
-import { lockScript, semaphoreScript } from '../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
+import {
+  quorumScript,
+  lockScript,
+  semaphoreScript,
+} from '../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { QuorumLockStore } from '../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
-import { memberOver } from '../../libs/distribute-lock/src/store/quorum/redis-members.js';
+import { memberOver } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { locksOn, type Locks } from '../fault/support/lock-core.js';

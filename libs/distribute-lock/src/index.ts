@@ -58,9 +58,8 @@ export type { RetryAfter, RetryAfterInfo } from './options/retry-after.js';
 
 export { type LockedWork, LockService } from './nest/lock.service.js';
 
-export type { LockState } from './store/lock-state.js';
-export type { AcquireAllAnswer } from './store/acquire-all-answer.js';
 export {
+  type AcquireAllAnswer,
   type AcquireAnswer,
   type AcquireRequest,
   type ConnectionListener,
@@ -69,6 +68,7 @@ export {
   type LockMessage,
   type LockName,
   type LockStore,
+  type LockState,
   LockStoreError,
   type LockStoreErrorOptions,
   type LockStoreListener,

@@ -12,7 +12,7 @@ import {
 import { LockCore, type LockCoreSettings } from '../../../libs/distribute-lock/src/engine/lock-core.js';
 import type { LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
 import { QuorumLockStore } from '../../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
-import { openMember } from '../../../libs/distribute-lock/src/store/quorum/redis-members.js';
+import { openMember } from '../../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { onCleanup } from '../../support/cleanup.js';
 

@@ -9,8 +9,7 @@ import {
   type LockStoreListener,
   type ReleaseRequest,
 } from '../../../libs/distribute-lock/src/store/lock-store.js';
-import { openMember } from '../../../libs/distribute-lock/src/store/quorum/redis-members.js';
-import type { QuorumMember } from '../../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
+import { openMember, type QuorumMember } from '../../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { onCleanup } from '../../support/cleanup.js';
 import { PREFIX } from './lock-core.js';

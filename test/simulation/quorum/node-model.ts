@@ -8,7 +8,7 @@ import {
   VOTE,
   VOTED_BEFORE,
 } from '../../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
-import type { NodeReply } from '../../../libs/distribute-lock/src/store/quorum/node-line.js';
+import type { NodeReply } from '../../../libs/distribute-lock/src/store/quorum/node-connection.js';
 
 const TOKEN = /^([\w-]{22}):[0-9A-Za-z]+$/;
 

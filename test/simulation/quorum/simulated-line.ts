@@ -6,8 +6,8 @@ import {
 import { TOO_LATE } from '../../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
 import { COMMAND_LIMIT_MS } from '../../../libs/distribute-lock/src/store/redis/link.js';
 import { ServerClock } from '../../../libs/distribute-lock/src/store/redis/server-clock.js';
-import type { NodeInbox } from '../../../libs/distribute-lock/src/store/quorum/node-inboxes.js';
-import type { NodeLine, NodeReply } from '../../../libs/distribute-lock/src/store/quorum/node-line.js';
+import type { NodeInbox } from '../../../libs/distribute-lock/src/store/quorum/node-connection.js';
+import type { NodeLine, NodeReply } from '../../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import type { QuorumProcess } from './quorum-process.js';
 import type { QuorumWorld, SimulatedNode } from './quorum-world.js';
 

@@ -1,7 +1,6 @@
 import { validUntil } from './lease/grant.js';
-import { whenAnswered } from '../store/answer.js';
+import { whenAnswered, type AcquireAnswer, isPassing, LockStoreError, mayTakeEffect } from '../store/lock-store.js';
 import { finalUndoAt } from '../store/abandoned-tokens.js';
-import { type AcquireAnswer, isPassing, LockStoreError, mayTakeEffect } from '../store/lock-store.js';
 import { Attempt } from './attempt.js';
 import type { CoreParts } from './core-parts.js';
 import type { Granted } from './granted.js';

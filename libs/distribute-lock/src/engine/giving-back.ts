@@ -1,8 +1,7 @@
 import type { Grant } from './lease/grant.js';
 import type { LeaseHandle, LeaseKeeper } from './lease/lease-handle.js';
 import { Timer } from '../runtime/timers.js';
-import { type AnswerListener, whenAnswered } from '../store/answer.js';
-import type { ReleaseAnswer } from '../store/lock-store.js';
+import { type AnswerListener, whenAnswered, type ReleaseAnswer } from '../store/lock-store.js';
 import type { Asking } from './asking.js';
 import type { Attempt } from './attempt.js';
 import type { CoreParts } from './core-parts.js';

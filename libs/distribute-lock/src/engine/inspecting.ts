@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Holder } from './lease/holder.js';
 import type { LockHolderInfo, LockInspection } from './lease/lock-inspection.js';
 import { processOf } from '../runtime/owner-token.js';
-import type { LockState } from '../store/lock-state.js';
+import type { LockState } from '../store/lock-store.js';
 
 /** What this process knows of holders. */
 export interface InspectedCore {

@@ -1,5 +1,4 @@
-import type { AnswerListener } from '../store/answer.js';
-import type { AcquireAnswer } from '../store/lock-store.js';
+import type { AnswerListener, AcquireAnswer } from '../store/lock-store.js';
 import type { Attempt } from './attempt.js';
 
 /** Receives the answers to the commands of attempts. */

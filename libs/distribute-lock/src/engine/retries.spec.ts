@@ -1,7 +1,6 @@
 import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
-import type { AnswerListener } from '../store/answer.js';
-import { LockStoreError } from '../store/lock-store.js';
+import { type AnswerListener, LockStoreError } from '../store/lock-store.js';
 
 const LIMIT_MS = 800;
 const TTL_MS = 30_000;

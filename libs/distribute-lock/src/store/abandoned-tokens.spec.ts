@@ -1,8 +1,7 @@
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { Timers } from '../runtime/timers.js';
 import { AbandonedTokens, type AbandonedName, finalUndoAt } from './abandoned-tokens.js';
-import type { AnswerListener } from './answer.js';
-import { LockStoreError } from './lock-store.js';
+import { type AnswerListener, LockStoreError } from './lock-store.js';
 import { EXECUTION_LIMIT_MS } from './protocol.js';
 
 interface Undo {

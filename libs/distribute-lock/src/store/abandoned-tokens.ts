@@ -2,7 +2,7 @@ import type { Clock } from '../runtime/clock.js';
 import { CountReport } from '../runtime/count-report.js';
 import { Retry } from '../runtime/retries.js';
 import { Timer, type Timers } from '../runtime/timers.js';
-import type { AnswerListener } from './answer.js';
+import type { AnswerListener } from './lock-store.js';
 import { EXECUTION_LIMIT_MS } from './protocol.js';
 
 /** A token is undone until this time after its ttl, because the store may execute a command of it late. */

@@ -1,6 +1,4 @@
 import type { LockVotes } from '../errors.js';
-import type { AcquireAllAnswer } from './acquire-all-answer.js';
-import type { LockState } from './lock-state.js';
 
 /**
  * Kind of a lock. `exclusive` and `write` are the same: one holder at a time. A `read` lock is shared with other
@@ -75,6 +73,26 @@ export type AcquireAnswer = {
     }
 );
 
+/**
+ * `granted`: fencing tokens in the order of the requests. `busy`: nothing was written, and the lease of a lock that is
+ * not free ends in `remainingMs` (-1: unknown). @public
+ */
+export type AcquireAllAnswer =
+  | {
+      readonly outcome: 'granted';
+      readonly fencingTokens: readonly number[];
+      /** The command may have been sent on two connections, so the store may execute it twice. */
+      readonly resent?: boolean;
+    }
+  | {
+      readonly outcome: 'busy';
+      readonly remainingMs: number;
+      /**
+       * The command may have been executed before. Some of the locks may then carry their token and must be released.
+       */
+      readonly resent?: boolean;
+    };
+
 /** Releases the lock, removes the token from the queue, or undoes an attempt: one command does all three. @public */
 export interface ReleaseRequest extends LockName {
   /** Next attempt of this process. It is queued behind the current waiters. */
@@ -125,6 +143,20 @@ export interface DowngradeRequest extends LockName {
  * @public
  */
 export type RenewAnswer = number | 'lost' | 'taken' | Error;
+
+/** State of a lock key when the store read it; it may have changed since. @public */
+export interface LockState {
+  /** `free`: the lock has no holder. `foreign`: a client that does not use this package holds it. */
+  readonly kind: 'free' | 'exclusive' | 'read' | 'semaphore' | 'foreign';
+  /** Total number of permits, for a semaphore. */
+  readonly permits?: number;
+  /** Owner tokens that hold the lock or have an offer; for a foreign holder, the value of the key. */
+  readonly holders: readonly string[];
+  /** Milliseconds until the lease ends without renewal; 0 when the lock is free, -1 when the lease has no end. */
+  readonly remainingMs: number;
+  /** Number of waiting processes. */
+  readonly waiting: number;
+}
 
 /** A message from another process. @public */
 export interface LockMessage {
@@ -233,6 +265,32 @@ export function isPassing(error: unknown): boolean {
 /** Whether the failed command may have taken effect. Compares the error name, as in {@link isPassing}. @internal */
 export function mayTakeEffect(error: unknown): boolean {
   return !(error instanceof Error && error.name === 'LockStoreError' && 'sent' in error && error.sent === false);
+}
+
+/** Receives one answer of the store. */
+export interface AnswerListener<T> {
+  answered(answer: T): void;
+  failed(error: Error): void;
+  /** Called when an answer arrives after {@link failed}: the store may have executed the command only now. */
+  late?(): void;
+}
+
+/**
+ * A future answer that can be delivered without creating a promise. Promises cost time, above all when async context is
+ * tracked.
+ */
+export interface Answer<T> extends PromiseLike<T> {
+  /** Delivers the answer to one listener. Must be called before the answer is awaited. */
+  tell(listener: AnswerListener<T>): void;
+}
+
+/** Notifies the listener of the store's answer, synchronously or in a microtask. */
+export function whenAnswered<T>(answer: PromiseLike<T> | Answer<T>, listener: AnswerListener<T>): void {
+  if ('tell' in answer) return answer.tell(listener);
+  void answer.then(
+    (value) => listener.answered(value),
+    (error: Error) => listener.failed(error),
+  );
 }
 
 /**

@@ -2,8 +2,8 @@ import type { Clock } from '../../runtime/clock.js';
 import { kindOfToken } from '../../runtime/owner-token.js';
 import { LONGEST_RETRY_MS } from '../../runtime/retries.js';
 import { LONGEST_MS, type Timers } from '../../runtime/timers.js';
-import { whenAnswered } from '../../store/answer.js';
 import {
+  whenAnswered,
   isLost,
   type LockStore,
   lossOfAnswer,

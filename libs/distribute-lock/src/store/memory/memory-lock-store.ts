@@ -1,7 +1,7 @@
 import { processClock, type Clock } from '../../runtime/clock.js';
-import type { LockState } from '../lock-state.js';
-import type { AcquireAllAnswer } from '../acquire-all-answer.js';
 import type {
+  LockState,
+  AcquireAllAnswer,
   AcquireAnswer,
   AcquireRequest,
   DowngradeRequest,
@@ -15,10 +15,11 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import { MemoryAdmin } from './memory-admin.js';
 import { LockTable } from './lock-table.js';
 import type { TableWorld } from './table-state.js';
 import { SemaphoreTable } from './semaphore-table.js';
+import { processOf } from '../../runtime/owner-token.js';
+import { takeAway, kindOfValue } from '../lock-admin.js';
 
 /**
  * A lock store in the memory of one process, with the protocol of the Redis store.
@@ -93,5 +94,42 @@ export class MemoryLockStore implements LockStore {
     if (listener === undefined) return 0;
     void Promise.resolve().then(() => listener.message(message));
     return 1;
+  }
+}
+
+/** Inspects locks in memory and releases them by force. */
+export class MemoryAdmin {
+  constructor(
+    private readonly table: LockTable,
+    private readonly semaphores: SemaphoreTable,
+    private readonly publish: (processId: string, message: LockMessage) => unknown,
+  ) {}
+
+  inspect(key: string): LockState {
+    const owner = this.table.owner(key);
+    const is = kindOfValue(owner, owner !== undefined && processOf(owner) !== undefined);
+    return {
+      ...is,
+      holders: this.holders(key, is.kind, owner),
+      remainingMs: is.kind === 'free' ? 0 : this.table.leftMs(key),
+      waiting: this.table.queued(key).length + this.semaphores.queued(key).length,
+    };
+  }
+
+  force(store: LockStore, key: string): Promise<boolean> {
+    return takeAway(store, key, this.inspect(key), {
+      tell: async (ownerToken) => this.publish(processOf(ownerToken)!, { type: 'revoked', key, ownerToken }),
+      deleteForeign: async (value) => {
+        if (this.table.owner(key) !== value) return false;
+        this.table.overwrite(key, undefined);
+        return true;
+      },
+    });
+  }
+
+  private holders(key: string, kind: LockState['kind'], owner: string | undefined): readonly string[] {
+    if (kind === 'read') return this.table.readers(key).map(({ ownerToken }) => ownerToken);
+    if (kind === 'semaphore') return [...this.semaphores.live(key).keys()];
+    return owner === undefined ? [] : [owner];
   }
 }

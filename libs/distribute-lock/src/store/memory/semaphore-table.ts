@@ -10,8 +10,7 @@ import type {
 import { CLAIM_WINDOW_MS } from '../protocol.js';
 import type { LockTable } from './lock-table.js';
 import type { TableWorld } from './table-state.js';
-import { SemaphoreLeases } from './semaphore-leases.js';
-import { SemaphorePlaces } from './semaphore-places.js';
+import { SemaphoreLeases, SemaphorePlaces } from './semaphore-state.js';
 
 /** Maximum number of offers of one command. A process that claims an offer continues to serve the queue. */
 const MOST_OFFERS = 32;

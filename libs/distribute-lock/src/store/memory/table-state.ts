@@ -1,7 +1,6 @@
 import type { LockMessage } from '../lock-store.js';
 import { processOf } from '../../runtime/owner-token.js';
 import { AHEAD_MICROS, CLAIM_WINDOW_MS, OFFERED_NUMBERS, OFFERED_PERMIT_NUMBERS } from '../protocol.js';
-import { Sweep } from './sweep.js';
 import { TokenQueues } from './token-queues.js';
 
 /** Value of the key of a semaphore. */
@@ -151,5 +150,19 @@ export abstract class TableState {
   /** Returns whether the token was queued. */
   protected unqueue(key: string, ownerToken: string): boolean {
     return this.queues.remove(key, ownerToken);
+  }
+}
+
+/** Maps up to this size are not swept. */
+const FEW = 1_024;
+
+/** Removes expired entries from a map whenever its size exceeds twice the size after the last sweep. */
+export class Sweep {
+  private above = FEW;
+
+  of<T>(map: Map<string, T>, isOver: (key: string) => boolean): void {
+    if (map.size <= this.above) return;
+    for (const key of map.keys()) if (isOver(key)) map.delete(key);
+    this.above = Math.max(FEW, 2 * map.size);
   }
 }

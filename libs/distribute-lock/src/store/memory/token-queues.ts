@@ -1,6 +1,5 @@
 import { processOf } from '../../runtime/owner-token.js';
 import { CLAIM_WINDOW_MS, QUEUE_TTL_MS } from '../protocol.js';
-import type { TableWorld } from './table-state.js';
 
 /** Maximum number of tokens of unresponsive processes that one command removes, and of tokens that it reads. */
 const MOST_REMOVED = 100;
@@ -17,7 +16,8 @@ interface Queue {
 export class TokenQueues {
   private readonly queues = new Map<string, Queue>();
 
-  constructor(private readonly world: Pick<TableWorld, 'now'>) {}
+  /** @param world - `now` is the time in milliseconds */
+  constructor(private readonly world: { now(): number }) {}
 
   of(key: string): readonly string[] {
     return this.queue(key)?.tokens ?? [];

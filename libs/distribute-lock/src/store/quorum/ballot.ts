@@ -1,9 +1,8 @@
 import { FENCE_TOO_LOW, FENCE_WRITTEN } from '../lua/generated/reply-codes.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
-import { limitOf } from './limits.js';
+import { limitOf, type Heard, type NodeCall, type QuorumNode } from './quorum-node.js';
 import { NodeVote, type Standing } from './node-vote.js';
 import { noMajority, Poll, yesOrNo, type PollEnd, type Vote } from './poll.js';
-import type { Heard, NodeCall, QuorumNode } from './quorum-node.js';
 
 const FENCE_TRIES = 4;
 /** Placeholder for an absent owner token. */
@@ -206,3 +205,19 @@ export class Ballot {
     node.abandon({ key: this.key, ownerToken: this.token, words }, this.ttlMs, astray, released);
   }
 }
+
+/** Separates an owner token from the number of its ballot; neither contains it. */
+const SEPARATOR = 'R';
+
+/** Creates a unique token for each ballot of this process. */
+export class BallotTokens {
+  private sequence = 0;
+
+  next(ownerToken: string): string {
+    this.sequence += 1;
+    return `${ownerToken}${SEPARATOR}${this.sequence.toString(36)}`;
+  }
+}
+
+/** The owner token of a ballot token; an owner token is returned unchanged. */
+export const ownerOf = (token: string): string => token.replace(/R[0-9a-z]+$/, '');

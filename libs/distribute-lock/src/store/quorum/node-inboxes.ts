@@ -1,17 +1,7 @@
 import { Timer, type Timers } from '../../runtime/timers.js';
 import { LockStoreError, type LockStoreListener } from '../lock-store.js';
-import { majorityOf } from './tally.js';
-
-/** The inbox of one node. */
-export interface NodeInbox {
-  /** Resolves when messages arrive. They continue across reconnects. */
-  open(processId: string, listener: LockStoreListener): Promise<void>;
-  /** Sets whether waiters depend on messages. */
-  messagesExpected?(expected: boolean): void;
-  /** Reports that a message did not arrive. */
-  messageMissed?(): void;
-  close(): void;
-}
+import type { NodeInbox } from './node-connection.js';
+import { majorityOf } from './poll.js';
 
 /** Pause between attempts to subscribe on an unavailable node. */
 const RESUBSCRIBE_MS = 2_000;

@@ -1,6 +1,6 @@
 import { ManualClock, settled } from '../../../../../test/support/manual-clock.js';
 import { LockStoreError } from '../lock-store.js';
-import type { NodeLine, NodeReply } from './node-line.js';
+import type { NodeLine, NodeReply } from './node-connection.js';
 import { QuorumLockStore } from './quorum-lock-store.js';
 
 /** A node that gives every vote unless it is unavailable, another owner has the vote, or it lost its data. */

@@ -14,12 +14,11 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import { Ballot, NOBODY } from './ballot.js';
-import { BallotTokens, ownerOf } from './ballot-tokens.js';
+import { Ballot, NOBODY, BallotTokens, ownerOf } from './ballot.js';
 import { Candidate, type Answer } from './candidate.js';
 import { connectNodes } from './connect-nodes.js';
-import { NodeInboxes, type NodeInbox } from './node-inboxes.js';
-import type { NodeLine } from './node-line.js';
+import { NodeInboxes } from './node-inboxes.js';
+import type { QuorumMember } from './node-connection.js';
 import { noMajority } from './poll.js';
 import { QuorumNode } from './quorum-node.js';
 
@@ -32,12 +31,6 @@ const PATIENCE_OF_IMPATIENT_MS = 300;
 const SPREAD_MS = 50;
 /** Time for a notified process to acquire the lock before the releasing process tries again. */
 const TURN_MS = 250;
-
-/** The connection to a node and its messages. */
-export interface QuorumMember {
-  readonly line: NodeLine;
-  readonly inbox: NodeInbox;
-}
 
 class Pause extends Timer {
   constructor(readonly due: () => void) {

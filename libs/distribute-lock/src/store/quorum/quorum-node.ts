@@ -3,7 +3,7 @@ import { Timer, type Timers } from '../../runtime/timers.js';
 import { AbandonedTokens, type AbandonedName, finalUndoAt } from '../abandoned-tokens.js';
 import { LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
-import type { NodeLine, NodeReply } from './node-line.js';
+import type { NodeLine, NodeReply } from './node-connection.js';
 
 /** Result of a step. */
 export interface Heard {
@@ -173,3 +173,14 @@ export class QuorumNode {
     if (!call.settled) this.settle(call, error);
   }
 }
+
+/**
+ * A node that does not respond must not consume the lease. The limit is a small share of the ttl, but long enough for a
+ * busy server.
+ */
+const LIMIT_SHARE = 0.05;
+const LEAST_LIMIT_MS = 50;
+
+/** Limit of one step of a lock with this ttl, in milliseconds. */
+export const limitOf = (ttlMs: number): number =>
+  Math.min(COMMAND_LIMIT_MS, Math.max(LEAST_LIMIT_MS, Math.ceil(ttlMs * LIMIT_SHARE)));

@@ -17,19 +17,19 @@ const MOST_REDIRECTIONS = 3;
 /** Time for which held calls wait for a connection, in addition to the limit of each call. */
 const READY_LIMIT_MS = 1_000;
 
-/** A script call in the form that the server receives. */
-export interface ScriptCall {
+/** The script, keys and arguments of one call, as the server receives them. */
+export interface ScriptArguments {
   readonly script: LuaText;
   readonly withText: boolean;
   readonly keys: readonly string[];
   readonly texts: readonly string[];
-  /** The caller, which fails a call at its limit. */
-  readonly asker?: { readonly settled: boolean; sent: boolean } | undefined;
+  /** The call, which fails at its limit. */
+  readonly origin?: { readonly settled: boolean; sent: boolean } | undefined;
 }
 
 /** A call and the functions that settle its answer. */
-interface Asked {
-  readonly call: ScriptCall;
+interface HeldCall {
+  readonly call: ScriptArguments;
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -43,7 +43,7 @@ interface Asked {
  * process to twelve calls per second.
  */
 export class Acknowledging {
-  private held: Asked[] = [];
+  private held: HeldCall[] = [];
   private underWay = false;
 
   constructor(
@@ -51,7 +51,7 @@ export class Acknowledging {
     private readonly settings: AckSettings,
   ) {}
 
-  run(call: ScriptCall): Promise<unknown> {
+  run(call: ScriptArguments): Promise<unknown> {
     // In a Cluster one client uses many connections, and calls for different nodes cannot share a `WAIT`.
     if (this.connection.clustered) return this.redirected(call);
     return new Promise((resolve, reject) => {
@@ -65,38 +65,38 @@ export class Acknowledging {
     while (this.held.length > 0) {
       // The connection may have been lost since the last call.
       const ready = await this.connection.whenReady(READY_LIMIT_MS).catch((error: Error) => error);
-      const asked = this.take();
-      if (ready instanceof Error) for (const { reject } of asked) reject(ready);
-      else if (asked.length > 0) await this.send(asked);
+      const calls = this.take();
+      if (ready instanceof Error) for (const { reject } of calls) reject(ready);
+      else if (calls.length > 0) await this.send(calls);
     }
     this.underWay = false;
   }
 
   /** Takes the held calls. Calls that have already failed are not sent. */
-  private take(): Asked[] {
-    const [wanted, unwanted]: [Asked[], Asked[]] = [[], []];
-    for (const asked of this.held) (asked.call.asker?.settled === true ? unwanted : wanted).push(asked);
+  private take(): HeldCall[] {
+    const [wanted, unwanted]: [HeldCall[], HeldCall[]] = [[], []];
+    for (const held of this.held) (held.call.origin?.settled === true ? unwanted : wanted).push(held);
     this.held = [];
     for (const { reject } of unwanted) reject(givenUp());
     return wanted;
   }
 
-  private async send(asked: readonly Asked[]): Promise<void> {
+  private async send(held: readonly HeldCall[]): Promise<void> {
     try {
-      const answers = await this.together(asked.map(({ call }) => call));
-      asked.forEach(({ resolve, reject }, i) => {
+      const answers = await this.pipelined(held.map(({ call }) => call));
+      held.forEach(({ resolve, reject }, i) => {
         if (answers[i] instanceof Error) reject(answers[i]);
         else resolve(answers[i]);
       });
     } catch (error) {
-      for (const { reject } of asked) reject(error);
+      for (const { reject } of held) reject(error);
     }
   }
 
   /** Follows redirections itself, because the client follows only those of single commands. */
-  private async redirected(call: ScriptCall): Promise<unknown> {
+  private async redirected(call: ScriptArguments): Promise<unknown> {
     for (let tries = 1; ; tries += 1) {
-      const [answer] = await this.together([call]);
+      const [answer] = await this.pipelined([call]);
       if (!(answer instanceof Error)) return answer;
       if (tries > MOST_REDIRECTIONS || !isRedirection(answer)) throw answer;
       await refreshed(this.connection.client);
@@ -104,12 +104,12 @@ export class Acknowledging {
   }
 
   /** The answer to each call, or its error. */
-  private async together(calls: readonly ScriptCall[]): Promise<unknown[]> {
+  private async pipelined(calls: readonly ScriptArguments[]): Promise<unknown[]> {
     const { replicas, timeoutMs } = this.settings;
     const { epoch, client } = this.connection;
     const pipeline = client.pipeline();
-    for (const { script, withText, keys, texts, asker } of calls) {
-      if (asker !== undefined) asker.sent = true;
+    for (const { script, withText, keys, texts, origin } of calls) {
+      if (origin !== undefined) origin.sent = true;
       if (withText) pipeline.eval(script.lua, keys.length, ...keys, ...texts);
       else pipeline.evalsha(script.sha1, keys.length, ...keys, ...texts);
     }

@@ -14,7 +14,7 @@ describe('ClusterConnection.together', () => {
       throw new Error('not sent');
     };
 
-    expect(() => connection.together(send)).toThrow('not sent');
+    expect(() => connection.inOneWrite(send)).toThrow('not sent');
 
     expect(stream.cork).toHaveBeenCalledTimes(1);
     expect(stream.uncork).toHaveBeenCalledTimes(1);

@@ -5,7 +5,7 @@ import { Link } from './link.js';
 import { isReady, keyPrefixOf, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 import { messageOf, redacted } from './redis-errors.js';
-import { slotOf } from './slot.js';
+import { slotOf } from './redis-keys.js';
 
 /** One client of a Cluster, with a link for the connection to each node. */
 export class ClusterConnection extends RedisConnection {
@@ -66,7 +66,7 @@ export class ClusterConnection extends RedisConnection {
   /** Does nothing: a Cluster reports which node serves a slot, so the client need not reconnect. */
   override demoted(): void {}
 
-  override together(send: () => void): void {
+  override inOneWrite(send: () => void): void {
     const streams = this.cluster.nodes('master').flatMap(({ stream }) => stream ?? []);
     for (const stream of streams) stream.cork();
     try {

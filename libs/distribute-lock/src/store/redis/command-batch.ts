@@ -2,17 +2,24 @@ import type { LuaScript } from '../lua/generated/lua-scripts.js';
 import type { Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
 import { DELEGATED, NOT_REPLICATED, REFUSED, TOO_LATE } from '../lua/generated/reply-codes.js';
-import { Call } from './call.js';
+import { ScriptCall, isUnknownScript, ScriptRunner } from './script-runner.js';
 import type { Command, ReplyWord } from './command.js';
+import type { Acknowledging } from './acknowledged.js';
 import type { FenceCounter } from './fence-counter.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
-import { answerError, isDemotion, messageOf, storeError, tooFewReplicas } from './redis-errors.js';
-import { inTime } from './in-time.js';
+import {
+  answerError,
+  isDemotion,
+  messageOf,
+  storeError,
+  tooFewReplicas,
+  inTime,
+  isWrongType,
+  namingKeys,
+} from './redis-errors.js';
 import { COMMAND_LIMIT_MS } from './link.js';
 import { isCount, isFencingToken, unknownReply } from './reply-checks.js';
-import { isUnknownScript, ScriptRunner } from './script-runner.js';
-import { isWrongType, namingKeys } from './wrong-type.js';
 
 /** Maximum number of locks in one script call. Bounds the time for which the script blocks the server. */
 const MOST_LOCKS = 64;
@@ -20,6 +27,18 @@ const MOST_LOCKS = 64;
 const STEP_MS = 100;
 /** Number of words of a reply to one command. */
 const REPLY_WORDS = 3;
+
+export interface CommandBatchSettings {
+  readonly connection: RedisConnection;
+  readonly keys: RedisKeys;
+  readonly clock: Clock;
+  /** Present if answers wait for replicas. */
+  readonly acknowledging?: Acknowledging | undefined;
+  /** Receives the commands that the script delegates to another script, with their remaining time. */
+  readonly delegate?: (command: Command, leftMs: number) => void;
+  /** Present if the script may increment the fencing counter and its commands have the usual keys. */
+  readonly counter?: FenceCounter | undefined;
+}
 
 /**
  * Sends the commands of one tick in one script call. With 128 concurrent cycles this takes a quarter of the client time
@@ -34,17 +53,17 @@ export class CommandBatch {
   private readonly flush = (): void => this.sendAll();
   private readonly script: ScriptRunner;
 
+  private readonly connection: RedisConnection;
+  private readonly clock: Clock;
+
   constructor(
     script: LuaScript,
-    private readonly connection: RedisConnection,
-    keys: RedisKeys,
-    private readonly clock: Clock,
-    /** Receives the commands that the script delegates to another script, with their remaining time. */
-    private readonly elsewhere?: (command: Command, leftMs: number) => void,
-    /** Present if the script may increment the fencing counter and its commands have the usual keys. */
-    private readonly counter?: FenceCounter,
+    private readonly settings: CommandBatchSettings,
   ) {
-    this.script = new ScriptRunner(script, connection, keys);
+    const { connection, clock, keys, acknowledging } = settings;
+    this.connection = connection;
+    this.clock = clock;
+    this.script = new ScriptRunner(script, connection, keys, acknowledging);
   }
 
   add(command: Command): void {
@@ -52,7 +71,7 @@ export class CommandBatch {
     if (this.alone && this.inFlight === 0 && this.commands.length === 0) return this.start([command]);
     if (this.commands.push(command) > 1) return;
     // Flush after all promises of this tick, so that callers resumed by one answer share a call.
-    if (this.counter !== undefined) process.nextTick(this.flush);
+    if (this.settings.counter !== undefined) process.nextTick(this.flush);
     // Flush after all due timers: holders that began together also end together.
     else this.clock.nextTurn(this.flush);
   }
@@ -64,7 +83,7 @@ export class CommandBatch {
   }
 
   /** Fails a call at its limit. Answers that arrived while the event loop was blocked are processed first. */
-  private readonly late = (call: Call): void =>
+  private readonly late = (call: ScriptCall): void =>
     this.clock.nextTurn(() => {
       if (call.settled) return;
       const error = `Redis did not respond within ${COMMAND_LIMIT_MS} ms${this.connection.trouble}.`;
@@ -75,7 +94,7 @@ export class CommandBatch {
   private sendAll(): void {
     const { commands } = this;
     this.commands = [];
-    if (this.connection.clustered) this.connection.together(() => this.sendByLock(commands));
+    if (this.connection.clustered) this.connection.inOneWrite(() => this.sendByLock(commands));
     else this.startAll(commands);
   }
 
@@ -107,7 +126,7 @@ export class CommandBatch {
   private start(commands: readonly Command[]): void {
     this.alone = commands.length === 1 && this.inFlight === 0;
     const now = this.clock.now();
-    const call = new Call(commands, now, COMMAND_LIMIT_MS, this.connection.epoch, this.late);
+    const call = new ScriptCall(commands, now, COMMAND_LIMIT_MS, this.connection.epoch, this.late);
     if (this.connection.accepts(commands[0].lockKey)) this.send(call, false, true);
     else this.sendWhenReady(call);
     // The timer is added last, so that it does not delay the command.
@@ -115,7 +134,7 @@ export class CommandBatch {
   }
 
   /** Waits for the link here and not in the client, so that commands past their limit are never sent. */
-  private sendWhenReady(call: Call): void {
+  private sendWhenReady(call: ScriptCall): void {
     this.connection.whenReady(COMMAND_LIMIT_MS, call.commands[0].lockKey).then(
       () => {
         if (!call.settled) this.send(call);
@@ -124,7 +143,7 @@ export class CommandBatch {
     );
   }
 
-  private send(call: Call, withText = false, mayCount = false): void {
+  private send(call: ScriptCall, withText = false, mayCount = false): void {
     this.inFlight += 1;
     const { commands, epoch, startedAt } = call;
     const link = this.connection.linkOf(commands[0].lockKey);
@@ -133,9 +152,9 @@ export class CommandBatch {
     link?.wrote(now);
     link?.refreshClock(now);
     // A call that waits for replicas may be held back; it is marked when it is sent.
-    call.sent ||= this.connection.acknowledging === undefined;
-    const simple = this.counter !== undefined && commands.length === 1 && !withText;
-    call.counted = simple && mayCount && commands[0].block > 0 && this.counter.mayCount(epoch, startedAt);
+    call.sent ||= this.settings.acknowledging === undefined;
+    const simple = this.settings.counter !== undefined && commands.length === 1 && !withText;
+    call.counted = simple && mayCount && commands[0].block > 0 && this.settings.counter.mayCount(epoch, startedAt);
     const called = simple ? this.script.runOne(call) : this.script.run(call, withText);
     called.then(
       (reply) => {
@@ -150,7 +169,7 @@ export class CommandBatch {
     );
   }
 
-  private answered(call: Call, reply: unknown, now: number): void {
+  private answered(call: ScriptCall, reply: unknown, now: number): void {
     this.inFlight -= 1;
     const { commands } = call;
     if (call.settled) return tellLate(commands.filter((_, i) => !isTooLate(reply, i)));
@@ -164,8 +183,9 @@ export class CommandBatch {
       const x = replies[at + 1];
       if (code === TOO_LATE && isCount(x)) this.connection.clockOf(commands[i].lockKey).correct(x, call.startedAt);
       else if (code === REFUSED && typeof x === 'string') this.fail([commands[i]], this.refused(x));
-      else if (code === DELEGATED && this.elsewhere !== undefined) this.elsewhere(commands[i], call.dueAt - now);
-      else if (code === NOT_REPLICATED && this.connection.acknowledging !== undefined)
+      else if (code === DELEGATED && this.settings.delegate !== undefined)
+        this.settings.delegate(commands[i], call.dueAt - now);
+      else if (code === NOT_REPLICATED && this.settings.acknowledging !== undefined)
         commands[i].failed(tooFewReplicas(x as number));
       else if (!commands[i].answered(code, x, replies[at + 2]))
         commands[i].failed(unknownReply(replies.slice(at, at + REPLY_WORDS)));
@@ -177,9 +197,9 @@ export class CommandBatch {
    * The server rejected the commands because the estimate of its clock was too low. They had no effect and are resent
    * with their remaining time.
    */
-  private startAgain(commands: readonly Command[], { startedAt, limitMs, dueAt }: Call, now: number): void {
+  private startAgain(commands: readonly Command[], { startedAt, limitMs, dueAt }: ScriptCall, now: number): void {
     const [{ lockKey }] = commands;
-    const call = new Call(commands, startedAt, limitMs, this.connection.epoch, this.late);
+    const call = new ScriptCall(commands, startedAt, limitMs, this.connection.epoch, this.late);
     // The clock in the rejection includes the round trip of the command, which may have been slow.
     void this.connection.linkOf(lockKey)?.readClock();
     if (this.connection.accepts(lockKey)) this.send(call);
@@ -187,18 +207,19 @@ export class CommandBatch {
     this.connection.timers.add(call, Math.ceil((dueAt - now) / STEP_MS) * STEP_MS);
   }
 
-  private unknown(call: Call, reply: unknown): void {
-    this.counter?.forget();
+  private unknown(call: ScriptCall, reply: unknown): void {
+    this.settings.counter?.forget();
     this.reject(call, unknownReply(reply));
   }
 
   /** Handles a reply that is one number: all commands had the common case, and their fencing tokens are consecutive. */
-  private allCommon(call: Call, first: number): void {
+  private allCommon(call: ScriptCall, first: number): void {
     const { commands } = call;
     let block = 0;
     for (const command of commands) block += command.block;
     if (block > 0 ? !isFencingToken(first, block) : first !== 0) return this.unknown(call, first);
-    if (block > 0 && this.counter?.rises(call, first, block, this.connection.epoch) === false) return this.send(call);
+    if (block > 0 && this.settings.counter?.rises(call, first, block, this.connection.epoch) === false)
+      return this.send(call);
     this.settle(call);
     let next = first;
     for (const command of commands) {
@@ -207,9 +228,9 @@ export class CommandBatch {
     }
   }
 
-  private failed(call: Call, error: unknown): void {
+  private failed(call: ScriptCall, error: unknown): void {
     this.inFlight -= 1;
-    this.counter?.forget();
+    this.settings.counter?.forget();
     if (call.settled) return tellLate(call.commands);
     if (isUnknownScript(error)) return this.send(call, true);
     // The server checks the permissions for all keys of a call at once. One forbidden key must not fail the other
@@ -228,7 +249,7 @@ export class CommandBatch {
     return answerError(text);
   }
 
-  private reject(call: Call, error: Error): void {
+  private reject(call: ScriptCall, error: Error): void {
     if (call.settled) return;
     this.settle(call);
     this.fail(call.commands, error);
@@ -247,7 +268,7 @@ export class CommandBatch {
     command.failed(await inTime(named, COMMAND_LIMIT_MS, this.clock).catch(() => error));
   }
 
-  private settle(call: Call): void {
+  private settle(call: ScriptCall): void {
     call.settled = true;
     this.connection.timers.remove(call);
   }

@@ -1,3 +1,5 @@
+import type { Answer, AnswerListener } from '../lock-store.js';
+
 /** A word of a script reply; the header of the script defines the codes. */
 export type ReplyWord = number | string;
 
@@ -40,4 +42,39 @@ export abstract class Command {
   abstract failed(error: Error): void;
   /** Called when a reply arrives after a timeout: the command may have taken effect after its undo. */
   abstract late(): void;
+}
+
+/** A command and its future answer. */
+export abstract class Asked<T> extends Command implements Answer<T> {
+  private listener: AnswerListener<T> | undefined = undefined;
+  private promise: Promise<T> | undefined = undefined;
+  /** Delivers an answer that arrived before a listener was set. */
+  private early: (() => void) | undefined = undefined;
+
+  tell(listener: AnswerListener<T>): void {
+    this.listener = listener;
+    this.early?.();
+  }
+
+  // oxlint-disable-next-line unicorn/no-thenable -- an answer is awaited like a promise
+  get then(): Promise<T>['then'] {
+    this.promise ??= new Promise((answered, failed) => this.tell({ answered, failed }));
+    return this.promise.then.bind(this.promise);
+  }
+
+  failed(error: Error): void {
+    if (this.listener === undefined) this.early = () => this.failed(error);
+    else this.listener.failed(error);
+  }
+
+  late(): void {
+    this.listener?.late?.();
+  }
+
+  /** Delivers the answer. Returns true because the reply is valid. */
+  protected resolve(answer: T): true {
+    if (this.listener === undefined) this.early = () => void this.resolve(answer);
+    else this.listener.answered(answer);
+    return true;
+  }
 }

@@ -1,5 +1,5 @@
-import type { LockState } from '../lock-state.js';
 import type {
+  LockState,
   AcquireAnswer,
   AcquireRequest,
   ConnectionListener,

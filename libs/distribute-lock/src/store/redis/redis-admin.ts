@@ -1,14 +1,13 @@
 import type { Clock } from '../../runtime/clock.js';
 import { processOf } from '../../runtime/owner-token.js';
 import { deleteForeignScript } from '../lua/generated/lua-scripts.js';
-import { takeAway } from '../forcing.js';
-import { kindOfValue, type LockState } from '../lock-state.js';
-import type { LockStore } from '../lock-store.js';
-import { inTime } from './in-time.js';
+import { takeAway, kindOfValue } from '../lock-admin.js';
+import type { LockState, LockStore } from '../lock-store.js';
+import { inTime, storeError } from './redis-errors.js';
 import type { RedisConnection } from './redis-connection.js';
-import { storeError } from './redis-errors.js';
 import type { RedisKeys } from './redis-keys.js';
 import { isCount, isFlag, isLeftMs, unknownReply } from './reply-checks.js';
+import { isCluster, type RedisClient } from './redis-client.js';
 
 /** Limit for a request of an operator. */
 const ANSWER_LIMIT_MS = 2_000;
@@ -125,4 +124,24 @@ function living(leases: LeaseWords, [seconds, microseconds]: readonly (number | 
   const nowMs = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
   const words = leases.flat();
   return words.filter((_, i) => i % 2 === 0 && Number(words[i + 1]) > nowMs).map(String);
+}
+
+/** Policies by which a full server evicts locks; locks have a ttl, so `volatile-` policies evict them too. */
+const EVICTS = /^maxmemory_policy:((?:allkeys|volatile)-\S+)/m;
+const UNLIMITED = /^maxmemory:0\s*$/m;
+
+/**
+ * Warns about servers that may evict locks. Uses `INFO`, which includes the policy and needs no permission to read the
+ * configuration.
+ */
+export async function evictionAdvice(client: RedisClient): Promise<readonly string[]> {
+  const servers = isCluster(client) ? client.nodes('master') : [client];
+  // A server that rejects INFO is skipped.
+  const infos = await Promise.all(servers.map((server) => server.info('memory').catch(() => '')));
+  const policies = infos.flatMap((info) => (UNLIMITED.test(info) ? [] : (EVICTS.exec(info)?.[1] ?? [])));
+  return [...new Set(policies)].map(
+    (policy) =>
+      `Redis may evict locks when its memory is full (maxmemory-policy ${policy}). Two holders may then run at the same time. ` +
+      'Set the policy to noeviction, or use a separate Redis server for locks.',
+  );
 }

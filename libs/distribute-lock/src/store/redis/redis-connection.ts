@@ -1,7 +1,6 @@
 import type { Clock } from '../../runtime/clock.js';
 import { Timer, Timers } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
-import type { Acknowledging, ScriptCall } from './acknowledged.js';
 import { COMMAND_LIMIT_MS, Link, type LinkListener } from './link.js';
 import { Outage } from './outage.js';
 import { addressOf, isCluster, isEnded, placeOf, stateOf, type RedisClient } from './redis-client.js';
@@ -35,8 +34,6 @@ export class RedisConnection implements LinkListener {
   epoch = 0;
   /** Whether the client is a Cluster client: a script call may then have keys of one slot only. */
   readonly clustered: boolean = false;
-  /** Present if answers wait for replicas. */
-  acknowledging: Acknowledging | undefined;
   /** Timers of everything that uses the connection. */
   readonly timers: Timers;
   readonly outage: Outage;
@@ -125,17 +122,8 @@ export class RedisConnection implements LinkListener {
     this.link?.close();
   }
 
-  /** Runs a script by its digest, or by its text if the server does not know it. */
-  evaluate(call: ScriptCall): Promise<unknown> {
-    if (this.acknowledging !== undefined) return this.acknowledging.run(call);
-    const { script, withText, keys, texts } = call;
-    return withText
-      ? this.client.eval(script.lua, keys.length, ...keys, ...texts)
-      : this.client.evalsha(script.sha1, keys.length, ...keys, ...texts);
-  }
-
   /** Sends all commands of `send` in one write where possible. */
-  together(send: () => void): void {
+  inOneWrite(send: () => void): void {
     send();
   }
 

@@ -1,4 +1,7 @@
 import { LockStoreError } from '../lock-store.js';
+import type { RedisClient } from './redis-client.js';
+import { isSortedSet } from './redis-keys.js';
+import type { Clock } from '../../runtime/clock.js';
 
 /** Error replies of a server that is starting, failing over or busy. */
 const PASSING = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|UNBLOCKED)\b/;
@@ -66,4 +69,34 @@ function codeOf(error: unknown): string {
 /** Removes the credentials of URLs from a text. */
 export function redacted(text: string): string {
   return text.replace(/:\/\/[^@/\s]*@/g, '://***@').replace(/\.$/, '');
+}
+
+export const isWrongType = (error: Error): boolean => error.message.includes('WRONGTYPE');
+
+/** Adds the names of the keys that hold a value of another type. Each key is read to find out. */
+export async function namingKeys(error: Error, keys: readonly string[], client: RedisClient): Promise<Error> {
+  const wrong = await Promise.all(
+    [...new Set(keys)].map(async (key) => {
+      try {
+        await (isSortedSet(key) ? client.zcard(key) : client.get(key));
+        return undefined;
+      } catch (refused) {
+        return String(refused).includes('WRONGTYPE') ? JSON.stringify(redacted(key)) : undefined;
+      }
+    }),
+  );
+  const names = wrong.filter((name) => name !== undefined).join(', ');
+  if (names === '') return error;
+  const message = `A key of this library holds a value of another type. Delete ${names}. ${error.message}`;
+  return new LockStoreError(message, false);
+}
+
+/** Limits the time for an answer, because the client waits without a limit. Rejects with a {@link LockStoreError}. */
+export function inTime<T>(answer: Promise<T>, limitMs: number, clock: Clock): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const mute = (): void => reject(new LockStoreError(`Redis did not respond within ${limitMs} ms.`, true));
+    // Answers that arrived while the event loop was blocked are processed first.
+    const cancel = clock.after(limitMs, () => clock.nextTurn(mute));
+    answer.then(resolve, (error: unknown) => reject(storeError(error))).finally(cancel);
+  });
 }

@@ -1,4 +1,4 @@
-import { RedisKeys } from './redis-keys.js';
+import { RedisKeys, slotOf } from './redis-keys.js';
 
 describe('RedisKeys', () => {
   const keys = new RedisKeys('lock:');
@@ -45,5 +45,17 @@ describe('RedisKeys', () => {
   it('gives every lock a separate queue', () => {
     const odd = ['a', '{a}', '{}a', 'a}b', '{a', 'a{b}c', '{{a}}', '}{'];
     expect(new Set(odd.map(queueOf)).size).toBe(odd.length);
+  });
+});
+
+describe('slotOf', () => {
+  it.each([
+    ['123456789', 0x31c3],
+    ['foo', 12_182],
+    ['{foo}bar', 12_182],
+    ['q1:{lock:schlüssel}', slotOf('lock:schlüssel')],
+    ['', 0],
+  ])('returns the slot of %j as Redis Cluster computes it', (key, slot) => {
+    expect(slotOf(key)).toBe(slot);
   });
 });

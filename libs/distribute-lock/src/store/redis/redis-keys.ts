@@ -101,9 +101,24 @@ function beside(lockKey: string, prefix: string): string {
 }
 
 /** The part of a name from which Redis Cluster computes its slot. */
-export function hashed(name: string): string {
+function hashed(name: string): string {
   return name.includes('{') ? (TAG.exec(name)?.[1] ?? name) : name;
 }
 
 /** Whether a lock prefix could name a helper key. */
 export const meetsHelperKey = (prefix: string): boolean => HELPER.test(prefix);
+
+/** Table of the CRC16 (XMODEM) with which Redis Cluster hashes keys, one entry per byte. */
+const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte << 8;
+  for (let bit = 0; bit < 8; bit += 1) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1;
+  return crc;
+});
+const SLOTS = 16_384;
+
+/** The slot of a key in Redis Cluster. */
+export function slotOf(key: string): number {
+  let crc = 0;
+  for (const byte of Buffer.from(hashed(key))) crc = ((crc << 8) & 0xffff) ^ TABLE[(crc >> 8) ^ byte];
+  return crc % SLOTS;
+}

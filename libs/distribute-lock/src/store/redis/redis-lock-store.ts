@@ -1,10 +1,14 @@
 import { Cluster, Redis, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
-
-import { processClock } from '../../runtime/clock.js';
-import type { LuaScript } from '../lua/generated/lua-scripts.js';
-import { lockScript, readwriteScript, semaphoreScript, severalScript } from '../lua/generated/lua-scripts.js';
-import type { LockState } from '../lock-state.js';
+import { processClock, type Clock } from '../../runtime/clock.js';
+import {
+  type LuaScript,
+  lockScript,
+  readwriteScript,
+  semaphoreScript,
+  severalScript,
+} from '../lua/generated/lua-scripts.js';
 import type {
+  LockState,
   AcquireAnswer,
   AcquireRequest,
   ConnectionListener,
@@ -22,21 +26,27 @@ import { ClusterConnection } from './cluster-connection.js';
 import type { Command } from './command.js';
 import { CommandBatch } from './command-batch.js';
 import { DurableLockStore } from './durable-lock-store.js';
-import { evictionAdvice } from './eviction-advice.js';
+import { evictionAdvice, RedisAdmin } from './redis-admin.js';
 import { FenceCounter } from './fence-counter.js';
 import { Inbox } from './inbox.js';
 import { ownClusterOptions, ownOptions } from './own-options.js';
-import { RedisAdmin } from './redis-admin.js';
 import { another, isCluster, keyPrefixOf, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisKeys } from './redis-keys.js';
 import { ReadWriteCommand } from './read-write-command.js';
 import { RedisSemaphores } from './redis-semaphores.js';
-import { AcquireCommand, ReleaseCommand, RenewCommand } from './replies.js';
-import { severalLocks } from './several-command.js';
-import type { RedisLockStoreSettings } from './store-settings.js';
+import { AcquireCommand, ReleaseCommand, RenewCommand } from './lock-commands.js';
+import { severalLocks } from './multi-key-command.js';
 
 const CONNECT_LIMIT_MS = 1_500;
+
+/** Settings of a Redis store. */
+export interface RedisLockStoreSettings {
+  /** Prefix of every lock key. */
+  readonly prefix: string;
+  /** Clock of the store; replaced in tests. */
+  readonly clock?: Clock;
+}
 
 /**
  * Locks on one Redis primary. Only the owner token identifies the holder, so a late release cannot free the lock of
@@ -56,14 +66,17 @@ export class RedisLockStore implements LockStore {
     private readonly connection: RedisConnection,
     private readonly settings: RedisLockStoreSettings,
     private readonly template: RedisClient,
+    acks?: AckSettings,
   ) {
     const { prefix, clock = processClock } = settings;
     const keys = new RedisKeys(prefix, keyPrefixOf(connection.client));
     this.keys = keys;
+    const acknowledging = acks && new Acknowledging(connection, acks);
+    const shared = { connection, keys, clock, acknowledging };
+    const batch = (script: LuaScript) => new CommandBatch(script, shared);
     const counter = connection.clustered ? undefined : new FenceCounter();
-    const amongReaders = (command: Command, leftMs: number): void => this.addReadWrite(command, leftMs);
-    this.commands = new CommandBatch(lockScript, connection, keys, clock, amongReaders, counter);
-    const batch = (script: LuaScript) => new CommandBatch(script, connection, keys, clock);
+    const delegate = (command: Command, leftMs: number): void => this.addReadWrite(command, leftMs);
+    this.commands = new CommandBatch(lockScript, { ...shared, delegate, counter });
     this.readWrite = batch(readwriteScript);
     this.semaphores = new RedisSemaphores(batch(semaphoreScript), this.keys, connection);
     this.acquireAll = severalLocks(batch(severalScript), this.keys, connection);
@@ -91,20 +104,22 @@ export class RedisLockStore implements LockStore {
     return RedisLockStore.on(another(client), settings, client);
   }
 
-  private static on(client: RedisClient, settings: RedisLockStoreSettings, template = client): RedisLockStore {
+  private static on(
+    client: RedisClient,
+    settings: RedisLockStoreSettings,
+    template = client,
+    acks?: AckSettings,
+  ): RedisLockStore {
     const { clock = processClock } = settings;
     const connection = isCluster(client)
       ? new ClusterConnection(client, clock, template)
       : new RedisConnection(client, clock, template);
-    return new RedisLockStore(connection, settings, template);
+    return new RedisLockStore(connection, settings, template, acks);
   }
 
   /** A store for the same locks whose grants count only after enough replicas acknowledge them. */
-  acknowledgedBy(settings: AckSettings): LockStore {
-    const { prefix, clock } = this.settings;
-    const asking = RedisLockStore.on(another(this.template), { prefix, clock }, this.template);
-    asking.connection.acknowledging = new Acknowledging(asking.connection, settings);
-    return new DurableLockStore(this, asking);
+  acknowledgedBy(acks: AckSettings): LockStore {
+    return new DurableLockStore(this, RedisLockStore.on(another(this.template), this.settings, this.template, acks));
   }
 
   keyFault(key: string): string | undefined {
@@ -196,7 +211,7 @@ export class RedisLockStore implements LockStore {
   }
 
   /** Exclusive commands use the fast script, which delegates commands that concern readers. */
-  private add<Asked extends Command>(kind: LockKind | undefined, command: Asked): Asked {
+  private add<C extends Command>(kind: LockKind | undefined, command: C): C {
     if (kind === undefined || kind === 'exclusive') this.commands.add(command);
     else this.addReadWrite(command);
     return command;

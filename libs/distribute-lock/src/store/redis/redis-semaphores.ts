@@ -7,8 +7,7 @@ import type {
   RenewRequest,
 } from '../lock-store.js';
 import { BUSY, FREE, GRANTED, GRANTED_NEXT, LOST, MISMATCH, QUEUED, RENEWED } from '../lua/generated/reply-codes.js';
-import { Asked } from './asked.js';
-import type { ReplyWord } from './command.js';
+import { Asked, type ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';

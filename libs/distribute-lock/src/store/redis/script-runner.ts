@@ -1,16 +1,49 @@
 import type { Redis } from 'ioredis';
-
 import type { LuaScript, LuaText } from '../lua/generated/lua-scripts.js';
-import type { Call } from './call.js';
 import type { RedisConnection } from './redis-connection.js';
 import { messageOf, storeError } from './redis-errors.js';
 import type { RedisKeys } from './redis-keys.js';
 import { unknownReply } from './reply-checks.js';
 import { evalsha, takesWritten, written } from './written-command.js';
+import type { Acknowledging } from './acknowledged.js';
+import { Timer } from '../../runtime/timers.js';
+import type { Command } from './command.js';
 
 /** Whether the server does not know the script, so that its text must be sent. */
 export const isUnknownScript = (error: unknown): boolean => messageOf(error).startsWith('NOSCRIPT');
 
+/** Commands that are sent in one script call and share its answer. */
+export class ScriptCall extends Timer {
+  settled = false;
+  /** The call was written, so it may have reached the server. */
+  sent = false;
+  /** The script may increment the fencing counter without reading the clock. */
+  counted = false;
+
+  constructor(
+    readonly commands: readonly Command[],
+    readonly startedAt: number,
+    /** Limit for the answer. */
+    readonly limitMs: number,
+    /** Epoch of the connection when the call started. */
+    readonly epoch: number,
+    /** Called when the limit for the answer has passed. */
+    private readonly late: (call: ScriptCall) => void,
+  ) {
+    super();
+  }
+
+  due(): void {
+    this.late(this);
+  }
+
+  /** Fails the call when the timers close, even if the client stays open and sends it later. */
+  override forgotten(stood: boolean): void {
+    if (stood) this.late(this);
+  }
+}
+
+/** Runs one script on one connection. */
 export class ScriptRunner {
   private readonly script: LuaText;
   /** The client, if it accepts serialized commands. */
@@ -23,6 +56,8 @@ export class ScriptRunner {
     script: LuaScript,
     private readonly connection: RedisConnection,
     private readonly names: RedisKeys,
+    /** Present if answers wait for replicas. */
+    private readonly acknowledging: Acknowledging | undefined,
   ) {
     this.fenceKey = names.fence;
     this.script = (connection.clustered ? script.cluster : undefined) ?? script;
@@ -31,7 +66,7 @@ export class ScriptRunner {
   }
 
   /** Runs a call. All its commands are in one slot, in a Cluster for one lock. */
-  run(call: Call, withText: boolean): Promise<unknown> {
+  run(call: ScriptCall, withText: boolean): Promise<unknown> {
     const { commands } = call;
     const keys = [this.fenceKeyOf(commands[0].lockKey)];
     const deadlineMs = this.deadlineOf(call);
@@ -40,7 +75,8 @@ export class ScriptRunner {
       command.addKeys(keys);
       texts.push(command.textUntil(deadlineMs));
     }
-    if (this.direct === undefined || withText || this.waits) return this.evaluate(keys, texts, withText, call);
+    if (this.direct === undefined || withText || this.acknowledging !== undefined)
+      return this.evaluate(keys, texts, withText, call);
     const args = [this.script.sha1, String(keys.length), ...keys, ...texts];
     let text = '';
     for (const arg of args) text += written(arg);
@@ -53,13 +89,13 @@ export class ScriptRunner {
   }
 
   /** Runs a call of one command with the usual keys, without building lists. */
-  runOne(call: Call): Promise<unknown> {
+  runOne(call: ScriptCall): Promise<unknown> {
     const { direct, fenceKey } = this;
     const [command] = call.commands;
     const { lockKey, queueKey } = command;
     const text = command.textUntil(this.deadlineOf(call));
     const words = call.counted ? `${text} +` : text;
-    if (direct === undefined || this.waits) {
+    if (direct === undefined || this.acknowledging !== undefined) {
       return this.evaluate([fenceKey, lockKey, queueKey], [words], false, call);
     }
     const args = [this.script.sha1, '3', fenceKey, lockKey, queueKey, words];
@@ -81,21 +117,22 @@ export class ScriptRunner {
     if (!Array.isArray(reply) || reply.length > 0) throw unknownReply(reply);
   }
 
-  private deadlineOf({ commands, startedAt, limitMs }: Call): number {
+  private deadlineOf({ commands, startedAt, limitMs }: ScriptCall): number {
     return this.connection.clockOf(commands[0].lockKey).deadline(startedAt, limitMs);
   }
 
-  /** Whether answers wait for replicas. */
-  private get waits(): boolean {
-    return this.connection.acknowledging !== undefined;
-  }
-
+  /** Runs the script by its digest, or by its text if the server does not know it. */
   private evaluate(
     keys: readonly string[],
     texts: readonly string[],
     withText = false,
-    asker?: Call,
+    origin?: ScriptCall,
   ): Promise<unknown> {
-    return this.connection.evaluate({ script: this.script, withText, keys, texts, asker });
+    const { script, acknowledging } = this;
+    if (acknowledging !== undefined) return acknowledging.run({ script, withText, keys, texts, origin });
+    const { client } = this.connection;
+    return withText
+      ? client.eval(script.lua, keys.length, ...keys, ...texts)
+      : client.evalsha(script.sha1, keys.length, ...keys, ...texts);
   }
 }

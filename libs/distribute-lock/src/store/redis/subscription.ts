@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 
 import { Timer } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
-import { inTime } from './in-time.js';
+import { inTime } from './redis-errors.js';
 import { COMMAND_LIMIT_MS, type LinkListener } from './link.js';
 import { another, speaksResp3 } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';

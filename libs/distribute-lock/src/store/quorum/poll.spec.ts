@@ -1,4 +1,4 @@
-import { majorityOf, Tally, type Outcome } from './tally.js';
+import { majorityOf, Tally, type Outcome } from './poll.js';
 
 type Answer = 'yes' | 'no' | 'failed';
 const ANSWERS: readonly Answer[] = ['yes', 'no', 'failed'];

@@ -1,8 +1,6 @@
-import type { AcquireAllAnswer } from '../acquire-all-answer.js';
-import type { AcquireRequest, LockStore } from '../lock-store.js';
+import type { AcquireAllAnswer, AcquireRequest, LockStore } from '../lock-store.js';
 import { BUSY, GRANTED } from '../lua/generated/reply-codes.js';
-import { Asked } from './asked.js';
-import type { ReplyWord } from './command.js';
+import { Asked, type ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';

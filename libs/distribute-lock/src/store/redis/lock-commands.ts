@@ -11,8 +11,7 @@ import {
   RENEWED,
   STILL_QUEUED,
 } from '../lua/generated/reply-codes.js';
-import { Asked } from './asked.js';
-import type { ReplyWord } from './command.js';
+import { Asked, type ReplyWord } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isCount, isFencingToken, isFlag, isLeftMs, isTokenBeside } from './reply-checks.js';
 

@@ -1,12 +1,16 @@
 import { quorumScript } from '../lua/generated/lua-scripts.js';
-import { type ConnectionListener, LockStoreError } from '../lock-store.js';
+import { LockStoreError, type ConnectionListener, type LockStoreListener } from '../lock-store.js';
 import { FENCE_TOO_LOW, NO_VOTE, TOO_LATE, VOTE, VOTED_BEFORE } from '../lua/generated/reply-codes.js';
 import { COMMAND_LIMIT_MS, type Link } from '../redis/link.js';
-import type { RedisConnection } from '../redis/redis-connection.js';
-import { messageOf, storeError } from '../redis/redis-errors.js';
-import type { RedisKeys } from '../redis/redis-keys.js';
+import { RedisConnection } from '../redis/redis-connection.js';
+import { messageOf, storeError, isWrongType, namingKeys } from '../redis/redis-errors.js';
+import { RedisKeys } from '../redis/redis-keys.js';
 import { isCount, isFencingToken, isLeftMs, unknownReply } from '../redis/reply-checks.js';
-import { isWrongType, namingKeys } from '../redis/wrong-type.js';
+import { Redis, type RedisOptions } from 'ioredis';
+import { processClock } from '../../runtime/clock.js';
+import { Inbox } from '../redis/inbox.js';
+import { ownOptions } from '../redis/own-options.js';
+import { another, keyPrefixOf, type RedisClient } from '../redis/redis-client.js';
 
 /** Reply of `quorum.lua`; the header of the script defines the codes. */
 export type NodeReply = readonly [code: number, x: number, y: number | string];
@@ -31,8 +35,25 @@ export interface NodeLine {
   close(): void;
 }
 
+/** The inbox of one node. */
+export interface NodeInbox {
+  /** Resolves when messages arrive. They continue across reconnects. */
+  open(processId: string, listener: LockStoreListener): Promise<void>;
+  /** Sets whether waiters depend on messages. */
+  messagesExpected?(expected: boolean): void;
+  /** Reports that a message did not arrive. */
+  messageMissed?(): void;
+  close(): void;
+}
+
+/** The connection to a node and its messages. */
+export interface QuorumMember {
+  readonly line: NodeLine;
+  readonly inbox: NodeInbox;
+}
+
 /** One independent Redis primary. */
-export class RedisNodeLine implements NodeLine {
+class RedisNodeLine implements NodeLine {
   constructor(
     readonly connection: RedisConnection,
     private readonly keys: RedisKeys,
@@ -121,4 +142,20 @@ function checked(reply: unknown, command: string | number = ''): NodeReply {
   if (!(isGranted ? isFencingToken(x) : isLeftMs(x))) throw unknownReply(reply);
   if (asksForVote && code === NO_VOTE ? typeof y !== 'string' : !isCount(y)) throw unknownReply(reply);
   return [code, x as number, y as number | string];
+}
+
+/** A node with a dedicated connection, which opens with the first command. */
+export function openMember(options: RedisOptions | string, prefix: string): QuorumMember {
+  const client = typeof options === 'string' ? new Redis(options, ownOptions({})) : new Redis(ownOptions(options));
+  return memberOn(new RedisConnection(client, processClock), prefix);
+}
+
+/** A node with a connection that copies the configuration of an application client. */
+export function memberOver(client: RedisClient, prefix: string): QuorumMember {
+  return memberOn(new RedisConnection(another(client), processClock, client), prefix);
+}
+
+function memberOn(connection: RedisConnection, prefix: string): QuorumMember {
+  const keys = new RedisKeys(prefix, keyPrefixOf(connection.client));
+  return { line: new RedisNodeLine(connection, keys), inbox: new Inbox(connection, keys) };
 }
