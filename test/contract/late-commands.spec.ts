@@ -5,7 +5,7 @@ import {
   quorumScript,
   readwriteScript,
   semaphoreScript,
-  severalScript,
+  multiKeyScript,
   type LuaScript,
 } from '../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
 import { TOO_LATE } from '../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
@@ -50,7 +50,7 @@ describe('A command whose deadline has passed', () => {
     [readwriteScript, [`a ${TOKEN} 30000 1 ${PAST}`]],
     [readwriteScript, [`w ${TOKEN}:r 30000 1 ${PAST}`]],
     [semaphoreScript, [`a ${weighted(TOKEN)} 30000 1 2 ${PAST}`]],
-    [severalScript, [`30000 ${PAST} ${TOKEN} ${NEXT}`]],
+    [multiKeyScript, [`30000 ${PAST} ${TOKEN} ${NEXT}`]],
     [quorumScript, ['a', TOKEN, TOKEN, 30_000, 1, PAST]],
     [quorumScript, ['w', TOKEN, TOKEN, 30_000, 1, PAST]],
   ] as const)('leaves a free lock free, and reports the clock: %s %j', async (script, words) => {

@@ -41,8 +41,8 @@ function alike(words: Words, real: NodeReply, model: NodeReply): boolean {
 
 describe('The model of a node', () => {
   const redis = useRedis();
-  const { line } = openMember(redis.url, redis.prefix);
-  onCleanup(() => line.close());
+  const { connection } = openMember(redis.url, redis.prefix);
+  onCleanup(() => connection.close());
 
   it(`sends the same replies and messages as quorum.lua, in ${SEQUENCES} sequences`, async () => {
     const [heard, told]: [string[], string[]] = [[], []];
@@ -58,7 +58,7 @@ describe('The model of a node', () => {
         return 1;
       },
     });
-    await line.whenReady(5_000);
+    await connection.whenReady(5_000);
     const codes = new Set<string>();
     for (let seed = 1; seed <= SEQUENCES; seed += 1) {
       const random = new Random(seed);
@@ -66,7 +66,7 @@ describe('The model of a node', () => {
       const far = (Date.now() + 3_600_000) * 1_000;
       for (let i = 0; i < STEPS; i += 1) {
         const words = step(random, far);
-        const real = await line.run(`k${seed}`, words, () => true);
+        const real = await connection.run(`k${seed}`, words, () => true);
         const expected = model.run(`k${seed}`, words);
         codes.add(`${words[0]}${real[0]}`);
         if (!alike(words, real, expected))

@@ -1,11 +1,11 @@
 /** Measures for commands that share one script call, in the form of the other measures; see measures-p1-to-p7.mjs. */
-const TOGETHER = 'store/lua/lib/together.lua';
+const BATCH = 'store/lua/lib/batch.lua';
 
 export const measuresOfOneCall = [
   {
     promise: 'P1',
     what: 'each command of a batch writes only a lock that is free',
-    file: TOGETHER,
+    file: BATCH,
     measure: 'not takeUnqueued(lock, token, ttlMs)',
     without: "not redis.call('SET', lock, token, 'PX', ttlMs)",
     test: ['one-call', 'beside one whose lock another process holds'],
@@ -13,7 +13,7 @@ export const measuresOfOneCall = [
   {
     promise: 'P10',
     what: '... and deletes only the lock that its token owns',
-    file: TOGETHER,
+    file: BATCH,
     measure: "if redis.pcall('GET', lock) ~= string.sub(text, 3) then break end",
     without: '',
     test: ['one-call', 'follow each other when they share one key'],
@@ -21,7 +21,7 @@ export const measuresOfOneCall = [
   {
     promise: 'P11',
     what: '... and gets separate fencing tokens',
-    file: TOGETHER,
+    file: BATCH,
     measure: 'fencingTokens(total)',
     without: 'fencingTokens(1)',
     test: ['one-call', 'have separate fencing tokens'],
@@ -29,7 +29,7 @@ export const measuresOfOneCall = [
   {
     promise: 'P12',
     what: '... and does not overtake a waiter',
-    file: TOGETHER,
+    file: BATCH,
     measure: "if call('EXISTS', unpack(queues)) == 0 then",
     without: 'if true then',
     test: ['one-call', 'do not overtake a waiter'],

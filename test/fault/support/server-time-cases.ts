@@ -98,7 +98,7 @@ async function batchOfSeveral(world: ServerTimeWorld): Promise<ServerTimes> {
 function quorum(entries: 'live' | 'dead'): ServerTimeCase['run'] {
   return async (world, count) => {
     if (entries === 'live') await world.reviveAll();
-    const step = (...words: (string | number)[]) => world.node.line.run(world.key, words, () => true);
+    const step = (...words: (string | number)[]) => world.node.connection.run(world.key, words, () => true);
     const holder = world.token(world.live);
     await step('a', holder, holder, 60_000, 1);
     await world.all(world.tokens(count, 'many', 'exclusive'), (token) => step('w', token, token, 60_000, 1));

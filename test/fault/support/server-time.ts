@@ -45,10 +45,10 @@ export class ServerTimeWorld {
     const store = RedisLockStore.open(url, { prefix: PREFIX });
     const node = openMember(url, PREFIX);
     onCleanup(async () => {
-      node.line.close();
+      node.connection.close();
       await store.close();
     });
-    await Promise.all([store.connect(), node.line.whenReady(1_500)]);
+    await Promise.all([store.connect(), node.connection.whenReady(1_500)]);
     const live = newProcessId();
     const told: string[] = [];
     const listener: LockStoreListener = {

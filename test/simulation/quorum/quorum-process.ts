@@ -5,7 +5,7 @@ import { LOCK_DEFAULTS } from '../../../libs/distribute-lock/src/options/lock-op
 import { LockCore } from '../../../libs/distribute-lock/src/engine/lock-core.js';
 import type { CancelTimer, Clock } from '../../../libs/distribute-lock/src/runtime/clock.js';
 import { QuorumLockStore } from '../../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
-import { SimulatedLine } from './simulated-line.js';
+import { SimulatedConnection } from './simulated-connection.js';
 import type { QuorumWorld } from './quorum-world.js';
 
 const EXPECTED = ['LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT', 'LOCK_UNAVAILABLE', 'LOCK_ABORTED'] as const;
@@ -15,7 +15,7 @@ const SETTLES_MS = 1_000 + 20;
 /** One process with its clock, its connections to all nodes, the store under test, and callers. */
 export class QuorumProcess implements Clock {
   readonly id: string;
-  readonly lines: readonly SimulatedLine[];
+  readonly connections: readonly SimulatedConnection[];
   gone = false;
   /** Number of callers that have not ended. */
   busy = 0;
@@ -31,8 +31,8 @@ export class QuorumProcess implements Clock {
     this.id = `p${index}`.padEnd(22, '-');
     this.rate = random.between(0.997, 1.003);
     this.offset = random.between(0, 1e6);
-    this.lines = world.nodes.map((node) => new SimulatedLine(world, this, node));
-    const members = this.lines.map((line) => ({ line, inbox: line }));
+    this.connections = world.nodes.map((node) => new SimulatedConnection(world, this, node));
+    const members = this.connections.map((connection) => ({ connection: connection, inbox: connection }));
     this.core = new LockCore(new QuorumLockStore(members, this, () => random.next()), {
       defaults: LOCK_DEFAULTS,
       maxWaitersPerKey: 1_000,

@@ -122,8 +122,8 @@ export class QuorumWorld {
       model: make({
         now: () => offset + this.now * rate,
         publish: (processId, message) => {
-          const line = this.processes.find(({ id }) => id === processId)?.lines[this.nodes.indexOf(node)];
-          return line?.deliver(message) === true ? 1 : 0;
+          const connection = this.processes.find(({ id }) => id === processId)?.connections[this.nodes.indexOf(node)];
+          return connection?.deliver(message) === true ? 1 : 0;
         },
       }),
     };
@@ -135,11 +135,11 @@ export class QuorumWorld {
     for (let faults = random.int(1, 12); faults > 0; faults -= 1) {
       this.in(random.between(0, TROUBLE_MS), () => {
         const process = random.pick(processes);
-        const line = random.pick(process.lines);
+        const connection = random.pick(process.connections);
         const kind = random.next();
         if (kind < (forgetting === 'never' ? 0.1 : 0.4)) this.restartSome();
-        else if (kind < 0.5) line.breakFor(random.between(1, 800));
-        else if (kind < 0.7) line.mute(random.between(10, 1_500));
+        else if (kind < 0.5) connection.breakFor(random.between(1, 800));
+        else if (kind < 0.7) connection.mute(random.between(10, 1_500));
         else if (kind < 0.95) this.stop(random.pick(nodes), random.between(10, 1_500));
         else if (processes.filter(({ gone }) => !gone).length > 1) process.crash();
       });
@@ -164,7 +164,7 @@ export class QuorumWorld {
     const downMs = leastMs + random.between(0, random.pick([10, 700]));
     this.note(`n${this.nodes.indexOf(node)} restarts${empty ? ' empty' : ''}, ${downMs.toFixed(0)} ms`);
     this.stop(node, downMs + 0.1);
-    for (const { lines } of this.processes) lines[this.nodes.indexOf(node)].breakFor(downMs);
+    for (const { connections } of this.processes) connections[this.nodes.indexOf(node)].breakFor(downMs);
     if (empty) this.in(downMs, () => node.model.forget());
   }
 

@@ -12,7 +12,7 @@ const MOST_TOKENS = 10_000;
 /** Maximum number of undos in flight. They fit into one script call, so that they do not delay other commands. */
 const MOST_IN_FLIGHT = 64;
 /** Final undos are scheduled in steps of this length, so that they share timers. */
-const LANE_MS = 100;
+const FINAL_UNDO_STEP_MS = 100;
 
 /**
  * Earliest time of a final undo after a command failed at `now` without an answer: Redis cannot execute that command
@@ -262,8 +262,8 @@ export class AbandonedTokens<Name extends AbandonedName> {
 
   private undoLater(token: AbandonedToken<Name>): void {
     const { clock, timers } = this.settings;
-    const lanesAway = Math.ceil((token.finalAt - clock.now()) / LANE_MS);
-    timers.add(token, Math.max(0, lanesAway) * LANE_MS);
+    const steps = Math.ceil((token.finalAt - clock.now()) / FINAL_UNDO_STEP_MS);
+    timers.add(token, Math.max(0, steps) * FINAL_UNDO_STEP_MS);
   }
 
   private troubleOf(ownerToken: string): number {

@@ -3,7 +3,7 @@ import type { LockState, LockStore } from './lock-store.js';
 /** Operations that forced release needs besides the commands of a store. */
 export interface Force {
   /** Notifies the process of the token that its lock was released by force. */
-  tell(ownerToken: string): Promise<unknown>;
+  notify(ownerToken: string): Promise<unknown>;
   /** Deletes the value of a foreign client if the key still holds it. */
   deleteForeign(value: string): Promise<boolean>;
 }
@@ -22,7 +22,7 @@ export async function takeAway(store: LockStore, key: string, state: LockState, 
       const answer = await store.release({ key, ownerToken, kind });
       // A resent release may have taken effect the first time. A message to a former holder does no harm.
       const gone = answer.outcome !== 'lost' || answer.resent;
-      if (gone) await force.tell(ownerToken);
+      if (gone) await force.notify(ownerToken);
       return gone;
     }),
   );

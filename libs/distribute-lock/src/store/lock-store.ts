@@ -211,7 +211,7 @@ export interface ConnectionListener {
 export interface LockStoreErrorOptions extends ErrorOptions {
   /** Of a quorum: how the nodes voted. */
   readonly votes?: LockVotes;
-  /** How many replicas acknowledged the grant, where more were asked for. */
+  /** How many replicas acknowledged the grant, where more were required. */
   readonly replicas?: number;
   /**
    * Whether the command may have reached the store. `false`: it never left this process, so it has no effect and needs
@@ -226,7 +226,7 @@ export class LockStoreError extends Error {
   override readonly name = 'LockStoreError';
   /** Of a quorum: how the nodes voted. */
   readonly votes: LockVotes | undefined;
-  /** How many replicas acknowledged the grant, where more were asked for. */
+  /** How many replicas acknowledged the grant, where more were required. */
   readonly replicas: number | undefined;
   /** Whether the command may have reached the store; `false`: it never left this process. */
   readonly sent: boolean;
@@ -281,12 +281,12 @@ export interface AnswerListener<T> {
  */
 export interface Answer<T> extends PromiseLike<T> {
   /** Delivers the answer to one listener. Must be called before the answer is awaited. */
-  tell(listener: AnswerListener<T>): void;
+  deliverTo(listener: AnswerListener<T>): void;
 }
 
 /** Notifies the listener of the store's answer, synchronously or in a microtask. */
 export function whenAnswered<T>(answer: PromiseLike<T> | Answer<T>, listener: AnswerListener<T>): void {
-  if ('tell' in answer) return answer.tell(listener);
+  if ('deliverTo' in answer) return answer.deliverTo(listener);
   void answer.then(
     (value) => listener.answered(value),
     (error: Error) => listener.failed(error),

@@ -62,7 +62,7 @@ if #KEYS == 3 and (command == 'a' or command == 'w') then
   if full then return full end
 end
 
---@include lib/together.lua
+--@include lib/batch.lua
 --@include lib/numbers.lua
 --@include lib/queue.lua
 --@include lib/silent.lua

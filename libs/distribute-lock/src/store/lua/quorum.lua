@@ -48,25 +48,25 @@ local function raise()
   if redis.call('PTTL', lock) < tonumber(x) then redis.call('PEXPIRE', lock, x) end
 end
 
--- Notifies the first waiting process that responds, and removes the tokens of dead processes in front of it. MOST_TOLD
+-- Notifies the first waiting process that responds, and removes the tokens of dead processes in front of it. MOST_NOTIFIED
 -- bounds the work of one call.
-local MOST_TOLD = 100
+local MOST_NOTIFIED = 100
 
-local function tellNext()
-  local waiting, dead, gone, told = redis.call('ZRANGE', queue, 0, MOST_TOLD - 1), {}, {}, 0
+local function notifyNext()
+  local waiting, dead, gone, notified = redis.call('ZRANGE', queue, 0, MOST_NOTIFIED - 1), {}, {}, 0
   for _, next in ipairs(waiting) do
     local process = string.sub(next, 1, 22)
     gone[#gone + 1] = next
-    if not dead[process] and tell(next, 'g', lock) ~= 0 then
-      told = 1
+    if not dead[process] and notify(next, 'g', lock) ~= 0 then
+      notified = 1
       break
     end
     dead[process] = true
   end
   if #gone > 0 then redis.call('ZREM', queue, unpack(gone)) end
   -- The last process in the queue probably responds.
-  local last = told == 0 and redis.call('ZRANGE', queue, -1, -1)[1]
-  return last and tell(last, 'g', lock) ~= 0 and 1 or told
+  local last = notified == 0 and redis.call('ZRANGE', queue, -1, -1)[1]
+  return last and notify(last, 'g', lock) ~= 0 and 1 or notified
 end
 
 local late = (command == 'a' or command == 'w' or command == 'd') and isLate(z)
@@ -78,7 +78,7 @@ if command == 'a' or command == 'w' then
   if voted and not mine then
     if command == 'w' then
       append(queue, owner)
-      tell(voted, 'c', lock)
+      notify(voted, 'c', lock)
     end
     return { REPLY.NO_VOTE, redis.call('PTTL', lock), processOf(voted) and voted or '' }
   end
@@ -91,10 +91,10 @@ end
 if command == 'd' then
   if mine then redis.call('DEL', lock) end
   if y ~= owner then redis.call('ZREM', queue, owner) end
-  local told = mine and x == '1' and tellNext() or 0
+  local notified = mine and x == '1' and notifyNext() or 0
   -- A resent step must not queue the token again.
   if mine and y ~= '-' and not late then append(queue, y) end
-  return { mine and REPLY.VOTE or REPLY.NO_VOTE, told, 0 }
+  return { mine and REPLY.VOTE or REPLY.NO_VOTE, notified, 0 }
 end
 
 if not mine then return { REPLY.NO_VOTE, 0, 0 } end

@@ -9,7 +9,7 @@
   @key  lock...: string     `semaphore:<permits>`; expires with the last lease. Anything else is a lock of another kind
   @key  held...: zset       owner tokens that hold permits or have an offer, by the end of the lease; expires with the lock
   @key  queue...: zset      waiting owner tokens, in the order of their scores; expires some time after the last attempt
-  @key  asked...: zset      the same tokens, by the time until which their places count; expires like the queue
+  @key  places...: zset      the same tokens, by the time until which their places count; expires like the queue
   @arg  command...: string  one for each four keys, its words separated by single spaces:
           a <ownerToken> <ttlMs> <block> <permits> <deadlineMs>  acquire; otherwise reply that the semaphore is busy
           w <ownerToken> <ttlMs> <block> <permits> <deadlineMs>  acquire; otherwise wait in the queue

@@ -14,7 +14,7 @@ import { isReader, READERS, ReadWriteSteps } from './read-write-steps.js';
 import { SEMAPHORE } from './table-state.js';
 
 /** Maximum number of readers that receive a message about a waiting writer; the others learn it from their renewals. */
-const MOST_TOLD = 128;
+const MOST_NOTIFIED = 128;
 
 /**
  * The protocol in memory. It runs the same steps in the same order as the scripts of the Redis store, so results of the
@@ -50,7 +50,7 @@ export class LockTable extends ReadWriteSteps {
     return this.waits(request, reads);
   }
 
-  /** Acquires all locks or none; see `several.lua`. */
+  /** Acquires all locks or none; see `multi-key.lua`. */
   acquireAll(requests: readonly AcquireRequest[]): AcquireAllAnswer {
     for (const { key, ownerToken } of requests) {
       const owner = this.owner(key);
@@ -140,10 +140,10 @@ export class LockTable extends ReadWriteSteps {
     const foreign = !ours && owner !== READERS;
     if (!wait) return { outcome: 'busy', remainingMs: this.leftMs(key), foreign };
     const stood = this.append(key, ownerToken);
-    if (ours) this.tell(owner, 'contended', key);
+    if (ours) this.notify(owner, 'contended', key);
     if (owner === READERS && !reads) {
       this.leases.closeGate(key);
-      for (const reader of this.readers(key).slice(0, MOST_TOLD)) this.tell(reader.ownerToken, 'contended', key);
+      for (const reader of this.readers(key).slice(0, MOST_NOTIFIED)) this.notify(reader.ownerToken, 'contended', key);
     }
     const remainingMs = reads ? this.untilOpenMs(key) : this.leftMs(key);
     if (!ours || processOf(owner) !== processOf(ownerToken)) return { outcome: 'queued', remainingMs, foreign, stood };

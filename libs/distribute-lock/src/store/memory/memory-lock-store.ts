@@ -118,7 +118,7 @@ export class MemoryAdmin {
 
   force(store: LockStore, key: string): Promise<boolean> {
     return takeAway(store, key, this.inspect(key), {
-      tell: async (ownerToken) => this.publish(processOf(ownerToken)!, { type: 'revoked', key, ownerToken }),
+      notify: async (ownerToken) => this.publish(processOf(ownerToken)!, { type: 'revoked', key, ownerToken }),
       deleteForeign: async (value) => {
         if (this.table.owner(key) !== value) return false;
         this.table.overwrite(key, undefined);

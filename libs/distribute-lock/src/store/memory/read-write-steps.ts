@@ -78,7 +78,7 @@ export abstract class ReadWriteSteps extends TableState {
       this.unqueue(key, token);
       if (token === own) continue;
       this.leases.lend(key, token, CLAIM_WINDOW_MS);
-      if (this.tell(token, 'granted', key) === 0) this.leases.end(key, token);
+      if (this.notify(token, 'granted', key) === 0) this.leases.end(key, token);
     }
     return this.settle(key);
   }

@@ -102,12 +102,12 @@ export class SemaphorePlaces {
   /** Returns whether the token was already queued. */
   enqueue(key: string, ownerToken: string): boolean {
     const stood = this.queues.append(key, ownerToken);
-    this.ask(ownerToken);
+    this.extend(ownerToken);
     return stood;
   }
 
   /** Extends the time for which the place of the token counts. */
-  ask(ownerToken: string): void {
+  extend(ownerToken: string): void {
     this.countUntil.set(ownerToken, this.now() + CLAIM_WINDOW_MS);
   }
 

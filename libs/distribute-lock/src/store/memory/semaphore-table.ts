@@ -15,10 +15,10 @@ import { SemaphoreLeases, SemaphorePlaces } from './semaphore-state.js';
 /** Maximum number of offers of one command. A process that claims an offer continues to serve the queue. */
 const MOST_OFFERS = 32;
 /** Maximum number of processes that one attempt notifies of contention. */
-const MOST_TOLD = 32;
+const MOST_NOTIFIED = 32;
 
 /** The token of the caller and the duration of its lease. */
-type Asking = Pick<RenewRequest, 'ownerToken' | 'ttlMs'>;
+type Requester = Pick<RenewRequest, 'ownerToken' | 'ttlMs'>;
 
 /**
  * Semaphores in memory, with the same steps in the same order as `semaphore.lua`. Shares the keys with the lock table.
@@ -48,7 +48,7 @@ export class SemaphoreTable {
       this.serve(key, permits);
       return this.granted(key, ownerToken, block);
     }
-    if (this.queued(key).includes(ownerToken)) this.places.ask(ownerToken);
+    if (this.queued(key).includes(ownerToken)) this.places.extend(ownerToken);
     if (this.serve(key, permits, { ownerToken, ttlMs })) return this.granted(key, ownerToken, block);
     if (wait) this.enqueue(key, ownerToken);
     this.leases.settle(key);
@@ -120,7 +120,7 @@ export class SemaphoreTable {
    * The only place where permits are granted. They go to the heads of the queue while they fit. The token `self` comes
    * last if it is not queued. A head that does not fit blocks the tokens behind it. Returns whether `self` was served.
    */
-  private serve(key: string, permits: number, self?: Asking): boolean {
+  private serve(key: string, permits: number, self?: Requester): boolean {
     let served = false;
     for (let offers = 0; offers < MOST_OFFERS;) {
       const waiting = this.queued(key)[0];
@@ -142,7 +142,7 @@ export class SemaphoreTable {
    * Whether the head blocks the queue. It does not if its weight exceeds all permits (it was queued under another
    * limit) or its process does not respond.
    */
-  private stops(head: string, permits: number, self: Asking | undefined): boolean {
+  private stops(head: string, permits: number, self: Requester | undefined): boolean {
     return weightOf(head) <= permits && (head === self?.ownerToken || this.places.endOf(head) > this.now());
   }
 
@@ -150,7 +150,7 @@ export class SemaphoreTable {
   private offer(key: string, head: string, permits: number): boolean {
     this.give(key, head, CLAIM_WINDOW_MS, permits);
     const contended = this.places.others(key, head) > 0;
-    if (this.tell(head, 'granted', key, this.locks.offeredPermitNumbers(), contended) > 0) return true;
+    if (this.notify(head, 'granted', key, this.locks.offeredPermitNumbers(), contended) > 0) return true;
     this.leases.takeBack(key, head);
     return false;
   }
@@ -181,22 +181,22 @@ export class SemaphoreTable {
   private enqueue(key: string, ownerToken: string): void {
     const last = this.queued(key).at(-1);
     const stood = this.places.enqueue(key, ownerToken);
-    if (this.queued(key)[0] === ownerToken) this.tellHolders(key, ownerToken);
+    if (this.queued(key)[0] === ownerToken) this.notifyHolders(key, ownerToken);
     else if (!stood && last !== undefined && processOf(last) !== processOf(ownerToken)) {
-      this.tell(last, 'contended', key);
+      this.notify(last, 'contended', key);
     }
   }
 
-  private tellHolders(key: string, ownerToken: string): void {
-    const told = new Set([processOf(ownerToken)]);
+  private notifyHolders(key: string, ownerToken: string): void {
+    const notified = new Set([processOf(ownerToken)]);
     for (const holder of this.leases.live(key).keys()) {
-      if (told.size > MOST_TOLD || told.has(processOf(holder))) continue;
-      told.add(processOf(holder));
-      this.tell(holder, 'contended', key);
+      if (notified.size > MOST_NOTIFIED || notified.has(processOf(holder))) continue;
+      notified.add(processOf(holder));
+      this.notify(holder, 'contended', key);
     }
   }
 
-  private tell(
+  private notify(
     ownerToken: string,
     type: LockMessage['type'],
     key: string,

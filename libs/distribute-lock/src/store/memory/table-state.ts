@@ -105,12 +105,12 @@ export abstract class TableState {
   protected offer(key: string, head: string): boolean {
     this.unqueue(key, head);
     this.set(key, head, CLAIM_WINDOW_MS);
-    if (this.tell(head, 'granted', key, this.fencingTokens(OFFERED_NUMBERS)) > 0) return true;
+    if (this.notify(head, 'granted', key, this.fencingTokens(OFFERED_NUMBERS)) > 0) return true;
     this.locks.delete(key);
     return false;
   }
 
-  protected tell(ownerToken: string, type: LockMessage['type'], key: string, fencingToken?: number): number {
+  protected notify(ownerToken: string, type: LockMessage['type'], key: string, fencingToken?: number): number {
     const processId = processOf(ownerToken);
     if (processId === undefined) return 0;
     const message = { type, key, ownerToken };

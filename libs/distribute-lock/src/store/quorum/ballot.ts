@@ -1,12 +1,12 @@
 import { FENCE_TOO_LOW, FENCE_WRITTEN } from '../lua/generated/reply-codes.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
-import { limitOf, type Heard, type NodeCall, type QuorumNode } from './quorum-node.js';
+import { limitOf, type StepResult, type NodeStep, type QuorumNode } from './quorum-node.js';
 import { NodeVote, type Standing } from './node-vote.js';
 import { noMajority, Poll, yesOrNo, type PollEnd, type Vote } from './poll.js';
 
 const FENCE_TRIES = 4;
 /** Placeholder for an absent owner token. */
-export const NOBODY = '-';
+export const NO_OWNER = '-';
 
 interface Owner {
   /** The owner has released the lock or stopped waiting, so it must leave every queue. */
@@ -55,7 +55,7 @@ export class Ballot {
 
   /** Whether a node may have received a request for its vote. */
   get sent(): boolean {
-    return this.votes.some(({ call }) => call?.sent === true);
+    return this.votes.some(({ step }) => step?.sent === true);
   }
 
   /** Requests a vote from every node. */
@@ -67,12 +67,12 @@ export class Ballot {
     for (const vote of this.votes) {
       const { node, standing } = vote;
       // A node that does not respond still has the previous request. Another request would also need an undo.
-      if (node.muteFor(limitMs)) poll.count(node.noAnswer(limitMs, false));
+      if (node.unresponsiveFor(limitMs)) poll.count(node.noAnswer(limitMs, false));
       else {
         vote.wasQueued ||= vote.queued;
         vote.waits = wait;
         vote.answered = standing === 'mine' ? 'mine' : undefined;
-        vote.call = this.ask(poll, node, words, limitMs, (heard) => this.voted(vote, standing, heard));
+        vote.step = this.send(poll, node, words, limitMs, (result) => this.voted(vote, standing, result));
       }
     }
     return poll.close();
@@ -87,7 +87,7 @@ export class Ballot {
     let lowest = first;
     for (let tries = 0; tries < FENCE_TRIES; tries += 1) {
       const last = lowest + block - 1;
-      const end = await this.askVoters(['f', this.token, this.ownerToken, lowest, last], limitMs, ({ reply }) =>
+      const end = await this.requestVoters(['f', this.token, this.ownerToken, lowest, last], limitMs, ({ reply }) =>
         reply instanceof Error ? reply : reply[0] === FENCE_WRITTEN ? 'yes' : 'no',
       );
       if (end.outcome === 'yes') {
@@ -111,42 +111,43 @@ export class Ballot {
     this.sure = false;
     const known = this.votes.filter(({ standing }) => standing === 'mine');
     const words = [exact ? 'l' : 'n', this.token, this.ownerToken, ttlMs, this.lastFence];
-    const end = await this.askVoters(words, limitOf(ttlMs), (heard, vote) => {
-      const counted = vote.renewed(heard);
-      if (this.sure) this.askAgain(vote, ttlMs);
+    const end = await this.requestVoters(words, limitOf(ttlMs), (result, vote) => {
+      const counted = vote.renewed(result);
+      if (this.sure) this.requestMissing(vote, ttlMs);
       return counted;
     });
     if (end.outcome !== 'yes' || this.lastFence === 0) return end;
     this.sure = true;
     for (const vote of known) vote.recent = false;
-    for (const vote of this.votes) this.askAgain(vote, ttlMs);
+    for (const vote of this.votes) this.requestMissing(vote, ttlMs);
     return end;
   }
 
   /**
    * Releases every vote, including votes that arrive later, and removes the owner from the queues.
-   * @param tell - whether each node notifies its next waiter
-   * @param next - owner token to queue for a message, or {@link NOBODY}
+   * @param notify - whether each node notifies its next waiter
+   * @param next - owner token to queue for a message, or {@link NO_OWNER}
    */
-  async release(tell: boolean, next: string): Promise<PollEnd & { readonly resent: boolean }> {
+  async release(notify: boolean, next: string): Promise<PollEnd & { readonly resent: boolean }> {
     this.withdrawn = this.owner.left = true;
     let resent = false;
-    const words = ['d', this.token, this.ownerToken, tell ? '1' : '0', next];
+    const words = ['d', this.token, this.ownerToken, notify ? '1' : '0', next];
     const poll = new Poll(this.votes.length);
     for (const vote of this.votes) {
       const { node, possible } = vote;
-      vote.call?.cancel();
+      vote.step?.cancel();
       if (!possible && node.doubtful) {
-        if (vote.queued || vote.astray) this.abandon(vote);
+        if (vote.queued || vote.uncertain) this.abandon(vote);
         poll.count('no');
         continue;
       }
-      this.ask(poll, node, words, COMMAND_LIMIT_MS, (heard) => {
-        const unanswered = heard.reply instanceof Error;
-        if (!heard.late && (vote.astray || (unanswered && (possible || vote.queued)))) this.abandon(vote, !unanswered);
+      this.send(poll, node, words, COMMAND_LIMIT_MS, (result) => {
+        const unanswered = result.reply instanceof Error;
+        if (!result.late && (vote.uncertain || (unanswered && (possible || vote.queued))))
+          this.abandon(vote, !unanswered);
         if (!possible) return 'no';
-        resent ||= heard.resent;
-        return yesOrNo(heard);
+        resent ||= result.resent;
+        return yesOrNo(result);
       });
     }
     const end = await poll.close();
@@ -159,50 +160,60 @@ export class Ballot {
    */
   withdraw(): void {
     for (const vote of this.votes) {
-      vote.call?.cancel();
-      if (!vote.possible && !vote.astray) continue;
+      vote.step?.cancel();
+      if (!vote.possible && !vote.uncertain) continue;
       this.withdrawn = true;
       this.abandon(vote);
     }
   }
 
-  private voted(vote: NodeVote, before: Standing, heard: Heard): Vote {
-    const counted = vote.voted(before, heard);
-    const answered = !(heard.reply instanceof Error);
+  private voted(vote: NodeVote, before: Standing, result: StepResult): Vote {
+    const counted = vote.voted(before, result);
+    const answered = !(result.reply instanceof Error);
     if (answered && (this.owner.left || (this.withdrawn && vote.answered === 'mine'))) this.abandon(vote);
     return counted;
   }
 
-  private askVoters(words: Words, limitMs: number, voteOf: (heard: Heard, vote: NodeVote) => Vote): Promise<PollEnd> {
+  private requestVoters(
+    words: Words,
+    limitMs: number,
+    voteOf: (result: StepResult, vote: NodeVote) => Vote,
+  ): Promise<PollEnd> {
     const poll = new Poll(this.votes.length);
     for (const vote of this.votes) {
-      if (vote.possible) this.ask(poll, vote.node, words, limitMs, (heard) => voteOf(heard, vote));
+      if (vote.possible) this.send(poll, vote.node, words, limitMs, (result) => voteOf(result, vote));
       else poll.count('no');
     }
     return poll.close();
   }
 
-  private ask(poll: Poll, node: QuorumNode, words: Words, limitMs: number, voteOf: (heard: Heard) => Vote): NodeCall {
-    return poll.ask(node, (heard) => node.ask(this.key, words, limitMs, heard), voteOf);
+  private send(
+    poll: Poll,
+    node: QuorumNode,
+    words: Words,
+    limitMs: number,
+    voteOf: (result: StepResult) => Vote,
+  ): NodeStep {
+    return poll.request(node, (result) => node.run(this.key, words, limitMs, result), voteOf);
   }
 
   /**
    * Requests the vote of a node that was unavailable, lost its vote, or gave it to another owner. Skips nodes that do
    * not respond; a later renewal repeats the request.
    */
-  private askAgain(vote: NodeVote, ttlMs: number): void {
+  private requestMissing(vote: NodeVote, ttlMs: number): void {
     const { node, standing } = vote;
     if (vote.possible || node.doubtful || this.withdrawn) return;
-    vote.call?.cancel();
+    vote.step?.cancel();
     vote.recent = true;
     vote.answered = undefined;
     const words = ['a', this.token, this.ownerToken, ttlMs, 1];
-    vote.call = node.ask(this.key, words, limitOf(ttlMs), (heard) => void this.voted(vote, standing, heard));
+    vote.step = node.run(this.key, words, limitOf(ttlMs), (result) => void this.voted(vote, standing, result));
   }
 
-  private abandon({ node, astray }: NodeVote, released = false): void {
-    const words = (): string[] => ['d', this.token, this.owner.left ? this.ownerToken : NOBODY, '0', NOBODY];
-    node.abandon({ key: this.key, ownerToken: this.token, words }, this.ttlMs, astray, released);
+  private abandon({ node, uncertain }: NodeVote, released = false): void {
+    const words = (): string[] => ['d', this.token, this.owner.left ? this.ownerToken : NO_OWNER, '0', NO_OWNER];
+    node.abandon({ key: this.key, ownerToken: this.token, words }, this.ttlMs, uncertain, released);
   }
 }
 

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { LockConfigurationError } from '../../errors.js';
 import { VOTED_BEFORE } from '../lua/generated/reply-codes.js';
 import { newProcessId } from '../../runtime/owner-token.js';
-import { NOBODY } from './ballot.js';
+import { NO_OWNER } from './ballot.js';
 import { noMajority, Poll } from './poll.js';
-import type { Heard, QuorumNode } from './quorum-node.js';
+import type { StepResult, QuorumNode } from './quorum-node.js';
 
 const CONNECT_LIMIT_MS = 1_500;
 /** A node that does not respond within this time is checked with the first grant. */
@@ -22,9 +22,9 @@ type Words = readonly (string | number)[];
 export async function connectNodes(nodes: readonly QuorumNode[]): Promise<void> {
   const poll = new Poll(nodes.length);
   for (const node of nodes) {
-    poll.ask(
+    poll.request(
       node,
-      (heard) => node.ask('', [], CONNECT_LIMIT_MS, heard),
+      (result) => node.run('', [], CONNECT_LIMIT_MS, result),
       ({ reply }) => (reply instanceof Error ? reply : 'yes'),
     );
   }
@@ -37,9 +37,9 @@ export async function connectNodes(nodes: readonly QuorumNode[]): Promise<void> 
 async function refuseTwins(nodes: readonly QuorumNode[]): Promise<void> {
   const key = `quorum-trial-${randomBytes(16).toString('base64url')}`;
   const token = `${newProcessId()}:1`;
-  const heard = await Promise.all(nodes.map((node) => askOne(node, key, ['a', token, token, TRIAL_TTL_MS, 1])));
-  for (const node of nodes) void askOne(node, key, ['d', token, token, '0', NOBODY]);
-  const twins = heard.filter(({ reply, resent }) => !resent && !(reply instanceof Error) && reply[0] === VOTED_BEFORE);
+  const result = await Promise.all(nodes.map((node) => requestOne(node, key, ['a', token, token, TRIAL_TTL_MS, 1])));
+  for (const node of nodes) void requestOne(node, key, ['d', token, token, '0', NO_OWNER]);
+  const twins = result.filter(({ reply, resent }) => !resent && !(reply instanceof Error) && reply[0] === VOTED_BEFORE);
   if (twins.length === 0) return;
   throw new LockConfigurationError(
     `Of the ${nodes.length} quorum nodes that respond, ${twins.length + 1} are the same server. ` +
@@ -47,6 +47,6 @@ async function refuseTwins(nodes: readonly QuorumNode[]): Promise<void> {
   );
 }
 
-function askOne(node: QuorumNode, key: string, words: Words): Promise<Heard> {
-  return new Promise((resolve) => node.ask(key, words, TRIAL_LIMIT_MS, resolve));
+function requestOne(node: QuorumNode, key: string, words: Words): Promise<StepResult> {
+  return new Promise((resolve) => node.run(key, words, TRIAL_LIMIT_MS, resolve));
 }

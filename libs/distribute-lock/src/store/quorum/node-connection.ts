@@ -18,7 +18,7 @@ export type NodeReply = readonly [code: number, x: number, y: number | string];
 const REPLY_WORDS = 3;
 
 /** Runs commands on one node of a quorum. */
-export interface NodeLine {
+export interface NodeConnection {
   readonly ready: boolean;
   /** Increases when the connection is lost: an unanswered command may then be sent and executed twice. */
   readonly epoch: number;
@@ -48,12 +48,12 @@ export interface NodeInbox {
 
 /** The connection to a node and its messages. */
 export interface QuorumMember {
-  readonly line: NodeLine;
+  readonly connection: NodeConnection;
   readonly inbox: NodeInbox;
 }
 
 /** One independent Redis primary. */
-class RedisNodeLine implements NodeLine {
+class RedisNodeConnection implements NodeConnection {
   constructor(
     readonly connection: RedisConnection,
     private readonly keys: RedisKeys,
@@ -157,5 +157,5 @@ export function memberOver(client: RedisClient, prefix: string): QuorumMember {
 
 function memberOn(connection: RedisConnection, prefix: string): QuorumMember {
   const keys = new RedisKeys(prefix, keyPrefixOf(connection.client));
-  return { line: new RedisNodeLine(connection, keys), inbox: new Inbox(connection, keys) };
+  return { connection: new RedisNodeConnection(connection, keys), inbox: new Inbox(connection, keys) };
 }

@@ -1,17 +1,17 @@
 import { NO_VOTE, VOTED_BEFORE } from '../lua/generated/reply-codes.js';
 import { LockStoreError } from '../lock-store.js';
 import { yesOrNo, type Vote } from './poll.js';
-import type { Heard, NodeCall, QuorumNode } from './quorum-node.js';
+import type { StepResult, NodeStep, QuorumNode } from './quorum-node.js';
 
 const TWIN = 'Two nodes of the quorum are the same Redis server. Configure a separate server for every node.';
 
 /** Known vote of a node for the token. `unknown`: the request has no answer yet. */
-export type Standing = 'never asked' | 'mine' | 'theirs' | 'unknown';
+export type Standing = 'not requested' | 'mine' | 'theirs' | 'unknown';
 
 /** The vote of one node. */
 export class NodeVote {
   answered: Standing | undefined;
-  call: NodeCall | undefined;
+  step: NodeStep | undefined;
   /** The connection was lost during a request, or a request was never answered. */
   resent = false;
   /** The vote was requested after the grant. It is extended like the others but does not count for a renewal yet. */
@@ -27,16 +27,16 @@ export class NodeVote {
 
   /** Whether the owner may be in the queue of this node. */
   get queued(): boolean {
-    return this.wasQueued || (this.waits && this.call?.sent === true);
+    return this.wasQueued || (this.waits && this.step?.sent === true);
   }
 
   get standing(): Standing {
-    return this.answered ?? (this.call?.sent === true ? 'unknown' : 'never asked');
+    return this.answered ?? (this.step?.sent === true ? 'unknown' : 'not requested');
   }
 
   /** Whether a request is unanswered, or was when its connection was lost: the node may execute it after its undo. */
-  get astray(): boolean {
-    return this.resent || (this.answered === undefined && this.call?.sent === true);
+  get uncertain(): boolean {
+    return this.resent || (this.answered === undefined && this.step?.sent === true);
   }
 
   /** Whether the node may have given its vote. */
@@ -45,23 +45,23 @@ export class NodeVote {
   }
 
   /** How a reply to a request for the vote counts. */
-  voted(before: Standing, { reply, resent }: Heard): Vote {
-    this.resent ||= resent && this.call?.sent === true;
+  voted(before: Standing, { reply, resent }: StepResult): Vote {
+    this.resent ||= resent && this.step?.sent === true;
     if (reply instanceof Error) return reply;
     const given = reply[0] !== NO_VOTE;
     this.answered = given ? 'mine' : 'theirs';
-    const isTwin = reply[0] === VOTED_BEFORE && !resent && (before === 'never asked' || before === 'theirs');
+    const isTwin = reply[0] === VOTED_BEFORE && !resent && (before === 'not requested' || before === 'theirs');
     if (isTwin) return new LockStoreError(TWIN, false);
     return given ? 'yes' : 'no';
   }
 
   /** How a reply to a renewal counts. */
-  renewed(heard: Heard): Vote {
-    const counted = yesOrNo(heard);
+  renewed(result: StepResult): Vote {
+    const counted = yesOrNo(result);
     if (counted === 'yes' && this.recent) return 'no';
     // The vote is surely lost only if no request for it is pending, except one from a lost connection.
-    if (counted === 'no' && !heard.late && !heard.resent && this.call?.settled === true) {
-      this.resent ||= this.astray;
+    if (counted === 'no' && !result.late && !result.resent && this.step?.settled === true) {
+      this.resent ||= this.uncertain;
       this.answered = 'theirs';
     }
     return counted;

@@ -1,7 +1,7 @@
 import { LockStoreError } from '../lock-store.js';
 import { NO_VOTE } from '../lua/generated/reply-codes.js';
 import type { NodeReply } from './node-connection.js';
-import type { Heard, NodeCall, QuorumNode } from './quorum-node.js';
+import type { StepResult, NodeStep, QuorumNode } from './quorum-node.js';
 import type { LockVotes } from '../../errors.js';
 
 /** How an answer counts; an error is no vote. */
@@ -29,15 +29,19 @@ export class Poll {
     this.ended = new Promise((resolve) => (this.end = resolve));
   }
 
-  /** @param ask - sends the request and calls back with the answer; a late answer does not count */
-  ask(node: QuorumNode, ask: (heard: (heard: Heard) => void) => NodeCall, voteOf: (heard: Heard) => Vote): NodeCall {
+  /** @param send - sends the request and calls back with the answer; a late answer does not count */
+  request(
+    node: QuorumNode,
+    send: (result: (result: StepResult) => void) => NodeStep,
+    voteOf: (result: StepResult) => Vote,
+  ): NodeStep {
     const { doubtful } = node;
     if (doubtful) this.tally.doubtful += 1;
-    return ask((heard) => {
-      const vote = voteOf(heard);
-      if (heard.late) return;
+    return send((result) => {
+      const vote = voteOf(result);
+      if (result.late) return;
       if (doubtful) this.tally.doubtful -= 1;
-      if (!(heard.reply instanceof Error)) this.replies.push(heard.reply);
+      if (!(result.reply instanceof Error)) this.replies.push(result.reply);
       this.count(vote);
     });
   }
@@ -51,7 +55,7 @@ export class Poll {
     this.look();
   }
 
-  /** Ends the poll: every node has been asked. */
+  /** Ends the poll: every node has received its request. */
   close(): Promise<PollEnd> {
     this.complete = true;
     this.look();
@@ -65,7 +69,7 @@ export class Poll {
   }
 }
 
-export const yesOrNo = ({ reply }: Heard): Vote =>
+export const yesOrNo = ({ reply }: StepResult): Vote =>
   reply instanceof Error ? reply : reply[0] === NO_VOTE ? 'no' : 'yes';
 
 /**

@@ -1,10 +1,10 @@
 import { ManualClock, settled } from '../../../../../test/support/manual-clock.js';
 import { LockStoreError } from '../lock-store.js';
-import type { NodeLine, NodeReply } from './node-connection.js';
+import type { NodeConnection, NodeReply } from './node-connection.js';
 import { QuorumLockStore } from './quorum-lock-store.js';
 
 /** A node that gives every vote unless it is unavailable, another owner has the vote, or it lost its data. */
-class Line implements NodeLine {
+class FakeConnection implements NodeConnection {
   ready = true;
   readonly epoch = 0;
   readonly trouble = '';
@@ -30,25 +30,25 @@ describe('QuorumLockStore', () => {
   /** Also returns the number of owners in memory. */
   const make = () => {
     const clock = new ManualClock();
-    const lines = [new Line(), new Line(), new Line()];
+    const connections = [new FakeConnection(), new FakeConnection(), new FakeConnection()];
     const store = new QuorumLockStore(
-      lines.map((line) => ({ line, inbox: { open: async () => undefined, close: () => undefined } })),
+      connections.map((connection) => ({ connection, inbox: { open: async () => undefined, close: () => undefined } })),
       clock,
     );
     const remembered = (): number => (store as unknown as { candidates: Map<string, unknown> }).candidates.size;
     const name = { key: 'k', ownerToken: `${'p'.repeat(22)}:1` };
     const acquire = () => store.acquire({ ...name, ttlMs: TTL_MS, block: 1, wait: false });
-    return { clock, lines, store, name, acquire, remembered };
+    return { clock, connections, store, name, acquire, remembered };
   };
 
   it('counts a late vote after the next renewal reaches a majority without it', async () => {
-    const { lines, store, name, acquire } = make();
+    const { connections, store, name, acquire } = make();
     const renew = async () => {
       const [answer] = await store.renew([{ ...name, ttlMs: TTL_MS }]);
       await settled();
       return answer;
     };
-    const [first, second, third] = lines;
+    const [first, second, third] = connections;
     third.theirs = true;
     await acquire();
     third.theirs = false;
@@ -87,9 +87,9 @@ describe('QuorumLockStore', () => {
   });
 
   it('forgets an owner whose release reached no majority', async () => {
-    const { clock, lines, store, name, acquire, remembered } = make();
+    const { clock, connections, store, name, acquire, remembered } = make();
     await acquire();
-    for (const line of lines) line.away = true;
+    for (const connection of connections) connection.away = true;
     await expect(store.release(name)).rejects.toThrow('3 failed or did not respond');
     await settled();
     expect(remembered()).toBe(1);

@@ -14,7 +14,7 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import { Ballot, NOBODY, BallotTokens, ownerOf } from './ballot.js';
+import { Ballot, NO_OWNER, BallotTokens, ownerOf } from './ballot.js';
 import { Candidate, type Answer } from './candidate.js';
 import { connectNodes } from './connect-nodes.js';
 import { NodeInboxes } from './node-inboxes.js';
@@ -25,8 +25,8 @@ import { QuorumNode } from './quorum-node.js';
 /**
  * While no owner is known to hold the lock, a non-waiting caller fails only after this number of attempts or this time.
  */
-const TRIES_OF_IMPATIENT = 6;
-const PATIENCE_OF_IMPATIENT_MS = 300;
+const NON_WAITING_TRIES = 6;
+const NON_WAITING_LIMIT_MS = 300;
 /** Spreads the attempts of waiters after a lease ends, so that they do not compete in the same millisecond. */
 const SPREAD_MS = 50;
 /** Time for a notified process to acquire the lock before the releasing process tries again. */
@@ -64,7 +64,7 @@ export class QuorumLockStore implements LockStore {
   ) {
     this.timers = new Timers(clock);
     const dropped = (count: number): void => this.listener?.dropped?.(count);
-    this.nodes = members.map(({ line }) => new QuorumNode(line, clock, this.timers, dropped));
+    this.nodes = members.map(({ connection }) => new QuorumNode(connection, clock, this.timers, dropped));
     this.inboxes = new NodeInboxes(
       members.map(({ inbox }) => inbox),
       this.timers,
@@ -76,7 +76,7 @@ export class QuorumLockStore implements LockStore {
   }
 
   observeConnections(listener: ConnectionListener): void {
-    for (const { line } of this.members) line.observeConnection?.(listener);
+    for (const { connection } of this.members) connection.observeConnection?.(listener);
   }
 
   async subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
@@ -118,16 +118,16 @@ export class QuorumLockStore implements LockStore {
   async release(request: ReleaseRequest): Promise<ReleaseAnswer> {
     const { next } = request;
     const candidate = this.candidates.get(nameOf(request));
-    const ballot = candidate?.ballot ?? this.strange(request);
+    const ballot = candidate?.ballot ?? this.unknownBallot(request);
     const granted = candidate?.granted === true;
     if (candidate !== undefined) candidate.over = true;
     if (next !== undefined) this.candidateOf({ ...request, ownerToken: next.ownerToken }).queuedEverywhere();
-    const end = await ballot.release(granted, next?.ownerToken ?? NOBODY);
+    const end = await ballot.release(granted, next?.ownerToken ?? NO_OWNER);
     // The caller repeats the release of a grant; an attempt is undone in the background, node by node.
     if (granted && (end.outcome === 'failed' || end.outcome === 'mixed')) throw noMajority(end);
     this.forget(request);
     if (end.outcome !== 'yes') return { outcome: 'lost', resent: end.resent || end.outcome !== 'no' };
-    if (!end.replies.some(([, told]) => told === 1)) return { outcome: 'free' };
+    if (!end.replies.some(([, notified]) => notified === 1)) return { outcome: 'free' };
     return next === undefined ? { outcome: 'passed' } : { outcome: 'queued', remainingMs: this.turnMs() };
   }
 
@@ -138,12 +138,12 @@ export class QuorumLockStore implements LockStore {
   async close(): Promise<void> {
     this.timers.close();
     this.inboxes.close();
-    for (const { line } of this.members) line.close();
+    for (const { connection } of this.members) connection.close();
   }
 
   async renewOne(request: RenewRequest): Promise<RenewAnswer> {
     const candidate = this.candidates.get(nameOf(request));
-    const ballot = candidate?.ballot ?? this.strange(request);
+    const ballot = candidate?.ballot ?? this.unknownBallot(request);
     const end = await ballot.renew(request.ttlMs, request.exact);
     if (candidate?.over === false) this.keep(candidate);
     if (end.outcome === 'no') return 'lost';
@@ -152,11 +152,11 @@ export class QuorumLockStore implements LockStore {
   }
 
   private async compete(candidate: Candidate, request: AcquireRequest): Promise<Answer> {
-    const until = this.clock.now() + PATIENCE_OF_IMPATIENT_MS;
+    const until = this.clock.now() + NON_WAITING_LIMIT_MS;
     for (let tries = 1; ; tries += 1) {
       const answer = await this.run(candidate, request);
       if (answer.granted || answer.held || request.wait) return answer;
-      if (tries === TRIES_OF_IMPATIENT || this.clock.now() > until) return answer;
+      if (tries === NON_WAITING_TRIES || this.clock.now() > until) return answer;
       await new Promise<void>((resolve) => this.timers.add(new Pause(resolve), candidate.pauseMs()));
       if (candidate.over) return answer;
     }
@@ -206,7 +206,7 @@ export class QuorumLockStore implements LockStore {
   }
 
   /** A ballot for an owner without votes from this process; it may be in queues. */
-  private strange({ key, ownerToken }: LockName): Ballot {
+  private unknownBallot({ key, ownerToken }: LockName): Ballot {
     return new Ballot(this.nodes, key, ownerToken, ownerToken).adopt();
   }
 }

@@ -3,10 +3,10 @@ import { Timer, type Timers } from '../../runtime/timers.js';
 import { AbandonedTokens, type AbandonedName, finalUndoAt } from '../abandoned-tokens.js';
 import { LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
-import type { NodeLine, NodeReply } from './node-connection.js';
+import type { NodeConnection, NodeReply } from './node-connection.js';
 
 /** Result of a step. */
-export interface Heard {
+export interface StepResult {
   readonly reply: NodeReply | Error;
   /** The step had already been cancelled or timed out. */
   readonly late: boolean;
@@ -22,7 +22,7 @@ export interface AbandonedVote extends AbandonedName {
 }
 
 /** One step sent to a node. */
-export class NodeCall extends Timer {
+export class NodeStep extends Timer {
   /** The node may have executed the step. */
   sent = false;
   settled = false;
@@ -35,7 +35,7 @@ export class NodeCall extends Timer {
     readonly words: readonly (string | number)[],
     readonly limitMs: number,
     /** Called once with the result, and again if an answer arrives after a timeout or cancellation. */
-    readonly heard: (heard: Heard) => void,
+    readonly result: (result: StepResult) => void,
   ) {
     super();
   }
@@ -50,7 +50,7 @@ export class NodeCall extends Timer {
 
   /** Cancels the step unless it has been sent. */
   cancel(): void {
-    if (!this.sent) this.node.giveUp(this);
+    if (!this.sent) this.node.abort(this);
   }
 }
 
@@ -59,10 +59,10 @@ export class QuorumNode {
   /** Tokens whose vote on this node must be undone. */
   private readonly abandoned: AbandonedTokens<AbandonedVote>;
   /** The oldest step that timed out without an answer. */
-  private unanswered: NodeCall | undefined;
+  private unanswered: NodeStep | undefined;
 
   constructor(
-    readonly line: NodeLine,
+    readonly connection: NodeConnection,
     private readonly clock: Clock,
     private readonly timers: Timers,
     dropped: (count: number) => void,
@@ -71,7 +71,7 @@ export class QuorumNode {
       clock,
       timers,
       undo: ({ key, words }, answer) => {
-        this.ask(key, words(), COMMAND_LIMIT_MS, ({ reply, late }) => {
+        this.run(key, words(), COMMAND_LIMIT_MS, ({ reply, late }) => {
           if (late) return;
           if (reply instanceof Error) answer.failed(reply);
           else answer.answered(reply);
@@ -83,94 +83,99 @@ export class QuorumNode {
   }
 
   /** Whether a step on this connection timed out and the node has not responded since. */
-  get mute(): boolean {
-    return this.unanswered !== undefined && this.line.ready && this.unanswered.epoch === this.line.epoch;
+  get unresponsive(): boolean {
+    return this.unanswered !== undefined && this.connection.ready && this.unanswered.epoch === this.connection.epoch;
   }
 
   /** Whether the node has not responded for `limitMs`; the step that timed out may have had a shorter limit. */
-  muteFor(limitMs: number): boolean {
-    return this.mute && this.clock.now() - this.unanswered!.sentAt >= limitMs;
+  unresponsiveFor(limitMs: number): boolean {
+    return this.unresponsive && this.clock.now() - this.unanswered!.sentAt >= limitMs;
   }
 
   /** Whether a poll should not wait for this node unless it needs the vote. */
   get doubtful(): boolean {
-    return !this.line.ready || this.mute;
+    return !this.connection.ready || this.unresponsive;
   }
 
-  ask(key: string, words: readonly (string | number)[], limitMs: number, heard: (heard: Heard) => void): NodeCall {
-    const call = new NodeCall(this, key, words, limitMs, heard);
-    if (this.line.ready) this.send(call, limitMs);
-    else this.sendWhenReady(call, Math.max(limitMs, COMMAND_LIMIT_MS));
-    return call;
+  run(
+    key: string,
+    words: readonly (string | number)[],
+    limitMs: number,
+    result: (result: StepResult) => void,
+  ): NodeStep {
+    const step = new NodeStep(this, key, words, limitMs, result);
+    if (this.connection.ready) this.send(step, limitMs);
+    else this.sendWhenReady(step, Math.max(limitMs, COMMAND_LIMIT_MS));
+    return step;
   }
 
   /**
    * Undoes the vote until the node confirms it.
-   * @param astray - a command of the token is unanswered
+   * @param uncertain - a command of the token is unanswered
    * @param released - the node has just confirmed a release
    */
-  abandon(vote: AbandonedVote, ttlMs: number, astray: boolean, released = false): void {
-    const finalAt = astray ? finalUndoAt(this.clock.now()) : 0;
+  abandon(vote: AbandonedVote, ttlMs: number, uncertain: boolean, released = false): void {
+    const finalAt = uncertain ? finalUndoAt(this.clock.now()) : 0;
     this.abandoned.abandon(vote, ttlMs, { finalAt, again: !released, released });
   }
 
   /** Fails a step at its limit. Answers that arrived while the event loop was blocked are processed first. */
-  late(call: NodeCall): void {
+  late(step: NodeStep): void {
     this.clock.nextTurn(() => {
-      if (call.settled) return;
-      if (call.sent) this.unanswered ??= call;
-      this.fail(call, this.noAnswer(call.limitMs, call.sent));
+      if (step.settled) return;
+      if (step.sent) this.unanswered ??= step;
+      this.fail(step, this.noAnswer(step.limitMs, step.sent));
     });
   }
 
   noAnswer(limitMs: number, sent: boolean): LockStoreError {
-    return new LockStoreError(`Redis did not respond within ${limitMs} ms${this.line.trouble}.`, true, { sent });
+    return new LockStoreError(`Redis did not respond within ${limitMs} ms${this.connection.trouble}.`, true, { sent });
   }
 
-  giveUp(call: NodeCall): void {
-    this.fail(call, new LockStoreError('The step was cancelled.', true, { sent: call.sent }));
+  abort(step: NodeStep): void {
+    this.fail(step, new LockStoreError('The step was cancelled.', true, { sent: step.sent }));
   }
 
   /** The limit applies to answers. A connection may take longer if a majority depends on it. */
-  private sendWhenReady(call: NodeCall, patienceMs: number): void {
+  private sendWhenReady(step: NodeStep, patienceMs: number): void {
     const until = this.clock.now() + patienceMs;
-    this.timers.add(call, patienceMs);
-    this.line.whenReady(patienceMs).then(
+    this.timers.add(step, patienceMs);
+    this.connection.whenReady(patienceMs).then(
       () => {
-        if (!call.settled) this.send(call, Math.min(call.limitMs, until - this.clock.now()));
+        if (!step.settled) this.send(step, Math.min(step.limitMs, until - this.clock.now()));
       },
-      (error: Error) => this.fail(call, error),
+      (error: Error) => this.fail(step, error),
     );
   }
 
-  private send(call: NodeCall, limitMs: number): void {
-    this.timers.add(call, limitMs);
-    call.sent = true;
-    call.sentAt = this.clock.now();
-    call.epoch = this.line.epoch;
-    this.line
-      .run(call.key, call.words, () => !call.settled)
+  private send(step: NodeStep, limitMs: number): void {
+    this.timers.add(step, limitMs);
+    step.sent = true;
+    step.sentAt = this.clock.now();
+    step.epoch = this.connection.epoch;
+    this.connection
+      .run(step.key, step.words, () => !step.settled)
       .then(
         (reply) => {
           this.unanswered = undefined;
-          this.settle(call, reply);
+          this.settle(step, reply);
         },
         (error: Error) => {
-          if (this.unanswered === call) this.unanswered = undefined;
-          this.settle(call, error);
+          if (this.unanswered === step) this.unanswered = undefined;
+          this.settle(step, error);
         },
       );
   }
 
-  private settle(call: NodeCall, reply: NodeReply | Error): void {
-    const late = call.settled;
-    call.settled = true;
-    this.timers.remove(call);
-    call.heard({ reply, late, resent: call.epoch !== this.line.epoch });
+  private settle(step: NodeStep, reply: NodeReply | Error): void {
+    const late = step.settled;
+    step.settled = true;
+    this.timers.remove(step);
+    step.result({ reply, late, resent: step.epoch !== this.connection.epoch });
   }
 
-  private fail(call: NodeCall, error: Error): void {
-    if (!call.settled) this.settle(call, error);
+  private fail(step: NodeStep, error: Error): void {
+    if (!step.settled) this.settle(step, error);
   }
 }
 

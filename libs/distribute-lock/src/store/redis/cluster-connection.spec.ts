@@ -4,7 +4,7 @@ import { Cluster, type Redis } from 'ioredis';
 import { processClock } from '../../runtime/clock.js';
 import { ClusterConnection } from './cluster-connection.js';
 
-describe('ClusterConnection.together', () => {
+describe('ClusterConnection.inOneWrite', () => {
   it('releases the sockets of the nodes when sending fails', () => {
     const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
     const connection = new ClusterConnection(cluster, processClock);

@@ -172,7 +172,7 @@ export class CommandBatch {
   private answered(call: ScriptCall, reply: unknown, now: number): void {
     this.inFlight -= 1;
     const { commands } = call;
-    if (call.settled) return tellLate(commands.filter((_, i) => !isTooLate(reply, i)));
+    if (call.settled) return reportLate(commands.filter((_, i) => !isTooLate(reply, i)));
     if (typeof reply === 'number') return this.allCommon(call, reply);
     if (!Array.isArray(reply) || reply.length !== REPLY_WORDS * commands.length) return this.unknown(call, reply);
     this.settle(call);
@@ -231,7 +231,7 @@ export class CommandBatch {
   private failed(call: ScriptCall, error: unknown): void {
     this.inFlight -= 1;
     this.settings.counter?.forget();
-    if (call.settled) return tellLate(call.commands);
+    if (call.settled) return reportLate(call.commands);
     if (isUnknownScript(error)) return this.send(call, true);
     // The server checks the permissions for all keys of a call at once. One forbidden key must not fail the other
     // commands.
@@ -278,7 +278,7 @@ export class CommandBatch {
  * Notifies commands of a late answer, even of an error: if the connection is lost before replicas are counted, the
  * script may still have run.
  */
-function tellLate(commands: readonly Command[]): void {
+function reportLate(commands: readonly Command[]): void {
   for (const command of commands) command.late();
 }
 

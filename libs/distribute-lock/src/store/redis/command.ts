@@ -45,20 +45,20 @@ export abstract class Command {
 }
 
 /** A command and its future answer. */
-export abstract class Asked<T> extends Command implements Answer<T> {
+export abstract class AnsweredCommand<T> extends Command implements Answer<T> {
   private listener: AnswerListener<T> | undefined = undefined;
   private promise: Promise<T> | undefined = undefined;
   /** Delivers an answer that arrived before a listener was set. */
   private early: (() => void) | undefined = undefined;
 
-  tell(listener: AnswerListener<T>): void {
+  deliverTo(listener: AnswerListener<T>): void {
     this.listener = listener;
     this.early?.();
   }
 
   // oxlint-disable-next-line unicorn/no-thenable -- an answer is awaited like a promise
   get then(): Promise<T>['then'] {
-    this.promise ??= new Promise((answered, failed) => this.tell({ answered, failed }));
+    this.promise ??= new Promise((answered, failed) => this.deliverTo({ answered, failed }));
     return this.promise.then.bind(this.promise);
   }
 

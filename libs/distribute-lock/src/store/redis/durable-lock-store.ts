@@ -23,13 +23,13 @@ export class DurableLockStore implements LockStore {
   constructor(
     private readonly plain: LockStore,
     /** A store whose answers wait for replicas. */
-    private readonly asking: LockStore,
+    private readonly acknowledged: LockStore,
   ) {
     this.kinds = plain.kinds;
   }
 
   async connect(): Promise<void> {
-    await Promise.all([this.plain.connect(), this.asking.connect()]);
+    await Promise.all([this.plain.connect(), this.acknowledged.connect()]);
   }
 
   subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
@@ -64,7 +64,7 @@ export class DurableLockStore implements LockStore {
   }
 
   acquire(request: AcquireRequest): PromiseLike<AcquireAnswer> {
-    return this.asking.acquire(request);
+    return this.acknowledged.acquire(request);
   }
 
   /**
@@ -97,6 +97,6 @@ export class DurableLockStore implements LockStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.plain.close(), this.asking.close()]);
+    await Promise.all([this.plain.close(), this.acknowledged.close()]);
   }
 }

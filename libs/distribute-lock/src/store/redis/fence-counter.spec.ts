@@ -1,10 +1,10 @@
 import { FenceCounter } from './fence-counter.js';
 
 describe('FenceCounter', () => {
-  const asked = (counted: boolean, startedAt = 100, epoch = 1) => ({ counted, epoch, startedAt });
+  const request = (counted: boolean, startedAt = 100, epoch = 1) => ({ counted, epoch, startedAt });
   const raised = (): FenceCounter => {
     const counter = new FenceCounter();
-    counter.rises(asked(false), 5_000, 3, 1);
+    counter.rises(request(false), 5_000, 3, 1);
     return counter;
   };
 
@@ -21,15 +21,15 @@ describe('FenceCounter', () => {
   it('requires the clock on every new connection', () => {
     const counter = raised();
     expect(counter.mayCount(2, 101)).toBe(false);
-    counter.rises(asked(false, 101, 2), 6_000, 1, 3); // resent on another connection
+    counter.rises(request(false, 101, 2), 6_000, 1, 3); // resent on another connection
     expect(counter.mayCount(2, 102)).toBe(false);
     expect(counter.mayCount(3, 102)).toBe(false);
   });
 
   it('accepts numbers that are larger than all previous ones', () => {
     const counter = raised();
-    expect(counter.rises(asked(true), 5_003, 2, 1)).toBe(true);
-    expect(counter.rises(asked(true), 5_005, 1, 1)).toBe(true);
+    expect(counter.rises(request(true), 5_003, 2, 1)).toBe(true);
+    expect(counter.rises(request(true), 5_005, 1, 1)).toBe(true);
   });
 
   it.each([
@@ -38,7 +38,7 @@ describe('FenceCounter', () => {
     ['from another connection', 5_003, 2],
   ])('rejects a number %s, and forbids counting until the script has read the clock', (_, first, epochNow) => {
     const counter = raised();
-    expect(counter.rises(asked(true), first, 1, epochNow)).toBe(false);
+    expect(counter.rises(request(true), first, 1, epochNow)).toBe(false);
     expect(counter.mayCount(1, 101)).toBe(false);
   });
 
@@ -46,6 +46,6 @@ describe('FenceCounter', () => {
     const counter = raised();
     counter.forget();
     expect(counter.mayCount(1, 101)).toBe(false);
-    expect(counter.rises(asked(true), 5_003, 1, 1)).toBe(false);
+    expect(counter.rises(request(true), 5_003, 1, 1)).toBe(false);
   });
 });

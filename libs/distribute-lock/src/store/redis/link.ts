@@ -208,20 +208,20 @@ export class Link extends Timer {
   private examine(late: boolean): void {
     if (this.ended) return;
     const now = this.clock.now();
-    const heard = this.hasRead();
+    const byteReceived = this.hasRead();
     // The time of a byte is known for replies and messages only; other bytes belong to a long reply.
-    if (late || (heard && this.lastByteAt < this.lastTickAt)) this.lastByteAt = now;
+    if (late || (byteReceived && this.lastByteAt < this.lastTickAt)) this.lastByteAt = now;
     this.lastTickAt = now;
-    if (heard && this.isOverdue && !this.handshaking) this.setOverdue(false);
-    if (this.unanswered > 0 || this.handshaking) this.examineSilence(now, heard);
+    if (byteReceived && this.isOverdue && !this.handshaking) this.setOverdue(false);
+    if (this.unanswered > 0 || this.handshaking) this.examineSilence(now, byteReceived);
     else if (this.probeAfterMs !== undefined) this.examineMessages(now);
   }
 
-  private examineSilence(now: number, heard: boolean): void {
+  private examineSilence(now: number, byteReceived: boolean): void {
     const silentMs = this.silentMs(now);
     if (silentMs >= COMMAND_LIMIT_MS && !this.isOverdue) this.setOverdue(true);
     if (silentMs >= SILENCE_LIMIT_MS) this.close();
-    else if (!heard) this.probe();
+    else if (!byteReceived) this.probe();
     const next = [COMMAND_LIMIT_MS, SILENCE_LIMIT_MS].find((limitMs) => silentMs < limitMs) ?? Infinity;
     this.schedule(Math.min(TICK_MS, next - silentMs), now);
   }

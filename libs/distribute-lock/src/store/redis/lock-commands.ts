@@ -11,11 +11,11 @@ import {
   RENEWED,
   STILL_QUEUED,
 } from '../lua/generated/reply-codes.js';
-import { Asked, type ReplyWord } from './command.js';
+import { AnsweredCommand, type ReplyWord } from './command.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isCount, isFencingToken, isFlag, isLeftMs, isTokenBeside } from './reply-checks.js';
 
-export class AcquireCommand extends Asked<AcquireAnswer> {
+export class AcquireCommand extends AnsweredCommand<AcquireAnswer> {
   private readonly epoch: number;
 
   constructor(
@@ -60,7 +60,7 @@ export class AcquireCommand extends Asked<AcquireAnswer> {
   }
 }
 
-export class ReleaseCommand extends Asked<ReleaseAnswer> {
+export class ReleaseCommand extends AnsweredCommand<ReleaseAnswer> {
   /** Epoch of the connection when the command was sent. An answer on another connection may answer a resent command. */
   private readonly epoch: number;
 
@@ -108,7 +108,7 @@ export class ReleaseCommand extends Asked<ReleaseAnswer> {
 
 const sentTwice = (): Error => new LockStoreError('The connection was lost while the lease was shortened.', true);
 
-export class RenewCommand extends Asked<RenewAnswer> {
+export class RenewCommand extends AnsweredCommand<RenewAnswer> {
   private readonly epoch: number;
 
   constructor(

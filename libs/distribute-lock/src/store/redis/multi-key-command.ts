@@ -1,13 +1,13 @@
 import type { AcquireAllAnswer, AcquireRequest, LockStore } from '../lock-store.js';
 import { BUSY, GRANTED } from '../lua/generated/reply-codes.js';
-import { Asked, type ReplyWord } from './command.js';
+import { AnsweredCommand, type ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 import { isFencingToken, isLeftMs } from './reply-checks.js';
 
-/** A command of `several.lua`, which acquires all locks or none. */
-class SeveralCommand extends Asked<AcquireAllAnswer> {
+/** A command of `multi-key.lua`, which acquires all locks or none. */
+class MultiKeyCommand extends AnsweredCommand<AcquireAllAnswer> {
   /** Epoch of the connection when the command was sent. An answer on another connection may answer a resent command. */
   private readonly epoch: number;
 
@@ -51,13 +51,13 @@ class SeveralCommand extends Asked<AcquireAllAnswer> {
 }
 
 /** Acquires several locks with one script call; in a Cluster they must be in one slot. */
-export function severalLocks(
+export function multiKeyAcquire(
   commands: CommandBatch,
   names: RedisKeys,
   connection: RedisConnection,
 ): NonNullable<LockStore['acquireAll']> {
   return (requests) => {
-    const command = new SeveralCommand(requests, names, connection);
+    const command = new MultiKeyCommand(requests, names, connection);
     commands.add(command);
     return command;
   };

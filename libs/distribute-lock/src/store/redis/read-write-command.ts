@@ -69,14 +69,14 @@ export class ReadWriteCommand extends Command {
     this.command.late();
   }
 
-  /** @param tell - returns whether the command has ended */
-  private end(tell: () => boolean): boolean {
+  /** @param deliver - delivers the reply; returns whether the command has ended */
+  private end(deliver: () => boolean): boolean {
     if (this.over) {
       this.late();
       return true;
     }
     this.over = true;
-    const isEnd = tell();
+    const isEnd = deliver();
     if (isEnd) this.stop?.();
     else this.over = false;
     return isEnd;

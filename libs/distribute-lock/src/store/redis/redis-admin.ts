@@ -25,7 +25,7 @@ export class RedisAdmin {
     const lockKey = this.keys.lock(key);
     const [permits, permitsQueue] = this.keys.semaphore(lockKey);
     await this.connection.whenReady(ANSWER_LIMIT_MS, lockKey);
-    const replies = await this.asked(
+    const replies = await this.results(
       lockKey,
       this.connection.client
         .pipeline()
@@ -57,7 +57,7 @@ export class RedisAdmin {
     const { client } = this.connection;
     const lockKey = this.keys.lock(key);
     return takeAway(store, key, state, {
-      tell: (ownerToken) => {
+      notify: (ownerToken) => {
         const message = `v ${ownerToken} ${this.keys.fullPrefix}${key}`;
         // Without the permission to publish, the next renewal notifies the holder.
         return this.inTime(lockKey, client.publish(this.keys.channel(processOf(ownerToken)!), message)).catch(
@@ -75,7 +75,7 @@ export class RedisAdmin {
     });
   }
 
-  private async asked(
+  private async results(
     lockKey: string,
     answers: Promise<[error: Error | null, result: unknown][] | null>,
   ): Promise<unknown[]> {

@@ -68,7 +68,7 @@ export class RedisKeys {
   }
 
   /** Helpers of a semaphore: its leases, its queue, and the times until which its places count. */
-  semaphore(lockKey: string): readonly [held: string, queue: string, asked: string] {
+  semaphore(lockKey: string): readonly [held: string, queue: string, places: string] {
     return [
       beside(lockKey, PERMITS_PREFIX),
       beside(lockKey, PERMITS_QUEUE_PREFIX),

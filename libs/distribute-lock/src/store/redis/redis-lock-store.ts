@@ -5,7 +5,7 @@ import {
   lockScript,
   readwriteScript,
   semaphoreScript,
-  severalScript,
+  multiKeyScript,
 } from '../lua/generated/lua-scripts.js';
 import type {
   LockState,
@@ -36,7 +36,7 @@ import { RedisKeys } from './redis-keys.js';
 import { ReadWriteCommand } from './read-write-command.js';
 import { RedisSemaphores } from './redis-semaphores.js';
 import { AcquireCommand, ReleaseCommand, RenewCommand } from './lock-commands.js';
-import { severalLocks } from './multi-key-command.js';
+import { multiKeyAcquire } from './multi-key-command.js';
 
 const CONNECT_LIMIT_MS = 1_500;
 
@@ -79,7 +79,7 @@ export class RedisLockStore implements LockStore {
     this.commands = new CommandBatch(lockScript, { ...shared, delegate, counter });
     this.readWrite = batch(readwriteScript);
     this.semaphores = new RedisSemaphores(batch(semaphoreScript), this.keys, connection);
-    this.acquireAll = severalLocks(batch(severalScript), this.keys, connection);
+    this.acquireAll = multiKeyAcquire(batch(multiKeyScript), this.keys, connection);
     this.inbox = new Inbox(connection, keys);
     this.admin = new RedisAdmin(connection, this.keys, clock);
   }

@@ -7,7 +7,7 @@ import type {
   RenewRequest,
 } from '../lock-store.js';
 import { BUSY, FREE, GRANTED, GRANTED_NEXT, LOST, MISMATCH, QUEUED, RENEWED } from '../lua/generated/reply-codes.js';
-import { Asked, type ReplyWord } from './command.js';
+import { AnsweredCommand, type ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
@@ -17,7 +17,7 @@ import { isCount, isFencingToken, isLeftMs } from './reply-checks.js';
 type Meaning<T> = (code: number, x: ReplyWord, y: ReplyWord) => T | undefined;
 
 /** A command of `semaphore.lua` with the interpretation of its reply. */
-class SemaphoreCommand<T> extends Asked<T> {
+class SemaphoreCommand<T> extends AnsweredCommand<T> {
   constructor(
     lockKey: string,
     private readonly helperKeys: readonly string[],
@@ -65,7 +65,7 @@ export class RedisSemaphores {
       return { outcome: code === QUEUED ? 'queued' : 'busy', remainingMs: x, foreign: false };
     };
     const { epoch } = this.connection;
-    return this.ask<AcquireAnswer>(key, text, true, (code, x, y) => {
+    return this.add<AcquireAnswer>(key, text, true, (code, x, y) => {
       const answer = meaning(code, x, y);
       return answer === undefined || this.connection.epoch === epoch ? answer : { ...answer, resent: true };
     });
@@ -76,7 +76,7 @@ export class RedisSemaphores {
       next === undefined ? `d ${ownerToken}` : `r ${ownerToken} ${next.ownerToken} ${next.ttlMs} ${next.block}`;
     // An answer on another connection may answer a resent command.
     const { epoch } = this.connection;
-    return this.ask<ReleaseAnswer>(key, text, next !== undefined, (code, x, y) => {
+    return this.add<ReleaseAnswer>(key, text, next !== undefined, (code, x, y) => {
       if (code === LOST) return { outcome: 'lost', resent: this.connection.epoch !== epoch };
       if (code === FREE) return { outcome: 'free' };
       if (next === undefined) return undefined;
@@ -88,13 +88,13 @@ export class RedisSemaphores {
 
   renew({ key, ownerToken, ttlMs, exact }: RenewRequest): PromiseLike<RenewAnswer> {
     const text = `n ${ownerToken} ${ttlMs}${exact === true ? ' =' : ''}`;
-    return this.ask<RenewAnswer>(key, text, false, (code, x) => {
+    return this.add<RenewAnswer>(key, text, false, (code, x) => {
       if (code === LOST) return 'lost';
       return code === RENEWED && isCount(x) ? x : undefined;
     });
   }
 
-  private ask<T>(key: string, text: string, wants: boolean, meaning: Meaning<T>): SemaphoreCommand<T> {
+  private add<T>(key: string, text: string, wants: boolean, meaning: Meaning<T>): SemaphoreCommand<T> {
     const lockKey = this.keys.lock(key);
     const command = new SemaphoreCommand(lockKey, this.keys.semaphore(lockKey), text, meaning, wants);
     this.commands.add(command);

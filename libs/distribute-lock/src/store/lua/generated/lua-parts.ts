@@ -9,9 +9,9 @@ export const acquirePart = `local function offerToHead(lock, queue, token)
     redis.call('ZREM', queue, head)
     if offer(lock, head) then return head end
   end
-  local gone, asker = string.sub(head, 1, 22), token
-  if silent then gone = nil else asker = nil end
-  local found, more = offerToNext(lock, queue, '+inf', gone, asker, function(waiting) return waiting == token end)
+  local gone, origin = string.sub(head, 1, 22), token
+  if silent then gone = nil else origin = nil end
+  local found, more = offerToNext(lock, queue, '+inf', gone, origin, function(waiting) return waiting == token end)
   if found then return found ~= token and found or nil end
   return nil, more
 end
@@ -40,7 +40,7 @@ local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
   end
   if command == 'w' and owner == 'readers' then return 11, 0, 0 end
   local code, leftMs, holder = waitBehind(owner, queue, token, command, redis.call('PTTL', lock))
-  if command == 'w' then tell(owner, 'c', lock) end
+  if command == 'w' then notify(owner, 'c', lock) end
   return code, leftMs, holder
 end
 `;
@@ -99,9 +99,9 @@ local function join(token, ttlMs)
   redis.call('ZREM', queue, token)
   return true
 end
-local function tellReaders()
+local function notifyReaders()
   for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. nowMs(), '+inf', 'LIMIT', 0, 128)) do
-    tell(token, 'c', lock)
+    notify(token, 'c', lock)
   end
 end
 local function enter(token, ttlMs, block, deadlineMs, _, command)
@@ -128,10 +128,10 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
   local untilMs = isReaderBehind and untilOpen() or redis.call('PTTL', lock)
   local code, leftMs, holder = waitBehind(owner, queue, token, command, untilMs)
   if command == 'w' and owner ~= READERS then
-    tell(owner, 'c', lock)
+    notify(owner, 'c', lock)
   elseif command == 'w' and kind == 'w' then
     closeGate()
-    tellReaders()
+    notifyReaders()
   end
   return code, leftMs, holder
 end
@@ -192,31 +192,31 @@ end
 local function isOneOf(token, own, process)
   return token == own or (process ~= nil and string.sub(token, 1, 23) == process)
 end
-local function handToReaders(kind, own, process, ttlMs, asker)
+local function handToReaders(kind, own, process, ttlMs, origin)
   local waiting = readersInQueue()
   if #waiting == 0 then return end
   local mine = kind == 'r' and own
   for i = 1, #waiting, 2 do
     if kind == 'r' and not mine and isOneOf(waiting[i], own, process) then mine = waiting[i] end
   end
-  local lives = asker and isSilent(waiting[2]) and liveProcesses(waiting, asker)
+  local lives = origin and isSilent(waiting[2]) and liveProcesses(waiting, origin)
   if beginReading(mine, ttlMs, waiting, lives) then return mine or READERS, mine end
   return nil, nil, #waiting == 2 * MOST_LET_IN
 end
-local function handToWriter(upTo, kind, own, process, ttlMs, asker)
+local function handToWriter(upTo, kind, own, process, ttlMs, origin)
   local first, score = firstWriter(upTo)
   if not first then return end
   local function isOwn(token)
     return kind == 'w' and isOneOf(token, own, process)
   end
   local taker, more = nil, false
-  local silent = asker and isSilent(score)
+  local silent = origin and isSilent(score)
   if not silent then
     redis.call('ZREM', queue, first)
     taker = (isOwn(first) or offer(lock, first)) and first
   end
   if not taker then
-    taker, more = offerToNext(lock, queue, upTo, not silent and string.sub(first, 1, 22), silent and asker, isOwn)
+    taker, more = offerToNext(lock, queue, upTo, not silent and string.sub(first, 1, 22), silent and origin, isOwn)
   end
   if not taker then return nil, nil, more end
   redis.call('UNLINK', readers, gate)
@@ -224,16 +224,16 @@ local function handToWriter(upTo, kind, own, process, ttlMs, asker)
   redis.call('SET', lock, taker, 'PX', ttlMs)
   return taker, taker
 end
-local function hand(after, kind, own, process, ttlMs, asker)
+local function hand(after, kind, own, process, ttlMs, origin)
   local taker, mine, more
   local function toWriter(upTo)
-    if not taker and not more then taker, mine, more = handToWriter(upTo, kind, own, process, ttlMs, asker) end
+    if not taker and not more then taker, mine, more = handToWriter(upTo, kind, own, process, ttlMs, origin) end
   end
   local reader, arrival = unpack(redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES'))
   local readerWaits = reader and tonumber(arrival) < 0
   if readerWaits and after == '' then toWriter(string.format('(%.17g', arrival - READERS_FROM)) end
   if after == 'r' then toWriter('+inf') end
-  if not taker and not more and readerWaits then taker, mine, more = handToReaders(kind, own, process, ttlMs, asker) end
+  if not taker and not more and readerWaits then taker, mine, more = handToReaders(kind, own, process, ttlMs, origin) end
   toWriter('+inf')
   if taker then return taker, mine end
   redis.call('UNLINK', lock, readers, gate)
@@ -301,7 +301,7 @@ local function letIn(waiting, own, lives)
     gone[#gone + 1] = token
     if token ~= own and not dead[process] and not (lives and not lives[process]) then
       lend(token, claimMs)
-      if tell(token, 'g', lock) == 0 then
+      if notify(token, 'g', lock) == 0 then
         dead[process] = true
         redis.call('ZREM', readers, token)
       end
@@ -327,7 +327,7 @@ local offeredNumbers = 16
 export const offerPart = `local function offer(lock, head)
   redis.call('SET', lock, head, 'PX', claimMs)
   local granted = 'g' .. string.format('%.0f', fencingTokens(offeredNumbers))
-  if tell(head, granted, lock) ~= 0 then return true end
+  if notify(head, granted, lock) ~= 0 then return true end
   redis.call('DEL', lock)
   return false
 end
@@ -335,9 +335,9 @@ local MOST_READ, MOST_REMOVED, MOST_OFFERS = 1000, 100, 64
 local function removeAll(queue, tokens)
   if #tokens > 0 then redis.call('ZREM', queue, unpack(tokens)) end
 end
-local function offerToNext(lock, queue, upTo, gone, asker, isOwn)
+local function offerToNext(lock, queue, upTo, gone, origin, isOwn)
   local waiting = redis.call('ZRANGE', queue, 0, upTo, 'BYSCORE', 'LIMIT', 0, MOST_READ, 'WITHSCORES')
-  local lives = asker and liveProcesses(waiting, asker)
+  local lives = origin and liveProcesses(waiting, origin)
   local dead, removed, offers, found = { [gone or ''] = true }, {}, 0, nil
   for i = 1, #waiting, 2 do
     local token = waiting[i]
@@ -359,7 +359,7 @@ local function offerToNext(lock, queue, upTo, gone, asker, isOwn)
 end
 local function wakeLast(lock, queue)
   local last = redis.call('ZRANGE', queue, -1, -1)[1]
-  if last then tell(last, 'g', lock) end
+  if last then notify(last, 'g', lock) end
 end
 `;
 
@@ -392,7 +392,7 @@ local function append(queue, token)
   redis.call('PEXPIRE', queue, queueMs)
   return added
 end
-local function tell(token, what, lock)
+local function notify(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
   local prefix = string.sub(lock, 1, string.match(fence, '%d+$'))
@@ -434,7 +434,7 @@ local function acquire(token, ttlMs, block, permits, deadlineMs, command)
     serve(limit)
     return 1, fencingTokens(block), others(token)
   end
-  if headOf() and redis.call('ZSCORE', queue, token) then ask(token) end
+  if headOf() and redis.call('ZSCORE', queue, token) then extendPlace(token) end
   if serve(permits, token, ttlMs) then return 1, fencingTokens(block), others(token) end
   if command == 'w' then enqueue(token) end
   return command == 'w' and 2 or 3, left(token), 0
@@ -473,22 +473,22 @@ local function renew(token, ttlMs, exact)
 end
 `;
 
-export const semaphoreQueuePart = `local function ask(token)
-  redis.call('ZADD', asked, now + claimMs, token)
-  redis.call('PEXPIRE', asked, queueMs)
+export const semaphoreQueuePart = `local function extendPlace(token)
+  redis.call('ZADD', places, now + claimMs, token)
+  redis.call('PEXPIRE', places, queueMs)
 end
-local function stillAsks(token)
-  local untilMs = redis.call('ZSCORE', asked, token)
+local function placeCounts(token)
+  local untilMs = redis.call('ZSCORE', places, token)
   return untilMs and tonumber(untilMs) > now
 end
-local MOST_TOLD = 32
-local function tellHolders(token)
-  local told, count = { [processOf(token) or ''] = true }, 0
+local MOST_NOTIFIED = 32
+local function notifyHolders(token)
+  local notified, count = { [processOf(token) or ''] = true }, 0
   for holder in pairs(ends) do
     local process = processOf(holder)
-    if process and not told[process] and count < MOST_TOLD then
-      told[process], count = true, count + 1
-      tell(holder, 'c', lock)
+    if process and not notified[process] and count < MOST_NOTIFIED then
+      notified[process], count = true, count + 1
+      notify(holder, 'c', lock)
     end
   end
 end
@@ -498,11 +498,11 @@ local function enqueue(token)
   redis.call('PEXPIRE', queue, queueMs)
   if isNew then tail, arrival = token, arrival + 1 end
   if not last then head = token end
-  ask(token)
+  extendPlace(token)
   if headOf() == token then
-    tellHolders(token)
+    notifyHolders(token)
   elseif isNew and processOf(last) ~= processOf(token) then
-    tell(last, 'c', lock)
+    notify(last, 'c', lock)
   end
 end
 local function others(token)
@@ -510,7 +510,7 @@ local function others(token)
   local last = tailOf()
   if not last then return 0 end
   if processOf(last) ~= process then return 1 end
-  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, MOST_TOLD)) do
+  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, MOST_NOTIFIED)) do
     if processOf(waiting) ~= process then return 1 end
   end
   return 0
@@ -531,7 +531,7 @@ local function serve(permits, self, ttlMs)
     stopped = removed >= MOST_REMOVED or vain >= MOST_IN_VAIN
     if stopped then
       local last = not self and tailOf()
-      if last then tell(last, 'g', lock) end
+      if last then notify(last, 'g', lock) end
       return served
     end
     local first = headOf()
@@ -541,7 +541,7 @@ local function serve(permits, self, ttlMs)
       first = self
     end
     if weightOf(first) > free then
-      if weightOf(first) <= permits and (first == self or stillAsks(first)) then return served end
+      if weightOf(first) <= permits and (first == self or placeCounts(first)) then return served end
       leaveQueue(first)
       removed = removed + 1
     elseif first ~= self and dead[processOf(first) or ''] then
@@ -554,7 +554,7 @@ local function serve(permits, self, ttlMs)
       give(first, now + claimMs, permits)
       local offered, count = offerNumbers()
       local granted = string.format('g%.0fx%d%s', offered, count, others(first) == 1 and '+' or '')
-      if tell(first, granted, lock) == 0 then
+      if notify(first, granted, lock) == 0 then
         takeBack(first)
         dead[processOf(first) or ''], vain = true, vain + 1
       else
@@ -570,21 +570,21 @@ local function left(token)
   for _, endsAt in pairs(ends) do first = math.min(first or endsAt, endsAt) end
   local ahead = headOf()
   if ahead and ahead ~= token then
-    local untilMs = tonumber(redis.call('ZSCORE', asked, ahead) or now)
+    local untilMs = tonumber(redis.call('ZSCORE', places, ahead) or now)
     first = math.min(first or untilMs, untilMs)
   end
   return first and math.max(first - now, 0) or -1
 end
 `;
 
-export const semaphoreStatePart = `local lock, held, queue, asked
+export const semaphoreStatePart = `local lock, held, queue, places
 local stored, limit
 local ends, used
 local unsettled
 local head, tail, arrival
 local now = nowMs()
 local function look(i)
-  lock, held, queue, asked = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
+  lock, held, queue, places = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
   stored = redis.call('GET', lock)
   limit = stored and tonumber(string.match(stored, '^semaphore:(%d+)$'))
   ends, used, unsettled, head, tail, arrival = nil, 0, false, nil, nil, nil
@@ -624,7 +624,7 @@ local function tailOf()
 end
 local function leaveQueue(token)
   if redis.call('ZREM', queue, token) == 0 then return end
-  redis.call('ZREM', asked, token)
+  redis.call('ZREM', places, token)
   if token == head then head = nil end
   if token == tail then tail = nil end
 end
@@ -673,8 +673,8 @@ end
 export const silentPart = `local function isSilent(score)
   return (nowMs() - score % 1 * STAMPS) % STAMPS >= tonumber(claimMs)
 end
-local function liveProcesses(waiting, asker)
-  local lives = { [string.sub(asker, 1, 22)] = true }
+local function liveProcesses(waiting, origin)
+  local lives = { [string.sub(origin, 1, 22)] = true }
   for i = 1, #waiting, 2 do
     if not isSilent(waiting[i + 1]) then lives[string.sub(waiting[i], 1, 22)] = true end
   end

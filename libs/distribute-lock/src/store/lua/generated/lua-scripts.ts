@@ -54,7 +54,7 @@ return redis.call('DEL', KEYS[1])`,
 export const lockScript: LuaScript = withCluster(
   {
     name: 'lock',
-    sha1: 'e45a7a0e758a283cb14a85e10ecc4cb0e1dd6c10',
+    sha1: '580fdb0bac4034c3295ee5474c3d78c2601950ce',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -177,7 +177,63 @@ end
 saveFence()
 return replies`,
   },
-  'a4f302b8276ca9d65adc3d2e56739b78b3fe2d8f',
+  '1cd2331a4bf91c1a60bf3050844b537c4626b933',
+  `local counted = true
+local fenceMs = nil`,
+  `local counted = false
+local fenceMs = '600000'`,
+);
+
+export const multiKeyScript: LuaScript = withCluster(
+  {
+    name: 'multi-key',
+    sha1: 'd689ce18c61137129beabd9d24d4fe73feab072b',
+    lua: `local fence = KEYS[1]
+${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${takePart}local function isFree(lock, queue, token)
+  local owner = redis.call('GET', lock)
+  if owner == token then return true end
+  return not owner and redis.call('EXISTS', queue) == 0
+end
+local stride = fenceMs and 3 or 2
+local function numbersFor(first, count)
+  local number = fencingTokens(count)
+  if not fenceMs then return number end
+  for i = 2, count do
+    local key = KEYS[first + 3 * i - 1]
+    number = math.max(number, (fenceNumber(redis.call('GET', key)) or refuseFence(key)) + 2 - i)
+  end
+  for i = 2, count do redis.call('SET', KEYS[first + 3 * i - 1], number + i - 1, 'PX', fenceMs) end
+  last = math.max(last, number)
+  return number
+end
+local function takeAll(first, tokens, ttlMs, deadlineMs)
+  if isLate(deadlineMs) then return 14, nowMs(), 0 end
+  for i, token in ipairs(tokens) do
+    local at = first + stride * (i - 1)
+    if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, math.max(redis.call('PTTL', KEYS[at]), -1), 0 end
+  end
+  for i, token in ipairs(tokens) do
+    local lock = KEYS[first + stride * (i - 1)]
+    if redis.call('PTTL', lock) < ttlMs then takeServed(lock, token, ttlMs) end
+  end
+  return 1, numbersFor(first, #tokens), 0
+end
+local replies = {}
+local first = 2
+for i = 1, #ARGV do
+  local words = {}
+  for word in string.gmatch(ARGV[i], '%S+') do words[#words + 1] = word end
+  local ttlMs, deadlineMs = tonumber(table.remove(words, 1)), table.remove(words, 1)
+  local ok, code, x, y = pcall(takeAll, first, words, ttlMs, deadlineMs)
+  if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
+  first = first + stride * #words
+  local n = 3 * i - 2
+  replies[n], replies[n + 1], replies[n + 2] = code, x, y
+end
+saveFence()
+return replies`,
+  },
+  '0ded9bdf9d0b7bd1a10bd9492fe5cbe86f236dc4',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -187,7 +243,7 @@ local fenceMs = '600000'`,
 export const quorumScript: LuaScript = withCluster(
   {
     name: 'quorum',
-    sha1: 'a9fe198daae32b0d7d4361f56e32a85932264534',
+    sha1: 'b975afef92bbed8adc348279dc0ed349281fd7ac',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
@@ -202,21 +258,21 @@ end
 local function raise()
   if redis.call('PTTL', lock) < tonumber(x) then redis.call('PEXPIRE', lock, x) end
 end
-local MOST_TOLD = 100
-local function tellNext()
-  local waiting, dead, gone, told = redis.call('ZRANGE', queue, 0, MOST_TOLD - 1), {}, {}, 0
+local MOST_NOTIFIED = 100
+local function notifyNext()
+  local waiting, dead, gone, notified = redis.call('ZRANGE', queue, 0, MOST_NOTIFIED - 1), {}, {}, 0
   for _, next in ipairs(waiting) do
     local process = string.sub(next, 1, 22)
     gone[#gone + 1] = next
-    if not dead[process] and tell(next, 'g', lock) ~= 0 then
-      told = 1
+    if not dead[process] and notify(next, 'g', lock) ~= 0 then
+      notified = 1
       break
     end
     dead[process] = true
   end
   if #gone > 0 then redis.call('ZREM', queue, unpack(gone)) end
-  local last = told == 0 and redis.call('ZRANGE', queue, -1, -1)[1]
-  return last and tell(last, 'g', lock) ~= 0 and 1 or told
+  local last = notified == 0 and redis.call('ZRANGE', queue, -1, -1)[1]
+  return last and notify(last, 'g', lock) ~= 0 and 1 or notified
 end
 local late = (command == 'a' or command == 'w' or command == 'd') and isLate(z)
 if late and command ~= 'd' then return { 14, nowMs(), 0 } end
@@ -226,7 +282,7 @@ if command == 'a' or command == 'w' then
   if voted and not mine then
     if command == 'w' then
       append(queue, owner)
-      tell(voted, 'c', lock)
+      notify(voted, 'c', lock)
     end
     return { 0, redis.call('PTTL', lock), processOf(voted) and voted or '' }
   end
@@ -237,9 +293,9 @@ end
 if command == 'd' then
   if mine then redis.call('DEL', lock) end
   if y ~= owner then redis.call('ZREM', queue, owner) end
-  local told = mine and x == '1' and tellNext() or 0
+  local notified = mine and x == '1' and notifyNext() or 0
   if mine and y ~= '-' and not late then append(queue, y) end
-  return { mine and 1 or 0, told, 0 }
+  return { mine and 1 or 0, notified, 0 }
 end
 if not mine then return { 0, 0, 0 } end
 local last = lastFence()
@@ -256,7 +312,7 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   },
-  '254c8cf09f9767fad8b8778ca9f7bb20314c13f6',
+  '1b05efbc081a3d00c954c6d39140f049e6608ee5',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -266,7 +322,7 @@ local fenceMs = '600000'`,
 export const readwriteScript: LuaScript = withCluster(
   {
     name: 'readwrite',
-    sha1: '5ec83048f79fca415a3b496cc07befd77d0bdbdd',
+    sha1: '8811f878ee1f1fef1ef6c2199e99d485574b7eb0',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${takePart}${commonCasePart}${numbersPart}${queuePart}${silentPart}${offerPart}${leasesPart}${handPart}${enterPart}local function openGate()
@@ -337,7 +393,7 @@ end
 saveFence()
 return replies`,
   },
-  '0fcb75200fe1a3ef5a59ce1db81b617e1bc3af90',
+  '00f6d67d79b23b342fe418ebf163ac863b3c1143',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -347,7 +403,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: '36bac92a28d231cc4de2b3b9cced4311a309d7f5',
+    sha1: '143945ff542744667b0dfd87740f06136e81a489',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}${semaphoreStatePart}${semaphoreQueuePart}${semaphoreCommandsPart}local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
@@ -370,63 +426,7 @@ end
 saveFence()
 return replies`,
   },
-  'd9ebf8763e9678aa42e5ec28e9ff15899373a455',
-  `local counted = true
-local fenceMs = nil`,
-  `local counted = false
-local fenceMs = '600000'`,
-);
-
-export const severalScript: LuaScript = withCluster(
-  {
-    name: 'several',
-    sha1: 'd689ce18c61137129beabd9d24d4fe73feab072b',
-    lua: `local fence = KEYS[1]
-${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${takePart}local function isFree(lock, queue, token)
-  local owner = redis.call('GET', lock)
-  if owner == token then return true end
-  return not owner and redis.call('EXISTS', queue) == 0
-end
-local stride = fenceMs and 3 or 2
-local function numbersFor(first, count)
-  local number = fencingTokens(count)
-  if not fenceMs then return number end
-  for i = 2, count do
-    local key = KEYS[first + 3 * i - 1]
-    number = math.max(number, (fenceNumber(redis.call('GET', key)) or refuseFence(key)) + 2 - i)
-  end
-  for i = 2, count do redis.call('SET', KEYS[first + 3 * i - 1], number + i - 1, 'PX', fenceMs) end
-  last = math.max(last, number)
-  return number
-end
-local function takeAll(first, tokens, ttlMs, deadlineMs)
-  if isLate(deadlineMs) then return 14, nowMs(), 0 end
-  for i, token in ipairs(tokens) do
-    local at = first + stride * (i - 1)
-    if not isFree(KEYS[at], KEYS[at + 1], token) then return 3, math.max(redis.call('PTTL', KEYS[at]), -1), 0 end
-  end
-  for i, token in ipairs(tokens) do
-    local lock = KEYS[first + stride * (i - 1)]
-    if redis.call('PTTL', lock) < ttlMs then takeServed(lock, token, ttlMs) end
-  end
-  return 1, numbersFor(first, #tokens), 0
-end
-local replies = {}
-local first = 2
-for i = 1, #ARGV do
-  local words = {}
-  for word in string.gmatch(ARGV[i], '%S+') do words[#words + 1] = word end
-  local ttlMs, deadlineMs = tonumber(table.remove(words, 1)), table.remove(words, 1)
-  local ok, code, x, y = pcall(takeAll, first, words, ttlMs, deadlineMs)
-  if not ok then code, x, y = 9, type(code) == 'table' and code.err or tostring(code), 0 end
-  first = first + stride * #words
-  local n = 3 * i - 2
-  replies[n], replies[n + 1], replies[n + 2] = code, x, y
-end
-saveFence()
-return replies`,
-  },
-  '0ded9bdf9d0b7bd1a10bd9492fe5cbe86f236dc4',
+  '42f498c41e380e9398b0b39cf48bd9421f29ee94',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false

@@ -10,9 +10,9 @@ local function offerToHead(lock, queue, token)
     redis.call('ZREM', queue, head)
     if offer(lock, head) then return head end
   end
-  local gone, asker = string.sub(head, 1, 22), token
-  if silent then gone = nil else asker = nil end
-  local found, more = offerToNext(lock, queue, '+inf', gone, asker, function(waiting) return waiting == token end)
+  local gone, origin = string.sub(head, 1, 22), token
+  if silent then gone = nil else origin = nil end
+  local found, more = offerToNext(lock, queue, '+inf', gone, origin, function(waiting) return waiting == token end)
   if found then return found ~= token and found or nil end
   return nil, more
 end
@@ -42,6 +42,6 @@ local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
   end
   if command == 'w' and owner == 'readers' then return REPLY.DELEGATED, 0, 0 end
   local code, leftMs, holder = waitBehind(owner, queue, token, command, redis.call('PTTL', lock))
-  if command == 'w' then tell(owner, 'c', lock) end
+  if command == 'w' then notify(owner, 'c', lock) end
   return code, leftMs, holder
 end

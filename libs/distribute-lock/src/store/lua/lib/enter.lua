@@ -30,9 +30,9 @@ local function join(token, ttlMs)
 end
 
 -- Notifies the readers that a writer waits for. Beyond 128 readers, the others learn it from their renewals.
-local function tellReaders()
+local function notifyReaders()
   for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. nowMs(), '+inf', 'LIMIT', 0, 128)) do
-    tell(token, 'c', lock)
+    notify(token, 'c', lock)
   end
 end
 
@@ -60,10 +60,10 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
   local untilMs = isReaderBehind and untilOpen() or redis.call('PTTL', lock)
   local code, leftMs, holder = waitBehind(owner, queue, token, command, untilMs)
   if command == 'w' and owner ~= READERS then
-    tell(owner, 'c', lock)
+    notify(owner, 'c', lock)
   elseif command == 'w' and kind == 'w' then
     closeGate()
-    tellReaders()
+    notifyReaders()
   end
   return code, leftMs, holder
 end

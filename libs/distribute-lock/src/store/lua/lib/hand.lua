@@ -17,7 +17,7 @@ local function isOneOf(token, own, process)
 end
 
 -- Assigns the lock to the waiting readers. Returns the same values as `hand`.
-local function handToReaders(kind, own, process, ttlMs, asker)
+local function handToReaders(kind, own, process, ttlMs, origin)
   local waiting = readersInQueue()
   if #waiting == 0 then return end
   -- A reader that makes an attempt need not be queued.
@@ -25,26 +25,26 @@ local function handToReaders(kind, own, process, ttlMs, asker)
   for i = 1, #waiting, 2 do
     if kind == 'r' and not mine and isOneOf(waiting[i], own, process) then mine = waiting[i] end
   end
-  local lives = asker and isSilent(waiting[2]) and liveProcesses(waiting, asker)
+  local lives = origin and isSilent(waiting[2]) and liveProcesses(waiting, origin)
   if beginReading(mine, ttlMs, waiting, lives) then return mine or READERS, mine end
   return nil, nil, #waiting == 2 * MOST_LET_IN
 end
 
 -- Offers the lock to the first writer before the score `upTo`. Returns the same values as `hand`.
-local function handToWriter(upTo, kind, own, process, ttlMs, asker)
+local function handToWriter(upTo, kind, own, process, ttlMs, origin)
   local first, score = firstWriter(upTo)
   if not first then return end
   local function isOwn(token)
     return kind == 'w' and isOneOf(token, own, process)
   end
   local taker, more = nil, false
-  local silent = asker and isSilent(score)
+  local silent = origin and isSilent(score)
   if not silent then
     redis.call('ZREM', queue, first)
     taker = (isOwn(first) or offer(lock, first)) and first
   end
   if not taker then
-    taker, more = offerToNext(lock, queue, upTo, not silent and string.sub(first, 1, 22), silent and asker, isOwn)
+    taker, more = offerToNext(lock, queue, upTo, not silent and string.sub(first, 1, 22), silent and origin, isOwn)
   end
   if not taker then return nil, nil, more end
   redis.call('UNLINK', readers, gate)
@@ -57,18 +57,18 @@ end
 -- lock was found free, the oldest waiter decides the kind. Returns the new holder; second, the token of the caller that
 -- got the lock for its whole ttl, if any. Returns nothing when no waiter could be reached and the lock is free; third,
 -- whether the call has reached its bounds, so that others may wait.
--- `own`, `process`: the caller's token of the kind `kind`, or all its tokens of that kind. `asker`: as in
+-- `own`, `process`: the caller's token of the kind `kind`, or all its tokens of that kind. `origin`: as in
 -- `offerToNext`.
-local function hand(after, kind, own, process, ttlMs, asker)
+local function hand(after, kind, own, process, ttlMs, origin)
   local taker, mine, more
   local function toWriter(upTo)
-    if not taker and not more then taker, mine, more = handToWriter(upTo, kind, own, process, ttlMs, asker) end
+    if not taker and not more then taker, mine, more = handToWriter(upTo, kind, own, process, ttlMs, origin) end
   end
   local reader, arrival = unpack(redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES'))
   local readerWaits = reader and tonumber(arrival) < 0
   if readerWaits and after == '' then toWriter(string.format('(%.17g', arrival - READERS_FROM)) end
   if after == 'r' then toWriter('+inf') end
-  if not taker and not more and readerWaits then taker, mine, more = handToReaders(kind, own, process, ttlMs, asker) end
+  if not taker and not more and readerWaits then taker, mine, more = handToReaders(kind, own, process, ttlMs, origin) end
   toWriter('+inf')
   if taker then return taker, mine end
   redis.call('UNLINK', lock, readers, gate)

@@ -91,7 +91,7 @@ local function letIn(waiting, own, lives)
     gone[#gone + 1] = token
     if token ~= own and not dead[process] and not (lives and not lives[process]) then
       lend(token, claimMs)
-      if tell(token, 'g', lock) == 0 then
+      if notify(token, 'g', lock) == 0 then
         dead[process] = true
         redis.call('ZREM', readers, token)
       end

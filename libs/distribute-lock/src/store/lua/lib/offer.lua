@@ -4,7 +4,7 @@
 local function offer(lock, head)
   redis.call('SET', lock, head, 'PX', claimMs)
   local granted = 'g' .. string.format('%.0f', fencingTokens(offeredNumbers))
-  if tell(head, granted, lock) ~= 0 then return true end
+  if notify(head, granted, lock) ~= 0 then return true end
   redis.call('DEL', lock)
   return false
 end
@@ -18,13 +18,13 @@ local function removeAll(queue, tokens)
 end
 
 -- Offers the lock to the writers behind an unresponsive head, in their order, up to a score. A process that could not
--- be reached gets no second offer. `gone` is such a process. `asker` is a token of the caller; it is given if processes
+-- be reached gets no second offer. `gone` is such a process. `origin` is a token of the caller; it is given if processes
 -- without an attempt in the last claim window count as dead. Returns the new holder, or the first token for which
 -- `isOwn` is true, which the caller serves. Otherwise, second, returns whether live processes may be queued behind the
 -- tokens that were read.
-local function offerToNext(lock, queue, upTo, gone, asker, isOwn)
+local function offerToNext(lock, queue, upTo, gone, origin, isOwn)
   local waiting = redis.call('ZRANGE', queue, 0, upTo, 'BYSCORE', 'LIMIT', 0, MOST_READ, 'WITHSCORES')
-  local lives = asker and liveProcesses(waiting, asker)
+  local lives = origin and liveProcesses(waiting, origin)
   local dead, removed, offers, found = { [gone or ''] = true }, {}, 0, nil
   for i = 1, #waiting, 2 do
     local token = waiting[i]
@@ -49,5 +49,5 @@ end
 -- responds: it makes an attempt, and its calls remove the rest.
 local function wakeLast(lock, queue)
   local last = redis.call('ZRANGE', queue, -1, -1)[1]
-  if last then tell(last, 'g', lock) end
+  if last then notify(last, 'g', lock) end
 end

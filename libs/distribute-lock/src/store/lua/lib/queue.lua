@@ -42,7 +42,7 @@ end
 -- Sends a message to the inbox of the token's process. The channel begins with the prefix of the locks; the name of the
 -- fencing counter ends with the length of that prefix in bytes. Returns the number of receivers, or -1 if unknown, as
 -- in a Cluster. PUBLISH uses pcall: an error would end the script after the hand-over of the lock.
-local function tell(token, what, lock)
+local function notify(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
   local prefix = string.sub(lock, 1, string.match(fence, '%d+$'))

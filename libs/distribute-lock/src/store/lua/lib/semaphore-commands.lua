@@ -24,7 +24,7 @@ local function acquire(token, ttlMs, block, permits, deadlineMs, command)
     serve(limit)
     return REPLY.GRANTED, fencingTokens(block), others(token)
   end
-  if headOf() and redis.call('ZSCORE', queue, token) then ask(token) end
+  if headOf() and redis.call('ZSCORE', queue, token) then extendPlace(token) end
   if serve(permits, token, ttlMs) then return REPLY.GRANTED, fencingTokens(block), others(token) end
   if command == 'w' then enqueue(token) end
   return command == 'w' and REPLY.QUEUED or REPLY.BUSY, left(token), 0

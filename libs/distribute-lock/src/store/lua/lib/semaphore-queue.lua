@@ -1,24 +1,24 @@
 -- Extends the time for which a place counts: until its process makes no attempt for a claim window.
-local function ask(token)
-  redis.call('ZADD', asked, now + claimMs, token)
-  redis.call('PEXPIRE', asked, queueMs)
+local function extendPlace(token)
+  redis.call('ZADD', places, now + claimMs, token)
+  redis.call('PEXPIRE', places, queueMs)
 end
 
-local function stillAsks(token)
-  local untilMs = redis.call('ZSCORE', asked, token)
+local function placeCounts(token)
+  local untilMs = redis.call('ZSCORE', places, token)
   return untilMs and tonumber(untilMs) > now
 end
 
-local MOST_TOLD = 32
+local MOST_NOTIFIED = 32
 
 -- Sends one message to each other process that holds permits.
-local function tellHolders(token)
-  local told, count = { [processOf(token) or ''] = true }, 0
+local function notifyHolders(token)
+  local notified, count = { [processOf(token) or ''] = true }, 0
   for holder in pairs(ends) do
     local process = processOf(holder)
-    if process and not told[process] and count < MOST_TOLD then
-      told[process], count = true, count + 1
-      tell(holder, 'c', lock)
+    if process and not notified[process] and count < MOST_NOTIFIED then
+      notified[process], count = true, count + 1
+      notify(holder, 'c', lock)
     end
   end
 end
@@ -32,11 +32,11 @@ local function enqueue(token)
   redis.call('PEXPIRE', queue, queueMs)
   if isNew then tail, arrival = token, arrival + 1 end
   if not last then head = token end
-  ask(token)
+  extendPlace(token)
   if headOf() == token then
-    tellHolders(token)
+    notifyHolders(token)
   elseif isNew and processOf(last) ~= processOf(token) then
-    tell(last, 'c', lock)
+    notify(last, 'c', lock)
   end
 end
 
@@ -46,7 +46,7 @@ local function others(token)
   local last = tailOf()
   if not last then return 0 end
   if processOf(last) ~= process then return 1 end
-  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, MOST_TOLD)) do
+  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, MOST_NOTIFIED)) do
     if processOf(waiting) ~= process then return 1 end
   end
   return 0
@@ -81,7 +81,7 @@ local function serve(permits, self, ttlMs)
     if stopped then
       -- The process that came last probably responds: it makes an attempt, and its calls remove the rest.
       local last = not self and tailOf()
-      if last then tell(last, 'g', lock) end
+      if last then notify(last, 'g', lock) end
       return served
     end
     local first = headOf()
@@ -93,7 +93,7 @@ local function serve(permits, self, ttlMs)
     if weightOf(first) > free then
       -- A head blocks the queue unless its weight exceeds all permits (it was queued under another limit) or its
       -- process does not respond.
-      if weightOf(first) <= permits and (first == self or stillAsks(first)) then return served end
+      if weightOf(first) <= permits and (first == self or placeCounts(first)) then return served end
       leaveQueue(first)
       removed = removed + 1
     elseif first ~= self and dead[processOf(first) or ''] then
@@ -107,7 +107,7 @@ local function serve(permits, self, ttlMs)
       -- Its process begins at once with these fencing tokens, or claims the offer. `+`: another process waits.
       local offered, count = offerNumbers()
       local granted = string.format('g%.0fx%d%s', offered, count, others(first) == 1 and '+' or '')
-      if tell(first, granted, lock) == 0 then
+      if notify(first, granted, lock) == 0 then
         takeBack(first)
         dead[processOf(first) or ''], vain = true, vain + 1
       else
@@ -125,7 +125,7 @@ local function left(token)
   for _, endsAt in pairs(ends) do first = math.min(first or endsAt, endsAt) end
   local ahead = headOf()
   if ahead and ahead ~= token then
-    local untilMs = tonumber(redis.call('ZSCORE', asked, ahead) or now)
+    local untilMs = tonumber(redis.call('ZSCORE', places, ahead) or now)
     first = math.min(first or untilMs, untilMs)
   end
   return first and math.max(first - now, 0) or -1

@@ -1,6 +1,6 @@
 --@include lib/clock.lua
 -- State of one semaphore, shared by its commands. It is read once; every change is made here and in the server.
-local lock, held, queue, asked
+local lock, held, queue, places
 -- Value of the lock key (false: none), and its total number of permits (nil: a lock of another kind).
 local stored, limit
 -- Ends of the valid leases, including offers, and the sum of their weights. A stored counter could drift.
@@ -14,7 +14,7 @@ local head, tail, arrival
 local now = nowMs()
 
 local function look(i)
-  lock, held, queue, asked = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
+  lock, held, queue, places = KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i], KEYS[4 * i + 1]
   stored = redis.call('GET', lock)
   limit = stored and tonumber(string.match(stored, '^semaphore:(%d+)$'))
   ends, used, unsettled, head, tail, arrival = nil, 0, false, nil, nil, nil
@@ -64,7 +64,7 @@ end
 
 local function leaveQueue(token)
   if redis.call('ZREM', queue, token) == 0 then return end
-  redis.call('ZREM', asked, token)
+  redis.call('ZREM', places, token)
   if token == head then head = nil end
   if token == tail then tail = nil end
 end

@@ -5,10 +5,10 @@ local function isSilent(score)
   return (nowMs() - score % 1 * STAMPS) % STAMPS >= tonumber(claimMs)
 end
 
--- The processes of all tokens with a recent attempt; one token counts for all tokens of its process. `asker` belongs to
+-- The processes of all tokens with a recent attempt; one token counts for all tokens of its process. `origin` belongs to
 -- the caller.
-local function liveProcesses(waiting, asker)
-  local lives = { [string.sub(asker, 1, 22)] = true }
+local function liveProcesses(waiting, origin)
+  local lives = { [string.sub(origin, 1, 22)] = true }
   for i = 1, #waiting, 2 do
     if not isSilent(waiting[i + 1]) then lives[string.sub(waiting[i], 1, 22)] = true end
   end

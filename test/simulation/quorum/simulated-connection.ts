@@ -7,7 +7,7 @@ import { TOO_LATE } from '../../../libs/distribute-lock/src/store/lua/generated/
 import { COMMAND_LIMIT_MS } from '../../../libs/distribute-lock/src/store/redis/link.js';
 import { ServerClock } from '../../../libs/distribute-lock/src/store/redis/server-clock.js';
 import type { NodeInbox } from '../../../libs/distribute-lock/src/store/quorum/node-connection.js';
-import type { NodeLine, NodeReply } from '../../../libs/distribute-lock/src/store/quorum/node-connection.js';
+import type { NodeConnection, NodeReply } from '../../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import type { QuorumProcess } from './quorum-process.js';
 import type { QuorumWorld, SimulatedNode } from './quorum-world.js';
 
@@ -29,7 +29,7 @@ interface Command {
  * The connection of one process to one node, in order both ways while it is open. When it breaks, replies are lost, and
  * unanswered commands are sent again or rejected. Bytes of the old connection may arrive at any time.
  */
-export class SimulatedLine implements NodeLine, NodeInbox {
+export class SimulatedConnection implements NodeConnection, NodeInbox {
   ready = true;
   epoch = 0;
   readonly trouble = '';
@@ -96,7 +96,7 @@ export class SimulatedLine implements NodeLine, NodeInbox {
   }
 
   close(): void {
-    // The simulated line has no real connection.
+    // The simulated connection has no real connection.
   }
 
   /** Delays all bytes, and loses none. */
