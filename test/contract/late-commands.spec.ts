@@ -26,7 +26,7 @@ const keysOf: Readonly<Record<string, readonly string[]>> = {
   lock: ['fence', 'lock', 'queue'],
   readwrite: ['fence', 'lock', 'queue', 'readers', 'gate'],
   semaphore: ['fence', 'lock', 'held', 'queue', 'asked'],
-  several: ['fence', 'lock', 'queue', 'lock2', 'queue2'],
+  'multi-key': ['fence', 'lock', 'queue', 'lock2', 'queue2'],
   quorum: ['lock', 'queue', 'fence'],
 };
 
