@@ -10,11 +10,13 @@ const ROWS = [
   ...['keys', 'engine', 'engine/lease', 'store'],
 ];
 /** Optional entries and the packages that only they import. No other row imports them, and they do not import each other. */
-const OPTIONAL = { terminus: ['@nestjs'] };
+const OPTIONAL = { metrics: [], otel: ['@opentelemetry/api'], prometheus: ['prom-client'], terminus: ['@nestjs'] };
+/** Shared by optional entries. */
+const SHARED = ['metrics'];
 /** Importable from any row; they import only each other. */
-const GROUND = ['errors.ts', 'events.ts', 'options', 'runtime'];
+const GROUND = ['errors.ts', 'channels.ts', 'events.ts', 'options', 'runtime'];
 /** `keys` must not import the modules that use keys. */
-const NOT_FOR_KEYS = ['engine', 'engine/lease', 'store', 'runtime', 'events.ts'];
+const NOT_FOR_KEYS = ['engine', 'engine/lease', 'store', 'runtime', 'channels.ts', 'events.ts'];
 
 /** A folder, a file, or the files of a folder itself (`nest/lock`: `nest/lock.service.ts` and `nest/lock-client.ts`; `engine`). */
 const place = (name) => {
@@ -39,8 +41,8 @@ const rows = ROWS.map((name, at) => {
 });
 
 const optional = Object.entries(OPTIONAL).flatMap(([name, names]) => [
-  library(place(name), { path: [name, ...ROWS.filter((row) => row !== 'testing'), ...GROUND].map(place) }),
-  library(place(name), { path: packages(...names) }),
+  library(place(name), { path: [name, ...SHARED, ...ROWS.filter((row) => row !== 'testing'), ...GROUND].map(place) }),
+  ...(names.length > 0 ? [library(place(name), { path: packages(...names) })] : []),
 ]);
 
 const NEST = ['nest', 'testing'].map(place);

@@ -1,3 +1,5 @@
+import { channel } from 'node:diagnostics_channel';
+
 import type { LeaseLossReason } from './errors.js';
 import { outside } from './runtime/outside.js';
 import { knownAs } from './runtime/process-wide.js';
@@ -66,6 +68,12 @@ const TYPES: readonly LockEventType[] = [
   'reconnected',
 ];
 
+/** See `lockChannels.state`. @internal */
+export const stateChannel = channel('nestjs-distribute-lock:state');
+
+/** The tracing channels report these. */
+const OF_CALLS: readonly LockEventType[] = ['acquired', 'contended', 'refused', 'released'];
+
 /**
  * Notifies listeners of lock events. An error in a listener never reaches a caller.
  *
@@ -104,6 +112,7 @@ export class LockEvents {
   emit(event: LockEvent): void {
     const registrations = this.registrations.get(event.type);
     if (registrations !== undefined) outside(() => registrations.forEach(({ listener }) => notify(listener, event)));
+    if (stateChannel.hasSubscribers && !OF_CALLS.includes(event.type)) stateChannel.publish(event);
   }
 
   private remove(type: LockEventType, registration: Registration): void {

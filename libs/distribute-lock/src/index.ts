@@ -27,6 +27,13 @@ export {
   type LockWaitTimeoutErrorDetails,
 } from './errors.js';
 
+export {
+  type LockAcquireMessage,
+  lockChannels,
+  type LockHandOver,
+  type LockHoldMessage,
+  type LockStateMessage,
+} from './channels.js';
 export { type LockEvent, type LockEventListener, LockEvents, type LockEventType } from './events.js';
 
 export type { LockErrorMapper, LockErrorMappers } from './nest/aspect/error-mapping.js';

@@ -11,6 +11,7 @@ import { MOST_NUMBERS } from './local-passing.js';
 import { provenOffer } from './proven-offer.js';
 import { Question, type Questioner } from './question.js';
 import { contended, mismatch, unavailable } from './refusals.js';
+import { reportHandOver } from './reports.js';
 import { refuse, refuseImpatient } from './settling.js';
 
 type Queued = Extract<AcquireAnswer, { outcome: 'queued' }>;
@@ -135,6 +136,7 @@ export class Asking implements Questioner {
     const mayBegin = fencingToken !== undefined && !this.parts.confirmOffers;
     const granted = mayBegin ? provenOffer(attempt, { fencingToken, block }, now) : undefined;
     if (granted === undefined) return this.ask(attempt);
+    reportHandOver(attempt.line.first, 'message');
     this.parts.timers.remove(attempt);
     this.endGranted(attempt);
     this.listener.granted(attempt.line, granted, attempt.contended, now);
@@ -208,7 +210,6 @@ export class Asking implements Questioner {
   private send(attempt: Attempt, line: Line): void {
     const { first } = line;
     if (attempt.over || first === undefined) return;
-    attempt.offered = false;
     this.parts.timers.remove(attempt);
     const { kind, permits } = first.call.options;
     const { ownerToken } = attempt;
@@ -216,7 +217,7 @@ export class Asking implements Questioner {
     attempt.ttlMs = ttlMs;
     const block = Math.min(line.size, MOST_NUMBERS);
     const sentAt = this.parts.clock.now();
-    attempt.askedAt = Math.floor(sentAt);
+    attempt.asked(Math.floor(sentAt));
     const request = { key: line.queue.key, ownerToken, kind, ttlMs, wait: line.waits, block, permits };
     whenAnswered(this.parts.store.acquire(request), new Question(this, attempt, ttlMs, block, sentAt));
   }
@@ -228,6 +229,7 @@ export class Asking implements Questioner {
     if (answer.outcome === 'granted') {
       if (attempt.awaitsMessage && !attempt.over) this.parts.store.messageMissed?.();
       const { ownerToken } = attempt;
+      reportHandOver(attempt.line.first, attempt.path);
       const { fencingToken, waiting } = answer;
       this.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting });
       const { queue } = attempt.line;

@@ -1,3 +1,4 @@
+import type { LockHandOver } from '../channels.js';
 import { Retry } from '../runtime/retries.js';
 import type { Line } from './line.js';
 
@@ -11,6 +12,8 @@ export class Attempt extends Retry {
   held = false;
   /** A message offered the lock to this token: the process must claim it. */
   offered = false;
+  /** How the latest command gets the lock, if it does; `undefined` while no holder is known. */
+  path: LockHandOver | undefined = undefined;
   /** Another process waits behind this attempt, so its grant starts as contended. */
   contended = false;
   /** It is queued behind a lease that has not ended, so a message announces its grant. */
@@ -46,6 +49,19 @@ export class Attempt extends Retry {
   /** The latest answer said that another process holds the lock. Unknown while a command is in flight or after a failure. */
   get seesHolder(): boolean {
     return this.answered && !this.inFlight && !this.offered && this.lastError === undefined;
+  }
+
+  /** A command is sent. */
+  asked(now: number): void {
+    if (this.offered) this.path = 'message';
+    else if (this.queued) this.path = this.hasExpired(now) ? 'expiry' : 'heartbeat';
+    this.offered = false;
+    this.askedAt = now;
+  }
+
+  /** The lease in front has ended without a message, as far as the latest answer tells. */
+  private hasExpired(now: number): boolean {
+    return this.askedAt > 0 && this.holderLeftMs >= 0 && now >= this.askedAt + this.holderLeftMs;
   }
 
   due(): void {

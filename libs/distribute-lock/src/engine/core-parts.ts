@@ -1,3 +1,4 @@
+import { publish } from '../channels.js';
 import type { LockEvent, LockEvents } from '../events.js';
 import type { Grant } from './lease/grant.js';
 import { Watchdog } from './lease/watchdog.js';
@@ -26,6 +27,8 @@ export interface CoreSettings {
   readonly warnAfterMs: number;
   readonly maxKept: number;
   readonly confirmOffers: boolean;
+  /** The name of the module's connection. */
+  readonly connection: string;
 }
 
 /** Components that the parts of the lock core share. */
@@ -61,7 +64,8 @@ export interface CoreListeners {
 }
 
 export function coreParts(settings: CoreSettings, { lost, undone, settled, listener }: CoreListeners): CoreParts {
-  const { store, clock, events, random, processId, retryAfter, warnAfterMs, maxKept, confirmOffers } = settings;
+  const { store, clock, events, random, processId, retryAfter, warnAfterMs, maxKept, confirmOffers, connection } =
+    settings;
   const timers = new Timers(clock);
   const holds = new HoldTimes();
   return {
@@ -79,7 +83,14 @@ export function coreParts(settings: CoreSettings, { lost, undone, settled, liste
       settled: undone,
       dropped: (count) => events.emit(droppedTokens(count)),
     }),
-    mailbox: new Mailbox(store, processId, timers, listener, (error) => events.emit(deaf(error))),
+    mailbox: new Mailbox(
+      store,
+      processId,
+      timers,
+      listener,
+      (error) => events.emit(deaf(error)),
+      (available) => publish({ type: 'pubsub', connection, available }),
+    ),
     foreignMessages: new CountReport(clock, timers, (count) => events.emit(foreignMessages(count))),
     kept: new KeptLeases(maxKept),
     holds,

@@ -8,6 +8,7 @@ import type { CoreParts } from './core-parts.js';
 import type { KeyQueue } from './key-queue.js';
 import type { Line } from './line.js';
 import { MOST_NUMBERS, mayPass } from './local-passing.js';
+import { reportHandOver } from './reports.js';
 import { start } from './settling.js';
 
 /** The longest time that a holder waits for an unanswered release. The release continues in the background. */
@@ -91,6 +92,7 @@ export class GivingBack {
     const next = queue.heir(lease, now);
     if (next !== undefined && mayPass(grant, next.call.options, now, queue.inOrder)) {
       const line = next.line!;
+      reportHandOver(next, 'local');
       start(this.parts, this.keeper, next, grant, now);
       this.listener.passed(line);
     } else void this.release(queue, grant, lease, now);
@@ -193,6 +195,7 @@ export class GivingBack {
     const attempt = release.attempt ?? queue.attemptOf(ownerToken);
     if (attempt === undefined) return this.undo(queue.key, ownerToken, ttlMs);
     const block = release.attempt === undefined ? 1 : release.block;
+    reportHandOver(attempt.line.first, 'local');
     this.asking.won(attempt, { ownerToken, ttlMs, sentAt, block, fencingToken, waiting });
   }
 

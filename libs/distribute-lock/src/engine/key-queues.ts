@@ -26,6 +26,7 @@ import type { Line } from './line.js';
 import { aborted, contended, shuttingDown } from './refusals.js';
 import { keptMs } from './min-hold.js';
 import { Registry } from './registry.js';
+import { reportGone, reportLost, reportReleased } from './reports.js';
 import { refuse } from './settling.js';
 import { leftMs, timeUp } from './time-up.js';
 import type { Waiter, WaiterKeeper } from './waiter.js';
@@ -198,13 +199,13 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
     const { key, grant } = lease;
     const queue = this.queues.ofToken(key, grant.ownerToken);
     const isGone = queue?.grantOf(grant.ownerToken) !== grant || this.parts.watchdog.isOver(grant);
+    if (isGone) reportGone(lease);
     if (isGone) this.kept.drop(lease.call);
     if (isGone) return Promise.resolve();
     const { heldMs } = lease;
     const { name } = lease.call;
     this.parts.holds.record(name, Math.max(heldMs, keptMs(lease)));
-    if (!lease.lost && this.parts.events.observes('released'))
-      this.parts.events.emit({ type: 'released', name, heldMs });
+    if (!lease.lost) reportReleased(this.parts.events, lease.call, heldMs);
     const lane = this.laneOf(queue);
     if (lease.mayBeKept && this.draining.keeps(queue, lease, () => void lane.ended(queue, lease)))
       return Promise.resolve();
@@ -226,7 +227,7 @@ export class KeyQueues implements LeaseKeeper, WaiterKeeper, AskingListener, Giv
   lost(lease: LeaseHandle, error: LeaseLostError): void {
     const { call, heldMs } = lease;
     if (!lease.mayBeKept) this.kept.drop(call);
-    this.parts.events.emit({ type: 'lost', name: call.name, heldMs, reason: error.reason, error });
+    reportLost(this.parts.events, call, heldMs, error);
   }
 
   heldLong(lease: LeaseHandle): void {

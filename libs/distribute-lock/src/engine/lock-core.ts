@@ -30,7 +30,7 @@ import {
   upgrade,
 } from './refusals.js';
 import { SeveralKeys } from './several-keys.js';
-import { tellRefusal } from './settling.js';
+import { reportRefused, reportWait } from './reports.js';
 import { Waiter } from './waiter.js';
 
 /** Default limit of leases per process that may outlast their work. */
@@ -63,6 +63,11 @@ export interface LockCoreSettings {
    * @defaultValue `false`
    */
   readonly confirmOffers?: boolean;
+  /**
+   * The name of the module's connection.
+   * @defaultValue `'default'`
+   */
+  readonly connection?: string;
   /** Replaced in tests. */
   readonly clock?: Clock;
   /** Numbers from 0 to 1 for jitter; replaced in tests. */
@@ -97,6 +102,7 @@ export class LockCore {
       warnAfterMs: settings.warnAfterMs || Infinity,
       maxKept: settings.maxKept ?? DEFAULT_MAX_KEPT,
       confirmOffers: settings.confirmOffers === true,
+      connection: settings.connection ?? 'default',
     });
     store.observeConnections?.({
       disconnected: (server, reason) => {
@@ -111,7 +117,7 @@ export class LockCore {
       atOnce: new AtOnce(this.queues, store),
       one: (call) => this.acquire(call),
       retryAfterMs: (call, leftMs) => this.queues.laneParts.core.retries.of(call, leftMs),
-      refused: (call, waitedMs, error) => tellRefusal(settings.events, call, waitedMs, error),
+      refused: (call, waitedMs, error) => reportRefused(settings.events, call, waitedMs, error as Error),
     });
   }
 
@@ -132,8 +138,9 @@ export class LockCore {
     const fault = this.faultOf(call, outer);
     if (fault !== undefined) return Promise.reject(fault);
     if (outer !== undefined) return Promise.resolve(new NestedLease(outer));
+    const since = this.clock.now();
     return new Promise((resolve, reject) => {
-      this.queues.enter(new Waiter(this.queues, call, this.clock.now(), resolve, reject));
+      this.queues.enter(new Waiter(this.queues, reportWait(call), since, resolve, reject));
     });
   }
 
@@ -196,7 +203,7 @@ export class LockCore {
   /** Why the call can never be served, independently of other holders; also reported as an event. */
   private faultOf(call: LockCall, outer: LeaseHandle | undefined): Error | undefined {
     const error = outer === undefined ? this.refusal(call) : nestingFault(call, outer);
-    if (error !== undefined) tellRefusal(this.settings.events, call, 0, error);
+    if (error !== undefined) reportRefused(this.settings.events, call, 0, error);
     return error;
   }
 

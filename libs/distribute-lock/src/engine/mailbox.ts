@@ -18,6 +18,8 @@ export class Mailbox extends Timer {
     private readonly listener: LockStoreListener,
     /** Called once for each period without messages. */
     private readonly degraded: (error: Error) => void = () => undefined,
+    /** Called after each change of `open`. */
+    private readonly available: (open: boolean) => void = () => undefined,
   ) {
     super();
   }
@@ -32,6 +34,7 @@ export class Mailbox extends Timer {
 
   /** The subscription was restored or lost. */
   changed(open: boolean): void {
+    if (open !== this.open) this.available(open);
     this.open = open;
   }
 
@@ -41,11 +44,12 @@ export class Mailbox extends Timer {
 
   private async subscribe(): Promise<void> {
     try {
-      this.open = await this.store.subscribe(this.processId, this.listener);
+      this.changed(await this.store.subscribe(this.processId, this.listener));
       if (this.open) this.listener.resubscribed();
       this.told = false;
     } catch (error) {
       this.timers.add(this, RESUBSCRIBE_MS);
+      if (!this.told) this.available(false);
       if (!this.told) this.degraded(error instanceof Error ? error : new Error(String(error)));
       this.told = true;
     }

@@ -1,11 +1,10 @@
 import { isLockError } from '../errors.js';
-import type { LockEvents } from '../events.js';
 import { LeaseHandle, type LeaseKeeper } from './lease/lease-handle.js';
 import type { Grant } from './lease/grant.js';
-import type { LockCall } from './lease/lock-call.js';
 import type { CoreParts } from './core-parts.js';
 import type { Line } from './line.js';
 import { aborted } from './refusals.js';
+import { reportAcquired, reportRefused } from './reports.js';
 import type { Waiter } from './waiter.js';
 
 /** Removes the waiter from its line, its timer and its signals. */
@@ -21,14 +20,8 @@ export function refuse(parts: CoreParts, waiter: Waiter, error: Error): void {
   dismiss(parts, waiter);
   parts.kept.drop(waiter.call);
   const reason = waiter.givenUp && isLockError(error, 'LOCK_CONTENDED') ? aborted(waiter.call) : error;
-  tellRefusal(parts.events, waiter.call, parts.clock.now() - waiter.since, reason);
+  reportRefused(parts.events, waiter.call, parts.clock.now() - waiter.since, reason);
   waiter.reject(reason);
-}
-
-/** Emits one event for a call that ended without a lease; a multi-key call emits it when the whole call has ended. */
-export function tellRefusal(events: LockEvents, { name, joint }: LockCall, waitedMs: number, error: unknown): void {
-  const type = isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT') ? 'contended' : 'refused';
-  if (joint !== true && events.observes(type)) events.emit({ type, name, waitedMs, error: error as Error });
 }
 
 /** Ends the wait of a caller that asks again in another way, without an event. */
@@ -60,8 +53,6 @@ export function start(parts: CoreParts, keeper: LeaseKeeper, waiter: Waiter, gra
 /** Ends the wait with this lease. */
 export function hand(parts: CoreParts, waiter: Waiter, lease: LeaseHandle, now: number): void {
   dismiss(parts, waiter);
-  if (parts.events.observes('acquired')) {
-    parts.events.emit({ type: 'acquired', name: waiter.call.name, waitedMs: now - waiter.since });
-  }
+  reportAcquired(parts.events, waiter.call, now - waiter.since, lease.fencingToken);
   waiter.resolve(lease);
 }

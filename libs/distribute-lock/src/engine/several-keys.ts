@@ -7,6 +7,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { Timers } from '../runtime/timers.js';
 import { type AtOnce, NotAtOnce } from './at-once.js';
 import { aborted, contended, unavailable, waitTimedOut } from './refusals.js';
+import { reportHold, reportWait } from './reports.js';
 import { Round } from './round.js';
 
 /** A non-waiting call does not wait for several slow answers in sequence. */
@@ -37,13 +38,16 @@ export class SeveralKeys {
   /** @param given - one call for each key, in ascending order, equal except for the key */
   async acquire(given: readonly LockCall[]): Promise<Lease> {
     const since = this.parts.clock.now();
+    const first = reportWait(given[0]);
+    // Each key has a hold of its own.
+    const own = (): Partial<LockCall> => (first.trace === undefined ? {} : { trace: { ...first.trace } });
     try {
       return await this.take(
-        given.map((call): LockCall => ({ ...call, joint: true })),
+        given.map((call): LockCall => ({ ...call, ...own(), joint: true })),
         since,
       );
     } catch (error) {
-      this.parts.refused(given[0], this.parts.clock.now() - since, error);
+      this.parts.refused(first, this.parts.clock.now() - since, error);
       throw error;
     }
   }
@@ -51,7 +55,7 @@ export class SeveralKeys {
   private async take(calls: readonly LockCall[], since: number): Promise<Lease> {
     const taken = this.parts.atOnce.mayTry(calls) ? await this.takeAtOnce(calls, since) : undefined;
     if (taken !== undefined) {
-      if (taken.every((lease) => lease.isHeld())) return begun(taken);
+      if (taken.every((lease) => lease.isHeld())) return this.begun(taken, since);
       void releaseAll(taken);
     }
     for (;;) {
@@ -86,7 +90,8 @@ export class SeveralKeys {
         taken.push(lease);
         round.keep(lease);
       }
-      if ((await this.renewAll(taken, calls[0], round)) && taken.every((lease) => lease.isHeld())) return begun(taken);
+      if ((await this.renewAll(taken, calls[0], round)) && taken.every((lease) => lease.isHeld()))
+        return this.begun(taken, since);
       void releaseAll(taken);
       return undefined;
     } catch (error) {
@@ -128,6 +133,19 @@ export class SeveralKeys {
     return { ...call, options: { ...options, waitMs: Math.max(1, Math.ceil(restMs)) } };
   }
 
+  private begun(taken: readonly Lease[], since: number): Lease {
+    const handles = taken.filter((lease) => lease instanceof LeaseHandle);
+    for (const lease of handles) lease.begin();
+    const fencingTokens = handles.map(({ fencingToken }) => fencingToken);
+    if (handles.length > 0)
+      reportHold(
+        handles.map(({ call }) => call),
+        this.parts.clock.now() - since,
+        fencingTokens,
+      );
+    return new JointLease(taken);
+  }
+
   private hasTime({ options }: LockCall, since: number): boolean {
     return this.parts.clock.now() - since < options.waitMs;
   }
@@ -141,9 +159,4 @@ export class SeveralKeys {
   ): Error {
     return call.options.waitMs > 0 ? waitTimedOut(call, this.parts.clock.now() - since, retryAfterMs) : refusal;
   }
-}
-
-function begun(taken: readonly Lease[]): Lease {
-  for (const lease of taken) if (lease instanceof LeaseHandle) lease.begin();
-  return new JointLease(taken);
 }

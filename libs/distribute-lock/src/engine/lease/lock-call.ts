@@ -1,3 +1,4 @@
+import type { CallTrace } from '../../channels.js';
 import type { ResolvedLockOptions } from '../../options/lock-options.js';
 
 /** One request for a lock with resolved options. */
@@ -17,4 +18,6 @@ export interface LockCall {
   readonly endsWait?: AbortSignal | undefined;
   /** The call needs other keys too, and its work starts when all keys are held. */
   readonly joint?: boolean;
+  /** Set while the diagnostics channels have subscribers. */
+  readonly trace?: CallTrace | undefined;
 }

@@ -1,3 +1,4 @@
+import { lockChannels, publish } from '../../channels.js';
 import type { Clock } from '../../runtime/clock.js';
 import { kindOfToken } from '../../runtime/owner-token.js';
 import { LONGEST_RETRY_MS } from '../../runtime/retries.js';
@@ -153,6 +154,7 @@ export class Watchdog implements GrantKeeper {
     }
     if (answer > 0) grant.waitingElsewhere = answer;
     if (shortening !== undefined) grant.shortened(shortening);
+    if (lockChannels.state.hasSubscribers) reportRenewal(grant, now);
     grant.confirm(sentAt, ttlMs);
     this.watch(grant);
   }
@@ -196,6 +198,12 @@ export class Watchdog implements GrantKeeper {
     grant.holder?.lose(loss);
     this.onLost(grant);
   }
+}
+
+/** An extension may come before the renewal is due. */
+function reportRenewal(grant: Grant, now: number): void {
+  const [name = ''] = grant.holder?.names ?? [];
+  publish({ type: 'renewed', name, lagMs: Math.max(0, now - renewalAt(grant)) });
 }
 
 /** The lease lasts as long as its holder may hold it. */

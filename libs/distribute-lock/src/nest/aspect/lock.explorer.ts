@@ -1,6 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 
+import { registerLock } from '../../channels.js';
 import { LockConfigurationError } from '../../errors.js';
 import { ASPECT, LOCK_CONNECTIONS } from '../tokens.js';
 import { LockConnections } from './lock-connections.js';
@@ -47,7 +48,10 @@ export class LockExplorer {
   }
 
   private prepare(prototype: object): void {
-    for (const spec of [...locksOf(prototype).values()].flat()) this.connections.prepare(spec);
+    for (const spec of [...locksOf(prototype).values()].flat()) {
+      const { options } = this.connections.prepare(spec);
+      registerLock(spec.name, options.kind);
+    }
   }
 
   /** Instances run a job at slightly different times: without `minHold` a short job runs once in each of them. */

@@ -72,7 +72,7 @@ function newCores(
   events: LockEvents,
 ): Map<string, LockCore> {
   const cores = Array.from(connections, ([name, connection]) => {
-    return [name, runtime.newCore(name, connection, { ...settings, events })] as const;
+    return [name, runtime.newCore(name, connection, { ...settings, connection: name, events })] as const;
   });
   return new Map(cores);
 }

@@ -1,0 +1,143 @@
+import { type LockAcquireMessage, lockChannels, type LockHoldMessage, type LockStateMessage } from './channels.js';
+import { LockCore } from './engine/lock-core.js';
+import type { LockCall } from './engine/lease/lock-call.js';
+import { reportWait } from './engine/reports.js';
+import { LockEvents } from './events.js';
+import { resolveLockOptions, LOCK_DEFAULTS, type LockOptions } from './options/lock-options.js';
+import { MemoryLockStore } from './store/memory/memory-lock-store.js';
+
+const PHASES = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const;
+
+describe('The diagnostics channels', () => {
+  const core = new LockCore(new MemoryLockStore(), {
+    defaults: LOCK_DEFAULTS,
+    maxWaiters: 100,
+    maxWaitersPerKey: 100,
+    events: new LockEvents(),
+  });
+  afterAll(() => core.close());
+
+  const call = (key: string, options: LockOptions = {}): LockCall => ({
+    key,
+    name: 'Orders.pay',
+    options: resolveLockOptions(options, LOCK_DEFAULTS),
+    scoped: false,
+  });
+
+  const published: string[] = [];
+  const messages: (LockAcquireMessage & LockHoldMessage)[] = [];
+  const stops: (() => void)[] = [];
+
+  function subscribe(): void {
+    for (const [name, tracing] of [
+      ['acquire', lockChannels.acquire],
+      ['hold', lockChannels.hold],
+    ] as const) {
+      for (const phase of PHASES) {
+        const listener = (message: unknown): void => {
+          published.push(`${name} ${phase}`);
+          messages.push(message as LockAcquireMessage & LockHoldMessage);
+        };
+        tracing[phase].subscribe(listener);
+        stops.push(() => tracing[phase].unsubscribe(listener));
+      }
+    }
+    const state = (message: unknown): void => void published.push(`state ${(message as LockStateMessage).type}`);
+    lockChannels.state.subscribe(state);
+    stops.push(() => lockChannels.state.unsubscribe(state));
+  }
+
+  beforeEach(() => {
+    published.length = messages.length = 0;
+  });
+  afterEach(() => {
+    for (const stop of stops.splice(0)) stop();
+  });
+
+  it('create no message without subscribers', async () => {
+    const asked = call('a');
+    expect(reportWait(asked)).toBe(asked);
+    await (await core.acquire(asked)).release();
+    expect(asked.trace).toBeUndefined();
+    subscribe();
+    expect(reportWait(asked)).toMatchObject({ trace: { acquire: { name: 'Orders.pay' } } });
+  });
+
+  it('trace a wait and a hold, each with one object, and never contain the key', async () => {
+    subscribe();
+    const lease = await core.acquire(call('secret'));
+    expect(published).toEqual([
+      ...['acquire start', 'acquire end', 'acquire asyncStart', 'acquire asyncEnd'],
+      ...['hold start', 'hold end'],
+    ]);
+    await lease.release();
+    expect(published.slice(6)).toEqual(['hold asyncStart', 'hold asyncEnd']);
+    const [acquire] = messages;
+    const hold = messages.at(-1)!;
+    expect(messages.map((message) => [acquire, hold].indexOf(message))).toEqual([0, 0, 0, 0, 1, 1, 1, 1]);
+    const { fencingToken } = lease;
+    expect(acquire).toEqual({
+      ...{ name: 'Orders.pay', kind: 'exclusive', outcome: 'acquired', fencingToken },
+      waitedMs: expect.any(Number) as number,
+    });
+    expect(hold).toEqual({
+      ...{ name: 'Orders.pay', kind: 'exclusive', outcome: 'released', fencingToken, acquire },
+      heldMs: expect.any(Number) as number,
+    });
+    expect(JSON.stringify(messages)).not.toContain('secret');
+  });
+
+  it.each([
+    ['contended', { wait: 0 }],
+    ['timeout', { wait: 60 }],
+  ] as const)('trace a call that ends as %s', async (outcome, options) => {
+    const lease = await core.acquire(call('b'));
+    subscribe();
+    await expect(core.acquire(call('b', options))).rejects.toThrow();
+    expect(published).toEqual(
+      PHASES.map((_, i) => `acquire ${['start', 'end', 'error', 'asyncStart', 'asyncEnd'][i]}`),
+    );
+    expect(messages[0]).toMatchObject({ outcome, error: { name: expect.any(String) as string } });
+    await lease.release();
+    expect(published).toHaveLength(5);
+  });
+
+  it('report a local hand-over', async () => {
+    const lease = await core.acquire(call('c'));
+    subscribe();
+    const next = core.acquire(call('c', { wait: '1s' }));
+    await lease.release();
+    await (await next).release();
+    expect(messages[0].handOver).toBe('local');
+  });
+
+  it('trace one wait for several keys and a hold for each', async () => {
+    subscribe();
+    const lease = await core.acquireSeveral(['d', 'e', 'f'].map((key) => call(key)));
+    expect(published.filter((each) => each === 'acquire start')).toHaveLength(1);
+    expect(published.filter((each) => each === 'acquire asyncEnd')).toHaveLength(1);
+    expect(published.filter((each) => each === 'hold start')).toHaveLength(3);
+    expect(messages[0].fencingToken).toBe(lease.fencingToken);
+    await lease.release();
+    expect(published.filter((each) => each === 'hold asyncEnd')).toHaveLength(3);
+  });
+
+  it('trace a refused call for several keys once', async () => {
+    const lease = await core.acquire(call('e'));
+    subscribe();
+    await expect(core.acquireSeveral(['d', 'e'].map((key) => call(key)))).rejects.toMatchObject({
+      code: 'LOCK_CONTENDED',
+    });
+    expect(published.filter((each) => each.endsWith('asyncEnd'))).toEqual(['acquire asyncEnd']);
+    await lease.release();
+  });
+
+  it('report a lost lease once, as its state and as the end of its hold', async () => {
+    subscribe();
+    const lease = await core.acquire(call('g', { ttl: 60, renew: false }));
+    await new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
+    await lease.release();
+    expect(published.slice(6)).toEqual(['state lost', 'hold error', 'hold asyncStart', 'hold asyncEnd']);
+    expect(messages.at(-1)).toMatchObject({ outcome: 'lost', reason: 'expired' });
+  });
+});

@@ -1,0 +1,163 @@
+import { type Channel, tracingChannel, type TracingChannel } from 'node:diagnostics_channel';
+
+import type { LeaseLossReason } from './errors.js';
+import { type LockEvent, stateChannel } from './events.js';
+import type { LockOptions } from './options/lock-options.js';
+import { processWide } from './runtime/process-wide.js';
+
+type Kind = NonNullable<LockOptions['kind']>;
+
+/**
+ * How a waiter got a lock that another caller had held.
+ *
+ * - `local`: in memory, from a holder of the same process, or by the release of this process
+ * - `message`: by a message of the process that released it
+ * - `heartbeat`: the message was missing, and the waiter asked again
+ * - `expiry`: the lease in front had ended without a release
+ * @public
+ */
+export type LockHandOver = 'local' | 'message' | 'heartbeat' | 'expiry';
+
+/**
+ * A message of the channel `acquire`: one call that asks for a lock. All messages of a call are one object, and the optional fields
+ * are set when the call ends. It never contains the key.
+ * @public
+ */
+export interface LockAcquireMessage {
+  /** Class and method of a decorated call, or option `name`; at most 200 names per process, and `other`. */
+  readonly name: string;
+  readonly kind: Kind;
+  /** `contended`: another caller holds the lock, and `wait` is 0. `refused`: for any other reason; see `error`. */
+  readonly outcome?: 'acquired' | 'contended' | 'timeout' | 'refused';
+  /** How long the caller waited, milliseconds. */
+  readonly waitedMs?: number;
+  /** Of the lease; of several keys, the largest. */
+  readonly fencingToken?: number;
+  /** Unset if no caller held the lock. */
+  readonly handOver?: LockHandOver;
+  /** Its message may contain what the user wrote into a template, so it is no label; its `code` is one. */
+  readonly error?: Error;
+}
+
+/** A message of the channel `hold`: the lease of one key, from its grant until it is released or lost. @public */
+export interface LockHoldMessage {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly fencingToken: number;
+  /** The call that acquired the lease. */
+  readonly acquire: LockAcquireMessage;
+  readonly outcome?: 'released' | 'lost';
+  /** How long the lease was held, milliseconds. */
+  readonly heldMs?: number;
+  /** Why the lease was lost. */
+  readonly reason?: LeaseLossReason;
+  readonly error?: Error;
+}
+
+/**
+ * A message of the channel `state`.
+ *
+ * - `lost`, `held-long`, `release-failed`, `degraded`: a {@link LockEvent}
+ * - `registered`: a decorated lock, when the application starts
+ * - `renewed`: a lease was renewed `lagMs` after its renewal was due
+ * - `pubsub`: whether messages reach this process; without them, waiting callers poll
+ * @public
+ */
+export type LockStateMessage =
+  | LockEvent
+  | { readonly type: 'registered'; readonly name: string; readonly kind: Kind }
+  | { readonly type: 'renewed'; readonly name: string; readonly lagMs: number }
+  | { readonly type: 'pubsub'; readonly connection: string; readonly available: boolean };
+
+/**
+ * The channels of `node:diagnostics_channel`, for tracing and metrics: `nestjs-distribute-lock:acquire` and `:hold` are tracing
+ * channels, and `:state` is a plain one. They serve all applications of the process. Without subscribers no message is created.
+ * Subscribers run inside the call, so they must be fast. Node reports an error of a subscriber as an uncaught exception.
+ *
+ * @example
+ * ```ts
+ * lockChannels.acquire.asyncEnd.subscribe((message) => {
+ *   const { name, waitedMs, outcome } = message as LockAcquireMessage;
+ * });
+ * ```
+ * @public
+ */
+export const lockChannels: {
+  readonly acquire: TracingChannel<unknown, LockAcquireMessage>;
+  readonly hold: TracingChannel<unknown, LockHoldMessage>;
+  readonly state: Channel<unknown, LockStateMessage>;
+} = {
+  acquire: tracingChannel('nestjs-distribute-lock:acquire'),
+  hold: tracingChannel('nestjs-distribute-lock:hold'),
+  state: stateChannel as Channel<unknown, LockStateMessage>,
+};
+
+const { acquire, hold, state } = lockChannels;
+
+/** Decorated locks of the process: label and kind. @internal */
+export const registeredLocks = processWide('registered locks', () => new Map<string, Kind>());
+
+/** @internal */
+export function registerLock(name: string, kind: Kind): void {
+  registeredLocks.set(name, kind);
+  publish({ type: 'registered', name, kind });
+}
+
+/** @internal */
+export function publish(message: LockStateMessage): void {
+  if (state.hasSubscribers) state.publish(message);
+}
+
+type Written<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** The messages of one call, while the channels have subscribers. @internal */
+export interface CallTrace {
+  readonly acquire: Written<LockAcquireMessage>;
+  hold?: Written<LockHoldMessage> | undefined;
+}
+
+/** @internal */
+export interface TracedCall {
+  readonly name: string;
+  readonly options: { readonly kind: Kind };
+  readonly trace?: CallTrace | undefined;
+}
+
+/** Starts the trace of a call; `undefined` without subscribers. @internal */
+export function traceOf({ name, options: { kind } }: TracedCall): CallTrace | undefined {
+  if (!acquire.hasSubscribers && !hold.hasSubscribers) return undefined;
+  const message = { name, kind };
+  begin(acquire, message);
+  return { acquire: message };
+}
+
+/** Ends the wait of a traced call. @internal */
+export function traceWait({ acquire: message }: CallTrace, result: Partial<LockAcquireMessage>): void {
+  end(acquire, Object.assign(message, result));
+}
+
+/** Starts the hold of a traced call. @internal */
+export function traceHold({ name, options: { kind }, trace }: TracedCall, fencingToken: number): void {
+  if (trace === undefined) return;
+  trace.hold = { name, kind, fencingToken, acquire: trace.acquire };
+  begin(hold, trace.hold);
+}
+
+/** Ends the hold of a traced call, once. @internal */
+export function traceHoldEnd({ trace }: TracedCall, result: Partial<LockHoldMessage>): void {
+  const message = trace?.hold;
+  if (message === undefined) return;
+  trace!.hold = undefined;
+  end(hold, Object.assign(message, result));
+}
+
+function begin<T extends object>(tracing: TracingChannel<unknown, T>, message: T): void {
+  tracing.start.publish(message);
+  tracing.end.publish(message);
+}
+
+function end<T extends { error?: Error }>(tracing: TracingChannel<unknown, T>, message: T): void {
+  if (message.error !== undefined) tracing.error.publish(message);
+  tracing.asyncStart.publish(message);
+  tracing.asyncEnd.publish(message);
+}

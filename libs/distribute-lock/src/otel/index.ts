@@ -1,0 +1,1 @@
+export { type LockTelemetry, type LockTelemetryOptions, lockTelemetry } from './lock-telemetry.js';

@@ -1,0 +1,1 @@
+export { lockMetrics, type LockMetrics, type LockMetricsOptions } from './lock-metrics.js';
