@@ -40,10 +40,11 @@ const rows = ROWS.map((name, at) => {
   return library(place(name), { path: allowed.map(place), pathNot: ['\\.spec\\.ts$', ...lua] });
 });
 
-const optional = Object.entries(OPTIONAL).flatMap(([name, names]) => [
-  library(place(name), { path: [name, ...SHARED, ...ROWS.filter((row) => row !== 'testing'), ...GROUND].map(place) }),
-  ...(names.length > 0 ? [library(place(name), { path: packages(...names) })] : []),
-]);
+const optional = Object.entries(OPTIONAL).flatMap(([name, names]) => {
+  const files = [name, ...SHARED, ...ROWS.filter((row) => row !== 'testing'), ...GROUND].map(place);
+  const own = library(place(name), { path: files });
+  return names.length > 0 ? [own, library(place(name), { path: packages(...names) })] : [own];
+});
 
 const NEST = ['nest', 'testing'].map(place);
 const RXJS = ['nest/aspect', 'testing'].map(place);

@@ -26,7 +26,7 @@ export type LockHandOver = 'local' | 'message' | 'heartbeat' | 'expiry';
 export interface LockAcquireMessage {
   /** Class and method of a decorated call, or option `name`; at most 200 names per process, and `other`. */
   readonly name: string;
-  readonly kind: Kind;
+  readonly kind: NonNullable<LockOptions['kind']>;
   /** `contended`: another caller holds the lock, and `wait` is 0. `refused`: for any other reason; see `error`. */
   readonly outcome?: 'acquired' | 'contended' | 'timeout' | 'refused';
   /** How long the caller waited, milliseconds. */
@@ -42,7 +42,7 @@ export interface LockAcquireMessage {
 /** A message of the channel `hold`: the lease of one key, from its grant until it is released or lost. @public */
 export interface LockHoldMessage {
   readonly name: string;
-  readonly kind: Kind;
+  readonly kind: NonNullable<LockOptions['kind']>;
   readonly fencingToken: number;
   /** The call that acquired the lease. */
   readonly acquire: LockAcquireMessage;
@@ -57,7 +57,7 @@ export interface LockHoldMessage {
 /**
  * A message of the channel `state`.
  *
- * - `lost`, `held-long`, `release-failed`, `degraded`: a {@link LockEvent}
+ * - `lost`, `held-long`, `release-failed`, `degraded`, `disconnected`, `reconnected`: a {@link LockEvent}
  * - `registered`: a decorated lock, when the application starts
  * - `renewed`: a lease was renewed `lagMs` after its renewal was due
  * - `pubsub`: whether messages reach this process; without them, waiting callers poll
@@ -65,7 +65,7 @@ export interface LockHoldMessage {
  */
 export type LockStateMessage =
   | LockEvent
-  | { readonly type: 'registered'; readonly name: string; readonly kind: Kind }
+  | { readonly type: 'registered'; readonly name: string; readonly kind: NonNullable<LockOptions['kind']> }
   | { readonly type: 'renewed'; readonly name: string; readonly lagMs: number }
   | { readonly type: 'pubsub'; readonly connection: string; readonly available: boolean };
 

@@ -93,7 +93,7 @@ export class Application {
   }
 
   /** Commands of one process run one after the other, unless the caller does not wait for the answer. */
-  async do<Name extends keyof Requests & string>(name: Name, data: Requests[Name]): Promise<unknown> {
+  async do<Name extends keyof Requests>(name: Name, data: Requests[Name]): Promise<unknown> {
     this.process.send(name, data);
     return this.done();
   }

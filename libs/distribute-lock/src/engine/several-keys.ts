@@ -39,7 +39,7 @@ export class SeveralKeys {
   async acquire(given: readonly LockCall[]): Promise<Lease> {
     const since = this.parts.clock.now();
     const first = reportWait(given[0]);
-    // Each key has a hold of its own.
+    // Each key has a separate hold.
     const own = (): Partial<LockCall> => (first.trace === undefined ? {} : { trace: { ...first.trace } });
     try {
       return await this.take(

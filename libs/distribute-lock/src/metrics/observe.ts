@@ -42,7 +42,9 @@ export class LockObserver {
         start: (message) => this.holdStarts(message),
         asyncEnd: (message) => this.holdEnds(message),
       }),
-      () => void lockChannels.state.unsubscribe(state),
+      () => {
+        lockChannels.state.unsubscribe(state);
+      },
     ];
     for (const [name, kind] of registeredLocks) this.registered(name, kind);
   }

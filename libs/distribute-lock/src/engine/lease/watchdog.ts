@@ -202,7 +202,7 @@ export class Watchdog implements GrantKeeper {
 
 /** An extension may come before the renewal is due. */
 function reportRenewal(grant: Grant, now: number): void {
-  const [name = ''] = grant.holder?.names ?? [];
+  const name = grant.holder?.holds[0]?.name ?? '';
   publish({ type: 'renewed', name, lagMs: Math.max(0, now - renewalAt(grant)) });
 }
 
