@@ -78,7 +78,7 @@ export function describeOutcomesContract(makeWorld: () => World): void {
 
   it('estimates nothing when the option retryAfter has a value', async () => {
     const infos: RetryAfterInfo[] = [];
-    const wrong = startProcess(world, { retryAfter: () => 'soon' });
+    const wrong = startProcess(world, { retryAfter: () => 'soon' as never });
     const fixed = startProcess(world, { retryAfter: '7s' });
     const made = startProcess(world, {
       retryAfter: (info) => {

@@ -46,7 +46,7 @@ describe('P25: readers of one process keep their own options', () => {
     }
     const leases = [await locks.acquire(key, { kind, ttl: '30s' })];
     expect(commands).toBe(1);
-    for (const ttl of ['30s', '10s', '1s']) leases.push(await locks.acquire(key, { kind, ttl }));
+    for (const ttl of ['30s', '10s', '1s'] as const) leases.push(await locks.acquire(key, { kind, ttl }));
     expect(commands).toBe(1);
     leases.push(await locks.acquire(key, { kind, ttl: '1h' }));
     expect(commands).toBe(2);

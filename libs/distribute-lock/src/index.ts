@@ -44,7 +44,8 @@ export type { KeyFunction, KeysFunction } from './keys/compile-keys.js';
 export { encodeKeyPart } from './keys/encode-key.js';
 export { type KeyPart, lockKey } from './keys/lock-key.js';
 
-export type { Lease } from './engine/lease/lease.js';
+export { currentLease } from './engine/lease/held-leases.js';
+export { Lease } from './engine/lease/lease.js';
 export type { LockHolderInfo, LockInspection } from './engine/lease/lock-inspection.js';
 
 export type {
@@ -59,8 +60,9 @@ export type {
 } from './nest/module/lock-module-options.js';
 export { LockModule } from './nest/module/lock.module.js';
 
+export type { LockOptionNames } from './options/generated/lock-options.js';
 export type { AcquireOptions, LockOptions } from './options/lock-options.js';
-export type { Duration } from './options/values.js';
+export { type Duration, duration, type DurationUnit } from './options/values.js';
 export type { RetryAfter, RetryAfterInfo } from './options/retry-after.js';
 
 export { type LockedWork, LockService } from './nest/lock.service.js';
@@ -89,10 +91,13 @@ export type { RedisClient } from './store/redis/redis-client.js';
 
 // Types that only compute other types, exported so that declarations of users can name them.
 export type {
+  CheckedOptions,
+  DecoratorOptionNames,
   Fitting,
   FittingAnswer,
   FittingKey,
   FittingKeys,
+  FittingResult,
   FittingTemplate,
   KeyTemplates,
   LockableMethod,
@@ -104,6 +109,8 @@ export type {
   NoOther,
   ObservableLike,
   OneKey,
+  SkippedFault,
+  UnknownName,
 } from './nest/decorators/method-types.js';
 export type {
   KeyArgumentFault,

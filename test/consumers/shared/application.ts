@@ -2,7 +2,8 @@
 import 'reflect-metadata';
 import { Controller, Injectable, Module, Param, Post } from '@nestjs/common';
 import { MessagePattern, Payload } from '@nestjs/microservices';
-import { CurrentLease, DistributeLock, type Lease, LockModule, LockService } from 'nestjs-distribute-lock';
+// `Lease` without `type`, as editors import it: the metadata of decorators needs a value.
+import { CurrentLease, currentLease, DistributeLock, Lease, LockModule, LockService } from 'nestjs-distribute-lock';
 
 /** Keeps a call inside its method until a test releases it. */
 @Injectable()
@@ -41,7 +42,8 @@ export class Invoices {
   @DistributeLock({ key: 'invoice:#{arg0}', ttl: '5s' })
   async settle(id: string, @CurrentLease() lease?: Lease): Promise<{ id: string; held: boolean }> {
     await this.gate.pass();
-    return { id, held: lease!.fencingToken > 0 && this.locks.current() === lease };
+    const held = currentLease().fencingToken > 0 && this.locks.current() === lease;
+    return { id, held: held && lease instanceof Lease };
   }
 }
 

@@ -163,7 +163,7 @@ class Posts {
 
   @Get('nested')
   @DistributeLock({ key: 'outer', onContended: 'skip' })
-  async nested(): Promise<number> {
+  async nested(): Promise<number | undefined> {
     return this.stock.reserve('a');
   }
 

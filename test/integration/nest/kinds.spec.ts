@@ -37,7 +37,7 @@ class Orders {
   }
 
   @DistributeLock({ key: 'reminder', ttl: '5s', release: 'expire', onContended: 'skip' })
-  async remind(): Promise<string> {
+  async remind(): Promise<string | undefined> {
     return 'sent';
   }
 
@@ -47,7 +47,7 @@ class Orders {
   }
 
   @DistributeLock({ key: 'job', ttl: '5s', minHold: '2s', onContended: 'skip' })
-  async job(): Promise<string> {
+  async job(): Promise<string | undefined> {
     return 'done';
   }
 }

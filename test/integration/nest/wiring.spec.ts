@@ -170,7 +170,7 @@ describe('the check of all providers at start', () => {
     class NoLock {
       async work(@CurrentLease() _lease?: Lease): Promise<void> {}
     }
-    const options = { connection: new RecordingStore(), defaults: { maxHold: '30s' } };
+    const options = { connection: new RecordingStore(), defaults: { maxHold: '30s' } } as const;
     expect((await failure(start(options, [Wrong]))).message).toMatch(
       /Wrong\.work.*"minHold" \(60000 ms\) is above "maxHold"/,
     );

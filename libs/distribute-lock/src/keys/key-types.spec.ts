@@ -1,13 +1,8 @@
-import path from 'node:path';
-
-import ts from 'typescript';
-
-/** Files that do not change are parsed once. */
-const parsed = new Map<string, ts.SourceFile | undefined>();
+import { errorsByClass, typeCheck } from '../../../../test/support/type-check.js';
 
 /** Code that does not compile, as text. Tests of accepted and rejected types are in test/types. */
 const PRELUDE = `
-import { DistributeLock } from '../nest/decorators/distribute-lock.decorator.js';
+import { DistributeLock } from './nest/decorators/distribute-lock.decorator.js';
 interface Order {
   readonly id: string;
   readonly when: Date;
@@ -59,7 +54,7 @@ const SOURCE = METHODS.reduce(
 );
 
 describe('the compile error', () => {
-  const messages = compile(SOURCE);
+  const messages = errorsByClass(SOURCE);
 
   it.each(METHODS.map(([key, parameters, words], index) => ({ key, parameters, words, index })))(
     'of $key contains: $words',
@@ -71,7 +66,7 @@ describe('the compile error', () => {
   );
 
   it('is the same in a project that is not strict', () => {
-    expect(compile(SOURCE, { strict: false })).toEqual(messages);
+    expect(errorsByClass(SOURCE, { strict: false })).toEqual(messages);
   });
 
   it('is reported at the decorator only', () => {
@@ -103,48 +98,15 @@ describe('the time of the compiler', () => {
   it(`is less than ${MOST_MS} ms more for ${METHODS_OF_A_LARGE_FILE} methods with checked templates`, () => {
     const placeholder = (n: number) =>
       `'order${n}:#{body.id}:#{arg1.part${n}.list.0.sku${n}}:#{arg1.labels.x}:#{params.id}'`;
-    check(large(placeholder)); // warms up the compiler for both
-    const checked = check(large(placeholder));
-    const unchecked = check(large(() => 'key'));
+    typeCheck(large(placeholder)); // warms up the compiler for both
+    const checked = typeCheck(large(placeholder));
+    const unchecked = typeCheck(large(() => 'key'));
     expect([checked.diagnostics, unchecked.diagnostics]).toEqual([[], []]);
     expect(checked.cpuMs - unchecked.cpuMs).toBeLessThan(MOST_MS);
   });
 
   it('includes the check of the last method, which reports its fault', () => {
-    const { diagnostics } = check(large((n) => `'#{body.labels.x}:#{body.part${n === 199 ? 0 : n}.list.length}'`));
+    const { diagnostics } = typeCheck(large((n) => `'#{body.labels.x}:#{body.part${n === 199 ? 0 : n}.list.length}'`));
     expect(diagnostics).toHaveLength(1);
   });
 });
-
-/** The messages by the number of the class. */
-function compile(source: string, more?: ts.CompilerOptions): Map<number, string> {
-  return new Map(
-    check(source, more).diagnostics.map(({ start = 0, messageText }) => [
-      source.slice(0, start).split('class C').length - 2,
-      ts.flattenDiagnosticMessageText(messageText, '\n'),
-    ]),
-  );
-}
-
-/** Checks an in-memory file of this folder with the options of the repository. */
-function check(source: string, more?: ts.CompilerOptions): { diagnostics: readonly ts.Diagnostic[]; cpuMs: number } {
-  const root = path.resolve(import.meta.dirname, '../../../..');
-  const config = ts.readConfigFile(path.join(root, 'tsconfig.json'), (name) => ts.sys.readFile(name));
-  const { options } = ts.parseJsonConfigFileContent({ ...(config.config as object), include: [] }, ts.sys, root);
-  const host = ts.createCompilerHost(options);
-  const sample = path.join(import.meta.dirname, 'sample.ts');
-  const { getSourceFile, fileExists } = host;
-  host.fileExists = (name) => name === sample || fileExists.call(host, name);
-  host.getSourceFile = (name, language) => {
-    if (name === sample) return ts.createSourceFile(name, source, language, true);
-    const file = parsed.get(name) ?? getSourceFile.call(host, name, language);
-    parsed.set(name, file);
-    return file;
-  };
-  const program = ts.createProgram([sample], { ...options, noEmit: true, ...more }, host);
-  // Processor time, because other processes may run on the same machine.
-  const before = process.cpuUsage();
-  const diagnostics = program.getSemanticDiagnostics(program.getSourceFile(sample));
-  const { user, system } = process.cpuUsage(before);
-  return { diagnostics, cpuMs: (user + system) / 1000 };
-}

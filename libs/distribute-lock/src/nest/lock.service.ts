@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 
 import { isLockError } from '../errors.js';
 import { checkKey, orderedKeys, plainKeyFault } from '../keys/check-key.js';
-import { currentLease, runHolding } from '../engine/lease/held-leases.js';
+import { findCurrentLease, runHolding } from '../engine/lease/held-leases.js';
 import type { Lease } from '../engine/lease/lease.js';
 import type { LockCall } from '../engine/lease/lock-call.js';
 import type { LockInspection } from '../engine/lease/lock-inspection.js';
@@ -96,9 +96,12 @@ export class LockService {
     return result;
   }
 
-  /** The lease that the running call holds: the innermost lease, or the lease of `key`. */
+  /**
+   * The lease that the running call holds: the innermost lease, or the lease of `key`; `undefined` outside of a lock, where
+   * {@link currentLease} throws.
+   */
   current(key?: string): Lease | undefined {
-    return currentLease(key);
+    return findCurrentLease(key);
   }
 
   /**

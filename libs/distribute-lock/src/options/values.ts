@@ -3,14 +3,39 @@ import ms from 'ms';
 
 import { LockConfigurationError } from '../errors.js';
 
+/** Units of a {@link Duration}: milliseconds, seconds, minutes, hours, days and weeks. @public */
+export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w';
+
 /**
- * A length of time: whole milliseconds, or a string such as `'500ms'`, `'10s'`, `'2m'`.
+ * A length of time: whole milliseconds, or a string such as `'500ms'`, `'10s'`, `'2m'`. A string without a unit does not compile. Use
+ * {@link duration} for text from a configuration.
  * @public
  */
-export type Duration = number | string;
+export type Duration = number | `${number}${DurationUnit}` | `${number} ${DurationUnit}`;
 
 /** The longest delay of a Node timer, in milliseconds (about 24.8 days). */
 const LONGEST_MS = 2 ** 31 - 1;
+
+/**
+ * Converts text from a configuration, such as `'10s'`, to the milliseconds that options accept.
+ * @throws LockConfigurationError when the text has no unit, is not a duration, or is longer than 2^31-1 ms
+ * @example
+ * ```ts
+ * LockModule.forRootAsync({
+ *   inject: [ConfigService],
+ *   useFactory: (config: ConfigService) => ({
+ *     connection: config.getOrThrow('REDIS_URL'),
+ *     defaults: { ttl: duration(config.getOrThrow('LOCK_TTL')) },
+ *   }),
+ * })
+ * ```
+ * @public
+ */
+export function duration(text: string): number {
+  const read = typeof text === 'string' ? parse(text) : undefined;
+  if (read === undefined || !inRange(read, 0)) throw wrongDuration('The duration', text, 0);
+  return read;
+}
 
 /**
  * Converts a duration to whole milliseconds.
@@ -19,9 +44,16 @@ const LONGEST_MS = 2 ** 31 - 1;
  */
 export function durationMs(option: string, value: Duration, leastMs = 0): number {
   const read = typeof value === 'string' ? parse(value) : value;
-  if (typeof read === 'number' && Number.isInteger(read) && read >= leastMs && read <= LONGEST_MS) return read;
-  throw new LockConfigurationError(
-    `Option "${option}" is ${shown(value)}, but it must be whole milliseconds from ${leastMs} to ${LONGEST_MS}, or a string such as "10s".`,
+  if (typeof read === 'number' && inRange(read, leastMs)) return read;
+  throw wrongDuration(`Option "${option}"`, value, leastMs);
+}
+
+const inRange = (value: number, leastMs: number): boolean =>
+  Number.isInteger(value) && value >= leastMs && value <= LONGEST_MS;
+
+function wrongDuration(what: string, value: unknown, leastMs: number): LockConfigurationError {
+  return new LockConfigurationError(
+    `${what} is ${shown(value)}, but it must be whole milliseconds from ${leastMs} to ${LONGEST_MS}, or a string such as "10s".`,
   );
 }
 

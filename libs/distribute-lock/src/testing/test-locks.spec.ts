@@ -191,7 +191,7 @@ describe('TestLocks', () => {
     expect(() => locks.lose('order:7')).toThrow('lose("order:7") finds no holder. Held now: "order:42".');
     expect(() => locks.lose('')).toThrow('The key given to lose() is empty.');
     await expect(locks.contend('')).rejects.toThrow('is empty');
-    await expect(locks.advance('soon')).rejects.toThrow('"by"');
+    await expect(locks.advance('soon' as never)).rejects.toThrow('"by"');
   });
 
   it('makes two applications instances of one application', async () => {

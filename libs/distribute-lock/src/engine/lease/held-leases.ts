@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 import { processWide } from '../../runtime/process-wide.js';
+import { LockUsageError } from '../../errors.js';
 import type { Lease } from './lease.js';
 
 /** One lease of a call chain, with the leases around it. */
@@ -11,13 +12,33 @@ interface Held {
 
 const chain = processWide('held leases', () => new AsyncLocalStorage<Held | undefined>());
 
-/** Runs `work` as the holder of `lease`: {@link currentLease} finds it from anywhere inside. */
+/** Runs `work` as the holder of `lease`: {@link findCurrentLease} finds it from anywhere inside. */
 export function runHolding<T>(lease: Lease, work: () => T): T {
   return chain.run({ lease, outer: chain.getStore() }, work);
 }
 
+/**
+ * The lease that the running call holds: the innermost lease, or the lease of `key`. It works in a decorated method, in a callback of
+ * `withLock`, and in everything they call.
+ * @throws LockUsageError when the call holds no lease, or not that of `key`
+ * @example
+ * ```ts
+ * await this.database.write(sku, currentLease().fencingToken);
+ * ```
+ * @public
+ */
+export function currentLease(key?: string): Lease {
+  const lease = findCurrentLease(key);
+  if (lease !== undefined) return lease;
+  const held = key === undefined ? 'no lease' : 'no lease of that key';
+  throw new LockUsageError(
+    `currentLease() found ${held}: call it in a method with @DistributeLock, in a callback of withLock(), or in what they call.`,
+    { key },
+  );
+}
+
 /** The innermost lease of this call chain; with `key`, the innermost lease for that key. */
-export function currentLease(key?: string): Lease | undefined {
+export function findCurrentLease(key?: string): Lease | undefined {
   return findHeld((lease) => key === undefined || lease.key === key || lease.keys.includes(key));
 }
 

@@ -1,9 +1,9 @@
 import { LeaseLostError } from '../../errors.js';
 import type { Duration } from '../../options/values.js';
-import type { Lease } from './lease.js';
+import { Lease } from './lease.js';
 
 /** One lease for several keys. It is lost when one key is lost; the other keys stay held until `release()`. */
-export class JointLease implements Lease {
+export class JointLease extends Lease {
   readonly keys: readonly string[];
   readonly fencingTokens: ReadonlyMap<string, number>;
   readonly fencingToken: number;
@@ -12,6 +12,7 @@ export class JointLease implements Lease {
 
   /** @param parts - the leases of the keys, in key order, all held */
   constructor(readonly parts: readonly Lease[]) {
+    super();
     this.keys = parts.map(({ key }) => key);
     this.fencingTokens = new Map(parts.map(({ key, fencingToken }) => [key, fencingToken]));
     this.fencingToken = Math.max(...this.fencingTokens.values());

@@ -8,7 +8,7 @@ import type { Timers } from '../../runtime/timers.js';
 import { type Grant, validUntil } from './grant.js';
 import { HoldLimit, holdEnd } from './hold-limit.js';
 import type { Holder, LockHold } from './holder.js';
-import type { Lease } from './lease.js';
+import { Lease } from './lease.js';
 import type { LockCall } from './lock-call.js';
 import { type Loss, lossSentence } from './loss.js';
 import { notDowngraded } from './not-downgraded.js';
@@ -36,7 +36,7 @@ interface Extension {
 }
 
 /** The lease of one holder on a grant; see {@link Lease} for its guarantees. */
-export class LeaseHandle implements Lease, Holder {
+export class LeaseHandle extends Lease implements Holder {
   private phase: 'early' | 'working' | 'reported';
   private released: Promise<void> | undefined;
   private downgrading: Promise<void> | undefined;
@@ -60,6 +60,7 @@ export class LeaseHandle implements Lease, Holder {
     /** On the monotonic clock, in whole milliseconds. */
     public startedAt: number,
   ) {
+    super();
     this.phase = call.joint === true ? 'early' : 'working';
     if (!this.early) this.limitHold();
   }

@@ -7,34 +7,34 @@ import type { Duration } from '../../options/values.js';
  * resource should reject a `fencingToken` smaller than the largest one it has seen.
  * @public
  */
-export interface Lease extends AsyncDisposable {
+export abstract class Lease implements AsyncDisposable {
   /** The key of the lock; for a multi-key lease, the first key in order of acquisition. */
-  readonly key: string;
+  abstract readonly key: string;
   /** All keys of the lease, in order of acquisition. */
-  readonly keys: readonly string[];
+  abstract readonly keys: readonly string[];
   /**
    * Rises with every grant of the key; a safe integer. A multi-key lease reports its largest token, so that no resource has seen
    * a larger one for any of the keys. For a resource that is also written under one key alone, use the token of that key.
    */
-  readonly fencingToken: number;
+  abstract readonly fencingToken: number;
   /** The fencing token of each key. */
-  readonly fencingTokens: ReadonlyMap<string, number>;
+  abstract readonly fencingTokens: ReadonlyMap<string, number>;
   /**
    * Aborts when the lease ends before it is released; the reason is a `LeaseLostError` or `LockShutdownError`. Its listeners run
    * outside of any call or request.
    */
-  readonly signal: AbortSignal;
+  abstract readonly signal: AbortSignal;
   /** Whether the lease is provably held at this moment. */
-  isHeld(): boolean;
+  abstract isHeld(): boolean;
   /** Milliseconds for which the lease can be proven without another renewal; 0 when it is not held. */
-  remainingMs(): number;
+  abstract remainingMs(): number;
   /**
    * Extends the lease to at least `ttl` from now and uses `ttl` for later renewals; it never shortens the lease. Concurrent
    * changes of a lease run one after the other.
    * @throws LeaseLostError when the lease is no longer held
    * @throws LockUnavailableError when Redis did not confirm the extension; the lease is unchanged
    */
-  extend(ttl?: Duration): Promise<void>;
+  abstract extend(ttl?: Duration): Promise<void>;
   /**
    * Turns a write or exclusive lock into a read lock; no other writer can hold the lock in between. Stop writing before the call.
    * The fencing token stays the same, and waiting readers may enter. Does nothing on a read lock.
@@ -42,7 +42,9 @@ export interface Lease extends AsyncDisposable {
    * @throws LockUnavailableError when Redis rejected the downgrade; the lease is unchanged
    * @throws LockUsageError on a semaphore, and on a connection without read locks
    */
-  downgrade(): Promise<void>;
+  abstract downgrade(): Promise<void>;
   /** Releases the lock. Does nothing if the lease has ended; never rejects. */
-  release(): Promise<void>;
+  abstract release(): Promise<void>;
+  /** Like {@link release}, for `await using`. */
+  abstract [Symbol.asyncDispose](): Promise<void>;
 }

@@ -1,13 +1,15 @@
 import type { Duration } from '../../options/values.js';
 import type { LeaseHandle } from './lease-handle.js';
-import type { Lease } from './lease.js';
+import { Lease } from './lease.js';
 import { notDowngraded } from './not-downgraded.js';
 
 /** A reentrant lease: it depends on the lease of the outer call in the same call chain. */
-export class NestedLease implements Lease {
+export class NestedLease extends Lease {
   private left = false;
 
-  constructor(readonly outer: LeaseHandle) {}
+  constructor(readonly outer: LeaseHandle) {
+    super();
+  }
 
   get key(): string {
     return this.outer.key;

@@ -4,7 +4,7 @@ import { jest } from '@jest/globals';
 import { StreamableFile } from '@nestjs/common';
 
 import { LeaseLostError } from '../../errors.js';
-import { currentLease } from '../../engine/lease/held-leases.js';
+import { findCurrentLease } from '../../engine/lease/held-leases.js';
 import type { Lease } from '../../engine/lease/lease.js';
 import { LOCK_DEFAULTS } from '../../options/lock-options.js';
 import { releaseAfterRead, Hold } from './held-results.js';
@@ -98,16 +98,16 @@ describe('releaseAfterRead', () => {
     const { lease } = newLease();
     const held: unknown[] = [];
     async function* source() {
-      held.push(currentLease());
+      held.push(findCurrentLease());
       yield 1;
-      held.push(currentLease());
+      held.push(findCurrentLease());
     }
     const generator = releaseAfterRead(source())?.(
       new Hold(lease, LOCK_DEFAULTS, 'k', undefined),
     ) as AsyncGenerator<number>;
     for await (const value of generator) expect(value).toBe(1);
     expect(held).toEqual([lease, lease]);
-    expect(currentLease()).toBeUndefined();
+    expect(findCurrentLease()).toBeUndefined();
   });
 
   it('releases when a generator fails', async () => {

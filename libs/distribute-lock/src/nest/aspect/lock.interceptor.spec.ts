@@ -2,7 +2,7 @@ import { type CallHandler, type ExecutionContext, Logger } from '@nestjs/common'
 import { firstValueFrom, NEVER, Observable, of, throwError } from 'rxjs';
 
 import { LeaseLostError, LockContendedError, LockShutdownError, LockUnavailableError } from '../../errors.js';
-import { currentLease } from '../../engine/lease/held-leases.js';
+import { findCurrentLease } from '../../engine/lease/held-leases.js';
 import { JointLease } from '../../engine/lease/joint-lease.js';
 import type { Lease } from '../../engine/lease/lease.js';
 import type { LockCall } from '../../engine/lease/lock-call.js';
@@ -89,7 +89,7 @@ describe('around()', () => {
     class Orders {
       @DistributeLock({ key: 'order:#{arg0}', ttl: '10s' })
       async open(id: number): Promise<string> {
-        client.log.push(`run ${currentLease()?.key ?? '-'}`);
+        client.log.push(`run ${findCurrentLease()?.key ?? '-'}`);
         await Promise.resolve();
         client.log.push('ran');
         return `opened ${id}`;
@@ -149,7 +149,7 @@ describe('around()', () => {
       }
 
       @DistributeLock({ key: 'a', onContended: 'skip' })
-      async skipped(): Promise<number> {
+      async skipped(): Promise<number | undefined> {
         return (this.ran += 1);
       }
 
@@ -228,7 +228,7 @@ describe('around()', () => {
       @DistributeLock({ key: 'outer' })
       @DistributeLock({ key: 'inner' })
       async open(_id: number, @CurrentLease() lease?: Lease): Promise<unknown> {
-        return [lease?.key, currentLease()?.key, currentLease('outer')?.key];
+        return [lease?.key, findCurrentLease()?.key, findCurrentLease('outer')?.key];
       }
     }
     expect(await give(new Orders()).open(1)).toEqual(['inner', 'inner', 'outer']);

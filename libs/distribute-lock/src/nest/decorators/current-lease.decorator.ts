@@ -3,7 +3,8 @@ import { recordLeaseParameter } from '../aspect/lock-metadata.js';
 
 /**
  * Injects the lease into a parameter of a method with `@DistributeLock`, in handlers and in all other provider methods. Callers of the
- * method omit the argument. With several locks on one method it is the innermost lease.
+ * method omit the argument, so the parameter is optional; `currentLease()` needs no parameter. With several locks on one method it is
+ * the innermost lease.
  *
  * @example
  * ```ts

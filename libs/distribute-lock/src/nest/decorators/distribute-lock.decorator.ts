@@ -15,7 +15,7 @@ import { type AnyMethod, LockInterceptor } from '../aspect/lock.interceptor.js';
 import { lockedMethod, resultShape } from '../aspect/locked-method.js';
 import { ASPECT } from '../tokens.js';
 import { handlersOf } from './handlers.js';
-import type { LockedDecorator, NoOther, OneKey } from './method-types.js';
+import type { CheckedOptions, LockedDecorator } from './method-types.js';
 
 /**
  * Runs the method only while this process holds the lock of `key`. The method never runs unlocked: without the lock, the call ends as
@@ -44,7 +44,7 @@ import type { LockedDecorator, NoOther, OneKey } from './method-types.js';
  * @public
  */
 export function DistributeLock<const Options extends DistributeLockOptions>(
-  options: Options & NoOther<Options> & OneKey<Options>,
+  options: Options & CheckedOptions<Options>,
 ): LockedDecorator<Options> {
   return (target: object, name?: string | symbol, descriptor?: PropertyDescriptor) => {
     if (typeof target === 'function' && name === undefined) return lockClass(target, options);

@@ -1,5 +1,6 @@
 import type { KeyFunction, KeysFunction } from '../../keys/compile-keys.js';
 import type { KeyTemplateFault } from '../../keys/key-types.js';
+import type { LockOptionNames } from '../../options/generated/lock-options.js';
 import type { DistributeLockOptions } from '../aspect/lock-spec.js';
 
 /** What a locked method may return. Acquiring a lock is asynchronous, so the result is too. @public */
@@ -11,9 +12,9 @@ export interface ObservableLike {
   pipe(...operators: never[]): unknown;
 }
 
-/** A method that `@DistributeLock` accepts. @public */
+/** Any method. @public */
 // oxlint-disable-next-line typescript/no-explicit-any
-export type LockableMethod = (...args: any[]) => LockableResult;
+export type LockableMethod = (...args: any[]) => unknown;
 
 /**
  * Does not compile if the method is not asynchronous, or if the placeholders of the key or the functions in the options do not fit the
@@ -24,6 +25,7 @@ export type LockedMethodDecorator<Options extends DistributeLockOptions> = <Meth
   target: object,
   name: string | symbol,
   descriptor: TypedPropertyDescriptor<Method> &
+    FittingResult<Options, Method> &
     FittingTemplate<Options, Method> &
     FittingKey<Options, Method> &
     FittingKeys<Options, Method> &
@@ -44,6 +46,22 @@ export type LockedClassDecorator<Options extends DistributeLockOptions> = <
 /** Applies to methods and to classes. @public */
 export type LockedDecorator<Options extends DistributeLockOptions> = LockedMethodDecorator<Options> &
   LockedClassDecorator<Options>;
+
+/** Requires an asynchronous result, and one that may be `undefined` if calls may be skipped. @public */
+export type FittingResult<Options extends DistributeLockOptions, Method extends LockableMethod> = LockFault<
+  [ReturnType<Method>] extends [LockableResult]
+    ? Options extends { readonly onContended: 'skip' }
+      ? SkippedFault<ReturnType<Method>>
+      : never
+    : 'a lock is asynchronous: make the method async, or return a promise, an Observable or an async generator'
+>;
+
+/** A skipped Observable or generator has no values; a promise resolves with `undefined`. @public */
+export type SkippedFault<Result> = [Result] extends [PromiseLike<infer Value>]
+  ? [undefined] extends [Value]
+    ? never
+    : 'a skipped call resolves with undefined: make the result Promise<... | undefined> or Promise<void>'
+  : never;
 
 /** @public */
 export type FittingTemplate<Options extends DistributeLockOptions, Method extends LockableMethod> = LockFault<
@@ -102,5 +120,20 @@ export type OneKey<Options> = Options extends {
     ? { readonly key: string | KeyFunction }
     : unknown;
 
-/** Rejects unknown options at compile time. @public */
-export type NoOther<Options> = Record<Exclude<keyof Options, keyof DistributeLockOptions>, never>;
+/** Rejects unknown options at compile time. Without one it is not `{}`, which would accept a string as the options. @public */
+export type NoOther<Options> = [UnknownName<Options>] extends [never]
+  ? unknown
+  : {
+      readonly [Name in UnknownName<Options>]: {
+        readonly 'lock error': `${Name} is not an option of @DistributeLock. The options are ${DecoratorOptionNames}, ${LockOptionNames}`;
+      };
+    };
+
+/** @public */
+export type UnknownName<Options> = Exclude<keyof Options & string, keyof DistributeLockOptions>;
+
+/** The options of the decorator that `LockService` does not have. @public */
+export type DecoratorOptionNames = 'key, keys, connectionName, onContended, contendedStatus, abortOnDisconnect';
+
+/** Options of the decorator, with messages for wrong ones. The last part lets editors show the documentation of each option. @public */
+export type CheckedOptions<Options> = NoOther<Options> & OneKey<Options> & DistributeLockOptions;

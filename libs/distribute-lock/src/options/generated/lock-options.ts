@@ -77,6 +77,10 @@ export interface LockOptions {
   readonly onLost?: 'signal' | 'throw';
 }
 
+/** The names of all lock options, for messages of the compiler. @public */
+export type LockOptionNames =
+  'ttl, wait, renew, maxHold, minHold, fair, reentrant, kind, permits, weight, release, onLost';
+
 /** The values of all lock options, in the order of the table. */
 export function lockOptionValues(options: LockOptions): readonly unknown[] {
   return [
