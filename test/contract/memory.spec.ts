@@ -8,8 +8,8 @@ import { describeReadWriteContract } from './read-write-contract.js';
 import { describeReadWriteStoreContract } from './read-write-store-contract.js';
 import { describeSemaphoreContract } from './semaphore-contract.js';
 import { describeSemaphoreStoreContract } from './semaphore-store-contract.js';
-import { describeSeveralKeysContract } from './several-keys-contract.js';
-import { describeSeveralStoreContract } from './several-store-contract.js';
+import { describeMultiKeyContract } from './multi-key-contract.js';
+import { describeMultiKeyStoreContract } from './multi-key-store-contract.js';
 import { describeStoreContract } from './store-contract.js';
 import type { World } from './world.js';
 
@@ -29,7 +29,7 @@ function memoryWorld(): World {
 
 describe('MemoryLockStore', () => describeStoreContract(memoryWorld));
 describe('MemoryLockStore, permits', () => describeSemaphoreStoreContract(memoryWorld));
-describe('MemoryLockStore, several keys', () => describeSeveralStoreContract(memoryWorld));
+describe('MemoryLockStore, several keys', () => describeMultiKeyStoreContract(memoryWorld));
 describe('MemoryLockStore, readers and writers', () => describeReadWriteStoreContract(memoryWorld));
 describe('LockCore on the memory store', () => describeCoreContract(memoryWorld));
 describe('A nested call on the memory store', () => describeNestingContract(memoryWorld));
@@ -38,4 +38,4 @@ describe('A read/write lock on the memory store', () => describeReadWriteContrac
 describe('A key held on purpose on the memory store', () => describeHeldOnPurposeContract(memoryWorld));
 describe('Events and errors on the memory store', () => describeOutcomesContract(memoryWorld));
 describe('Inspecting locks on the memory store', () => describeInspectingContract(memoryWorld));
-describe('Several keys on the memory store', () => describeSeveralKeysContract(memoryWorld));
+describe('Several keys on the memory store', () => describeMultiKeyContract(memoryWorld));

@@ -10,8 +10,8 @@ import { describeReadWriteStoreContract } from './read-write-store-contract.js';
 import { worldOf } from './redis-world.js';
 import { describeSemaphoreContract } from './semaphore-contract.js';
 import { describeSemaphoreStoreContract } from './semaphore-store-contract.js';
-import { describeSeveralKeysContract } from './several-keys-contract.js';
-import { describeSeveralStoreContract } from './several-store-contract.js';
+import { describeMultiKeyContract } from './multi-key-contract.js';
+import { describeMultiKeyStoreContract } from './multi-key-store-contract.js';
 import { describeStoreContract } from './store-contract.js';
 import type { World } from './world.js';
 
@@ -23,7 +23,7 @@ function redisWorld(): World {
 
 describe('RedisLockStore', () => describeStoreContract(redisWorld));
 describe('RedisLockStore, permits', () => describeSemaphoreStoreContract(redisWorld));
-describe('RedisLockStore, several keys', () => describeSeveralStoreContract(redisWorld));
+describe('RedisLockStore, several keys', () => describeMultiKeyStoreContract(redisWorld));
 describe('RedisLockStore, readers and writers', () => describeReadWriteStoreContract(redisWorld));
 describe('LockCore on Redis', () => describeCoreContract(redisWorld));
 describe('A nested call on Redis', () => describeNestingContract(redisWorld));
@@ -32,4 +32,4 @@ describe('A read/write lock on Redis', () => describeReadWriteContract(redisWorl
 describe('A key held on purpose on Redis', () => describeHeldOnPurposeContract(redisWorld));
 describe('Events and errors on Redis', () => describeOutcomesContract(redisWorld));
 describe('Inspecting locks on Redis', () => describeInspectingContract(redisWorld));
-describe('Several keys on Redis', () => describeSeveralKeysContract(redisWorld));
+describe('Several keys on Redis', () => describeMultiKeyContract(redisWorld));

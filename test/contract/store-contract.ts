@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { LockMessage, LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { eventually } from '../support/eventually.js';
 import { onCleanup } from '../support/cleanup.js';
-import { describeTellingContract } from './telling-contract.js';
+import { describeMessagesContract } from './messages-contract.js';
 import type { World } from './world.js';
 
 const newProcess = (): string => randomBytes(16).toString('base64url');
@@ -203,7 +203,7 @@ export function describeStoreContract(makeWorld: () => World): void {
       await store.release({ key, ownerToken: bob });
     });
   };
-  describe('with a process that listens', world.handsOver === false ? () => describeTellingContract(world) : handOver);
+  describe('with a process that listens', world.handsOver === false ? () => describeMessagesContract(world) : handOver);
 
   it('leaves no key behind without a holder', async () => {
     for (const key of await world.leftovers()) await world.overwrite(key, undefined);

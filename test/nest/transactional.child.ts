@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { DistributeLock, LockModule } from 'nestjs-distribute-lock';
 
-import { RecordingStore } from '../integration/nest/recording-store.js';
+import { RecordingStore } from './support/recording-store.js';
 import { parentProcess } from '../support/parent-process.js';
 import { startDatabase, transactions } from './support/database.js';
 

@@ -10,8 +10,8 @@ import { worldOf } from '../contract/redis-world.js';
 import { describeSemaphoreContract } from '../contract/semaphore-contract.js';
 import { describeHeldOnPurposeContract } from '../contract/held-on-purpose-contract.js';
 import { describeInspectingContract } from '../contract/inspecting-contract.js';
-import { describeSeveralKeysContract } from '../contract/several-keys-contract.js';
-import { describeSeveralStoreContract } from '../contract/several-store-contract.js';
+import { describeMultiKeyContract } from '../contract/multi-key-contract.js';
+import { describeMultiKeyStoreContract } from '../contract/multi-key-store-contract.js';
 import { describeStoreContract } from '../contract/store-contract.js';
 import type { World } from '../contract/world.js';
 import { onCleanup } from '../support/cleanup.js';
@@ -40,7 +40,8 @@ const byClient = worldWith((prefix) => RedisLockStore.over(client, { prefix }));
 
 describe('RedisLockStore on a Cluster', () => describeStoreContract(byNodes));
 describe('RedisLockStore over a Cluster client', () => describeStoreContract(byClient));
-describe('RedisLockStore on a Cluster, several keys of one slot', () => describeSeveralStoreContract(byNodes, '{tag}'));
+describe('RedisLockStore on a Cluster, several keys of one slot', () =>
+  describeMultiKeyStoreContract(byNodes, '{tag}'));
 describe('LockCore on a Cluster', () => describeCoreContract(byNodes));
 describe('LockCore over a Cluster client', () => describeCoreContract(byClient));
 describe('A nested call on a Cluster', () => describeNestingContract(byNodes));
@@ -48,8 +49,8 @@ describe('A semaphore on a Cluster', () => describeSemaphoreContract(byNodes));
 describe('A read/write lock on a Cluster', () => describeReadWriteContract(byNodes));
 describe('A key held on purpose on a Cluster', () => describeHeldOnPurposeContract(byNodes));
 describe('Inspecting locks on a Cluster', () => describeInspectingContract(byNodes));
-describe('Several keys on a Cluster', () => describeSeveralKeysContract(byNodes));
-describe('Several keys of one slot on a Cluster', () => describeSeveralKeysContract(byNodes, '{tag}'));
+describe('Several keys on a Cluster', () => describeMultiKeyContract(byNodes));
+describe('Several keys of one slot on a Cluster', () => describeMultiKeyContract(byNodes, '{tag}'));
 
 describe('Keys in a Cluster', () => {
   const prefix = testPrefix();

@@ -6,7 +6,7 @@ import { describeReadWriteContract } from '../contract/read-write-contract.js';
 import { worldOf } from '../contract/redis-world.js';
 import { describeSemaphoreContract } from '../contract/semaphore-contract.js';
 import { describeInspectingContract } from '../contract/inspecting-contract.js';
-import { describeSeveralKeysContract } from '../contract/several-keys-contract.js';
+import { describeMultiKeyContract } from '../contract/multi-key-contract.js';
 import { describeStoreContract } from '../contract/store-contract.js';
 import type { World } from '../contract/world.js';
 import { onCleanup } from '../support/cleanup.js';
@@ -50,5 +50,5 @@ describe.each([
   describe('a semaphore', () => describeSemaphoreContract(world));
   describe('a read/write lock', () => describeReadWriteContract(world));
   describe('inspecting locks', () => describeInspectingContract(world));
-  describe('several keys', () => describeSeveralKeysContract(world));
+  describe('several keys', () => describeMultiKeyContract(world));
 });

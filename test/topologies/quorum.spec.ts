@@ -8,7 +8,7 @@ import { startPrimaries } from '../support/redis-primaries.js';
 import { describeCoreContract } from '../contract/core-contract.js';
 import { describeNestingContract } from '../contract/nesting-contract.js';
 import { describeHeldOnPurposeContract } from '../contract/held-on-purpose-contract.js';
-import { describeSeveralKeysContract } from '../contract/several-keys-contract.js';
+import { describeMultiKeyContract } from '../contract/multi-key-contract.js';
 import { describeStoreContract } from '../contract/store-contract.js';
 import type { World } from '../contract/world.js';
 import { readmeAcl, user } from './readme-acl.js';
@@ -75,4 +75,4 @@ describe('QuorumLockStore with clients that return numbers as text', () =>
 describe('LockCore on a quorum', () => describeCoreContract(quorumWorld));
 describe('A nested call on a quorum', () => describeNestingContract(quorumWorld));
 describe('A key held on purpose on a quorum', () => describeHeldOnPurposeContract(quorumWorld));
-describe('Several keys on a quorum', () => describeSeveralKeysContract(quorumWorld));
+describe('Several keys on a quorum', () => describeMultiKeyContract(quorumWorld));

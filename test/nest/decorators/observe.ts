@@ -7,7 +7,7 @@ import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { LockModule } from 'nestjs-distribute-lock';
 import type { DataSource } from 'typeorm';
 
-import { RecordingStore } from '../../integration/nest/recording-store.js';
+import { RecordingStore } from '../support/recording-store.js';
 import { transactions } from '../support/database.js';
 import { DomainFilter } from './around.js';
 import type { Combination } from './combinations.js';

@@ -12,7 +12,7 @@ import {
   LockService,
 } from 'nestjs-distribute-lock';
 
-import { onCleanup } from '../../support/cleanup.js';
+import { onCleanup } from '../support/cleanup.js';
 
 @Injectable()
 class Audit {

@@ -32,8 +32,8 @@ import {
 } from 'nestjs-distribute-lock';
 import request from 'supertest';
 
-import { eventually } from '../../support/eventually.js';
-import { RecordingStore } from './recording-store.js';
+import { eventually } from '../support/eventually.js';
+import { RecordingStore } from './support/recording-store.js';
 
 class PostDto {
   @IsString()

@@ -25,7 +25,7 @@ import { Test } from '@nestjs/testing';
 import { DistributeLock, LockModule } from 'nestjs-distribute-lock';
 import request from 'supertest';
 
-import { RecordingStore } from './recording-store.js';
+import { RecordingStore } from './support/recording-store.js';
 
 type Wrap = (...below: MethodDecorator[]) => MethodDecorator;
 

@@ -18,8 +18,8 @@ import {
   lockServiceToken,
 } from 'nestjs-distribute-lock';
 
-import { eventually } from '../../support/eventually.js';
-import { RecordingStore } from './recording-store.js';
+import { eventually } from '../support/eventually.js';
+import { RecordingStore } from './support/recording-store.js';
 
 @Injectable()
 class Reports {

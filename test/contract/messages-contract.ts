@@ -16,7 +16,7 @@ interface Listener {
 }
 
 /** The rules of a store without hand-over: a release notifies the next process. */
-export function describeTellingContract(world: World): void {
+export function describeMessagesContract(world: World): void {
   let count = 0;
   const newKey = (): string => `telling-${(count += 1)}`;
 

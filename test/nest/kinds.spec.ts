@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { CurrentLease, DistributeLock, type Lease, LockModule, LockService } from 'nestjs-distribute-lock';
 
-import { onCleanup } from '../../support/cleanup.js';
+import { onCleanup } from '../support/cleanup.js';
 
 @Injectable()
 class Stock {

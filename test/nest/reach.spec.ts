@@ -3,7 +3,7 @@ import { LazyModuleLoader } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { DistributeLock, LockModule, LockService, lockServiceToken } from 'nestjs-distribute-lock';
 
-import { onCleanup } from '../../support/cleanup.js';
+import { onCleanup } from '../support/cleanup.js';
 
 class Reports {
   ran = 0;

@@ -15,7 +15,7 @@ const TTL = 20_000;
  * The rules of a store that acquires several locks in one step.
  * @param prefix - the prefix of the keys, optionally with a `{tag}`
  */
-export function describeSeveralStoreContract(makeWorld: () => World, prefix = ''): void {
+export function describeMultiKeyStoreContract(makeWorld: () => World, prefix = ''): void {
   const world = makeWorld();
   const store: LockStore = world.store();
   onCleanup(() => store.close());

@@ -3,8 +3,8 @@ import { ExternalContextCreator } from '@nestjs/core';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { DistributeLock, LockModule, LockService } from 'nestjs-distribute-lock';
 
-import { onCleanup } from '../../support/cleanup.js';
-import { within } from '../../support/eventually.js';
+import { onCleanup } from '../support/cleanup.js';
+import { within } from '../support/eventually.js';
 
 @Injectable()
 class Reports {

@@ -19,9 +19,9 @@ import { DistributeLock, isLockError, LockModule, LockService } from 'nestjs-dis
 import { lastValueFrom, Observable, timeout } from 'rxjs';
 import request from 'supertest';
 
-import { eventually } from '../../support/eventually.js';
-import { ADAPTERS } from '../../nest/support/adapters.js';
-import { RecordingStore } from './recording-store.js';
+import { eventually } from '../support/eventually.js';
+import { ADAPTERS } from './support/adapters.js';
+import { RecordingStore } from './support/recording-store.js';
 
 const KEY = 'k';
 const seen: string[] = [];

@@ -10,7 +10,7 @@ import { type Process, startProcess, type World } from './world.js';
  * The rules of multi-key calls, from the view of callers in two processes.
  * @param prefix - the prefix of the keys, optionally with a `{tag}`
  */
-export function describeSeveralKeysContract(makeWorld: () => World, prefix = ''): void {
+export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): void {
   const world = makeWorld();
   const start = (): Process => startProcess(world);
   const here = start();
