@@ -1,0 +1,5 @@
+import type { Other } from './wrong-type-circle-other.js';
+
+export interface One {
+  readonly other: Other;
+}
