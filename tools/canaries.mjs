@@ -56,14 +56,16 @@ export const canaries = [
   },
   {
     gate: 'prose',
-    wrong: 'a comment, a title, a message and a Lua comment in the old style',
+    wrong: 'a comment, a title, a message, a Lua comment and a document in the old style',
     script: ['check:prose'],
     files: {
       [`${SRC}/canary.ts`]: `// ${OLD_STYLE}\nthrow new Error('The lock was lost: ' +\n  '${OLD_STYLE}');\n`,
       [`${SRC}/canary.spec.ts`]: `/*\n * ${'long '.repeat(31)}\n */\nit.each([1])('${OLD_STYLE}', () => {});\n`,
       [`${SRC}/store/lua/canary.lua`]: `--[[\n  ${OLD_STYLE}\n]]\n`,
+      'docs/canary.md': `# Canary\n\n| cell | ${OLD_STYLE} |\n`,
     },
     says: [
+      'docs/canary.md:3: person: "Whoever"',
       `${SRC}/canary.ts:1: person: "Whoever"`,
       `${SRC}/canary.ts:2: time: "meanwhile"`,
       `${SRC}/canary.spec.ts:2: length: 31 words`,

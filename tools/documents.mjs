@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * Writes the interface of lock options from their table. Fills in the code of documents: snippets from their source files,
- * and tables of options from the TSDoc.
+ * and tables of options, events, values and measures from the code.
  *   usage: documents.mjs [--check]
  * With --check no file is written; the exit code is 1 when a text differs from the code, or a link leads nowhere.
  */
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { isHistory, readDocuments } from './documents/documents.mjs';
 import { documentFaults } from './documents/faults.mjs';
 import { INTERFACE, optionInterface, optionInterfaceFaults } from './documents/option-interface.mjs';
-import { withOptionTables } from './documents/option-tables.mjs';
+import { withTables } from './documents/tables.mjs';
 import { filled } from './documents/snippets.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -23,7 +23,7 @@ if (!process.argv.includes('--check')) {
     console.log(`docs: wrote ${INTERFACE}`);
   }
   for (const { name, text } of readDocuments(root)) {
-    const now = isHistory(name) ? text : withOptionTables(root, filled(root, text));
+    const now = isHistory(name) ? text : withTables(root, filled(root, text));
     if (now === text) continue;
     writeFileSync(join(root, name), now);
     console.log(`docs: wrote ${name}`);

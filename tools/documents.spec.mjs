@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { compilerFaults } from './documents/compiled.mjs';
 import { documentFaults } from './documents/faults.mjs';
 import { anchorsOf, fencesOf, linksOf } from './documents/markdown.mjs';
-import { withOptionTables } from './documents/option-tables.mjs';
+import { withTables } from './documents/tables.mjs';
 import { filled } from './documents/snippets.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -134,7 +134,7 @@ describe('the reader of Markdown', () => {
   });
 });
 
-describe('a table of options', () => {
+describe('a table from code', () => {
   let root;
   const SOURCE = `export interface Options {
   /**
@@ -167,9 +167,9 @@ describe('a table of options', () => {
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
   it('is written from the TSDoc, with the same result each time', () => {
-    const once = withOptionTables(root, `# A\n\n${LINE}\n## B\n`);
+    const once = withTables(root, `# A\n\n${LINE}\n## B\n`);
     expect(once).toBe(`# A\n\n${LINE}\n${ROWS}\n## B\n`);
-    expect(withOptionTables(root, once)).toBe(once);
+    expect(withTables(root, once)).toBe(once);
   });
 
   it('is rejected when it lacks an option, or has another default', () => {
@@ -179,9 +179,41 @@ describe('a table of options', () => {
       return documentFaults(root);
     };
     expect(faultsOf(table)).toEqual([]);
-    const fault = 'README.md: its tables of options differ from the TSDoc: run `npm run docs`';
+    const fault = 'README.md: its tables differ from the code: run `npm run docs`';
     expect(faultsOf(table.replace(/\| `name`.*\n/, ''))).toEqual([fault]);
     expect(faultsOf(table.replace('30s', '10s'))).toEqual([fault]);
     expect(() => faultsOf(LINE.replace('Options', 'Others'))).toThrow('a.ts has no interface Others');
+  });
+
+  it('shows the members of an interface, and the values of a type', () => {
+    const source = [
+      'export interface Lease {',
+      '  /** The key. */',
+      '  readonly key?: string;',
+      '  /** Ends | it. */',
+      '  release(ttl?: string, again: boolean): Promise<void>;',
+      '}',
+      '/**',
+      " * Why.\n *\n * - `'a'`, `'b'`: the first,\n *   on two lines\n * - `'c'`: the last\n */",
+      "export type Reason = 'a' | 'b' | 'c';",
+    ].join('\n');
+    writeFileSync(join(root, 'a.ts'), source);
+    const text = '<!-- members of Lease in a.ts -->\n\n<!-- values of Reason in a.ts -->\n';
+    const rows = withTables(root, text)
+      .split('\n')
+      .filter((line) => line.startsWith('| `'));
+    expect(rows).toEqual([
+      '| `key?` | `string` | The key. |',
+      '| `release(ttl?, again)` | `Promise<void>` | Ends \\| it. |',
+      "| `'a'`, `'b'` | The first, on two lines |",
+      "| `'c'` | The last |",
+    ]);
+  });
+
+  it('has a row for each measure', () => {
+    const lines = withTables(root, '<!-- measures -->\n').split('\n');
+    expect(lines.find((line) => line.startsWith('| P1 |'))).toMatch(
+      /^\| P1 \| [a-z][^|]+ \| `[\w/.-]+` \| `[\w/.-]+`: `[^`]+` \|$/,
+    );
   });
 });

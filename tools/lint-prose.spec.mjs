@@ -35,6 +35,32 @@ describe('proseFaults', () => {
     expect(found(source, 'a.lua')).toEqual([`2: person: "${person}"`, `5: person: "${person}"`]);
   });
 
+  it('reads the prose of a document, and none of its code', () => {
+    const source = [
+      '---',
+      `who: ${person}`,
+      '---',
+      `# Held by ${person}`,
+      '',
+      `| \`${person}\` | held by ${person} |`,
+      '',
+      `<!-- ${person} -->`,
+      `[Held](${person}.md) by`,
+      `${person}.`,
+      '',
+      '```ts',
+      `lock('${person}');`,
+      '```',
+    ].join('\n');
+    expect(found(source, 'a.md')).toEqual([4, 6, 9].map((line) => `${line}: person: "${person}"`));
+  });
+
+  it('starts a sentence with each cell, item and paragraph of a document', () => {
+    const text = `${words(20)}\n\n${words(20)}\n- ${words(20)}\n- ${words(20)}\n\n| ${words(20)} | ${words(20)} |\n`;
+    expect(found(text, 'a.md')).toEqual([]);
+    expect(found(`${words(20)}\n${words(11)}\n`, 'a.md')).toEqual(['1: length: 31 words']);
+  });
+
   it('accepts sentences of 30 words', () => {
     expect(found(`// ${words(30)}. ${words(29)}: ${words(30)}; ${words(30)}.`)).toEqual([]);
     expect(found(`// ${words(30)}\n// word.`)).toEqual(['1: length: 31 words']);

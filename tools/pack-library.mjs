@@ -5,15 +5,16 @@
  * Packs a separate folder, because the documents are at the top of the repository, and the manifest names sources and tools
  * that users do not get.
  */
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { LIBRARY, manifest, ROOT } from './package/library.mjs';
+import { packedReadme, webAddress } from './package/packed-readme.mjs';
 import { SOURCE_CONDITION } from './swc-options.mjs';
 
-const DOCUMENTS = ['README.md', 'LICENSE', 'libs/distribute-lock/CHANGELOG.md'];
+const DOCUMENTS = ['LICENSE', 'libs/distribute-lock/CHANGELOG.md'];
 
 /** Packs the build, except the files `without`: `{ tarball, size, files: [{ path, size }] }`, sizes in bytes. */
 export function packLibrary(folder, { without = [] } = {}) {
@@ -22,7 +23,10 @@ export function packLibrary(folder, { without = [] } = {}) {
     for (const name of DOCUMENTS) cpSync(join(ROOT, name), join(stage, basename(name)));
     cpSync(join(LIBRARY, 'dist'), join(stage, 'dist'), { recursive: true });
     for (const path of without) rmSync(join(stage, path));
-    writeFileSync(join(stage, 'package.json'), `${JSON.stringify(publishedManifest(), undefined, 2)}\n`);
+    const published = publishedManifest();
+    writeFileSync(join(stage, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`);
+    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+    writeFileSync(join(stage, 'README.md'), packedReadme(readme, published.version, webAddress(published)));
     mkdirSync(folder, { recursive: true });
     const npm = ['pack', stage, '--json', '--pack-destination', resolve(folder)];
     const [{ filename, size, files }] = packed(

@@ -17,7 +17,7 @@ export async function machine() {
     cores.client === undefined
       ? '- not pinned: the figures of two runs cannot be compared'
       : `- servers pinned to core ${cores.server}, all client processes to core ${cores.client}`,
-    `- ${measured().join(', ')}`,
+    ...measured().map((subject) => `- ${subject}`),
   ];
 }
 

@@ -1,7 +1,7 @@
 /**
  * Measures for P1 to P7: the code, its replacement without the measure, and the test that must fail then.
  * `file` is below libs/distribute-lock/src and contains `measure` verbatim.
- * without-measures.mjs runs them; docs/safety.md has them as a table.
+ * without-measures.mjs runs them; docs/reference/measures.md has them as a table.
  */
 const lua = (name) => `store/lua/lib/${name}.lua`;
 

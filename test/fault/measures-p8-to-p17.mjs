@@ -1,7 +1,7 @@
 /**
  * Measures for P8 to P15 and for an idle event loop (P11 and P17 have their own files): the code, its replacement without the
  * measure, and the test that must fail then. `file` is below libs/distribute-lock/src and contains `measure` verbatim.
- * without-measures.mjs runs them; docs/safety.md has them as a table.
+ * without-measures.mjs runs them; docs/reference/measures.md has them as a table.
  */
 const lua = (name) => `store/lua/lib/${name}.lua`;
 

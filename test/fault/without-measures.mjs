@@ -12,20 +12,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-import { measuresOfLinks } from './measures-links.mjs';
-import { measuresOfOneCall } from './measures-one-call.mjs';
-import { measuresP1toP7 } from './measures-p1-to-p7.mjs';
-import { measuresP11 } from './measures-p11.mjs';
-import { measuresP17 } from './measures-p17.mjs';
-import { measuresP19 } from './measures-p19.mjs';
-import { measuresP20 } from './measures-p20.mjs';
-import { measuresP21 } from './measures-p21.mjs';
-import { measuresP22 } from './measures-p22.mjs';
-import { measuresP23 } from './measures-p23.mjs';
-import { measuresP24P25 } from './measures-p24-p25.mjs';
-import { measuresP26 } from './measures-p26.mjs';
-import { measuresP8toP17 } from './measures-p8-to-p17.mjs';
-import { measuresOfTopologies } from './measures-topologies.mjs';
+import { MEASURES } from './measures.mjs';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -113,23 +100,7 @@ const good = only ? 'there' : 'noticed';
 const wanted = ({ promise, what }) =>
   asked.length === 0 || asked.some((word) => word === promise || what.includes(word));
 let missed = 0;
-const all = [
-  ...measuresP1toP7,
-  ...measuresP8toP17,
-  ...measuresP17,
-  ...measuresP11,
-  ...measuresP19,
-  ...measuresP20,
-  ...measuresOfOneCall,
-  ...measuresP21,
-  ...measuresP22,
-  ...measuresP23,
-  ...measuresP24P25,
-  ...measuresP26,
-  ...measuresOfTopologies,
-  ...measuresOfLinks,
-];
-for (const measure of all.filter(wanted)) {
+for (const measure of MEASURES.filter(wanted)) {
   const outcome = await (only ? placeOf(measure) : outcomeOf(measure));
   if (outcome !== good) missed += 1;
   if (!only || outcome !== good) console.log(`${measure.promise.padEnd(8)} ${outcome.padEnd(11)} ${measure.what}`);

@@ -8,14 +8,14 @@ import type { World } from '../contract/world.js';
 import { onCleanup } from '../support/cleanup.js';
 import { startRedisCluster } from '../support/redis-cluster.js';
 import { startSentinelTopology } from '../support/redis-sentinels.js';
-import { readmeAcl, user } from './readme-acl.js';
+import { documentedAcl, user } from './documented-acl.js';
 
 const ACKNOWLEDGED = { replicas: 1, timeoutMs: 1_000 };
 
 const [topology, cluster] = await Promise.all([startSentinelTopology({ replicas: 1 }), startRedisCluster()]);
 const [single, ofCluster] = [
-  readmeAcl('one primary, with Sentinel or without; each node of a quorum'),
-  readmeAcl('Redis Cluster, on every node'),
+  documentedAcl('one primary, with Sentinel or without; each node of a quorum'),
+  documentedAcl('Redis Cluster, on every node'),
 ];
 for (const server of topology.servers) await server.run((redis) => redis.call('ACL', 'SETUSER', ...single, '+wait'));
 for (const { server } of cluster.nodes)
@@ -44,7 +44,7 @@ const clusterWorld = (): World =>
     keys: async () => (await Promise.all(clusterAdmin.nodes('master').map((node) => node.keys('lock:*')))).flat(),
   });
 
-/** The user has only the rights that the README lists. */
+/** The user has only the permissions that docs/guide/deployment.md lists. */
 describe('Locks that replicas must acknowledge', () => {
   describe('behind Sentinel', () => describeCoreContract(sentinelWorld));
   describe('in a Cluster', () => describeCoreContract(clusterWorld));

@@ -12,13 +12,13 @@ import type { World } from '../contract/world.js';
 import { onCleanup } from '../support/cleanup.js';
 import { startRedisCluster } from '../support/redis-cluster.js';
 import { startRedisServer } from '../support/redis-server.js';
-import { readmeAcl, user } from './readme-acl.js';
+import { documentedAcl, user } from './documented-acl.js';
 
 const server = await startRedisServer();
 const cluster = await startRedisCluster();
 const [single, ofCluster] = [
-  readmeAcl('one primary, with Sentinel or without; each node of a quorum'),
-  readmeAcl('Redis Cluster, on every node'),
+  documentedAcl('one primary, with Sentinel or without; each node of a quorum'),
+  documentedAcl('Redis Cluster, on every node'),
 ];
 await server.run((redis) => redis.call('ACL', 'SETUSER', ...single));
 for (const node of cluster.nodes) await node.server.run((redis) => redis.call('ACL', 'SETUSER', ...ofCluster));
@@ -44,7 +44,7 @@ const onCluster = (): World =>
 describe.each([
   ['one primary', onPrimary],
   ['a Cluster', onCluster],
-])('With only the rights that the README lists, on %s', (_, world) => {
+])('With only the permissions that the deployment guide lists, on %s', (_, world) => {
   describe('the store', () => describeStoreContract(world));
   describe('the core', () => describeCoreContract(world));
   describe('a semaphore', () => describeSemaphoreContract(world));

@@ -11,14 +11,14 @@ import { describeHeldOnPurposeContract } from '../contract/held-on-purpose-contr
 import { describeMultiKeyContract } from '../contract/multi-key-contract.js';
 import { describeStoreContract } from '../contract/store-contract.js';
 import type { World } from '../contract/world.js';
-import { readmeAcl, user } from './readme-acl.js';
+import { documentedAcl, user } from './documented-acl.js';
 
 const PREFIX = 'lock:';
 const servers = await startPrimaries(5);
-// Only the rights that the README lists.
+// Only the permissions that docs/guide/deployment.md lists.
 for (const server of servers) {
   await server.run((redis) =>
-    redis.call('ACL', 'SETUSER', ...readmeAcl('one primary, with Sentinel or without; each node of a quorum')),
+    redis.call('ACL', 'SETUSER', ...documentedAcl('one primary, with Sentinel or without; each node of a quorum')),
   );
 }
 const clients = servers.map(({ url }) => new Redis(url));

@@ -15,7 +15,7 @@ import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startRedisCluster } from '../support/redis-cluster.js';
 import { startRedisServer } from '../support/redis-server.js';
-import { tenantAcl, tenantUser, type Tenant } from './readme-acl.js';
+import { tenantAcl, tenantUser, type Tenant } from './documented-acl.js';
 
 const ONE_PRIMARY = 'one primary, with Sentinel or without; each node of a quorum';
 const CLUSTER = 'Redis Cluster, on every node';
@@ -126,7 +126,7 @@ async function allKinds(place: Place, [holder, waiter]: readonly [Locks, Locks])
   };
 }
 
-describe.each(PLACES)('Tenants of $name with the ACL of the README', (place) => {
+describe.each(PLACES)('Tenants of $name with the ACL of the deployment guide', (place) => {
   const worlds = TENANTS.map((tenant) => ({ tenant, both: processes(place, tenant) }));
 
   it('use locks of every kind under the same keys at once, and no caller polls', async () => {

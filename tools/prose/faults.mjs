@@ -2,6 +2,7 @@
 import retextEnglish from 'retext-english';
 import { unified } from 'unified';
 import { luaTexts } from './lua-texts.mjs';
+import { markdownTexts } from './markdown-texts.mjs';
 import { phrases } from './phrases.mjs';
 import { plain, plainComment } from './plain.mjs';
 import { typescriptTexts } from './typescript-texts.mjs';
@@ -12,7 +13,7 @@ const parser = unified().use(retextEnglish).freeze();
 
 /** The faults of a file: rule, line, and the sentence as it is written. */
 export function proseFaults(name, source) {
-  const texts = name.endsWith('.lua') ? luaTexts(source) : typescriptTexts(name, source);
+  const texts = textsOf(name, source);
   return texts.flatMap(({ kind, offset, text }) => {
     const prose = kind === 'comment' ? plainComment(text) : plain(text);
     return sentencesOf(parser.parse(prose)).flatMap(({ position: { start, end } }) => {
@@ -22,6 +23,11 @@ export function proseFaults(name, source) {
       return rulesBrokenBy(prose.slice(start.offset, end.offset)).map((rule) => ({ line, rule, sentence }));
     });
   });
+}
+
+function textsOf(name, source) {
+  if (name.endsWith('.md')) return markdownTexts(source);
+  return name.endsWith('.lua') ? luaTexts(source) : typescriptTexts(name, source);
 }
 
 const sentencesOf = (node) =>

@@ -1,17 +1,18 @@
 import { readFileSync } from 'node:fs';
 
-const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const GUIDE = readFileSync(new URL('../../docs/guide/deployment.md', import.meta.url), 'utf8');
 const PASSWORD = 'a-secret';
 
-/** A user with only the rights that the README lists. */
+/** A user with only the rights that docs/guide/deployment.md lists. */
 export const user = { username: 'locks', password: PASSWORD };
 
-/** The arguments of `ACL SETUSER` in the README. */
-export function readmeAcl(topology: string): string[] {
-  const line = new RegExp(`^# ${topology}\\n((?:[^\\n]*\\\\\\n)*[^\\n]*)`, 'm').exec(README)?.[1];
-  if (line === undefined) throw new Error(`The README contains no ACL for ${topology}`);
+/** The arguments of `ACL SETUSER` in docs/guide/deployment.md. */
+export function documentedAcl(topology: string): string[] {
+  const line = new RegExp(`^# ${topology}\\n((?:[^\\n]*\\\\\\n)*[^\\n]*)`, 'm').exec(GUIDE)?.[1];
+  if (line === undefined) throw new Error(`docs/guide/deployment.md contains no ACL for ${topology}`);
   const [acl, setUser, ...rules] = line.replaceAll('\\\n', ' ').replace('PASSWORD', PASSWORD).split(/\s+/);
-  if (acl !== 'ACL' || setUser !== 'SETUSER') throw new Error(`The README contains no ACL SETUSER for ${topology}`);
+  if (acl !== 'ACL' || setUser !== 'SETUSER')
+    throw new Error(`docs/guide/deployment.md contains no ACL SETUSER for ${topology}`);
   return rules;
 }
 
@@ -30,7 +31,7 @@ export const tenantUser = ({ name }: Tenant): { username: string; password: stri
 
 /** The same arguments for the tenant, with its name and prefix instead of the default ones. */
 export function tenantAcl(topology: string, { name, prefix, keyPrefix = '' }: Tenant): string[] {
-  const [, ...rules] = readmeAcl(topology);
+  const [, ...rules] = documentedAcl(topology);
   const named = rules.map((rule) => {
     if (rule.startsWith('~')) return `~${keyPrefix}${rule.slice(1).replace('lock:*', `${prefix}*`)}`;
     if (rule.startsWith('&')) return rule.replace(':lock:*', `:${keyPrefix}${prefix}*`);

@@ -1,0 +1,103 @@
+/**
+ * Tables written from code. In a document such a table follows one of these lines:
+ *
+ *     <!-- options of LockOptions in libs/distribute-lock/src/options/lock-options.ts -->   an interface of options
+ *     <!-- members of LockEvent in libs/distribute-lock/src/events.ts -->                   another interface
+ *     <!-- values of LeaseLossReason in libs/distribute-lock/src/errors.ts -->              the list in the TSDoc of a type
+ *     <!-- measures -->                                                                     the measures of test/fault
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { MEASURES } from '../../test/fault/measures.mjs';
+
+const TABLE = /(<!-- (?:(options|members|values) of (\w+) in (\S+)|measures) -->\n)(?:\n(?:\|[^\n]*\n)+)?/g;
+const UNITS = { Duration: 'duration' };
+
+const KINDS = {
+  options: (declaration, source) =>
+    table(
+      ['option', 'values', 'default', 'what it does'],
+      declaration.members.filter(ts.isPropertySignature).map((member) => optionOf(source, member)),
+    ),
+  members: (declaration, source) =>
+    table(
+      ['name', 'type', 'meaning'],
+      declaration.members.map((member) => memberOf(source, member)),
+    ),
+  values: (declaration) => table(['value', 'meaning'], valuesOf(declaration)),
+};
+
+/** `text` with every table updated from its source. */
+export function withTables(root, text) {
+  return text.replace(TABLE, (_table, line, kind, name, file) => `${line}\n${tableOf(root, kind, name, file)}`);
+}
+
+/** The messages for the faulty tables of `text`. */
+export function tableFaults(root, name, text) {
+  if (withTables(root, text) === text) return [];
+  return [`${name}: its tables differ from the code: run \`npm run docs\``];
+}
+
+function tableOf(root, kind, name, file) {
+  if (kind === undefined) return table(['promise', 'measure', 'file', 'test'], MEASURES.map(measureRow));
+  const source = ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true);
+  const found = source.statements.find(
+    (statement) =>
+      (ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement)) && statement.name.text === name,
+  );
+  if (found === undefined) throw new Error(`${file} has no interface ${name}`);
+  return KINDS[kind](found, source);
+}
+
+function table(titles, rows) {
+  return [titles, titles.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+}
+
+function optionOf(source, member) {
+  const tag = ts.getJSDocTags(member).find(({ tagName }) => tagName.text === 'defaultValue');
+  const type = typeOf(source, member);
+  return [
+    `\`${member.name.getText(source)}\``,
+    UNITS[type] ?? cell(`\`${type}\``),
+    tag === undefined ? (member.questionToken === undefined ? 'required' : 'none') : cell(textOf(tag)),
+    cell(docOf(member)),
+  ];
+}
+
+/** A method shows its parameters, a property whether it is optional. */
+function memberOf(source, member) {
+  const name = member.name.getText(source);
+  const parameters = member.parameters?.map((parameter) => parameter.getText(source).replace(/:.*/s, '')).join(', ');
+  const shown = parameters === undefined ? name + (member.questionToken ? '?' : '') : `${name}(${parameters})`;
+  return [`\`${shown}\``, cell(`\`${typeOf(source, member)}\``), cell(docOf(member))];
+}
+
+/** Items such as "- `'value'`: meaning". An item may have several values, and several lines. */
+function valuesOf(declaration) {
+  const items = docOf(declaration).matchAll(/^- (`[^:]*`): ((?:.|\n(?!- |\n))*)/gm);
+  return [...items].map(([, values, meaning]) => [
+    cell(values),
+    cell(`${meaning[0].toUpperCase()}${meaning.slice(1)}`),
+  ]);
+}
+
+const measureRow = ({ promise, what, file, test: [spec, title] }) => [
+  promise,
+  cell(what),
+  `\`${file}\``,
+  `\`${spec}\`: \`${title.replaceAll('|', '\\|').replaceAll('`', '')}\``,
+];
+
+const typeOf = (source, member) => member.type.getText(source).replace(/\s+/g, ' ');
+
+const docOf = (node) => textOf(ts.getJSDocCommentsAndTags(node)[0]);
+
+function textOf(doc) {
+  const text = ts.getTextOfJSDocComment(doc?.comment) ?? '';
+  return text.replace(/\{@link (\S+?)\}/g, '`$1`').trim();
+}
+
+function cell(text) {
+  return text.replace(/\s+/g, ' ').replaceAll('|', '\\|').trim();
+}
