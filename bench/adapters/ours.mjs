@@ -2,8 +2,8 @@ import { NestFactory } from '@nestjs/core';
 import { LockModule, LockService } from 'nestjs-distribute-lock';
 
 /** An application with only the lock module. */
-export function openApplication(url, providers = []) {
-  const connection = LockModule.forRoot({ connection: url });
+export function openApplication(url, providers = [], options = {}) {
+  const connection = LockModule.forRoot({ connection: url, ...options });
   return NestFactory.createApplicationContext(
     { module: class Application {}, imports: [connection], providers },
     { logger: ['error', 'warn'] },
@@ -14,8 +14,8 @@ export function openApplication(url, providers = []) {
 export const adapter = {
   client: 'ioredis 6',
   sends: ['evalsha', 'eval'],
-  async open({ url, fair = 'process', ttl = '30s' }) {
-    const locks = (await openApplication(url)).get(LockService);
+  async open({ url, fair = 'process', ttl = '30s', module = {} }) {
+    const locks = (await openApplication(url, [], module)).get(LockService);
     return {
       acquire: (key, kind = {}) => locks.acquire(key, { ttl, wait: '10m', fair, ...kind }),
       release: (lease) => lease.release(),

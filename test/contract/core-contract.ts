@@ -222,6 +222,8 @@ export function describeCoreContract(makeWorld: () => World): void {
     const names = ['a\0b', 'a\r\nb', 'é', 'é', '{}', 'a}b', '*', '__proto__', 'constructor', ' ', '{t}x', '{t}y'];
     const store = world.store();
     onCleanup(() => store.close());
+    // A store may learn from its server which keys are valid.
+    await store.connect();
     const [usable, unusable] = [true, false].map((good) => names.filter((name) => good === !store.keyFault?.(name)));
     for (const key of unusable) await expect(here.acquire(key)).rejects.toMatchObject({ code: 'LOCK_KEY', key });
     const leases = await Promise.all(usable.map((name) => here.acquire(`${newKey()}${name}`.slice(-name.length - 20))));

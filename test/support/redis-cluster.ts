@@ -1,6 +1,6 @@
 import type { ClusterNode, Redis } from 'ioredis';
 import { eventually } from './eventually.js';
-import { startRedisServer, type RedisServer } from './redis-server.js';
+import { startRedisServer, type RedisServer, type RedisServerOptions } from './redis-server.js';
 
 const SLOTS = 16_384;
 const MASTERS = 3;
@@ -17,6 +17,19 @@ export async function startRedisCluster(config: Readonly<Record<string, string>>
   const cluster = new RedisCluster(nodes);
   await cluster.form();
   return cluster;
+}
+
+/** Starts a Cluster of one server, which runs only scripts whose keys are in one slot; it ends with the spec file. */
+export async function startOneNodeCluster({ port }: Pick<RedisServerOptions, 'port'> = {}): Promise<RedisServer> {
+  // A server that has not met another one does not know its address.
+  const options = { clusterNode: true, config: { ...SETTINGS, 'cluster-announce-ip': '127.0.0.1' } };
+  const server = await startRedisServer(port === undefined ? options : { ...options, port });
+  await server.run((redis) => redis.call('CLUSTER', 'ADDSLOTSRANGE', '0', String(SLOTS - 1)));
+  await eventually(async () => {
+    const info = await server.run((redis) => redis.cluster('INFO'));
+    if (!info.includes('cluster_state:ok')) throw new Error(info);
+  }, FORMS_WITHIN_MS);
+  return server;
 }
 
 /** A server of a Cluster, and its id in the Cluster. */

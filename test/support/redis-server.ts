@@ -19,6 +19,11 @@ export interface RedisServerOptions {
   readonly sentinel?: boolean;
   /** Runs it as a node of a Cluster, with a free port for the Cluster bus. */
   readonly clusterNode?: boolean;
+  /**
+   * The port of a server that has ended.
+   * @defaultValue a free port
+   */
+  readonly port?: number;
 }
 
 const STARTS_WITHIN_MS = 10_000;
@@ -28,7 +33,7 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
   const folder = await mkdtemp(join(tmpdir(), 'redis-server-'));
   for (let attempt = 1; ; attempt += 1) {
     const busPort = options.clusterNode ? await freePort() : undefined;
-    const server = new RedisServer(await freePort(), busPort, folder, options);
+    const server = new RedisServer(options.port ?? (await freePort()), busPort, folder, options);
     try {
       await server.start();
       return server;

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { within } from './eventually.js';
-import { findRedisServer, redisServerBinary } from './redis-binary.js';
+import { findRedisServer, redisServerBinary, serverVersion } from './redis-binary.js';
 import { startRedisServer } from './redis-server.js';
 
 /** The Redis that all specs share. */
@@ -16,7 +16,8 @@ const FORCEABLE = { testcontainers: fromContainer, path: fromPath, url: fromUrl 
 const WAYS = `Give the tests a Redis in one of these ways:
   - set REDIS_URL to a server (nothing on it is flushed, every key has a random prefix),
   - start a Docker engine that has or can pull redis:7-alpine (tools/redis-image.sh makes one without a registry),
-  - put a redis-server on the PATH (Debian: apt-get install redis-server; as root the tests do it themselves).
+  - put a redis-server on the PATH (Debian: apt-get install redis-server; as root the tests do it themselves),
+  - set REDIS_SERVER_BIN to the file of another server, such as valkey-server.
 TEST_REDIS=url|testcontainers|path forces one of them.`;
 
 /** Finds or starts the Redis of the tests. Rejects with the ways to provide one, so that no test is skipped. */
@@ -59,7 +60,7 @@ async function fromContainer(): Promise<TestRedis> {
 async function fromPath(): Promise<TestRedis> {
   const binary = redisServerBinary();
   const server = await startRedisServer();
-  return { url: server.url, origin: `a private ${binary}`, stop: () => server.stop() };
+  return { url: server.url, origin: `a private ${serverVersion(binary)} (${binary})`, stop: () => server.stop() };
 }
 
 async function assertAnswers(url: string): Promise<void> {

@@ -11,6 +11,7 @@ import { worldOf } from '../contract/redis-world.js';
 import { startProcess, type Process } from '../contract/world.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
+import { startOneNodeCluster } from '../support/redis-cluster.js';
 import { startRedisServer } from '../support/redis-server.js';
 
 const server = await startRedisServer();
@@ -24,18 +25,32 @@ function start(store: () => RedisLockStore): Process {
 const startOn = (connection: string | RedisOptions): Process =>
   start(() => RedisLockStore.open(connection, { prefix: 'lock:' }));
 
-describe('a server that may evict locks', () => {
-  async function warnings(connection: RedisOptions): Promise<string[]> {
-    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
-    const testing = await Test.createTestingModule({ imports: [LockModule.forRoot({ connection })] }).compile();
-    const app = await testing.createNestApplication().init();
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    const said = warn.mock.calls.map(([message]) => String(message));
-    warn.mockRestore();
-    await app.close();
-    return said;
-  }
+/** Starts an application, and returns its warnings. */
+async function warnings(connection: RedisOptions, prefix = 'lock:'): Promise<string[]> {
+  const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+  const testing = await Test.createTestingModule({ imports: [LockModule.forRoot({ connection, prefix })] }).compile();
+  const app = await testing.createNestApplication().init();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const said = warn.mock.calls.map(([message]) => String(message));
+  warn.mockRestore();
+  await app.close();
+  return said;
+}
 
+describe('a server that only runs scripts for one slot', () => {
+  it('causes one warning at start, which names the layout', async () => {
+    const { port } = await startOneNodeCluster();
+    expect(await warnings({ port })).toEqual([expect.stringMatching(/CROSSSLOT.*layout "slot"/)]);
+  });
+});
+
+describe('a prefix with a {tag}', () => {
+  it('causes a warning at start', async () => {
+    expect(await warnings({ port: server.port }, '{locks}:')).toEqual([expect.stringContaining('"{locks}:"')]);
+  });
+});
+
+describe('a server that may evict locks', () => {
   it.each(['allkeys-lru', 'volatile-ttl'])('causes a warning at start (%s)', async (policy) => {
     const full = await startRedisServer({ config: { maxmemory: '100mb', 'maxmemory-policy': policy } });
     expect(await warnings({ port: full.port })).toEqual([expect.stringContaining(policy)]);

@@ -39,7 +39,7 @@ function quorumWorld(options: RedisOptions = {}): World {
       connectStore(
         'connection',
         servers.map(({ port }) => Object.assign({ host: '127.0.0.1', port }, user, options)),
-        PREFIX,
+        { prefix: PREFIX },
       ),
     owner: async (key) => {
       const owners = await Promise.all(clients.map((client) => client.get(keys.lock(key))));

@@ -67,6 +67,7 @@ export type { RetryAfter, RetryAfterInfo } from './options/retry-after.js';
 
 export { type LockedWork, LockService } from './nest/lock.service.js';
 
+export type { LockLayout } from './store/redis/layout.js';
 export {
   type AcquireAllAnswer,
   type AcquireAnswer,

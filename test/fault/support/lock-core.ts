@@ -14,6 +14,7 @@ import type { LockStore } from '../../../libs/distribute-lock/src/store/lock-sto
 import { QuorumLockStore } from '../../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
 import { openMember } from '../../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import type { RedisLockStoreSettings } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { onCleanup } from '../../support/cleanup.js';
 
 /** Prefix of the locks in these specs; each spec has a separate Redis. */
@@ -40,8 +41,15 @@ interface ClusterConnection {
   readonly options: ClusterOptions;
 }
 
-export function openLocks(connection: Connection, settings: Partial<LockCoreSettings> = {}): Locks {
-  return locksOn(storeOf(connection), settings);
+/** Settings of the store on one primary besides its prefix. */
+export type StoreSettings = Pick<RedisLockStoreSettings, 'layout' | 'serverMayChange'>;
+
+export function openLocks(
+  connection: Connection,
+  settings: Partial<LockCoreSettings> = {},
+  store: StoreSettings = {},
+): Locks {
+  return locksOn(storeOf(connection, store), settings);
 }
 
 const isQuorum = (connection: Connection): connection is Nodes => Array.isArray(connection);
@@ -59,13 +67,14 @@ function clientOf(connection: OwnConnection): Redis | Cluster {
   return client;
 }
 
-function storeOf(connection: Connection): LockStore {
+function storeOf(connection: Connection, store: StoreSettings): LockStore {
+  const ofStore = { prefix: PREFIX, ...store };
   if (typeof connection !== 'string' && 'application' in connection)
-    return RedisLockStore.over(clientOf(connection.application), { prefix: PREFIX });
+    return RedisLockStore.over(clientOf(connection.application), ofStore);
   if (typeof connection !== 'string' && 'cluster' in connection)
-    return RedisLockStore.openCluster(connection.cluster, connection.options, { prefix: PREFIX });
+    return RedisLockStore.openCluster(connection.cluster, connection.options, ofStore);
   if (isQuorum(connection)) return new QuorumLockStore(connection.map((node) => openMember(node, PREFIX)));
-  return RedisLockStore.open(connection, { prefix: PREFIX });
+  return RedisLockStore.open(connection, ofStore);
 }
 
 /** A lock core on the given store. */

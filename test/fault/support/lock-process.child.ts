@@ -1,7 +1,7 @@
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { LeaseHandle } from '../../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import { parentProcess } from '../../support/parent-process.js';
-import { openLocks, type Connection } from './lock-core.js';
+import { openLocks, type Connection, type StoreSettings } from './lock-core.js';
 import { abort as abortNow, crowd } from './crowd.js';
 import { calls, loop, Meter } from './load.js';
 import { fight, flood } from './loops.js';
@@ -21,6 +21,7 @@ process.on('uncaughtException', trouble('uncaught exception'));
 const locks = openLocks(
   JSON.parse(process.env['LOCK_CONNECTION'] ?? '') as Connection,
   JSON.parse(process.env['LOCK_SETTINGS'] ?? '{}') as { confirmOffers?: boolean },
+  JSON.parse(process.env['LOCK_STORE'] ?? '{}') as StoreSettings,
 );
 const awake = setInterval(() => {}, 60_000);
 const leases: LeaseHandle[] = [];

@@ -8,7 +8,7 @@ import { QuorumLockStore } from '../../store/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../../store/redis/redis-lock-store.js';
 import { connectStore } from './connect-store.js';
 
-const connect = (connection: unknown) => connectStore('connection', connection, 'lock:');
+const connect = (connection: unknown) => connectStore('connection', connection, { prefix: 'lock:' });
 
 describe('connectStore', () => {
   it.each([

@@ -8,6 +8,7 @@ import { QuorumLockStore } from '../../store/quorum/quorum-lock-store.js';
 import { memberOver, openMember, type QuorumMember } from '../../store/quorum/node-connection.js';
 import type { RedisClient } from '../../store/redis/redis-client.js';
 import { RedisLockStore } from '../../store/redis/redis-lock-store.js';
+import type { RedisLockStoreSettings } from '../../store/redis/redis-lock-store.js';
 import type { ClusterConnectionOptions } from './lock-module-options.js';
 
 const STORE_METHODS = ['connect', 'subscribe', 'acquire', 'release', 'renew', 'close'];
@@ -22,33 +23,37 @@ const WAYS =
  * @param option - name of the option, for messages; they never contain its value, which may include a password
  * @throws LockConfigurationError when the value does not describe a connection
  */
-export function connectStore(option: string, connection: unknown, prefix: string): LockStore {
+export function connectStore(option: string, connection: unknown, settings: RedisLockStoreSettings): LockStore {
   if (connection === undefined || connection === null || connection === '') {
     throw wrong(option, `is ${connection === '' ? 'empty' : String(connection)}, but it must be ${WAYS}`);
   }
-  if (typeof connection === 'string') return fromText(option, connection, prefix);
+  if (typeof connection === 'string') return fromText(option, connection, settings);
   if (typeof connection !== 'object') throw wrong(option, `is a ${typeof connection}, but it must be ${WAYS}`);
-  if (Array.isArray(connection)) return connectQuorum(option, connection, prefix);
+  if (Array.isArray(connection)) return connectQuorum(option, connection, settings.prefix);
   if (has(connection, ['acquire', 'release', 'renew'])) return completeStore(option, connection);
-  if (isRedisClient(connection)) return RedisLockStore.over(connection, { prefix });
-  return fromOptions(option, connection, prefix);
+  if (isRedisClient(connection)) return RedisLockStore.over(connection, settings);
+  return fromOptions(option, connection, settings);
 }
 
-function fromText(option: string, text: string, prefix: string): LockStore {
+function fromText(option: string, text: string, settings: RedisLockStoreSettings): LockStore {
   if (text === 'memory') {
     warnOfMemory();
     return new MemoryLockStore();
   }
-  if (isRedisUrl(text)) return RedisLockStore.open(text, { prefix });
+  if (isRedisUrl(text)) return RedisLockStore.open(text, settings);
   throw wrong(option, 'is not a Redis URL: write redis://host:port or rediss://host:port, or "memory"');
 }
 
-function fromOptions(option: string, options: object, prefix: string): LockStore {
-  if ('cluster' in options) return fromCluster(option, options as Partial<ClusterConnectionOptions>, prefix);
-  return RedisLockStore.open(checkRedisOptions(option, options, WAYS), { prefix });
+function fromOptions(option: string, options: object, settings: RedisLockStoreSettings): LockStore {
+  if ('cluster' in options) return fromCluster(option, options as Partial<ClusterConnectionOptions>, settings);
+  return RedisLockStore.open(checkRedisOptions(option, options, WAYS), settings);
 }
 
-function fromCluster(option: string, given: Partial<ClusterConnectionOptions>, prefix: string): LockStore {
+function fromCluster(
+  option: string,
+  given: Partial<ClusterConnectionOptions>,
+  settings: RedisLockStoreSettings,
+): LockStore {
   const { cluster: nodes, options = {}, ...unknown } = given;
   const [other] = Object.keys(unknown);
   if (other !== undefined) throw wrong(`${option}.${other}`, 'is not known: pass options of ioredis as "options"');
@@ -56,7 +61,7 @@ function fromCluster(option: string, given: Partial<ClusterConnectionOptions>, p
   if (!nodes.every(isNode))
     throw wrong(`${option}.cluster`, 'has a node that is neither { host, port }, nor a URL, nor a port');
   if (typeof options !== 'object' || options === null) throw wrong(`${option}.options`, 'must be an object');
-  return RedisLockStore.openCluster(nodes, options, { prefix });
+  return RedisLockStore.openCluster(nodes, options, settings);
 }
 
 /** An empty host is rejected, as for a single server: ioredis would connect to 127.0.0.1. */

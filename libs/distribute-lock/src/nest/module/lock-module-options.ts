@@ -5,6 +5,7 @@ import type { LockOptions } from '../../options/lock-options.js';
 import type { RetryAfter } from '../../options/retry-after.js';
 import type { Duration } from '../../options/values.js';
 import type { LockStore } from '../../store/lock-store.js';
+import type { LockLayout } from '../../store/redis/layout.js';
 import type { RedisClient } from '../../store/redis/redis-client.js';
 import type { LockErrorMappers } from '../aspect/error-mapping.js';
 
@@ -96,6 +97,24 @@ export interface LockModuleOptions {
    * @defaultValue none; the primary decides alone
    */
   readonly durability?: Durability;
+  /**
+   * How the locks of the prefix share script calls and counters of fencing tokens on one Redis server.
+   *
+   * - `'single'`: one call has many locks, and one counter serves all of them. It is faster, but some clustered servers behind one
+   *   address reject it.
+   * - `'slot'`: one call has one lock, and each lock has a counter with a TTL of ten minutes, as in a Redis Cluster.
+   * - `'auto'`: asks the server on each new connection. A `prefix` with a `{tag}` always has the layout `'slot'`.
+   *
+   * Instances with different layouts exclude each other, and their fencing tokens rise.
+   * @defaultValue `'auto'`
+   */
+  readonly layout?: LockLayout;
+  /**
+   * Whether another server may answer on an open connection, for example behind a proxy that terminates the Redis protocol. Every
+   * fencing token is then taken from the server's clock. A free lock costs the server 7 % more.
+   * @defaultValue `false`; the layout `'slot'` always takes fencing tokens from the clock
+   */
+  readonly serverMayChange?: boolean;
   /**
    * Whether the application fails to start when a connection fails.
    * @defaultValue `true`

@@ -3,12 +3,13 @@ import { LockCore, type LockCoreSettings } from '../../engine/lock-core.js';
 import type { LockStore } from '../../store/lock-store.js';
 import type { AckSettings } from '../../store/redis/acknowledged.js';
 import { RedisLockStore } from '../../store/redis/redis-lock-store.js';
+import type { RedisLockStoreSettings } from '../../store/redis/redis-lock-store.js';
 import { DEFAULT_CONNECTION } from '../aspect/lock-connections.js';
 import { connectStore } from './connect-store.js';
 
 /** Settings of a lock core besides its connection. */
-export interface RuntimeSettings extends LockCoreSettings {
-  readonly prefix: string;
+export interface RuntimeSettings
+  extends LockCoreSettings, Pick<RedisLockStoreSettings, 'prefix' | 'layout' | 'serverMayChange'> {
   readonly durability?: AckSettings | undefined;
 }
 
@@ -19,9 +20,10 @@ export interface LockRuntime {
 
 /** The runtime outside of tests. */
 export const processRuntime: LockRuntime = {
-  newCore(name, connection, { prefix, durability, ...settings }) {
+  newCore(name, connection, { prefix, layout, serverMayChange, durability, ...settings }) {
     const option = connectionOption(name);
-    return new LockCore(withDurability(option, connectStore(option, connection, prefix), durability), settings);
+    const store = connectStore(option, connection, { prefix, layout, serverMayChange });
+    return new LockCore(withDurability(option, store, durability), settings);
   },
 };
 

@@ -4,6 +4,7 @@ import { checkRetryAfter, type RetryAfter } from '../../options/retry-after.js';
 import { checkFlag, checkNames, checkWhole, durationMs } from '../../options/values.js';
 import { DEFAULT_MAX_KEPT } from '../../engine/lock-core.js';
 import type { AckSettings } from '../../store/redis/acknowledged.js';
+import { LAYOUTS, type LockLayout } from '../../store/redis/layout.js';
 import { meetsHelperKey } from '../../store/redis/redis-keys.js';
 import { checkErrorMappers, type LockErrorMappers } from '../aspect/error-mapping.js';
 import { DEFAULT_CONNECTION } from '../aspect/lock-connections.js';
@@ -23,6 +24,8 @@ export interface LockSettings {
   readonly connections: ReadonlyMap<string, unknown>;
   readonly prefix: string;
   readonly durability: AckSettings | undefined;
+  readonly layout: LockLayout;
+  readonly serverMayChange: boolean;
   readonly connectOnBoot: boolean;
   readonly confirmOffers: boolean;
   readonly drainTimeoutMs: number;
@@ -43,6 +46,8 @@ const MODULE_OPTIONS: Readonly<Record<keyof LockModuleOptions, true>> = {
   connections: true,
   prefix: true,
   durability: true,
+  layout: true,
+  serverMayChange: true,
   connectOnBoot: true,
   confirmOffers: true,
   drainTimeout: true,
@@ -62,9 +67,10 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
   checkNames(given, MODULE_OPTIONS);
   checkContendedStatus(given.contendedStatus);
   checkRetryAfter(given.retryAfter);
-  const { warnAfter, abortOnDisconnect = true, confirmOffers = false } = given;
+  const { warnAfter, abortOnDisconnect = true, confirmOffers = false, serverMayChange = false } = given;
   checkFlag('abortOnDisconnect', abortOnDisconnect);
   checkFlag('confirmOffers', confirmOffers);
+  checkFlag('serverMayChange', serverMayChange);
   const { drainTimeout, contendedStatus = DEFAULT_CONTENDED_STATUS, errors = {}, defaults = {} } = given;
   checkObject('Option "errors"', errors);
   checkErrorMappers(errors);
@@ -74,6 +80,8 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
     connections: connectionsOf(given),
     prefix: prefixOf(given),
     durability: resolveDurability(given.durability),
+    layout: layoutOf(given),
+    serverMayChange,
     connectOnBoot: connectOnBootOf(given),
     confirmOffers,
     drainTimeoutMs: drainTimeout === undefined ? DEFAULT_DRAIN_TIMEOUT_MS : durationMs('drainTimeout', drainTimeout),
@@ -103,6 +111,13 @@ function prefixOf({ prefix = DEFAULT_PREFIX }: LockModuleOptions): string {
   if (typeof prefix === 'string' && prefix !== '' && !meetsHelperKey(prefix)) return prefix;
   throw new LockConfigurationError(
     `Option "prefix" is ${JSON.stringify(prefix)}, but it must be a non-empty string that does not begin with the prefix of a helper key, such as "q:" or "s1:".`,
+  );
+}
+
+function layoutOf({ layout = 'auto' }: LockModuleOptions): LockLayout {
+  if (LAYOUTS.includes(layout)) return layout;
+  throw new LockConfigurationError(
+    `Option "layout" is ${JSON.stringify(layout)}, but it must be one of ${LAYOUTS.map((name) => `"${name}"`).join(', ')}.`,
   );
 }
 

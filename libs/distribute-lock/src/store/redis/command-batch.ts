@@ -94,11 +94,11 @@ export class CommandBatch {
   private sendAll(): void {
     const { commands } = this;
     this.commands = [];
-    if (this.connection.clustered) this.connection.inOneWrite(() => this.sendByLock(commands));
+    if (this.connection.bySlot) this.connection.inOneWrite(() => this.sendByLock(commands));
     else this.startAll(commands);
   }
 
-  /** Groups commands by lock: in a Cluster a call may have keys of one slot only, and each lock has its own counter. */
+  /** Groups commands by lock: with the slot layout a call may have keys of one slot only, and each lock has a counter. */
   private sendByLock(commands: readonly Command[]): void {
     const locks = new Map<string, Command[]>();
     for (const command of commands) {
@@ -144,16 +144,20 @@ export class CommandBatch {
   }
 
   private send(call: ScriptCall, withText = false, mayCount = false): void {
-    this.inFlight += 1;
     const { commands, epoch, startedAt } = call;
+    const { bySlot, layout } = this.connection;
+    if (bySlot && commands.some(({ lockKey }) => lockKey !== commands[0].lockKey)) return this.split(call);
+    this.inFlight += 1;
+    call.bySlot = bySlot;
     const link = this.connection.linkOf(commands[0].lockKey);
     // A call that waited for its link started earlier than it is written.
     const now = mayCount ? startedAt : this.clock.now();
     link?.wrote(now);
     link?.refreshClock(now);
+    if (bySlot) layout?.mark(now);
     // A call that waits for replicas may be held back; it is marked when it is sent.
     call.sent ||= this.settings.acknowledging === undefined;
-    const simple = this.settings.counter !== undefined && commands.length === 1 && !withText;
+    const simple = this.settings.counter !== undefined && !bySlot && commands.length === 1 && !withText;
     call.counted = simple && mayCount && commands[0].block > 0 && this.settings.counter.mayCount(epoch, startedAt);
     const called = simple ? this.script.runOne(call) : this.script.run(call, withText);
     called.then(
@@ -233,6 +237,8 @@ export class CommandBatch {
     this.settings.counter?.forget();
     if (call.settled) return reportLate(call.commands);
     if (isUnknownScript(error)) return this.send(call, true);
+    // The server has changed since the layout was chosen. It executed nothing.
+    if (!call.bySlot && this.connection.layout?.refuse(error) === true) return this.split(call, storeError(error));
     // The server checks the permissions for all keys of a call at once. One forbidden key must not fail the other
     // commands.
     if (call.commands.length > 1 && messageOf(error).startsWith('NOPERM')) {
@@ -242,6 +248,14 @@ export class CommandBatch {
       if (isDemotion(messageOf(error))) this.connection.demoted();
       this.reject(call, storeError(error));
     }
+  }
+
+  /** Sends the commands of each lock in a separate call. A command with several locks fails, and its caller repeats it. */
+  private split(call: ScriptCall, { message } = tooManySlots): void {
+    this.settle(call);
+    const failing = call.commands.filter(({ locks }) => locks > 1);
+    for (const command of failing) command.failed(new LockStoreError(message, true, { sent: false }));
+    this.sendByLock(call.commands.filter(({ locks }) => locks === 1));
   }
 
   private refused(text: string): Error {
@@ -273,6 +287,8 @@ export class CommandBatch {
     this.connection.timers.remove(call);
   }
 }
+
+const tooManySlots = new Error('The server runs only scripts whose keys are in one slot.');
 
 /**
  * Notifies commands of a late answer, even of an error: if the connection is lost before replicas are counted, the

@@ -23,9 +23,12 @@ export class FenceCounter {
   private epoch = -1;
   private last = 0;
 
+  /** @param counts - whether increments are allowed at all: one server answers for as long as a connection is open */
+  constructor(private readonly counts = true) {}
+
   /** @param epoch - epoch of the connection that sends the command */
   mayCount(epoch: number, now: number): boolean {
-    return epoch === this.epoch && now - this.raisedAt < COUNTED_MS;
+    return this.counts && epoch === this.epoch && now - this.raisedAt < COUNTED_MS;
   }
 
   /**

@@ -34,6 +34,8 @@ export interface LinkSettings {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly listener: LinkListener;
+  /** Called on each new connection; it is usable when the returned promise has settled. */
+  readonly greet?: () => Promise<void> | undefined;
 }
 
 /**
@@ -49,6 +51,7 @@ export class Link extends Timer {
   private readonly clock: Clock;
   private readonly timers: Timers;
   private readonly listener: LinkListener;
+  private readonly greet: LinkSettings['greet'];
   /** Number of writes without a reply. */
   private unanswered = 0;
   /** Time of the oldest of these writes. */
@@ -79,12 +82,13 @@ export class Link extends Timer {
 
   constructor(
     readonly client: Redis,
-    { clock, timers, listener }: LinkSettings,
+    { clock, timers, listener, greet }: LinkSettings,
   ) {
     super();
     this.clock = clock;
     this.timers = timers;
     this.listener = listener;
+    this.greet = greet;
     for (const [event, handler] of Object.entries(this.handlers)) client.on(event, handler);
     if (client.status === 'connect') this.connected();
     else if (client.status === 'ready') void this.prove();
@@ -267,7 +271,9 @@ export class Link extends Timer {
   /** Proves the connection by any reply to `TIME`; an error reply leaves the clock unknown. */
   private async prove(): Promise<void> {
     this.lastByteAt = this.clock.now();
-    if (!(await this.readClock())) return;
+    const { connection } = this;
+    const [isProven] = await Promise.all([this.readClock(), this.greet?.()]);
+    if (!isProven || connection !== this.connection) return;
     this.handshaking = false;
     if (this.ended) return;
     this.proven = true;

@@ -33,7 +33,7 @@ class MultiKeyCommand extends AnsweredCommand<AcquireAllAnswer> {
     for (const { key } of this.requests) {
       const lockKey = this.names.lock(key);
       keys.push(lockKey, this.names.queue(lockKey));
-      if (this.connection.clustered) keys.push(this.names.fenceOf(lockKey));
+      if (this.connection.bySlot) keys.push(this.names.fenceOf(lockKey));
     }
   }
 

@@ -1,6 +1,9 @@
+import type { Redis } from 'ioredis';
+
 import type { Clock } from '../../runtime/clock.js';
 import { Timer, Timers } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
+import type { Layout } from './layout.js';
 import { COMMAND_LIMIT_MS, Link, type LinkListener } from './link.js';
 import { Outage } from './outage.js';
 import { addressOf, isCluster, isEnded, placeOf, stateOf, type RedisClient } from './redis-client.js';
@@ -32,8 +35,10 @@ export class RedisConnection implements LinkListener {
    * command.
    */
   epoch = 0;
-  /** Whether the client is a Cluster client: a script call may then have keys of one slot only. */
+  /** Whether the client is a Cluster client. */
   readonly clustered: boolean = false;
+  /** Present if the connection carries lock commands. */
+  layout: Layout | undefined;
   /** Timers of everything that uses the connection. */
   readonly timers: Timers;
   readonly outage: Outage;
@@ -66,13 +71,19 @@ export class RedisConnection implements LinkListener {
     ];
     for (const [event, handler] of this.handlers) client.on(event, handler);
     if (isCluster(client)) return;
-    this.link = new Link(client, { clock, timers: this.timers, listener: this });
+    const greet = (): Promise<void> | undefined => this.layout?.find();
+    this.link = new Link(client, { clock, timers: this.timers, listener: this, greet });
     if (client.options.sentinels) {
       const switched = (place: string): void => {
         if (this.accepts() && place !== placeOf(client)) this.demoted();
       };
       this.watch = new SentinelWatch(client.options, switched, { clock, timers: this.timers });
     }
+  }
+
+  /** Whether a script call may have keys of one lock only, and every lock has a counter of fencing tokens. */
+  get bySlot(): boolean {
+    return this.layout?.bySlot ?? this.clustered;
   }
 
   /** The link that carries commands for this lock; `undefined` if the Cluster node is unknown. */
@@ -124,7 +135,13 @@ export class RedisConnection implements LinkListener {
 
   /** Sends all commands of `send` in one write where possible. */
   inOneWrite(send: () => void): void {
-    send();
+    const { stream } = this.client as Partial<Redis>;
+    stream?.cork();
+    try {
+      send();
+    } finally {
+      stream?.uncork();
+    }
   }
 
   /** The listener is notified of the state of the link until {@link unobserve}. */

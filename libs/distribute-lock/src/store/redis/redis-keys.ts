@@ -101,7 +101,7 @@ function beside(lockKey: string, prefix: string): string {
 }
 
 /** The part of a name from which Redis Cluster computes its slot. */
-function hashed(name: string): string {
+export function hashed(name: string): string {
   return name.includes('{') ? (TAG.exec(name)?.[1] ?? name) : name;
 }
 

@@ -29,6 +29,7 @@ import { DurableLockStore } from './durable-lock-store.js';
 import { evictionAdvice, RedisAdmin } from './redis-admin.js';
 import { FenceCounter } from './fence-counter.js';
 import { Inbox } from './inbox.js';
+import { Layout, type LockLayout } from './layout.js';
 import { ownClusterOptions, ownOptions } from './own-options.js';
 import { another, isCluster, keyPrefixOf, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
@@ -44,6 +45,16 @@ const CONNECT_LIMIT_MS = 1_500;
 export interface RedisLockStoreSettings {
   /** Prefix of every lock key. */
   readonly prefix: string;
+  /**
+   * How locks share script calls and counters of fencing tokens.
+   * @defaultValue `'auto'`
+   */
+  readonly layout?: LockLayout | undefined;
+  /**
+   * Whether another server may answer on an open connection, so that every fencing token is taken from the clock.
+   * @defaultValue `false`
+   */
+  readonly serverMayChange?: boolean | undefined;
   /** Clock of the store; replaced in tests. */
   readonly clock?: Clock;
 }
@@ -56,6 +67,7 @@ export class RedisLockStore implements LockStore {
   readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'read', 'semaphore']);
   readonly acquireAll: NonNullable<LockStore['acquireAll']>;
   private readonly keys: RedisKeys;
+  private readonly layout: Layout;
   private readonly commands: CommandBatch;
   private readonly readWrite: CommandBatch;
   private readonly semaphores: RedisSemaphores;
@@ -74,7 +86,9 @@ export class RedisLockStore implements LockStore {
     const acknowledging = acks && new Acknowledging(connection, acks);
     const shared = { connection, keys, clock, acknowledging };
     const batch = (script: LuaScript) => new CommandBatch(script, shared);
-    const counter = connection.clustered ? undefined : new FenceCounter();
+    const { clustered } = connection;
+    this.layout = connection.layout = new Layout(settings.layout ?? 'auto', connection.client, keys, clustered);
+    const counter = clustered ? undefined : new FenceCounter(settings.serverMayChange !== true);
     const delegate = (command: Command, leftMs: number): void => this.addReadWrite(command, leftMs);
     this.commands = new CommandBatch(lockScript, { ...shared, delegate, counter });
     this.readWrite = batch(readwriteScript);
@@ -123,20 +137,21 @@ export class RedisLockStore implements LockStore {
   }
 
   keyFault(key: string): string | undefined {
-    return this.connection.clustered ? this.keys.clusterFault(key) : undefined;
+    return this.layout.bySlot ? this.keys.clusterFault(key) : undefined;
   }
 
   mayTakeAll(keys: readonly string[]): boolean {
-    return !this.connection.clustered || this.keys.inOneSlot(keys);
+    return (this.layout.known && !this.layout.bySlot) || this.keys.inOneSlot(keys);
   }
 
   async connect(): Promise<void> {
     await this.connection.whenReady(CONNECT_LIMIT_MS);
+    this.layout.check();
     await this.commands.probe();
   }
 
-  advice(): Promise<readonly string[]> {
-    return evictionAdvice(this.connection.client);
+  async advice(): Promise<readonly string[]> {
+    return [...this.layout.advice(), ...(await evictionAdvice(this.connection.client))];
   }
 
   observeConnections(listener: ConnectionListener): void {

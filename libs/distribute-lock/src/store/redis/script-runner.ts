@@ -19,6 +19,8 @@ export class ScriptCall extends Timer {
   sent = false;
   /** The script may increment the fencing counter without reading the clock. */
   counted = false;
+  /** The call was sent with the slot layout. */
+  bySlot = false;
 
   constructor(
     readonly commands: readonly Command[],
@@ -45,7 +47,8 @@ export class ScriptCall extends Timer {
 
 /** Runs one script on one connection. */
 export class ScriptRunner {
-  private readonly script: LuaText;
+  /** The script for the slot layout, if it differs. */
+  private readonly bySlot: LuaText;
   /** The client, if it accepts serialized commands. */
   private readonly direct: Redis | undefined;
   private readonly fenceKey: string;
@@ -53,19 +56,23 @@ export class ScriptRunner {
   private readonly headOfOne: string;
 
   constructor(
-    script: LuaScript,
+    private readonly single: LuaScript,
     private readonly connection: RedisConnection,
     private readonly names: RedisKeys,
     /** Present if answers wait for replicas. */
     private readonly acknowledging: Acknowledging | undefined,
   ) {
     this.fenceKey = names.fence;
-    this.script = (connection.clustered ? script.cluster : undefined) ?? script;
+    this.bySlot = single.cluster ?? single;
     this.direct = takesWritten(connection.client) ? connection.client : undefined;
-    this.headOfOne = [this.script.sha1, '3', names.fence].map(written).join('');
+    this.headOfOne = [single.sha1, '3', names.fence].map(written).join('');
   }
 
-  /** Runs a call. All its commands are in one slot, in a Cluster for one lock. */
+  private get script(): LuaText {
+    return this.connection.bySlot ? this.bySlot : this.single;
+  }
+
+  /** Runs a call. With the slot layout all its commands are for one lock, or in one slot. */
   run(call: ScriptCall, withText: boolean): Promise<unknown> {
     const { commands } = call;
     const keys = [this.fenceKeyOf(commands[0].lockKey)];
@@ -85,10 +92,10 @@ export class ScriptRunner {
 
   /** The key of the fencing counter of the lock. */
   fenceKeyOf(lockKey: string): string {
-    return this.connection.clustered ? this.names.fenceOf(lockKey) : this.fenceKey;
+    return this.connection.bySlot ? this.names.fenceOf(lockKey) : this.fenceKey;
   }
 
-  /** Runs a call of one command with the usual keys, without building lists. */
+  /** Runs a call of one command with the usual keys and the single layout, without building lists. */
   runOne(call: ScriptCall): Promise<unknown> {
     const { direct, fenceKey } = this;
     const [command] = call.commands;
@@ -98,7 +105,7 @@ export class ScriptRunner {
     if (direct === undefined || this.acknowledging !== undefined) {
       return this.evaluate([fenceKey, lockKey, queueKey], [words], false, call);
     }
-    const args = [this.script.sha1, '3', fenceKey, lockKey, queueKey, words];
+    const args = [this.single.sha1, '3', fenceKey, lockKey, queueKey, words];
     return evalsha(direct, args, this.headOfOne + written(lockKey) + written(queueKey) + written(words));
   }
 

@@ -147,9 +147,16 @@ end
 `;
 
 export const fencingPart = `local last, saved
+local mark
 local function swapFence(number)
+  if mark then number = string.format('%.0f', number) .. mark end
   if fenceMs then return redis.call('SET', fence, number, 'PX', fenceMs, 'GET') end
   return redis.call('SET', fence, number, 'GET')
+end
+local function markedNumber(text)
+  local number, endsAt = string.match(text, '^(%d+)(~%d+)$')
+  if number and nowMs() < tonumber(string.sub(endsAt, 2)) then mark = endsAt end
+  return number and fenceNumber(number)
 end
 local function fencingTokens(count)
   if not last then
@@ -159,12 +166,19 @@ local function fencingTokens(count)
     saved = clock[1] .. micros
     local before = swapFence(saved)
     last = fenceNumber(before)
+    if not last then last = markedNumber(before) end
     if not last then
       swapFence(before)
       saved = nil
       refuseFence(fence)
     end
     saved = tonumber(saved)
+    if (fenceMs or mark) and last < saved then
+      local first = saved
+      last = first + count - 1
+      if mark then saved = nil end
+      return first
+    end
     if last <= saved - count then
       last = saved
       return saved - count + 1

@@ -54,7 +54,7 @@ return redis.call('DEL', KEYS[1])`,
 export const lockScript: LuaScript = withCluster(
   {
     name: 'lock',
-    sha1: '580fdb0bac4034c3295ee5474c3d78c2601950ce',
+    sha1: '160155411488a7a2f9cbb40fe5e8b5bf872774b2',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -177,17 +177,34 @@ end
 saveFence()
 return replies`,
   },
-  '1cd2331a4bf91c1a60bf3050844b537c4626b933',
+  '35f57b6763bac739f9daac98612ccd3420c7cc2c',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
 local fenceMs = '600000'`,
 );
 
+export const markCounterScript: LuaScript = {
+  name: 'mark-counter',
+  sha1: '9e6e43d3c1d594675468dc0398d16d66164d4034',
+  lua: `local time = redis.call('TIME')
+local untilMs = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+local text = redis.call('GET', KEYS[1])
+local number = string.match(text or '0', '^%d+')
+if not number then return 1 end
+local marked = number .. string.format('~%.0f', untilMs)
+if text then
+  redis.call('SET', KEYS[1], marked, 'KEEPTTL')
+else
+  redis.call('SET', KEYS[1], marked, 'PX', ARGV[1])
+end
+return 1`,
+};
+
 export const multiKeyScript: LuaScript = withCluster(
   {
     name: 'multi-key',
-    sha1: 'd689ce18c61137129beabd9d24d4fe73feab072b',
+    sha1: '7b6e4581802786a3540e7c13ebcaa791105f2e21',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${takePart}local function isFree(lock, queue, token)
   local owner = redis.call('GET', lock)
@@ -233,7 +250,7 @@ end
 saveFence()
 return replies`,
   },
-  '0ded9bdf9d0b7bd1a10bd9492fe5cbe86f236dc4',
+  'b23187a0203b55eb27c0d5268e9ccd93bc45b52b',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -322,7 +339,7 @@ local fenceMs = '600000'`,
 export const readwriteScript: LuaScript = withCluster(
   {
     name: 'readwrite',
-    sha1: '8811f878ee1f1fef1ef6c2199e99d485574b7eb0',
+    sha1: '2585bd55e341b27e6d469475fa5c1cae2453bf57',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${takePart}${commonCasePart}${numbersPart}${queuePart}${silentPart}${offerPart}${leasesPart}${handPart}${enterPart}local function openGate()
@@ -393,7 +410,7 @@ end
 saveFence()
 return replies`,
   },
-  '00f6d67d79b23b342fe418ebf163ac863b3c1143',
+  '9c4880bd9d40655418c37c2570cf8094a0374c56',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
@@ -403,7 +420,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: '143945ff542744667b0dfd87740f06136e81a489',
+    sha1: '25dc0f5079cc0813879e8555999be5c35bdc8900',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}${semaphoreStatePart}${semaphoreQueuePart}${semaphoreCommandsPart}local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
@@ -426,7 +443,7 @@ end
 saveFence()
 return replies`,
   },
-  '42f498c41e380e9398b0b39cf48bd9421f29ee94',
+  '8357a5fc7f3fca69552f8391c1ba8b156722ee72',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false
