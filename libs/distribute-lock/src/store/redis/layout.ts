@@ -75,8 +75,8 @@ export class Layout {
       ];
     if (this.clustered || this.refusal === undefined) return [];
     return [
-      `The server only runs scripts whose keys are in one slot (${this.refusal}). Each lock has a script call and a counter ` +
-        'of fencing tokens of its own, as in a Redis Cluster (layout "slot").',
+      `The server only runs scripts whose keys are in one slot (${this.refusal}). Each lock has a separate script call and ` +
+        'counter of fencing tokens, as in a Redis Cluster (layout "slot").',
     ];
   }
 
