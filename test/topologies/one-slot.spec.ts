@@ -11,8 +11,8 @@ import { describeReadWriteStoreContract } from '../contract/read-write-store-con
 import { worldOf } from '../contract/redis-world.js';
 import { describeSemaphoreContract } from '../contract/semaphore-contract.js';
 import { describeSemaphoreStoreContract } from '../contract/semaphore-store-contract.js';
-import { describeSeveralKeysContract } from '../contract/several-keys-contract.js';
-import { describeSeveralStoreContract } from '../contract/several-store-contract.js';
+import { describeMultiKeyContract } from '../contract/multi-key-contract.js';
+import { describeMultiKeyStoreContract } from '../contract/multi-key-store-contract.js';
 import { describeStoreContract } from '../contract/store-contract.js';
 import type { World } from '../contract/world.js';
 import { onCleanup } from '../support/cleanup.js';
@@ -45,13 +45,13 @@ describe.each([
   ['a client of ioredis', byClient],
 ])('On a server that only runs scripts for one slot, through %s', (_, world) => {
   describe('the store', () => describeStoreContract(world));
-  describe('several keys', () => describeSeveralKeysContract(world));
+  describe('several keys', () => describeMultiKeyContract(world));
 });
 
 describe('On a server that only runs scripts for one slot, behind HAProxy', () => {
   describe('the store', () => describeStoreContract(behindHaproxy));
   describe('the store, permits', () => describeSemaphoreStoreContract(behindHaproxy));
-  describe('the store, several keys of one slot', () => describeSeveralStoreContract(behindHaproxy, '{tag}'));
+  describe('the store, several keys of one slot', () => describeMultiKeyStoreContract(behindHaproxy, '{tag}'));
   describe('the store, readers and writers', () => describeReadWriteStoreContract(behindHaproxy));
   describe('the core', () => describeCoreContract(behindHaproxy));
   describe('a nested call', () => describeNestingContract(behindHaproxy));
@@ -60,6 +60,6 @@ describe('On a server that only runs scripts for one slot, behind HAProxy', () =
   describe('a key held on purpose', () => describeHeldOnPurposeContract(behindHaproxy));
   describe('events and errors', () => describeOutcomesContract(behindHaproxy));
   describe('inspecting locks', () => describeInspectingContract(behindHaproxy));
-  describe('several keys', () => describeSeveralKeysContract(behindHaproxy));
-  describe('several keys of one slot', () => describeSeveralKeysContract(behindHaproxy, '{tag}'));
+  describe('several keys', () => describeMultiKeyContract(behindHaproxy));
+  describe('several keys of one slot', () => describeMultiKeyContract(behindHaproxy, '{tag}'));
 });
