@@ -95,6 +95,15 @@ describe('a document', () => {
     expect(documentFaults(root)).toEqual([expect.stringContaining(fault)]);
   });
 
+  it('is rejected when it names a missing source file', () => {
+    write('libs/distribute-lock/src/store/link.ts', '');
+    write(
+      'README.md',
+      '`a.ts` `store/link.ts` `libs/distribute-lock/src/store/link.ts` `npm run x`\n`store/other.ts`\n',
+    );
+    expect(documentFaults(root)).toEqual(['README.md:2: store/other.ts does not exist']);
+  });
+
   it('may link to files, folders, headings and other sites', () => {
     write('docs/a.md', '# `A`: what it *is*, [really](../README.md)\n\n## A\n\n## A\n');
     write(

@@ -1,9 +1,12 @@
-/** Checks links to files of this repository, and to headings in them. Other links need a network. */
+/** Checks links to files of this repository, to headings in them, and names of source files. Other links need a network. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { anchorsOf, linksOf } from './markdown.mjs';
 
 const ELSEWHERE = /^(?:[a-z][a-z+.-]*:|\/\/)/i;
+/** A code span such as `store/redis/link.ts`. */
+const SOURCE_FILE = /(?<!`)`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|mjs|lua))`(?!`)/g;
+const SOURCES = ['', 'libs/distribute-lock/src/', 'test/'];
 
 /** The messages for the faulty links of the document `name` below `root`. */
 export function linkFaults(root, name, text) {
@@ -11,6 +14,14 @@ export function linkFaults(root, name, text) {
     if (ELSEWHERE.test(target)) return [];
     const fault = faultOf(root, name, text, target);
     return fault === undefined ? [] : [`${name}:${line}: ${target} ${fault}`];
+  });
+}
+
+/** The messages for code spans of `text` that name a missing source file. */
+export function sourceFileFaults(root, name, text) {
+  return [...text.matchAll(SOURCE_FILE)].flatMap(({ 1: path, index }) => {
+    if (SOURCES.some((folder) => existsSync(join(root, folder, path)))) return [];
+    return [`${name}:${text.slice(0, index).split('\n').length}: ${path} does not exist`];
   });
 }
 
