@@ -10,7 +10,13 @@ const ROWS = [
   ...['keys', 'engine', 'engine/lease', 'store'],
 ];
 /** Optional entries and the packages that only they import. No other row imports them, and they do not import each other. */
-const OPTIONAL = { metrics: [], otel: ['@opentelemetry/api'], prometheus: ['prom-client'], terminus: ['@nestjs'] };
+const OPTIONAL = {
+  metrics: [],
+  otel: ['@opentelemetry/api'],
+  prometheus: ['prom-client'],
+  swagger: ['@nestjs'],
+  terminus: ['@nestjs'],
+};
 /** Shared by optional entries. */
 const SHARED = ['metrics'];
 /** Importable from any row; they import only each other. */

@@ -1,14 +1,26 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { Child } from '../support/child.js';
 import { onCleanup } from '../support/cleanup.js';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HERE = fileURLToPath(new URL('.', import.meta.url));
+
+/** The code of docs/guide/testing.md. */
+const PASTED_FROM = join(ROOT, 'test/docs/testing');
+const PASTED = ['app.module.ts', 'carrier.ts', 'orders.service.ts', 'orders.service.spec.ts'];
+
+/** A running `nest start --watch`, and the file that it watches. */
+export interface Watcher {
+  readonly child: Child;
+  readonly source: string;
+  readonly url: string;
+}
 
 interface ConsumerManifest {
   readonly dependencies: Readonly<Record<string, string>>;
@@ -30,12 +42,22 @@ export class Consumer {
     private readonly redisUrl: string,
   ) {}
 
+  /** Without the settings of Jest and of this workspace. */
+  private get env(): NodeJS.ProcessEnv {
+    const { PATH, HOME, npm_config_cache: cache } = process.env;
+    const own = { PATH, HOME, CI: 'true', REDIS_URL: this.redisUrl };
+    return cache === undefined ? own : { ...own, npm_config_cache: cache };
+  }
+
   static async install(name: string, tarball: string, redisUrl: string): Promise<Consumer> {
     const folder = await temporaryFolder(`${name}-`);
     await cp(join(HERE, name), folder, { recursive: true });
     await cp(join(HERE, 'shared'), join(folder, 'src'), { recursive: true });
+    await nameDotFiles(folder);
     const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as ConsumerManifest;
     if (manifest.scripts['test'] === undefined) await rm(join(folder, 'src/scenario.spec.ts'));
+    if (manifest.scripts['lint'] === undefined) await rm(join(folder, 'src/hot.ts'));
+    else await Promise.all(PASTED.map((file) => cp(join(PASTED_FROM, file), join(folder, 'src/pasted', file))));
     const dependencies = { ...manifest.dependencies, 'nestjs-distribute-lock': `file:${tarball}` };
     await writeFile(join(folder, 'package.json'), JSON.stringify({ ...manifest, dependencies }));
     const consumer = new Consumer(folder, manifest, redisUrl);
@@ -47,6 +69,16 @@ export class Consumer {
   /** Installs another version of a dependency. */
   async add(dependency: string): Promise<void> {
     await this.npm('install', '--save-exact', '--prefer-offline', '--no-audit', '--no-fund', dependency);
+  }
+
+  /** How many copies of the package the application has. */
+  async copiesOf(name: string): Promise<number> {
+    const { stdout } = await run('find', [
+      join(this.folder, 'node_modules'),
+      '-path',
+      `*/node_modules/${name}/package.json`,
+    ]);
+    return stdout.trim().split('\n').length;
   }
 
   /** Builds and starts the application; returns its report. */
@@ -61,23 +93,40 @@ export class Consumer {
     return this.manifest.scripts['test'] === undefined ? undefined : this.npm('run', '--silent', 'test');
   }
 
+  /** Runs the linter that `nest new` installs on the code of the documents, if the consumer has one. */
+  async lint(): Promise<void> {
+    if (this.manifest.scripts['lint'] !== undefined) await this.npm('run', '--silent', 'lint');
+  }
+
+  /** Starts `nest start --watch`, if the consumer is a starter; it ends with the spec file. */
+  async watch(port: number): Promise<Watcher | undefined> {
+    if (this.manifest.scripts['lint'] === undefined) return undefined;
+    // `deleteOutDir` would delete what an incremental build no longer writes.
+    await rm(join(this.folder, 'tsconfig.build.tsbuildinfo'), { force: true });
+    const command = [join(this.folder, 'node_modules/.bin/nest'), 'start', '--watch', '--entryFile', 'hot'];
+    const env = { ...this.env, PORT: String(port) };
+    const child = new Child(
+      spawn(process.execPath, command, { cwd: this.folder, env, stdio: ['ignore', 'pipe', 'pipe'] }),
+    );
+    onCleanup(() => child.kill('SIGTERM'));
+    return { child, source: join(this.folder, 'src/hot.ts'), url: `http://127.0.0.1:${port}` };
+  }
+
   private async npm(...words: string[]): Promise<string> {
-    // without the settings of Jest and of this workspace
-    const { PATH, HOME, npm_config_cache: cache } = process.env;
-    const env = {
-      PATH,
-      HOME,
-      CI: 'true',
-      REDIS_URL: this.redisUrl,
-      ...(cache === undefined ? {} : { npm_config_cache: cache }),
-    };
     try {
-      const { stdout, stderr } = await run('npm', words, { cwd: this.folder, env, timeout: 240_000 });
+      const { stdout, stderr } = await run('npm', words, { cwd: this.folder, env: this.env, timeout: 240_000 });
       return `${stderr}${stdout}`;
     } catch (error) {
       const { message, stdout = '' } = error as Error & { stdout?: string };
       throw new Error(`${message}\n${stdout}`, { cause: error });
     }
+  }
+}
+
+/** Configuration files would also apply to this repository, so their names begin with `dot.` here. */
+async function nameDotFiles(folder: string): Promise<void> {
+  for (const file of await readdir(folder)) {
+    if (file.startsWith('dot.')) await rename(join(folder, file), join(folder, file.slice('dot'.length)));
   }
 }
 

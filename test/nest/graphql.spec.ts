@@ -124,6 +124,8 @@ describe.each([
           return;
         }
         expect(error?.message).toBe(REFUSED.message);
+        const { code, retryAfterMs } = REFUSED;
+        expect(error?.extensions).toMatchObject({ code, retryAfterMs, status: 409 });
         expect(error?.extensions['originalError']).toEqual({ statusCode: 409, ...REFUSED });
       },
       answer: { data },

@@ -66,7 +66,7 @@ afterEach(async () => {
 
 describe('a locked method', () => {
   it('keeps the application from starting without access to its lock, with advice', async () => {
-    const message = /LockModule\.forRoot\(\) is missing: @DistributeLock/;
+    const message = /LockModule\.forRoot\(\) is missing \(in a test LockTestingModule\.forRoot\(\)\): @DistributeLock/;
     expect((await failure(start(undefined, [Reports]))).message).toMatch(message);
 
     @Controller()
@@ -225,9 +225,9 @@ describe('LockModule', () => {
   });
 
   it.each<[string, object, string]>([
-    ['no connection', {}, '"connection" is undefined'],
-    ['an undefined connection', { connection: undefined }, '"connection" is undefined'],
-    ['an empty connection', { connection: '' }, '"connection" is empty'],
+    ['no connection', {}, '"connection" of LockModule is undefined'],
+    ['an undefined connection', { connection: undefined }, 'Set the environment variable'],
+    ['an empty connection', { connection: '' }, '"connection" of LockModule is empty'],
     ['a mistyped name', { connection: 'memory', conection: 1 }, '"conection" is not known'],
     ['a mistyped default', { connection: 'memory', defaults: { tll: 1 } }, '"defaults.tll" is not known'],
     ['a default out of range', { connection: 'memory', defaults: { ttl: 10 } }, '"ttl" is 10'],

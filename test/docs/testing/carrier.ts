@@ -3,11 +3,11 @@ import { Injectable } from '@nestjs/common';
 /** A slow external service; tests replace it. */
 @Injectable()
 export class Carrier {
-  async printLabel(orderId: string): Promise<string> {
-    return `label of ${orderId}`;
+  printLabel(orderId: string): Promise<string> {
+    return Promise.resolve(`label of ${orderId}`);
   }
 
-  async handOver(label: string): Promise<string> {
-    return `${label}: handed over`;
+  handOver(label: string): Promise<string> {
+    return Promise.resolve(`${label}: handed over`);
   }
 }

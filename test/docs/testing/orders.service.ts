@@ -1,5 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { CurrentLease, DistributeLock, type Lease } from 'nestjs-distribute-lock';
+import {
+  CurrentLease,
+  DistributeLock,
+  type Lease,
+} from 'nestjs-distribute-lock';
 
 import { Carrier } from './carrier.js';
 

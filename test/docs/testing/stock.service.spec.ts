@@ -15,18 +15,26 @@ describe('StockService', () => {
     // #endregion
     // #region events
     const seen: string[] = [];
-    module.get(LockEvents).listen(({ type, name }) => seen.push(`${type} ${name}`));
+    module
+      .get(LockEvents)
+      .listen(({ type, name }) => seen.push(`${type} ${name}`));
     // #endregion
 
     const elsewhere = await locks.contend('stock:book');
-    const refused = expect(module.get(StockService).take('book')).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+    const refused = expect(
+      module.get(StockService).take('book'),
+    ).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
     await locks.advance('1s');
     await refused;
 
     await elsewhere.release();
     expect(await module.get(StockService).take('book')).toBe(9);
     const name = 'service';
-    expect(seen).toEqual([`contended ${name}`, `acquired ${name}`, `released ${name}`]);
+    expect(seen).toEqual([
+      `contended ${name}`,
+      `acquired ${name}`,
+      `released ${name}`,
+    ]);
     await module.close();
   });
 });

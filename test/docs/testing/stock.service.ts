@@ -9,6 +9,10 @@ export class StockService {
   constructor(private readonly locks: LockService) {}
 
   take(sku: string): Promise<number> {
-    return this.locks.withLock(lockKey`stock:${sku}`, { wait: '1s' }, async () => (this.amount -= 1));
+    return this.locks.withLock(
+      lockKey`stock:${sku}`,
+      { wait: '1s' },
+      async () => (this.amount -= 1),
+    );
   }
 }

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 
 import { isLockError } from '../errors.js';
 import { checkKey, orderedKeys, plainKeyFault } from '../keys/check-key.js';
@@ -17,6 +17,7 @@ import {
 import { checkNames, checkSignal } from '../options/values.js';
 import { knownAs } from '../runtime/process-wide.js';
 import { acquireOf, type LockClient } from './lock-client.js';
+import { LOCK_CLIENT } from './tokens.js';
 
 const NO_OPTIONS: AcquireOptions = Object.freeze({});
 
@@ -37,7 +38,7 @@ export type LockedWork<T> = (lease: Lease) => T | Promise<T>;
 @Injectable()
 export class LockService {
   /** @internal */
-  constructor(private readonly client: LockClient) {}
+  constructor(@Inject(LOCK_CLIENT) private readonly client: LockClient) {}
 
   /**
    * Resolves with the lease of `key`; release it with `release()` or `await using`. Of several keys, in any order, the caller gets all

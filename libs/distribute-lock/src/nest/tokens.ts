@@ -1,5 +1,5 @@
 /** Nest shows this text at start-up when the module is missing. */
-const MISSING_MODULE = 'LockModule.forRoot() is missing: @DistributeLock';
+const MISSING_MODULE = 'LockModule.forRoot() is missing (in a test LockTestingModule.forRoot()): @DistributeLock';
 
 /** Token of the aspect, and the property under which Nest injects it into every instance with a locked method. */
 export const ASPECT = Symbol.for(MISSING_MODULE);
@@ -9,6 +9,9 @@ export const LOCK_CONNECTIONS = Symbol.for(`${MISSING_MODULE} needs its connecti
 
 /** Token of the mapper from lock errors to exceptions of a transport. */
 export const TRANSPORT_ERRORS = Symbol.for(`${MISSING_MODULE} needs its transport errors`);
+
+/** Token of the constructor parameter of `LockService`, which only the module can provide. */
+export const LOCK_CLIENT = Symbol.for(`${MISSING_MODULE} needs its LockService`);
 
 /** The options of `forRoot` or `forRootAsync`, as given. */
 export const LOCK_MODULE_OPTIONS = Symbol.for('nestjs-distribute-lock: module options');

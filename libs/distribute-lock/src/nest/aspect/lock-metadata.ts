@@ -2,12 +2,16 @@ import 'reflect-metadata';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 
 import type { BoundParameter } from '../../keys/key-roots.js';
+import { processWide } from '../../runtime/process-wide.js';
 import type { LockSpec } from './lock-spec.js';
 
 const LOCKS = 'nestjs-distribute-lock:locks';
 const LEASE_PARAMETERS = 'nestjs-distribute-lock:lease-parameters';
 
 const INJECTED = 'nestjs-distribute-lock:injected-connections';
+
+/** Aspects that LockModule created, in all copies of this package. */
+const aspects = processWide('aspects', () => new WeakSet<object>());
 
 /** Locks of one prototype by method, the lowest decorator first. */
 type Locks = ReadonlyMap<string | symbol, readonly LockSpec[]>;
@@ -57,4 +61,14 @@ export function boundParameters(target: object, name: string | symbol): readonly
     if (kind === undefined) return [];
     return [{ kind: Number(kind), index, property: typeof data === 'string' && data !== '' ? data : undefined }];
   });
+}
+
+/** Records an aspect. */
+export function recordAspect(aspect: object): void {
+  aspects.add(aspect);
+}
+
+/** Whether the value is an aspect, and not the mock of a test. */
+export function isAspect(value: object): boolean {
+  return aspects.has(value);
 }

@@ -11,6 +11,7 @@ import { CallScope } from './call-scope.js';
 import { startOnNext, startOnSubscribe } from './deferred-results.js';
 import { eachIterator, releaseAfterRead, Hold, isAsyncIterable, replace } from './held-results.js';
 import { LockConnections, type PreparedLock } from './lock-connections.js';
+import { recordAspect } from './lock-metadata.js';
 import type { LockSpec } from './lock-spec.js';
 import { setContendedStatus, type TransportErrors } from './transport-errors.js';
 
@@ -39,7 +40,9 @@ export class LockInterceptor implements NestInterceptor {
   constructor(
     @Inject(LOCK_CONNECTIONS) private readonly connections: LockConnections,
     @Inject(TRANSPORT_ERRORS) private readonly errors: TransportErrors,
-  ) {}
+  ) {
+    recordAspect(this);
+  }
 
   /**
    * Opens the scope of the request, and maps lock errors that leave the handler to exceptions of its transport. It acquires no lock,

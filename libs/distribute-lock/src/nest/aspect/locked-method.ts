@@ -3,6 +3,7 @@ import { Observable, throwError } from 'rxjs';
 
 import { LockConfigurationError } from '../../errors.js';
 import { ASPECT } from '../tokens.js';
+import { isAspect } from './lock-metadata.js';
 import type { LockSpec, ResultShape } from './lock-spec.js';
 import type { AnyMethod, LockInterceptor } from './lock.interceptor.js';
 
@@ -16,9 +17,10 @@ export function lockedMethod(method: AnyMethod, spec: LockSpec): AnyMethod {
   const locked = new Proxy(method, {
     apply(inner, self: (object & { [ASPECT]?: LockInterceptor }) | undefined, args: unknown[]) {
       const aspect = self?.[ASPECT];
-      return self === undefined || aspect === undefined
-        ? reject(spec)
-        : aspect.around({ spec, method: inner, self, args });
+      if (self === undefined || aspect === undefined) return reject(spec, self === undefined ? DETACHED : BY_HAND);
+      // The mock of an automatically mocked test would end the call without running the method.
+      if (!isAspect(aspect)) return reject(spec, MOCKED);
+      return aspect.around({ spec, method: inner, self, args });
     },
   });
   for (const key of Reflect.getOwnMetadataKeys(method) as unknown[]) {
@@ -36,13 +38,18 @@ export function resultShape(target: object, name: string | symbol, method: AnyMe
   return typeof prototype?.subscribe === 'function' && typeof prototype.pipe === 'function' ? 'observable' : 'promise';
 }
 
+const DETACHED = 'it was called without its object. Call it as a method, or bind it to its object.';
+const BY_HAND =
+  'its object was created with new, and Nest does not manage it. In a unit test, create the object by Test.createTestingModule() ' +
+  'with LockTestingModule.forRoot() among its imports. Elsewhere, let Nest create it, or provide it by a factory or value at ' +
+  'start-up beside LockModule; for all other objects use LockService.';
+const MOCKED =
+  'its lock is a mock. Add LockTestingModule.forRoot() to the imports of the testing module; then useMocker() replaces only the ' +
+  'other dependencies.';
+
 /** Rejects in the form of the method's result. */
-function reject({ method, shape }: LockSpec): unknown {
-  const error = new LockConfigurationError(
-    `${method} was called on an instance that Nest does not manage, so it did not run. @DistributeLock works on classes that Nest ` +
-      'instantiates and, if LockModule is imported, on singletons that factories or values provide at start-up. Use LockService for ' +
-      'all other objects.',
-  );
+function reject({ method, shape }: LockSpec, why: string): unknown {
+  const error = new LockConfigurationError(`${method} did not run, because ${why}`);
   if (shape === 'observable') return throwError(() => error);
   if (shape === 'generator') return rejectedGenerator(error);
   return Promise.reject(error);

@@ -30,9 +30,11 @@ export class TransportErrors {
     const status = statusOf(error, this.connections.settings.contendedStatus, clientHasLeft(context));
     switch (context.getType<string>()) {
       case 'http':
-      case 'graphql':
         log(error, status);
         return httpException(error, status);
+      case 'graphql':
+        log(error, status);
+        return graphqlException(error, status);
       case 'rpc':
         log(error, status);
         return loaded('@nestjs/microservices', 'RpcException', error);
@@ -58,6 +60,16 @@ export class TransportErrors {
 
 function httpException(error: AnyLockError, statusCode: number): HttpException {
   return new HttpException({ statusCode, ...payloadOf(error) }, statusCode, { cause: error });
+}
+
+/**
+ * GraphQL copies `extensions` of an error. `@nestjs/apollo` would replace the code in them, if the response of the exception had a
+ * `statusCode`.
+ */
+function graphqlException(error: AnyLockError, status: number): HttpException {
+  const payload = payloadOf(error);
+  const { message: _, ...extensions } = { ...payload, status, originalError: { statusCode: status, ...payload } };
+  return Object.assign(new HttpException(payload, status, { cause: error }), { extensions });
 }
 
 /** Nest logs unknown errors only, and it knows the mapped exception. */

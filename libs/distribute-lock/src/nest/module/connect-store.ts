@@ -25,7 +25,10 @@ const WAYS =
  */
 export function connectStore(option: string, connection: unknown, settings: RedisLockStoreSettings): LockStore {
   if (connection === undefined || connection === null || connection === '') {
-    throw wrong(option, `is ${connection === '' ? 'empty' : String(connection)}, but it must be ${WAYS}`);
+    const what = connection === '' ? 'empty' : String(connection);
+    throw new LockConfigurationError(
+      `Option "${option}" of LockModule is ${what}. Set the environment variable from which it is read, such as REDIS_URL. It must be ${WAYS}.`,
+    );
   }
   if (typeof connection === 'string') return fromText(option, connection, settings);
   if (typeof connection !== 'object') throw wrong(option, `is a ${typeof connection}, but it must be ${WAYS}`);

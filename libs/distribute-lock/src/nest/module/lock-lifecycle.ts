@@ -1,3 +1,5 @@
+import type { Server } from 'node:net';
+
 import {
   type BeforeApplicationShutdown,
   Inject,
@@ -6,7 +8,7 @@ import {
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
+import { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError, LockUnavailableError } from '../../errors.js';
 import type { DrainState } from '../../engine/draining.js';
@@ -35,6 +37,7 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
     @Inject(LOCK_SETTINGS) private readonly settings: LockSettings,
     @Inject(LockExplorer) private readonly explorer: LockExplorer,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
   ) {}
 
   /**
@@ -57,6 +60,7 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
   /** Rejects new calls and waiters at once, and waits for held leases up to `drainTimeout`. */
   async beforeApplicationShutdown(): Promise<void> {
     for (const core of this.cores.values()) core.refuse();
+    this.freePort();
     // Timers of locks are unref'ed: without this timer the process could exit before the drain ends.
     const alive = setInterval(() => undefined, LONG_MS);
     try {
@@ -72,6 +76,16 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
 
   async onApplicationShutdown(): Promise<void> {
     await this.close();
+  }
+
+  /**
+   * Stops accepting connections before the drain, as Nest does after it: the next process of a watcher can use the port.
+   * Running requests continue, and Nest still waits for them.
+   */
+  private freePort(): void {
+    const adapter = this.host.httpAdapter as HttpAdapterHost['httpAdapter'] | null | undefined;
+    const server = adapter?.getHttpServer() as Partial<Server> | undefined;
+    if (server?.listening === true) server.close?.();
   }
 
   private reportDrain({ held, over }: DrainState): void {

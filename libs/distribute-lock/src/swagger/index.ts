@@ -1,0 +1,1 @@
+export { ApiLockResponses, type ApiLockResponsesOptions } from './api-lock-responses.decorator.js';
