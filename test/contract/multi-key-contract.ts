@@ -27,7 +27,7 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
 
   it('are one lease, for any order and with duplicates', async () => {
     const [a, b, c] = newKeys();
-    const lease = await here.acquireSeveral([c, a, b, a]);
+    const lease = await here.acquireMultiKey([c, a, b, a]);
     expect(lease.keys).toEqual([a, b, c]);
     expect(lease.key).toBe(a);
     expect([...lease.fencingTokens.keys()]).toEqual([a, b, c]);
@@ -51,9 +51,9 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
     const store = world.store();
     onCleanup(() => store.close());
     if (store.acquireAll === undefined || store.mayTakeAll?.(keys) === false) return;
-    await (await here.acquireSeveral(newKeys())).release();
+    await (await here.acquireMultiKey(newKeys())).release();
     const before = here.asked.commands;
-    const lease = await here.acquireSeveral(keys);
+    const lease = await here.acquireMultiKey(keys);
     expect(here.asked.commands - before).toBe(1);
     await lease.release();
   });
@@ -63,12 +63,12 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
     for (const key of keys) {
       const held = await there.acquire(key);
       for (const process of [here, there]) {
-        await expect(process.acquireSeveral(keys)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+        await expect(process.acquireMultiKey(keys)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
       }
       await expectFree(keys.filter((other) => other !== key));
       await held.release();
     }
-    await (await here.acquireSeveral(keys)).release();
+    await (await here.acquireMultiKey(keys)).release();
   });
 
   it('report one event when they end without a lease', async () => {
@@ -76,13 +76,13 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
     const observed = start();
     const refusals = () => observed.events.filter(({ type }) => type === 'contended' || type === 'refused');
     const held = await there.acquire(keys[1]);
-    await expect(observed.acquireSeveral(keys)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await expect(observed.acquireMultiKey(keys)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     expect(refusals()).toEqual([
       expect.objectContaining({ type: 'contended', error: expect.objectContaining({ code: 'LOCK_CONTENDED' }) }),
     ]);
-    await expect(observed.acquireSeveral(keys, { wait: 50 })).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+    await expect(observed.acquireMultiKey(keys, { wait: 50 })).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
     const signal = AbortSignal.timeout(50);
-    await expect(observed.acquireSeveral(keys, { wait: '20s', signal })).rejects.toMatchObject({
+    await expect(observed.acquireMultiKey(keys, { wait: '20s', signal })).rejects.toMatchObject({
       code: 'LOCK_ABORTED',
     });
     expect(refusals().map(({ type }) => type)).toEqual(['contended', 'contended', 'refused']);
@@ -105,7 +105,7 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
       get: (target, name): unknown => (name === 'acquireAll' ? fails : Reflect.get(target, name)),
     });
     const observed = startProcess({ ...world, store: () => failing });
-    const lease = await observed.acquireSeveral(keys, { wait: '20s' });
+    const lease = await observed.acquireMultiKey(keys, { wait: '20s' });
     expect(tries).toBe(1);
     expect(observed.events.map(({ type }) => type)).toEqual(keys.map(() => 'acquired'));
     await lease.release();
@@ -114,7 +114,7 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
   it('are kept and renewed while the call waits for another one', async () => {
     const [a, b, c] = newKeys();
     const held = await there.acquire(c);
-    const waiting = here.acquireSeveral([a, b, c], { ttl: 900, wait: '20s' });
+    const waiting = here.acquireMultiKey([a, b, c], { ttl: 900, wait: '20s' });
     await eventually(async () => expect(await world.waiting(c)).toBe(1));
     const kept = await owners([a, b]);
     expect(kept).not.toContain(undefined);
@@ -130,7 +130,7 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
   it('have their full ttl from the grant of the last one, without renewal', async () => {
     const [a, b] = newKeys();
     const held = await there.acquire(b);
-    const waiting = here.acquireSeveral([a, b], { ttl: '2s', wait: '20s', renew: false });
+    const waiting = here.acquireMultiKey([a, b], { ttl: '2s', wait: '20s', renew: false });
     await eventually(async () => expect(await world.waiting(b)).toBe(1));
     await sleep(500);
     await held.release();
@@ -142,7 +142,7 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
   it('are all acquired again when a kept one is lost', async () => {
     const [a, b] = newKeys();
     const held = await there.acquire(b);
-    const waiting = here.acquireSeveral([a, b], { ttl: 900, wait: '20s' });
+    const waiting = here.acquireMultiKey([a, b], { ttl: 900, wait: '20s' });
     await eventually(async () => expect(await world.waiting(b)).toBe(1));
     const first = await world.owner(a);
     await world.overwrite(a, undefined);
@@ -157,7 +157,7 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
 
   it('are lost with one of them, and the others are kept until the work has ended', async () => {
     const [a, b] = newKeys();
-    const lease = await here.acquireSeveral([a, b], { ttl: 900 });
+    const lease = await here.acquireMultiKey([a, b], { ttl: 900 });
     await world.overwrite(b, undefined);
     await eventually(() => expect(lease.signal.aborted).toBe(true));
     expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST', fencingToken: lease.fencingTokens.get(b) });
@@ -174,7 +174,7 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
     const controller = new AbortController();
     const wait = by === 'signal' ? '20s' : 500;
     const startedAt = performance.now();
-    const waiting = here.acquireSeveral([a, b, c], { wait, signal: controller.signal });
+    const waiting = here.acquireMultiKey([a, b, c], { wait, signal: controller.signal });
     waiting.catch(() => undefined);
     await eventually(async () => expect(await world.waiting(c)).toBe(1));
     if (by === 'signal') controller.abort(new Error('the client left'));
@@ -193,10 +193,10 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
     const [a, b] = newKeys();
     const held = await there.acquire(b);
     const kept = { ttl: '10s', release: 'expire', minHold: '5s', wait: 100 } as const;
-    await expect(here.acquireSeveral([a, b], kept)).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+    await expect(here.acquireMultiKey([a, b], kept)).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
     await expectFree([a]);
     await held.release();
-    const lease = await here.acquireSeveral([a, b], { ttl: '10s', release: 'expire' });
+    const lease = await here.acquireMultiKey([a, b], { ttl: '10s', release: 'expire' });
     await lease.release();
     expect(await owners([a, b])).not.toContain(undefined);
     for (const key of [a, b]) await world.overwrite(key, undefined);
@@ -207,7 +207,7 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
     let inside = 0;
     const loop = async (process: Process, keys: readonly string[]): Promise<void> => {
       for (let i = 0; i < 15; i += 1) {
-        const lease = await process.acquireSeveral(keys, { wait: '20s' });
+        const lease = await process.acquireMultiKey(keys, { wait: '20s' });
         expect((inside += 1)).toBe(1);
         await new Promise(setImmediate);
         inside -= 1;
@@ -220,12 +220,12 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
 
   it('are all part of the call chain', async () => {
     const [a, b, c] = newKeys();
-    const lease = await here.acquireSeveral([a, b]);
+    const lease = await here.acquireMultiKey([a, b]);
     await runHolding(lease, async () => {
       expect(currentLease(b)).toBe(lease);
       await expect(here.acquire(b, { wait: '5s' })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
-      await expect(here.acquireSeveral([b, c], { wait: '5s' })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
-      const inner = await here.acquireSeveral([b, c], { reentrant: true });
+      await expect(here.acquireMultiKey([b, c], { wait: '5s' })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+      const inner = await here.acquireMultiKey([b, c], { reentrant: true });
       expect(inner.fencingTokens.get(b)).toBe(lease.fencingTokens.get(b));
       await inner.release();
       expect(await world.owner(c)).toBeUndefined();
@@ -239,18 +239,18 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
     if (world.exclusiveOnly === true) return;
     const keys = newKeys();
     const reads = await Promise.all(
-      [here, there].map((each) => each.acquireSeveral(keys, { kind: 'read', wait: '5s' })),
+      [here, there].map((each) => each.acquireMultiKey(keys, { kind: 'read', wait: '5s' })),
     );
-    await expect(here.acquireSeveral(keys, { kind: 'write' })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await expect(here.acquireMultiKey(keys, { kind: 'write' })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     for (const read of reads) await read.release();
-    const write = await here.acquireSeveral(keys, { kind: 'write', wait: '5s' });
+    const write = await here.acquireMultiKey(keys, { kind: 'write', wait: '5s' });
     await write.downgrade();
-    await (await there.acquireSeveral(keys, { kind: 'read', wait: '5s' })).release();
+    await (await there.acquireMultiKey(keys, { kind: 'read', wait: '5s' })).release();
     await write.release();
     await expectFree(keys);
     const permits = { kind: 'semaphore', permits: 2 } as const;
-    const held = await Promise.all([here, there].map((each) => each.acquireSeveral(keys, permits)));
-    await expect(here.acquireSeveral(keys, permits)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    const held = await Promise.all([here, there].map((each) => each.acquireMultiKey(keys, permits)));
+    await expect(here.acquireMultiKey(keys, permits)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     for (const lease of held) await lease.release();
     await expectFree(keys);
   });
@@ -259,7 +259,7 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
     if (world.exclusiveOnly === true) return;
     const [a, b] = newKeys();
     const held = await there.acquire(b, { kind: 'semaphore', permits: 2 });
-    await expect(here.acquireSeveral([a, b], { wait: '5s' })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+    await expect(here.acquireMultiKey([a, b], { wait: '5s' })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
     await held.release();
     await expectFree([a, b]);
   });
@@ -267,8 +267,8 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
   it('are released at shutdown, and waiting calls are rejected', async () => {
     const [a, b] = newKeys();
     const process = start();
-    const lease = await process.acquireSeveral([a, b]);
-    const waiting = process.acquireSeveral([a, b], { wait: '20s' });
+    const lease = await process.acquireMultiKey([a, b]);
+    const waiting = process.acquireMultiKey([a, b], { wait: '20s' });
     const refused = expect(waiting).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
     await process.core.drain(50);
     await refused;

@@ -153,7 +153,7 @@ export function describeOutcomesContract(makeWorld: () => World): void {
     });
 
     it('does not keep a caller from several free keys', async () => {
-      const lease = await here.acquireSeveral([newKey(), newKey()], { wait: '5s', endsWait: left });
+      const lease = await here.acquireMultiKey([newKey(), newKey()], { wait: '5s', endsWait: left });
       expect(lease.isHeld()).toBe(true);
       await lease.release();
     });

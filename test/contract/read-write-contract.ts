@@ -180,7 +180,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     const lease = await here.acquire(key, { ...WRITE, ttl: '10s' });
     const busy = here.acquire(newKey()); // its connection is in use
     await Promise.all([lease.extend('60s'), lease.downgrade(), lease.extend('30s')]);
-    expect([lease.isHeld(), lease.lane]).toEqual([true, 'read']);
+    expect([lease.isHeld(), lease.kind]).toEqual([true, 'read']);
     expect(lease.remainingMs()).toBeGreaterThan(50_000);
     expect(await world.leftMs(key)).toBeGreaterThan(50_000);
     await lease.release();

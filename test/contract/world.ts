@@ -8,7 +8,7 @@ import {
   type LockOptions,
   resolveLockOptions,
 } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { LockCore, type LockCoreSettings } from '../../libs/distribute-lock/src/engine/lock-core.js';
+import { LockEngine, type LockEngineSettings } from '../../libs/distribute-lock/src/engine/lock-engine.js';
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { onCleanup } from '../support/cleanup.js';
 import { type Asked, counting } from './counting-store.js';
@@ -44,17 +44,17 @@ export interface World {
 
 /** A process of the contract: its own store, core and events. */
 export interface Process {
-  readonly core: LockCore;
+  readonly core: LockEngine;
   readonly observer: LockEvents;
   readonly events: LockEvent[];
   readonly asked: Asked;
   acquire(key: string, options?: ProcessOptions): Promise<LeaseHandle>;
-  acquireSeveral(keys: readonly string[], options?: ProcessOptions): Promise<Lease>;
+  acquireMultiKey(keys: readonly string[], options?: ProcessOptions): Promise<Lease>;
 }
 
 type ProcessOptions = LockOptions & Partial<Pick<LockCall, 'name' | 'signal' | 'scoped' | 'endsWait'>>;
 
-interface Limits extends Pick<LockCoreSettings, 'retryAfter' | 'warnAfterMs'> {
+interface Limits extends Pick<LockEngineSettings, 'retryAfter' | 'warnAfterMs'> {
   readonly perKey?: number;
   readonly total?: number;
 }
@@ -65,7 +65,7 @@ export function startProcess(world: World, limits: Limits = {}): Process {
   const events: LockEvent[] = [];
   observer.listen((event) => events.push(event));
   const asked: Asked = { commands: 0, queued: 0 };
-  const core = new LockCore(counting(world.store(), asked), {
+  const core = new LockEngine(counting(world.store(), asked), {
     defaults: LOCK_DEFAULTS,
     maxWaitersPerKey: limits.perKey ?? 10_000,
     maxWaiters: limits.total ?? 100_000,
@@ -91,7 +91,7 @@ export function startProcess(world: World, limits: Limits = {}): Process {
     events,
     asked,
     acquire: (key, options) => core.acquire(callOf(key, options)) as Promise<LeaseHandle>,
-    acquireSeveral: async (keys, options) =>
-      core.acquireSeveral(orderedKeys(keys, 'contract').map((key) => callOf(key, options))),
+    acquireMultiKey: async (keys, options) =>
+      core.acquireMultiKey(orderedKeys(keys, 'contract').map((key) => callOf(key, options))),
   };
 }

@@ -74,17 +74,17 @@ export const measuresOfLinks = [
   {
     promise: 'P18',
     what: 'waiters poll while their subscription does not respond',
-    file: 'engine/key-queues.ts',
+    file: 'engine/messages.ts',
     measure:
-      'this.parts.mailbox.changed(false);\n    for (const attempt of this.attempts()) this.asking.poll(attempt);',
+      "this.context.inbox.changed(false);\n    for (const attempt of this.attempts()) this.acquiring.wakeUps.wake({ reason: 'lost connection', attempt });",
     without: '',
     test: ['sockets/link-messages', 'a subscription of the library is not needed while it does not respond'],
   },
   {
     promise: 'P18',
     what: 'a grant without its message makes the subscription suspect',
-    file: 'engine/asking.ts',
-    measure: 'if (attempt.awaitsMessage && !attempt.over) this.parts.store.messageMissed?.();',
+    file: 'engine/acquiring.ts',
+    measure: 'if (attempt.awaitsMessage && !attempt.over) this.context.store.messageMissed?.();',
     without: '',
     test: ['sockets/link-messages', 'a subscription of the library is probed when a lock is granted without'],
   },

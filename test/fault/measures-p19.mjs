@@ -21,7 +21,7 @@ export const measuresP19 = [
   {
     promise: 'P19',
     what: 'a token whose acquire was sent on two connections is undone once more',
-    file: 'engine/asking.ts',
+    file: 'engine/acquiring.ts',
     measure: 'if (answer.resent === true) this.resent(attempt);',
     without: '',
     test: ['sockets/late-execution', 'before the deadline, but after the release: exclusive'],

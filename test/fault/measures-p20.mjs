@@ -5,7 +5,7 @@ export const measuresP20 = [
   {
     promise: 'P20',
     what: 'an attempt of which no command was sent is not undone',
-    file: 'engine/asking.ts',
+    file: 'engine/acquiring.ts',
     measure: 'if (mayTakeEffect(error)) {',
     without: 'if (mayTakeEffect(error) || attempt.inFlight === false) {',
     test: ['sockets/retries', 'costs nothing while the connection is refused'],
@@ -37,8 +37,8 @@ export const measuresP20 = [
   {
     promise: 'P19',
     what: 'a grant that had an unanswered command is undone once more after its release',
-    file: 'engine/giving-back.ts',
-    measure: 'this.parts.abandoned.released(release.grant, release.grant.ttlMs);',
+    file: 'engine/releasing.ts',
+    measure: 'this.context.abandoned.released(release.grant, release.grant.ttlMs);',
     without: '',
     test: ['engine/retries', 'leaves no holder in Redis after its grant and its release'],
   },

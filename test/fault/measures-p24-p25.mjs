@@ -5,7 +5,7 @@ export const measuresP24P25 = [
   {
     promise: 'P24',
     what: 'an attempt without a valid reply does not know a holder',
-    file: 'engine/attempt.ts',
+    file: 'engine/key-state.ts',
     measure: 'return this.answered && !this.inFlight && !this.offered && this.lastError === undefined;',
     without: 'return true;',
     test: ['known-holder', 'when Redis does not respond while callers wait for an exclusive lock'],
@@ -21,7 +21,7 @@ export const measuresP24P25 = [
   {
     promise: 'P25',
     what: 'a reader ends with its own lease while other readers continue',
-    file: 'engine/lanes/readers.ts',
+    file: 'engine/readers.ts',
     measure: 'reader.endOwn(lossByTime({ ttlMs, lateMs: now - dueAt, renew, reachedLimit: false }));',
     without: '',
     test: ['reader-options', 'a reader with renew: false ends beside a renewed one'],
@@ -37,9 +37,9 @@ export const measuresP24P25 = [
   {
     promise: 'P2',
     what: 'at shutdown a lease that is no longer renewed ends in time',
-    file: 'engine/key-queues.ts',
-    measure: 'for (const grant of queue.grants()) this.parts.watchdog.guardEnd(grant);',
-    without: 'queue.grants();',
+    file: 'engine/lock-engine.ts',
+    measure: 'for (const grant of state.grants()) watchdog.guardEnd(grant);',
+    without: 'state.grants();',
     test: ['shutdown', 'notifies work that outlasts it'],
   },
 ];

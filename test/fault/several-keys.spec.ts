@@ -40,7 +40,7 @@ describe('Several keys', () => {
     const locks = world.locks();
     const held = await locks.acquire(b);
     const waiter = await world.process();
-    void waiter.do('acquireSeveral', { keys: [a, b], ttl: 1_000, wait: '1m' });
+    void waiter.do('acquireMultiKey', { keys: [a, b], ttl: 1_000, wait: '1m' });
     await eventually(async () => expect(await world.waiting(b)).toBe(1));
     await waiter.kill('SIGKILL');
     const killedAt = performance.now();
@@ -55,9 +55,9 @@ describe('Several keys', () => {
     const [a, b] = [world.newKey(), world.newKey()];
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
-    await (await locks.acquireSeveral([world.newKey(), world.newKey()])).release();
+    await (await locks.acquireMultiKey([world.newKey(), world.newKey()])).release();
     const lost = proxy.swallowNextReply(new RegExp(a));
-    const refused = expect(locks.acquireSeveral([a, b], { ttl: '60s' })).rejects.toMatchObject({
+    const refused = expect(locks.acquireMultiKey([a, b], { ttl: '60s' })).rejects.toMatchObject({
       code: 'LOCK_CONTENDED',
     });
     await lost;
@@ -72,7 +72,7 @@ describe('Several keys', () => {
     const locks = world.locks();
     const held = await locks.acquire(b);
     const far = world.locks(proxy.url);
-    const waiting = far.acquireSeveral([a, b], { ttl: 1_500, wait: '20s' });
+    const waiting = far.acquireMultiKey([a, b], { ttl: 1_500, wait: '20s' });
     await eventually(async () => expect(await world.waiting(b)).toBe(1));
     // The hold lasts until the first key is lost; then the call starts again.
     proxy.hold();
@@ -96,7 +96,7 @@ describe('Several keys', () => {
     proxy.delay(150);
     const askedAt = performance.now();
     // Read locks are acquired one after the other: five replies would take 1.5 s.
-    await expect(far.acquireSeveral(keys, { kind: 'read' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    await expect(far.acquireMultiKey(keys, { kind: 'read' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     expectBelow(performance.now() - askedAt, 1_000);
     for (const key of keys) await eventually(async () => expect(await world.keysOf(key)).toEqual([]));
   });

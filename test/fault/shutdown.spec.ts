@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 
 import { LockEvents } from '../../libs/distribute-lock/src/events.js';
 import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { LockCore } from '../../libs/distribute-lock/src/engine/lock-core.js';
+import { LockEngine } from '../../libs/distribute-lock/src/engine/lock-engine.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
@@ -77,7 +77,7 @@ describe('P13: a process that receives SIGTERM', () => {
     const client = new Redis(world.server.url, { connectionName: 'given' });
     const store = RedisLockStore.over(client, { prefix: PREFIX });
     const limits = { maxWaitersPerKey: 10, maxWaiters: 10 };
-    const core = new LockCore(store, { defaults: LOCK_DEFAULTS, ...limits, events: new LockEvents() });
+    const core = new LockEngine(store, { defaults: LOCK_DEFAULTS, ...limits, events: new LockEvents() });
     await client.ping();
     const call = { key: world.newKey(), name: 'fault', options: { ...LOCK_DEFAULTS, waitMs: 1_000 }, scoped: false };
     await (await core.acquire(call)).release();

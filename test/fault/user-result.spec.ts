@@ -56,7 +56,7 @@ describe('P17: the result or error of the work is never replaced or delayed by a
   });
 
   it.each(['before', 'after'])(
-    'when the work ends %s the lock core is closed, and Redis does not respond',
+    'when the work ends %s the lock engine is closed, and Redis does not respond',
     async (when) => {
       const { locks, proxy } = await onGivenClient();
       let finish = (): void => undefined;
@@ -77,7 +77,7 @@ describe('P17: the result or error of the work is never replaced or delayed by a
     },
   );
 
-  it('also when a command of the lease is in flight while the lock core is closed', async () => {
+  it('also when a command of the lease is in flight while the lock engine is closed', async () => {
     const { locks, proxy } = await onGivenClient();
     const [one, other] = [await locks.acquire(world.newKey()), await locks.acquire(world.newKey())];
     proxy.hold();

@@ -1,8 +1,12 @@
 import { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
-import { Draining } from '../../libs/distribute-lock/src/engine/draining.js';
+import { planOf } from '../../libs/distribute-lock/src/engine/lease/lifetime-plan.js';
+import { Shutdown } from '../../libs/distribute-lock/src/engine/shutdown.js';
 import { AbandonedTokens } from '../../libs/distribute-lock/src/store/abandoned-tokens.js';
 import { patch, patchGetter, type Restore } from './patch.js';
 import { SeveralCaller } from './several-caller.js';
+
+/** Whether no work has begun, because the multi-key call still waits for other keys. */
+const waitsForKeys = ({ plan, call }: LeaseHandle): boolean => plan !== planOf(call.options);
 
 /** Each removes one measure for keys that outlive their work, or that a multi-key call keeps before its work. */
 export const KEEPING_MUTANTS: Readonly<Record<string, () => Restore>> = {
@@ -24,7 +28,7 @@ export const KEEPING_MUTANTS: Readonly<Record<string, () => Restore>> = {
       'renew',
       (original) =>
         function (this: LeaseHandle) {
-          return this.early ? this.call.options.renew : original.call(this);
+          return waitsForKeys(this) ? this.call.options.renew : original.call(this);
         },
     ),
 
@@ -34,18 +38,18 @@ export const KEEPING_MUTANTS: Readonly<Record<string, () => Restore>> = {
       'release',
       (original) =>
         function (this: LeaseHandle) {
-          return this.early ? Promise.resolve() : original.call(this);
+          return waitsForKeys(this) ? Promise.resolve() : original.call(this);
         },
     ),
 
   'a key without any work that is left to its ttl': () =>
     patch(
-      Draining,
+      Shutdown,
       'keeps',
       (original) =>
-        function (this: Draining, queue: unknown, lease: LeaseHandle, over: unknown) {
-          Object.defineProperty(lease, 'early', { value: false });
-          return original.call(this, queue, lease, over);
+        function (this: Shutdown, state: unknown, lease: LeaseHandle, over: unknown) {
+          lease.plan = planOf(lease.call.options);
+          return original.call(this, state, lease, over);
         },
     ),
 };

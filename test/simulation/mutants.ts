@@ -1,12 +1,12 @@
 import { Grant } from '../../libs/distribute-lock/src/engine/lease/grant.js';
-import { Asking } from '../../libs/distribute-lock/src/engine/asking.js';
-import type { Attempt } from '../../libs/distribute-lock/src/engine/attempt.js';
-import type { CoreParts } from '../../libs/distribute-lock/src/engine/core-parts.js';
-import { GivingBack } from '../../libs/distribute-lock/src/engine/giving-back.js';
-import type { Granted } from '../../libs/distribute-lock/src/engine/granted.js';
-import { KeyQueues } from '../../libs/distribute-lock/src/engine/key-queues.js';
-import type { KeyQueue } from '../../libs/distribute-lock/src/engine/key-queue.js';
-import type { Registry } from '../../libs/distribute-lock/src/engine/registry.js';
+import { Acquiring } from '../../libs/distribute-lock/src/engine/acquiring.js';
+import { Attempts } from '../../libs/distribute-lock/src/engine/attempts.js';
+import type { SharedHeartbeat } from '../../libs/distribute-lock/src/engine/heartbeat.js';
+import type { EngineContext } from '../../libs/distribute-lock/src/engine/context.js';
+import type { Attempt, KeyState } from '../../libs/distribute-lock/src/engine/key-state.js';
+import type { KeyStates } from '../../libs/distribute-lock/src/engine/key-states.js';
+import { Messages } from '../../libs/distribute-lock/src/engine/messages.js';
+import { Releasing } from '../../libs/distribute-lock/src/engine/releasing.js';
 import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { OwnerTokens } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import { AbandonedTokens } from '../../libs/distribute-lock/src/store/abandoned-tokens.js';
@@ -16,7 +16,7 @@ import { ServerClock } from '../../libs/distribute-lock/src/store/redis/server-c
 import { patch, type Restore } from './patch.js';
 
 /**
- * Each removes one measure from the lock core. Mutants replace private members; `patch` throws when a name has changed.
+ * Each removes one measure from the lock engine. Mutants replace private members; `patch` throws when a name has changed.
  */
 export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
   'a lease that keeps its old length while it is shortened': () =>
@@ -40,19 +40,20 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
 
   'validity counted from the reply': () => {
     const won = patch(
-      Asking,
+      Acquiring,
       'won',
       (original) =>
-        function (this: Inside, attempt: Attempt, granted: Granted) {
-          original.call(this, attempt, { ...granted, sentAt: this.parts.clock.now() });
+        function (this: Inside, attempt: Attempt, grant: Grant) {
+          grant.confirm(this.context.clock.now(), grant.ttlMs);
+          original.call(this, attempt, grant);
         },
     );
     const confirm = patch(
       Grant,
       'confirm',
       (original) =>
-        function (this: { keeper: { clock: Clock } }, _: number, ttlMs: number) {
-          original.call(this, this.keeper.clock.now(), ttlMs);
+        function (this: { actions: { clock: Clock } }, _: number, ttlMs: number) {
+          original.call(this, this.actions.clock.now(), ttlMs);
         },
     );
     return () => [won, confirm].forEach((restore) => restore());
@@ -60,24 +61,24 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
 
   'a late grant given to a caller': () =>
     patch(
-      Asking,
+      Acquiring,
       'won',
       (original) =>
-        function (this: Inside, attempt: Attempt, granted: Granted) {
-          if (attempt.over) return original.call(this, attempt, granted);
-          this.parts.timers.remove(attempt);
-          attempt.line.queue.end(attempt);
-          return this.listener.granted(attempt.line, granted, attempt.contended);
+        function (this: Inside, attempt: Attempt, grant: Grant) {
+          if (attempt.over) return original.call(this, attempt, grant);
+          this.attempts.endGranted(attempt);
+          this.prepare(attempt, grant);
+          return this.wakeUps.wake({ reason: 'granted', list: attempt.list, grant, now: this.context.clock.now() });
         },
     ),
 
   'an offer that is valid for a claim window from its message': () =>
     patch(
-      Asking,
+      Acquiring,
       'offered',
       (original) =>
         function (this: Inside, attempt: Attempt, fencingToken: number | undefined) {
-          Object.assign(attempt, { since: this.parts.clock.now() });
+          Object.assign(attempt, { since: this.context.clock.now() });
           original.call(this, attempt, fencingToken);
         },
     ),
@@ -87,14 +88,14 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
 
   'no heartbeat': () =>
     patch(
-      Asking,
-      'queued',
+      Attempts,
+      'sleep',
       (original) =>
-        function (this: Inside, attempt: Attempt, ...more: never[]) {
+        function (this: AttemptsInside, attempt: Attempt, ...more: never[]) {
           original.call(this, attempt, ...more);
-          this.parts.timers.remove(attempt);
-          const { heartbeat } = attempt.line.queue;
-          if (heartbeat !== undefined) this.parts.timers.remove(heartbeat);
+          this.context.timers.remove(attempt);
+          const heartbeat = this.heartbeats.get(attempt.list.state);
+          if (heartbeat !== undefined) this.context.timers.remove(heartbeat);
         },
     ),
 
@@ -109,32 +110,32 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
 
   'an attempt abandoned without its undo': () =>
     patch(
-      Asking,
+      Attempts,
       'abandon',
       () =>
-        function (this: Inside, attempt: Attempt) {
-          this.parts.timers.remove(attempt);
-          attempt.line.queue.end(attempt);
+        function (this: AttemptsInside, attempt: Attempt) {
+          this.context.timers.remove(attempt);
+          this.end(attempt);
         },
     ),
 
   'a release that was sent twice reported as a loss': () =>
     patch(
-      GivingBack,
+      Releasing,
       'released',
       (original) =>
-        function (this: GivingBack, release: unknown, answer: ReleaseAnswer) {
+        function (this: Releasing, release: unknown, answer: ReleaseAnswer) {
           original.call(this, release, answer.outcome === 'lost' ? { ...answer, resent: false } : answer);
         },
     ),
 
   'a discarded offer that overtook the reply': () =>
     patch(
-      KeyQueues,
+      Messages,
       'message',
       (original) =>
-        function (this: QueuesInside, message: LockMessage) {
-          const attempt = this.queues.ofToken(message.key, message.ownerToken)?.attemptOf(message.ownerToken);
+        function (this: MessagesInside, message: LockMessage) {
+          const attempt = this.states.ofToken(message.key, message.ownerToken)?.attemptOf(message.ownerToken);
           if (message.type !== 'granted' || attempt?.inFlight !== true) original.call(this, message);
         },
     ),
@@ -152,24 +153,32 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
 };
 
 interface Inside {
-  readonly parts: CoreParts;
-  readonly listener: { granted(line: unknown, granted: Granted, contended: boolean): void };
+  readonly context: EngineContext;
+  readonly attempts: Attempts;
+  readonly wakeUps: Acquiring['wakeUps'];
+  prepare(attempt: Attempt, grant: Grant): void;
 }
 
-interface QueuesInside {
-  readonly queues: Registry;
+interface AttemptsInside {
+  readonly context: EngineContext;
+  readonly heartbeats: WeakMap<KeyState, SharedHeartbeat>;
+  end(attempt: Attempt): void;
+}
+
+interface MessagesInside {
+  readonly states: KeyStates;
 }
 
 /** Makes the decision about a local hand-over on false facts. */
 function passing(lie: (grant: Grant) => Partial<Record<keyof Grant, [unknown, unknown]>>): Restore {
   return patch(
-    GivingBack,
-    'giveOn',
+    Releasing,
+    'handOver',
     (original) =>
-      function (this: GivingBack, queue: KeyQueue, lease: { grant: Grant }) {
+      function (this: Releasing, state: KeyState, lease: { grant: Grant }) {
         const fields = lie(lease.grant);
         for (const [name, [, untrue]] of Object.entries(fields)) Object.assign(lease.grant, { [name]: untrue });
-        const answer = original.call(this, queue, lease);
+        const answer = original.call(this, state, lease);
         for (const [name, [truth]] of Object.entries(fields)) Object.assign(lease.grant, { [name]: truth });
         return answer;
       },

@@ -1,16 +1,14 @@
-import type { LockCore } from '../../libs/distribute-lock/src/engine/lock-core.js';
+import type { LockEngine } from '../../libs/distribute-lock/src/engine/lock-engine.js';
 import type { FaultKind } from './plan.js';
 import type { World } from './world.js';
 
 /** Private parts of the core that must be empty at the end. */
 interface Insides {
-  readonly queues: {
-    readonly waiting: number;
-    readonly queues: { readonly empty: boolean };
-    readonly parts: {
-      readonly abandoned: { readonly size: number };
-      readonly timers: { readonly delays: ReadonlyMap<number, { readonly first: unknown }> };
-    };
+  readonly waiting: number;
+  readonly states: { readonly empty: boolean };
+  readonly context: {
+    readonly abandoned: { readonly size: number };
+    readonly timers: { readonly delays: ReadonlyMap<number, { readonly first: unknown }> };
   };
 }
 
@@ -31,11 +29,11 @@ export function checkNothingLeft(world: World): void {
   }
 }
 
-function checkIdle(world: World, core: LockCore, index: number): void {
-  const { queues } = core as unknown as Insides;
-  const timers = [...queues.parts.timers.delays.values()].filter(({ first }) => first !== undefined).length;
-  if (queues.waiting > 0) world.fail('a waiter is left', `p${index}`);
-  if (!queues.queues.empty) world.fail('a queue is left', `p${index}`);
-  if (queues.parts.abandoned.size > 0) world.fail('an abandoned token is left', `p${index}`);
+function checkIdle(world: World, core: LockEngine, index: number): void {
+  const { waiting, states, context } = core as unknown as Insides;
+  const timers = [...context.timers.delays.values()].filter(({ first }) => first !== undefined).length;
+  if (waiting > 0) world.fail('a waiter is left', `p${index}`);
+  if (!states.empty) world.fail('a queue is left', `p${index}`);
+  if (context.abandoned.size > 0) world.fail('an abandoned token is left', `p${index}`);
   if (timers > 0) world.fail('a timer is left', `p${index}`);
 }

@@ -1,5 +1,5 @@
 import type { Grant } from '../../libs/distribute-lock/src/engine/lease/grant.js';
-import { ReadLane } from '../../libs/distribute-lock/src/engine/lanes/read-lane.js';
+import { SharedState } from '../../libs/distribute-lock/src/engine/shared.js';
 import type { AcquireRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 import {
@@ -133,14 +133,14 @@ export const QUIET_READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   'a renewal that does not report the gate': broken((inside) => replace(inside, 'writerWaits', () => () => 0)),
 };
 
-/** Each removes one measure from the lock core. */
+/** Each removes one measure from the lock engine. */
 export const READ_WRITE_CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
   'a closed gate ignored by readers of the same process': () =>
     patch(
-      ReadLane,
+      SharedState,
       'mayEnter',
       (original) =>
-        function (this: ReadLane, grant: Grant, ...more: never[]) {
+        function (this: SharedState, grant: Grant, ...more: never[]) {
           const { contended } = grant;
           grant.contended = false;
           const answer = original.call(this, grant, ...more);
@@ -150,10 +150,10 @@ export const READ_WRITE_CORE_MUTANTS: Readonly<Record<string, () => Restore>> = 
     ),
   'a reply that is older than the notice opens the gate': () =>
     patch(
-      ReadLane,
-      'contended',
+      SharedState,
+      'contendedBy',
       () =>
-        function (_: unknown, grant: Grant) {
+        function (grant: Grant) {
           grant.contended = true;
         },
     ),

@@ -1,7 +1,7 @@
-import { Run } from '../../libs/distribute-lock/src/engine/lanes/run.js';
-import { SemaphoreQueue } from '../../libs/distribute-lock/src/engine/lanes/semaphore-queue.js';
+import { Run } from '../../libs/distribute-lock/src/engine/semaphore-run.js';
+import { SemaphoreState } from '../../libs/distribute-lock/src/engine/semaphore.js';
 import { weightOf } from '../../libs/distribute-lock/src/runtime/owner-token.js';
-import type { Waiter } from '../../libs/distribute-lock/src/engine/waiter.js';
+import type { Waiter } from '../../libs/distribute-lock/src/engine/key-state.js';
 import type { AcquireRequest, ReleaseRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
 import type { SemaphoreLeases, SemaphorePlaces } from '../../libs/distribute-lock/src/store/memory/semaphore-state.js';
 import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
@@ -126,12 +126,12 @@ export const SEMAPHORE_MUTANTS: Readonly<Record<string, MakeSemaphores>> = {
   'a dead head that keeps its place': withStep(steps, 'stops', () => (head, permits) => weightOf(head) <= permits),
 };
 
-/** Each removes one measure from the lock core. */
+/** Each removes one measure from the lock engine. */
 export const SEMAPHORE_CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
   'a local hand-over to another weight': () =>
     patch(
-      SemaphoreQueue,
-      'heir',
+      SemaphoreState,
+      'nextHolder',
       () =>
         function (this: { runs: readonly { first?: Waiter }[] }) {
           return this.runs[0]?.first;

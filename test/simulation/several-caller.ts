@@ -1,5 +1,5 @@
 import { orderedKeys } from '../../libs/distribute-lock/src/keys/check-key.js';
-import type { JointLease } from '../../libs/distribute-lock/src/engine/lease/joint-lease.js';
+import type { MultiKeyLease } from '../../libs/distribute-lock/src/engine/lease/multi-key-lease.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import { Caller } from './caller.js';
@@ -22,11 +22,11 @@ export class SeveralCaller extends Caller {
   protected override acquire(label: string, signal: AbortSignal | undefined): Promise<Lease> {
     const { options, scoped } = this.plan;
     const calls = this.order().map((key) => ({ key, name: `${label}/${key}`, options, scoped, signal }));
-    return this.process.core.acquireSeveral(calls);
+    return this.process.core.acquireMultiKey(calls);
   }
 
   protected override started(question: Question, lease: Lease): Hold[] {
-    const { parts } = lease as JointLease;
+    const { parts } = lease as MultiKeyLease;
     return parts.map((part) => {
       const label = `${question.label}/${part.key}`;
       return this.world.ledger.started({ ...question, key: part.key, label }, part as LeaseHandle);

@@ -1,6 +1,6 @@
 import { LockEvents } from '../../libs/distribute-lock/src/events.js';
 import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { LockCore } from '../../libs/distribute-lock/src/engine/lock-core.js';
+import { LockEngine } from '../../libs/distribute-lock/src/engine/lock-engine.js';
 import type { CancelTimer, Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import type { ProcessPlan } from './plan.js';
 import { SimulatedStore } from './simulated-store.js';
@@ -10,10 +10,10 @@ import type { World } from './world.js';
 /** The shortest turn of the event loop. */
 const TURN_MS = 0.01;
 
-/** One process: its clock, its event loop, its connections, and the lock core under test. */
+/** One process: its clock, its event loop, its connections, and the lock engine under test. */
 export class SimulatedProcess implements Clock {
   readonly id: string;
-  readonly core: LockCore;
+  readonly core: LockEngine;
   readonly store: SimulatedStore;
   /** Crashed or ended: no event occurs in this process. */
   gone = false;
@@ -34,7 +34,7 @@ export class SimulatedProcess implements Clock {
     events.listen(({ type, name }) => {
       if (type === 'lost') world.ledger.told(name);
     });
-    this.core = new LockCore(this.store, {
+    this.core = new LockEngine(this.store, {
       defaults: LOCK_DEFAULTS,
       maxWaitersPerKey: 1_000,
       maxWaiters: 10_000,

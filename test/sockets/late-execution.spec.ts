@@ -125,7 +125,7 @@ function itLeavesTheKeyFree(start: StartTopology, takes: Readonly<Record<string,
 
 describe('A late execution of an acquire', () => {
   describe('on one primary', () => {
-    const all: Take = async (locks, key) => locks.acquireSeveral([key, `${key}-2`], { ttl });
+    const all: Take = async (locks, key) => locks.acquireMultiKey([key, `${key}-2`], { ttl });
     const cases = Object.entries(kinds).map(([name, options]) => [name, taking(options)] as const);
     itLeavesTheKeyFree(onePrimary, { ...Object.fromEntries(cases), 'several keys': all });
   });

@@ -6,7 +6,7 @@ import {
   type LockOptions,
   resolveLockOptions,
 } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { LockCore } from '../../libs/distribute-lock/src/engine/lock-core.js';
+import { LockEngine } from '../../libs/distribute-lock/src/engine/lock-engine.js';
 import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
 import { type Detours, withDetours } from './held-up-store.js';
@@ -15,7 +15,7 @@ type Asked = LockOptions & { signal?: AbortSignal; scoped?: boolean };
 
 /** A process of a {@link ManualWorld}. */
 export interface ManualProcess {
-  readonly core: LockCore;
+  readonly core: LockEngine;
   readonly observer: LockEvents;
   readonly events: LockEvent[];
   /** A test sets and deletes entries while the process runs. */
@@ -35,7 +35,7 @@ export class ManualWorld {
     const observer = new LockEvents();
     const events: LockEvent[] = [];
     observer.listen((event) => events.push(event));
-    const core = new LockCore(withDetours(this.store, detours), {
+    const core = new LockEngine(withDetours(this.store, detours), {
       defaults: LOCK_DEFAULTS,
       maxWaitersPerKey: 100,
       maxWaiters: 5,

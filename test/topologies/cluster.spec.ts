@@ -42,8 +42,8 @@ describe('RedisLockStore on a Cluster', () => describeStoreContract(byNodes));
 describe('RedisLockStore over a Cluster client', () => describeStoreContract(byClient));
 describe('RedisLockStore on a Cluster, several keys of one slot', () =>
   describeMultiKeyStoreContract(byNodes, '{tag}'));
-describe('LockCore on a Cluster', () => describeCoreContract(byNodes));
-describe('LockCore over a Cluster client', () => describeCoreContract(byClient));
+describe('LockEngine on a Cluster', () => describeCoreContract(byNodes));
+describe('LockEngine over a Cluster client', () => describeCoreContract(byClient));
 describe('A nested call on a Cluster', () => describeNestingContract(byNodes));
 describe('A semaphore on a Cluster', () => describeSemaphoreContract(byNodes));
 describe('A read/write lock on a Cluster', () => describeReadWriteContract(byNodes));

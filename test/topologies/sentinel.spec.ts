@@ -26,7 +26,7 @@ function sentinelWorld(): World {
 }
 
 describe('RedisLockStore behind Sentinel', () => describeStoreContract(sentinelWorld));
-describe('LockCore behind Sentinel', () => describeCoreContract(sentinelWorld));
+describe('LockEngine behind Sentinel', () => describeCoreContract(sentinelWorld));
 describe('A nested call behind Sentinel', () => describeNestingContract(sentinelWorld));
 describe('A semaphore behind Sentinel', () => describeSemaphoreContract(sentinelWorld));
 describe('A read/write lock behind Sentinel', () => describeReadWriteContract(sentinelWorld));

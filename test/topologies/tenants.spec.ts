@@ -133,7 +133,7 @@ describe.each(PLACES)('Tenants of $name with the ACL of the deployment guide', (
     await Promise.all(
       worlds.map(async ({ both }) => {
         await handOver(both, 'job', {});
-        const lease = await both[0].acquireSeveral(['{several}:a', '{several}:b'], OPTIONS);
+        const lease = await both[0].acquireMultiKey(['{several}:a', '{several}:b'], OPTIONS);
         await lease.release();
         if (!place.kinds) return;
         await handOver(both, 'strict', { fair: 'strict' });

@@ -1,5 +1,5 @@
 import { type LockAcquireMessage, lockChannels, type LockHoldMessage, type LockStateMessage } from './channels.js';
-import { LockCore } from './engine/lock-core.js';
+import { LockEngine } from './engine/lock-engine.js';
 import type { LockCall } from './engine/lease/lock-call.js';
 import { reportWait } from './engine/reports.js';
 import { LockEvents } from './events.js';
@@ -9,7 +9,7 @@ import { MemoryLockStore } from './store/memory/memory-lock-store.js';
 const PHASES = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const;
 
 describe('The diagnostics channels', () => {
-  const core = new LockCore(new MemoryLockStore(), {
+  const core = new LockEngine(new MemoryLockStore(), {
     defaults: LOCK_DEFAULTS,
     maxWaiters: 100,
     maxWaitersPerKey: 100,
@@ -113,7 +113,7 @@ describe('The diagnostics channels', () => {
 
   it('trace one wait for several keys and a hold for each', async () => {
     subscribe();
-    const lease = await core.acquireSeveral(['d', 'e', 'f'].map((key) => call(key)));
+    const lease = await core.acquireMultiKey(['d', 'e', 'f'].map((key) => call(key)));
     expect(published.filter((each) => each === 'acquire start')).toHaveLength(1);
     expect(published.filter((each) => each === 'acquire asyncEnd')).toHaveLength(1);
     expect(published.filter((each) => each === 'hold start')).toHaveLength(3);
@@ -125,7 +125,7 @@ describe('The diagnostics channels', () => {
   it('trace a refused call for several keys once', async () => {
     const lease = await core.acquire(call('e'));
     subscribe();
-    await expect(core.acquireSeveral(['d', 'e'].map((key) => call(key)))).rejects.toMatchObject({
+    await expect(core.acquireMultiKey(['d', 'e'].map((key) => call(key)))).rejects.toMatchObject({
       code: 'LOCK_CONTENDED',
     });
     expect(published.filter((each) => each.endsWith('asyncEnd'))).toEqual(['acquire asyncEnd']);

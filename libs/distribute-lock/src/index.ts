@@ -46,7 +46,7 @@ export { type KeyPart, lockKey } from './keys/lock-key.js';
 
 export { currentLease } from './engine/lease/held-leases.js';
 export { Lease } from './engine/lease/lease.js';
-export type { LockHolderInfo, LockInspection } from './engine/lease/lock-inspection.js';
+export type { LockHolderInfo, LockInspection } from './engine/lock-inspection.js';
 
 export type {
   ClusterConnectionOptions,

@@ -64,7 +64,7 @@ export class Jumble {
     const wish = { ...options, signal: leaves.signal };
     let lease: Lease;
     try {
-      lease = keys.length > 1 ? await locks.acquireSeveral(keys, wish) : await locks.acquire(keys[0], wish);
+      lease = keys.length > 1 ? await locks.acquireMultiKey(keys, wish) : await locks.acquire(keys[0], wish);
       this.count('granted');
     } catch (error) {
       this.count(isLockError(error) ? error.code : String(error));

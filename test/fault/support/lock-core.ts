@@ -9,7 +9,7 @@ import {
   LOCK_DEFAULTS,
   resolveLockOptions,
 } from '../../../libs/distribute-lock/src/options/lock-options.js';
-import { LockCore, type LockCoreSettings } from '../../../libs/distribute-lock/src/engine/lock-core.js';
+import { LockEngine, type LockEngineSettings } from '../../../libs/distribute-lock/src/engine/lock-engine.js';
 import type { LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
 import { QuorumLockStore } from '../../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
 import { openMember } from '../../../libs/distribute-lock/src/store/quorum/node-connection.js';
@@ -22,11 +22,11 @@ export const PREFIX = 'lock:';
 
 /** A lock core like that of an application, with its own connection and process id. */
 export interface Locks {
-  readonly core: LockCore;
+  readonly core: LockEngine;
   readonly store: LockStore;
   readonly events: LockEvent[];
   acquire(key: string, options?: AcquireOptions): Promise<LeaseHandle>;
-  acquireSeveral(keys: readonly string[], options?: AcquireOptions): Promise<Lease>;
+  acquireMultiKey(keys: readonly string[], options?: AcquireOptions): Promise<Lease>;
 }
 
 /** One primary (also behind Sentinel), a Cluster, the nodes of a quorum, or the client of the application. */
@@ -46,7 +46,7 @@ export type StoreSettings = Pick<RedisLockStoreSettings, 'layout' | 'serverMayCh
 
 export function openLocks(
   connection: Connection,
-  settings: Partial<LockCoreSettings> = {},
+  settings: Partial<LockEngineSettings> = {},
   store: StoreSettings = {},
 ): Locks {
   return locksOn(storeOf(connection, store), settings);
@@ -78,11 +78,11 @@ function storeOf(connection: Connection, store: StoreSettings): LockStore {
 }
 
 /** A lock core on the given store. */
-export function locksOn(store: LockStore, settings: Partial<LockCoreSettings> = {}): Locks {
+export function locksOn(store: LockStore, settings: Partial<LockEngineSettings> = {}): Locks {
   const observer = new LockEvents();
   const events: LockEvent[] = [];
   observer.listen((event) => events.push(event));
-  const core = new LockCore(store, {
+  const core = new LockEngine(store, {
     defaults: LOCK_DEFAULTS,
     maxWaitersPerKey: 10_000,
     maxWaiters: 100_000,
@@ -98,9 +98,9 @@ export function locksOn(store: LockStore, settings: Partial<LockCoreSettings> = 
       const lease: Lease = await core.acquire(call);
       return lease as LeaseHandle;
     },
-    async acquireSeveral(keys, { signal, ...options } = {}) {
+    async acquireMultiKey(keys, { signal, ...options } = {}) {
       const resolved = resolveLockOptions(options);
-      return core.acquireSeveral(
+      return core.acquireMultiKey(
         orderedKeys(keys, 'fault').map((key) => ({ key, name: 'fault', options: resolved, scoped: false, signal })),
       );
     },

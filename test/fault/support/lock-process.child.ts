@@ -100,8 +100,8 @@ const commands: Commands = {
     await afterStandstill(ms);
     return heldAt(leases[lease]);
   },
-  async acquireSeveral({ keys, ...options }) {
-    await locks.acquireSeveral(keys, options);
+  async acquireMultiKey({ keys, ...options }) {
+    await locks.acquireMultiKey(keys, options);
     return { at: monotonicMs() };
   },
   fight: (plan) => fight(locks, plan),

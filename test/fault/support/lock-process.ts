@@ -38,7 +38,7 @@ export interface Commands {
   /** Reads the lease in the first turn after the process was stopped or blocked for longer than `ms`. */
   afterStandstill(asked: { ms: number; lease: LeaseNumber }): Promise<HeldAt>;
   /** Acquires several keys in one call. */
-  acquireSeveral(asked: Omit<AcquireOptions, 'signal'> & { keys: readonly string[] }): Promise<{ at: number }>;
+  acquireMultiKey(asked: Omit<AcquireOptions, 'signal'> & { keys: readonly string[] }): Promise<{ at: number }>;
   fight(plan: FightPlan): ReturnType<typeof fight>;
   flood(plan: FloodPlan): ReturnType<typeof flood>;
   loop(plan: LoopPlan): ReturnType<typeof loop>;

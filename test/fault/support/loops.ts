@@ -49,7 +49,7 @@ export async function fight(locks: Locks, { key, callers, forMs, holdMs, aborts 
 }
 
 function take(locks: Locks, key: string | readonly string[], options: AcquireOptions): Promise<Lease> {
-  return typeof key === 'string' ? locks.acquire(key, options) : locks.acquireSeveral(key, options);
+  return typeof key === 'string' ? locks.acquire(key, options) : locks.acquireMultiKey(key, options);
 }
 
 export async function hold(lease: Lease, ms: number): Promise<Hold> {

@@ -14,7 +14,7 @@ export interface LockWorld {
   /** A proxy to the server with faults that a test switches. */
   proxy(): Promise<FaultProxy>;
   /**
-   * A lock core in this process with its own connection and owner tokens. To other cores it is like another process.
+   * A lock engine in this process with its own connection and owner tokens. To other cores it is like another process.
    */
   locks(connection?: string | RedisOptions): Locks;
   /** Starts a lock process. */

@@ -15,7 +15,7 @@ export interface QuorumWorld {
   readonly urls: readonly string[];
   /** A proxy to each node with faults that a test switches. */
   proxies(): Promise<readonly FaultProxy[]>;
-  /** A lock core in this process. To other cores it is like another process. */
+  /** A lock engine in this process. To other cores it is like another process. */
   locks(urls?: readonly string[]): Locks;
   /** Starts a lock process. */
   process(urls?: readonly string[]): Promise<LockProcess>;

@@ -15,7 +15,7 @@ import type { Identity, StartTopology, Topology, Way } from './topology.js';
 /** A topology, and the clients of a spec. Keys have no prefix. */
 export interface TopologyWorld extends Pick<Topology, 'servers' | 'restart' | 'demote'> {
   network(): Promise<Network>;
-  /** A lock core in this process. To other cores it is like another process. */
+  /** A lock engine in this process. To other cores it is like another process. */
   locks(ways?: readonly Way[], identity?: Identity): Locks;
   /** Starts a lock process. */
   process(ways?: readonly Way[], env?: NodeJS.ProcessEnv): Promise<LockProcess>;

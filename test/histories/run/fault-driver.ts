@@ -22,7 +22,7 @@ export interface Scene {
   kill(number: number): Promise<void>;
   /** Shuts a process down, and starts a new one. */
   shutDown(number: number): Promise<void>;
-  /** Uses a lock core of the run, over a connection without faults. */
+  /** Uses a lock engine of the run, over a connection without faults. */
   forceRelease(key: string): Promise<unknown>;
 }
 

@@ -1,4 +1,4 @@
-import { JointLease } from '../../../libs/distribute-lock/src/engine/lease/joint-lease.js';
+import { MultiKeyLease } from '../../../libs/distribute-lock/src/engine/lease/multi-key-lease.js';
 import { LeaseHandle } from '../../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import { NestedLease } from '../../../libs/distribute-lock/src/engine/lease/nested-lease.js';
@@ -13,7 +13,7 @@ export function sentAtOf(lease: Lease): Record<string, number> {
 }
 
 function handlesOf(lease: Lease): readonly LeaseHandle[] {
-  if (lease instanceof JointLease) return lease.parts.flatMap(handlesOf);
+  if (lease instanceof MultiKeyLease) return lease.parts.flatMap(handlesOf);
   if (lease instanceof NestedLease) return [lease.outer];
   return lease instanceof LeaseHandle ? [lease] : [];
 }

@@ -2,7 +2,7 @@ import { LockEvents } from '../../../libs/distribute-lock/src/events.js';
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import { LOCK_DEFAULTS } from '../../../libs/distribute-lock/src/options/lock-options.js';
-import { LockCore } from '../../../libs/distribute-lock/src/engine/lock-core.js';
+import { LockEngine } from '../../../libs/distribute-lock/src/engine/lock-engine.js';
 import type { CancelTimer, Clock } from '../../../libs/distribute-lock/src/runtime/clock.js';
 import { QuorumLockStore } from '../../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
 import { SimulatedConnection } from './simulated-connection.js';
@@ -19,7 +19,7 @@ export class QuorumProcess implements Clock {
   gone = false;
   /** Number of callers that have not ended. */
   busy = 0;
-  private readonly core: LockCore;
+  private readonly core: LockEngine;
   private readonly rate: number;
   private readonly offset: number;
 
@@ -33,7 +33,7 @@ export class QuorumProcess implements Clock {
     this.offset = random.between(0, 1e6);
     this.connections = world.nodes.map((node) => new SimulatedConnection(world, this, node));
     const members = this.connections.map((connection) => ({ connection: connection, inbox: connection }));
-    this.core = new LockCore(new QuorumLockStore(members, this, () => random.next()), {
+    this.core = new LockEngine(new QuorumLockStore(members, this, () => random.next()), {
       defaults: LOCK_DEFAULTS,
       maxWaitersPerKey: 1_000,
       maxWaiters: 1_000,

@@ -25,7 +25,7 @@ describe('A writer that becomes a reader', () => {
       );
     return { clock, here, there, lease, outcomes };
   };
-  const kept = (lease: LeaseHandle): string => `${lease.isHeld()}, ${lease.lane}`;
+  const kept = (lease: LeaseHandle): string => `${lease.isHeld()}, ${lease.kind}`;
 
   it('holds its lease no longer than the store does when an extension is in flight', async () => {
     const { clock, here, there, lease } = await start(1_000, false);
@@ -63,7 +63,7 @@ describe('A writer that becomes a reader', () => {
       const made = outcomes(...wishes.map((wish) => wish()));
       await clock.pass(10);
       expect(await made).toEqual(['made', 'made']);
-      expect(lease.lane).toBe('read');
+      expect(lease.kind).toBe('read');
       expect(lease.remainingMs()).toBeGreaterThan(2_900);
     },
   );

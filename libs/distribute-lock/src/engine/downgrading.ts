@@ -3,43 +3,24 @@ import type { LeaseHandle } from './lease/lease-handle.js';
 import { Retry } from '../runtime/retries.js';
 import { finalUndoAt } from '../store/abandoned-tokens.js';
 import { isLost, LockStoreError, lossOfAnswer, mayTakeEffect, type RenewAnswer } from '../store/lock-store.js';
-import type { KeyQueue } from './key-queue.js';
-import type { ExclusiveQueue } from './lanes/exclusive-queue.js';
-import type { LaneParts } from './lanes/lane.js';
-import type { Lanes } from './lanes/make-lanes.js';
-import type { ReadLane } from './lanes/read-lane.js';
-import type { ReadQueue } from './lanes/read-queue.js';
+import type { EngineContext } from './context.js';
+import type { ExclusiveState } from './exclusive.js';
 import { noReaders, unavailable } from './refusals.js';
+import type { SharedState } from './shared.js';
 
-/** The write queue and the read queue of a downgrade. */
-interface DowngradeWorld {
-  readonly lane: ReadLane;
-  readonly writing: KeyQueue;
-  readonly reading: ReadQueue;
-  /** This process no longer holds the write lock. */
-  writeEnded(): void;
-  /** The downgrade failed. */
-  readEnded(): void;
+/** The states of the key for writers and for readers. */
+interface DowngradedKey {
+  readonly writing: ExclusiveState;
+  readonly reading: SharedState;
 }
 
 /** See `Lease.downgrade`. */
-export function downgradeLease(
-  parts: LaneParts,
-  lanes: Lanes,
-  { writing, reading }: { readonly writing: ExclusiveQueue; readonly reading: ReadQueue },
-  changed: (queue: KeyQueue) => void,
-  lease: LeaseHandle,
-): Promise<void> {
-  const readEnded = (): void => changed(reading);
-  if (parts.core.store.downgrade === undefined) {
-    readEnded();
+export function downgradeLease(context: EngineContext, key: DowngradedKey, lease: LeaseHandle): Promise<void> {
+  if (context.store.downgrade === undefined) {
+    context.changed(key.reading);
     return Promise.reject(noReaders(lease.call));
   }
-  const writeEnded = (): void => {
-    lanes.exclusive.bereft(writing);
-    changed(writing);
-  };
-  return new Downgrade(parts, { lane: lanes.read, writing, reading, writeEnded, readEnded }, lease).run();
+  return new Downgrade(context, key, lease).run();
 }
 
 /**
@@ -57,20 +38,20 @@ class Downgrade extends Retry {
   private settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;
 
   constructor(
-    private readonly parts: LaneParts,
-    private readonly world: DowngradeWorld,
+    private readonly context: EngineContext,
+    private readonly states: DowngradedKey,
     private readonly lease: LeaseHandle,
   ) {
     super();
     this.grant = lease.grant;
-    this.firstSentAt = Math.floor(parts.core.clock.now());
-    this.readToken = parts.core.tokens.next(world.reading.suffix());
+    this.firstSentAt = Math.floor(context.clock.now());
+    this.readToken = context.tokens.next(states.reading.suffix());
   }
 
   run(): Promise<void> {
     this.lease.leaving = this.grant;
     // Messages about the token may arrive before the answer that grants it.
-    this.world.reading.releaseStarts(this.readToken);
+    this.states.reading.releaseStarts(this.readToken);
     return new Promise((resolve, reject) => {
       this.settle = { resolve, reject };
       this.due();
@@ -78,7 +59,7 @@ class Downgrade extends Retry {
   }
 
   due(): void {
-    const { store, clock } = this.parts.core;
+    const { store, clock } = this.context;
     const { key, ownerToken, ttlMs } = this.grant;
     // A lease that was released, or whose `maxHold` has passed, is released without a downgrade.
     if (this.grant.ended || this.lease.ended) return this.lost();
@@ -94,7 +75,7 @@ class Downgrade extends Retry {
   }
 
   private answered(answer: RenewAnswer, sentAt: number): void {
-    const { clock, watchdog, timers } = this.parts.core;
+    const { clock, watchdog, timers } = this.context;
     if (!(answer instanceof Error)) this.sent = true;
     else {
       if (mayTakeEffect(answer)) {
@@ -113,7 +94,7 @@ class Downgrade extends Retry {
   /** The server rejected the downgrade. The lease is unchanged, and its renewal may be overdue. */
   private refused(error: Error): void {
     this.lease.leaving = undefined;
-    this.parts.core.watchdog.watch(this.grant);
+    this.context.watchdog.watch(this.grant);
     this.undo();
     this.settle?.reject(unavailable(this.lease.call, error));
   }
@@ -126,20 +107,20 @@ class Downgrade extends Retry {
   }
 
   private undo(): void {
-    this.world.reading.releaseEnds(this.readToken);
+    this.states.reading.releaseEnds(this.readToken);
     if (this.sent) this.abandonReader();
-    this.world.readEnded();
+    this.context.changed(this.states.reading);
   }
 
   private abandonReader(): void {
     const { key, ttlMs } = this.grant;
     const name = { key, ownerToken: this.readToken };
-    this.parts.core.abandoned.abandon(name, ttlMs, { finalAt: this.finalUndoAt });
+    this.context.abandoned.abandon(name, ttlMs, { finalAt: this.finalUndoAt });
   }
 
   private reads(waiting: number, sentAt: number): void {
-    const { lane, reading, writing } = this.world;
-    const { watchdog, abandoned } = this.parts.core;
+    const { reading, writing } = this.states;
+    const { watchdog, abandoned } = this.context;
     const { grant, lease, readToken } = this;
     watchdog.unwatch(grant);
     grant.ended = true;
@@ -151,18 +132,19 @@ class Downgrade extends Retry {
     const isFirst = reading.grant === undefined;
     if (isFirst) {
       abandoned.granted(readToken, this.finalUndoAt);
-      lane.open(reading, this.readGrant(waiting, sentAt), lease.fencingToken);
+      reading.open(this.readGrant(waiting, sentAt), lease.fencingToken);
     } else this.abandonReader(); // the readers share one grant
-    lane.join(reading, lease);
-    if (isFirst) lane.letAllIn(reading);
-    this.world.writeEnded();
+    reading.join(lease);
+    if (isFirst) reading.admitAll();
+    writing.grantEnded();
+    this.context.changed(writing);
     this.settle?.resolve();
   }
 
   /** The read lease is at least as long as the writer's lease was, and keeps its fencing token. */
   private readGrant(waiting: number, sentAt: number): Grant {
     const { key, ttlMs, validUntil } = this.grant;
-    const { watchdog } = this.parts.core;
+    const { watchdog } = this.context;
     const made = new Grant(watchdog, key, this.readToken, ttlMs, sentAt, this.lease.fencingToken, 1, waiting);
     made.validUntil = Math.max(made.validUntil, validUntil);
     return made;

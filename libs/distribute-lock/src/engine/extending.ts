@@ -2,11 +2,11 @@ import { LockUnavailableError } from '../errors.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
 import { kindOfToken } from '../runtime/owner-token.js';
 import { isLost, LockStoreError, lossOfAnswer } from '../store/lock-store.js';
-import type { CoreParts } from './core-parts.js';
+import type { EngineContext } from './context.js';
 
 /** Extends a held lease; see `Lease.extend`. */
 export async function extendLease(
-  { store, clock, watchdog }: CoreParts,
+  { store, clock, watchdog }: EngineContext,
   lease: LeaseHandle,
   askedMs: number,
 ): Promise<void> {

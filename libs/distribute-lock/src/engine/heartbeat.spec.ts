@@ -1,28 +1,27 @@
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { Timers } from '../runtime/timers.js';
-import type { Attempt } from './attempt.js';
 import { HEARTBEAT_MS, SharedHeartbeat } from './heartbeat.js';
-import type { KeyQueue } from './key-queue.js';
+import type { Attempt, KeyState } from './key-state.js';
 
 describe('SharedHeartbeat', () => {
   function make(...tokens: string[]) {
     const clock = new ManualClock();
     const asked: string[] = [];
     const waiting = tokens.map(
-      (ownerToken) => ({ ownerToken, asksForAll: false, over: false, askedAt: clock.now() }) as Attempt,
+      (ownerToken) => ({ ownerToken, speaksForAll: false, over: false, lastSentAt: clock.now() }) as Attempt,
     );
-    const queue = {
+    const state = {
       get longestQueued() {
         return waiting[0];
       },
       get shortestQueued() {
         return waiting.at(-1);
       },
-    } as KeyQueue;
-    const core = { clock, timers: new Timers(clock) };
-    const heartbeat = new SharedHeartbeat(queue, core, (attempt) => {
+    } as KeyState;
+    const context = { clock, timers: new Timers(clock) };
+    const heartbeat = new SharedHeartbeat(state, context, (attempt) => {
       asked.push(attempt.ownerToken);
-      attempt.askedAt = clock.now();
+      attempt.lastSentAt = clock.now();
     });
     for (const attempt of waiting) heartbeat.joined(attempt);
     heartbeat.within(HEARTBEAT_MS);
@@ -37,15 +36,15 @@ describe('SharedHeartbeat', () => {
     const { clock, asked, waiting, heartbeat } = make('a', 'b', 'c');
     await clock.pass(HEARTBEAT_MS);
     expect(asked).toEqual(['a']);
-    heartbeat.askForLast();
+    heartbeat.sendLast();
     expect(asked).toEqual(['a', 'c']);
-    expect(waiting.map(({ asksForAll }) => asksForAll)).toEqual([true, false, false]);
+    expect(waiting.map(({ speaksForAll }) => speaksForAll)).toEqual([true, false, false]);
   });
 
   it('asks again after the attempt has left', async () => {
     const { clock, asked, heartbeat, leave } = make('a', 'b', 'c');
     await clock.pass(HEARTBEAT_MS);
-    heartbeat.askForLast();
+    heartbeat.sendLast();
     leave(0);
     await clock.pass(HEARTBEAT_MS);
     expect(asked).toEqual(['a', 'c', 'b']);
@@ -54,7 +53,7 @@ describe('SharedHeartbeat', () => {
   it('asks at once when the attempts that it asked for have left', async () => {
     const { clock, asked, heartbeat, leave } = make('a', 'b', 'c', 'd');
     await clock.pass(HEARTBEAT_MS);
-    heartbeat.askForLast();
+    heartbeat.sendLast();
     leave(0);
     await clock.pass(1);
     expect(asked).toEqual(['a', 'd']);

@@ -1,7 +1,7 @@
-import { Timer } from '../runtime/timers.js';
-import type { Attempt } from './attempt.js';
-import type { CoreParts } from './core-parts.js';
-import type { KeyQueue } from './key-queue.js';
+import { Timer, type Timers } from '../runtime/timers.js';
+import type { Clock } from '../runtime/clock.js';
+import type { EngineContext } from './context.js';
+import type { Attempt, KeyState } from './key-state.js';
 
 /**
  * Every waiting process asks again after this time, in case a message was lost. It is shorter than the claim window, so that one
@@ -12,20 +12,21 @@ export const HEARTBEAT_JITTER = 0.1;
 /** A foreign holder does not announce its release, so waiters poll. */
 const POLL_MS = 250;
 
-/** After what time an attempt asks again that is queued behind a lease with `leftMs` left. */
-export function askAgainInMs(parts: CoreParts, attempt: Attempt, leftMs: number, foreign: boolean): number {
-  const { random, mailbox } = parts;
-  attempt.awaitsMessage = false;
-  if (foreign || !mailbox.open) return POLL_MS * (0.4 + 0.6 * random());
+/** After what time an attempt is sent again that is queued behind a lease with `leftMs` left. Records what it waits for. */
+export function sleepMs({ random, inbox }: EngineContext, attempt: Attempt, leftMs: number, foreign: boolean): number {
+  if (foreign || !inbox.open) {
+    attempt.sleepsUntil = 'poll';
+    return POLL_MS * (0.4 + 0.6 * random());
+  }
   const heartbeat = HEARTBEAT_MS * (1 - HEARTBEAT_JITTER + 2 * HEARTBEAT_JITTER * random());
-  attempt.awaitsMessage = leftMs < 0 || heartbeat <= leftMs;
+  attempt.sleepsUntil = leftMs < 0 || heartbeat <= leftMs ? 'heartbeat' : 'lease end';
   return attempt.awaitsMessage ? heartbeat : leftMs + 1;
 }
 
 /**
- * The heartbeat that all callers of a key with `fair: 'strict'` share; each of them has an attempt. It asks for the attempt that
- * was queued first, while the others sleep until a message. If the store has lost the places of this process, all ask again.
- * Otherwise the heartbeat also asks for the attempt that was queued last. That attempt leaves last, so the store sees a live
+ * The heartbeat that all callers of a key with `fair: 'strict'` share; each of them has an attempt. It sends the attempt that
+ * was queued first, while the others sleep until a message. If the store has lost the places of this process, all are sent again.
+ * Otherwise the heartbeat also sends the attempt that was queued last. That attempt leaves last, so the store sees a live
  * process while one of them waits.
  */
 export class SharedHeartbeat extends Timer {
@@ -33,9 +34,9 @@ export class SharedHeartbeat extends Timer {
   private last: Attempt | undefined = undefined;
 
   constructor(
-    private readonly queue: KeyQueue,
-    private readonly core: Pick<CoreParts, 'timers' | 'clock'>,
-    private readonly ask: (attempt: Attempt) => void,
+    private readonly state: KeyState,
+    private readonly context: { readonly timers: Timers; readonly clock: Clock },
+    private readonly send: (attempt: Attempt) => void,
   ) {
     super();
   }
@@ -47,34 +48,34 @@ export class SharedHeartbeat extends Timer {
 
   /** Ensures a heartbeat within this time. */
   within(ms: number): void {
-    const now = this.core.clock.now();
-    if (!this.isScheduled || this.dueAt > now + ms) this.core.timers.add(this, ms, now);
+    const now = this.context.clock.now();
+    if (!this.isScheduled || this.dueAt > now + ms) this.context.timers.add(this, ms, now);
   }
 
   /** An attempt has left, and the store may not have had a command of the other attempts recently. */
   left(): void {
-    if (this.queue.longestQueued === undefined) return this.core.timers.remove(this);
-    const heardAt = Math.max(askedAt(this.first), askedAt(this.last));
-    this.within(Math.max(0, heardAt + HEARTBEAT_MS - this.core.clock.now()));
+    if (this.state.longestQueued === undefined) return this.context.timers.remove(this);
+    const sentAt = Math.max(lastSentAt(this.first), lastSentAt(this.last));
+    this.within(Math.max(0, sentAt + HEARTBEAT_MS - this.context.clock.now()));
   }
 
   /** The store has kept the places of this process. */
-  askForLast(): void {
-    const last = this.queue.shortestQueued;
+  sendLast(): void {
+    const last = this.state.shortestQueued;
     if (last === undefined || last === this.first) return;
     this.joined(last);
-    this.ask(last);
+    this.send(last);
   }
 
   due(): void {
-    const first = this.queue.longestQueued;
+    const first = this.state.longestQueued;
     if (first === undefined) return;
     this.first = first;
     // The next heartbeat follows even if this attempt fails.
-    this.core.timers.add(this, HEARTBEAT_MS);
-    first.asksForAll = true;
-    this.ask(first);
+    this.context.timers.add(this, HEARTBEAT_MS);
+    first.speaksForAll = true;
+    this.send(first);
   }
 }
 
-const askedAt = (attempt: Attempt | undefined): number => (attempt?.over === false ? attempt.askedAt : -Infinity);
+const lastSentAt = (attempt: Attempt | undefined): number => (attempt?.over === false ? attempt.lastSentAt : -Infinity);

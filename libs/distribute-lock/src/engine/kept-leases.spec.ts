@@ -3,7 +3,7 @@ import { LockEvents } from '../events.js';
 import type { Lease } from './lease/lease.js';
 import { LOCK_DEFAULTS, type ResolvedLockOptions } from '../options/lock-options.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
-import { LockCore } from './lock-core.js';
+import { LockEngine } from './lock-engine.js';
 
 const MOST = 3;
 const MIN_HOLD: Partial<ResolvedLockOptions> = { ttlMs: 1_000, minHoldMs: 700 };
@@ -19,7 +19,7 @@ describe('Leases that outlast their work', () => {
     const clock = new ManualClock();
     const store = new MemoryLockStore(clock);
     const settings = { defaults: LOCK_DEFAULTS, maxWaitersPerKey: 10, maxWaiters: 100, maxKept: MOST };
-    const core = new LockCore(store, { ...settings, events: new LockEvents(), clock });
+    const core = new LockEngine(store, { ...settings, events: new LockEvents(), clock });
     const call = (key: string, options: Partial<ResolvedLockOptions>) => ({
       key,
       name: 'x',
@@ -28,7 +28,7 @@ describe('Leases that outlast their work', () => {
     });
     const take = (key: string, options = MIN_HOLD): Promise<Lease> => core.acquire(call(key, options));
     const takeAll = (keys: readonly string[], options = MIN_HOLD): Promise<Lease> =>
-      core.acquireSeveral(keys.map((key) => call(key, options)));
+      core.acquireMultiKey(keys.map((key) => call(key, options)));
     return { clock, core, take, takeAll };
   }
 

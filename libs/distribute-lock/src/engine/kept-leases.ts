@@ -1,4 +1,9 @@
+import type { LockHold } from './lease/grant.js';
+import type { LeaseHandle } from './lease/lease-handle.js';
+import { planOf } from './lease/lifetime-plan.js';
 import type { LockCall } from './lease/lock-call.js';
+import type { Reader } from './readers.js';
+import { Timer } from '../runtime/timers.js';
 
 /**
  * Leases that outlast their work (`minHold`, `release: 'expire'`). Such a call counts from its start until its key may be free
@@ -24,6 +29,60 @@ export class KeptLeases {
   }
 }
 
-function isKept({ options }: LockCall): boolean {
-  return options.minHoldMs > 0 || options.release === 'expire';
+const isKept = ({ options }: LockCall): boolean => planOf(options).keepForMs > 0;
+
+/** Whether the ttl alone keeps the key as planned. Not for readers, whose shared grant another reader may release. */
+export const endsByItself = ({ plan, grant, kind, startedAt }: LeaseHandle): boolean =>
+  plan.atEnd === 'expire' && kind !== 'read' && startedAt + plan.minHoldMs <= grant.endsAt;
+
+/** Holds the grant of a lease whose work has ended, until it may be released. It is always renewed until then. */
+export class KeptHold extends Timer implements Reader {
+  readonly renew = true;
+  readonly leaseUntil = Infinity;
+  /** The work has ended, so the hold is not reported as long. */
+  readonly unreportedSince = Infinity;
+
+  constructor(
+    readonly lease: LeaseHandle,
+    readonly renewUntil: number,
+    private readonly over: (held: KeptHold) => void,
+  ) {
+    super();
+  }
+
+  get startedAt(): number {
+    return this.lease.startedAt;
+  }
+
+  get ttlMs(): number {
+    return this.lease.ttlMs;
+  }
+
+  ownValidUntil(): number {
+    return Infinity;
+  }
+
+  endOwn(): void {
+    // No work depends on it.
+  }
+
+  get holds(): readonly LockHold[] {
+    return this.lease.holds;
+  }
+
+  reportLong(): void {
+    // The key is kept on purpose.
+  }
+
+  lose(): void {
+    // No work depends on the lease; the next caller asks the store again.
+  }
+
+  shutDown(): void {
+    // The key was left to its ttl when the drain began.
+  }
+
+  due(): void {
+    this.over(this);
+  }
 }

@@ -3,7 +3,7 @@ import { LockEvents } from '../events.js';
 import type { Lease } from './lease/lease.js';
 import { LOCK_DEFAULTS, type ResolvedLockOptions } from '../options/lock-options.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
-import { LockCore } from './lock-core.js';
+import { LockEngine } from './lock-engine.js';
 
 const KEPT: Partial<ResolvedLockOptions> = { ttlMs: 1_000, release: 'expire', minHoldMs: 700 };
 
@@ -11,8 +11,8 @@ describe('A key that is kept before or after the work', () => {
   const clock = new ManualClock();
   const events = new LockEvents();
   const store = new MemoryLockStore(clock);
-  const make = (): LockCore =>
-    new LockCore(store, {
+  const make = (): LockEngine =>
+    new LockEngine(store, {
       defaults: LOCK_DEFAULTS,
       maxWaitersPerKey: 10,
       maxWaiters: 10,
@@ -28,7 +28,7 @@ describe('A key that is kept before or after the work', () => {
     scoped: false,
   });
   const take = (keys: readonly string[], options: Partial<ResolvedLockOptions>): Promise<Lease> =>
-    here.acquireSeveral(keys.map((key) => call(key, options)));
+    here.acquireMultiKey(keys.map((key) => call(key, options)));
 
   // One command for all keys never takes read locks, so a non-waiting caller acquires the first key as well.
   it.each([

@@ -7,7 +7,7 @@ import type { LockCall } from './lease/lock-call.js';
 
 /** The call starts to wait. */
 export function reportWait<C extends LockCall>(call: C): C {
-  if (call.joint === true) return call;
+  if (call.multiKey === true) return call;
   const trace = traceOf(call);
   return trace === undefined ? call : { ...call, trace };
 }
@@ -21,7 +21,7 @@ export function reportHandOver(waiter: { readonly call: LockCall } | undefined, 
 /** The call got a lease. The keys of a multi-key call are reported together by {@link reportHold}. */
 export function reportAcquired(events: LockEvents, call: LockCall, waitedMs: number, fencingToken: number): void {
   if (events.observes('acquired')) events.emit({ type: 'acquired', name: call.name, waitedMs });
-  if (call.trace !== undefined && call.joint !== true) reportHold([call], waitedMs, [fencingToken]);
+  if (call.trace !== undefined && call.multiKey !== true) reportHold([call], waitedMs, [fencingToken]);
 }
 
 /** The holds of a call begin: one for each key. */
@@ -34,8 +34,8 @@ export function reportHold(calls: readonly LockCall[], waitedMs: number, fencing
 
 /** The call ended without a lease. A multi-key call is reported when the whole call has ended. */
 export function reportRefused(events: LockEvents, call: LockCall, waitedMs: number, error: Error): void {
-  const { name, joint, trace = joint === true ? undefined : traceOf(call) } = call;
-  if (joint === true) return;
+  const { name, multiKey, trace = multiKey === true ? undefined : traceOf(call) } = call;
+  if (multiKey === true) return;
   const isTimeout = isLockError(error, 'LOCK_WAIT_TIMEOUT');
   const type = isTimeout || isLockError(error, 'LOCK_CONTENDED') ? 'contended' : 'refused';
   if (events.observes(type)) events.emit({ type, name, waitedMs, error });

@@ -1,8 +1,8 @@
 import type { Lease } from '../engine/lease/lease.js';
 import type { LockCall } from '../engine/lease/lock-call.js';
-import type { LockInspection } from '../engine/lease/lock-inspection.js';
+import type { LockInspection } from '../engine/lock-inspection.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
-import type { DrainReport } from '../engine/draining.js';
+import type { DrainReport } from '../engine/shutdown.js';
 
 /** Acquires one key, or several keys in ascending order. */
 export function acquireOf(
@@ -11,7 +11,7 @@ export function acquireOf(
   call: Omit<LockCall, 'key'>,
 ): Promise<Lease> {
   if (typeof key === 'string') return client.acquire(callFor(key, call));
-  return client.acquireSeveral(key.map((each) => callFor(each, call)));
+  return client.acquireMultiKey(key.map((each) => callFor(each, call)));
 }
 
 /** Omits the rare field `endsWait` where possible, because a lease keeps its call in memory. */
@@ -28,7 +28,7 @@ export interface LockClient {
   /** Resolves with a lease, or rejects with a `LockError`. */
   acquire(call: LockCall): Promise<Lease>;
   /** Acquires several keys: one call per key in ascending order, identical except for the key. */
-  acquireSeveral(calls: readonly LockCall[]): Promise<Lease>;
+  acquireMultiKey(calls: readonly LockCall[]): Promise<Lease>;
   /** Returns the current state of the lock. */
   inspect(key: string): Promise<LockInspection>;
   /** Ends all leases of the lock; resolves with whether there was one. */

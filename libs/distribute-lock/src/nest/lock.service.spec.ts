@@ -11,10 +11,10 @@ type Anything = never;
 describe('LockService', () => {
   const lease = { release: async () => undefined } as Lease;
   const acquire = jest.fn(async () => lease);
-  const acquireSeveral = jest.fn(async () => lease);
-  const locks = new LockService({ defaults: LOCK_DEFAULTS, acquire, acquireSeveral } as unknown as LockClient);
+  const acquireMultiKey = jest.fn(async () => lease);
+  const locks = new LockService({ defaults: LOCK_DEFAULTS, acquire, acquireMultiKey } as unknown as LockClient);
   beforeEach(() => void jest.clearAllMocks());
-  afterEach(() => expect([acquire, acquireSeveral].map(({ mock }) => mock.calls.length)).toEqual([0, 0]));
+  afterEach(() => expect([acquire, acquireMultiKey].map(({ mock }) => mock.calls.length)).toEqual([0, 0]));
 
   it.each([
     ['a name that does not exist', { tll: '5s' }, 'Option "tll" is not known. Known options: ttl, wait,'],

@@ -5,8 +5,8 @@ import { checkKey, orderedKeys, plainKeyFault } from '../keys/check-key.js';
 import { findCurrentLease, runHolding } from '../engine/lease/held-leases.js';
 import type { Lease } from '../engine/lease/lease.js';
 import type { LockCall } from '../engine/lease/lock-call.js';
-import type { LockInspection } from '../engine/lease/lock-inspection.js';
-import { throwIfLost } from '../engine/lease/on-lost.js';
+import type { LockInspection } from '../engine/lock-inspection.js';
+import { throwIfLost } from '../engine/lease/held-leases.js';
 import { DEFAULT_NAME, lockName } from '../options/lock-name.js';
 import {
   type AcquireOptions,

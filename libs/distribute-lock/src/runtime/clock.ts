@@ -3,7 +3,7 @@ import { outside } from './outside.js';
 /** Cancels a timer; does nothing if it has fired. */
 export type CancelTimer = () => void;
 
-/** The monotonic time source of the lock core, replaceable in tests. Never the wall clock. */
+/** The monotonic time source of the lock engine, replaceable in tests. Never the wall clock. */
 export interface Clock {
   /** Monotonic milliseconds, with fractions. */
   now(): number;

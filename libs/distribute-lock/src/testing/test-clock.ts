@@ -7,7 +7,7 @@ import type { CancelTimer, Clock } from '../runtime/clock.js';
 /** The real timers: fake timers may replace those of `node:timers` later. */
 const { clearTimeout, setImmediate, setTimeout } = timers;
 
-/** The lock core rounds delays up to whole milliseconds, twice. */
+/** The lock engine rounds delays up to whole milliseconds, twice. */
 const ROUNDING_MS = 2;
 
 interface Timer {

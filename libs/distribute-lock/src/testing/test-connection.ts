@@ -4,10 +4,10 @@ import { checkKey } from '../keys/check-key.js';
 import { LeaseHandle } from '../engine/lease/lease-handle.js';
 import type { Lease } from '../engine/lease/lease.js';
 import { LOCK_DEFAULTS, type LockOptions } from '../options/lock-options.js';
-import type { LockCoreSettings } from '../engine/lock-core.js';
+import type { LockEngineSettings } from '../engine/lock-engine.js';
 import { LockService } from '../nest/lock.service.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
-import { ObservedCore } from './observed-core.js';
+import { ObservedEngine } from './observed-engine.js';
 import type { TestClock } from './test-clock.js';
 
 /** A lock held by the application. @public */
@@ -20,7 +20,7 @@ export interface HeldLock {
 /** The locks of one connection in a test. @public */
 export class TestConnection {
   private readonly store: MemoryLockStore;
-  private readonly cores: ObservedCore[] = [];
+  private readonly cores: ObservedEngine[] = [];
   private elsewhere: LockService | undefined;
 
   /** @internal */
@@ -62,13 +62,13 @@ export class TestConnection {
   }
 
   /** @internal */
-  newCore(settings: LockCoreSettings, observed = true): ObservedCore {
-    const core = new ObservedCore(this.store, { ...settings, clock: this.clock });
+  newCore(settings: LockEngineSettings, observed = true): ObservedEngine {
+    const core = new ObservedEngine(this.store, { ...settings, clock: this.clock });
     if (observed) this.cores.push(core);
     return core;
   }
 
-  private given(): ReturnType<ObservedCore['held']> {
+  private given(): ReturnType<ObservedEngine['held']> {
     return this.cores.flatMap((core) => core.held());
   }
 
@@ -82,7 +82,7 @@ export class TestConnection {
   }
 }
 
-const OTHER_INSTANCE: LockCoreSettings = {
+const OTHER_INSTANCE: LockEngineSettings = {
   defaults: LOCK_DEFAULTS,
   maxWaitersPerKey: 1,
   maxWaiters: 1,

@@ -3,7 +3,7 @@ import { DEFAULT_CONNECTION } from '../nest/aspect/lock-connections.js';
 import type { RuntimeSettings } from '../nest/module/lock-runtime.js';
 import type { LockOptions } from '../options/lock-options.js';
 import type { Duration } from '../options/values.js';
-import type { LockCore } from '../engine/lock-core.js';
+import type { LockEngine } from '../engine/lock-engine.js';
 import { TestClock } from './test-clock.js';
 import { type HeldLock, TestConnection } from './test-connection.js';
 
@@ -58,7 +58,7 @@ export class TestLocks {
   }
 
   /** Implements `LockRuntime`. @internal */
-  newCore(name: string, _connection: unknown, settings: RuntimeSettings): LockCore {
+  newCore(name: string, _connection: unknown, settings: RuntimeSettings): LockEngine {
     return this.connection(name).newCore(settings);
   }
 }

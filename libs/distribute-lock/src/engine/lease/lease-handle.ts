@@ -1,24 +1,22 @@
-import { type LeaseLossReason, LeaseLostError, LockShutdownError } from '../../errors.js';
+import { type LeaseLossReason, LeaseLostError, LockShutdownError, LockUsageError } from '../../errors.js';
 import { MIN_TTL_MS } from '../../options/lock-options.js';
 import { type Duration, durationMs } from '../../options/values.js';
 import type { Clock } from '../../runtime/clock.js';
 import { outside } from '../../runtime/outside.js';
-import { type TokenKind, kindOfToken } from '../../runtime/owner-token.js';
+import { kindOfToken, type TokenKind } from '../../runtime/owner-token.js';
 import type { Timers } from '../../runtime/timers.js';
-import { type Grant, validUntil } from './grant.js';
-import { HoldLimit, holdEnd } from './hold-limit.js';
-import type { Holder, LockHold } from './holder.js';
+import { type Grant, type Holder, type LockHold, validUntil } from './grant.js';
 import { Lease } from './lease.js';
+import { HoldLimit, type LifetimePlan, planBeforeWork, planOf } from './lifetime-plan.js';
 import type { LockCall } from './lock-call.js';
 import { type Loss, lossSentence } from './loss.js';
-import { notDowngraded } from './not-downgraded.js';
 
-/** What a lease needs from the component that granted it. */
-export interface LeaseKeeper {
+/** What the engine does for its leases. */
+export interface LeaseActions {
   readonly clock: Clock;
   readonly timers: Timers;
   /** Releases the lease after `before` settles. Never rejects; waits at most 100 ms. */
-  giveBack(lease: LeaseHandle, before?: Promise<void>): Promise<void>;
+  release(lease: LeaseHandle, before?: Promise<void>): Promise<void>;
   extend(lease: LeaseHandle, ttlMs: number): Promise<void>;
   /** Moves the lease to a read grant. */
   downgrade(lease: LeaseHandle): Promise<void>;
@@ -37,7 +35,9 @@ interface Extension {
 
 /** The lease of one holder on a grant; see {@link Lease} for its guarantees. */
 export class LeaseHandle extends Lease implements Holder {
-  private phase: 'early' | 'working' | 'reported';
+  /** How long the lease lasts. A multi-key call replaces the plan when its work begins. */
+  plan: LifetimePlan;
+  private phase: 'waiting' | 'working' | 'reported';
   private released: Promise<void> | undefined;
   private downgrading: Promise<void> | undefined;
   /** The latest change (`extend`, `downgrade`) that has not finished. */
@@ -53,7 +53,7 @@ export class LeaseHandle extends Lease implements Holder {
   private controller: AbortController | undefined;
 
   constructor(
-    private readonly keeper: LeaseKeeper,
+    private readonly engine: LeaseActions,
     public grant: Grant,
     readonly call: LockCall,
     readonly fencingToken: number,
@@ -61,20 +61,23 @@ export class LeaseHandle extends Lease implements Holder {
     public startedAt: number,
   ) {
     super();
-    this.phase = call.joint === true ? 'early' : 'working';
-    if (!this.early) this.limitHold();
+    const waits = call.multiKey === true;
+    this.phase = waits ? 'waiting' : 'working';
+    this.plan = waits ? planBeforeWork(call.options) : planOf(call.options);
+    this.limitHold();
   }
 
   /** Starts the hold once all keys of a multi-key call are held. */
   begin(): void {
     this.phase = 'working';
-    this.startedAt = Math.ceil(this.keeper.clock.now());
+    this.plan = planOf(this.call.options);
+    this.startedAt = Math.ceil(this.engine.clock.now());
     this.limitHold();
   }
 
   private limitHold(): void {
-    if (this.call.options.maxHoldMs === Infinity || this.ended) return;
-    const { timers, clock } = this.keeper;
+    if (this.plan.holdForMs === Infinity || this.ended) return;
+    const { timers, clock } = this.engine;
     this.limit = new HoldLimit(timers, this.holdEnd - clock.now(), () => this.endHold());
   }
 
@@ -84,17 +87,7 @@ export class LeaseHandle extends Lease implements Holder {
   }
 
   private get holdEnd(): number {
-    if (this.early) return Infinity;
-    const { maxHoldMs, ttlMs } = this.call.options;
-    return holdEnd(this.startedAt, maxHoldMs, ttlMs);
-  }
-
-  /**
-   * No work has begun, because a multi-key call still waits for other keys. Such a lease is always renewed, and its release
-   * ignores `minHold`.
-   */
-  get early(): boolean {
-    return this.phase === 'early';
+    return this.startedAt + this.plan.holdForMs;
   }
 
   get unreportedSince(): number {
@@ -104,7 +97,7 @@ export class LeaseHandle extends Lease implements Holder {
   reportLong(before: number): void {
     if (this.unreportedSince > before) return;
     this.phase = 'reported';
-    this.keeper.heldLong(this);
+    this.engine.heldLong(this);
   }
 
   get key(): string {
@@ -123,27 +116,27 @@ export class LeaseHandle extends Lease implements Holder {
     return [{ name: this.call.name, startedAt: this.startedAt }];
   }
 
-  get lane(): TokenKind {
+  get kind(): TokenKind {
     return kindOfToken(this.grant.ownerToken);
   }
 
   /** A downgrade stops the renewal of the write grant; the read grant is renewed from its start. */
   get renew(): boolean {
-    return (this.call.options.renew || this.early) && this.leaving !== this.grant;
+    return this.plan.renew && this.leaving !== this.grant;
   }
 
   get renewUntil(): number {
-    return this.early ? Infinity : this.startedAt + this.call.options.maxHoldMs;
+    return this.startedAt + this.plan.renewForMs;
   }
 
   get leaseUntil(): number {
-    if (this.grant.holder === this || this.call.options.renew || this.early) return this.renewUntil;
+    if (this.grant.holder === this || this.plan.renew) return this.renewUntil;
     return Math.min(this.renewUntil, this.extended?.endsAt ?? this.startedAt + this.ttlMs);
   }
 
   /** The ttl that the holder wants; it counts beside other holders of a shared grant. */
   get ttlMs(): number {
-    return Math.max(this.call.options.ttlMs, this.extended?.ttlMs ?? 0);
+    return Math.max(this.plan.ttlMs, this.extended?.ttlMs ?? 0);
   }
 
   /** Records a confirmed extension whose command was sent at `sentAt`. It never shortens the lease. */
@@ -163,7 +156,7 @@ export class LeaseHandle extends Lease implements Holder {
   endOwn(loss: Loss): void {
     if (this.ended) return;
     this.lose(loss);
-    this.released = this.giveBack();
+    this.released = this.end();
   }
 
   /** Whether the key may stay held on purpose after the work. A lost lease is not kept, unless `maxHold` ended it. */
@@ -185,7 +178,7 @@ export class LeaseHandle extends Lease implements Holder {
 
   /** Never negative, though the start is rounded up to whole milliseconds. */
   get heldMs(): number {
-    return Math.max(0, this.keeper.clock.now() - this.startedAt);
+    return Math.max(0, this.engine.clock.now() - this.startedAt);
   }
 
   /** Released, lost or taken away. */
@@ -193,9 +186,9 @@ export class LeaseHandle extends Lease implements Holder {
     return this.released !== undefined || this.endReason !== undefined;
   }
 
-  /** Whether `keeper` granted the lease and it is held now. */
-  isStillOf(keeper: LeaseKeeper): boolean {
-    return this.keeper === keeper && this.isHeld();
+  /** Whether `engine` granted the lease and it is held now. */
+  isStillOf(engine: LeaseActions): boolean {
+    return this.engine === engine && this.isHeld();
   }
 
   get signal(): AbortSignal {
@@ -207,24 +200,25 @@ export class LeaseHandle extends Lease implements Holder {
   }
 
   isHeld(): boolean {
-    return !this.ended && !this.grant.ended && this.keeper.clock.now() < this.validUntil;
+    return !this.ended && !this.grant.ended && this.engine.clock.now() < this.validUntil;
   }
 
   remainingMs(): number {
-    return this.isHeld() ? Math.max(0, this.validUntil - this.keeper.clock.now()) : 0;
+    return this.isHeld() ? Math.max(0, this.validUntil - this.engine.clock.now()) : 0;
   }
 
   async extend(ttl: Duration = this.grant.holder === this ? this.grant.ttlMs : this.ttlMs): Promise<void> {
     const ttlMs = durationMs('ttl', ttl, MIN_TTL_MS);
-    await this.inTurn('extend()', () => this.keeper.extend(this, ttlMs));
+    await this.inTurn('extend()', () => this.engine.extend(this, ttlMs));
   }
 
   async downgrade(): Promise<void> {
-    if (this.lane === 'semaphore') throw notDowngraded(this.call, 'a semaphore has no readers');
+    const { kind } = this;
+    if (kind !== 'exclusive' && kind !== 'read') throw notDowngraded(this.call, `a ${kind} has no readers`);
     this.checkHeld('downgrade()');
-    if (this.lane === 'read') return;
+    if (kind === 'read') return;
     const downgraded = (): void => void (this.downgrading = undefined);
-    this.downgrading ??= this.inTurn('downgrade()', () => this.keeper.downgrade(this)).finally(downgraded);
+    this.downgrading ??= this.inTurn('downgrade()', () => this.engine.downgrade(this)).finally(downgraded);
     await this.downgrading;
   }
 
@@ -249,13 +243,13 @@ export class LeaseHandle extends Lease implements Holder {
 
   release(): Promise<void> {
     this.limit?.cancel();
-    this.released ??= this.endReason === undefined ? this.giveBack() : Promise.resolve();
+    this.released ??= this.endReason === undefined ? this.end() : Promise.resolve();
     return this.released;
   }
 
   /** The owner token is unknown until a downgrade in progress has ended. */
-  private giveBack(): Promise<void> {
-    return this.keeper.giveBack(this, this.downgrading);
+  private end(): Promise<void> {
+    return this.engine.release(this, this.downgrading);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -266,15 +260,14 @@ export class LeaseHandle extends Lease implements Holder {
   lose(loss: Loss): void {
     if (this.endReason !== undefined) return;
     const { options } = this.call;
-    // The core limits `ttl` to `maxHold`, so `maxHold` is the cause.
-    const isLimited = loss.reason === 'expired' && options.maxHoldMs <= options.ttlMs;
+    const isLimited = loss.reason === 'expired' && this.plan.maxHoldEndsTtl;
     const { reason } = isLimited ? { reason: 'maxHold' as const } : loss;
     const error = this.lostError(lossSentence({ ...loss, reason }, this.grant.ttlMs, options), reason);
-    this.end(error);
-    this.keeper.lost(this, error);
+    this.notify(error);
+    this.engine.lost(this, error);
   }
 
-  private end(reason: Error): void {
+  private notify(reason: Error): void {
     this.endReason ??= reason;
     this.limit?.cancel();
     const { controller } = this;
@@ -284,8 +277,8 @@ export class LeaseHandle extends Lease implements Holder {
   shutDown(): void {
     if (this.call.scoped || this.ended) return;
     const reason = `The lease of "${this.call.name}" was released: the application is shutting down.`;
-    this.end(new LockShutdownError(reason, { key: this.key }));
-    this.released = this.giveBack();
+    this.notify(new LockShutdownError(reason, { key: this.key }));
+    this.released = this.end();
   }
 
   /** Without a recorded reason, `release()` ended the lease, or its time passed while the process was blocked. */
@@ -303,3 +296,6 @@ export class LeaseHandle extends Lease implements Holder {
     );
   }
 }
+
+export const notDowngraded = ({ name, key }: LockCall, why: string): LockUsageError =>
+  new LockUsageError(`The lease of "${name}" cannot be downgraded: ${why}.`, { key });

@@ -17,7 +17,7 @@ export interface LockCall {
   /** Ends only the wait: a free lock is still granted after this signal has aborted. */
   readonly endsWait?: AbortSignal | undefined;
   /** The call needs other keys too, and its work starts when all keys are held. */
-  readonly joint?: boolean;
+  readonly multiKey?: boolean;
   /** Set while the diagnostics channels have subscribers. */
   readonly trace?: CallTrace | undefined;
 }

@@ -1,7 +1,6 @@
 import type { Duration } from '../../options/values.js';
-import type { LeaseHandle } from './lease-handle.js';
+import { type LeaseHandle, notDowngraded } from './lease-handle.js';
 import { Lease } from './lease.js';
-import { notDowngraded } from './not-downgraded.js';
 
 /** A reentrant lease: it depends on the lease of the outer call in the same call chain. */
 export class NestedLease extends Lease {

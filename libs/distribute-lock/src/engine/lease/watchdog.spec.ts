@@ -4,8 +4,7 @@ import { ManualClock, settled } from '../../../../../test/support/manual-clock.j
 import { Timers } from '../../runtime/timers.js';
 import { MemoryLockStore } from '../../store/memory/memory-lock-store.js';
 import { LockStoreError, type RenewAnswer, type RenewRequest } from '../../store/lock-store.js';
-import { Grant } from './grant.js';
-import type { Holder } from './holder.js';
+import { Grant, type Holder } from './grant.js';
 import { Watchdog } from './watchdog.js';
 
 class Store extends MemoryLockStore {

@@ -12,7 +12,7 @@ import {
   type RenewRequest,
   mayTakeEffect,
 } from '../../store/lock-store.js';
-import type { Grant, GrantKeeper, Renewal } from './grant.js';
+import type { Grant, GrantActions, Renewal } from './grant.js';
 import { type Loss, lossByTime } from './loss.js';
 
 /** A lease ends this much early, because a timer may fire that late. */
@@ -25,7 +25,7 @@ const LIMIT_TOLERANCE_MS = 5;
  * Renews every grant of the process at a third of its ttl; grants of one tick share one call. Notifies the holder when a grant
  * is lost. Retries a failed renewal while the grant can still be proven.
  */
-export class Watchdog implements GrantKeeper {
+export class Watchdog implements GrantActions {
   private batch: Grant[] = [];
 
   constructor(
@@ -98,7 +98,7 @@ export class Watchdog implements GrantKeeper {
 
   private send(grants: readonly Grant[], ttlMs = 0): void {
     const sentAt = this.clock.now();
-    const asked = grants.map((grant): RenewRequest & { ttlMs: number } => {
+    const requests = grants.map((grant): RenewRequest & { ttlMs: number } => {
       const { key, ownerToken } = grant;
       const request = {
         key,
@@ -108,7 +108,7 @@ export class Watchdog implements GrantKeeper {
       };
       return isTooLong(grant, sentAt, request.ttlMs) ? { ...request, exact: true } : request;
     });
-    const renewals = asked.map((request, i): Renewal => {
+    const renewals = requests.map((request, i): Renewal => {
       const { mostMs } = grants[i];
       return { sentAt, ttlMs: request.ttlMs, ...(request.exact === true ? { shortening: { mostMs } } : {}) };
     });
@@ -118,20 +118,20 @@ export class Watchdog implements GrantKeeper {
       if (renewals[i].shortening !== undefined) grant.shorten(sentAt, renewals[i].ttlMs);
       this.timers.add(grant, untilEnd(grant, sentAt));
     });
-    this.ask(asked, (answer, i) => this.answered(grants[i], renewals[i], answer));
+    this.sendAll(requests, (answer, i) => this.answered(grants[i], renewals[i], answer));
   }
 
-  private ask(asked: readonly RenewRequest[], answered: (answer: RenewAnswer, index: number) => void): void {
+  private sendAll(requests: readonly RenewRequest[], answered: (answer: RenewAnswer, index: number) => void): void {
     const { store } = this;
     if (store.renewOne === undefined) {
-      store.renew(asked).then(
-        (answers) => asked.forEach((_, i) => answered(answers[i], i)),
-        (error: Error) => asked.forEach((_, i) => answered(error, i)),
+      store.renew(requests).then(
+        (answers) => requests.forEach((_, i) => answered(answers[i], i)),
+        (error: Error) => requests.forEach((_, i) => answered(error, i)),
       );
     } else {
-      asked.forEach((request, i) => {
-        const tell = (answer: RenewAnswer): void => answered(answer, i);
-        whenAnswered(store.renewOne!(request), { answered: tell, failed: tell });
+      requests.forEach((request, i) => {
+        const apply = (answer: RenewAnswer): void => answered(answer, i);
+        whenAnswered(store.renewOne!(request), { answered: apply, failed: apply });
       });
     }
   }

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { isLockError, LockConfigurationError } from '../../errors.js';
 import type { Lease } from '../../engine/lease/lease.js';
 import type { LockCall } from '../../engine/lease/lock-call.js';
-import type { LockInspection } from '../../engine/lease/lock-inspection.js';
+import type { LockInspection } from '../../engine/lock-inspection.js';
 import { LOCK_DEFAULTS, type ResolvedLockOptions, resolveLockOptions } from '../../options/lock-options.js';
 import type { LockClient } from '../lock-client.js';
 import type { LockErrorMappers } from './error-mapping.js';
@@ -98,8 +98,8 @@ class MissingClient implements LockClient {
     return this.find().acquire(call);
   }
 
-  async acquireSeveral(calls: readonly LockCall[]): Promise<Lease> {
-    return this.find().acquireSeveral(calls);
+  async acquireMultiKey(calls: readonly LockCall[]): Promise<Lease> {
+    return this.find().acquireMultiKey(calls);
   }
 
   async inspect(key: string): Promise<LockInspection> {

@@ -3,7 +3,7 @@ import { firstValueFrom, NEVER, Observable, of, throwError } from 'rxjs';
 
 import { LeaseLostError, LockContendedError, LockShutdownError, LockUnavailableError } from '../../errors.js';
 import { findCurrentLease } from '../../engine/lease/held-leases.js';
-import { JointLease } from '../../engine/lease/joint-lease.js';
+import { MultiKeyLease } from '../../engine/lease/multi-key-lease.js';
 import type { Lease } from '../../engine/lease/lease.js';
 import type { LockCall } from '../../engine/lease/lock-call.js';
 import { LOCK_DEFAULTS } from '../../options/lock-options.js';
@@ -50,10 +50,10 @@ class FakeClient implements LockClient {
     } as unknown as Lease;
   }
 
-  async acquireSeveral(calls: readonly LockCall[]): Promise<Lease> {
+  async acquireMultiKey(calls: readonly LockCall[]): Promise<Lease> {
     const leases: Lease[] = [];
     for (const call of calls) leases.push(await this.acquire(call));
-    return new JointLease(leases);
+    return new MultiKeyLease(leases);
   }
 
   async inspect(): Promise<never> {

@@ -11,8 +11,8 @@ import {
 import { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError, LockUnavailableError } from '../../errors.js';
-import type { DrainState } from '../../engine/draining.js';
-import type { LockCore } from '../../engine/lock-core.js';
+import type { DrainState } from '../../engine/shutdown.js';
+import type { LockEngine } from '../../engine/lock-engine.js';
 import { LockExplorer } from '../aspect/lock.explorer.js';
 import { LOCK_CORES, LOCK_MODULE_OPTIONS, LOCK_SETTINGS } from '../tokens.js';
 import { connectionOption } from './lock-runtime.js';
@@ -33,7 +33,7 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
   private closing: Promise<unknown> | undefined;
 
   constructor(
-    @Inject(LOCK_CORES) private readonly cores: ReadonlyMap<string, LockCore>,
+    @Inject(LOCK_CORES) private readonly cores: ReadonlyMap<string, LockEngine>,
     @Inject(LOCK_SETTINGS) private readonly settings: LockSettings,
     @Inject(LockExplorer) private readonly explorer: LockExplorer,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
@@ -119,7 +119,7 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
 
 const inSeconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
-async function connect(name: string, core: LockCore): Promise<void> {
+async function connect(name: string, core: LockEngine): Promise<void> {
   try {
     await core.connect();
     void advise(name, core);
@@ -133,7 +133,7 @@ async function connect(name: string, core: LockCore): Promise<void> {
 }
 
 /** Logs warnings about the server. It runs in the background, so it neither delays nor prevents the start. */
-async function advise(name: string, core: LockCore): Promise<void> {
+async function advise(name: string, core: LockEngine): Promise<void> {
   const advice = await core.advice().catch(() => []);
   for (const sentence of advice) logger.warn(`The "${connectionOption(name)}" of LockModule: ${sentence}`);
 }

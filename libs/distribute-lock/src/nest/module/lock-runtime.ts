@@ -1,5 +1,5 @@
 import { LockConfigurationError } from '../../errors.js';
-import { LockCore, type LockCoreSettings } from '../../engine/lock-core.js';
+import { LockEngine, type LockEngineSettings } from '../../engine/lock-engine.js';
 import type { LockStore } from '../../store/lock-store.js';
 import type { AckSettings } from '../../store/redis/acknowledged.js';
 import { RedisLockStore } from '../../store/redis/redis-lock-store.js';
@@ -9,13 +9,13 @@ import { connectStore } from './connect-store.js';
 
 /** Settings of a lock core besides its connection. */
 export interface RuntimeSettings
-  extends LockCoreSettings, Pick<RedisLockStoreSettings, 'prefix' | 'layout' | 'serverMayChange'> {
+  extends LockEngineSettings, Pick<RedisLockStoreSettings, 'prefix' | 'layout' | 'serverMayChange'> {
   readonly durability?: AckSettings | undefined;
 }
 
 /** Creates the lock core of each connection; the testing kit replaces it. */
 export interface LockRuntime {
-  newCore(name: string, connection: unknown, settings: RuntimeSettings): LockCore;
+  newCore(name: string, connection: unknown, settings: RuntimeSettings): LockEngine;
 }
 
 /** The runtime outside of tests. */
@@ -23,7 +23,7 @@ export const processRuntime: LockRuntime = {
   newCore(name, connection, { prefix, layout, serverMayChange, durability, ...settings }) {
     const option = connectionOption(name);
     const store = connectStore(option, connection, { prefix, layout, serverMayChange });
-    return new LockCore(withDurability(option, store, durability), settings);
+    return new LockEngine(withDurability(option, store, durability), settings);
   },
 };
 

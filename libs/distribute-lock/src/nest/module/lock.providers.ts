@@ -2,7 +2,7 @@ import type { InjectionToken, Provider } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 
 import { LockEvents } from '../../events.js';
-import type { LockCore } from '../../engine/lock-core.js';
+import type { LockEngine } from '../../engine/lock-engine.js';
 import { copiesOf } from '../../runtime/process-wide.js';
 import { DEFAULT_CONNECTION, LockConnections } from '../aspect/lock-connections.js';
 import { LockExplorer } from '../aspect/lock.explorer.js';
@@ -70,7 +70,7 @@ function newCores(
   runtime: LockRuntime,
   { connections, ...settings }: LockSettings,
   events: LockEvents,
-): Map<string, LockCore> {
+): Map<string, LockEngine> {
   const cores = Array.from(connections, ([name, connection]) => {
     return [name, runtime.newCore(name, connection, { ...settings, connection: name, events })] as const;
   });
@@ -78,7 +78,7 @@ function newCores(
 }
 
 function newConnections(
-  cores: ReadonlyMap<string, LockCore>,
+  cores: ReadonlyMap<string, LockEngine>,
   { contendedStatus, abortOnDisconnect, errors }: LockSettings,
 ): LockConnections {
   return new LockConnections(cores, { contendedStatus, abortOnDisconnect, errors });

@@ -2,7 +2,7 @@ import { LockConfigurationError } from '../../errors.js';
 import { LOCK_OPTIONS, type ResolvedLockOptions, resolveLockOptions } from '../../options/lock-options.js';
 import { checkRetryAfter, type RetryAfter } from '../../options/retry-after.js';
 import { checkFlag, checkNames, checkWhole, durationMs } from '../../options/values.js';
-import { DEFAULT_MAX_KEPT } from '../../engine/lock-core.js';
+import { DEFAULT_MAX_KEPT } from '../../engine/lock-engine.js';
 import type { AckSettings } from '../../store/redis/acknowledged.js';
 import { LAYOUTS, type LockLayout } from '../../store/redis/layout.js';
 import { meetsHelperKey } from '../../store/redis/redis-keys.js';

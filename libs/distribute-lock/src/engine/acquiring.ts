@@ -1,0 +1,225 @@
+import { Grant, validUntil } from './lease/grant.js';
+import { finalUndoAt } from '../store/abandoned-tokens.js';
+import { type AcquireAnswer, isPassing, LockStoreError, mayTakeEffect } from '../store/lock-store.js';
+import { CLAIM_WINDOW_MS, OFFERED_NUMBERS } from '../store/protocol.js';
+import { type AcquireCommand, type AttemptEvents, Attempts } from './attempts.js';
+import type { EngineContext } from './context.js';
+import type { Attempt, KeyState } from './key-state.js';
+import { CONFIRMED_WITHIN_MS, isConfirmed } from './local-hand-over.js';
+import { reportHandOver } from './reports.js';
+import { WakeUps } from './wake-ups.js';
+
+type Queued = Extract<AcquireAnswer, { outcome: 'queued' }>;
+
+/** The first half of the protocol: interprets what the store answers to attempts, until each waiter is served or has left. */
+export class Acquiring implements AttemptEvents {
+  readonly attempts: Attempts;
+  readonly wakeUps: WakeUps;
+
+  constructor(private readonly context: EngineContext) {
+    this.attempts = new Attempts(context, this);
+    this.wakeUps = new WakeUps(context, this.attempts);
+  }
+
+  answered(command: AcquireCommand, answer: AcquireAnswer): void {
+    const { attempt } = command;
+    attempt.inFlight = false;
+    if (answer.resent === true) this.resent(attempt);
+    if (answer.outcome === 'granted') {
+      if (attempt.awaitsMessage && !attempt.over) this.context.store.messageMissed?.();
+      reportHandOver(attempt.list.first, attempt.path);
+      const { ttlMs, block, sentAt } = command;
+      const { fencingToken, waiting } = answer;
+      const { state } = attempt.list;
+      this.won(attempt, this.newGrant(state.key, attempt.ownerToken, ttlMs, sentAt, fencingToken, block, waiting));
+      // Nothing waits in the store, so it has lost the places of callers that sleep here.
+      if (waiting === 0 && state.longestQueued !== undefined) this.placesLost(state);
+      else if (attempt.speaksForAll) this.attempts.sendLast(state);
+    } else this.notGranted(attempt, answer);
+    this.context.changed(attempt.list.state);
+  }
+
+  /** What the store gave by a command that was sent at `sentAt`, or by a message that arrived then. */
+  newGrant(
+    key: string,
+    ownerToken: string,
+    ttlMs: number,
+    sentAt: number,
+    fencingToken: number,
+    block: number,
+    waiting: number,
+  ): Grant {
+    return new Grant(this.context.watchdog, key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
+  }
+
+  /** The store granted the attempt. */
+  won(attempt: Attempt, grant: Grant): void {
+    const { attempts, wakeUps } = this;
+    attempt.sent = true;
+    if (attempt.over) return attempts.undo(attempt);
+    const { list } = attempt;
+    if (list.first === undefined) return attempts.abandon(attempt);
+    // The caller that sent the attempt may have left; the next caller needs a lease of exactly its own ttl.
+    const wantedMs = list.state.ttlMsOf(list);
+    if (wantedMs > grant.ttlMs) return wakeUps.wake({ reason: 'longer ttl', attempt });
+    if (wantedMs < grant.ttlMs && list.state.kind !== 'read') {
+      attempts.abandon(attempt);
+      return wakeUps.wake({ reason: 'unusable grant', list });
+    }
+    attempts.endGranted(attempt);
+    const now = this.context.clock.now();
+    if (now < grant.validUntil) {
+      this.prepare(attempt, grant);
+      return wakeUps.wake({ reason: 'granted', list, grant, now });
+    }
+    // The answer came too late to prove the lease: release it and ask again.
+    attempts.undo(attempt);
+    // Fail non-waiting callers instead of retrying.
+    wakeUps.wake({ reason: 'failure', list, error: tooLate(), passing: true });
+    wakeUps.wake({ reason: 'unusable grant', list });
+  }
+
+  private prepare(attempt: Attempt, grant: Grant): void {
+    // An offer does not say whether other processes wait, except for permits.
+    grant.contended ||= attempt.contended || (grant.unconfirmed && !attempt.list.state.offersReportWaiters);
+    // A holder learns of waiters and of a forced release only through the subscription.
+    void this.context.inbox.ready();
+  }
+
+  /** A message offered the lock to the attempt's token. */
+  offered(attempt: Attempt, fencingToken: number | undefined, block: number | undefined): void {
+    attempt.offered = true;
+    attempt.sleepsUntil = 'retry';
+    const now = this.context.clock.now();
+    const mayBegin = fencingToken !== undefined && !this.context.confirmOffers;
+    const grant = mayBegin ? this.provenOffer(attempt, fencingToken, now, block) : undefined;
+    if (grant !== undefined) {
+      reportHandOver(attempt.list.first, 'message');
+      this.attempts.endGranted(attempt);
+      this.prepare(attempt, grant);
+    }
+    this.wakeUps.wake({ reason: 'message', attempt, grant, now });
+  }
+
+  /**
+   * The grant of an offer on which the first caller may begin without a claim, because the offer is guaranteed for some time.
+   *
+   * The process does not know when the offer was made, because the message may have been delayed. But the store cannot offer a
+   * lock to a token before the token was first sent. The offer therefore ends no earlier than one claim window after that. The
+   * process trusts the offer for at most one ttl, which is the limit for every lease after a loss of data. The remaining time must
+   * suffice for a confirmation, and no command of the token may be in flight.
+   */
+  private provenOffer(attempt: Attempt, fencingToken: number, now: number, block = OFFERED_NUMBERS): Grant | undefined {
+    const { list, since, ownerToken } = attempt;
+    const plan = list.first?.plan;
+    if (plan === undefined || attempt.inFlight || attempt.lastError !== undefined) return undefined;
+    const { ttlMs } = plan;
+    const offeredUntil = validUntil(since, Math.min(CLAIM_WINDOW_MS, ttlMs));
+    if (!isConfirmed(plan) || offeredUntil - now < CONFIRMED_WITHIN_MS) return undefined;
+    const grant = this.newGrant(list.state.key, ownerToken, ttlMs, now, fencingToken, block, 0);
+    grant.beginUnconfirmed(offeredUntil);
+    return grant;
+  }
+
+  private notGranted(attempt: Attempt, answer: Exclude<AcquireAnswer, { outcome: 'granted' }>): void {
+    if (attempt.over) {
+      if (answer.outcome === 'queued' || answer.resent === true) this.attempts.undo(attempt);
+      return;
+    }
+    attempt.failures = 0;
+    attempt.sent = attempt.answered = true;
+    attempt.lastError = undefined;
+    if (answer.outcome === 'queued') return this.queued(attempt, answer);
+    const { list } = attempt;
+    if (answer.outcome === 'mismatch') {
+      // The store has not queued the token. The next caller may want other permits, so the attempt ends.
+      this.attempts.endRefused(attempt);
+      return this.wakeUps.wake({ reason: 'mismatch', list, permits: answer.permits });
+    }
+    this.wakeUps.wake({ reason: 'contended', list, leftMs: answer.remainingMs });
+    if (list.first !== undefined) this.wakeUps.wake({ reason: 'waiter joined', attempt });
+    else this.attempts.endRefused(attempt);
+  }
+
+  /** The store queued the attempt: it sleeps until a message or the next heartbeat. */
+  queued(attempt: Attempt, answer: Pick<Queued, 'remainingMs'> & Partial<Queued>): void {
+    const { remainingMs, foreign = false, ownToken, stood } = answer;
+    const { state, single } = attempt.list;
+    const isNew = !attempt.queued;
+    const { speaksForAll } = attempt;
+    attempt.answered = attempt.queued = true;
+    attempt.speaksForAll = false;
+    this.sleep(attempt, isNew, remainingMs, foreign);
+    if (single && speaksForAll) this.heartbeatAnswered(state, isNew || stood !== false);
+    const offered = ownToken === undefined ? undefined : state.attemptOf(ownToken);
+    // The message about that offer is late or lost.
+    if (offered !== undefined && !offered.offered) this.claim(offered);
+  }
+
+  private claim(attempt: Attempt): void {
+    attempt.offered = true;
+    attempt.sleepsUntil = 'retry';
+    this.wakeUps.wake({ reason: 'offer', attempt });
+  }
+
+  private sleep(attempt: Attempt, isNew: boolean, leftMs: number, foreign: boolean): void {
+    const { list } = attempt;
+    this.wakeUps.wake({ reason: 'contended', list, leftMs });
+    // No waiting caller is left.
+    if (list.first === undefined) return this.attempts.abandon(attempt);
+    if (attempt.offered) return this.wakeUps.wake({ reason: 'offer', attempt });
+    attempt.holderLeftMs = leftMs;
+    this.attempts.sleep(attempt, leftMs, foreign, isNew);
+  }
+
+  /** @param stands - whether the attempt was still in the queue, so that the process has kept its places */
+  private heartbeatAnswered(state: KeyState, stands: boolean): void {
+    if (stands) this.attempts.sendLast(state);
+    else this.placesLost(state);
+  }
+
+  /** The store has lost all places of this process, so each queued attempt is sent again once, in order. */
+  private placesLost(state: KeyState): void {
+    for (const { attempt } of state.lists()) {
+      if (attempt?.queued === true) this.wakeUps.wake({ reason: 'place lost', attempt });
+    }
+  }
+
+  failed(attempt: Attempt, error: Error): void {
+    attempt.inFlight = false;
+    attempt.sleepsUntil = 'retry';
+    if (mayTakeEffect(error)) {
+      attempt.sent = true;
+      attempt.finalUndoAt = finalUndoAt(this.context.clock.now());
+    }
+    if (attempt.over) {
+      if (attempt.sent) this.attempts.undo(attempt);
+      else this.context.abandoned.neverSent(attempt.ownerToken);
+      return;
+    }
+    attempt.lastError = error;
+    const { list } = attempt;
+    const passing = isPassing(error);
+    this.wakeUps.wake({ reason: 'failure', list, error, passing });
+    if (!passing && attempt.speaksForAll) this.placesLost(list.state);
+    if (list.first === undefined) this.attempts.abandonAll(list);
+    else this.context.timers.add(attempt, attempt.nextDelayMs());
+    this.context.changed(list.state);
+  }
+
+  /** A command of the attempt was sent on two connections: the store may still execute the first copy. */
+  resent(attempt: Attempt): void {
+    attempt.finalUndoAt = finalUndoAt(this.context.clock.now());
+  }
+
+  /** The answer came after the command had failed: Redis may have executed the command after its undo. */
+  late(attempt: Attempt): void {
+    if (attempt.over) this.attempts.undo(attempt, true);
+  }
+
+  due(attempt: Attempt): void {
+    this.wakeUps.wake({ reason: attempt.sleepsUntil, attempt });
+  }
+}
+
+const tooLate = (): Error => new LockStoreError('its answer came after the end of the lease.', true);

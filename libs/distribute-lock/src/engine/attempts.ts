@@ -1,0 +1,163 @@
+import { type AcquireAnswer, type AnswerListener, whenAnswered } from '../store/lock-store.js';
+import type { EngineContext } from './context.js';
+import { SharedHeartbeat, sleepMs } from './heartbeat.js';
+import { Attempt, type KeyState, type WaitList } from './key-state.js';
+import { MOST_NUMBERS } from './local-hand-over.js';
+
+/** Receives what happens to attempts. */
+export interface AttemptEvents {
+  answered(command: AcquireCommand, answer: AcquireAnswer): void;
+  failed(attempt: Attempt, error: Error): void;
+  /** The answer came after the command had failed. */
+  late(attempt: Attempt): void;
+  /** The attempt has slept long enough. */
+  due(attempt: Attempt): void;
+}
+
+/** A command in flight, with the context for its answer. */
+export class AcquireCommand implements AnswerListener<AcquireAnswer> {
+  constructor(
+    private readonly events: AttemptEvents,
+    readonly attempt: Attempt,
+    readonly ttlMs: number,
+    /** Number of fencing tokens requested. */
+    readonly block: number,
+    readonly sentAt: number,
+  ) {}
+
+  answered(answer: AcquireAnswer): void {
+    this.events.answered(this, answer);
+  }
+
+  failed(error: Error): void {
+    this.events.failed(this.attempt, error);
+  }
+
+  late(): void {
+    this.events.late(this.attempt);
+  }
+}
+
+/** Creates, sends, delays and ends the attempts of this process. */
+export class Attempts {
+  private readonly due = (attempt: Attempt): void => this.events.due(attempt);
+  /** The heartbeats of callers with `fair: 'strict'`. */
+  private readonly heartbeats = new WeakMap<KeyState, SharedHeartbeat>();
+
+  constructor(
+    private readonly context: EngineContext,
+    private readonly events: AttemptEvents,
+  ) {}
+
+  /** Creates a new attempt of the list with a new owner token; does not send it. */
+  create(list: WaitList): Attempt {
+    const { state } = list;
+    const { tokens, clock } = this.context;
+    const attempt = new Attempt(list, tokens.next(state.suffix(list.first)), clock.now(), this.due);
+    list.begin(attempt);
+    if (list.single) state.addSingle(list, attempt);
+    return attempt;
+  }
+
+  /** Sends a new attempt if the list has callers and no attempt. */
+  sendFor(list: WaitList): void {
+    if (list.first !== undefined && list.attempt === undefined) this.send(this.create(list));
+  }
+
+  /** Sends the attempt for the first time, or again. */
+  send(attempt: Attempt): void {
+    const { list } = attempt;
+    if (attempt.over || attempt.inFlight || list.first === undefined) return;
+    attempt.inFlight = true;
+    const unready = list.waits ? this.context.inbox.ready() : undefined;
+    if (unready === undefined || list.patient < list.size) return this.sendNow(attempt, list);
+    attempt.held = true;
+    void unready.then(() => {
+      if (attempt.held) this.hurry(attempt);
+    });
+  }
+
+  /** Sends the attempt now, for a non-waiting caller: neither the subscription nor the back-off after a failure delays it. */
+  hurry(attempt: Attempt): void {
+    if (!attempt.held) return this.send(attempt);
+    attempt.held = false;
+    this.sendNow(attempt, attempt.list);
+  }
+
+  private sendNow(attempt: Attempt, list: WaitList): void {
+    const { first, state } = list;
+    if (attempt.over || first === undefined) return;
+    this.context.timers.remove(attempt);
+    const { kind, permits } = first.call.options;
+    const { ownerToken } = attempt;
+    const ttlMs = state.ttlMsOf(list);
+    attempt.ttlMs = ttlMs;
+    const block = Math.min(list.size, MOST_NUMBERS);
+    const sentAt = this.context.clock.now();
+    attempt.wasSent(Math.floor(sentAt));
+    const request = { key: state.key, ownerToken, kind, ttlMs, wait: list.waits, block, permits };
+    whenAnswered(this.context.store.acquire(request), new AcquireCommand(this.events, attempt, ttlMs, block, sentAt));
+  }
+
+  /** Lets the attempt sleep behind a lease with `leftMs` left, until a message or the next heartbeat. */
+  sleep(attempt: Attempt, leftMs: number, foreign: boolean, isNew = false): void {
+    const { list } = attempt;
+    const { timers } = this.context;
+    const againInMs = sleepMs(this.context, attempt, leftMs, foreign);
+    if (!list.single) return timers.add(attempt, againInMs);
+    const { state } = list;
+    let heartbeat = this.heartbeats.get(state);
+    if (heartbeat === undefined)
+      this.heartbeats.set(state, (heartbeat = new SharedHeartbeat(state, this.context, this.due)));
+    if (isNew) heartbeat.joined(attempt);
+    heartbeat.within(againInMs);
+  }
+
+  /** Pub/sub is unavailable: a sleeping attempt polls. */
+  poll(attempt: Attempt): void {
+    const sleeps = attempt.list.single ? attempt.queued : attempt.isScheduled;
+    if (sleeps && attempt.answered) this.sleep(attempt, attempt.holderLeftMs, false);
+  }
+
+  /** The shared heartbeat also sends the attempt that was queued last. */
+  sendLast(state: KeyState): void {
+    this.heartbeats.get(state)?.sendLast();
+  }
+
+  /** Ends the attempt without a grant. Undoes it if a command may have been sent, also while one is in flight. */
+  abandon(attempt: Attempt): void {
+    this.context.timers.remove(attempt);
+    this.end(attempt);
+    if (attempt.sent || (attempt.inFlight && !attempt.held)) this.undo(attempt);
+  }
+
+  abandonAll(list: WaitList): void {
+    for (const attempt of list.state.attempts()) if (attempt.list === list) this.abandon(attempt);
+  }
+
+  /** Ends an attempt that the store did not queue. An earlier command without an answer may still occupy a place. */
+  endRefused(attempt: Attempt): void {
+    if (attempt.finalUndoAt === 0) this.end(attempt);
+    else this.abandon(attempt);
+  }
+
+  endGranted(attempt: Attempt): void {
+    this.context.timers.remove(attempt);
+    this.end(attempt);
+    if (attempt.finalUndoAt > 0) this.context.abandoned.granted(attempt.ownerToken, attempt.finalUndoAt);
+  }
+
+  /** The attempt ends, with a grant or without. */
+  end(attempt: Attempt): void {
+    const { state, single } = attempt.list;
+    state.end(attempt);
+    if (single) this.heartbeats.get(state)?.left();
+  }
+
+  /** Removes the token from the lock and from its queue. */
+  undo({ list, ownerToken, ttlMs, finalUndoAt: finalAt }: Attempt, again = false): void {
+    // The token holds a grant, which a second answer must not undo.
+    if (list.state.grantOf(ownerToken) !== undefined) return;
+    this.context.abandoned.abandon({ key: list.state.key, ownerToken }, ttlMs, { finalAt, again });
+  }
+}

@@ -1,0 +1,107 @@
+import type { Grant } from './lease/grant.js';
+import type { LeaseHandle } from './lease/lease-handle.js';
+import { KeyState, type Waiter, WaitList } from './key-state.js';
+import type { Kind, KindServices } from './kind.js';
+import { refuseContended, start } from './settling.js';
+
+/** The exclusive lock, which is also the write lock: one holder at a time. */
+export const exclusive: Kind = {
+  name: 'exclusive',
+  options: ['exclusive', 'write'],
+  nestsIn: ['exclusive'],
+  newState: (services, key) => new ExclusiveState(services, key),
+};
+
+export class ExclusiveState extends KeyState {
+  grant: Grant | undefined = undefined;
+
+  constructor(
+    private readonly services: KindServices,
+    key: string,
+  ) {
+    super(key);
+  }
+
+  get kind(): 'exclusive' {
+    return 'exclusive';
+  }
+
+  enter(waiter: Waiter): void {
+    const { context, acquiring } = this.services;
+    if (!waiter.waits && this.isTaken(context.clock.now())) return refuseContended(context, this, waiter);
+    const list = waiter.call.options.fair === 'strict' ? new WaitList(this, true) : this.list;
+    list.push(waiter);
+    if (list.attempt === undefined && (list.single || this.grant === undefined)) acquiring.attempts.sendFor(list);
+    // A waiter behind a holder of this process must learn when another process waits.
+    else if (list.waits) void context.inbox.ready();
+    // A non-waiting caller shares the outcome of the attempt.
+    if (!waiter.waits && list.attempt !== undefined) {
+      acquiring.wakeUps.wake({ reason: 'non-waiting caller', attempt: list.attempt });
+    }
+  }
+
+  granted(list: WaitList, grant: Grant, now: number): void {
+    const { context, acquiring } = this.services;
+    const before = this.grant;
+    this.grant = grant;
+    // The store granted another token of this process, so it has lost the previous grant.
+    if (before !== undefined) context.watchdog.lose(before, { reason: 'deleted' });
+    this.serve(list.first!, grant, now);
+    grant.forgetSpentNumbers();
+    if (list.patient === list.size) return;
+    const leftMs = Math.max(0, grant.validUntil - now);
+    acquiring.wakeUps.wake({ reason: 'contended', list, leftMs, state: this });
+  }
+
+  serve(waiter: Waiter, grant: Grant, now: number): void {
+    start(this.services.context, this.services.leases, waiter, grant, now);
+  }
+
+  leaseEnded(lease: LeaseHandle): Promise<void> | undefined {
+    return this.services.releasing.handOver(this, lease);
+  }
+
+  callersLeft(list: WaitList): void {
+    if (list.first === undefined && list.attempt !== undefined) {
+      this.services.acquiring.attempts.abandon(list.attempt);
+    }
+  }
+
+  contendedBy(grant: Grant): void {
+    grant.contended = true;
+  }
+
+  grantEnded(): void {
+    if (this.next !== undefined) this.services.acquiring.attempts.sendFor(this.list);
+  }
+
+  /** Whether this process holds the lock at `now`, or waits behind a process that does. */
+  private isTaken(now: number): boolean {
+    if (this.grant !== undefined) return now < this.grant.validUntil;
+    return this.lists().some(({ attempt }) => attempt?.seesHolder === true);
+  }
+
+  override get ownTtlMs(): number {
+    return this.commonTtlMs;
+  }
+
+  grants(): readonly Grant[] {
+    return this.grant === undefined ? [] : [this.grant];
+  }
+
+  grantOf(ownerToken: string): Grant | undefined {
+    return this.grant?.ownerToken === ownerToken ? this.grant : undefined;
+  }
+
+  drop(grant: Grant): void {
+    if (this.grant === grant) this.grant = undefined;
+  }
+
+  suffix(): string {
+    return '';
+  }
+
+  nextHolder(): Waiter | undefined {
+    return this.next;
+  }
+}

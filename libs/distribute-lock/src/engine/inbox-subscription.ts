@@ -1,0 +1,58 @@
+import { Timer, type Timers } from '../runtime/timers.js';
+import type { LockStore, LockStoreListener } from '../store/lock-store.js';
+
+const RESUBSCRIBE_MS = 2_000;
+
+/** Opens the subscription when the first caller waits, and knows whether messages arrive. */
+export class InboxSubscription extends Timer {
+  /** Whether messages arrive; without them waiting callers poll. */
+  open = false;
+  private opening: Promise<void> | undefined;
+  private requested = false;
+  private reported = false;
+
+  constructor(
+    private readonly store: LockStore,
+    private readonly processId: string,
+    private readonly timers: Timers,
+    private readonly messages: () => LockStoreListener,
+    /** Called once for each period without messages. */
+    private readonly degraded: (error: Error) => void = () => undefined,
+    /** Called after each change of `open`. */
+    private readonly available: (open: boolean) => void = () => undefined,
+  ) {
+    super();
+  }
+
+  /** @returns undefined if it is known whether messages arrive; otherwise a promise to await first, which never rejects */
+  ready(): Promise<void> | undefined {
+    if (this.open || (this.requested && this.opening === undefined)) return undefined;
+    this.requested = true;
+    this.opening ??= this.subscribe();
+    return this.opening;
+  }
+
+  /** The subscription was restored or lost. */
+  changed(open: boolean): void {
+    if (open !== this.open) this.available(open);
+    this.open = open;
+  }
+
+  due(): void {
+    this.opening ??= this.subscribe();
+  }
+
+  private async subscribe(): Promise<void> {
+    try {
+      this.changed(await this.store.subscribe(this.processId, this.messages()));
+      if (this.open) this.messages().resubscribed();
+      this.reported = false;
+    } catch (error) {
+      this.timers.add(this, RESUBSCRIBE_MS);
+      if (!this.reported) this.available(false);
+      if (!this.reported) this.degraded(error instanceof Error ? error : new Error(String(error)));
+      this.reported = true;
+    }
+    this.opening = undefined;
+  }
+}

@@ -1,0 +1,385 @@
+import type { LockHandOver } from '../channels.js';
+import { addAbortListener, removeAbortListener, type AbortListener } from './abort-listeners.js';
+import type { Grant, Holder } from './lease/grant.js';
+import type { LeaseHandle } from './lease/lease-handle.js';
+import { type LifetimePlan, planOf } from './lease/lifetime-plan.js';
+import type { LockCall } from './lease/lock-call.js';
+import type { TokenKind } from '../runtime/owner-token.js';
+import { Retry } from '../runtime/retries.js';
+import { Timer } from '../runtime/timers.js';
+
+/** A caller that has no lease yet. It is settled once. */
+export class Waiter extends Timer implements AbortListener {
+  list: WaitList | undefined = undefined;
+  before: Waiter | undefined = undefined;
+  behind: Waiter | undefined = undefined;
+  /** The wait has ended: the caller gets the lock only if it is free. */
+  givenUp = false;
+  readonly plan: LifetimePlan;
+
+  constructor(
+    private readonly ends: (waiter: Waiter, reason: 'abort' | 'time-out') => void,
+    readonly call: LockCall,
+    readonly since: number,
+    readonly resolve: (lease: LeaseHandle) => void,
+    readonly reject: (error: Error) => void,
+  ) {
+    super();
+    const { signal, endsWait, options } = call;
+    this.plan = planOf(options);
+    if (signal !== undefined) addAbortListener(signal, this);
+    if (endsWait === undefined || !this.waits) return;
+    if (endsWait.aborted) this.givenUp = true;
+    else addAbortListener(endsWait, this);
+  }
+
+  get waits(): boolean {
+    return this.call.options.waitMs > 0 && !this.givenUp;
+  }
+
+  /** Stops listening to the signals; does not settle the promise. */
+  ignoreSignals(): void {
+    const { signal, endsWait } = this.call;
+    if (signal !== undefined) removeAbortListener(signal, this);
+    if (endsWait !== undefined) removeAbortListener(endsWait, this);
+  }
+
+  aborted(): void {
+    this.ends(this, 'abort');
+  }
+
+  due(): void {
+    this.ends(this, 'time-out');
+  }
+}
+
+/** What a sleeping attempt waits for before it is sent again. With a heartbeat, a message announces its grant. */
+export type AttemptSleep = 'heartbeat' | 'poll' | 'lease end' | 'retry';
+
+/**
+ * One request of this process for a key: an owner token, the same for all its re-sends, and what is known of it.
+ * It belongs to the wait list, not to one caller. An attempt that is over is never reused; the next one has a new token.
+ */
+export class Attempt extends Retry {
+  inFlight = false;
+  /** The attempt waits for the subscription before it is sent. */
+  held = false;
+  /** A message offered the lock to this token: the process must claim it. */
+  offered = false;
+  /** How the latest command gets the lock, if it does; `undefined` while no holder is known. */
+  path: LockHandOver | undefined = undefined;
+  /** Another process waits behind this attempt, so its grant starts as contended. */
+  contended = false;
+  sleepsUntil: AttemptSleep = 'retry';
+  over = false;
+  /** A command was sent, or may have been. Otherwise nothing needs to be undone. */
+  sent = false;
+  /** An undo that is sent at or after this time is final; 0 while every command was answered. */
+  finalUndoAt = 0;
+  /** The store reported that the attempt is queued. */
+  queued = false;
+  /** When the last command was sent. */
+  lastSentAt = 0;
+  /** The shared heartbeat sent it, so its answer counts for all attempts of the key. */
+  speaksForAll = false;
+  /** The store has answered at least once, so it is known whether the lock is held. */
+  answered = false;
+  /** The ttl that the last command requested. */
+  ttlMs = 0;
+  lastError: Error | undefined = undefined;
+  /** Rest of the lease in front, as of the last `queued` answer; -1 when unknown. */
+  holderLeftMs = -1;
+
+  constructor(
+    readonly list: WaitList,
+    readonly ownerToken: string,
+    readonly since: number,
+    private readonly again: (attempt: Attempt) => void,
+  ) {
+    super();
+  }
+
+  /** The latest answer said that another process holds the lock. Unknown while a command is in flight or after a failure. */
+  get seesHolder(): boolean {
+    return this.answered && !this.inFlight && !this.offered && this.lastError === undefined;
+  }
+
+  /** A command is sent. */
+  wasSent(now: number): void {
+    if (this.offered) this.path = 'message';
+    else if (this.queued) this.path = this.hasExpired(now) ? 'expiry' : 'heartbeat';
+    this.offered = false;
+    this.lastSentAt = now;
+  }
+
+  /** The lease in front has ended without a message, as far as the latest answer shows. */
+  private hasExpired(now: number): boolean {
+    return this.lastSentAt > 0 && this.holderLeftMs >= 0 && now >= this.lastSentAt + this.holderLeftMs;
+  }
+
+  /** It is queued behind a lease that has not ended, so a message announces its grant. */
+  get awaitsMessage(): boolean {
+    return this.sleepsUntil === 'heartbeat';
+  }
+
+  due(): void {
+    this.again(this);
+  }
+}
+
+/**
+ * Callers of this process that share one attempt in Redis, first in, first out. A `single` list has one caller with a separate
+ * attempt (strict fairness).
+ */
+export class WaitList {
+  first: Waiter | undefined = undefined;
+  last: Waiter | undefined = undefined;
+  size = 0;
+  /** Number of callers that are willing to wait. */
+  patient = 0;
+  /** At most one attempt at a time is known to Redis; the next caller inherits it when the first one leaves. */
+  attempt: Attempt | undefined = undefined;
+
+  constructor(
+    readonly state: KeyState,
+    readonly single: boolean,
+  ) {}
+
+  /** Whether a caller of the list is willing to wait. */
+  get waits(): boolean {
+    return this.patient > 0;
+  }
+
+  /** Adds an attempt; a run may have several. */
+  begin(attempt: Attempt): void {
+    this.attempt = attempt;
+  }
+
+  /** Removes an ended attempt. */
+  end(_attempt: Attempt): void {
+    this.attempt = undefined;
+  }
+
+  push(waiter: Waiter): void {
+    waiter.list = this;
+    waiter.before = this.last;
+    if (this.last === undefined) this.first = waiter;
+    else this.last.behind = waiter;
+    this.last = waiter;
+    this.size += 1;
+    if (waiter.waits) this.patient += 1;
+  }
+
+  /** The waiter still gets the lock if it is free, but no longer waits for it. */
+  giveUp(waiter: Waiter): void {
+    if (waiter.waits) this.patient -= 1;
+    waiter.givenUp = true;
+  }
+
+  /** Whether the lock may be free: no answer of the store says otherwise, and this process does not hold it. */
+  get mayBeFree(): boolean {
+    return this.attempt?.answered === false && this.state.mayGrantMore;
+  }
+
+  /** @returns whether the waiter was in this list */
+  remove(waiter: Waiter): boolean {
+    if (waiter.list !== this) return false;
+    if (waiter.before === undefined) this.first = waiter.behind;
+    else waiter.before.behind = waiter.behind;
+    if (waiter.behind === undefined) this.last = waiter.before;
+    else waiter.behind.before = waiter.before;
+    waiter.list = waiter.before = waiter.behind = undefined;
+    this.size -= 1;
+    if (waiter.waits) this.patient -= 1;
+    return true;
+  }
+}
+
+/**
+ * What this process knows of one key for one kind of lock: its waiters, its attempts in Redis, and its grants.
+ * It exists only while it has one of them. Each kind extends it with its rules.
+ */
+export abstract class KeyState {
+  protected sharedList: WaitList | undefined = undefined;
+  /** Wait lists of single callers by owner token; created for the first one. */
+  singles: Map<string, WaitList> | undefined = undefined;
+  /** The ttl of all single callers; 0 if they differ. */
+  private singleTtlMs = 0;
+  /** Owner token of the release in flight: messages about it are outdated. */
+  protected releasing: string | undefined = undefined;
+
+  constructor(readonly key: string) {}
+
+  abstract readonly kind: TokenKind;
+
+  /** A new caller gets a lease, an error, or a place in a wait list. */
+  abstract enter(waiter: Waiter): void;
+  /** The store granted the lock to the attempt of the list, which has a caller. */
+  abstract granted(list: WaitList, grant: Grant, now: number): void;
+  /** Gives the waiter a lease on the grant. */
+  abstract serve(waiter: Waiter, grant: Grant, now: number): void;
+  /** The work under the lease has ended. */
+  abstract leaseEnded(lease: LeaseHandle): Promise<void> | undefined;
+  /** Callers have left the list, with or without a lease. Its attempt may have no caller, or not suit the next caller. */
+  abstract callersLeft(list: WaitList): void;
+  /** Another process waits behind the grant. */
+  abstract contendedBy(grant: Grant): void;
+  /** A grant has ended, and callers may wait for another one. */
+  abstract grantEnded(): void;
+
+  abstract grants(): readonly Grant[];
+  /** The grant of this process with this token. */
+  abstract grantOf(ownerToken: string): Grant | undefined;
+  /** The grant has ended, or its lock belongs to another owner. */
+  abstract drop(grant: Grant): void;
+  /** The suffix of owner tokens, which encodes the kind. */
+  abstract suffix(first: Waiter | undefined): string;
+  /** The next holder of the grant when `lease` ends, if a local hand-over is allowed at `now`. */
+  abstract nextHolder(lease: LeaseHandle, now: number): Waiter | undefined;
+
+  /** Replaces the holder `from` by `by`; without `by` the grant has no holder. */
+  replace(grant: Grant, _from: Holder, by: Holder | undefined): void {
+    grant.holder = by;
+  }
+
+  isHeld(grant: Grant): boolean {
+    return grant.holder !== undefined;
+  }
+
+  /** Whether the store may grant the lock to this process, as far as the grants of this process show. */
+  get mayGrantMore(): boolean {
+    return this.grants().length === 0;
+  }
+
+  /** Whether an offer says if other processes wait. */
+  get offersReportWaiters(): boolean {
+    return false;
+  }
+
+  /** The ttl of a grant by a release to whichever attempt of this process is first in the queue; 0 if it may not grant. */
+  get ownTtlMs(): number {
+    return 0;
+  }
+
+  /** Whether the next caller of this process is also next among all processes, so that no other process must go first. */
+  get inOrder(): boolean {
+    return false;
+  }
+
+  /** Another process waits for the lock. */
+  othersCame(): void {}
+
+  /** The attempts that this process has in the store. */
+  attempts(): Attempt[] {
+    return this.lists().flatMap(({ attempt }) => attempt ?? []);
+  }
+
+  /** The queued attempt that a release serves in its turn, by the same command. */
+  get standing(): Attempt | undefined {
+    return undefined;
+  }
+
+  /** The ttl that the list requests. */
+  ttlMsOf(list: WaitList): number {
+    return list.first!.plan.ttlMs;
+  }
+
+  /** The list of callers that share one attempt; created on demand, because most locks have no waiters. */
+  get list(): WaitList {
+    return (this.sharedList ??= new WaitList(this, false));
+  }
+
+  /** The next waiter of this process. Waiters whose attempt is queued in Redis keep their place there. */
+  get next(): Waiter | undefined {
+    return this.sharedList?.attempt === undefined ? this.sharedList?.first : undefined;
+  }
+
+  /** The ttl that all callers with an attempt want, single callers included; 0 if they differ. */
+  protected get commonTtlMs(): number {
+    if (this.singles === undefined || this.singles.size === 0) return 0;
+    const shared = this.sharedList;
+    return shared?.first === undefined || this.ttlMsOf(shared) === this.singleTtlMs ? this.singleTtlMs : 0;
+  }
+
+  /** Whether this process has an attempt in Redis. */
+  get hasAttempt(): boolean {
+    return this.sharedList?.attempt !== undefined || (this.singles?.size ?? 0) > 0;
+  }
+
+  get idle(): boolean {
+    return (
+      !this.hasAttempt &&
+      this.grants().length === 0 &&
+      this.releasing === undefined &&
+      (this.sharedList?.size ?? 0) === 0
+    );
+  }
+
+  get waiting(): number {
+    return (this.sharedList?.size ?? 0) + (this.singles?.size ?? 0);
+  }
+
+  /** Waiters without an attempt in Redis. */
+  get waitingInMemory(): number {
+    return this.sharedList?.attempt === undefined ? (this.sharedList?.size ?? 0) : 0;
+  }
+
+  /** Rest of the lease in front of the waiters; -1 when unknown. */
+  get holderLeftMs(): number {
+    return this.sharedList?.attempt?.holderLeftMs ?? -1;
+  }
+
+  /** The attempt of a single caller that was queued first. */
+  get longestQueued(): Attempt | undefined {
+    for (const { attempt } of this.singles?.values() ?? []) if (attempt?.queued === true) return attempt;
+    return undefined;
+  }
+
+  get shortestQueued(): Attempt | undefined {
+    let found: Attempt | undefined;
+    for (const { attempt } of this.singles?.values() ?? []) if (attempt?.queued === true) found = attempt;
+    return found;
+  }
+
+  /** Adds the list of a single caller with its attempt. */
+  addSingle(list: WaitList, attempt: Attempt): void {
+    const singles = (this.singles ??= new Map());
+    const ttlMs = list.first?.plan.ttlMs ?? 0;
+    this.singleTtlMs = singles.size === 0 || ttlMs === this.singleTtlMs ? ttlMs : 0;
+    singles.set(attempt.ownerToken, list);
+  }
+
+  attemptOf(ownerToken: string): Attempt | undefined {
+    const shared = this.sharedList?.attempt;
+    return shared?.ownerToken === ownerToken ? shared : this.singles?.get(ownerToken)?.attempt;
+  }
+
+  /** The attempt ends, with a grant or without. */
+  end(attempt: Attempt): void {
+    attempt.over = true;
+    attempt.list.end(attempt);
+    this.singles?.delete(attempt.ownerToken);
+  }
+
+  /** Removes an empty list after its last waiter was served. */
+  tidy(): void {
+    const list = this.sharedList;
+    if (list?.size === 0 && list.attempt === undefined) this.sharedList = undefined;
+  }
+
+  lists(): WaitList[] {
+    return [...(this.sharedList === undefined ? [] : [this.sharedList]), ...(this.singles?.values() ?? [])];
+  }
+
+  releaseStarts(ownerToken: string): void {
+    this.releasing = ownerToken;
+  }
+
+  releaseEnds(ownerToken: string): void {
+    if (this.releasing === ownerToken) this.releasing = undefined;
+  }
+
+  isReleasing(ownerToken: string): boolean {
+    return this.releasing === ownerToken;
+  }
+}

@@ -1,0 +1,72 @@
+import { LeaseLostError } from '../../errors.js';
+import type { Duration } from '../../options/values.js';
+import { Lease } from './lease.js';
+
+/** One lease for several keys. It is lost when one key is lost; the other keys stay held until `release()`. */
+export class MultiKeyLease extends Lease {
+  readonly keys: readonly string[];
+  readonly fencingTokens: ReadonlyMap<string, number>;
+  readonly fencingToken: number;
+  private readonly controller = new AbortController();
+  private released: Promise<void> | undefined;
+
+  /** @param parts - the leases of the keys, in key order, all held */
+  constructor(readonly parts: readonly Lease[]) {
+    super();
+    this.keys = parts.map(({ key }) => key);
+    this.fencingTokens = new Map(parts.map(({ key, fencingToken }) => [key, fencingToken]));
+    this.fencingToken = Math.max(...this.fencingTokens.values());
+    for (const { signal } of parts) {
+      signal.addEventListener('abort', () => this.controller.abort(signal.reason), { once: true });
+    }
+  }
+
+  get key(): string {
+    return this.keys[0];
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  isHeld(): boolean {
+    return this.released === undefined && this.parts.every((part) => part.isHeld());
+  }
+
+  remainingMs(): number {
+    return this.isHeld() ? Math.min(...this.parts.map((part) => part.remainingMs())) : 0;
+  }
+
+  async extend(ttl?: Duration): Promise<void> {
+    this.checkHeld('extend()');
+    await Promise.all(this.parts.map((part) => part.extend(ttl)));
+  }
+
+  async downgrade(): Promise<void> {
+    this.checkHeld('downgrade()');
+    await Promise.all(this.parts.map((part) => part.downgrade()));
+  }
+
+  release(): Promise<void> {
+    return (this.released ??= releaseAll(this.parts));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  private checkHeld(call: string): void {
+    if (this.isHeld()) return;
+    const { fencingToken, signal } = this;
+    if (signal.aborted) throw signal.reason;
+    throw new LeaseLostError(`The lease of ${this.keys.length} keys was released or lost before ${call} was called.`, {
+      fencingToken,
+      reason: this.released === undefined ? 'blocked' : 'released',
+    });
+  }
+}
+
+/** Releases in reverse order of acquisition. */
+export async function releaseAll(parts: readonly Lease[]): Promise<void> {
+  await Promise.all(parts.toReversed().map((part) => part.release()));
+}

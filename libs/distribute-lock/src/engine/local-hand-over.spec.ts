@@ -1,0 +1,48 @@
+import { FencingBlock, type Grant } from './lease/grant.js';
+import { planOf } from './lease/lifetime-plan.js';
+import { LOCK_DEFAULTS } from '../options/lock-options.js';
+import { QUANTUM_HOLDS, QUANTUM_MS, mayHandOver } from './local-hand-over.js';
+
+describe('mayHandOver', () => {
+  const NOW = 10_000;
+  const options = { ...LOCK_DEFAULTS, ttlMs: 1_000 };
+  const next = planOf(options);
+  const grant = (more: object = {}): Grant =>
+    ({
+      ended: false,
+      numbers: new FencingBlock(1, 1),
+      ttlMs: 1_000,
+      validUntil: NOW + 900,
+      startedAt: NOW - 90,
+      ...more,
+    }) as Grant;
+
+  it('allows a hand-over while at least half of the ttl is left', () => {
+    expect(mayHandOver(grant({ validUntil: NOW + 500 }), next, NOW)).toBe(true);
+    expect(mayHandOver(grant({ validUntil: NOW + 499 }), next, NOW)).toBe(false);
+  });
+
+  it('rejects an expired grant whose timer has not fired yet', () => {
+    expect(mayHandOver(grant({ validUntil: NOW - 1 }), next, NOW)).toBe(false);
+    expect(mayHandOver(grant({ ended: true }), next, NOW)).toBe(false);
+  });
+
+  it('rejects a caller with a shorter ttl, whose crash would block other callers for longer than that', () => {
+    expect(mayHandOver(grant({ ttlMs: 1_001 }), next, NOW)).toBe(false);
+    expect(mayHandOver(grant({ ttlMs: 3_600_000, validUntil: NOW + 3_500_000 }), next, NOW)).toBe(false);
+  });
+
+  it('rejects a caller with a longer ttl than the grant has', () => {
+    expect(mayHandOver(grant(), planOf({ ...options, ttlMs: 1_500 }), NOW)).toBe(false);
+    expect(mayHandOver(grant(), planOf({ ...options, renew: false }), NOW)).toBe(false);
+    expect(mayHandOver(grant({ numbers: new FencingBlock(1, 0) }), next, NOW)).toBe(false);
+  });
+
+  it('limits the holds and the time while another process waits', () => {
+    const contended = { contended: true, passes: 1, startedAt: NOW };
+    expect(mayHandOver(grant(contended), next, NOW)).toBe(true);
+    expect(mayHandOver(grant({ ...contended, passes: QUANTUM_HOLDS }), next, NOW)).toBe(false);
+    expect(mayHandOver(grant({ ...contended, startedAt: NOW - QUANTUM_MS }), next, NOW)).toBe(false);
+    expect(mayHandOver(grant({ contended: false, passes: 100_000 }), next, NOW)).toBe(true);
+  });
+});

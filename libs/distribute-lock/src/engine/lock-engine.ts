@@ -1,0 +1,364 @@
+import type { LeaseLostError } from '../errors.js';
+import type { LockEvents } from '../events.js';
+import type { Grant, Holder } from './lease/grant.js';
+import type { LeaseActions, LeaseHandle } from './lease/lease-handle.js';
+import type { Lease } from './lease/lease.js';
+import type { LockCall } from './lease/lock-call.js';
+import { NestedLease } from './lease/nested-lease.js';
+import type { ResolvedLockOptions } from '../options/lock-options.js';
+import type { RetryAfter } from '../options/retry-after.js';
+import { processClock, type Clock } from '../runtime/clock.js';
+import { newProcessId, type TokenKind } from '../runtime/owner-token.js';
+import type { Timers } from '../runtime/timers.js';
+import type { LockKind, LockStore } from '../store/lock-store.js';
+import { Acquiring } from './acquiring.js';
+import { type EngineContext, engineContext } from './context.js';
+import { downgradeLease } from './downgrading.js';
+import type { ExclusiveState } from './exclusive.js';
+import { extendLease } from './extending.js';
+import { type KeyState, Waiter, WaitList } from './key-state.js';
+import { KeyStates } from './key-states.js';
+import type { KindServices } from './kind.js';
+import { KINDS, kindOf } from './kinds.js';
+import { inspection, type LockInspection } from './lock-inspection.js';
+import { Messages } from './messages.js';
+import { MultiKey } from './multi-key.js';
+import { nestingFault, outerLease } from './nesting.js';
+import {
+  aborted,
+  notAnswered,
+  notInspected,
+  notOffered,
+  shuttingDown,
+  tooManyKept,
+  tooManyWaiters,
+  unordered,
+  unusableKey,
+} from './refusals.js';
+import { Releasing } from './releasing.js';
+import { reportGone, reportLost, reportRefused, reportReleased, reportWait } from './reports.js';
+import type { SharedState } from './shared.js';
+import { type DrainReport, Shutdown } from './shutdown.js';
+
+/** Default limit of leases per process that may outlast their work. */
+export const DEFAULT_MAX_KEPT = 10_000;
+
+const EXCLUSIVE_ONLY: ReadonlySet<LockKind> = new Set(['exclusive']);
+
+/** How a {@link LockEngine} behaves. */
+export interface LockEngineSettings {
+  readonly defaults: ResolvedLockOptions;
+  /** The most callers that may wait for one key in this process. */
+  readonly maxWaitersPerKey: number;
+  /** The most callers that may wait in this process. */
+  readonly maxWaiters: number;
+  /**
+   * The most leases of this process that may outlast their work.
+   * @defaultValue `10000`
+   */
+  readonly maxKept?: number;
+  readonly events: LockEvents;
+  /** Replaces the estimate of when to retry. */
+  readonly retryAfter?: RetryAfter | undefined;
+  /**
+   * A hold that lasts longer is reported once; 0 disables the report.
+   * @defaultValue `0`
+   */
+  readonly warnAfterMs?: number;
+  /**
+   * Whether the store confirms each offer and revocation that a message brings.
+   * @defaultValue `false`
+   */
+  readonly confirmOffers?: boolean;
+  /**
+   * The name of the module's connection.
+   * @defaultValue `'default'`
+   */
+  readonly connection?: string;
+  /** Replaced in tests. */
+  readonly clock?: Clock;
+  /** Numbers from 0 to 1 for jitter; replaced in tests. */
+  readonly random?: () => number;
+  /** Replaced in tests. */
+  readonly processId?: string;
+}
+
+/** The lock engine of one store in this process, and its only entrance. */
+export class LockEngine implements LeaseActions {
+  readonly defaults: ResolvedLockOptions;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  private readonly processId: string;
+  private readonly context: EngineContext;
+  private readonly states = new KeyStates(Object.values(KINDS).map(({ name }) => name));
+  private readonly services: KindServices;
+  private readonly acquiring: Acquiring;
+  private readonly releasing: Releasing;
+  private readonly messages: Messages;
+  private readonly shutdown: Shutdown;
+  private readonly multiKey: MultiKey;
+  private refusing = false;
+  private callers = 0;
+  private readonly waitEnds = (waiter: Waiter, reason: 'abort' | 'time-out'): void =>
+    this.acquiring.wakeUps.wake({ reason, waiter });
+
+  constructor(
+    private readonly store: LockStore,
+    private readonly settings: LockEngineSettings,
+  ) {
+    this.defaults = settings.defaults;
+    this.clock = settings.clock ?? processClock;
+    this.processId = settings.processId ?? newProcessId();
+    this.context = this.makeContext();
+    this.observeConnections();
+    this.timers = this.context.timers;
+    this.acquiring = new Acquiring(this.context);
+    this.releasing = new Releasing(this.context, this.acquiring);
+    this.messages = new Messages(this.context, this.states, this.acquiring);
+    this.shutdown = new Shutdown(this.context, this.states, (state, grant) => this.grantEnded(state, grant));
+    this.services = { context: this.context, acquiring: this.acquiring, releasing: this.releasing, leases: this };
+    this.multiKey = new MultiKey(this.context, this.acquiring, {
+      acquireOne: (call) => this.acquire(call),
+      isUnused: (key) => this.states.find('exclusive', key) === undefined,
+      newCaller: (call, resolve, reject) => this.newCaller(call, resolve, reject),
+    });
+  }
+
+  private makeContext(): EngineContext {
+    const { store, settings, clock, processId } = this;
+    return engineContext(
+      {
+        store,
+        clock,
+        events: settings.events,
+        random: settings.random ?? Math.random,
+        processId,
+        retryAfter: settings.retryAfter,
+        warnAfterMs: settings.warnAfterMs || Infinity,
+        maxKept: settings.maxKept ?? DEFAULT_MAX_KEPT,
+        confirmOffers: settings.confirmOffers === true,
+        connection: settings.connection ?? 'default',
+      },
+      {
+        lost: (grant) => this.grantLost(grant),
+        undone: () => this.shutdown.look(),
+        settled: () => (this.waiting -= 1),
+        changed: (state) => this.changed(state),
+        messages: () => this.messages,
+      },
+    );
+  }
+
+  private observeConnections(): void {
+    const { events } = this.settings;
+    this.store.observeConnections?.({
+      disconnected: (server, reason) => {
+        const error = new Error(`The connection to ${server} failed: ${reason}.`);
+        events.emit({ type: 'disconnected', name: server, error });
+      },
+      reconnected: (server, outageMs) => events.emit({ type: 'reconnected', name: server, outageMs }),
+    });
+  }
+
+  /** Opens the store and verifies that it answers. */
+  connect(): Promise<void> {
+    return this.store.connect();
+  }
+
+  /** What the operator should change about the server. */
+  async advice(): Promise<readonly string[]> {
+    return (await this.store.advice?.()) ?? [];
+  }
+
+  /** Resolves with a lease, or rejects with a `LockError`. */
+  acquire(call: LockCall): Promise<Lease> {
+    const outer = outerLease(this, call.key);
+    const fault = this.faultOf(call, outer);
+    if (fault !== undefined) return Promise.reject(fault);
+    if (outer !== undefined) return Promise.resolve(new NestedLease(outer));
+    const since = this.clock.now();
+    return new Promise((resolve, reject) => {
+      this.enter(new Waiter(this.waitEnds, reportWait(call), since, resolve, reject));
+    });
+  }
+
+  /** Acquires several keys: one call for each key, in ascending order, equal except for the key. */
+  async acquireMultiKey(calls: readonly LockCall[]): Promise<Lease> {
+    for (const call of calls) {
+      const fault = this.faultOf(call, outerLease(this, call.key));
+      if (fault !== undefined) throw fault;
+    }
+    return calls.length === 1 ? this.acquire(calls[0]) : this.multiKey.acquire(calls);
+  }
+
+  /** Releases the lease after `before` settles. Never rejects; waits at most 100 ms. */
+  release(lease: LeaseHandle, before?: Promise<void>): Promise<void> {
+    if (before !== undefined) return this.releasing.after(before, () => this.release(lease));
+    const { key, grant, call } = lease;
+    const { watchdog, holds, events, kept } = this.context;
+    const state = this.states.ofToken(key, grant.ownerToken);
+    if (state?.grantOf(grant.ownerToken) !== grant || watchdog.isOver(grant)) {
+      reportGone(lease);
+      kept.drop(call);
+      return Promise.resolve();
+    }
+    const { heldMs } = lease;
+    holds.record(call.name, Math.max(heldMs, lease.plan.keepForMs));
+    if (!lease.lost) reportReleased(events, call, heldMs);
+    if (lease.mayBeKept && this.shutdown.keeps(state, lease, () => void state.leaseEnded(lease)))
+      return Promise.resolve();
+    kept.drop(call);
+    state.replace(grant, lease, undefined);
+    return state.leaseEnded(lease) ?? Promise.resolve();
+  }
+
+  /** Extends a held lease. */
+  extend(lease: LeaseHandle, ttlMs: number): Promise<void> {
+    return extendLease(this.context, lease, ttlMs);
+  }
+
+  /** Moves the lease to a read grant. */
+  downgrade(lease: LeaseHandle): Promise<void> {
+    const writing = this.states.ofToken(lease.key, lease.grant.ownerToken) as ExclusiveState;
+    const reading = this.stateOf('read', lease.key) as SharedState;
+    return downgradeLease(this.context, { writing, reading }, lease);
+  }
+
+  /** A snapshot of the lock. */
+  async inspect(key: string): Promise<LockInspection> {
+    const { store } = this;
+    if (store.inspect === undefined) throw notInspected('inspected');
+    const state = await store
+      .inspect(key)
+      .catch((error: Error) => Promise.reject(notAnswered('LockService.inspect', key, error)));
+    const holderOf = (of: string, ownerToken: string): Holder | undefined =>
+      this.states.ofToken(of, ownerToken)?.grantOf(ownerToken)?.holder;
+    return inspection(key, state, { processId: this.processId, holderOf });
+  }
+
+  /** Takes the lock from its holders; resolves with whether it was held. */
+  async forceRelease(key: string): Promise<boolean> {
+    const { store } = this;
+    if (store.force === undefined) throw notInspected('taken away');
+    return store
+      .force(key)
+      .catch((error: Error) => Promise.reject(notAnswered('LockService.forceRelease', key, error)));
+  }
+
+  /** From now on, callers and waiters get a `LockShutdownError`. */
+  refuse(): void {
+    this.refusing = true;
+    for (const state of this.states.all()) this.acquiring.wakeUps.wake({ reason: 'shutdown', state });
+  }
+
+  /** Resolves when no lease is left. After `timeoutMs`, ends and releases leases from `acquire()`. */
+  async drain(timeoutMs: number, report: DrainReport = () => undefined): Promise<void> {
+    this.refuse();
+    await this.shutdown.drain(timeoutMs, report);
+  }
+
+  /** Stops timers and closes what the store opened. Leases that are still held end with their ttl. */
+  async close(): Promise<void> {
+    this.refuse();
+    const { abandoned, timers, watchdog } = this.context;
+    abandoned.close();
+    timers.close();
+    for (const state of this.states.all()) for (const grant of state.grants()) watchdog.guardEnd(grant);
+    await this.store.close();
+  }
+
+  lost(lease: LeaseHandle, error: LeaseLostError): void {
+    const { call, heldMs } = lease;
+    if (!lease.mayBeKept) this.context.kept.drop(call);
+    reportLost(this.context.events, call, heldMs, error);
+  }
+
+  heldLong(lease: LeaseHandle): void {
+    const { key, grant, call, heldMs } = lease;
+    const state = this.states.ofToken(key, grant.ownerToken);
+    const waiting = Math.max(state?.waiting ?? 0, (state?.waitingInMemory ?? 0) + grant.waitingElsewhere);
+    this.context.events.emit({ type: 'held-long', name: call.name, heldMs, waiting });
+  }
+
+  private enter(waiter: Waiter): void {
+    this.waiting += 1;
+    const { call } = waiter;
+    this.context.kept.add(call);
+    this.stateOf(kindOf(call.options.kind).name, call.key).enter(waiter);
+    if (waiter.waits && waiter.list !== undefined) this.timers.add(waiter, call.options.waitMs, waiter.since);
+  }
+
+  /** A caller of a multi-key call, whose attempt leaves together with those of the other keys. */
+  private newCaller(call: LockCall, resolve: (lease: LeaseHandle) => void, reject: (error: Error) => void): WaitList {
+    const waiter = new Waiter(this.waitEnds, call, this.clock.now(), resolve, reject);
+    const list = new WaitList(this.stateOf('exclusive', call.key), true);
+    this.waiting += 1;
+    this.context.kept.add(call);
+    list.push(waiter);
+    return list;
+  }
+
+  private stateOf(kind: TokenKind, key: string): KeyState {
+    const known = this.states.find(kind, key);
+    if (known !== undefined) return known;
+    const made = KINDS[kind].newState(this.services, key);
+    this.states.add(made);
+    return made;
+  }
+
+  /** Number of callers without a lease, for all keys. */
+  private get waiting(): number {
+    return this.callers;
+  }
+
+  private set waiting(callers: number) {
+    const { store } = this;
+    if (callers === 0) store.messagesExpected?.(false);
+    else if (this.callers === 0) store.messagesExpected?.(true);
+    this.callers = callers;
+  }
+
+  /** A wait list or an attempt of the key has changed, so its state may be idle. */
+  private changed(state: KeyState): void {
+    if (state.idle) this.states.remove(state);
+    this.shutdown.look();
+  }
+
+  private grantLost(grant: Grant): void {
+    const { key, ownerToken, ttlMs } = grant;
+    const state = this.states.ofToken(key, ownerToken);
+    this.context.abandoned.abandon({ key, ownerToken }, ttlMs);
+    if (state?.grantOf(ownerToken) === grant) this.grantEnded(state, grant);
+  }
+
+  private grantEnded(state: KeyState, grant: Grant): void {
+    state.drop(grant);
+    this.acquiring.wakeUps.wake({ reason: 'grant ended', state });
+    this.changed(state);
+  }
+
+  /** Why the call can never be served, independently of other holders; also reported as an event. */
+  private faultOf(call: LockCall, outer: LeaseHandle | undefined): Error | undefined {
+    const error = outer === undefined ? this.refusal(call) : nestingFault(call, outer);
+    if (error !== undefined) reportRefused(this.settings.events, call, 0, error);
+    return error;
+  }
+
+  private refusal(call: LockCall): Error | undefined {
+    const { store } = this;
+    if (this.refusing) return shuttingDown(call);
+    if (call.signal?.aborted === true) return aborted(call);
+    const { kind, fair } = call.options;
+    const kinds = store.kinds ?? EXCLUSIVE_ONLY;
+    if (!kinds.has(kind)) return notOffered(call, kinds);
+    const fault = store.keyFault?.(call.key);
+    if (fault !== undefined) return unusableKey(call, fault);
+    if (fair === 'strict' && store.ordered === false) return unordered(call);
+    const { maxWaitersPerKey, maxWaiters } = this.settings;
+    if (this.waiting >= maxWaiters) return tooManyWaiters(call, maxWaiters, 'in this process');
+    const waiting = this.states.find(kindOf(kind).name, call.key)?.waiting ?? 0;
+    if (waiting >= maxWaitersPerKey) return tooManyWaiters(call, maxWaitersPerKey, 'for one key');
+    const { kept } = this.context;
+    return kept.isFullFor(call) ? tooManyKept(call, kept.most) : undefined;
+  }
+}

@@ -1,0 +1,88 @@
+import type { Grant } from './lease/grant.js';
+import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
+import { OFFERED_NUMBERS, OFFERED_PERMIT_NUMBERS } from '../store/protocol.js';
+import type { Acquiring } from './acquiring.js';
+import { droppedTokens, type EngineContext } from './context.js';
+import type { Attempt } from './key-state.js';
+import type { KeyStates } from './key-states.js';
+
+/** Applies the messages of other processes. Messages are hints: a message about a token of another process changes nothing. */
+export class Messages implements LockStoreListener {
+  /** Grants that a message revoked, while the store is asked for confirmation. */
+  private readonly confirming = new Set<Grant>();
+
+  constructor(
+    private readonly context: EngineContext,
+    private readonly states: KeyStates,
+    private readonly acquiring: Acquiring,
+  ) {}
+
+  message({ type, key, ownerToken, fencingToken, block, contended: isContended }: LockMessage): void {
+    if (!this.context.tokens.issued(ownerToken) || !hasNumbers(fencingToken, block)) return this.unreadable();
+    const state = this.states.ofToken(key, ownerToken);
+    const attempt = state?.attemptOf(ownerToken);
+    const grant = state?.grantOf(ownerToken);
+    if (attempt !== undefined) {
+      if (isContended === true) attempt.contended = true;
+      if (type === 'granted') this.acquiring.offered(attempt, fencingToken, block);
+      else if (type === 'contended') {
+        attempt.contended = true;
+        state?.othersCame();
+      }
+    } else if (state !== undefined && grant !== undefined) {
+      if (type === 'contended') state.contendedBy(grant);
+      else if (type === 'revoked') void this.revoked(grant);
+    } else if (state?.isReleasing(ownerToken) !== true) {
+      // A late offer to a caller that has left. A token is used once, so no other lock depends on it.
+      this.context.abandoned.abandon({ key, ownerToken }, 0);
+    }
+  }
+
+  private async revoked(grant: Grant): Promise<void> {
+    if (this.context.confirmOffers) {
+      if (this.confirming.has(grant)) return this.unreadable();
+      this.confirming.add(grant);
+      const holds = await this.holds(grant);
+      this.confirming.delete(grant);
+      if (holds) return this.unreadable();
+    }
+    this.context.watchdog.lose(grant, { reason: 'forced' });
+  }
+
+  /** Whether the grant still holds the lock; true if the store does not answer. */
+  private async holds({ key, ownerToken }: Grant): Promise<boolean> {
+    const state = await this.context.store.inspect?.(key).catch(() => undefined);
+    return state === undefined || state.holders.includes(ownerToken);
+  }
+
+  unreadable(): void {
+    this.context.foreignMessages.add();
+  }
+
+  unsubscribed(): void {
+    this.context.inbox.changed(false);
+    for (const attempt of this.attempts()) this.acquiring.wakeUps.wake({ reason: 'lost connection', attempt });
+  }
+
+  resubscribed(): void {
+    this.context.inbox.changed(true);
+    for (const attempt of this.attempts()) {
+      attempt.sleepsUntil = 'retry';
+      this.acquiring.wakeUps.wake({ reason: 'resubscribed', attempt });
+    }
+  }
+
+  dropped(count: number): void {
+    this.context.events.emit(droppedTokens(count));
+  }
+
+  private attempts(): Attempt[] {
+    return this.states.all().flatMap((state) => state.attempts());
+  }
+}
+
+/** Whether the fencing tokens of a message, if any, are valid and no more than an offer may carry. */
+function hasNumbers(first: number | undefined, block = OFFERED_NUMBERS): boolean {
+  if (block < 1 || block > OFFERED_PERMIT_NUMBERS) return false;
+  return first === undefined || (Number.isSafeInteger(first) && Number.isSafeInteger(first + block));
+}

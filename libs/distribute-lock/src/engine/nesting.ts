@@ -1,0 +1,33 @@
+import { findHeld } from './lease/held-leases.js';
+import { type LeaseActions, LeaseHandle } from './lease/lease-handle.js';
+import type { Lease } from './lease/lease.js';
+import type { LockCall } from './lease/lock-call.js';
+import { MultiKeyLease } from './lease/multi-key-lease.js';
+import { NestedLease } from './lease/nested-lease.js';
+import { kindOf } from './kinds.js';
+import { nested, upgrade } from './refusals.js';
+
+/**
+ * The lease of `engine` under which this call chain holds the key. A promise that outlives its method is no holder.
+ */
+export function outerLease(engine: LeaseActions, key: string): LeaseHandle | undefined {
+  const held = findHeld((lease) => handleOf(lease, key)?.isStillOf(engine) === true);
+  return held && handleOf(held, key);
+}
+
+/** Why a call must not be nested in the lease of its call chain; `undefined` if it may. */
+export function nestingFault(call: LockCall, outer: LeaseHandle): Error | undefined {
+  const { kind, reentrant } = call.options;
+  const { name, nestsIn } = kindOf(kind);
+  if (outer.kind === 'read' && name === 'exclusive') return upgrade(call, outer.call.name);
+  const fits = nestsIn.includes(outer.kind);
+  return fits && (reentrant || outer.kind === 'read') ? undefined : nested(call, outer.call.name);
+}
+
+/** The handle of the key within a lease of the call chain. */
+function handleOf(lease: Lease, key: string): LeaseHandle | undefined {
+  if (lease instanceof MultiKeyLease) return handleOf(lease.parts[lease.keys.indexOf(key)] ?? lease.parts[0], key);
+  if (lease.key !== key) return undefined;
+  if (lease instanceof NestedLease) return lease.outer;
+  return lease instanceof LeaseHandle ? lease : undefined;
+}

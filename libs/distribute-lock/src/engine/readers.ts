@@ -1,0 +1,111 @@
+import type { Grant, Holder, LockHold, SharedHold } from './lease/grant.js';
+import { type Loss, lossByTime } from './lease/loss.js';
+
+/** A lease that ends within this time counts as ended, because a timer may be that late. */
+const EARLY_MS = 1;
+
+/** A lease that ends this close to the limit of its holder is not renewed again. */
+const LIMIT_TOLERANCE_MS = 5;
+
+/** A holder of the lease that the readers of a process share. */
+export interface Reader extends Holder {
+  /** On the monotonic clock. */
+  readonly startedAt: number;
+  readonly ttlMs: number;
+  /** Until when its own ttl lets it hold, after a confirmed command that was sent at `confirmedAt`. */
+  ownValidUntil(confirmedAt: number): number;
+  /** Ends the lease of this reader; other readers keep theirs. */
+  endOwn(loss: Loss): void;
+}
+
+/** The readers of one process, which share one lease. Each keeps its own options. */
+export class Readers implements Holder, SharedHold {
+  shortenAt = Infinity;
+  private readonly all = new Set<Reader>();
+
+  get shared(): this {
+    return this;
+  }
+
+  get size(): number {
+    return this.all.size;
+  }
+
+  get renew(): boolean {
+    for (const { renew } of this.all) if (renew) return true;
+    return false;
+  }
+
+  get renewUntil(): number {
+    return this.latest(({ renew, renewUntil }) => (renew ? renewUntil : -Infinity));
+  }
+
+  get leaseUntil(): number {
+    return this.latest(({ leaseUntil }) => leaseUntil);
+  }
+
+  get holds(): readonly LockHold[] {
+    return [...this.all].flatMap(({ holds }) => holds);
+  }
+
+  get unreportedSince(): number {
+    return -this.latest(({ unreportedSince }) => -unreportedSince);
+  }
+
+  reportLong(before: number): void {
+    for (const reader of this.all) reader.reportLong(before);
+  }
+
+  needMs(now: number): number {
+    return this.latest(({ renew, ttlMs, leaseUntil }) =>
+      renew ? Math.min(ttlMs, leaseUntil - now) : leaseUntil - now,
+    );
+  }
+
+  /** Each renewed reader needs a renewal after a third of its ttl, or of the rest that it found when it entered. */
+  renewalAt({ confirmedAt, endsAt, mostMs, toShorten, validUntil }: Grant): number {
+    if (toShorten) return confirmedAt;
+    let at = this.shortenAt;
+    for (const { renew, leaseUntil, startedAt, ttlMs } of this.all) {
+      if (!renew || endsAt > leaseUntil - LIMIT_TOLERANCE_MS) continue;
+      const from = Math.max(confirmedAt, startedAt);
+      at = Math.min(at, from + Math.min(ttlMs, mostMs, validUntil - from) / 3);
+    }
+    return at;
+  }
+
+  validUntil({ confirmedAt }: Grant): number {
+    return -this.latest((reader) => -reader.ownValidUntil(confirmedAt));
+  }
+
+  endOverdue({ confirmedAt, dueAt }: Grant, now: number): void {
+    for (const reader of [...this.all]) {
+      if (now < reader.ownValidUntil(confirmedAt) - EARLY_MS) continue;
+      const { ttlMs, renew } = reader;
+      reader.endOwn(lossByTime({ ttlMs, lateMs: now - dueAt, renew, reachedLimit: false }));
+    }
+  }
+
+  add(reader: Reader): void {
+    this.all.add(reader);
+  }
+
+  remove(reader: Holder): void {
+    this.all.delete(reader as Reader);
+  }
+
+  lose(loss: Loss): void {
+    for (const reader of this.all) reader.lose(loss);
+  }
+
+  shutDown(): void {
+    for (const reader of [...this.all]) reader.shutDown();
+  }
+
+  /** The largest figure of all readers; `-Infinity` without readers. */
+  private latest(figure: (reader: Reader) => number): number {
+    let largest = -Infinity;
+    for (const reader of this.all) largest = Math.max(largest, figure(reader));
+    return largest;
+  }
+}

@@ -1,0 +1,197 @@
+import type { Grant } from './lease/grant.js';
+import type { LeaseHandle } from './lease/lease-handle.js';
+import { Timer } from '../runtime/timers.js';
+import { type AnswerListener, type ReleaseAnswer, whenAnswered } from '../store/lock-store.js';
+import type { Acquiring } from './acquiring.js';
+import type { EngineContext } from './context.js';
+import type { Attempt, KeyState } from './key-state.js';
+import { MOST_NUMBERS, mayHandOver } from './local-hand-over.js';
+import { reportHandOver } from './reports.js';
+
+/** The longest time that a holder waits for an unanswered release. The release continues in the background. */
+const PATIENCE_MS = 100;
+
+/** Ends a wait after a delay. */
+class Patience extends Timer {
+  constructor(readonly due: () => void) {
+    super();
+  }
+
+  override forgotten(): void {
+    this.due();
+  }
+}
+
+/** A release in flight, with the context for its answer. */
+class Release extends Timer implements AnswerListener<ReleaseAnswer> {
+  constructor(
+    private readonly releasing: Releasing,
+    readonly state: KeyState,
+    readonly grant: Grant,
+    readonly lease: LeaseHandle,
+    readonly sentAt: number,
+    /** The attempt of the waiters here, which the same command queues. */
+    readonly attempt: Attempt | undefined,
+    readonly ttlMs: number,
+    readonly block: number,
+    /** Lets the holder continue. */
+    readonly due: () => void,
+  ) {
+    super();
+  }
+
+  override forgotten(): void {
+    this.due();
+  }
+
+  answered(answer: ReleaseAnswer): void {
+    this.releasing.released(this, answer);
+  }
+
+  failed(error: Error): void {
+    this.releasing.failed(this, error);
+  }
+}
+
+/**
+ * The second half of the protocol: ends a hold by a local hand-over, by a hand-over to another process, or by a release to the
+ * store.
+ */
+export class Releasing {
+  constructor(
+    private readonly context: EngineContext,
+    private readonly acquiring: Acquiring,
+  ) {}
+
+  /** The lease has ended. Resolves when the lock was handed over or released, or when the store is too slow to answer. */
+  handOver(state: KeyState, lease: LeaseHandle): Promise<void> | undefined {
+    const { grant } = lease;
+    const now = this.context.clock.now();
+    const next = state.nextHolder(lease, now);
+    if (next === undefined || !mayHandOver(grant, next.plan, now, state.inOrder)) {
+      return this.release(state, grant, lease, now);
+    }
+    this.context.turn.step(() => {
+      if (!grant.ended) this.handOverNow(state, grant, lease);
+    });
+    return undefined;
+  }
+
+  /** Time may have passed since the decision, so every condition is checked again. */
+  private handOverNow(state: KeyState, grant: Grant, lease: LeaseHandle): void {
+    const now = this.context.clock.now();
+    const next = state.nextHolder(lease, now);
+    if (next !== undefined && mayHandOver(grant, next.plan, now, state.inOrder)) {
+      reportHandOver(next, 'local');
+      this.acquiring.wakeUps.wake({ reason: 'local hand-over', list: next.list!, grant, now });
+    } else void this.release(state, grant, lease, now);
+  }
+
+  /** Runs `release` after `before` settles. The holder waits for both at most as long as for a release. */
+  after(before: Promise<void>, release: () => Promise<void>): Promise<void> {
+    const { timers } = this.context;
+    return new Promise((resolve) => {
+      const patience = new Patience(resolve);
+      timers.add(patience, PATIENCE_MS);
+      void before.then(release, release).then(() => {
+        timers.remove(patience);
+        resolve();
+      });
+    });
+  }
+
+  /** Releases the grant to the store; the same command asks for the next waiter of this process. */
+  release(state: KeyState, grant: Grant, lease: LeaseHandle, sentAt = this.context.clock.now()): Promise<void> {
+    const { watchdog, timers } = this.context;
+    watchdog.unwatch(grant);
+    grant.ended = true;
+    state.drop(grant);
+    state.releaseStarts(grant.ownerToken);
+    const attempt = this.nextAttempt(state);
+    const ttlMs = attempt === undefined ? state.ownTtlMs : state.ttlMsOf(state.list);
+    const block = Math.min(state.waiting, MOST_NUMBERS);
+    return new Promise((resolve) => {
+      const release = new Release(this, state, grant, lease, sentAt, attempt, ttlMs, block, resolve);
+      whenAnswered(this.send(release), release);
+      timers.add(release, PATIENCE_MS, sentAt);
+    });
+  }
+
+  /** The attempt of this process that the release serves in its turn, or queues. */
+  private nextAttempt(state: KeyState): Attempt | undefined {
+    return state.next === undefined ? state.standing : this.acquiring.attempts.create(state.list);
+  }
+
+  private send({ state, grant, lease, attempt, ttlMs, block }: Release): PromiseLike<ReleaseAnswer> {
+    const { key } = state;
+    const { ownerToken } = grant;
+    const { kind } = lease.call.options;
+    if (attempt !== undefined) {
+      this.context.timers.remove(attempt);
+      attempt.inFlight = true;
+      attempt.answered = true; // this process held the lock until now
+      attempt.ttlMs = ttlMs;
+      return this.context.store.release({
+        key,
+        ownerToken,
+        kind,
+        next: { ownerToken: attempt.ownerToken, ttlMs, block },
+      });
+    }
+    if (ttlMs > 0) return this.context.store.release({ key, ownerToken, kind, grantOwn: { ttlMs, block: 1 } });
+    return this.context.store.release({ key, ownerToken, kind });
+  }
+
+  /** @internal */
+  released(release: Release, answer: ReleaseAnswer): void {
+    const { lease, attempt } = release;
+    if (attempt !== undefined) attempt.inFlight = false;
+    if (answer.outcome === 'lost' && !answer.resent)
+      lease.lose({ reason: answer.taken === true ? 'taken' : 'deleted' });
+    if (answer.outcome === 'granted') this.grantedNext(release, answer);
+    else if (attempt !== undefined) this.notGranted(release, attempt, answer);
+    this.context.abandoned.released(release.grant, release.grant.ttlMs);
+    this.settle(release);
+  }
+
+  /** @internal */
+  failed(release: Release, error: Error): void {
+    const { state, grant, lease, attempt } = release;
+    this.undo(state.key, grant.ownerToken, grant.ttlMs);
+    this.context.events.emit({ type: 'release-failed', name: lease.call.name, error });
+    if (attempt !== undefined) this.acquiring.failed(attempt, error);
+    this.settle(release);
+  }
+
+  private settle(release: Release): void {
+    const { state, grant } = release;
+    this.context.timers.remove(release);
+    state.releaseEnds(grant.ownerToken);
+    this.context.changed(state);
+    release.due();
+  }
+
+  private notGranted({ state }: Release, attempt: Attempt, answer: ReleaseAnswer): void {
+    attempt.sent = true;
+    if (attempt.over) this.undo(state.key, attempt.ownerToken, attempt.ttlMs);
+    else if (answer.outcome === 'queued') this.acquiring.queued(attempt, answer);
+    else this.acquiring.wakeUps.wake({ reason: 'release', attempt });
+  }
+
+  private grantedNext(release: Release, answer: Extract<ReleaseAnswer, { outcome: 'granted' }>): void {
+    const { state, sentAt, ttlMs } = release;
+    const { ownerToken, fencingToken, waiting } = answer;
+    const attempt = release.attempt ?? state.attemptOf(ownerToken);
+    if (attempt === undefined) return this.undo(state.key, ownerToken, ttlMs);
+    const block = release.attempt === undefined ? 1 : release.block;
+    reportHandOver(attempt.list.first, 'local');
+    this.acquiring.won(
+      attempt,
+      this.acquiring.newGrant(state.key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting),
+    );
+  }
+
+  private undo(key: string, ownerToken: string, ttlMs: number): void {
+    this.context.abandoned.abandon({ key, ownerToken }, ttlMs);
+  }
+}

@@ -1,0 +1,110 @@
+import { ManualClock } from '../../../../test/support/manual-clock.js';
+import { ManualWorld } from '../../../../test/support/manual-world.js';
+import type { Lease } from './lease/lease.js';
+
+const PERMITS = { kind: 'semaphore', permits: 2, ttl: '30s', wait: '20s' } as const;
+
+describe('A caller that arrives while callers of its process are served and another process waits', () => {
+  it.each<[string, { reportedMs: number; servedMs: number; first?: string }, string]>([
+    ['joins the served callers', { reportedMs: 5, servedMs: 1 }, 'late other'],
+    ['joins them when the first is served after its arrival', { reportedMs: 5, servedMs: 1, first: 'b' }, 'late other'],
+    ['goes behind the other process 4 ms after the first was served', { reportedMs: 5, servedMs: 8 }, 'other late'],
+    ['goes behind the other process 25 ms after their report', { reportedMs: 25, servedMs: 1 }, 'other late'],
+    ['goes behind it, also before the first is served', { reportedMs: 25, servedMs: 1, first: 'b' }, 'other late'],
+  ])('%s', async (_, { reportedMs, servedMs, first = 'c' }, end) => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [before, here, there] = [world.process(), world.process(), world.process()];
+    const [held, served]: [Lease[], string[]] = [[], []];
+    const acquire = async (process: typeof here, name: string): Promise<void> => {
+      held.push(await process.acquire('k', PERMITS));
+      served.push(name);
+    };
+    const releaseNext = async (passMs: number): Promise<void> => {
+      await held.shift()?.release();
+      await clock.pass(passMs);
+    };
+    await Promise.all([acquire(before, 'x'), acquire(before, 'y')]);
+    // The first caller is reported at once, the others 25 ms later.
+    const all = [acquire(here, 'a')];
+    await clock.pass(1);
+    all.push(...['b', 'c', 'd'].map((name) => acquire(here, name)));
+    await clock.pass(25);
+    all.push(acquire(there, 'other'));
+    await clock.pass(reportedMs);
+    await releaseNext(0);
+    if (first === 'c') await releaseNext(0);
+    await releaseNext(servedMs);
+    expect(served.at(-1)).toBe(first);
+    all.push(acquire(here, 'late'));
+    while (held.length > 0) await releaseNext(5);
+    await Promise.all(all);
+    expect(served.join(' ')).toBe(`x y a b c d ${end}`);
+  });
+});
+
+describe('Callers that return right after the last caller of their process was served', () => {
+  it('are reported together, behind another process', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [before, here, there, third] = [world.process(), world.process(), world.process(), world.process()];
+    const [held, served]: [Lease[], string[]] = [[], []];
+    const acquire = async (process: typeof here, name: string): Promise<void> => {
+      held.push(await process.acquire('k', PERMITS));
+      served.push(name);
+    };
+    await Promise.all([acquire(before, 'x'), acquire(before, 'y')]);
+    const all = [acquire(here, 'a'), acquire(here, 'b')];
+    await clock.pass(30);
+    all.push(acquire(there, 'other'));
+    await clock.pass(30);
+    for (const lease of held.splice(0)) await lease.release();
+    await clock.pass(0);
+    expect(served).toEqual(['x', 'y', 'a', 'b']);
+    for (const [process, name] of [
+      [here, 'first'],
+      [third, 'third'],
+      [here, 'second'],
+    ] as const) {
+      all.push(acquire(process, name));
+      await clock.pass(0.5);
+    }
+    await clock.pass(10);
+    while (held.length > 0) {
+      await held.shift()?.release();
+      await clock.pass(5);
+    }
+    await Promise.all(all);
+    expect(served.slice(4)).toEqual(['other', 'third', 'first', 'second']);
+  });
+});
+
+describe('A caller that wants other permits than the callers before it', () => {
+  it('is served after them, also when they shared one place', async () => {
+    const clock = new ManualClock();
+    const process = new ManualWorld(clock).process();
+    const served: string[] = [];
+    const acquire = async (name: string, weight: number): Promise<Lease> => {
+      const lease = await process.acquire('k', { ...PERMITS, permits: 3, weight });
+      served.push(name);
+      return lease;
+    };
+    const [light, heavy] = [await acquire('light', 1), await acquire('heavy', 2)];
+    await clock.pass(10);
+    const waiting = [acquire('first', 1)];
+    await clock.pass(1);
+    waiting.push(acquire('second', 1));
+    await clock.pass(100);
+    waiting.push(acquire('heavier', 2));
+    await clock.pass(100);
+    await light.release();
+    await clock.pass(5);
+    await heavy.release();
+    await clock.pass(50);
+    expect(served).toEqual(['light', 'heavy', 'first', 'second']);
+    await (await waiting[0]).release();
+    await clock.pass(5);
+    expect(served).toEqual(['light', 'heavy', 'first', 'second', 'heavier']);
+    await process.core.close();
+  });
+});

@@ -1,0 +1,133 @@
+import { type Attempt, type Waiter, WaitList } from './key-state.js';
+import { isConfirmed } from './local-hand-over.js';
+
+/**
+ * Callers of several processes that arrive within this time of each other may be served in either order. While callers of this process
+ * wait in the store, new callers are reported to it at most this often. Callers join a run for at most this long after its report.
+ */
+export const ORDER_TOLERANCE_MS = 25;
+/** How long a place in the queue is trusted without another answer of the store. */
+const STANDS_MS = 500;
+/**
+ * Callers that arrive while a run is served may join it for this long, even if other processes wait behind it. Each hand-over to
+ * another process leaves a permit idle for the time of a message, so longer runs use the permits better.
+ */
+const JOIN_MS = 4;
+
+/**
+ * Consecutive waiters for permits with equal options. No other process is known to have come between them. Their places in the
+ * queue of the store are adjacent, and no more than can be served at once.
+ */
+export class Run extends WaitList {
+  /** New callers form another run, because another process waits behind this one or their options differ. */
+  closed = false;
+  /** When the run was reported to the store with all its callers; undefined before that. */
+  private sealedAt: number | undefined = undefined;
+  /** When the store had served all callers before this run, so that the next permit is for its first caller. */
+  private reachedAt: number | undefined = undefined;
+  /** A command for one of its places failed, so other processes may have places between its own. */
+  private torn = false;
+  /** All its places except the oldest. */
+  private readonly others = new Set<Attempt>();
+
+  /** The run was reported to the store with all its callers. */
+  get sealed(): boolean {
+    return this.sealedAt !== undefined;
+  }
+
+  seal(now: number): void {
+    this.sealedAt ??= now;
+    this.closed = true;
+  }
+
+  /** The store has served all callers before it. */
+  get reached(): boolean {
+    return this.reachedAt !== undefined;
+  }
+
+  reach(now: number): void {
+    this.reachedAt ??= now;
+  }
+
+  /** Oldest first. */
+  get attempts(): Attempt[] {
+    return this.attempt === undefined ? [] : [this.attempt, ...this.others];
+  }
+
+  override begin(attempt: Attempt): void {
+    if (this.attempt === undefined) super.begin(attempt);
+    else this.others.add(attempt);
+  }
+
+  /** Makes the next attempt the oldest. */
+  override end(attempt: Attempt): void {
+    this.torn ||= hadTrouble(attempt);
+    if (this.others.delete(attempt) || this.attempt !== attempt) return;
+    const [next] = this.others;
+    this.attempt = next;
+    if (next !== undefined) this.others.delete(next);
+  }
+
+  /** A place of the run is in the queue of the store, so the store issues every grant behind it later. */
+  stands(now: number): boolean {
+    const { attempts } = this;
+    if (!this.sealed || this.torn || attempts.some(hadTrouble)) return false;
+    return attempts.some(({ seesHolder, since }) => seesHolder && now - since < STANDS_MS);
+  }
+
+  get places(): number {
+    return this.attempt === undefined ? 0 : 1 + this.others.size;
+  }
+
+  /**
+   * How many places the run should have: as many as can be served at once, and one more. The extra place keeps later callers from a
+   * rest of permits that is too small for this run. It also serves the next caller when a permit cannot be handed over locally.
+   */
+  get wanted(): number {
+    if (this.last === undefined) return 0;
+    const { permits, weight } = this.last.call.options;
+    return Math.min(this.size, Math.floor(permits / weight) + 1);
+  }
+
+  /** Whether the newcomer has equal options, and either no other process waits before it or it may join. */
+  takes(waiter: Waiter, now: number): boolean {
+    return (!this.closed || this.mayJoin(now)) && this.isLike(waiter);
+  }
+
+  /** For a short time, a newcomer may go before the processes that wait behind this run. */
+  private mayJoin(now: number): boolean {
+    const { reachedAt = -Infinity, sealedAt = -Infinity } = this;
+    return now - reachedAt < JOIN_MS && now - sealedAt < ORDER_TOLERANCE_MS && this.stands(now);
+  }
+
+  wantsLike({ first }: Run): boolean {
+    return first !== undefined && this.isLike(first);
+  }
+
+  /** Adds a caller with equal options from a later run. */
+  takeOver(waiter: Waiter): void {
+    waiter.list?.remove(waiter);
+    this.push(waiter);
+    // The caller may be newer than the places of this run.
+    this.sealedAt = undefined;
+  }
+
+  /** Adds the callers of the next run, unless that was reported already. */
+  absorb(next: Run, now: number): void {
+    if (next.sealed || next.places > 0 || !this.mayJoin(now) || !this.wantsLike(next)) return;
+    for (let { first } = next; first !== undefined; { first } = next) {
+      next.remove(first);
+      this.push(first);
+    }
+  }
+
+  private isLike({ call: { options }, plan }: Waiter): boolean {
+    if (this.last === undefined) return false;
+    const { call, plan: own } = this.last;
+    const wantsSame = call.options.weight === options.weight && own.ttlMs === plan.ttlMs;
+    // Only a holder that will confirm its grant may begin on an offer.
+    return wantsSame && isConfirmed(own) === isConfirmed(plan);
+  }
+}
+
+const hadTrouble = ({ lastError, finalUndoAt }: Attempt): boolean => lastError !== undefined || finalUndoAt > 0;

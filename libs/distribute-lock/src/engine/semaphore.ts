@@ -1,0 +1,359 @@
+import type { FencingBlock, Grant } from './lease/grant.js';
+import type { LeaseHandle } from './lease/lease-handle.js';
+import { weightOf } from '../runtime/owner-token.js';
+import { Timer } from '../runtime/timers.js';
+import { type Attempt, KeyState, type Waiter, WaitList } from './key-state.js';
+import type { Kind, KindServices } from './kind.js';
+import { ORDER_TOLERANCE_MS, Run } from './semaphore-run.js';
+import { refuseContended, start } from './settling.js';
+
+/** Callers that hand a permit to another process often return within this time. */
+const RETURN_MS = 2;
+
+/** Reports the callers that have arrived since the last report. */
+class Reporting extends Timer {
+  constructor(readonly due: () => void) {
+    super();
+  }
+}
+
+/** A lock with permits. */
+export const semaphore: Kind = {
+  name: 'semaphore',
+  options: ['semaphore'],
+  nestsIn: [],
+  newState: (services, key) => new SemaphoreState(services, key),
+};
+
+/**
+ * Runs of waiters of this process, and any number of grants, each with a weight and one holder at a time. Grants are never split,
+ * merged or resized. A process keeps no permit that none of its holders uses: a caller that needs many permits collects them in
+ * the queue of Redis.
+ */
+export class SemaphoreState extends KeyState {
+  /** Runs of waiters, in order of arrival. */
+  private readonly runs: Run[] = [];
+  private readonly held = new Map<string, Grant>();
+  private readonly ending = new Set<string>();
+  /** The block of the latest grant: its numbers exceed the numbers of all earlier grants. */
+  private numbers: FencingBlock | undefined = undefined;
+
+  private readonly reporting = new Reporting(() => this.report(this.services.context.clock.now()));
+  private nextReportAt = -Infinity;
+  /** Until then, callers whose permits went to another process are expected to return. */
+  private returnUntil = -Infinity;
+
+  constructor(
+    private readonly services: KindServices,
+    key: string,
+  ) {
+    super(key);
+  }
+
+  get kind(): 'semaphore' {
+    return 'semaphore';
+  }
+
+  enter(waiter: Waiter): void {
+    const { context } = this.services;
+    const last = this.lastRun?.last;
+    // The store rejects a wrong number of permits at once; a queued caller would learn of it only when its turn comes.
+    if (last !== undefined && last.call.options.permits !== waiter.call.options.permits) return this.enterAlone(waiter);
+    if (!waiter.waits) {
+      // This process may have permits or attempts while other permits are free.
+      if (last?.list?.attempt?.seesHolder === true) refuseContended(context, this, waiter);
+      else this.enterAlone(waiter);
+      return;
+    }
+    const now = context.clock.now();
+    const run = this.runOf(waiter, now);
+    run.push(waiter);
+    const waitMs = this.reportsIn(now);
+    if (waitMs <= 0) this.report(now);
+    else if (!this.reporting.isScheduled) context.timers.add(this.reporting, waitMs, now);
+  }
+
+  private enterAlone(waiter: Waiter): void {
+    const list = new WaitList(this, true);
+    list.push(waiter);
+    this.services.acquiring.attempts.sendFor(list);
+  }
+
+  /** Requests the places that the runs lack. */
+  private report(now: number): void {
+    const { context, acquiring } = this.services;
+    context.timers.remove(this.reporting);
+    for (const run of this.unreported(now)) {
+      for (let missing = this.missing(run, now); missing > 0; missing -= 1) {
+        acquiring.attempts.send(acquiring.attempts.create(run));
+      }
+    }
+  }
+
+  granted(list: WaitList, grant: Grant, now: number): void {
+    const served = list instanceof Run ? this.moveUp(list, grant.contended, now) : list;
+    this.serve(served.first!, grant, now);
+    this.add(grant);
+    this.callersLeft(list);
+  }
+
+  serve(waiter: Waiter, grant: Grant, now: number): void {
+    start(this.services.context, this.services.leases, waiter, grant, now);
+  }
+
+  leaseEnded(lease: LeaseHandle): Promise<void> | undefined {
+    const { context, releasing } = this.services;
+    const released = releasing.handOver(this, lease);
+    if (released === undefined) return undefined;
+    if (lease.grant.contended) this.handedOver(context.clock.now());
+    this.reportSoon();
+    return released;
+  }
+
+  /** After the last queued caller was served, reports the callers that came since, with callers that return now. */
+  private reportSoon(): void {
+    if (this.isBehind || this.waiting === 0) return;
+    const { timers, clock } = this.services.context;
+    const now = clock.now();
+    const waitMs = this.reportsIn(now);
+    if (waitMs <= 0) this.report(now);
+    else if (!this.reporting.isScheduled || this.reporting.dueAt > now + waitMs) {
+      timers.add(this.reporting, waitMs, now);
+    }
+  }
+
+  /** Abandons the places that the list no longer needs. */
+  callersLeft(list: WaitList): void {
+    const { context, acquiring } = this.services;
+    const attempts = list instanceof Run ? list.attempts : list.attempt === undefined ? [] : [list.attempt];
+    for (const attempt of attempts.slice(list.size)) acquiring.attempts.abandon(attempt);
+    if (list.size === 0) this.lastServed(context.clock.now());
+    this.tidy();
+    this.reportSoon();
+  }
+
+  contendedBy(): void {
+    this.othersCame();
+  }
+
+  grantEnded(): void {
+    this.report(this.services.context.clock.now());
+  }
+
+  override get mayGrantMore(): boolean {
+    return true;
+  }
+
+  override get offersReportWaiters(): boolean {
+    return true;
+  }
+
+  override get idle(): boolean {
+    return super.idle && this.waiting === 0 && this.ending.size === 0;
+  }
+
+  /** The run for a new caller: the last one, unless another process came in between or the options differ. */
+  runOf(waiter: Waiter, now: number): Run {
+    this.tidy();
+    const last = this.runs.at(-1);
+    if (last?.takes(waiter, now) === true) return last;
+    if (last !== undefined) last.closed = true;
+    const run = new Run(this, false);
+    if (last === undefined && this.isAlone(waiter.call.options.permits, now)) run.reach(now);
+    this.runs.push(run);
+    return run;
+  }
+
+  /**
+   * A later run got a grant first, so the grant goes to the oldest caller with equal options. Each run passes its first caller to
+   * the equal run before it, where that caller takes over the free place. Returns the run of the oldest caller.
+   */
+  moveUp(served: Run, isContended: boolean, now: number): Run {
+    let oldest = served;
+    // The callers that are served now return soon, and are reported together.
+    if (isContended) this.nextReportAt = Math.max(this.nextReportAt, now + ORDER_TOLERANCE_MS);
+    served.reach(now);
+    for (let i = this.runs.indexOf(served) - 1; i >= 0; i -= 1) {
+      const run = this.runs[i];
+      run.reach(now);
+      if (!run.wantsLike(oldest)) continue;
+      run.takeOver(oldest.first!);
+      oldest = run;
+    }
+    const next = this.runs[this.runs.indexOf(served) + 1];
+    if (next !== undefined) served.absorb(next, now);
+    return oldest;
+  }
+
+  get lastRun(): Run | undefined {
+    return this.runs.at(-1);
+  }
+
+  override get next(): Waiter | undefined {
+    const run = this.firstRun;
+    return run?.sealed === true && run.attempt === undefined ? run.first : undefined;
+  }
+
+  override get list(): WaitList {
+    return this.firstRun!;
+  }
+
+  /** The run of the next waiter. */
+  private get firstRun(): Run | undefined {
+    return this.runs.find(({ size }) => size > 0);
+  }
+
+  /** Removes runs without callers. */
+  override tidy(): void {
+    for (let i = this.runs.length - 1; i >= 0; i -= 1) if (this.runs[i].size === 0) this.runs.splice(i, 1);
+  }
+
+  /** The last caller of a run was served. Present holders often return after they have handed over their permits. */
+  lastServed(now: number): void {
+    for (const { contended } of this.held.values()) if (contended) this.returnUntil = now + RETURN_MS;
+  }
+
+  /** A permit of this process goes to another process. */
+  handedOver(now: number): void {
+    this.returnUntil = now + RETURN_MS;
+  }
+
+  /** How long a new caller may wait to be reported with later ones; it does not wait while permits may be free. */
+  reportsIn(now: number): number {
+    return (this.isBehind ? this.nextReportAt : this.returnUntil) - now;
+  }
+
+  /** The runs that may need places, for a report that is sent now. */
+  unreported(now: number): readonly Run[] {
+    if (this.isBehind) this.nextReportAt = now + ORDER_TOLERANCE_MS;
+    return [...this.runs];
+  }
+
+  /** How many more places the run needs. One suffices while this process holds every permit and no other process waits. */
+  missing(run: Run, now: number): number {
+    const permits = run.last?.call.options.permits;
+    if (permits === undefined || (run.places > 0 && (run.sealed || !run.closed))) return 0;
+    if (run === this.firstRun && !run.closed && this.isAlone(permits, now)) return 1;
+    // The permits of the run stay with its callers.
+    if (run.sealed && this.held.size > 0) return 0;
+    run.seal(now);
+    return Math.max(0, run.wanted - run.places);
+  }
+
+  /** Another process waits, so new callers form another run. An unreported run goes behind that process as a whole. */
+  override othersCame(): void {
+    const last = this.runs.at(-1);
+    if (last !== undefined && (last.places > 0 || last.reached)) last.closed = true;
+    for (const grant of this.held.values()) grant.contended = true;
+  }
+
+  /** The first holder of the grant has its fencing token already. */
+  add(grant: Grant): void {
+    this.held.set(grant.ownerToken, grant);
+    if (this.numbers === undefined || grant.numbers.isNewerThan(this.numbers)) this.numbers = grant.numbers;
+    for (const each of this.held.values()) each.numbers = this.numbers;
+  }
+
+  grants(): readonly Grant[] {
+    return [...this.held.values()];
+  }
+
+  grantOf(ownerToken: string): Grant | undefined {
+    return this.held.get(ownerToken);
+  }
+
+  drop(grant: Grant): void {
+    this.held.delete(grant.ownerToken);
+  }
+
+  suffix(first: Waiter | undefined): string {
+    return `:${first?.call.options.weight ?? 1}`;
+  }
+
+  /**
+   * The first waiter of all processes, if it wants exactly the permits of the lease. While another process may hold permits, its
+   * fencing tokens are unknown here, so the store has to issue the next token.
+   */
+  nextHolder({ call: { options } }: LeaseHandle, now: number): Waiter | undefined {
+    const run = this.firstRun;
+    const first = run?.reached === true ? run.first : undefined;
+    if (first === undefined || !(this.hasAll(options.permits, now) || run?.stands(now) === true)) return undefined;
+    const { weight, permits } = first.call.options;
+    return weight === options.weight && permits === options.permits ? first : undefined;
+  }
+
+  override get inOrder(): boolean {
+    return true;
+  }
+
+  /** The place of the first run that the release serves by the same command, if no place is before it. */
+  override get standing(): Attempt | undefined {
+    const run = this.firstRun;
+    return run?.reached === true ? run.attempts.find(({ seesHolder }) => seesHolder) : undefined;
+  }
+
+  override get waiting(): number {
+    return this.runs.reduce((sum, { size }) => sum + size, super.waiting);
+  }
+
+  override get waitingInMemory(): number {
+    return this.runs.reduce((sum, { attempt, size }) => sum + (attempt === undefined ? size : 0), 0);
+  }
+
+  override get holderLeftMs(): number {
+    return this.firstRun?.attempt?.holderLeftMs ?? -1;
+  }
+
+  override attemptOf(ownerToken: string): Attempt | undefined {
+    for (const run of this.runs) {
+      const found = run.attempts.find((attempt) => attempt.ownerToken === ownerToken);
+      if (found !== undefined) return found;
+    }
+    return super.attemptOf(ownerToken);
+  }
+
+  override attempts(): Attempt[] {
+    return [...this.runs.flatMap(({ attempts }) => attempts), ...super.attempts()];
+  }
+
+  override lists(): WaitList[] {
+    return [...this.runs, ...super.lists()];
+  }
+
+  override get hasAttempt(): boolean {
+    return super.hasAttempt || this.runs.some(({ attempt }) => attempt !== undefined);
+  }
+
+  /** No permit is free: callers of this process are queued in the store, or take over its permits in turn. */
+  get isBehind(): boolean {
+    return this.runs.some(
+      ({ attempt, reached, sealed, size }) =>
+        size > 0 && (attempt?.seesHolder === true || (reached && sealed && this.held.size > 0)),
+    );
+  }
+
+  /** This process holds every permit at `now`, and no other process is known to wait. */
+  private isAlone(permits: number, now: number): boolean {
+    for (const { contended } of this.held.values()) if (contended) return false;
+    return this.hasAll(permits, now);
+  }
+
+  /** This process holds every permit at `now`. */
+  private hasAll(permits: number, now: number): boolean {
+    let free = permits;
+    for (const { ownerToken, validUntil } of this.held.values()) if (now < validUntil) free -= weightOf(ownerToken);
+    return free === 0;
+  }
+
+  override releaseStarts(ownerToken: string): void {
+    this.ending.add(ownerToken);
+  }
+
+  override releaseEnds(ownerToken: string): void {
+    this.ending.delete(ownerToken);
+  }
+
+  override isReleasing(ownerToken: string): boolean {
+    return this.ending.has(ownerToken);
+  }
+}

@@ -1,0 +1,321 @@
+import type { Grant, Holder, Renewal } from './lease/grant.js';
+import { LeaseHandle } from './lease/lease-handle.js';
+import { Timer } from '../runtime/timers.js';
+import { isLost, LockStoreError, type RenewAnswer } from '../store/lock-store.js';
+import { HEARTBEAT_MS } from './heartbeat.js';
+import { KeyState, type Waiter, type WaitList } from './key-state.js';
+import type { Kind, KindServices } from './kind.js';
+import { type Reader, Readers } from './readers.js';
+import { hand, refuseContended } from './settling.js';
+
+/** A reader without renewal enters only while this share of its ttl is left. */
+const UNRENEWED_SHARE = 0.9;
+
+/** A shared lease is not shortened for a difference up to this. */
+const SHORTEN_TOLERANCE_MS = 5;
+
+/** A non-waiting caller that has waited this long for a failed renewal does not wait for another command. */
+const MOST_LOST_MS = 150;
+
+const unconfirmed = (): Error =>
+  new LockStoreError('the lease that readers of this process share was not confirmed in time.', true);
+
+/** The read lock. */
+export const shared: Kind = {
+  name: 'read',
+  options: ['read'],
+  // A reader may always reenter: if a writer waits, the reader would otherwise wait for itself.
+  nestsIn: ['exclusive', 'read'],
+  newState: (services, key) => new SharedState(services, key),
+};
+
+/**
+ * Readers of one process share one grant, and entering it costs no command. While a writer waits, new readers wait here until the
+ * lease is released or the writer has left.
+ */
+export class SharedState extends KeyState {
+  grant: Grant | undefined = undefined;
+  /** The fencing token that all readers share. */
+  private fencingToken = 0;
+  /** Number of messages that a writer waits: an answer to an older command must not admit readers. */
+  warnings = 0;
+  private gate: ReaderGate | undefined = undefined;
+  /** Tokens of a release or downgrade in flight: messages about them are outdated or premature. */
+  private readonly unsettled = new Set<string>();
+
+  constructor(
+    private readonly services: KindServices,
+    key: string,
+  ) {
+    super(key);
+  }
+
+  get kind(): 'read' {
+    return 'read';
+  }
+
+  enter(waiter: Waiter): void {
+    const { context } = this.services;
+    const now = context.clock.now();
+    const { grant } = this;
+    if (grant !== undefined && this.mayEnter(grant, waiter, now)) return this.serve(waiter, grant, now);
+    const isTaken = grant === undefined ? this.list.attempt?.seesHolder === true : grant.contended;
+    if (!waiter.waits && isTaken) return refuseContended(context, this, waiter);
+    this.list.push(waiter);
+    if (grant === undefined) this.requestFor(waiter);
+    else this.renewWithin(grant.contended ? HEARTBEAT_MS : 0);
+  }
+
+  granted(list: WaitList, grant: Grant, now: number): void {
+    const before = this.grant;
+    // The store granted another token of this process, so it has lost the previous grant.
+    if (before !== undefined) this.services.context.watchdog.lose(before, { reason: 'deleted' });
+    this.open(grant, grant.numbers.take());
+    while (list.first !== undefined) this.serve(list.first, grant, now);
+    this.shortenSoon(grant, now);
+  }
+
+  serve(waiter: Waiter, grant: Grant, now: number): void {
+    const { context, leases } = this.services;
+    const lease = new LeaseHandle(leases, grant, waiter.call, this.fencingToken, Math.ceil(now));
+    (grant.holder as Readers).add(lease);
+    context.watchdog.watch(grant, now);
+    hand(context, waiter, lease, now);
+  }
+
+  /** From now on readers may enter under this grant. */
+  open(grant: Grant, fencingToken: number): void {
+    this.grant = grant;
+    this.fencingToken = fencingToken;
+    grant.holder = new Readers();
+  }
+
+  /** Adds the lease of a writer that was downgraded. */
+  join(lease: LeaseHandle): void {
+    const grant = this.grant!;
+    lease.grant = grant;
+    (grant.holder as Readers).add(lease);
+    this.services.context.watchdog.watch(grant);
+  }
+
+  /** Admits all readers that waited for this lease. */
+  admitAll(): void {
+    const { list } = this;
+    const now = this.services.context.clock.now();
+    while (list.first !== undefined) this.admitOne(list.first, now);
+    this.callersLeft(list);
+    this.tidy();
+  }
+
+  /** Admits the readers that may enter after a renewal that was sent at `sentAt`. */
+  admit(grant: Grant, sentAt: number): void {
+    const now = this.services.context.clock.now();
+    let waiter = this.list.first;
+    while (waiter !== undefined) {
+      const { behind } = waiter;
+      // No lease can be longer than one after a fresh renewal, so a reader from before it enters in any case.
+      if (waiter.since <= sentAt || this.mayEnter(grant, waiter, now)) this.admitOne(waiter, now);
+      waiter = behind;
+    }
+    if (this.list.first !== undefined) this.renewWithin(0);
+    this.tidy();
+  }
+
+  private admitOne(waiter: Waiter, now: number): void {
+    this.services.acquiring.wakeUps.wake({ reason: 'reader gate', waiter, grant: this.grant!, now });
+  }
+
+  leaseEnded(lease: LeaseHandle): Promise<void> | undefined {
+    if (this.isHeld(lease.grant)) {
+      this.shortenSoon(lease.grant, this.services.context.clock.now());
+      return undefined;
+    }
+    return this.services.releasing.release(this, lease.grant, lease);
+  }
+
+  /** After the reader with the longest need has left, shortens the lease within a third of what the others need. */
+  private shortenSoon(grant: Grant, now: number): void {
+    const readers = grant.holder as Readers;
+    const needMs = readers.needMs(now);
+    if (grant.ended || grant.endsAt <= now + needMs + SHORTEN_TOLERANCE_MS) return;
+    readers.shortenAt = Math.min(readers.shortenAt, now + needMs / 3);
+    this.services.context.watchdog.watch(grant, now);
+  }
+
+  callersLeft(list: WaitList): void {
+    if (list.first === undefined && list.attempt !== undefined) {
+      this.services.acquiring.attempts.abandon(list.attempt);
+    }
+  }
+
+  contendedBy(grant: Grant): void {
+    grant.contended = true;
+    this.warnings += 1;
+  }
+
+  grantEnded(): void {
+    this.refuseLate();
+    this.requestPlace();
+  }
+
+  /** Refuses non-waiting callers that have no time left for another command. */
+  refuseLate(error: Error = unconfirmed()): void {
+    const { context, acquiring } = this.services;
+    const before = context.clock.now() - MOST_LOST_MS;
+    acquiring.wakeUps.wake({ reason: 'failure', list: this.list, error, passing: true, before });
+  }
+
+  private requestPlace(): void {
+    if (this.next !== undefined) this.services.acquiring.attempts.sendFor(this.list);
+  }
+
+  private requestFor({ waits }: Waiter): void {
+    this.requestPlace();
+    const { attempt } = this.list;
+    if (!waits && attempt !== undefined) {
+      this.services.acquiring.wakeUps.wake({ reason: 'non-waiting caller', attempt });
+    }
+  }
+
+  private mayEnter(grant: Grant, { plan }: Waiter, now: number): boolean {
+    const needsMs = plan.ttlMs * (plan.renew ? 0.5 : UNRENEWED_SHARE);
+    return !grant.ended && !grant.contended && grant.validUntil - now >= needsMs;
+  }
+
+  private renewWithin(ms: number): void {
+    this.gate ??= new ReaderGate(this.services, this);
+    this.gate.within(ms);
+  }
+
+  grants(): readonly Grant[] {
+    return this.grant === undefined ? [] : [this.grant];
+  }
+
+  grantOf(ownerToken: string): Grant | undefined {
+    return this.grant?.ownerToken === ownerToken ? this.grant : undefined;
+  }
+
+  drop(grant: Grant): void {
+    if (this.grant === grant) this.grant = undefined;
+  }
+
+  override replace(grant: Grant, from: Holder, by: Holder | undefined): void {
+    if (!(grant.holder instanceof Readers)) return;
+    grant.holder.remove(from);
+    if (by !== undefined) grant.holder.add(by as Reader);
+  }
+
+  override isHeld(grant: Grant): boolean {
+    return grant.holder instanceof Readers && grant.holder.size > 0;
+  }
+
+  /** The longest ttl of the waiters, because they will share the lease. */
+  override ttlMsOf(list: WaitList): number {
+    let longest = 0;
+    for (let waiter = list.first; waiter !== undefined; waiter = waiter.behind) {
+      longest = Math.max(longest, waiter.plan.ttlMs);
+    }
+    return longest;
+  }
+
+  suffix(): string {
+    return ':r';
+  }
+
+  /** Readers need no local hand-over: they enter the shared lease. */
+  nextHolder(): undefined {
+    return undefined;
+  }
+
+  override get idle(): boolean {
+    return super.idle && this.unsettled.size === 0;
+  }
+
+  override releaseStarts(ownerToken: string): void {
+    this.unsettled.add(ownerToken);
+  }
+
+  override releaseEnds(ownerToken: string): void {
+    this.unsettled.delete(ownerToken);
+  }
+
+  override isReleasing(ownerToken: string): boolean {
+    return this.unsettled.has(ownerToken);
+  }
+}
+
+/**
+ * Renews the lease that the readers of a process share, for readers that wait to enter it. Either the rest of the lease is too
+ * short for them, or a writer waits and a heartbeat checks whether it has left. Renewals and their back-off are shared with the
+ * watchdog.
+ */
+class ReaderGate extends Timer {
+  private inFlight = false;
+  /** The error of the last renewal, if it failed. */
+  private lastError: Error | undefined = undefined;
+
+  constructor(
+    private readonly services: KindServices,
+    private readonly state: SharedState,
+  ) {
+    super();
+  }
+
+  within(ms: number): void {
+    const { timers, watchdog } = this.services.context;
+    const { grant } = this.state;
+    const retryInMs = grant === undefined ? 0 : watchdog.retryInMs(grant);
+    // A new reader must not bring a pending retry forward.
+    if (this.inFlight || (this.lastError !== undefined && this.isScheduled)) return;
+    if (ms === 0 && retryInMs > 0) timers.add(this, retryInMs);
+    else if (ms === 0) {
+      timers.remove(this);
+      this.due();
+    } else if (!this.isScheduled) timers.add(this, ms);
+  }
+
+  due(): void {
+    const { state } = this;
+    state.refuseLate(this.lastError);
+    const { grant, list, warnings } = state;
+    if (grant === undefined || list.first === undefined) return state.tidy();
+    const joined = grant.renewal !== undefined;
+    const renewal = this.services.context.watchdog.renew(grant, state.ttlMsOf(list));
+    this.inFlight = true;
+    renewal.answered = (answer) => this.answered(grant, answer, renewal, joined ? undefined : warnings);
+  }
+
+  /** @param warnings - the number of warnings when the renewal was sent; `undefined` if the watchdog had sent it before */
+  private answered(grant: Grant, answer: RenewAnswer, renewal: Renewal, warnings: number | undefined): void {
+    const { state } = this;
+    this.inFlight = false;
+    if (answer instanceof Error) {
+      this.lastError = answer;
+      const { list } = state;
+      this.services.acquiring.wakeUps.wake({ reason: 'failure', list, error: answer, passing: true });
+    } else {
+      this.lastError = undefined;
+    }
+    if (grant.ended || state.grant !== grant) return this.superseded();
+    if (answer instanceof Error) return this.within(0);
+    if (isLost(answer)) return;
+    // A warning that arrived after the command was sent is newer than its answer.
+    if (warnings !== undefined) grant.contended = answer > 0 || state.warnings > warnings;
+    const { list } = state;
+    if (grant.contended) {
+      this.services.acquiring.wakeUps.wake({ reason: 'contended', list, leftMs: state.holderLeftMs });
+      return this.within(warnings === undefined ? 0 : HEARTBEAT_MS);
+    }
+    if (list.first !== undefined && renewal.ttlMs < state.ttlMsOf(list)) return this.within(0);
+    state.admit(grant, renewal.sentAt);
+  }
+
+  /** The lease was released before the answer arrived. */
+  private superseded(): void {
+    const { list, grant } = this.state;
+    // Readers of the next lease could not ask for it while the renewal was in flight.
+    if (grant !== undefined && list.first !== undefined) return this.within(grant.contended ? HEARTBEAT_MS : 0);
+    this.state.callersLeft(list);
+    this.state.tidy();
+  }
+}

@@ -1,0 +1,41 @@
+import { ManualClock } from '../../../../test/support/manual-clock.js';
+import { ManualWorld } from '../../../../test/support/manual-world.js';
+
+describe('LockEngine.drain with running work', () => {
+  const start = async () => {
+    const clock = new ManualClock();
+    const { core, acquire } = new ManualWorld(clock).process();
+    const lease = await acquire('k', { scoped: true });
+    let drained = 0;
+    const drain = (): void => void core.drain(100).then(() => (drained += 1));
+    return { clock, core, lease, drain, drained: () => drained };
+  };
+
+  it('runs once and resolves for every caller', async () => {
+    const { clock, drain, drained, lease } = await start();
+    drain();
+    drain();
+    await clock.pass(90);
+    expect(drained()).toBe(0);
+    await clock.pass(600);
+    expect(drained()).toBe(2);
+    drain();
+    await clock.pass(1);
+    expect(drained()).toBe(3);
+    expect(lease.isHeld()).toBe(true);
+  });
+
+  it('resolves at once when the core is closed during or before the drain', async () => {
+    const { clock, core, drain, drained } = await start();
+    drain();
+    await core.close();
+    await clock.pass(1);
+    expect(drained()).toBe(1);
+
+    const closed = await start();
+    await closed.core.close();
+    closed.drain();
+    await closed.clock.pass(1);
+    expect(closed.drained()).toBe(1);
+  });
+});

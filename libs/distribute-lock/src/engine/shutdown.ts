@@ -1,0 +1,142 @@
+import type { Grant } from './lease/grant.js';
+import type { LeaseHandle } from './lease/lease-handle.js';
+import { Timer } from '../runtime/timers.js';
+import type { EngineContext } from './context.js';
+import { endsByItself, KeptHold } from './kept-leases.js';
+import type { KeyState } from './key-state.js';
+import type { KeyStates } from './key-states.js';
+
+/** How long shutdown waits for releases that are in flight at the end. */
+const LAST_RELEASES_MS = 500;
+
+/** Calls that hold a lock at the start of a drain, or at its end. */
+export interface DrainState {
+  readonly held: readonly { readonly name: string; readonly heldMs: number }[];
+  readonly over: boolean;
+}
+
+/** Receives the state at the start and at the end of a drain, if a lock is held. */
+export type DrainReport = (state: DrainState) => void;
+
+class Deadline extends Timer {
+  constructor(readonly due: () => void) {
+    super();
+  }
+
+  override forgotten(): void {
+    this.due();
+  }
+}
+
+/** Shutdown of the lock engine, and keys that stay held after their work. It never releases a lock whose work is still running. */
+export class Shutdown {
+  private readonly held = new Set<KeptHold>();
+  private empty: (() => void) | undefined;
+  private ending: Promise<void> | undefined;
+
+  constructor(
+    private readonly context: EngineContext,
+    private readonly states: KeyStates,
+    /** The grant has ended, and its token needs no undo. */
+    private readonly gone: (state: KeyState, grant: Grant) => void,
+  ) {}
+
+  /**
+   * Keeps the key of an ended lease for as long as its plan requires. Then `over` releases it, unless the key expires with its
+   * ttl.
+   */
+  keeps(state: KeyState, lease: LeaseHandle, over: () => void): boolean {
+    if (endsByItself(lease)) return this.leaveToTtl(state, lease);
+    const { keepForMs } = lease.plan;
+    if (keepForMs === 0) return false;
+    const until = lease.startedAt + keepForMs;
+    const restMs = until - this.context.clock.now();
+    if (restMs <= 0) return false;
+    const held = new KeptHold(lease, until, () => {
+      this.held.delete(held);
+      this.context.kept.drop(lease.call);
+      state.replace(lease.grant, held, undefined);
+      if (!lease.grant.ended) over();
+    });
+    state.replace(lease.grant, lease, held);
+    this.held.add(held);
+    if (this.ending !== undefined) this.leave(held);
+    else {
+      this.context.timers.add(held, restMs);
+      this.context.watchdog.watch(lease.grant);
+    }
+    return true;
+  }
+
+  /** Leaves the key to its ttl. Callers of this process ask the store again, like callers of other processes. */
+  private leaveToTtl(state: KeyState, { grant, call }: LeaseHandle): true {
+    this.context.watchdog.unwatch(grant);
+    grant.ended = true;
+    this.context.abandoned.leaveToTtl(grant.ownerToken, grant.ttlMs, () => this.context.kept.drop(call));
+    this.gone(state, grant);
+    return true;
+  }
+
+  /** Waits for holders, then ends leases from `acquire()`. Work that is still running keeps its lease. */
+  drain(timeoutMs: number, report: DrainReport): Promise<void> {
+    return (this.ending ??= this.end(timeoutMs, report));
+  }
+
+  private async end(timeoutMs: number, report: DrainReport): Promise<void> {
+    for (const held of this.held) this.leave(held);
+    this.report(report, false);
+    await this.quiet(timeoutMs);
+    for (const state of this.states.all()) for (const { holder } of state.grants()) holder?.shutDown();
+    await this.quiet(LAST_RELEASES_MS);
+    this.report(report, true);
+  }
+
+  private report(report: DrainReport, over: boolean): void {
+    const now = this.context.clock.now();
+    const holds = this.states.all().flatMap((state) => state.grants().flatMap(({ holder }) => holder?.holds ?? []));
+    const held = holds.map(({ name, startedAt }) => ({ name, heldMs: Math.max(0, now - startedAt) }));
+    if (held.length > 0) report({ held, over });
+  }
+
+  /** Checks whether the drain is complete, after the state of a key or an undo has ended. */
+  look(): void {
+    if (this.empty !== undefined && this.isQuiet()) this.empty();
+  }
+
+  private isQuiet(): boolean {
+    return this.states.empty && this.context.abandoned.size === 0;
+  }
+
+  private quiet(timeoutMs: number): Promise<void> {
+    if (this.isQuiet()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const deadline = new Deadline(() => this.empty?.());
+      this.empty = () => {
+        this.context.timers.remove(deadline);
+        this.empty = undefined;
+        resolve();
+      };
+      this.context.timers.add(deadline, timeoutMs);
+    });
+  }
+
+  /** The process exits before the end of `minHold`, so the remaining time becomes the ttl of the key. */
+  private leave(held: KeptHold): void {
+    this.held.delete(held);
+    const { store, clock, timers, watchdog } = this.context;
+    const { grant } = held.lease;
+    const { key, ownerToken } = grant;
+    const ttlMs = Math.max(1, Math.ceil(held.renewUntil - clock.now()));
+    timers.remove(held);
+    const state = this.states.ofToken(key, ownerToken);
+    state?.replace(grant, held, undefined);
+    if (state?.isHeld(grant) !== true) {
+      watchdog.unwatch(grant);
+      grant.ended = true;
+      if (state !== undefined) this.gone(state, grant);
+    }
+    void store
+      .renew([{ key, ownerToken, kind: state?.kind, ttlMs, exact: state?.isHeld(grant) !== true }])
+      .catch(() => undefined);
+  }
+}

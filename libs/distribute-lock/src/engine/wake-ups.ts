@@ -1,0 +1,182 @@
+import type { Grant } from './lease/grant.js';
+import type { Attempts } from './attempts.js';
+import type { EngineContext } from './context.js';
+import type { Attempt, KeyState, Waiter, WaitList } from './key-state.js';
+import { aborted, contended, mismatch, shuttingDown, unavailable } from './refusals.js';
+import { refuse, refuseNonWaiting, timeUp, withdraw } from './settling.js';
+
+/** Every reason for which a waiter continues. {@link WakeUps.wake} is the only place where one does. */
+export type WakeUp =
+  // The waiter gets a lease.
+  /** The store granted the attempt. */
+  | { readonly reason: 'granted'; readonly list: WaitList; readonly grant: Grant; readonly now: number }
+  /** The holder in this process has released the lock, and the next waiter takes over its grant in memory. */
+  | { readonly reason: 'local hand-over'; readonly list: WaitList; readonly grant: Grant; readonly now: number }
+  /** The lease that the readers of this process share admits the reader. */
+  | { readonly reason: 'reader gate'; readonly waiter: Waiter; readonly grant: Grant; readonly now: number }
+  /** A message offers the lock to the attempt. With a provable `grant` the waiter begins; otherwise the offer is claimed. */
+  | { readonly reason: 'message'; readonly attempt: Attempt; readonly grant: Grant | undefined; readonly now: number }
+
+  // The attempt of the waiter is sent again.
+  /** An answer of the store names an offer whose message is late or lost. */
+  | { readonly reason: 'offer'; readonly attempt: Attempt }
+  /** No message came for some time. */
+  | { readonly reason: 'heartbeat'; readonly attempt: Attempt }
+  /** Messages cannot arrive, or the holder is a foreign client. */
+  | { readonly reason: 'poll'; readonly attempt: Attempt }
+  /** The lease in front of the attempt has ended. */
+  | { readonly reason: 'lease end'; readonly attempt: Attempt }
+  /** The back-off after a failed command is over. */
+  | { readonly reason: 'retry'; readonly attempt: Attempt }
+  /** Messages arrive again, but some may have been missed. */
+  | { readonly reason: 'resubscribed'; readonly attempt: Attempt }
+  /** The connection for messages is lost, so the attempt polls. */
+  | { readonly reason: 'lost connection'; readonly attempt: Attempt }
+  /** The store has lost the places of this process. */
+  | { readonly reason: 'place lost'; readonly attempt: Attempt }
+  /** The store does not know the attempt after a release of this process. */
+  | { readonly reason: 'release'; readonly attempt: Attempt }
+  /** The grant is shorter than the ttl of the present first waiter. */
+  | { readonly reason: 'longer ttl'; readonly attempt: Attempt }
+  /** The store did not queue the attempt of non-waiting callers, and a waiting caller has joined them. */
+  | { readonly reason: 'waiter joined'; readonly attempt: Attempt }
+  /** A non-waiting caller shares the attempt. */
+  | { readonly reason: 'non-waiting caller'; readonly attempt: Attempt }
+  /** The grant does not suit the first waiter, so the list needs a new attempt. */
+  | { readonly reason: 'unusable grant'; readonly list: WaitList }
+  /** A grant of this process has ended. */
+  | { readonly reason: 'grant ended'; readonly state: KeyState }
+
+  // The waiter gets an error.
+  /** Another holder has the lock, so the non-waiting callers are refused. */
+  | { readonly reason: 'contended'; readonly list: WaitList; readonly leftMs: number; readonly state?: KeyState }
+  /** The key is in use for another kind of lock; the next waiter may want that kind. */
+  | { readonly reason: 'mismatch'; readonly list: WaitList; readonly permits: number | undefined }
+  /** The store failed. A passing failure ends only the non-waiting callers that arrived before `before`. */
+  | {
+      readonly reason: 'failure';
+      readonly list: WaitList;
+      readonly error: Error;
+      readonly passing: boolean;
+      readonly before?: number;
+    }
+  /** A multi-key call found one of its keys taken, and tries in another way. */
+  | { readonly reason: 'key taken'; readonly waiter: Waiter; readonly error: Error }
+  /** `wait` has passed. */
+  | { readonly reason: 'time-out'; readonly waiter: Waiter }
+  /** A signal of the caller has aborted. */
+  | { readonly reason: 'abort'; readonly waiter: Waiter }
+  /** The application shuts down. */
+  | { readonly reason: 'shutdown'; readonly state: KeyState };
+
+/** Lets waiters continue: with a lease, with another command to the store, or with an error. */
+export class WakeUps {
+  constructor(
+    private readonly context: EngineContext,
+    private readonly attempts: Attempts,
+  ) {}
+
+  // oxlint-disable-next-line max-lines-per-function -- one switch contains every reason
+  wake(event: WakeUp): void {
+    switch (event.reason) {
+      case 'granted':
+        return this.begin(event.list, event.grant, event.now);
+      case 'local hand-over':
+        return this.handOver(event.list, event.grant, event.now);
+      case 'reader gate':
+        return event.waiter.list?.state.serve(event.waiter, event.grant, event.now);
+      case 'message':
+        if (event.grant === undefined) return this.attempts.send(event.attempt);
+        return this.begin(event.attempt.list, event.grant, event.now);
+      case 'offer':
+      case 'heartbeat':
+      case 'poll':
+      case 'lease end':
+      case 'retry':
+      case 'resubscribed':
+      case 'place lost':
+      case 'release':
+      case 'longer ttl':
+      case 'waiter joined':
+        return this.attempts.send(event.attempt);
+      case 'non-waiting caller':
+        return this.attempts.hurry(event.attempt);
+      case 'lost connection':
+        return this.attempts.poll(event.attempt);
+      case 'unusable grant':
+        return this.attempts.sendFor(event.list);
+      case 'grant ended':
+        return event.state.grantEnded();
+      case 'contended':
+        return this.refuseContended(event.list, event.leftMs, event.state);
+      case 'mismatch':
+        return this.refuseFirst(event.list, event.permits);
+      case 'failure':
+        return this.refuseFailed(event.list, event.error, event.passing, event.before);
+      case 'key taken':
+        return withdraw(this.context, event.waiter, event.error);
+      case 'time-out':
+        return this.timeOut(event.waiter);
+      case 'abort':
+        return this.abort(event.waiter);
+      case 'shutdown':
+        return this.shutDown(event.state);
+    }
+  }
+
+  private begin(list: WaitList, grant: Grant, now: number): void {
+    const { state } = list;
+    state.granted(list, grant, now);
+    state.tidy();
+  }
+
+  private handOver(list: WaitList, grant: Grant, now: number): void {
+    const { state } = list;
+    state.serve(list.first!, grant, now);
+    state.callersLeft(list);
+  }
+
+  private refuseContended(list: WaitList, leftMs: number, state: KeyState | undefined): void {
+    const { estimates } = this.context;
+    refuseNonWaiting(this.context, list, ({ call }) => contended(call, estimates.of(call, leftMs, state)));
+  }
+
+  private refuseFirst(list: WaitList, permits: number | undefined): void {
+    if (list.first !== undefined) refuse(this.context, list.first, mismatch(list.first.call, permits));
+    if (list.first === undefined) this.attempts.abandonAll(list);
+    this.attempts.sendFor(list);
+  }
+
+  private refuseFailed(list: WaitList, error: Error, passing: boolean, before: number | undefined): void {
+    if (passing) refuseNonWaiting(this.context, list, ({ call }) => unavailable(call, error), before);
+    else while (list.first !== undefined) refuse(this.context, list.first, unavailable(list.first.call, error));
+  }
+
+  private timeOut(waiter: Waiter): void {
+    const { call, list, since } = waiter;
+    if (list !== undefined) this.leave(list, waiter, timeUp(this.context, call, list, since));
+  }
+
+  private abort(waiter: Waiter): void {
+    const { call, list } = waiter;
+    if (list === undefined) return;
+    if (call.signal?.aborted === true || !list.mayBeFree) return this.leave(list, waiter, aborted(call));
+    // The client left before the first answer of the store, which decides whether the caller has to wait at all.
+    list.giveUp(waiter);
+    if (list.attempt !== undefined) this.attempts.hurry(list.attempt);
+  }
+
+  private leave(list: WaitList, waiter: Waiter, error: Error): void {
+    refuse(this.context, waiter, error);
+    list.state.callersLeft(list);
+    this.context.changed(list.state);
+  }
+
+  private shutDown(state: KeyState): void {
+    for (const list of state.lists()) {
+      while (list.first !== undefined) refuse(this.context, list.first, shuttingDown(list.first.call));
+    }
+    for (const attempt of state.attempts()) this.attempts.abandon(attempt);
+    this.context.changed(state);
+  }
+}

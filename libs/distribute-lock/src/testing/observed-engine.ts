@@ -1,0 +1,36 @@
+import type { Lease } from '../engine/lease/lease.js';
+import type { LockCall } from '../engine/lease/lock-call.js';
+import { NestedLease } from '../engine/lease/nested-lease.js';
+import { LockEngine } from '../engine/lock-engine.js';
+
+/** A lease and its call. */
+export interface GivenLease {
+  readonly call: LockCall;
+  readonly lease: Lease;
+}
+
+/** Limit of remembered leases before ended ones are removed. */
+const MOST_ENDED = 1_000;
+
+/** A lock engine that remembers its leases. */
+export class ObservedEngine extends LockEngine {
+  private readonly given = new Set<GivenLease>();
+
+  override async acquire(call: LockCall): Promise<Lease> {
+    const lease = await super.acquire(call);
+    if (lease instanceof NestedLease) return lease;
+    if (this.given.size >= MOST_ENDED) this.forgetEnded();
+    this.given.add({ call, lease });
+    return lease;
+  }
+
+  /** The held leases, oldest first. */
+  held(): readonly GivenLease[] {
+    this.forgetEnded();
+    return [...this.given];
+  }
+
+  private forgetEnded(): void {
+    for (const each of this.given) if (!each.lease.isHeld()) this.given.delete(each);
+  }
+}
