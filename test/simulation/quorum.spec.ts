@@ -71,7 +71,7 @@ const STORES: Record<string, () => Restore> = {
   'a vote that a renewal restores and counts': () =>
     patch(
       QuorumNode,
-      'ask',
+      'run',
       (original) =>
         function (this: QuorumNode, key: string, words: readonly (string | number)[], ...rest: never[]) {
           const [command, token, owner, ttlMs] = words;
