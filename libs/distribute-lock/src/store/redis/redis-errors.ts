@@ -8,13 +8,23 @@ const PASSING = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BU
 /** The first word of an error reply. */
 const ANSWER = /^[A-Z]{2,}[A-Z0-9]*\b/;
 
+/** Error replies of a server that does not offer a command, to any user or to this one. */
+const LACKING = /^(NOPERM|ERR unknown command|ERR .*\bnot (allowed|supported|permitted))\b/i;
+/** What needs the command. */
+const NEEDS: readonly (readonly [command: RegExp, advice: string])[] = [
+  [/\beval(sha)?\b/i, 'Every lock needs scripts: use a server that allows EVAL and EVALSHA.'],
+  [/\bwait\b/i, 'Option "durability" needs WAIT: use a server that allows it, or remove the option.'],
+];
+
 /** Codes of a rejected certificate or of a server without TLS. A retry does not help. */
 const TLS =
   /^(EPROTO|ERR_(TLS|SSL)_|CERT_|(DEPTH_ZERO_)?SELF_SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)|HOSTNAME_MISMATCH|INVALID_CA)/;
 
 /** Converts the text of an error reply into an error. */
 export function answerError(text: string, server = 'Redis'): LockStoreError {
-  return new LockStoreError(`${server} request failed: ${redacted(text)}.`, PASSING.test(text));
+  const advice = LACKING.test(text) ? NEEDS.find(([command]) => command.test(text))?.[1] : undefined;
+  const failed = `${server} request failed: ${redacted(text)}.`;
+  return new LockStoreError(advice === undefined ? failed : `${failed} ${advice}`, PASSING.test(text));
 }
 
 /**

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Unpacks a server of another Debian release, with the libraries that it needs, and prints the path of a file that runs
+# it; nothing is installed. For REDIS_SERVER_BIN.
+#   usage: debian-server.sh RELEASE PACKAGE, such as: trixie valkey-server, or: trixie redis-server
+set -euo pipefail
+release=$1 package=$2
+folder=$(cd "$(dirname "$0")/.." && pwd)/node_modules/.cache/servers/$release-$package
+wrapper=$folder/$package
+if [ ! -x "$wrapper" ]; then
+  mkdir -p "$folder"/{lists,cache,root}/partial
+  key=/usr/share/keyrings/debian-archive-keyring.gpg
+  mirror=$({ grep -rhoE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null || true; } |
+    grep -v snapshot | head -n 1 | tr -d ' ')
+  echo "deb [signed-by=$key] $mirror $release main" >"$folder/sources.list"
+  : >"$folder/status"
+  apt() {
+    apt-get -qq -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=/dev/null \
+      -o "Dir::State::lists=$folder/lists" -o "Dir::State::status=$folder/status" -o "Dir::Cache=$folder/cache" "$@" >&2
+  }
+  apt update
+  # With an empty status file all dependencies count as missing, so that the C library comes along.
+  apt install -y --download-only --no-install-recommends "$package"
+  for file in "$folder"/cache/archives/*.deb; do dpkg-deb -x "$file" "$folder/root"; done
+  loader=$(find "$folder/root" -name 'ld-linux*' -type f | head -n 1)
+  libraries=$(find "$folder/root" -name '*.so*' -printf '%h\n' | sort -u | paste -sd:)
+  program=$(readlink -f "$folder/root/usr/bin/$package")
+  # The name of the program decides in which mode it starts.
+  printf '#!/bin/sh\nexec "%s" --argv0 %s --library-path "%s" "%s" "$@"\n' \
+    "$loader" "$package" "$libraries" "$program" >"$wrapper"
+  chmod +x "$wrapper"
+fi
+echo "$wrapper"
