@@ -44,4 +44,20 @@ export const measuresP11 = [
     without: 'COUNTED_MS = 10_000',
     test: ['fencing-tokens', 'once a second by the clock'],
   },
+  {
+    promise: 'P11',
+    what: '... and never with serverMayChange, because another server may answer on the same connection',
+    file: COUNTER,
+    measure: 'return this.counts && ',
+    without: 'return ',
+    test: ['proxies', 'keep fencing tokens rising with serverMayChange'],
+  },
+  {
+    promise: 'P11',
+    what: '... and not while instances with one counter per lock mark the shared counter',
+    file: 'store/redis/command-batch.ts',
+    measure: 'if (bySlot) layout?.mark(now);',
+    without: '',
+    test: ['layouts', 'take every fencing token from the clock'],
+  },
 ];

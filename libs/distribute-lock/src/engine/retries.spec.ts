@@ -116,11 +116,11 @@ describe('An attempt whose command is executed after all of its undos', () => {
     const { clock, here, there } = start();
     const lateMs = 10_000;
     here.detours.acquire = (ask) => {
-      const tell = (listener: AnswerListener<unknown>): void => {
+      const deliverTo = (listener: AnswerListener<unknown>): void => {
         clock.after(LIMIT_MS, () => listener.failed(new LockStoreError('no answer', true)));
         clock.after(lateMs, () => void ask().then(() => listener.late?.()));
       };
-      return Object.assign(new Promise<unknown>(() => undefined), { tell });
+      return Object.assign(new Promise<unknown>(() => undefined), { deliverTo });
     };
     const refused = expect(here.acquire('k', { ttl: TTL_MS })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     await clock.pass(lateMs + 100);
