@@ -1,9 +1,3 @@
-import { createHash } from 'node:crypto';
-
-import type { Holder } from './lease/grant.js';
-import { processOf } from '../runtime/owner-token.js';
-import type { LockState } from '../store/lock-store.js';
-
 /** A process that holds a lock. @public */
 export interface LockHolderInfo {
   /** An opaque name of the process, the same in every inspection. */
@@ -35,32 +29,3 @@ export interface LockInspection {
   /** Number of waiting processes. */
   readonly waiting: number;
 }
-
-/** What this process knows of holders. */
-export interface HolderLookup {
-  readonly processId: string;
-  holderOf(key: string, ownerToken: string): Holder | undefined;
-}
-
-/** Describes what the store reports, without owner tokens: an owner token suffices to release a lock. */
-export function inspection(key: string, state: LockState, here: HolderLookup): LockInspection {
-  const { kind, permits, holders, remainingMs, waiting } = state;
-  const described = (ownerToken: string): LockHolderInfo[] => {
-    const process = processOf(ownerToken);
-    if (process === undefined) return [];
-    const holds = here.holderOf(key, ownerToken)?.holds ?? [];
-    return [{ process: nameOf(process), here: process === here.processId, names: holds.map(({ name }) => name) }];
-  };
-  return {
-    key,
-    held: kind !== 'free',
-    kind,
-    ...(permits === undefined ? {} : { permits }),
-    holders: kind === 'foreign' ? [] : holders.flatMap(described),
-    remainingMs,
-    waiting,
-  };
-}
-
-/** Hashes the process id, because every owner token contains it. */
-const nameOf = (processId: string): string => createHash('sha256').update(processId).digest('base64url').slice(0, 10);

@@ -6,7 +6,7 @@ import { findCurrentLease, runHolding } from '../engine/lease/held-leases.js';
 import type { Lease } from '../engine/lease/lease.js';
 import type { LockCall } from '../engine/lease/lock-call.js';
 import type { LockInspection } from '../engine/lock-inspection.js';
-import { throwIfLost } from '../engine/lease/held-leases.js';
+import { throwIfLost } from '../engine/lease/loss.js';
 import { DEFAULT_NAME, lockName } from '../options/lock-name.js';
 import {
   type AcquireOptions,

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-import type { ResolvedLockOptions } from '../../options/lock-options.js';
 import { processWide } from '../../runtime/process-wide.js';
 import { LockUsageError } from '../../errors.js';
 import type { Lease } from './lease.js';
@@ -48,13 +47,4 @@ export function findHeld(wanted: (lease: Lease) => boolean): Lease | undefined {
   let held = chain.getStore();
   while (held !== undefined && !wanted(held.lease)) held = held.outer;
   return held?.lease;
-}
-
-/**
- * Called after the work has succeeded and its lease was released. A release that finds another owner proves the loss; a release
- * without a reply proves nothing.
- * @throws the loss of the lease if `onLost` is `'throw'`
- */
-export function throwIfLost(lease: Lease, { onLost }: ResolvedLockOptions): void {
-  if (onLost === 'throw') lease.signal.throwIfAborted();
 }

@@ -1,5 +1,6 @@
 import type { LeaseLossReason } from '../../errors.js';
 import type { ResolvedLockOptions } from '../../options/lock-options.js';
+import type { Lease } from './lease.js';
 
 /** A grant timer that fires this late, compared with the ttl, shows that the event loop was blocked. */
 const BLOCKED_SHARE = 0.1;
@@ -47,3 +48,12 @@ export function lossSentence({ reason, blockedMs = 0 }: Loss, ttlMs: number, opt
 }
 
 const seconds = (ms: number): string => (ms < 1_000 ? `${Math.floor(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`);
+
+/**
+ * Called after the work has succeeded and its lease was released. A release that finds another owner proves the loss; a release
+ * without a reply proves nothing.
+ * @throws the loss of the lease if `onLost` is `'throw'`
+ */
+export function throwIfLost(lease: Lease, { onLost }: ResolvedLockOptions): void {
+  if (onLost === 'throw') lease.signal.throwIfAborted();
+}

@@ -6,7 +6,7 @@ import { isObservable, Observable, type Subscriber } from 'rxjs';
 import { LockUsageError } from '../../errors.js';
 import { runHolding } from '../../engine/lease/held-leases.js';
 import type { Lease } from '../../engine/lease/lease.js';
-import { throwIfLost } from '../../engine/lease/held-leases.js';
+import { throwIfLost } from '../../engine/lease/loss.js';
 import type { ResolvedLockOptions } from '../../options/lock-options.js';
 import type { CallScope } from './call-scope.js';
 

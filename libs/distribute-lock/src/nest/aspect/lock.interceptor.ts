@@ -4,7 +4,7 @@ import { Observable } from 'rxjs';
 import { isLockError, LockAbortedError } from '../../errors.js';
 import { runHolding } from '../../engine/lease/held-leases.js';
 import type { Lease } from '../../engine/lease/lease.js';
-import { throwIfLost } from '../../engine/lease/held-leases.js';
+import { throwIfLost } from '../../engine/lease/loss.js';
 import { acquireOf } from '../lock-client.js';
 import { LOCK_CONNECTIONS, TRANSPORT_ERRORS } from '../tokens.js';
 import { CallScope } from './call-scope.js';

@@ -1,0 +1,5 @@
+import type { Other } from './wrong-lease-circle-other.js';
+
+export interface One {
+  readonly other: Other;
+}

@@ -1,0 +1,5 @@
+import type { One } from './wrong-lease-circle-one.js';
+
+export interface Other {
+  readonly one: One;
+}
