@@ -18,15 +18,18 @@ export type RenderKey = (args: readonly unknown[], request: RequestData | undefi
 export interface CompiledKey {
   /** Text of the template, or the method if a function computes the key. */
   readonly template: string;
+  /** Paths of the placeholders, such as `params.id`; empty if a function computes the key. */
+  readonly paths: readonly string[];
   readonly render: RenderKey;
 }
 
 /** @throws LockConfigurationError naming the method, when `key` can never produce a key */
 export function compileKey(key: unknown, site: KeySite): CompiledKey {
-  if (typeof key === 'function') return { template: site.method, render: functionKey(key as KeyFunction, site.method) };
+  if (typeof key === 'function')
+    return { template: site.method, paths: [], render: functionKey(key as KeyFunction, site.method) };
   if (typeof key === 'string') {
     const parsed = KeyTemplate.parse(key, site);
-    return { template: key, render: (args, request) => parsed.render(args, request) };
+    return { template: key, paths: parsed.paths, render: (args, request) => parsed.render(args, request) };
   }
   throw new LockConfigurationError(
     `Option "key" of ${site.method} is ${kindOf(key)}, but it must be a template such as "order:#{arg0.id}" or a function.`,
@@ -62,11 +65,16 @@ export type RenderKeys = (
 ) => string | readonly string[];
 
 /** @throws LockConfigurationError naming the method, when `keys` can never produce keys */
-export function compileKeys(keys: unknown, key: unknown, site: KeySite): { template: string; render: RenderKeys } {
+export function compileKeys(
+  keys: unknown,
+  key: unknown,
+  site: KeySite,
+): Omit<CompiledKey, 'render'> & { readonly render: RenderKeys } {
   const { method } = site;
   if (key !== undefined)
     throw new LockConfigurationError(`${method} has the options "key" and "keys"; use only one of them.`);
-  if (typeof keys === 'function') return { template: method, render: keysFunction(keys as KeysFunction, method) };
+  if (typeof keys === 'function')
+    return { template: method, paths: [], render: keysFunction(keys as KeysFunction, method) };
   if (!Array.isArray(keys) || keys.length === 0) {
     const given = Array.isArray(keys) ? 'an empty list' : kindOf(keys);
     throw new LockConfigurationError(
@@ -77,6 +85,7 @@ export function compileKeys(keys: unknown, key: unknown, site: KeySite): { templ
   const renders: readonly RenderKey[] = compiled.map(({ render }) => render);
   return {
     template: compiled.map(({ template }) => template).join(', '),
+    paths: compiled.flatMap(({ paths }) => paths),
     render: (args, request, self) =>
       orderedKeys(
         renders.map((render) => render(args, request, self)),

@@ -23,6 +23,8 @@ export interface KeySite {
 export class KeyTemplate {
   private constructor(
     readonly text: string,
+    /** Paths of the placeholders. */
+    readonly paths: readonly string[],
     private readonly site: KeySite,
     /** One more than there are placeholders. */
     private readonly literals: readonly string[],
@@ -40,7 +42,7 @@ export class KeyTemplate {
       );
       checkArguments(placeholders, site);
       for (const placeholder of placeholders) placeholder.checkReadable(site.handler);
-      return new KeyTemplate(text, site, literals, placeholders, reservedCharacters(literals));
+      return new KeyTemplate(text, paths, site, literals, placeholders, reservedCharacters(literals));
     } catch (error) {
       if (!(error instanceof LockConfigurationError)) throw error;
       throw new LockConfigurationError(`The lock key "${text}" of ${site.method} is malformed: ${error.message}.`);

@@ -86,6 +86,8 @@ export interface LockSpec {
   readonly name: string;
   /** Text of the key template, or the method if a function computes the key. */
   readonly template: string;
+  /** Paths of the template's placeholders. */
+  readonly paths: readonly string[];
   readonly render: RenderKeys;
   readonly shape: ResultShape;
   readonly options: LockOptions;

@@ -1,4 +1,4 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger, type Type } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 
 import { registerLock } from '../../channels.js';
@@ -7,6 +7,7 @@ import { ASPECT, LOCK_CONNECTIONS } from '../tokens.js';
 import { LockConnections } from './lock-connections.js';
 import { injectedInto, leaseParametersOf, locksOf } from './lock-metadata.js';
 import { LockInterceptor } from './lock.interceptor.js';
+import { RouteCheck } from './route-check.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
@@ -25,6 +26,7 @@ export class LockExplorer {
     @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
     @Inject(LOCK_CONNECTIONS) private readonly connections: LockConnections,
     @Inject(LockInterceptor) private readonly aspect: LockInterceptor,
+    @Inject(RouteCheck) private readonly routes: RouteCheck,
   ) {}
 
   /** @throws LockConfigurationError naming class and method, when a lock cannot work in this application */
@@ -44,6 +46,9 @@ export class LockExplorer {
         warnOfOverrides(chain);
       }
       if (chain.some((link) => locksOf(link).size > 0)) this.injectAspect(wrapper);
+    }
+    for (const { metatype, host } of this.discovery.getControllers()) {
+      if (typeof metatype === 'function') this.routes.check(metatype as Type, host?.metatype);
     }
   }
 

@@ -7,6 +7,7 @@ import { copiesOf } from '../../runtime/process-wide.js';
 import { DEFAULT_CONNECTION, LockConnections } from '../aspect/lock-connections.js';
 import { LockExplorer } from '../aspect/lock.explorer.js';
 import { LockInterceptor } from '../aspect/lock.interceptor.js';
+import { RouteCheck } from '../aspect/route-check.js';
 import { TransportErrors } from '../aspect/transport-errors.js';
 import { lockServiceToken } from '../decorators/inject-lock-service.decorator.js';
 import { LockService } from '../lock.service.js';
@@ -36,6 +37,7 @@ export const lockProviders: readonly Provider[] = [
   LockInterceptor,
   { provide: ASPECT, useExisting: LockInterceptor },
   { provide: APP_INTERCEPTOR, useExisting: LockInterceptor },
+  RouteCheck,
   LockExplorer,
   LockLifecycle,
 ];
