@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Unpacks a server of another Debian release, with the libraries that it needs, and prints the path of a file that runs
-# it; nothing is installed. For REDIS_SERVER_BIN.
-#   usage: debian-server.sh RELEASE PACKAGE, such as: trixie valkey-server, or: trixie redis-server
+# Unpacks a server of another Debian release, with the libraries that it needs. Installs nothing. Runs COMMAND with that
+# server as REDIS_SERVER_BIN; without COMMAND, prints its path.
+#   usage: debian-server.sh RELEASE PACKAGE [COMMAND...], such as: trixie valkey-server npm test
 set -euo pipefail
 release=$1 package=$2
+shift 2
 folder=$(cd "$(dirname "$0")/.." && pwd)/node_modules/.cache/servers/$release-$package
 wrapper=$folder/$package
 if [ ! -x "$wrapper" ]; then
@@ -29,4 +30,8 @@ if [ ! -x "$wrapper" ]; then
     "$loader" "$package" "$libraries" "$program" >"$wrapper"
   chmod +x "$wrapper"
 fi
-echo "$wrapper"
+if [ $# -eq 0 ]; then
+  echo "$wrapper"
+else
+  REDIS_SERVER_BIN=$wrapper TEST_REDIS=path exec "$@"
+fi
