@@ -21,11 +21,6 @@ import { COMPILED, coreEntries, DIST, entries, LIBRARY, manifest, ROOT } from '.
  * leaves 1 KiB for the header and the padding that tar adds to a file.
  */
 const PART_BYTES = 31700;
-/**
- * Fewer files start faster, and their shared code needs no links. The bound of the tarball limits the size of the first
- * one.
- */
-const FIRST_PART_BYTES = 86000;
 const TSLIB = fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs'));
 
 execFileSync(
@@ -123,8 +118,7 @@ function parts() {
     partOf.set(id, undefined);
     for (const imported of module.importedIds) place(imported, getModuleInfo);
     if (module.isEntry) return;
-    const most = count === 1 ? FIRST_PART_BYTES : PART_BYTES;
-    if (count === 0 || bytes + module.code.length > most) [count, bytes] = [count + 1, 0];
+    if (count === 0 || bytes + module.code.length > PART_BYTES) [count, bytes] = [count + 1, 0];
     bytes += module.code.length;
     partOf.set(id, `part-${count}`);
   };
