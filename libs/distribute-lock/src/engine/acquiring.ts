@@ -2,7 +2,7 @@ import { Grant, validUntil } from './lease/grant.js';
 import { finalUndoAt } from '../store/abandoned-tokens.js';
 import { type AcquireAnswer, isPassing, LockStoreError, mayTakeEffect } from '../store/lock-store.js';
 import { CLAIM_WINDOW_MS, OFFERED_NUMBERS } from '../store/protocol.js';
-import { type AcquireCommand, type AttemptEvents, Attempts } from './attempts.js';
+import { type AttemptCommand, type AttemptEvents, Attempts } from './attempts.js';
 import type { EngineContext } from './context.js';
 import type { Attempt, KeyState } from './key-state.js';
 import { CONFIRMED_WITHIN_MS, isConfirmed } from './local-hand-over.js';
@@ -21,7 +21,7 @@ export class Acquiring implements AttemptEvents {
     this.wakeUps = new WakeUps(context, this.attempts);
   }
 
-  answered(command: AcquireCommand, answer: AcquireAnswer): void {
+  answered(command: AttemptCommand, answer: AcquireAnswer): void {
     const { attempt } = command;
     attempt.inFlight = false;
     if (answer.resent === true) this.resent(attempt);

@@ -6,7 +6,7 @@ import { MOST_NUMBERS } from './local-hand-over.js';
 
 /** Receives what happens to attempts. */
 export interface AttemptEvents {
-  answered(command: AcquireCommand, answer: AcquireAnswer): void;
+  answered(command: AttemptCommand, answer: AcquireAnswer): void;
   failed(attempt: Attempt, error: Error): void;
   /** The answer came after the command had failed. */
   late(attempt: Attempt): void;
@@ -15,7 +15,7 @@ export interface AttemptEvents {
 }
 
 /** A command in flight, with the context for its answer. */
-export class AcquireCommand implements AnswerListener<AcquireAnswer> {
+export class AttemptCommand implements AnswerListener<AcquireAnswer> {
   constructor(
     private readonly events: AttemptEvents,
     readonly attempt: Attempt,
@@ -96,7 +96,7 @@ export class Attempts {
     const sentAt = this.context.clock.now();
     attempt.wasSent(Math.floor(sentAt));
     const request = { key: state.key, ownerToken, kind, ttlMs, wait: list.waits, block, permits };
-    whenAnswered(this.context.store.acquire(request), new AcquireCommand(this.events, attempt, ttlMs, block, sentAt));
+    whenAnswered(this.context.store.acquire(request), new AttemptCommand(this.events, attempt, ttlMs, block, sentAt));
   }
 
   /** Lets the attempt sleep behind a lease with `leftMs` left, until a message or the next heartbeat. */

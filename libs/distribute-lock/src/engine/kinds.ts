@@ -11,4 +11,4 @@ export const KINDS: Readonly<Record<TokenKind, Kind>> = { exclusive, read: share
 const byOption = new Map(Object.values(KINDS).flatMap((kind) => kind.options.map((option) => [option, kind] as const)));
 
 /** The kind that implements an option: a write lock is an exclusive lock. */
-export const kindOf = (option: LockKind): Kind => byOption.get(option)!;
+export const kindOfOption = (option: LockKind): Kind => byOption.get(option)!;

@@ -19,7 +19,7 @@ import { extendLease } from './extending.js';
 import { type KeyState, Waiter, WaitList } from './key-state.js';
 import { KeyStates } from './key-states.js';
 import type { KindServices } from './kind.js';
-import { KINDS, kindOf } from './kinds.js';
+import { KINDS, kindOfOption } from './kinds.js';
 import { inspection } from './inspecting.js';
 import type { LockInspection } from './lock-inspection.js';
 import { Messages } from './messages.js';
@@ -285,7 +285,7 @@ export class LockEngine implements LeaseActions {
     this.waiting += 1;
     const { call } = waiter;
     this.context.kept.add(call);
-    this.stateOf(kindOf(call.options.kind).name, call.key).enter(waiter);
+    this.stateOf(kindOfOption(call.options.kind).name, call.key).enter(waiter);
     if (waiter.waits && waiter.list !== undefined) this.timers.add(waiter, call.options.waitMs, waiter.since);
   }
 
@@ -357,7 +357,7 @@ export class LockEngine implements LeaseActions {
     if (fair === 'strict' && store.ordered === false) return unordered(call);
     const { maxWaitersPerKey, maxWaiters } = this.settings;
     if (this.waiting >= maxWaiters) return tooManyWaiters(call, maxWaiters, 'in this process');
-    const waiting = this.states.find(kindOf(kind).name, call.key)?.waiting ?? 0;
+    const waiting = this.states.find(kindOfOption(kind).name, call.key)?.waiting ?? 0;
     if (waiting >= maxWaitersPerKey) return tooManyWaiters(call, maxWaitersPerKey, 'for one key');
     const { kept } = this.context;
     return kept.isFullFor(call) ? tooManyKept(call, kept.most) : undefined;

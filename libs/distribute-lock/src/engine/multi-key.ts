@@ -11,7 +11,7 @@ import type { Acquiring } from './acquiring.js';
 import type { EngineContext } from './context.js';
 import { exclusive } from './exclusive.js';
 import type { Attempt, WaitList } from './key-state.js';
-import { kindOf } from './kinds.js';
+import { kindOfOption } from './kinds.js';
 import { aborted, contended, unavailable, waitTimedOut } from './refusals.js';
 import { reportHold, reportRefused, reportWait } from './reports.js';
 
@@ -238,7 +238,7 @@ class OneCommand {
 
   /** Whether to try: not while this process has callers or grants for one of the keys. */
   mayTry(calls: readonly LockCall[]): boolean {
-    if (this.context.store.acquireAll === undefined || kindOf(calls[0].options.kind) !== exclusive) return false;
+    if (this.context.store.acquireAll === undefined || kindOfOption(calls[0].options.kind) !== exclusive) return false;
     const keys = calls.map(({ key }) => key);
     if (this.context.store.mayTakeAll?.(keys) === false) return false;
     return keys.every((key) => this.keys.isUnused(key));

@@ -4,7 +4,7 @@ import type { Lease } from './lease/lease.js';
 import type { LockCall } from './lease/lock-call.js';
 import { MultiKeyLease } from './lease/multi-key-lease.js';
 import { NestedLease } from './lease/nested-lease.js';
-import { kindOf } from './kinds.js';
+import { kindOfOption } from './kinds.js';
 import { nested, upgrade } from './refusals.js';
 
 /**
@@ -18,7 +18,7 @@ export function outerLease(engine: LeaseActions, key: string): LeaseHandle | und
 /** Why a call must not be nested in the lease of its call chain; `undefined` if it may. */
 export function nestingFault(call: LockCall, outer: LeaseHandle): Error | undefined {
   const { kind, reentrant } = call.options;
-  const { name, nestsIn } = kindOf(kind);
+  const { name, nestsIn } = kindOfOption(kind);
   if (outer.kind === 'read' && name === 'exclusive') return upgrade(call, outer.call.name);
   const fits = nestsIn.includes(outer.kind);
   return fits && (reentrant || outer.kind === 'read') ? undefined : nested(call, outer.call.name);

@@ -12,7 +12,7 @@ import { reportHandOver } from './reports.js';
 const PATIENCE_MS = 100;
 
 /** Ends a wait after a delay. */
-class Patience extends Timer {
+class ReleaseLimit extends Timer {
   constructor(readonly due: () => void) {
     super();
   }
@@ -91,10 +91,10 @@ export class Releasing {
   after(before: Promise<void>, release: () => Promise<void>): Promise<void> {
     const { timers } = this.context;
     return new Promise((resolve) => {
-      const patience = new Patience(resolve);
-      timers.add(patience, PATIENCE_MS);
+      const limit = new ReleaseLimit(resolve);
+      timers.add(limit, PATIENCE_MS);
       void before.then(release, release).then(() => {
-        timers.remove(patience);
+        timers.remove(limit);
         resolve();
       });
     });
