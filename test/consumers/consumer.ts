@@ -105,10 +105,10 @@ export class Consumer {
     await rm(join(this.folder, 'tsconfig.build.tsbuildinfo'), { force: true });
     const command = [join(this.folder, 'node_modules/.bin/nest'), 'start', '--watch', '--entryFile', 'hot'];
     const env = { ...this.env, PORT: String(port) };
-    const child = new Child(
-      spawn(process.execPath, command, { cwd: this.folder, env, stdio: ['ignore', 'pipe', 'pipe'] }),
-    );
-    onCleanup(() => child.kill('SIGTERM'));
+    // A group of processes, because the command leaves the process of the application behind when it ends.
+    const options = { cwd: this.folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] } as const;
+    const child = new Child(spawn(process.execPath, command, options));
+    onCleanup(() => endGroup(child));
     return { child, source: join(this.folder, 'src/hot.ts'), url: `http://127.0.0.1:${port}` };
   }
 
@@ -121,6 +121,16 @@ export class Consumer {
       throw new Error(`${message}\n${stdout}`, { cause: error });
     }
   }
+}
+
+/** Ends the process with all processes that it started. */
+export async function endGroup(child: Child): Promise<void> {
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // the group has ended
+  }
+  await child.exited;
 }
 
 /** Configuration files would also apply to this repository, so their names begin with `dot.` here. */

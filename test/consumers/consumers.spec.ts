@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { eventually } from '../support/eventually.js';
 import { freePort } from '../support/free-port.js';
 import { type RedisServer, startRedisServer } from '../support/redis-server.js';
-import { Consumer, packLibrary, type Watcher } from './consumer.js';
+import { Consumer, endGroup, packLibrary, type Watcher } from './consumer.js';
 
 /** Mostly npm with its registry. */
 const LIMIT_MS = 240_000;
@@ -66,6 +66,6 @@ async function survivesSave(watcher: Watcher | undefined): Promise<void> {
   } catch (error) {
     throw new Error(`The watcher printed:\n${child.output}`, { cause: error });
   } finally {
-    await child.kill('SIGTERM');
+    await endGroup(child);
   }
 }

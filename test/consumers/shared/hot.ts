@@ -5,7 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import { DistributeLock, LockModule } from 'nestjs-distribute-lock';
 
 const WORD = 'before';
-const HELD_MS = 4_000;
+const HELD_MS = 10_000;
 
 @Controller()
 class Work {
@@ -22,7 +22,10 @@ class Work {
   }
 }
 
-@Module({ imports: [LockModule.forRoot({ connection: process.env['REDIS_URL'] })], controllers: [Work] })
+@Module({
+  imports: [LockModule.forRoot({ connection: process.env['REDIS_URL'], drainTimeout: '20s' })],
+  controllers: [Work],
+})
 class HotModule {}
 
 async function start(): Promise<void> {
