@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, type SpawnOptions } from 'node:child_process';
 import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -106,7 +106,7 @@ export class Consumer {
     const command = [join(this.folder, 'node_modules/.bin/nest'), 'start', '--watch', '--entryFile', 'hot'];
     const env = { ...this.env, PORT: String(port) };
     // A group of processes, because the command leaves the process of the application behind when it ends.
-    const options = { cwd: this.folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] } as const;
+    const options: SpawnOptions = { cwd: this.folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] };
     const child = new Child(spawn(process.execPath, command, options));
     onCleanup(() => endGroup(child));
     return { child, source: join(this.folder, 'src/hot.ts'), url: `http://127.0.0.1:${port}` };
