@@ -76,7 +76,12 @@ describe('P26: the log during an outage', () => {
       );
       expect(during).toBeGreaterThan((OUTAGE_MS / 1_000) * CALLS_PER_SECOND * 0.9);
       expect(load.failed).toBeGreaterThan(during * 0.9);
-      expect(lines.map(([level]) => level)).toEqual(['warn', 'log']);
+      const aboutConnection = lines.filter(([, text]) => text.startsWith('The connection to'));
+      expect(aboutConnection.map(([level]) => level)).toEqual(['warn', 'log']);
+      // Releases that were in flight share one line a minute.
+      const releases = lines.filter((line) => !aboutConnection.includes(line));
+      expect(releases.length).toBeLessThanOrEqual(1 + Math.floor(OUTAGE_MS / 60_000));
+      expect(releases.every(([level, text]) => level === 'warn' && text.startsWith('service: '))).toBe(true);
     },
     OUTAGE_MS + 40_000,
   );

@@ -5,7 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import { DistributeLock, LockModule } from 'nestjs-distribute-lock';
 
 const WORD = 'before';
-const HELD_MS = 10_000;
+const HELD_MS = 6_000;
 
 @Controller()
 class Work {

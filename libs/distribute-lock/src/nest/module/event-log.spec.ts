@@ -25,4 +25,28 @@ describe('logEvents', () => {
     warn.mockRestore();
     debug.mockRestore();
   });
+
+  it('logs one line a minute for each kind of event and lock, with the number of the others', () => {
+    jest.useFakeTimers();
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    const events = new LockEvents();
+    logEvents(events);
+    const fail = (type: 'lost' | 'release-failed', name: string): void =>
+      events.emit({ type, name, error: new Error('failed') });
+    for (let time = 0; time < 1_000; time += 1) fail('release-failed', 'Orders.ship');
+    fail('release-failed', 'Orders.pay');
+    fail('lost', 'Orders.ship');
+    expect(warn.mock.calls.flat()).toEqual(['Orders.ship: failed', 'Orders.pay: failed', 'Orders.ship: failed']);
+    jest.advanceTimersByTime(60_000);
+    expect(warn.mock.calls.flat().slice(3)).toEqual(['Orders.ship: failed (999 times more in the last minute)']);
+    fail('release-failed', 'Orders.ship');
+    fail('release-failed', 'Orders.pay');
+    jest.advanceTimersByTime(120_000);
+    expect(warn.mock.calls.flat().slice(4)).toEqual([
+      'Orders.pay: failed',
+      'Orders.ship: failed (1 times more in the last minute)',
+    ]);
+    warn.mockRestore();
+    jest.useRealTimers();
+  });
 });

@@ -21,7 +21,7 @@ it('ships with a mocked carrier', async () => {
 
 it('fails when the lock is a mock', async () => {
   const module = await Test.createTestingModule({ providers: [OrdersService] })
-    .useMocker(() => createMock())
+    .useMocker(() => createMock<object>())
     .compile();
   await expect(module.get(OrdersService).ship('42')).rejects.toThrow(
     'LockTestingModule.forRoot()',
