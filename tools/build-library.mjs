@@ -21,6 +21,12 @@ import { COMPILED, coreEntries, DIST, entries, LIBRARY, manifest, ROOT } from '.
  * leaves 1 KiB for the header and the padding that tar adds to a file.
  */
 const PART_BYTES = 31700;
+/** Parts of optional entries that would be larger than the window of gzip, in separate files. */
+const APART = [
+  [/[\\/]assets[\\/]generated[\\/]page\.js$/, 'page'],
+  [/[\\/]assets[\\/]generated[\\/]timeline\.js$/, 'timeline'],
+  [/[\\/]dashboard[\\/](board|recorder|summary|page-view)\.js$/, 'board'],
+];
 const TSLIB = fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs'));
 
 execFileSync(
@@ -123,6 +129,8 @@ function parts() {
     partOf.set(id, `part-${count}`);
   };
   return (id, { getModuleInfo }) => {
+    const apart = APART.find(([pattern]) => pattern.test(id));
+    if (apart !== undefined) return apart[1];
     if (partOf.size > 0) return partOf.get(id);
     for (const { source } of coreEntries) {
       place(compiled(source, '.js'), getModuleInfo);

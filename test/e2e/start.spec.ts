@@ -71,13 +71,18 @@ describe('npm start', () => {
     await demo.assertNothingLeft();
   });
 
-  it('falls back to one instance and its memory without any Redis, and reports that', async () => {
+  it('falls back to one process with both instances and its memory without any Redis, and reports that', async () => {
     const demo = await launchStarter({ withoutRedisServer: true });
     await demo.ready();
 
-    expect(demo.urls).toHaveLength(1);
+    const [alice, bob] = demo.urls as [string, string];
     expect(demo.output).toContain('the memory of one process');
-    expect((await get(`${demo.urls[0]}/health`)).body).toMatchObject({ locks: 'memory' });
+    expect((await get(`${alice}/health`)).body).toMatchObject({ instance: 'A', locks: 'memory' });
+    expect((await get(`${bob}/health`)).body).toMatchObject({ instance: 'B', locks: 'memory' });
+    const answers = await Promise.all(
+      [alice, bob].map((url) => post(`${url}/post-test`, { channel: 'web', workMs: 1000 })),
+    );
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409]);
     await demo.kill('SIGTERM');
     await demo.assertNothingLeft();
   });

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 
 import { serve } from './app/serve.js';
 import { hasParent, tellParent, whenParentIsGone } from './process/parent.js';
-import { demoSettings } from './settings/demo-settings.js';
+import { sharedSettings } from './settings/demo-settings.js';
 import { startFailure } from './settings/start-failure.js';
 
 /** Much longer than a clean shutdown takes. */
@@ -15,10 +15,10 @@ whenParentIsGone(() => {
 });
 
 try {
-  const settings = demoSettings(process.env);
-  const { port } = await serve(settings);
-  await tellParent({ type: 'ready', ready: { port } });
-  if (!hasParent()) console.log(`Listening on port ${port}, Swagger UI is at /docs`);
+  const ports: number[] = [];
+  for (const settings of sharedSettings(process.env)) ports.push((await serve(settings)).port);
+  await tellParent({ type: 'ready', ready: { port: ports[0], ports } });
+  if (!hasParent()) console.log(`Listening on port ${ports.join(' and ')}, Swagger UI is at /docs`);
 } catch (error) {
   const message = startFailure(error, process.env);
   await tellParent({ type: 'failed', message });

@@ -53,9 +53,18 @@ export type LockEventType = LockEvent['type'];
 /** @public */
 export type LockEventListener = (event: LockEvent) => void;
 
-/** One call of `listen()`; a listener may be registered several times. */
+/** The call that an event concerns; the same object in all events of one call and key. @internal */
+export interface EventSubject {
+  readonly key: string;
+  readonly options: { readonly kind: string };
+}
+
+/** Receives events with their call. @internal */
+export type LockEventWatcher = (event: LockEvent, subject: EventSubject | undefined) => void;
+
+/** One call of `listen()` or `watch()`; a listener may be registered several times. */
 interface Registration {
-  readonly listener: LockEventListener;
+  readonly listener: LockEventWatcher;
 }
 
 const TYPES: readonly LockEventType[] = [
@@ -102,7 +111,11 @@ export class LockEvents {
    * @returns a function that removes the listener
    */
   listen(listener: LockEventListener, ...types: readonly LockEventType[]): () => void {
-    const wanted = types.length === 0 ? TYPES : types;
+    return this.watch((event) => listener(event), ...(types.length === 0 ? TYPES : types));
+  }
+
+  /** Like {@link listen}, with the call: for listeners that may know rendered keys. @internal */
+  watch(listener: LockEventWatcher, ...wanted: readonly LockEventType[]): () => void {
     const registration = { listener };
     for (const type of wanted) {
       const others = this.registrations.get(type) ?? new Set();
@@ -112,9 +125,11 @@ export class LockEvents {
   }
 
   /** @internal */
-  emit(event: LockEvent): void {
+  emit(event: LockEvent, subject?: EventSubject): void {
     const registrations = this.registrations.get(event.type);
-    if (registrations !== undefined) outside(() => registrations.forEach(({ listener }) => notify(listener, event)));
+    if (registrations !== undefined) {
+      outside(() => registrations.forEach(({ listener }) => notify(listener, event, subject)));
+    }
     if (stateChannel.hasSubscribers && !OF_CALLS.includes(event.type)) stateChannel.publish(event);
   }
 
@@ -126,9 +141,9 @@ export class LockEvents {
 }
 
 /** Discards errors and rejections of the listener, because a listener must not affect the call that it observes. */
-function notify(listener: LockEventListener, event: LockEvent): void {
+function notify(listener: LockEventWatcher, event: LockEvent, subject: EventSubject | undefined): void {
   try {
-    const result: unknown = listener(event);
+    const result: unknown = listener(event, subject);
     if (result instanceof Promise) result.catch(() => undefined);
   } catch {
     // discarded

@@ -74,6 +74,7 @@ export {
   type AcquireRequest,
   type ConnectionListener,
   type DowngradeRequest,
+  type LockHints,
   type LockKind,
   type LockMessage,
   type LockName,

@@ -2,9 +2,12 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { LockModule } from 'nestjs-distribute-lock';
+import { LockDashboardModule } from 'nestjs-distribute-lock/dashboard';
 
 import { CatalogController } from '../catalog/catalog.controller.js';
 import { ClicksController } from '../clicks/clicks.controller.js';
+import { ControlsController } from '../controls/controls.controller.js';
+import { ControlsService } from '../controls/controls.service.js';
 import { ExportsController } from '../exports/exports.controller.js';
 import { HealthController } from '../health/health.controller.js';
 import { HomeController } from '../home/home.controller.js';
@@ -18,6 +21,7 @@ import { RemindersController } from '../reminders/reminders.controller.js';
 import { ReportsController } from '../reports/reports.controller.js';
 import { DemoSettings } from '../settings/demo-settings.js';
 import { TransfersController } from '../transfers/transfers.controller.js';
+import { UnlockedController } from '../unlocked/unlocked.controller.js';
 import { WorkService } from '../work/work.service.js';
 
 /** Requests of one address per second: more than a person or a test sends, so contention causes 409 instead of 429. */
@@ -31,6 +35,12 @@ export class AppModule {
       imports: [
         ThrottlerModule.forRoot([{ ttl: 1_000, limit: REQUESTS_PER_SECOND }]),
         LockModule.forRoot({ connection: settings.connection, prefix: settings.prefix }),
+        LockDashboardModule.forRoot({
+          guard: 'loopback',
+          instance: `instance ${settings.instance}`,
+          showKeys: true,
+          allowForceRelease: true,
+        }),
       ],
       controllers: [
         HomeController,
@@ -44,11 +54,14 @@ export class AppModule {
         ExportsController,
         TransfersController,
         RemindersController,
+        UnlockedController,
+        ControlsController,
       ],
       providers: [
         { provide: APP_GUARD, useClass: ThrottlerGuard },
         { provide: DemoSettings, useValue: settings },
         WorkService,
+        ControlsService,
         OrdersService,
         Ledger,
         LedgerService,

@@ -25,7 +25,7 @@ export class HealthController {
   @ApiOperation({ summary: 'Whether the instance is alive' })
   @ApiOkResponse({ type: Health })
   health(): Health {
-    const { instance, connection } = this.settings;
-    return { status: 'ok', instance, locks: connection === 'memory' ? 'memory' : 'redis' };
+    const { instance, inMemory } = this.settings;
+    return { status: 'ok', instance, locks: inMemory ? 'memory' : 'redis' };
   }
 }

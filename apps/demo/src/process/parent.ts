@@ -2,6 +2,32 @@
 export type ChildReport<Ready> =
   { readonly type: 'ready'; readonly ready: Ready } | { readonly type: 'failed'; readonly message: string };
 
+/** The instances of the demo, as the starter knows them. */
+export interface DemoState {
+  readonly instances: readonly { readonly name: string; readonly url: string; readonly running: boolean }[];
+  /** `private`: the starter started it, so the page may pause it. */
+  readonly redis: 'private' | 'given' | 'memory';
+  readonly redisPaused: boolean;
+  /** Whether the instances share one process, so that none can be stopped alone. */
+  readonly shared: boolean;
+}
+
+/** What the page asks of the starter. It applies to processes that the starter started. */
+export type ControlRequest =
+  { readonly type: 'stop' | 'start' | 'restart'; readonly instance: string } | { readonly type: 'pause-redis' };
+
+/** Sends a request of the page to the starter. */
+export function askParent(request: ControlRequest): void {
+  if (process.connected) process.send?.(request);
+}
+
+/** Calls `changed` with each state that the starter sends. */
+export function onDemoState(changed: (state: DemoState) => void): void {
+  process.on('message', (message: { readonly state?: DemoState }) => {
+    if (message.state !== undefined) changed(message.state);
+  });
+}
+
 /** Whether this process was forked. A process that was started by hand has no channel. */
 export function hasParent(): boolean {
   return process.send !== undefined;

@@ -1,4 +1,4 @@
-import type { LockConnection } from 'nestjs-distribute-lock';
+import { type LockConnection, MemoryLockStore } from 'nestjs-distribute-lock';
 
 import { wholeNumber } from './whole-number.js';
 
@@ -15,6 +15,8 @@ export abstract class DemoSettings {
   abstract readonly port: number;
   /** A Redis URL, `memory`, or the connection of a topology. When it is undefined, the lock module does not start. */
   abstract readonly connection: LockConnection | undefined;
+  /** Whether all locks are in the memory of this process. */
+  abstract readonly inMemory: boolean;
   abstract readonly prefix: string | undefined;
   abstract readonly workMs: number;
 }
@@ -27,9 +29,22 @@ export function demoSettings(env: NodeJS.ProcessEnv): DemoSettings {
     host: env.HOST || '127.0.0.1',
     port,
     connection: connectionOf(env.REDIS_URL || undefined),
+    inMemory: env.REDIS_URL === 'memory',
     prefix: env.DEMO_PREFIX || undefined,
     workMs: wholeNumber(env, { name: 'DEMO_WORK_MS', least: 0, most: LONGEST_WORK_MS, otherwise: 10_000 }),
   };
+}
+
+/** The settings of several instances in this process, which share the locks of one memory store. */
+export function sharedSettings(env: NodeJS.ProcessEnv): DemoSettings[] {
+  const settings = demoSettings(env);
+  const names = (env.DEMO_SHARED || '').split(',').filter((name) => name !== '');
+  if (!settings.inMemory || names.length === 0) return [settings];
+  const connection = new MemoryLockStore();
+  return names.map((instance, index) => {
+    const port = settings.port === 0 ? 0 : settings.port + index;
+    return Object.assign({}, settings, { instance, connection, port });
+  });
 }
 
 /** The port to listen on; 0 lets the system choose one. */

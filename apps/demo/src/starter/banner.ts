@@ -5,6 +5,7 @@ export function banner(description: string, urls: readonly string[]): string {
     '',
     'nestjs-distribute-lock demo',
     `  locks live in ${description}`,
+    `  open ${first} to see the locks at work`,
     ...urls.map((url, index) => `  instance ${instanceName(index)}: ${url}   Swagger UI: ${url}/docs`),
     '',
     ...(second === undefined ? oneInstance(first) : twoInstances(first, second)),

@@ -41,6 +41,22 @@ export class DemoChild<Ready> {
     return new DemoChild(fork(path, { env, detached: apart }));
   }
 
+  /** Calls `receive` with every message after the first. */
+  listen(receive: (message: unknown) => void): void {
+    this.child.on('message', receive);
+  }
+
+  send(message: object): void {
+    if (this.child.connected) this.child.send(message, () => undefined);
+  }
+
+  /** Ends the process as a crash does: it releases nothing. */
+  async crash(): Promise<void> {
+    if (!this.running) return;
+    this.child.kill('SIGKILL');
+    await this.exited;
+  }
+
   get running(): boolean {
     return this.child.pid !== undefined && this.child.exitCode === null && this.child.signalCode === null;
   }

@@ -20,7 +20,7 @@ const PRIVATE = {
   quorum: 'a private quorum of five primaries',
 } as const;
 
-/** Uses `REDIS_URL`, else a private `redis-server`, else the memory of a single instance. */
+/** Uses `REDIS_URL`, else a private `redis-server`, else the memory of one process, which all instances share. */
 export async function lockSource(
   env: NodeJS.ProcessEnv,
   own: (child: DemoChild<KeptRedis>) => void,
@@ -43,7 +43,7 @@ export async function lockSource(
 }
 
 function memory(reason: string): LockSource {
-  return { connection: 'memory', description: `the memory of one process, because ${reason}` };
+  return { connection: 'memory', description: `the memory of one process with all instances, because ${reason}` };
 }
 
 /** Host and port only, because the rest of the URL may contain a password. */

@@ -35,6 +35,7 @@ async function endProcess(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
   child.kill('SIGTERM');
+  child.kill('SIGCONT'); // a paused server would not end
   const insist = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
   await exited;
   clearTimeout(insist);
@@ -60,6 +61,15 @@ async function keep(): Promise<void> {
   }
 }
 
+/** Stops the servers for some time; their clients get no answer, as with a hanging host. */
+function pause(ms: number): void {
+  for (const server of servers) server.kill('SIGSTOP');
+  setTimeout(() => servers.forEach((server) => server.kill('SIGCONT')), ms);
+}
+
+process.on('message', ({ pauseMs }: { readonly pauseMs?: number }) => {
+  if (pauseMs !== undefined) pause(pauseMs);
+});
 process.once('SIGTERM', () => void end(0));
 whenParentIsGone(() => void end(0));
 await keep();

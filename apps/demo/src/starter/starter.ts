@@ -1,3 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { ControlRequest, DemoState } from '../process/parent.js';
 import { portSetting } from '../settings/demo-settings.js';
 import { wholeNumber } from '../settings/whole-number.js';
 import { banner, instanceName } from './banner.js';
@@ -5,14 +8,29 @@ import { DemoChild } from './child-process.js';
 import { type LockSource, lockSource } from './lock-source.js';
 import type { Topology } from './topology.js';
 
-interface ReadyInstance {
+interface ReadyProcess {
   readonly port: number;
+  readonly ports: readonly number[];
 }
+
+/** A process with its instances: one, or all of them where they share the memory of one process. */
+interface InstanceProcess {
+  readonly names: readonly string[];
+  child: DemoChild<ReadyProcess>;
+  ports: readonly number[];
+  /** It ends and starts again, so its end is not the end of the demo. */
+  restarting: boolean;
+}
+
+const REDIS_PAUSE_MS = 5_000;
+const RESTARTS_AFTER_MS = 3_000;
 
 /** Starts the processes of the demo, and ends all that it started. */
 export class Starter {
   private readonly keepers: DemoChild<unknown>[] = [];
-  private readonly instances: DemoChild<ReadyInstance>[] = [];
+  private readonly processes: InstanceProcess[] = [];
+  private source: LockSource | undefined;
+  private redisPaused = false;
   private stopping = false;
 
   constructor(
@@ -24,48 +42,113 @@ export class Starter {
   async start(): Promise<void> {
     const wanted = wholeNumber(this.env, { name: 'DEMO_INSTANCES', least: 1, most: 2, otherwise: 2 });
     const firstPort = portSetting(this.env, 65_536 - wanted);
-    const source = await lockSource(this.env, (keeper) => this.keepers.push(keeper), this.topology);
-    const count = source.connection === 'memory' ? 1 : wanted;
-    for (let index = 0; index < count && !this.stopping; index++) this.startInstance(source, index, firstPort);
-    const ready = await Promise.all(this.instances.map((instance) => instance.ready));
+    this.source = await lockSource(this.env, (keeper) => this.keepers.push(keeper), this.topology);
+    const names = Array.from({ length: wanted }, (_, index) => instanceName(index));
+    const groups = this.source.connection === 'memory' ? [names] : names.map((name) => [name]);
+    for (const [index, group] of groups.entries()) {
+      if (this.stopping) return;
+      const child = this.fork(group, firstPort === 0 ? 0 : firstPort + index);
+      this.processes.push({ names: group, child, ports: [], restarting: false });
+    }
+    await Promise.all(this.processes.map((each) => this.ready(each)));
     if (this.stopping) return;
     console.log(
       banner(
-        source.description,
-        ready.map(({ port }) => this.url(port)),
+        this.source.description,
+        this.processes.flatMap(({ ports }) => ports.map((port) => this.url(port))),
       ),
     );
-    this.watch(source);
+    const { keeper } = this.source;
+    if (keeper) this.announce(keeper, 'The private redis-server has ended; requests with locks get 503 from now on.');
   }
 
   /** Ends the instances first, so that they can release their locks while Redis still runs. */
   async stop(): Promise<void> {
     this.stopping = true;
-    await Promise.all(this.instances.map((instance) => instance.stop()));
+    await Promise.all(this.processes.map(({ child }) => child.stop()));
     await Promise.all(this.keepers.map((keeper) => keeper.stop()));
   }
 
   /** Resolves when no instance is left. */
   async finished(): Promise<void> {
-    await Promise.all(this.instances.map((instance) => instance.exited));
+    while (this.processes.some(({ child, restarting }) => child.running || restarting)) {
+      const running = this.processes.filter(({ child }) => child.running);
+      if (running.length > 0) await Promise.race(running.map(({ child }) => child.exited));
+      else await delay(RESTARTS_AFTER_MS);
+    }
   }
 
-  private startInstance({ connection }: LockSource, index: number, firstPort: number): void {
+  private fork(names: readonly string[], port: number): DemoChild<ReadyProcess> {
     const env = {
       ...this.env,
-      REDIS_URL: connection,
-      DEMO_INSTANCE: instanceName(index),
-      PORT: String(firstPort === 0 ? 0 : firstPort + index),
+      REDIS_URL: this.source!.connection,
+      DEMO_INSTANCE: names[0],
+      DEMO_SHARED: names.length > 1 ? names.join(',') : '',
+      PORT: String(port),
     };
-    this.instances.push(DemoChild.start<ReadyInstance>('main.js', { env }));
+    return DemoChild.start<ReadyProcess>('main.js', { env });
   }
 
-  /** Reports a process that ends, and does not restart it: the reaction of the other instance is part of the demo. */
-  private watch({ keeper }: LockSource): void {
-    this.instances.forEach((instance, index) => this.announce(instance, `Instance ${instanceName(index)} has ended.`));
-    if (keeper) this.announce(keeper, 'The private redis-server has ended; requests with locks get 503 from now on.');
+  private async ready(each: InstanceProcess): Promise<void> {
+    const { child, names } = each;
+    each.ports = (await child.ready).ports;
+    child.listen((request) => void this.control(request as ControlRequest));
+    this.announce(child, `Instance ${names.join(' and ')} has ended.`);
+    void child.exited.then(() => this.share());
+    this.share();
   }
 
+  /** The page may stop and start instances, and pause the private Redis; all of them were started here. */
+  private async control(request: ControlRequest): Promise<void> {
+    if (this.stopping) return;
+    if (request.type === 'pause-redis') return this.pauseRedis();
+    const each = this.processes.find(({ names }) => names.includes(request.instance));
+    if (each === undefined || each.restarting) return;
+    if (request.type === 'stop') return each.child.crash();
+    if (request.type === 'start' && each.child.running) return;
+    each.restarting = true;
+    await each.child.crash();
+    if (request.type === 'restart') await delay(RESTARTS_AFTER_MS);
+    if (!this.stopping) await this.startAgain(each);
+    each.restarting = false;
+  }
+
+  private async startAgain(each: InstanceProcess): Promise<void> {
+    each.child = this.fork(each.names, each.ports[0]);
+    try {
+      await this.ready(each);
+    } catch (error) {
+      console.error(error instanceof Error ? error.message : error);
+    }
+  }
+
+  private async pauseRedis(): Promise<void> {
+    const { keeper } = this.source!;
+    if (keeper === undefined || this.redisPaused) return;
+    keeper.send({ pauseMs: REDIS_PAUSE_MS });
+    this.redisPaused = true;
+    this.share();
+    await delay(REDIS_PAUSE_MS, undefined, { ref: false });
+    this.redisPaused = false;
+    this.share();
+  }
+
+  /** Sends the state of the demo to the instances, for the page. */
+  private share(): void {
+    const { connection, keeper } = this.source!;
+    const shared = this.processes.some(({ names }) => names.length > 1);
+    const state: DemoState = {
+      instances: this.processes.flatMap(({ names, ports, child }) =>
+        names.map((name, index) => ({ name, url: this.url(ports[index] ?? 0), running: child.running })),
+      ),
+      redis: connection === 'memory' ? 'memory' : keeper === undefined ? 'given' : 'private',
+      redisPaused: this.redisPaused,
+      shared,
+    };
+    for (const { child } of this.processes) if (child.running) child.send({ state });
+  }
+
+  /** Reports a process that ends: the reaction of the other instance is part of the demo. */
   private announce(child: DemoChild<unknown>, message: string): void {
     void child.exited.then(() => {
       if (!this.stopping) console.error(message);

@@ -18,7 +18,7 @@ export class WorkService implements OnModuleDestroy {
   async run(lease: Lease, workMs = this.settings.workMs): Promise<WorkDone> {
     const startedAt = performance.now();
     this.logger.log(`works for ${workMs} ms under the lock, fencing token ${lease.fencingToken}`);
-    await this.sleepWhileHeld(lease, workMs);
+    await this.sleep(workMs, [lease.signal]);
     return {
       instance: this.settings.instance,
       fencingToken: lease.fencingToken,
@@ -26,18 +26,24 @@ export class WorkService implements OnModuleDestroy {
     };
   }
 
+  /** Works without a lock, to compare. */
+  async runUnlocked(workMs = this.settings.workMs): Promise<void> {
+    await this.sleep(workMs, []);
+  }
+
   /** Without this the shutdown would wait for the longest sleep. */
   onModuleDestroy(): void {
     for (const ended of this.sleeps) ended.abort(new ServiceUnavailableException('This instance is shutting down.'));
   }
 
-  private async sleepWhileHeld(lease: Lease, workMs: number): Promise<void> {
+  private async sleep(workMs: number, signals: readonly AbortSignal[]): Promise<void> {
     const ended = new AbortController();
     this.sleeps.add(ended);
+    const signal = AbortSignal.any([ended.signal, ...signals]);
     try {
-      await sleep(workMs, undefined, { signal: AbortSignal.any([ended.signal, lease.signal]) });
+      await sleep(workMs, undefined, { signal });
     } catch {
-      throw ended.signal.aborted ? ended.signal.reason : lease.signal.reason;
+      throw signal.reason;
     } finally {
       this.sleeps.delete(ended);
     }

@@ -10,8 +10,9 @@ import type { RetryAfter } from '../options/retry-after.js';
 import { processClock, type Clock } from '../runtime/clock.js';
 import { newProcessId, type TokenKind } from '../runtime/owner-token.js';
 import type { Timers } from '../runtime/timers.js';
-import type { LockKind, LockStore } from '../store/lock-store.js';
+import type { LockHints, LockKind, LockStore } from '../store/lock-store.js';
 import { Acquiring } from './acquiring.js';
+import { type LockPresence, presenceOf } from './census.js';
 import { type EngineContext, engineContext } from './context.js';
 import { downgradeLease } from './downgrading.js';
 import type { ExclusiveState } from './exclusive.js';
@@ -223,6 +224,16 @@ export class LockEngine implements LeaseActions {
     const writing = this.states.ofToken(lease.key, lease.grant.ownerToken) as ExclusiveState;
     const reading = this.stateOf('read', lease.key) as SharedState;
     return downgradeLease(this.context, { writing, reading }, lease);
+  }
+
+  /** The locks that this process holds or waits for. */
+  census(): LockPresence[] {
+    return this.states.all().map(presenceOf);
+  }
+
+  /** Opens messages between the processes of this store; `undefined` if the store has none. */
+  hints(receive: (text: string) => void): LockHints | undefined {
+    return this.store.hints?.(receive);
   }
 
   /** A snapshot of the lock. */

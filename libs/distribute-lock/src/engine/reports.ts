@@ -20,7 +20,7 @@ export function reportHandOver(waiter: { readonly call: LockCall } | undefined, 
 
 /** The call got a lease. The keys of a multi-key call are reported together by {@link reportHold}. */
 export function reportAcquired(events: LockEvents, call: LockCall, waitedMs: number, fencingToken: number): void {
-  if (events.observes('acquired')) events.emit({ type: 'acquired', name: call.name, waitedMs });
+  if (events.observes('acquired')) events.emit({ type: 'acquired', name: call.name, waitedMs }, call);
   if (call.trace !== undefined && call.multiKey !== true) reportHold([call], waitedMs, [fencingToken]);
 }
 
@@ -38,12 +38,12 @@ export function reportRefused(events: LockEvents, call: LockCall, waitedMs: numb
   if (multiKey === true) return;
   const isTimeout = isLockError(error, 'LOCK_WAIT_TIMEOUT');
   const type = isTimeout || isLockError(error, 'LOCK_CONTENDED') ? 'contended' : 'refused';
-  if (events.observes(type)) events.emit({ type, name, waitedMs, error });
+  if (events.observes(type)) events.emit({ type, name, waitedMs, error }, call);
   if (trace !== undefined) traceWait(trace, { outcome: isTimeout ? 'timeout' : type, waitedMs, error });
 }
 
 export function reportReleased(events: LockEvents, call: LockCall, heldMs: number): void {
-  if (events.observes('released')) events.emit({ type: 'released', name: call.name, heldMs });
+  if (events.observes('released')) events.emit({ type: 'released', name: call.name, heldMs }, call);
   traceHoldEnd(call, { outcome: 'released', heldMs });
 }
 
@@ -54,6 +54,6 @@ export function reportGone({ call, heldMs }: { readonly call: LockCall; readonly
 
 export function reportLost(events: LockEvents, call: LockCall, heldMs: number, error: LeaseLostError): void {
   const { reason } = error;
-  events.emit({ type: 'lost', name: call.name, heldMs, reason, error });
+  events.emit({ type: 'lost', name: call.name, heldMs, reason, error }, call);
   traceHoldEnd(call, { outcome: 'lost', heldMs, reason, error });
 }

@@ -207,6 +207,19 @@ export interface ConnectionListener {
   reconnected(server: string, outageMs: number): void;
 }
 
+/**
+ * Messages between the processes that share the locks of a store. They are hints: any client with the right to publish can forge
+ * them, and no lock decision depends on them. @public
+ */
+export interface LockHints {
+  /** Resolves when messages arrive; rejects with a {@link LockStoreError}. */
+  open(): Promise<void>;
+  /** Sends the text to all processes that have opened hints, this one included; drops it while the store is unavailable. */
+  publish(text: string): void;
+  /** Messages stop. */
+  close(): void;
+}
+
 /** Options of a {@link LockStoreError}. @public */
 export interface LockStoreErrorOptions extends ErrorOptions {
   /** Of a quorum: how the nodes voted. */
@@ -356,6 +369,8 @@ export interface LockStore {
    * holder lost the lock.
    */
   force?(key: string): Promise<boolean>;
+  /** Messages between the processes that share these locks; absent if the store has no channel for them. */
+  hints?(receive: (text: string) => void): LockHints | undefined;
   /** Closes the connections that the store opened, and no others. */
   close(): Promise<void>;
 }

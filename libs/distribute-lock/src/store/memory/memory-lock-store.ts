@@ -5,6 +5,7 @@ import type {
   AcquireAnswer,
   AcquireRequest,
   DowngradeRequest,
+  LockHints,
   LockKind,
   LockMessage,
   LockName,
@@ -35,6 +36,7 @@ export class MemoryLockStore implements LockStore {
   readonly semaphores: SemaphoreTable;
   private readonly admin: MemoryAdmin;
   private readonly listeners = new Map<string, LockStoreListener>();
+  private readonly hintReceivers = new Set<(text: string) => void>();
 
   /** @internal */
   constructor(private readonly clock: Clock = processClock) {
@@ -53,6 +55,14 @@ export class MemoryLockStore implements LockStore {
   async subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
     this.listeners.set(processId, listener);
     return true;
+  }
+
+  hints(receive: (text: string) => void): LockHints {
+    return {
+      open: async () => void this.hintReceivers.add(receive),
+      publish: (text) => this.clock.nextTurn(() => this.hintReceivers.forEach((each) => each(text))),
+      close: () => void this.hintReceivers.delete(receive),
+    };
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireAnswer> {

@@ -4,6 +4,7 @@ import type {
   AcquireRequest,
   ConnectionListener,
   DowngradeRequest,
+  LockHints,
   LockKind,
   LockStore,
   LockStoreListener,
@@ -94,6 +95,10 @@ export class DurableLockStore implements LockStore {
 
   force(key: string): Promise<boolean> {
     return this.plain.force!(key);
+  }
+
+  hints(receive: (text: string) => void): LockHints | undefined {
+    return this.plain.hints?.(receive);
   }
 
   async close(): Promise<void> {

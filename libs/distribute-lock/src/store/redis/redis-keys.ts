@@ -49,6 +49,11 @@ export class RedisKeys {
     return CHANNEL_PREFIX + this.fullPrefix + channelIdOf(processId);
   }
 
+  /** The channel of hints; no inbox has this name, because an id of a process contains no colon. */
+  get hints(): string {
+    return `${CHANNEL_PREFIX}${this.fullPrefix}hints:1`;
+  }
+
   lock(key: string): string {
     return this.prefix + key;
   }

@@ -13,6 +13,7 @@ import type {
   AcquireRequest,
   ConnectionListener,
   DowngradeRequest,
+  LockHints,
   LockKind,
   LockStore,
   LockStoreListener,
@@ -33,6 +34,7 @@ import { Layout, type LockLayout } from './layout.js';
 import { ownClusterOptions, ownOptions } from './own-options.js';
 import { another, isCluster, keyPrefixOf, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
+import { RedisHints } from './redis-hints.js';
 import { RedisKeys } from './redis-keys.js';
 import { ReadWriteCommand } from './read-write-command.js';
 import { RedisSemaphores } from './redis-semaphores.js';
@@ -218,6 +220,10 @@ export class RedisLockStore implements LockStore {
 
   readonly inspect = (key: string): Promise<LockState> => this.admin.inspect(key);
   readonly force = (key: string): Promise<boolean> => this.admin.force(this, key);
+
+  hints(receive: (text: string) => void): LockHints {
+    return new RedisHints(this.connection, this.keys.hints, receive);
+  }
 
   async close(): Promise<void> {
     this.connection.timers.close();

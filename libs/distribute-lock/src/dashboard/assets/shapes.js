@@ -1,0 +1,133 @@
+import { duration, h, setAttribute, setText, svg } from './dom.js';
+
+/** Heights of a hold and a wait, and the space between rows. */
+export const BAR = 18;
+export const GAP = 3;
+export const WAIT = 14;
+/** Room for a mark of refused calls with its text. */
+export const MARK_WIDTH = 92;
+/** Room for the text in a bar. */
+const TEXT_FITS = 46;
+
+/** What each shape means, with a sample of it. */
+export function legend() {
+  const sample = (kind, ...shapes) =>
+    svg('svg', { class: 'lk-sample', width: 34, height: BAR, 'aria-hidden': 'true', 'data-kind': kind }, ...shapes);
+  const item = (text, ...shapes) => h('li', {}, sample(text, ...shapes), text);
+  return h(
+    'ul',
+    { class: 'lk-legend', 'aria-label': 'Legend' },
+    item('works, holds the lock', svg('rect', { class: 'lk-hold', width: 34, height: BAR, rx: 4 })),
+    item('gap: lock is free', svg('line', { class: 'lk-free', x1: 0, x2: 34, y1: BAR / 2, y2: BAR / 2 })),
+    item(
+      'waits in line',
+      svg('rect', { class: 'lk-wait', y: 2, width: 34, height: WAIT, rx: 3, fill: 'url(#lk-hatch)' }),
+    ),
+    item('refused at once', ...cross(17, BAR / 2)),
+    item('lost the lock', svg('rect', { class: 'lk-hold lk-lost', width: 34, height: BAR, rx: 4 }), bang(25)),
+  );
+}
+
+function cross(x, y) {
+  const arm = (dx) => svg('line', { x1: x - 4, x2: x + 4, y1: y - dx, y2: y + dx });
+  return [svg('g', { class: 'lk-cross' }, svg('circle', { cx: x, cy: y, r: 8.5 }), arm(4), arm(-4))];
+}
+
+const bang = (x) => svg('text', { class: 'lk-bang', x, y: 13.5 }, '!');
+
+/** A hold. After a crash, its lease still keeps the others out until it has run out. */
+export function hold() {
+  const tail = svg('rect', { class: 'lk-tail', height: BAR - 2, y: 1, rx: 4 });
+  const tailText = svg('text', { class: 'lk-tail-text', y: 13 });
+  const rect = svg('rect', { class: 'lk-hold', height: BAR, rx: 4 });
+  const text = svg('text', { class: 'lk-bar-text', y: 13 });
+  const mark = svg('text', { class: 'lk-bang', y: 13.5 }, '!');
+  const title = svg('title');
+  const element = svg('g', {}, tail, tailText, rect, text, mark, title);
+  return {
+    element,
+    place(bar, scale) {
+      const [x, width] = extent(bar, scale, 3);
+      const isLost = bar.outcome === 'lost';
+      element.dataset.start = bar.start;
+      element.dataset.end = bar.end;
+      element.dataset.outcome = bar.outcome;
+      setAttribute(element, 'transform', `translate(${x.toFixed(1)} ${bar.level * (BAR + GAP)})`);
+      setAttribute(rect, 'width', width.toFixed(1));
+      setAttribute(rect, 'class', `lk-hold lk-${bar.kind} lk-${bar.outcome}`);
+      mark.toggleAttribute('hidden', !isLost);
+      setAttribute(mark, 'x', Math.max(1, width - 9).toFixed(1));
+      const ms = (bar.end || scale.now) - bar.start;
+      const words = isLost
+        ? `lost after ${duration(ms)}`
+        : bar.outcome === 'silent'
+          ? `${duration(ms)}, stopped`
+          : duration(ms);
+      const left = Math.max(6, 6 - x);
+      setAttribute(text, 'x', left.toFixed(1));
+      setText(text, width + Math.min(0, x) > TEXT_FITS + (words.length - 5) * 6 ? words : '');
+      const [, leaseWidth] =
+        bar.tail === 0 ? [0, 0] : extent({ start: bar.end, end: Math.min(bar.tail, scale.now) }, scale, 0);
+      setAttribute(tail, 'x', width.toFixed(1));
+      setAttribute(tail, 'width', leaseWidth.toFixed(1));
+      setAttribute(tailText, 'x', (width + 6).toFixed(1));
+      setText(tailText, leaseWidth > 150 ? 'crashed: lease runs out' : leaseWidth > 60 ? 'crashed' : '');
+      setText(title, `${bar.kind === 'unlocked' ? 'works without a lock' : 'holds the lock'}: ${words}`);
+    },
+  };
+}
+
+export function wait() {
+  const rect = svg('rect', { class: 'lk-wait', height: WAIT, rx: 3, fill: 'url(#lk-hatch)' });
+  const text = svg('text', { class: 'lk-wait-text', y: 11 });
+  const title = svg('title');
+  const element = svg('g', {}, rect, text, title);
+  return {
+    element,
+    place(bar, scale, top) {
+      const [x, width] = extent(bar, scale, 2);
+      setAttribute(element, 'transform', `translate(${x.toFixed(1)} ${top})`);
+      setAttribute(rect, 'width', width.toFixed(1));
+      const left = Math.max(5, 5 - x);
+      const room = width + Math.min(0, x);
+      setAttribute(text, 'x', left.toFixed(1));
+      setText(text, room > 70 ? `${bar.count} waiting` : room > 20 ? String(bar.count) : '');
+      setText(title, `${bar.count} callers wait`);
+    },
+  };
+}
+
+export function refusal() {
+  const mark = svg('g', { class: 'lk-mark' }, ...cross(0, BAR / 2));
+  const text = svg('text', { class: 'lk-refused-text', x: 12, y: 13.5 });
+  const title = svg('title');
+  const element = svg('g', {}, mark, text, title);
+  return {
+    element,
+    place(bar, scale, below) {
+      const x = scale.x(bar.start);
+      const isLate = x > scale.width - MARK_WIDTH;
+      setAttribute(
+        element,
+        'transform',
+        `translate(${Math.min(x, scale.width - 10).toFixed(1)} ${below + bar.level * (BAR + GAP)})`,
+      );
+      setAttribute(text, 'x', isLate ? -12 : 12);
+      setAttribute(text, 'text-anchor', isLate ? 'end' : 'start');
+      setText(text, `${bar.count} refused`);
+      setText(title, `${bar.count} calls were refused: ${bar.kind}`);
+    },
+  };
+}
+
+function extent({ start, end }, { x, now }, least) {
+  const from = x(start);
+  const to = x(end || Math.max(now, start));
+  return [from, Math.max(least, to - from)];
+}
+
+export function hatch() {
+  const lines = svg('path', { class: 'lk-hatch', d: 'M-2 2l4-4M0 8l8-8M6 10l4-4' });
+  const pattern = svg('pattern', { id: 'lk-hatch', width: 8, height: 8, patternUnits: 'userSpaceOnUse' }, lines);
+  return svg('svg', { class: 'lk-defs', width: 0, height: 0, 'aria-hidden': 'true' }, svg('defs', {}, pattern));
+}

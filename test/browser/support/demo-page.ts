@@ -1,0 +1,66 @@
+import type { Page } from 'playwright-core';
+
+import { DemoStarter, launchStarter, type StarterOptions } from '../../e2e/support/demo-starter.js';
+import { type WatchedPage, openPage } from './browser.js';
+
+/** Something that the timeline draws. Times are in milliseconds since 1970. */
+export interface DrawnBar {
+  readonly place: number;
+  readonly kind: string;
+  readonly outcome: string;
+  readonly start: number;
+  /** `Infinity` while it is open. */
+  end: number;
+  readonly text: string;
+}
+
+/** Starts the demo and opens the page of its first instance. */
+export async function openDemo(options: StarterOptions = {}): Promise<WatchedPage & { demo: DemoStarter }> {
+  const demo = await launchStarter(options);
+  await demo.ready();
+  const opened = await openPage(demo.urls[0]);
+  await opened.page.waitForSelector('.lk-status[data-live="true"]');
+  return { ...opened, demo };
+}
+
+/** Sends requests with the controls of the page. */
+export async function sendFive(page: Page, kind: string, { work = '1500', to = 'both' } = {}): Promise<void> {
+  await page.selectOption('select[name=request]', kind);
+  await page.selectOption('select[name=to]', to);
+  await page.selectOption('select[name=work]', work);
+  await page.click('text=Send 5 at once');
+}
+
+/** Runs in the browser. */
+const READ_BARS = `[...document.querySelectorAll('.lk-lane')]
+  .filter((lane) => lane.textContent.includes(NAME))
+  .flatMap((lane) => [...lane.querySelectorAll('svg[data-place] > g[data-kind]')])
+  .map((bar) => ({
+    place: Number(bar.closest('svg').dataset.place),
+    kind: bar.dataset.kind,
+    outcome: bar.dataset.outcome ?? '',
+    start: Number(bar.dataset.start),
+    end: Number(bar.dataset.end),
+    text: bar.textContent,
+  }))`;
+
+/** The bars of the lane whose title contains `name`. */
+export async function barsOf(page: Page, name: string): Promise<DrawnBar[]> {
+  const bars = await page.evaluate<DrawnBar[]>(READ_BARS.replace('NAME', JSON.stringify(name)));
+  for (const bar of bars) if (bar.end === 0) bar.end = Infinity;
+  return bars;
+}
+
+/** The holds among the bars, in order of time. */
+export const holdsOf = (bars: readonly DrawnBar[]): DrawnBar[] =>
+  bars.filter(({ kind }) => kind !== 'wait' && kind !== 'refused').toSorted((a, b) => a.start - b.start);
+
+/** Pairs of bars that overlap by more than `byMs`. */
+export function overlaps(bars: readonly DrawnBar[], byMs: number): (readonly [DrawnBar, DrawnBar])[] {
+  const inOrder = holdsOf(bars);
+  return inOrder.flatMap((a, i) =>
+    inOrder
+      .slice(i + 1)
+      .flatMap((b) => (Math.min(a.end, b.end) - Math.max(a.start, b.start) > byMs ? [[a, b] as const] : [])),
+  );
+}
