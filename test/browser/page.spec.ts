@@ -126,9 +126,10 @@ describe('the page of the demo with a private Redis', () => {
   });
 
   it('releases a lock by force after a confirmation', async () => {
-    // Callers of the previous test may still take their turns.
+    // Callers of the previous test may still take their turns. Lost locks stay counted.
     await eventually(async () => {
-      expect(await page.locator('.lk-value').allTextContents()).toEqual(['0', '0', '–', '0']);
+      const [held, waiting, oldest] = await page.locator('.lk-value').allTextContents();
+      expect([held, waiting, oldest]).toEqual(['0', '0', '–']);
     }, SOON_MS);
     await page.selectOption('select[name=request]', 'exclusive');
     await page.selectOption('select[name=work]', '4000');
