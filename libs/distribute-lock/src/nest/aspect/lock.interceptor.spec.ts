@@ -70,12 +70,7 @@ const errors = { map: (error: unknown) => new Error('mapped', { cause: error }) 
 function setUp() {
   const client = new FakeClient();
   const aspect = new LockInterceptor(
-    new LockConnections(new Map([['default', client]]), {
-      contendedStatus: 409,
-      abortOnDisconnect: true,
-      errors: {},
-      presets: new Map(),
-    }),
+    new LockConnections(new Map([['default', client]]), { contendedStatus: 409, abortOnDisconnect: true, errors: {} }),
     errors,
   );
   const give = <T extends object>(instance: T): T => Object.assign(instance, { [ASPECT]: aspect });

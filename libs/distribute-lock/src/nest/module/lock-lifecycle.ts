@@ -5,7 +5,6 @@ import {
   Inject,
   Injectable,
   Logger,
-  type OnApplicationBootstrap,
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
@@ -30,9 +29,7 @@ const MOST_SHOWN = 10;
  * does all three, because Nest runs the hooks of different providers concurrently.
  */
 @Injectable()
-export class LockLifecycle
-  implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
-{
+export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown {
   private closing: Promise<unknown> | undefined;
 
   constructor(
@@ -55,16 +52,6 @@ export class LockLifecycle
       await Promise.all(Array.from(this.cores, ([name, core]) => connect(name, core)));
     } catch (error) {
       // Nest does not call shutdown hooks if the start failed.
-      await this.close();
-      throw error;
-    }
-  }
-
-  /** @throws LockConfigurationError when options that a function computes from an instance are wrong */
-  async onApplicationBootstrap(): Promise<void> {
-    try {
-      this.explorer.checkInstances();
-    } catch (error) {
       await this.close();
       throw error;
     }

@@ -57,8 +57,7 @@ export function providersForCopies(): (Provider & { provide: InjectionToken })[]
 export function serviceProvider(name: string): Provider {
   return {
     provide: lockServiceToken(name),
-    useFactory: (connections: LockConnections) =>
-      new LockService(connections.clientOnDemand(name), connections.settings),
+    useFactory: (connections: LockConnections) => new LockService(connections.clientOnDemand(name)),
     inject: [LOCK_CONNECTIONS],
   };
 }
@@ -82,7 +81,7 @@ function newCores(
 
 function newConnections(
   cores: ReadonlyMap<string, LockEngine>,
-  { contendedStatus, abortOnDisconnect, errors, presets }: LockSettings,
+  { contendedStatus, abortOnDisconnect, errors }: LockSettings,
 ): LockConnections {
-  return new LockConnections(cores, { contendedStatus, abortOnDisconnect, errors, presets });
+  return new LockConnections(cores, { contendedStatus, abortOnDisconnect, errors });
 }

@@ -21,7 +21,6 @@ describe('resolveModuleOptions', () => {
       abortOnDisconnect: true,
       warnAfterMs: 60_000,
       errors: {},
-      presets: new Map(),
       defaults: expect.objectContaining({ ttlMs: 30_000, waitMs: 0, renew: true }) as object,
     });
   });
@@ -36,7 +35,6 @@ describe('resolveModuleOptions', () => {
       maxKept: 20,
       contendedStatus: 423,
       errors: { LOCK_CONTENDED: Error },
-      presets: new Map(),
       defaults: { ttl: '1m', onLost: 'throw' },
     };
     expect(resolve(options)).toMatchObject({
@@ -52,7 +50,6 @@ describe('resolveModuleOptions', () => {
       maxKept: 20,
       contendedStatus: 423,
       errors: { LOCK_CONTENDED: Error },
-      presets: new Map(),
       defaults: { ttlMs: 60_000, onLost: 'throw' },
     });
     expect(resolve({ maxWaiters: 3 })).toMatchObject({ maxWaitersPerKey: 3, maxWaiters: 100_000 });
