@@ -7,6 +7,8 @@ import { resolveLockOptions, LOCK_DEFAULTS, type LockOptions } from './options/l
 import { MemoryLockStore } from './store/memory/memory-lock-store.js';
 
 const PHASES = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const;
+/** Channels belong to the process, and Jest runs several files in one, whose leases may still be renewed. */
+const NAME = 'Channels.spec';
 
 describe('The diagnostics channels', () => {
   const core = new LockEngine(new MemoryLockStore(), {
@@ -19,7 +21,7 @@ describe('The diagnostics channels', () => {
 
   const call = (key: string, options: LockOptions = {}): LockCall => ({
     key,
-    name: 'Orders.pay',
+    name: NAME,
     options: resolveLockOptions(options, LOCK_DEFAULTS),
     scoped: false,
   });
@@ -35,6 +37,7 @@ describe('The diagnostics channels', () => {
     ] as const) {
       for (const phase of PHASES) {
         const listener = (message: unknown): void => {
+          if ((message as { name: string }).name !== NAME) return;
           published.push(`${name} ${phase}`);
           messages.push(message as LockAcquireMessage & LockHoldMessage);
         };
@@ -42,7 +45,10 @@ describe('The diagnostics channels', () => {
         stops.push(() => tracing[phase].unsubscribe(listener));
       }
     }
-    const state = (message: unknown): void => void published.push(`state ${(message as LockStateMessage).type}`);
+    const state = (message: unknown): void => {
+      const { name, type } = message as LockStateMessage & { name?: string };
+      if (name === NAME) published.push(`state ${type}`);
+    };
     lockChannels.state.subscribe(state);
     stops.push(() => lockChannels.state.unsubscribe(state));
   }
@@ -60,7 +66,7 @@ describe('The diagnostics channels', () => {
     await (await core.acquire(asked)).release();
     expect(asked.trace).toBeUndefined();
     subscribe();
-    expect(reportWait(asked)).toMatchObject({ trace: { acquire: { name: 'Orders.pay' } } });
+    expect(reportWait(asked)).toMatchObject({ trace: { acquire: { name: NAME } } });
   });
 
   it('trace a wait and a hold, each with one object, and never contain the key', async () => {
@@ -77,11 +83,11 @@ describe('The diagnostics channels', () => {
     expect(messages.map((message) => [acquire, hold].indexOf(message))).toEqual([0, 0, 0, 0, 1, 1, 1, 1]);
     const { fencingToken } = lease;
     expect(acquire).toEqual({
-      ...{ name: 'Orders.pay', kind: 'exclusive', outcome: 'acquired', fencingToken },
+      ...{ name: NAME, kind: 'exclusive', outcome: 'acquired', fencingToken },
       waitedMs: expect.any(Number) as number,
     });
     expect(hold).toEqual({
-      ...{ name: 'Orders.pay', kind: 'exclusive', outcome: 'released', fencingToken, acquire },
+      ...{ name: NAME, kind: 'exclusive', outcome: 'released', fencingToken, acquire },
       heldMs: expect.any(Number) as number,
     });
     expect(JSON.stringify(messages)).not.toContain('secret');

@@ -8,6 +8,7 @@ describe('demoSettings', () => {
       port: 3000,
       connection: undefined,
       prefix: undefined,
+      inMemory: false,
       workMs: 10_000,
     });
   });
