@@ -253,9 +253,22 @@ describe('The rule of order', () => {
         .operation('b', late)
         .violations(),
     ).toEqual([]);
-    const stood = (to: number) => made().operation('a', early).operation('b', late).standstill('p1', 20, to);
-    expect(stood(90).violations()).toEqual(message);
-    expect(stood(300).violations()).toEqual([]);
+    const stood = (from: number, to: number) =>
+      made().operation('a', early).operation('b', late).standstill('p1', from, to);
+    expect(stood(20, 90).violations()).toEqual(message);
+    expect(stood(20, 300).violations()).toEqual([]);
+    expect(stood(320, 480).violations()).toEqual(message);
+  });
+
+  it('allows for late turns of the event loop between a message and the answer to its claim', () => {
+    const seen = (granted: number) =>
+      made()
+        .operation('a', { ...early, granted, released: granted + 10 })
+        .operation('b', late)
+        .standstill('p1', 502, 525)
+        .standstill('p1', 530, 555);
+    expect(seen(560).violations()).toEqual([]);
+    expect(seen(600).violations()).toEqual(message);
   });
 
   it('reports it for two callers with strict fairness', () => {

@@ -17,6 +17,8 @@ export type DataLoss = Extract<RunEvent, { type: 'data-lost' }>;
 type EventOfRun = RunEvent & { readonly process: typeof RUN };
 type Asked = Extract<WorkerEvent, { type: 'ask' }>;
 
+/** Bounds include shorter standstills, unless they say otherwise. */
+const LONG_STANDSTILL_MS = 60;
 /** After a fault, processes reconnect and repair their queue entries within this time. */
 const AFTERMATH_MS = 4_000;
 
@@ -58,10 +60,11 @@ export class History {
     return (this.shutdownAt.get(process) ?? Infinity) <= by;
   }
 
-  /** How long the process, or the network in front of it, was stopped in that time. */
-  standstillMs(process: string, { from, to }: Interval): number {
+  /** How long the process, or the network in front of it, was stopped in that time, by standstills that last `leastMs`. */
+  standstillMs(process: string, { from, to }: Interval, leastMs = LONG_STANDSTILL_MS): number {
     const own = [...(this.standstills.get(process) ?? []), ...(this.standstills.get(RUN) ?? [])];
-    return own.reduce((sum, each) => sum + overlap(each, { from, to }), 0);
+    const long = own.filter((each) => each.to - each.from > leastMs);
+    return long.reduce((sum, each) => sum + overlap(each, { from, to }), 0);
   }
 
   /** Whether a fault may affect the process, or any process, in that time. */

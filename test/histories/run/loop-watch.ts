@@ -1,8 +1,8 @@
 import { monotonicMs } from '../../fault/support/monotonic.js';
 
-const TICK_MS = 20;
-/** Every bound includes shorter ones. */
-const STANDSTILL_MS = 40;
+const TICK_MS = 10;
+/** A shorter standstill is not recorded. */
+const STANDSTILL_MS = 10;
 
 /**
  * Calls `standstill` with the time since which the event loop did not turn: a blocked loop, a stopped process, or a
