@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 
 import { eventually } from '../support/eventually.js';
 import type { DemoStarter } from '../e2e/support/demo-starter.js';
-import { barsOf, holdsOf, openDemo, overlaps, sendFive } from './support/demo-page.js';
+import { answered, barsOf, holdsOf, openDemo, overlaps, send } from './support/demo-page.js';
 
 // The tests start processes and a browser, and the machine may be busy.
 import.meta.jest.setTimeout(90_000);
@@ -31,6 +31,9 @@ describe('the page of the demo with a private Redis', () => {
     );
   });
 
+  // No test begins beside the requests of another one.
+  afterEach(() => answered(page, SOON_MS));
+
   afterAll(async () => demo.kill('SIGTERM'));
 
   it('shows both instances', async () => {
@@ -38,10 +41,10 @@ describe('the page of the demo with a private Redis', () => {
   });
 
   it('shows that one call of ten works and nine are refused with 409', async () => {
-    await sendFive(page, 'exclusive');
+    const since = await send(page, 'exclusive');
 
     await eventually(async () => {
-      const bars = await barsOf(page, 'post_test_web');
+      const bars = await barsOf(page, 'post_test_web', since);
       const refused = bars.filter(({ kind }) => kind === 'refused');
       const count = refused.reduce((sum, { text }) => sum + Number(/\d+/.exec(text)?.[0]), 0);
       expect(count).toBe(9);
@@ -51,45 +54,43 @@ describe('the page of the demo with a private Redis', () => {
   });
 
   it('draws bars of one lock that never overlap while callers wait for their turn', async () => {
-    await sendFive(page, 'wait', { work: '500' });
+    const since = await send(page, 'wait', { work: '500' });
 
     await eventually(async () => {
-      const waiting = (await barsOf(page, 'post_test_web')).filter(({ kind }) => kind === 'wait');
+      const waiting = (await barsOf(page, 'post_test_web', since)).filter(({ kind }) => kind === 'wait');
       expect(waiting.length).toBeGreaterThan(0);
     }, SOON_MS);
     await eventually(async () => {
-      const holds = holdsOf(await barsOf(page, 'post_test_web'));
-      expect(holds.filter(({ end }) => end !== Infinity)).toHaveLength(11);
+      const holds = holdsOf(await barsOf(page, 'post_test_web', since));
+      expect(holds.filter(({ end }) => end !== Infinity)).toHaveLength(10);
     }, SOON_MS);
-    const holds = holdsOf(await barsOf(page, 'post_test_web'));
+    const holds = holdsOf(await barsOf(page, 'post_test_web', since));
     expect(new Set(holds.map(({ place }) => place)).size).toBe(2);
     expect(overlaps(holds, EXACT_MS)).toEqual([]);
   });
 
   it('draws overlapping bars for work without a lock', async () => {
-    await sendFive(page, 'unlocked');
+    const since = await send(page, 'unlocked');
 
     await eventually(async () => {
-      const bars = await barsOf(page, 'UnlockedController');
+      const bars = await barsOf(page, 'UnlockedController', since);
       expect(holdsOf(bars)).toHaveLength(10);
       expect(overlaps(bars, 500)).toHaveLength(45); // each pair of ten
     }, SOON_MS);
   });
 
   it('shows two permits of a semaphore at work at once, and no third', async () => {
-    await sendFive(page, 'semaphore');
+    const since = await send(page, 'semaphore');
 
     await eventually(async () => {
-      const bars = await barsOf(page, 'exports');
+      const bars = await barsOf(page, 'exports', since);
       expect(holdsOf(bars)).toHaveLength(2);
       expect(overlaps(bars, 500)).toHaveLength(1);
     }, SOON_MS);
   });
 
   it('reports that a stale write is refused by its fencing token', async () => {
-    await page.selectOption('select[name=request]', 'stale');
-    await page.selectOption('select[name=to]', 'A');
-    await page.click('text=Send 1');
+    await send(page, 'stale', { to: 'A', each: 1 });
 
     await eventually(async () => expect(await page.textContent('.demo-answers')).toContain('412'), SOON_MS);
   });
@@ -102,17 +103,19 @@ describe('the page of the demo with a private Redis', () => {
   ] as const)('has no violation of accessibility: %s, %d pixels wide', async (colorScheme, width) => {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 850 });
-    await sendFive(page, 'wait', { work: '500' });
-    await page.waitForSelector('.lk-lane rect.lk-wait');
+    const since = await send(page, 'wait', { work: '500', to: 'A' });
+    await eventually(async () => {
+      const kinds = (await barsOf(page, 'post_test_web', since)).map(({ kind }) => kind);
+      expect(kinds).toEqual(expect.arrayContaining(['exclusive', 'wait']));
+    }, SOON_MS);
 
     expect(await violations(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
     await page.setViewportSize({ width: 1180, height: 900 });
-    await eventually(async () => expect(await page.textContent('.demo-answers')).toContain('Answers'), SOON_MS);
   });
 
   it('sorts and filters by keyboard', async () => {
-    await sendFive(page, 'wait', { work: '1500', to: 'A' });
+    await send(page, 'wait', { work: '1500', to: 'A' });
     await page.waitForSelector('tbody tr');
     await page.focus('th[data-column="waiting"] button');
     await page.keyboard.press('Enter');
@@ -126,20 +129,13 @@ describe('the page of the demo with a private Redis', () => {
   });
 
   it('releases a lock by force after a confirmation', async () => {
-    // Callers of the previous test may still take their turns. Lost locks stay counted.
-    await eventually(async () => {
-      const [held, waiting, oldest] = await page.locator('.lk-value').allTextContents();
-      expect([held, waiting, oldest]).toEqual(['0', '0', '–']);
-    }, SOON_MS);
-    await page.selectOption('select[name=request]', 'exclusive');
-    await page.selectOption('select[name=work]', '4000');
-    await page.click('text=Send 1');
+    const since = await send(page, 'exclusive', { work: '4000', to: 'A', each: 1 });
     await page.click('tbody button:enabled');
     await page.click('text=Release the lock');
 
     await eventually(async () => {
-      const bars = holdsOf(await barsOf(page, 'post_test_web'));
-      expect(bars.map(({ outcome }) => outcome)).toContain('lost');
+      const bars = holdsOf(await barsOf(page, 'post_test_web', since));
+      expect(bars.map(({ outcome }) => outcome)).toEqual(['lost']);
     }, SOON_MS);
     expect(demo.output).toContain('was released by force at the request of');
   });
@@ -196,8 +192,8 @@ describe('the page of the demo while processes end', () => {
     await eventually(async () => {
       expect(await page.locator('.lk-instances li[data-responds="true"]').count()).toBe(2);
     }, SOON_MS);
-    await sendFive(page, 'exclusive', { work: '500' });
-    await eventually(async () => expect(holdsOf(await barsOf(page, 'post_test_web'))).not.toEqual([]), SOON_MS);
+    const since = await send(page, 'exclusive', { work: '500' });
+    await eventually(async () => expect(holdsOf(await barsOf(page, 'post_test_web', since))).toHaveLength(1), SOON_MS);
     await demo.kill('SIGTERM');
   });
 
@@ -223,7 +219,7 @@ describe('the page of the demo without Redis', () => {
     await page.waitForSelector('text=both instances run in one process');
     expect(await page.locator('text=Crash B').count()).toBe(0);
     await eventually(async () => expect(await page.locator('.lk-instances li').count()).toBe(2), SOON_MS);
-    await sendFive(page, 'exclusive', { work: '500' });
+    await send(page, 'exclusive', { work: '500' });
     await eventually(async () => {
       const bars = await barsOf(page, 'post_test_web');
       expect(bars.filter(({ kind }) => kind === 'refused').length).toBeGreaterThan(0);

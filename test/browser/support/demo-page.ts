@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 
+import { eventually } from '../../support/eventually.js';
 import { DemoStarter, launchStarter, type StarterOptions } from '../../e2e/support/demo-starter.js';
 import { type WatchedPage, openPage } from './browser.js';
 
@@ -23,12 +24,33 @@ export async function openDemo(options: StarterOptions = {}): Promise<WatchedPag
   return { ...opened, demo };
 }
 
-/** Sends requests with the controls of the page. */
-export async function sendFive(page: Page, kind: string, { work = '1500', to = 'both' } = {}): Promise<void> {
+export interface Sent {
+  readonly work?: '500' | '1500' | '4000';
+  readonly to?: 'both' | 'A';
+  readonly each?: 1 | 5;
+}
+
+/** Sends requests with the controls of the page. Returns when they began, for {@link barsOf}. */
+export async function send(
+  page: Page,
+  kind: string,
+  { work = '1500', to = 'both', each = 5 }: Sent = {},
+): Promise<number> {
   await page.selectOption('select[name=request]', kind);
   await page.selectOption('select[name=to]', to);
   await page.selectOption('select[name=work]', work);
-  await page.click('text=Send 5 at once');
+  const since = Date.now();
+  await page.click(each === 5 ? 'text=Send 5 at once' : 'text=Send 1');
+  return since;
+}
+
+/** Waits until all requests of the page have been answered and the page shows that no lock is in use. */
+export async function answered(page: Page, withinMs: number): Promise<void> {
+  await eventually(async () => {
+    expect(await page.textContent('.demo-answers')).not.toContain('waiting for the answers');
+    const [held, waiting] = await page.locator('.lk-value').allTextContents();
+    expect([held, waiting]).toEqual(['0', '0']);
+  }, withinMs);
 }
 
 /** Runs in the browser. */
@@ -44,11 +66,11 @@ const READ_BARS = `[...document.querySelectorAll('.lk-lane')]
     text: bar.textContent,
   }))`;
 
-/** The bars of the lane whose title contains `name`. */
-export async function barsOf(page: Page, name: string): Promise<DrawnBar[]> {
+/** The bars of the lane whose title contains `name`, of requests that were sent at `since` or later. */
+export async function barsOf(page: Page, name: string, since = 0): Promise<DrawnBar[]> {
   const bars = await page.evaluate<DrawnBar[]>(READ_BARS.replace('NAME', JSON.stringify(name)));
   for (const bar of bars) if (bar.end === 0) bar.end = Infinity;
-  return bars;
+  return bars.filter(({ start }) => start >= since);
 }
 
 /** The holds among the bars, in order of time. */

@@ -65,16 +65,17 @@ async function call(path, body) {
 }
 
 let instances = [];
+let sendings = 0;
 
 async function sendRequests(count) {
+  const sending = ++sendings;
   const chosen = target.field.value;
   const to = chosen === 'both' ? instances.map(({ name }) => name) : [chosen];
   answers.textContent = 'Sent; waiting for the answers …';
-  try {
-    show(await call('send', { kind: kind.field.value, to, count, workMs: Number(work.field.value) }));
-  } catch {
-    answers.textContent = 'This instance did not answer.';
-  }
+  const body = { kind: kind.field.value, to, count, workMs: Number(work.field.value) };
+  const text = await call('send', body).then(summary, () => 'This instance did not answer.');
+  // Answers to earlier requests must not replace those to the latest.
+  if (sending === sendings) answers.textContent = text;
 }
 
 const MEANING = {
@@ -88,14 +89,14 @@ const MEANING = {
 };
 
 /** `A: 1 × 201 (done), 4 × 409 (refused …)`. */
-function show(list) {
+function summary(list) {
   const names = [...new Set(list.map(({ instance }) => instance))];
   const parts = names.map((name) => {
     const counts = new Map();
     for (const { instance, status } of list) if (instance === name) counts.set(status, (counts.get(status) ?? 0) + 1);
     return `${name}: ${[...counts].map(([status, count]) => `${count} × ${status || 'none'} (${MEANING[status] ?? 'failed'})`).join(', ')}`;
   });
-  answers.textContent = `Answers of ${parts.join('; ')}.`;
+  return `Answers of ${parts.join('; ')}.`;
 }
 
 let shown = '';

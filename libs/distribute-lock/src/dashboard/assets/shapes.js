@@ -49,9 +49,7 @@ export function hold() {
     place(bar, scale) {
       const [x, width] = extent(bar, scale, 3);
       const isLost = bar.outcome === 'lost';
-      element.dataset.start = bar.start;
-      element.dataset.end = bar.end;
-      element.dataset.outcome = bar.outcome;
+      note(element, bar);
       setAttribute(element, 'transform', `translate(${x.toFixed(1)} ${bar.level * (BAR + GAP)})`);
       setAttribute(rect, 'width', width.toFixed(1));
       setAttribute(rect, 'class', `lk-hold lk-${bar.kind} lk-${bar.outcome}`);
@@ -86,6 +84,7 @@ export function wait() {
     element,
     place(bar, scale, top) {
       const [x, width] = extent(bar, scale, 2);
+      note(element, bar);
       setAttribute(element, 'transform', `translate(${x.toFixed(1)} ${top})`);
       setAttribute(rect, 'width', width.toFixed(1));
       const left = Math.max(5, 5 - x);
@@ -106,6 +105,7 @@ export function refusal() {
     element,
     place(bar, scale, below) {
       const x = scale.x(bar.start);
+      note(element, bar);
       const isLate = x > scale.width - MARK_WIDTH;
       setAttribute(
         element,
@@ -118,6 +118,11 @@ export function refusal() {
       setText(title, `${bar.count} calls were refused: ${bar.kind}`);
     },
   };
+}
+
+/** What the shape stands for, for scripts that read the page. */
+function note({ dataset }, { start, end, outcome }) {
+  Object.assign(dataset, { start, end, outcome });
 }
 
 function extent({ start, end }, { x, now }, least) {
