@@ -1,10 +1,10 @@
 import type { Lease } from 'nestjs-distribute-lock';
 
-import { parentProcess } from '../../support/parent-process.js';
-import { startPageApp } from './pages.js';
+import { parentProcess } from '../support/parent-process.js';
+import { startPageApp } from '../nest/dashboard/pages.js';
 
 /** An instance that holds `HELD` locks for which `WAITING` callers wait. */
-const { REDIS_URL, PREFIX, NAME, HELD, WAITING } = process.env as Record<string, string>;
+const { REDIS_URL, PREFIX, NAME, TTL_MS, HELD, WAITING } = process.env as Record<string, string>;
 
 const parent = parentProcess<{ cpu: undefined; release: undefined }>();
 const { url, locks } = await startPageApp({
@@ -12,12 +12,12 @@ const { url, locks } = await startPageApp({
   prefix: PREFIX,
   dashboard: { instance: NAME, showKeys: true },
 });
-const held = Number(HELD);
+const [held, ttl] = [Number(HELD), Number(TTL_MS)];
 const keyOf = (i: number): string => `${NAME}:${i % held}`;
-const hold = (i: number): Promise<Lease> => locks.acquire(keyOf(i), { ttl: '30s', name: `Load.hold${i % 20}` });
+const hold = (i: number): Promise<Lease> => locks.acquire(keyOf(i), { ttl, name: `Load.hold${i % 20}` });
 const leases = await Promise.all(Array.from({ length: held }, (_, i) => hold(i)));
 for (let i = 0; i < Number(WAITING); i++) {
-  locks.acquire(keyOf(i), { ttl: '30s', wait: '10m', name: 'Load.wait' }).catch(() => undefined);
+  locks.acquire(keyOf(i), { ttl, wait: '10m', name: 'Load.wait' }).catch(() => undefined);
 }
 parent.on('cpu', () => {
   const { user, system } = process.cpuUsage();
