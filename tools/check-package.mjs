@@ -14,8 +14,9 @@ import { install } from './package/install.mjs';
 import { lint, types } from './package/lint.mjs';
 import { load } from './package/load.mjs';
 import { modules } from './package/modules.mjs';
+import { publish } from './package/publish.mjs';
 
-const gates = { api, publint: lint, types, contents, size, modules, load, audit };
+const gates = { api, publint: lint, types, contents, size, modules, load, publish, audit };
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !Object.hasOwn(gates, name));
 if (unknown.length > 0)
