@@ -1,11 +1,26 @@
-import { packLibrary, type PackedLibrary } from './packed-library.js';
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Child } from '../support/child.js';
+import { eventually } from '../support/eventually.js';
+import { type RedisServer, startRedisServer } from '../support/redis-server.js';
+import { installLibrary, packCommit, packCurrent, type PackedLibrary } from './packed-library.js';
+import { faultsOf, handOvers, holdsOf, ROLLING_KINDS, type RollingKind } from './rolling-deploy.js';
+
+/** The release that runs beside the current code; docs/internals/releasing.md says when to change it. */
+const RELEASED = JSON.parse(readFileSync(new URL('./released.json', import.meta.url), 'utf8')) as {
+  readonly version: string | null;
+  readonly commit: string | null;
+};
+
+let tarball: string;
+let packed: PackedLibrary;
+
+beforeAll(async () => {
+  tarball = await packCurrent();
+  packed = await installLibrary(tarball);
+}, 60_000);
 
 describe('the packed library', () => {
-  let packed: PackedLibrary;
-
-  beforeAll(async () => {
-    packed = await packLibrary();
-  }, 60_000);
 
   it('runs in a small ESM application with only its dependencies and peers', async () => {
     const printed = await packed.runApplication('main.ts');
@@ -45,5 +60,64 @@ describe('the packed library', () => {
 
   it('closes an application that holds a lock when nothing else keeps the process running', async () => {
     expect(await packed.runApplication('lone-shutdown.mjs')).toEqual({ lost: 'LOCK_SHUTDOWN' });
+  });
+});
+
+describe(`a rolling deployment, from ${RELEASED.version ?? 'the current version'} to the current version`, () => {
+  const BESIDE_MS = 2_000;
+  let released: PackedLibrary;
+  let redis: RedisServer;
+
+  beforeAll(async () => {
+    released = await installLibrary(RELEASED.commit === null ? tarball : await packCommit(RELEASED.commit));
+  }, 120_000);
+
+  beforeEach(async () => {
+    redis = await startRedisServer();
+  });
+
+  async function start(library: PackedLibrary, instance: string, prefix = 'lock:'): Promise<Child> {
+    const child = library.startApplication('rolling.mjs', {
+      REDIS_URL: redis.url,
+      INSTANCE: instance,
+      PREFIX: prefix,
+    });
+    await child.printed('ready');
+    return child;
+  }
+
+  async function faults(): Promise<string[]> {
+    const found = await Promise.all(ROLLING_KINDS.map(async (kind) => faultsOf(kind, await holdsOf(redis, kind))));
+    return found.flat();
+  }
+
+  const bothHold = (kind: RollingKind) =>
+    eventually(async () => expect(handOvers(await holdsOf(redis, kind))).toBeGreaterThan(2), 10_000);
+
+  it('excludes the callers of both versions, raises tokens, and serves waits within 2.5 s', async () => {
+    const old = await start(released, 'old');
+    const current = await start(packed, 'new');
+    await Promise.all(ROLLING_KINDS.map(bothHold));
+    await delay(BESIDE_MS);
+    expect(await old.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    await delay(BESIDE_MS / 4);
+    const rolledBack = await start(released, 'old again');
+    await delay(BESIDE_MS / 2);
+    for (const child of [current, rolledBack])
+      expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+
+    expect(await faults()).toEqual([]);
+    for (const kind of ROLLING_KINDS) {
+      const instances = new Set((await holdsOf(redis, kind)).map(({ instance }) => instance));
+      expect([kind, ...instances].toSorted()).toEqual(['new', 'old', 'old again', kind].toSorted());
+    }
+    expect(await redis.run((client) => client.keys('lock:*'))).toEqual([]);
+  });
+
+  it('is reported as an overlap where the versions share no locks', async () => {
+    await start(released, 'old', 'other:');
+    await start(packed, 'new');
+
+    await eventually(async () => expect((await faults()).join('\n')).toContain('overlap: exclusive'), 10_000);
   });
 });

@@ -1,9 +1,10 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { Child } from '../support/child.js';
 import { onCleanup } from '../support/cleanup.js';
 
 const run = promisify(execFile);
@@ -31,15 +32,34 @@ export interface PackedLibrary {
    * output.
    */
   runApplication(file: string): Promise<unknown>;
+  /** Starts the application of that name, which is JavaScript; it ends with the spec file. */
+  startApplication(file: string, env: NodeJS.ProcessEnv): Child;
 }
 
-/** Uses no registry; test/consumers has real installs. All parts of an application share one Nest here. */
-export async function packLibrary(): Promise<PackedLibrary> {
-  const home = await mkdtemp(join(tmpdir(), 'packed-library-'));
-  onCleanup(() => rm(home, { recursive: true, force: true }));
-  const packed = await run(process.execPath, [join(ROOT, 'tools/pack-library.mjs'), home], { cwd: ROOT });
-  const { tarball } = JSON.parse(packed.stdout) as { tarball: string };
+/** The tarball of the current code. Uses no registry. */
+export async function packCurrent(): Promise<string> {
+  return pack(ROOT);
+}
 
+/** The tarball of an earlier commit, by the tools of that commit and the packages of this one. */
+export async function packCommit(commit: string): Promise<string> {
+  const source = await temporaryFolder();
+  const archive = join(source, 'source.tar');
+  await run('git', ['archive', '--output', archive, commit], { cwd: ROOT });
+  await run('tar', ['-xf', archive, '-C', source]);
+  await symlink(join(ROOT, 'node_modules'), join(source, 'node_modules'), 'dir');
+  return pack(source);
+}
+
+async function pack(source: string): Promise<string> {
+  const folder = await temporaryFolder();
+  const { stdout } = await run(process.execPath, [join(source, 'tools/pack-library.mjs'), folder], { cwd: source });
+  return (JSON.parse(stdout) as { tarball: string }).tarball;
+}
+
+/** Installs a tarball without a registry; test/consumers has real installs. All parts of an application share one Nest. */
+export async function installLibrary(tarball: string): Promise<PackedLibrary> {
+  const home = await temporaryFolder();
   const folder = join(home, 'application');
   await cp(APPLICATIONS, folder, { recursive: true });
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
@@ -57,7 +77,23 @@ export async function packLibrary(): Promise<PackedLibrary> {
   const needed = named.filter((name) => peerDependenciesMeta[name]?.optional !== true);
   for (const name of [...needed, ...OF_THE_APPLICATION]) await install(name);
   await symlink(installed, join(folder, 'node_modules', NAME), 'dir');
-  return { install, runApplication: (file) => runApplication(folder, file) };
+  return {
+    install,
+    runApplication: (file) => runApplication(folder, file),
+    startApplication: (file, env) =>
+      new Child(
+        spawn(process.execPath, [join(folder, file)], {
+          env: { ...process.env, ...env },
+          stdio: ['ignore', 'pipe', 'pipe'],
+        }),
+      ),
+  };
+}
+
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'packed-library-'));
+  onCleanup(() => rm(folder, { recursive: true, force: true }));
+  return folder;
 }
 
 async function link(folder: string, name: string): Promise<void> {
