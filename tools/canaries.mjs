@@ -255,6 +255,30 @@ export const canaries = [
     says: ['FAILED  load', 'must take less than 30'],
   },
   {
+    gate: 'npm publish --dry-run',
+    wrong: 'a package that claims provenance without a repository',
+    script: ['check:package', 'publish'],
+    files: withManifest({ publishConfig: { ...manifest.publishConfig, provenance: true } }),
+    says: ['FAILED  publish', 'publishConfig.provenance needs the repository'],
+  },
+  {
+    gate: 'npm publish --dry-run',
+    wrong: 'a private package',
+    script: ['check:package', 'publish'],
+    files: withManifest({ private: true }),
+    says: ['FAILED  publish', 'private'],
+  },
+  {
+    gate: 'workflows',
+    wrong: 'a step without a command, and an expression of an unknown context',
+    script: ['check:workflows'],
+    files: {
+      '.github/workflows/canary.yml':
+        'on: push\njobs:\n  canary:\n    runs-on: ubuntu-latest\n    steps:\n      - name: ${{ nowhere.name }}\n',
+    },
+    says: ['.github/workflows/canary.yml:6', 'undefined variable "nowhere"'],
+  },
+  {
     gate: 'npm audit',
     wrong: 'a registry that does not respond',
     script: ['check:package', 'audit'],
