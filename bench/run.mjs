@@ -1,10 +1,13 @@
 /**
  * `npm run bench [-- --quick] [-- --only <workload>]`: measures this library against the bare commands and against other
- * libraries. The full run writes docs/benchmarks.md. Exits with 1 when two holders overlapped, or an update was lost.
+ * libraries. The full run writes bench/results.json, docs/benchmarks.md and its plots. Exits with 1 when two holders overlapped,
+ * or an update was lost.
  */
 import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
+import { writeResults } from '../tools/documents/plots.mjs';
 import { document } from './measuring/document.mjs';
 import { behind, section } from './measuring/report.mjs';
 import { full, quick } from './measuring/settings.mjs';
@@ -27,7 +30,9 @@ for (const name of values.only ?? WORKLOADS) {
 console.log(`## Where we are not ahead\n\n${behind(results)}\n`);
 
 if (settings === full && values.only === undefined) {
+  const root = fileURLToPath(new URL('..', import.meta.url));
   const text = await document(results, settings, Math.ceil(seconds() / 60));
-  writeFileSync(new URL('../docs/benchmarks.md', import.meta.url), text);
+  writeFileSync(`${root}/docs/benchmarks.md`, text);
+  writeResults(root, results);
 }
 process.exitCode = results.some(({ faults = [] }) => faults.length > 0) ? 1 : 0;

@@ -1,3 +1,4 @@
+import { pictures } from '../../tools/documents/plots.mjs';
 import { machine } from './machine.mjs';
 import { behind, section } from './report.mjs';
 
@@ -12,6 +13,8 @@ export async function document(results, settings, minutes) {
     ),
     '## How far to trust it',
     TRUST,
+    '## In pictures',
+    pictures,
     '## Where we are not ahead',
     behind(results),
     ...results.map(section),

@@ -1,0 +1,74 @@
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { pictures, plotFaults, plots, resultsIn, writeResults } from './documents/plots.mjs';
+import { barChart } from './documents/svg-bars.mjs';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const widths = (svg) => [...svg.matchAll(/<rect x="200" y="\d+" width="([\d.]+)"/g)].map(([, width]) => Number(width));
+
+describe('the plots of the benchmark', () => {
+  it('show the current results, and are all on the page', () => {
+    expect(plotFaults(ROOT)).toEqual([]);
+    expect(readFileSync(new URL('../docs/benchmarks.md', import.meta.url), 'utf8')).toContain(pictures);
+  });
+
+  it('have a bar for each library', () => {
+    for (const svg of plots(ROOT).values()) {
+      expect(svg).toContain('>nestjs-distribute-lock</text>');
+      expect(svg).toContain('>redis-semaphore</text>');
+      expect(svg).not.toMatch(/NaN|undefined/);
+    }
+  });
+
+  it('are drawn from the JSON of a run, and the gate reports them until then', () => {
+    const root = mkdtempSync(join(tmpdir(), 'plots-'));
+    try {
+      for (const folder of ['docs', 'bench']) mkdirSync(join(root, folder));
+      cpSync(join(ROOT, 'docs/benchmarks.md'), join(root, 'docs/benchmarks.md'));
+      const results = resultsIn(readFileSync(join(root, 'docs/benchmarks.md'), 'utf8'));
+      const [cell] = results.flatMap(({ tables }) => tables).filter(({ columns }) => columns.includes('holds/s'));
+      cell.rows[0][cell.columns.indexOf('holds/s')] = 7_654;
+      expect(plotFaults(root)).toHaveLength(7);
+      expect(writeResults(root, results)).toHaveLength(7);
+      expect(plotFaults(root)).toEqual([]);
+      expect(readFileSync(join(root, 'docs/plots/contended.svg'), 'utf8')).toContain('>7 654</text>');
+    } finally {
+      rmSync(root, { recursive: true, force: true });
+    }
+  });
+
+  it('can be drawn from the tables of the page', () => {
+    const page = '# B\n\n## One\n\nnote\n\n| | a/s |\n| --- | --: |\n| x y | 4 530 |\n| z | 0.5 |\n\n| b |\n| --- |\n| >= 1 |\n';
+    expect(resultsIn(page)).toEqual([
+      {
+        title: 'One',
+        tables: [
+          { columns: ['', 'a/s'], rows: [['x y', 4530], ['z', 0.5]] },
+          { columns: ['b'], rows: [['>= 1']] },
+        ],
+      },
+    ]);
+  });
+});
+
+describe('a bar chart', () => {
+  const rows = [10, 1000, 100].map((value) => ({ name: `<${value}>`, values: [value] }));
+
+  it('has bars in proportion to their values', () => {
+    const [first, second, third] = widths(barChart({ title: 't', unit: 'u', rows }, String));
+    expect(second / first).toBeCloseTo(100, 0);
+    expect(second / third).toBeCloseTo(10, 1);
+  });
+
+  it('has bars in proportion to their magnitude on a logarithmic scale', () => {
+    const [first, second, third] = widths(barChart({ title: 't', unit: 'u', rows, log: true }, String));
+    expect(second / first).toBeCloseTo(3, 1);
+    expect(third / first).toBeCloseTo(2, 1);
+  });
+
+  it('escapes names', () => {
+    expect(barChart({ title: 'a & b', unit: 'u', rows }, String)).toMatch(/a &amp; b[\s\S]*&lt;10&gt;/);
+  });
+});
