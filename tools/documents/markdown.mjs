@@ -46,7 +46,8 @@ export function anchorsOf(text) {
   return anchors;
 }
 
-function slugOf(heading) {
+/** The anchor that GitHub creates from the text of a heading. */
+export function slugOf(heading) {
   const shown = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
   return shown
     .toLowerCase()

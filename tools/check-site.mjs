@@ -1,0 +1,10 @@
+#!/usr/bin/env node
+/** Checks the links of the site that `vitepress build docs` wrote; prints the number of pages, links and faults. */
+import { fileURLToPath } from 'node:url';
+import { checkSite } from './documents/site.mjs';
+
+const site = fileURLToPath(new URL('../dist/site', import.meta.url));
+const { pages, links, faults } = checkSite(site, process.env.SITE_BASE ?? '/');
+for (const fault of faults) console.error(`site: ${fault}`);
+console.log(`site: ${pages} pages, ${links} links and files, ${faults.length} faults`);
+if (faults.length > 0 || pages === 0) process.exitCode = 1;
