@@ -1,6 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { repositoryLinks } from '../docs/.vitepress/repository-links.mjs';
 import { pageOf } from '../docs/.vitepress/source-paths.mjs';
 import { checkSite } from './documents/site.mjs';
 
@@ -49,4 +51,45 @@ describe('the page of a file', () => {
     ['test/consumers/consumers.spec.ts', undefined],
     ['bench/README.md', undefined],
   ])('%s: %s', (file, page) => expect(pageOf(file)).toBe(page));
+});
+
+describe('a link of a document, on the site', () => {
+  const REPOSITORY = 'https://example.test/owner/name';
+  const root = fileURLToPath(new URL('..', import.meta.url));
+
+  /** A token of markdown-it. */
+  const open = (href) => ({
+    type: 'link_open',
+    attrs: [['href', href]],
+    attrGet: () => href,
+    attrSet(name, value) {
+      this.attrs = [[name, value]];
+    },
+  });
+
+  /** The new target of a link in docs/guide/keys.md; `undefined` if only its text remains. */
+  function targetOf(href, repository) {
+    let rule;
+    repositoryLinks({ core: { ruler: { push: (_name, given) => (rule = given) } } }, repository);
+    const children = [open(href), { type: 'text', content: 'x' }, { type: 'link_close' }];
+    rule({ tokens: [{ children }], env: { path: join(root, 'docs/guide/keys.md') } });
+    const types = children.map(({ type }) => type).join(' ');
+    if (types === 'text text text') return undefined;
+    expect(types).toBe('link_open text link_close');
+    return children[0].attrs?.[0][1];
+  }
+
+  it.each([
+    ['waiting.md#limits', '/guide/waiting.md#limits'],
+    ['../../README.md', '/index.md'],
+    ['../../SECURITY.md#threats', '/security.md#threats'],
+    ['README.md', '/guide/index.md'],
+    ['#here', '#here'],
+    ['https://example.test/', 'https://example.test/'],
+    ['../../test/nest/http.spec.ts', `${REPOSITORY}/blob/main/test/nest/http.spec.ts`],
+  ])('%s leads to %s', (href, target) => expect(targetOf(href, REPOSITORY)).toBe(target));
+
+  it('is plain text if it leads to another file and the repository is not known', () => {
+    expect(targetOf('../../test/nest/http.spec.ts', undefined)).toBeUndefined();
+  });
 });
