@@ -1,6 +1,6 @@
 /**
- * The pictures of docs/benchmarks.md, drawn from the results of `npm run bench`. A full run writes the results as JSON; before
- * the first such run, the figures come from the tables of the page.
+ * The pictures of docs/benchmarks.md, drawn from the results of `npm run bench`, and of the table of faults. A full run of the
+ * benchmark writes its results as JSON; before the first such run, the figures come from the tables of the page.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,6 +8,7 @@ import { shown } from '../../bench/measuring/goals.mjs';
 import { barChart } from './svg-bars.mjs';
 
 const PAGE = 'docs/benchmarks.md';
+const FAULTS = 'docs/internals/faults.md';
 /** What a full run of the benchmark writes: `[{ title, tables: [{ columns, rows }] }]`. */
 const RESULTS = 'bench/results.json';
 const FOLDER = 'docs/plots';
@@ -72,7 +73,19 @@ const PLOTS = [
   },
 ];
 
-/** The Markdown that shows all plots. */
+/** Rows of the first table of faults. */
+const RECOVERY = [
+  'holder killed',
+  'message lost',
+  'subscription killed with the release',
+  'reply to an acquire lost',
+  'restart with data',
+  'key deleted by hand',
+  'FLUSHALL',
+];
+const TOPOLOGIES = ['one primary', 'Sentinel', 'Cluster', 'quorum'];
+
+/** The Markdown that shows all plots of the benchmark. */
 export const pictures = PLOTS.map(({ name, title }) => `![${title}](plots/${name}.svg)`).join('\n\n');
 
 /** The texts of all plots by their path. */
@@ -81,7 +94,10 @@ export function plots(root) {
   const results = existsSync(join(root, RESULTS))
     ? JSON.parse(readFileSync(join(root, RESULTS), 'utf8'))
     : resultsIn(readFileSync(join(root, PAGE), 'utf8'));
-  return new Map(PLOTS.map((plot) => [`${FOLDER}/${plot.name}.svg`, drawn(plot, results)]));
+  return new Map([
+    ...PLOTS.map((plot) => [`${FOLDER}/${plot.name}.svg`, drawn(plot, results)]),
+    [`${FOLDER}/recovery.svg`, recovery(readFileSync(join(root, FAULTS), 'utf8'))],
+  ]);
 }
 
 /** Writes the results of a full run as JSON, and the plots that show them. */
@@ -120,6 +136,25 @@ function drawn({ title, unit, series, from, where, log }, results) {
   const names = [...columns[0].keys()];
   const rows = names.map((name) => ({ name, values: columns.map((column) => column.get(name)), ours: name === OURS }));
   return barChart({ title, unit, series, rows, log }, shown);
+}
+
+/** How long faults last on each topology, from the page of faults. */
+function recovery(page) {
+  const [{ columns, rows: faults }] = resultsIn(page).flatMap(({ tables }) => tables);
+  const rows = RECOVERY.map((name) => {
+    const fault = faults.find(([first]) => first === name);
+    if (fault === undefined) throw new Error(`${FAULTS} has no row "${name}"`);
+    return { name, values: TOPOLOGIES.map((topology) => milliseconds(fault[columns.indexOf(topology)])) };
+  });
+  const title = 'From a fault until the holder is notified, or the next caller is served';
+  return barChart({ title, unit: 'milliseconds, the worst of three runs', series: TOPOLOGIES, rows }, shown);
+}
+
+/** `1.3 s` is 1300. */
+function milliseconds(cell) {
+  const [, value, unit] = /^([\d.]+) (ms|s)$/.exec(cell) ?? [];
+  if (value === undefined) throw new Error(`${FAULTS}: "${cell}" is no time`);
+  return unit === 's' ? Number(value) * 1_000 : Number(value);
 }
 
 /** The values of a column by the names of the rows. */

@@ -1,13 +1,13 @@
 /** A bar chart as SVG, with colours of its own, so that it is readable on any page. */
 
 const WIDTH = 760;
-const NAMES = 200;
+const NAMES = 245;
 const VALUES = 70;
 const BAR = 16;
 const GAP = 10;
 const TOP = 58;
 const LEGEND = 22;
-const COLORS = { text: '#1f2328', quiet: '#59636e', others: ['#b6bfcc', '#8c96a6'], ours: ['#7c93e6', '#3451b2'] };
+const COLORS = { text: '#1f2328', quiet: '#59636e', others: ['#b6bfcc', '#8c96a6', '#65708a', '#3f4b66'], ours: ['#7c93e6', '#3451b2'] };
 const FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif";
 
 /**
@@ -27,7 +27,7 @@ export function barChart({ title, unit, series = [''], rows, log = false }, show
     `<rect width="${WIDTH}" height="${total}" rx="8" fill="#fff"/>`,
     text(16, 26, title, `font-size="15" font-weight="600"`),
     text(16, 45, log ? `${unit}, logarithmic scale` : unit, `font-size="12" fill="${COLORS.quiet}"`),
-    ...(legend > 0 ? series.map((name, at) => legendOf(name, at)) : []),
+    ...(legend > 0 ? series.map((name, at) => legendOf(name, at, rows)) : []),
     ...rows.map((row, at) => bars(row, TOP + legend + at * height, length, shown)),
   ];
   return [
@@ -66,13 +66,14 @@ function bars({ name, values, ours = false }, top, length, shown) {
   ].join('\n');
 }
 
-function legendOf(name, at) {
-  const x = NAMES + at * 130;
+function legendOf(name, at, rows) {
+  const x = NAMES + at * 120;
+  const colors = [COLORS.others, ...(rows.some(({ ours }) => ours) ? [COLORS.ours] : [])];
   return [
-    ...[COLORS.others, COLORS.ours].map(
-      (colors, pair) => `<rect x="${x + pair * 12}" y="${TOP}" width="10" height="10" rx="2" fill="${colors[at]}"/>`,
+    ...colors.map(
+      (shades, pair) => `<rect x="${x + pair * 12}" y="${TOP}" width="10" height="10" rx="2" fill="${shades[at]}"/>`,
     ),
-    text(x + 30, TOP + 9, name, `font-size="12"`),
+    text(x + 6 + colors.length * 12, TOP + 9, name, `font-size="12"`),
   ].join('\n');
 }
 
