@@ -41,12 +41,19 @@ describe('the plots of the benchmark', () => {
   });
 
   it('can be drawn from the tables of the page', () => {
-    const page = '# B\n\n## One\n\nnote\n\n| | a/s |\n| --- | --: |\n| x y | 4 530 |\n| z | 0.5 |\n\n| b |\n| --- |\n| >= 1 |\n';
+    const page =
+      '# B\n\n## One\n\nnote\n\n| | a/s |\n| --- | --: |\n| x y | 4 530 |\n| z | 0.5 |\n\n| b |\n| --- |\n| >= 1 |\n';
     expect(resultsIn(page)).toEqual([
       {
         title: 'One',
         tables: [
-          { columns: ['', 'a/s'], rows: [['x y', 4530], ['z', 0.5]] },
+          {
+            columns: ['', 'a/s'],
+            rows: [
+              ['x y', 4530],
+              ['z', 0.5],
+            ],
+          },
           { columns: ['b'], rows: [['>= 1']] },
         ],
       },

@@ -23,7 +23,10 @@ describe('checkSite', () => {
 
   it('accepts pages, anchors, files and links to other sites', () => {
     const head = '<link rel="stylesheet" href="/v1/assets/style.css"><a href="https://example.test/">x</a>';
-    write('index.html', `${head}<a href="/v1/guide/#guide">a</a><a href="guide/index.html">b</a><a href="#c" id="c">c</a>`);
+    write(
+      'index.html',
+      `${head}<a href="/v1/guide/#guide">a</a><a href="guide/index.html">b</a><a href="#c" id="c">c</a>`,
+    );
 
     expect(checkSite(site, '/v1/')).toEqual({ pages: 2, links: 5, faults: [] });
   });

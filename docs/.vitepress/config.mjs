@@ -20,6 +20,8 @@ export default defineConfig({
   title: manifest.name,
   description: manifest.description,
   lang: 'en',
+  // Browsers ask for an icon otherwise.
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
   /** The path below which the site is served; each version of the site has its own. */
   base: process.env.SITE_BASE ?? '/',
   srcDir: '..',

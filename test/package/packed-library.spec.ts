@@ -21,7 +21,6 @@ beforeAll(async () => {
 }, 60_000);
 
 describe('the packed library', () => {
-
   it('runs in a small ESM application with only its dependencies and peers', async () => {
     const printed = await packed.runApplication('main.ts');
 
@@ -103,8 +102,7 @@ describe(`a rolling deployment, from ${RELEASED.version ?? 'the current version'
     await delay(BESIDE_MS / 4);
     const rolledBack = await start(released, 'old again');
     await delay(BESIDE_MS / 2);
-    for (const child of [current, rolledBack])
-      expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    for (const child of [current, rolledBack]) expect(await child.kill('SIGTERM')).toEqual({ code: 0, signal: null });
 
     expect(await faults()).toEqual([]);
     for (const kind of ROLLING_KINDS) {

@@ -14,8 +14,7 @@ const RESULTS = 'bench/results.json';
 const FOLDER = 'docs/plots';
 const OURS = 'nestjs-distribute-lock';
 
-const CONTENDED =
-  'One key, 4 processes with 25 looping callers each, GET and SET of a counter under the lock';
+const CONTENDED = 'One key, 4 processes with 25 looping callers each, GET and SET of a counter under the lock';
 const PARKED = '1000 waiters behind one holder';
 
 /** `from` names the section and the column of each series; `where` selects rows by the second column. */

@@ -7,7 +7,12 @@ const BAR = 16;
 const GAP = 10;
 const TOP = 58;
 const LEGEND = 22;
-const COLORS = { text: '#1f2328', quiet: '#59636e', others: ['#b6bfcc', '#8c96a6', '#65708a', '#3f4b66'], ours: ['#7c93e6', '#3451b2'] };
+const COLORS = {
+  text: '#1f2328',
+  quiet: '#59636e',
+  others: ['#b6bfcc', '#8c96a6', '#65708a', '#3f4b66'],
+  ours: ['#7c93e6', '#3451b2'],
+};
 const FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif";
 
 /**
