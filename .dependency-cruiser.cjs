@@ -102,7 +102,7 @@ module.exports = {
       from: { path: '^apps/' },
       to: { path: `${SRC}/((testing|${Object.keys(OPTIONAL).join('|')})/)?index\\.ts$`, dependencyTypesNot: ['local'] },
     },
-    { from: { path: '^(test|tools)/', pathNot: 'boundary-canary' }, to: {} },
+    { from: { path: '^(test|tools|bench|docs/\\.vitepress)/', pathNot: 'boundary-canary' }, to: {} },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

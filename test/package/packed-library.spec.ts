@@ -18,7 +18,7 @@ let packed: PackedLibrary;
 beforeAll(async () => {
   tarball = await packCurrent();
   packed = await installLibrary(tarball);
-}, 60_000);
+}, 120_000);
 
 describe('the packed library', () => {
   it('runs in a small ESM application with only its dependencies and peers', async () => {

@@ -12,7 +12,8 @@ const ELSEWHERE = /^(?:[a-z][a-z+.-]*:|\/\/)/i;
  * @returns the number of pages and links, and a message for each fault
  */
 export function checkSite(site, base) {
-  const pages = readdirSync(site, { recursive: true }).filter((name) => name.endsWith('.html') && name !== '404.html');
+  const names = readdirSync(site, { recursive: true }).map(String);
+  const pages = names.filter((name) => name.endsWith('.html') && name !== '404.html');
   const texts = new Map(pages.map((name) => [name, readFileSync(join(site, name), 'utf8')]));
   const anchors = new Map([...texts].map(([name, text]) => [name, anchorsOf(text)]));
   const links = [...texts].flatMap(([page, text]) =>

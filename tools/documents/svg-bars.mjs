@@ -1,4 +1,4 @@
-/** A bar chart as SVG, with colours of its own, so that it is readable on any page. */
+/** A bar chart as SVG, with its own background, so that it is readable on any page. */
 
 const WIDTH = 760;
 const NAMES = 245;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { manifest } from './library.mjs';
 
-/** npm refuses a version such as `1.0.0-rc.0` without a tag of its own. */
+/** npm refuses a version such as `1.0.0-rc.0` if no tag is given. */
 const CANDIDATE_TAG = 'rc';
 
 /** npm accepts the manifest and the tarball: `npm publish --dry-run`. Publishes nothing. */
