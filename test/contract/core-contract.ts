@@ -239,7 +239,7 @@ export function describeCoreContract(makeWorld: () => World): void {
     const manual = await process.acquire(`${key}-manual`);
     const working = await process.acquire(`${key}-work`, { scoped: true });
     const waiting = process.acquire(`${key}-work`, { wait: '20s' });
-    const drained = process.core.drain(100);
+    const drained = process.engine.drain(100);
     await expect(waiting).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
     await expect(process.acquire(key)).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
     await drained;
@@ -248,8 +248,8 @@ export function describeCoreContract(makeWorld: () => World): void {
     expect(working.isHeld()).toBe(true);
     await working.release();
     expect(await world.owner(working.key)).toBeUndefined();
-    await process.core.close();
-    await process.core.close();
+    await process.engine.close();
+    await process.engine.close();
   });
 
   it('leaves no key behind', async () => {

@@ -117,8 +117,8 @@ export function describeHeldOnPurposeContract(makeWorld: () => World): void {
     await first.release();
     const second = await process.acquire(held, { ttl: '20s', release: 'expire' });
     const startedAt = performance.now();
-    await process.core.drain(100);
-    await process.core.close();
+    await process.engine.drain(100);
+    await process.engine.close();
     expect(performance.now() - startedAt).toBeLessThan(2_000);
     expect(second.signal.reason).toMatchObject({ code: 'LOCK_SHUTDOWN' });
     expect(await world.owner(ended)).toBe(first.grant.ownerToken);

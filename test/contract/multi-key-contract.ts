@@ -270,7 +270,7 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
     const lease = await process.acquireMultiKey([a, b]);
     const waiting = process.acquireMultiKey([a, b], { wait: '20s' });
     const refused = expect(waiting).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
-    await process.core.drain(50);
+    await process.engine.drain(50);
     await refused;
     expect(lease.signal.reason).toMatchObject({ code: 'LOCK_SHUTDOWN' });
     await expectFree([a, b]);

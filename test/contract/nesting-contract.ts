@@ -9,8 +9,8 @@ export function describeNestingContract(makeWorld: () => World): void {
   const world = makeWorld();
   const start = (): Process => startProcess(world);
   const here = start();
-  const locks = new LockService(here.core);
-  const there = new LockService(start().core);
+  const locks = new LockService(here.engine);
+  const there = new LockService(start().engine);
   let count = 0;
   const newKey = (): string => `nested-${(count += 1)}`;
 

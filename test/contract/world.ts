@@ -42,9 +42,9 @@ export interface World {
   leftovers(): Promise<string[]>;
 }
 
-/** A process of the contract: its own store, core and events. */
+/** A process of the contract: its own store, engine and events. */
 export interface Process {
-  readonly core: LockEngine;
+  readonly engine: LockEngine;
   readonly observer: LockEvents;
   readonly events: LockEvent[];
   readonly asked: Asked;
@@ -65,7 +65,7 @@ export function startProcess(world: World, limits: Limits = {}): Process {
   const events: LockEvent[] = [];
   observer.listen((event) => events.push(event));
   const asked: Asked = { commands: 0, queued: 0 };
-  const core = new LockEngine(counting(world.store(), asked), {
+  const engine = new LockEngine(counting(world.store(), asked), {
     defaults: LOCK_DEFAULTS,
     maxWaitersPerKey: limits.perKey ?? 10_000,
     maxWaiters: limits.total ?? 100_000,
@@ -73,7 +73,7 @@ export function startProcess(world: World, limits: Limits = {}): Process {
     retryAfter: limits.retryAfter,
     warnAfterMs: limits.warnAfterMs,
   });
-  onCleanup(() => core.close());
+  onCleanup(() => engine.close());
   const callOf = (
     key: string,
     { name = 'contract', signal, scoped = false, endsWait, ...options }: ProcessOptions = {},
@@ -86,12 +86,12 @@ export function startProcess(world: World, limits: Limits = {}): Process {
     endsWait,
   });
   return {
-    core,
+    engine,
     observer,
     events,
     asked,
-    acquire: (key, options) => core.acquire(callOf(key, options)) as Promise<LeaseHandle>,
+    acquire: (key, options) => engine.acquire(callOf(key, options)) as Promise<LeaseHandle>,
     acquireMultiKey: async (keys, options) =>
-      core.acquireMultiKey(orderedKeys(keys, 'contract').map((key) => callOf(key, options))),
+      engine.acquireMultiKey(orderedKeys(keys, 'contract').map((key) => callOf(key, options))),
   };
 }

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.js';
 import { startFaultProxy } from '../support/fault-proxy.js';
 import { startRedisServer } from '../support/redis-server.js';
 import { expectBelow } from './support/bound.js';
-import { locksOn, PREFIX, type Locks } from './support/lock-core.js';
+import { locksOn, PREFIX, type Locks } from './support/lock-engine.js';
 import { monotonicMs } from './support/monotonic.js';
 import { outcome } from './support/outcome.js';
 import { useLockWorld } from './support/use-lock-world.js';
@@ -21,7 +21,7 @@ describe('P5: acquire settles within wait + 1 s', () => {
   it.each([0, 1_000])('when the network does not respond, with a wait of %i ms', async (wait) => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
-    await locks.core.connect();
+    await locks.engine.connect();
     proxy.hold();
     const { tookMs, code } = await outcome(locks, world.newKey(), { wait });
     expect(code).toBe('LOCK_UNAVAILABLE'); // no reply names a holder
@@ -43,9 +43,9 @@ describe('P5: acquire settles within wait + 1 s', () => {
     await client.ping();
     proxy.hold();
     const locks = locksOn(RedisLockStore.over(client, { prefix: PREFIX }));
-    onCleanup(() => locks.core.close());
+    onCleanup(() => locks.engine.close());
     const startedAt = monotonicMs();
-    await expect(locks.core.connect()).rejects.toThrow('Redis did not respond');
+    await expect(locks.engine.connect()).rejects.toThrow('Redis did not respond');
     expectBelow(monotonicMs() - startedAt, 2_000);
   });
 
@@ -60,7 +60,7 @@ describe('P5: acquire settles within wait + 1 s', () => {
   it('when every reply is lost', async () => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
-    await locks.core.connect();
+    await locks.engine.connect();
     proxy.hold('toClient');
     const { tookMs, code } = await outcome(locks, world.newKey(), { wait: 1_500 });
     expect(code).toBe('LOCK_UNAVAILABLE'); // no reply names a holder
@@ -74,7 +74,7 @@ describe('P5: acquire retries inside the wait when a failure is temporary:', () 
   it('a reconnect', async () => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
-    await locks.core.connect();
+    await locks.engine.connect();
     proxy.refuse();
     proxy.cut();
     const acquired = outcome(locks, world.newKey(), { wait: 5_000 });
@@ -91,7 +91,7 @@ describe('P5: acquire retries inside the wait when a failure is temporary:', () 
     );
     const proxy = await startFaultProxy(slow.port);
     const locks = world.locks(proxy.url);
-    await locks.core.connect();
+    await locks.engine.connect();
     const key = world.newKey();
     const restarted = slow.restart({ empty: false });
     await eventually(() => expect(proxy.open).toBe(0), 10_000);
@@ -101,7 +101,7 @@ describe('P5: acquire retries inside the wait when a failure is temporary:', () 
 
   it('READONLY, from a primary that was demoted for some time', async () => {
     const locks = world.locks();
-    await locks.core.connect();
+    await locks.engine.connect();
     await world.client.replicaof('127.0.0.1', 1);
     expect(await outcome(locks, world.newKey())).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     const acquired = outcome(locks, world.newKey(), { wait: 5_000 });
@@ -113,7 +113,7 @@ describe('P5: acquire retries inside the wait when a failure is temporary:', () 
 
   it('BUSY, while another client runs a long script', async () => {
     const locks = world.locks();
-    await locks.core.connect();
+    await locks.engine.connect();
     await world.client.config('SET', 'lua-time-limit', '50');
     const other = world.client.duplicate();
     const busy = other.eval('while true do end', 0).catch((error: Error) => error.message);
@@ -144,7 +144,7 @@ describe('P5: acquire rejects at once, with the reason, when a failure is perman
   it('a command that the ACL denies inside of scripts', async () => {
     await world.client.call('ACL', 'SETUSER', 'noset', 'on', '>secret-2', '~*', '&*', '+@all', '-set');
     const locks = as('noset', 'secret-2');
-    await locks.core.connect();
+    await locks.engine.connect();
     await refused(locks, world.newKey(), /can't run this command|NOPERM/);
   });
 
@@ -162,7 +162,7 @@ describe('P5: acquire rejects at once, with the reason, when a failure is perman
       '+@all',
     );
     const locks = as('fewkeys', 'secret-3');
-    await locks.core.connect();
+    await locks.engine.connect();
     const mine = outcome(locks, 'mine', PATIENT);
     await refused(locks, 'theirs', /NOPERM/);
     expect(await mine).toMatchObject({ code: 'granted' });
@@ -182,7 +182,7 @@ describe('P5: acquire rejects at once, with the reason, when a failure is perman
     const [key, queued] = [world.newKey(), world.newKey()];
     await world.client.hset(PREFIX + key, 'a', 'b');
     await world.client.set(`q1:{${PREFIX}${queued}}`, 'no queue');
-    await locks.core.connect();
+    await locks.engine.connect();
     await refused(locks, key, /WRONGTYPE/);
     await refused(locks, queued, /WRONGTYPE/);
     expect(await outcome(locks, world.newKey())).toMatchObject({ code: 'granted' });

@@ -28,15 +28,15 @@ describe.each([
 
   async function run(faults: (networks: readonly Network[]) => Promise<unknown>): Promise<void> {
     const networks = await Promise.all([1, 2, 3].map(() => world.network()));
-    const cores = networks.map(({ ways }) => world.locks(ways));
-    await Promise.all(cores.map(({ core }) => core.connect()));
+    const engines = networks.map(({ ways }) => world.locks(ways));
+    await Promise.all(engines.map(({ engine }) => engine.connect()));
     const jumble = new Jumble({ callers: 60, forMs: FOR_MS, ...plan });
-    await Promise.all([jumble.run(cores), faults(networks)]);
+    await Promise.all([jumble.run(engines), faults(networks)]);
     expect(jumble.inside.violations).toEqual([]);
     expectBelow(jumble.lateMs, SETTLES_WITHIN_MS);
     expect(jumble.ends.get('granted')).toBeGreaterThan(100);
     expect([...jumble.ends.keys()].filter((end) => !USUAL.includes(end))).toEqual([]);
-    await Promise.all(cores.map(({ core }) => core.drain(1_000)));
+    await Promise.all(engines.map(({ engine }) => engine.drain(1_000)));
     await eventually(async () => {
       for (const key of jumble.keys) expect([key, await world.left(key)]).toEqual([key, 0]);
     }, LONGEST_TTL_MS);

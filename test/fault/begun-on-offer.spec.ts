@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { eventually, within } from '../support/eventually.js';
 import { monotonicMs } from './support/monotonic.js';
-import { PREFIX } from './support/lock-core.js';
+import { PREFIX } from './support/lock-engine.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const CLAIM_WINDOW_MS = 1_750;
@@ -17,7 +17,7 @@ describe('A waiter that starts on the message of an offer', () => {
     for (let left = TRIES; left > 0; left -= 1) {
       const proxy = await world.proxy();
       const [holder, waiter] = [world.locks(), world.locks(proxy.url)];
-      await waiter.core.connect();
+      await waiter.engine.connect();
       const key = world.newKey();
       const before = await holder.acquire(key);
       const acquired = waiter.acquire(key, { wait: '20s' });

@@ -7,7 +7,7 @@ import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startFaultProxy } from '../support/fault-proxy.js';
 import { startRedisServer } from '../support/redis-server.js';
-import { locksOn, PREFIX, type Locks } from './support/lock-core.js';
+import { locksOn, PREFIX, type Locks } from './support/lock-engine.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const ttl = '30s';
@@ -26,8 +26,8 @@ describe('Locks that a replica must acknowledge', () => {
     const locks = locksOn(
       RedisLockStore.open(world.server.url, { prefix: PREFIX }).acknowledgedBy({ replicas: 1, timeoutMs }),
     );
-    onCleanup(() => locks.core.close());
-    await locks.core.connect();
+    onCleanup(() => locks.engine.close());
+    await locks.engine.connect();
     return locks;
   }
 
@@ -65,7 +65,7 @@ describe('Locks that a replica must acknowledge', () => {
     await client.select(3);
     const store = RedisLockStore.over(client, { prefix: PREFIX }).acknowledgedBy({ replicas: 0, timeoutMs: 100 });
     const locks = locksOn(store);
-    onCleanup(() => locks.core.close());
+    onCleanup(() => locks.engine.close());
     const lease = await locks.acquire(world.newKey(), { ttl });
     expect(await client.get(PREFIX + lease.key)).toBe(lease.grant.ownerToken);
     await lease.release();

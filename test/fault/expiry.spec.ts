@@ -1,6 +1,6 @@
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { eventually } from '../support/eventually.js';
-import { PREFIX } from './support/lock-core.js';
+import { PREFIX } from './support/lock-engine.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const FENCE = new RedisKeys(PREFIX).fence;

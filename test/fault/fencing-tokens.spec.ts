@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { eventually } from '../support/eventually.js';
-import type { Locks } from './support/lock-core.js';
+import type { Locks } from './support/lock-engine.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const FENCE = new RedisKeys('lock:').fence;

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
-import { openLocks, PREFIX, type Locks } from './support/lock-core.js';
+import { openLocks, PREFIX, type Locks } from './support/lock-engine.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const world = useLockWorld();
@@ -150,7 +150,7 @@ describe('A forged message (P22)', () => {
 describe('A client that publishes and reads keys, with confirmOffers,', () => {
   const open = (): Locks => {
     const locks = openLocks(world.server.url, { confirmOffers: true });
-    onCleanup(() => locks.core.close());
+    onCleanup(() => locks.engine.close());
     return locks;
   };
 
@@ -195,7 +195,7 @@ describe('A client that publishes and reads keys, with confirmOffers,', () => {
     const token = (await world.owner(key))!;
     await publishToAll(() => [`v ${token} ${PREFIX}${key}`]);
     expect([lease.isHeld(), await world.owner(key)]).toEqual([true, token]);
-    await operator.core.forceRelease(key);
+    await operator.engine.forceRelease(key);
     await eventually(() => expect(lease.isHeld()).toBe(false), 1_000);
     expect(lease.signal.reason).toMatchObject({ reason: 'forced' });
   });

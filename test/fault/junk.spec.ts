@@ -1,5 +1,5 @@
 import type { LockKind } from '../../libs/distribute-lock/src/store/lock-store.js';
-import { PREFIX } from './support/lock-core.js';
+import { PREFIX } from './support/lock-engine.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const kinds: readonly LockKind[] = ['exclusive', 'write', 'semaphore'];

@@ -6,7 +6,7 @@ import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-op
 import { LockService } from '../../libs/distribute-lock/src/nest/lock.service.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
-import { PREFIX } from './support/lock-core.js';
+import { PREFIX } from './support/lock-engine.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const KINDS: Record<string, LockOptions> = {
@@ -35,7 +35,7 @@ describe('P24: a caller with wait 0 gets LOCK_CONTENDED only when a holder is kn
   it.each(Object.entries(KINDS))('when Redis does not respond while callers wait for %s', async (_, options) => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
-    const service = new LockService(locks.core);
+    const service = new LockService(locks.engine);
     const key = world.newKey();
     await (await locks.acquire(world.newKey())).release();
     proxy.hold();
@@ -49,7 +49,7 @@ describe('P24: a caller with wait 0 gets LOCK_CONTENDED only when a holder is kn
 
   it.each(Object.entries(KINDS))('when the connection of a caller that waits for %s breaks', async (_, options) => {
     const [holder, proxy] = await Promise.all([world.process(), world.proxy()]);
-    const service = new LockService(world.locks(proxy.url).core);
+    const service = new LockService(world.locks(proxy.url).engine);
     const key = world.newKey();
     const held = options.kind === 'read' ? { kind: 'write' as const } : options;
     const { lease } = await holder.do('acquire', { key, ttl: '30s', ...held });

@@ -4,7 +4,7 @@ import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys
 import { startOneNodeCluster } from '../support/redis-cluster.js';
 import { startRedisServer } from '../support/redis-server.js';
 import { onCleanup } from '../support/cleanup.js';
-import { type Connection, type Locks, openLocks, type StoreSettings } from './support/lock-core.js';
+import { type Connection, type Locks, openLocks, type StoreSettings } from './support/lock-engine.js';
 import { LockProcess } from './support/lock-process.js';
 import { fencingTokensRise, overlaps } from './support/witness.js';
 
@@ -40,7 +40,7 @@ async function tokenOf(locks: Locks, key: string): Promise<number> {
 
 function open(connection: Connection, store: StoreSettings): Locks {
   const locks = openLocks(connection, {}, store);
-  onCleanup(() => locks.core.close());
+  onCleanup(() => locks.engine.close());
   return locks;
 }
 
@@ -92,7 +92,7 @@ describe('A server that only runs scripts for one slot', () => {
   it('refuses layout "single" at the start, with both layouts in the message', async () => {
     const { url } = await startOneNodeCluster();
     const locks = open(url, { layout: 'single' });
-    await expect(locks.core.connect()).rejects.toThrow(/"single".*CROSSSLOT.*"slot"/s);
+    await expect(locks.engine.connect()).rejects.toThrow(/"single".*CROSSSLOT.*"slot"/s);
   });
 
   it('may replace a server that accepted both, and callers notice nothing', async () => {

@@ -1,7 +1,7 @@
 import type { LeaseLossReason } from '../../libs/distribute-lock/src/errors.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { type Locks, PREFIX } from './support/lock-core.js';
+import { type Locks, PREFIX } from './support/lock-engine.js';
 import { monotonicMs } from './support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
@@ -43,7 +43,7 @@ describe('A lost lease', () => {
     forceRelease: {
       reason: 'forced',
       says: /LockService\.forceRelease took the lock away/,
-      cause: ({ key }, locks) => locks.core.forceRelease(key),
+      cause: ({ key }, locks) => locks.engine.forceRelease(key),
     },
   };
 

@@ -1,7 +1,7 @@
 import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
-import { PREFIX } from './support/lock-core.js';
+import { PREFIX } from './support/lock-engine.js';
 import { monotonicMs } from './support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
@@ -71,8 +71,8 @@ describe('P13: minHold at shutdown', () => {
     const permits = kind === 'semaphore' ? { permits: 1 } : {};
     const lease = await locks.acquire(key, { kind, ...permits, ttl: '30s', minHold: 1_500 });
     await lease.release();
-    await locks.core.drain(50);
-    await locks.core.close();
+    await locks.engine.drain(50);
+    await locks.engine.close();
     const left = await world.client.pttl(PREFIX + key);
     expect(left).toBeGreaterThan(500);
     expectBelow(left, 1_505);

@@ -173,7 +173,7 @@ export const measuresP8toP17 = [
   },
   {
     promise: 'P13',
-    what: 'a closed core starts no timer and sends no undo',
+    what: 'a closed engine starts no timer and sends no undo',
     file: 'store/abandoned-tokens.ts',
     measure: 'this.closed = true;\n    this.tokens.clear();',
     without: 'this.closed = true;',
@@ -182,7 +182,7 @@ export const measuresP8toP17 = [
       measure: '    if (this.closed) return timer.forgotten(false);\n',
       without: '',
     },
-    test: ['shutdown', 'sends no command after the core is closed'],
+    test: ['shutdown', 'sends no command after the engine is closed'],
   },
   {
     promise: 'P14',

@@ -2,7 +2,7 @@ import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { Forger } from './support/forger.js';
-import { openLocks, PREFIX, type Locks } from './support/lock-core.js';
+import { openLocks, PREFIX, type Locks } from './support/lock-engine.js';
 import type { FightPlan, Hold } from './support/loops.js';
 import { useLockWorld } from './support/use-lock-world.js';
 import { overlaps } from './support/witness.js';
@@ -39,7 +39,7 @@ describe.each([
 
   const open = (): Locks => {
     const locks = openLocks(world.server.url, { confirmOffers });
-    onCleanup(() => locks.core.close());
+    onCleanup(() => locks.engine.close());
     return locks;
   };
 

@@ -32,7 +32,7 @@ describe('P1: two holders never run at once', () => {
     const key = world.newKey();
     const proxy = await world.proxy();
     const far = world.locks(proxy.url);
-    await far.core.connect();
+    await far.engine.connect();
     // The delay is longer than the lease, but too short to count as an unresponsive network.
     proxy.delay(360);
     const late = expect(far.acquire(key, { ttl: 250 })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });

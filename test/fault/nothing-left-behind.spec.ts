@@ -4,7 +4,7 @@ import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
-import { locksOn, PREFIX, type Locks } from './support/lock-core.js';
+import { locksOn, PREFIX, type Locks } from './support/lock-engine.js';
 import { monotonicMs } from './support/monotonic.js';
 import { storeOfTwoWays } from './support/two-ways.js';
 import { useLockWorld } from './support/use-lock-world.js';
@@ -36,7 +36,7 @@ describe('P6: an acquire that was not granted leaves no key behind', () => {
     async (direction) => {
       const proxy = await world.proxy();
       const locks = world.locks(proxy.url);
-      await locks.core.connect();
+      await locks.engine.connect();
       const keys = [world.newKey(), world.newKey()];
       proxy.hold(direction);
       await Promise.all([
@@ -54,7 +54,7 @@ describe('P6: an acquire that was not granted leaves no key behind', () => {
   it('when the caller left while its command was in flight', async () => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
-    await locks.core.connect();
+    await locks.engine.connect();
     const key = world.newKey();
     proxy.hold('toClient');
     const abort = new AbortController();
@@ -72,7 +72,7 @@ describe('P6: an acquire that was not granted leaves no key behind', () => {
   it('when the connection broke, and its bytes arrive after the undo', async () => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
-    await locks.core.connect();
+    await locks.engine.connect();
     const key = world.newKey();
     await world.client.config('SET', 'slowlog-log-slower-than', '0');
     proxy.hold('toClient');
@@ -100,7 +100,7 @@ describe('P6: an acquire that was not granted leaves no key behind', () => {
   ])('when all its undos overtook it on another connection: %s', async (_, ask) => {
     const proxy = await world.proxy();
     const locks = locksOn(storeOfTwoWays(proxy.url, world.server.url));
-    onCleanup(() => locks.core.close());
+    onCleanup(() => locks.engine.close());
     // the server has cached the script
     await (await ask(locks, world.newKey())).release();
     const key = world.newKey();
@@ -133,7 +133,7 @@ describe('P7: an acquire that is sent again recognises its own token', () => {
   it.each([0, 5_000])('so a single caller whose reply was lost gets the lock, with a wait of %i ms', async (wait) => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
-    await locks.core.connect();
+    await locks.engine.connect();
     // subscribes first, so that only the reply to the acquire is lost
     await (await locks.acquire(world.newKey(), { wait: 1_000 })).release();
     const swallowed = proxy.swallowNextReply(/evalsha/i);

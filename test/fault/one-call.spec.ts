@@ -4,7 +4,7 @@ import type { AcquireAnswer } from '../../libs/distribute-lock/src/store/lock-st
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { onCleanup } from '../support/cleanup.js';
-import { PREFIX } from './support/lock-core.js';
+import { PREFIX } from './support/lock-engine.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const TTL = 20_000;

@@ -1,11 +1,11 @@
 import { LockService } from '../../libs/distribute-lock/src/nest/lock.service.js';
 import { eventually } from '../support/eventually.js';
-import { PREFIX } from './support/lock-core.js';
+import { PREFIX } from './support/lock-engine.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 describe('An operator who inspects and revokes locks', () => {
   const world = useLockWorld();
-  const locks = (url?: string): LockService => new LockService(world.locks(url).core);
+  const locks = (url?: string): LockService => new LockService(world.locks(url).engine);
 
   it.each(['inspect', 'forceRelease'] as const)(
     'is refused by %s when the server does not respond',

@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.js';
 import { startHaproxy, type Haproxy } from '../support/haproxy.js';
 import { startLayer7Proxy } from '../support/layer7-proxy.js';
 import { startRedisServer } from '../support/redis-server.js';
-import { type Locks, openLocks, type StoreSettings } from './support/lock-core.js';
+import { type Locks, openLocks, type StoreSettings } from './support/lock-engine.js';
 import { monotonicMs } from './support/monotonic.js';
 
 const FAILOVERS = 20;
@@ -13,7 +13,7 @@ const TTL_MS = 900;
 
 function open(url: string, store: StoreSettings = {}): Locks {
   const locks = openLocks(url, {}, store);
-  onCleanup(() => locks.core.close());
+  onCleanup(() => locks.engine.close());
   return locks;
 }
 
@@ -68,7 +68,7 @@ describe('Twenty failovers behind a proxy that keeps the connection of the clien
     const proxy = await startLayer7Proxy(haproxy.port);
     const [one, other] = [open(proxy.url, store), open(proxy.url, store)];
     const tokens: number[] = [];
-    await Promise.all([one.core.connect(), other.core.connect()]);
+    await Promise.all([one.engine.connect(), other.engine.connect()]);
     for (let i = 1; i <= FAILOVERS; i += 1) {
       tokens.push(await tokenOf(i % 2 === 1 ? one : other, 'key'));
       await haproxy.failOverTo(i % 2);

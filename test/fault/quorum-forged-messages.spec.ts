@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { eventually } from '../support/eventually.js';
-import { PREFIX } from './support/lock-core.js';
+import { PREFIX } from './support/lock-engine.js';
 import { useQuorumWorld } from './support/use-quorum-world.js';
 
 const world = useQuorumWorld(3);

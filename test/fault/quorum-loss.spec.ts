@@ -6,7 +6,7 @@ import type { Duration } from '../../libs/distribute-lock/src/options/values.js'
 import { eventually } from '../support/eventually.js';
 import type { FaultProxy } from '../support/fault-proxy.js';
 import { expectBelow } from './support/bound.js';
-import { PREFIX, type Locks } from './support/lock-core.js';
+import { PREFIX, type Locks } from './support/lock-engine.js';
 import { monotonicMs } from './support/monotonic.js';
 import { useQuorumWorld, type QuorumWorld } from './support/use-quorum-world.js';
 

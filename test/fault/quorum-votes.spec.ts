@@ -5,7 +5,7 @@ import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock
 import { eventually } from '../support/eventually.js';
 import { startRedisServer } from '../support/redis-server.js';
 import { expectBelow } from './support/bound.js';
-import { PREFIX, type Locks } from './support/lock-core.js';
+import { PREFIX, type Locks } from './support/lock-engine.js';
 import { monotonicMs } from './support/monotonic.js';
 import { useQuorumWorld } from './support/use-quorum-world.js';
 
@@ -47,7 +47,7 @@ describe('A quorum grants by majority', () => {
 
   it('to one of many callers that ask at the same time with wait 0', async () => {
     const crowd = Array.from({ length: 4 }, () => world.locks());
-    await Promise.all(crowd.map(({ core }) => core.connect()));
+    await Promise.all(crowd.map(({ engine }) => engine.connect()));
     for (let round = 0; round < 20; round += 1) {
       const key = world.newKey();
       const results = await Promise.allSettled(crowd.map((locks) => locks.acquire(key)));
@@ -63,7 +63,7 @@ describe('A quorum grants by majority', () => {
     const name = (host: string, port: number): string => `redis://${host}:${port}`;
     const twins = [name('127.0.0.1', one.port), name('127.0.0.2', one.port)];
     await one.run((redis) => redis.config('SET', 'bind', '127.0.0.1 127.0.0.2'));
-    const booting = world.locks([...twins, other.url]).core.connect();
+    const booting = world.locks([...twins, other.url]).engine.connect();
     await expect(booting).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
     // The start did not reach all nodes; still, two names have one vote.
     const locks = world.locks([...twins, gone.url]);
@@ -75,7 +75,7 @@ describe('A quorum grants by majority', () => {
   it('and to a caller whose replies were lost, once it asks again', async () => {
     const proxies = await world.proxies();
     const locks = world.locks(proxies.map(({ url }) => url));
-    await locks.core.connect();
+    await locks.engine.connect();
     await (await locks.acquire(world.newKey(), { wait: 1_000 })).release();
     const swallowed = proxies.slice(0, 3).map((proxy) => proxy.swallowNextReply(/evalsha/i));
     const startedAt = monotonicMs();
@@ -124,7 +124,7 @@ describe('P16: a quorum with one dead and one unresponsive node', () => {
   let connected: Locks;
   beforeAll(async () => {
     connected = world.locks();
-    await connected.core.connect();
+    await connected.engine.connect();
     await world.servers[0].kill();
     world.servers[1].pause();
   });
@@ -137,7 +137,7 @@ describe('P16: a quorum with one dead and one unresponsive node', () => {
   ])('grants to %s', async (_, open) => {
     const startedAt = monotonicMs();
     const locks = open();
-    await locks.core.connect();
+    await locks.engine.connect();
     const key = world.newKey();
     const lease = await locks.acquire(key, { ttl: '10s' });
     expectBelow(monotonicMs() - startedAt, GRANT_MS);

@@ -1,7 +1,7 @@
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { overlaps } from './support/witness.js';
-import { PREFIX } from './support/lock-core.js';
+import { PREFIX } from './support/lock-engine.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 /** The longest wait of services that take the same keys: much longer than the work, much shorter than a deadlock. */

@@ -8,7 +8,7 @@ import { LockEngine } from '../../libs/distribute-lock/src/engine/lock-engine.js
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
-import { PREFIX } from './support/lock-core.js';
+import { PREFIX } from './support/lock-engine.js';
 import type { LockProcess, Refusal } from './support/lock-process.js';
 import { monotonicMs } from './support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
@@ -77,28 +77,28 @@ describe('P13: a process that receives SIGTERM', () => {
     const client = new Redis(world.server.url, { connectionName: 'given' });
     const store = RedisLockStore.over(client, { prefix: PREFIX });
     const limits = { maxWaitersPerKey: 10, maxWaiters: 10 };
-    const core = new LockEngine(store, { defaults: LOCK_DEFAULTS, ...limits, events: new LockEvents() });
+    const engine = new LockEngine(store, { defaults: LOCK_DEFAULTS, ...limits, events: new LockEvents() });
     await client.ping();
     const call = { key: world.newKey(), name: 'fault', options: { ...LOCK_DEFAULTS, waitMs: 1_000 }, scoped: false };
-    await (await core.acquire(call)).release();
+    await (await engine.acquire(call)).release();
     expect(await connections()).toBe(2); // the second connection is the subscription
-    await core.drain(drainTimeoutMs);
-    await core.close();
-    await core.close();
-    await expect(core.acquire(call)).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
+    await engine.drain(drainTimeoutMs);
+    await engine.close();
+    await engine.close();
+    await expect(engine.acquire(call)).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
     await eventually(async () => expect(await connections()).toBe(1));
     expect(await client.ping()).toBe('PONG');
     client.disconnect();
   });
 
-  it('sends no command after the core is closed', async () => {
+  it('sends no command after the engine is closed', async () => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
     const leases = await Promise.all(Array.from({ length: 50 }, () => locks.acquire(world.newKey())));
     proxy.hold();
     const released = Promise.all(leases.map((lease) => lease.release()));
     await expect(locks.acquire(world.newKey())).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
-    await locks.core.close();
+    await locks.engine.close();
     await released;
     let asked = 0;
     const { store } = locks;
@@ -118,11 +118,11 @@ describe('P13: a process that receives SIGTERM', () => {
       const key = world.newKey();
       const permits = kind === 'semaphore' ? 1 : 0;
       const options = { ...LOCK_DEFAULTS, ttlMs: 3_000, kind, permits };
-      const lease = await locks.core.acquire({ key, name: 'fault', options, scoped: true });
+      const lease = await locks.engine.acquire({ key, name: 'fault', options, scoped: true });
       let notifiedAt = Infinity;
       lease.signal.addEventListener('abort', () => (notifiedAt = monotonicMs()));
-      await locks.core.drain(50);
-      await locks.core.close();
+      await locks.engine.drain(50);
+      await locks.engine.close();
       expect(lease.isHeld()).toBe(true);
       const endsAt = monotonicMs() + (await world.client.pttl(PREFIX + key));
       await eventually(() => expect(notifiedAt).toBeLessThan(endsAt), 3_500);

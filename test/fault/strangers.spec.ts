@@ -1,4 +1,4 @@
-import { PREFIX } from './support/lock-core.js';
+import { PREFIX } from './support/lock-engine.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 describe('P10: a process that is not the holder changes nothing', () => {

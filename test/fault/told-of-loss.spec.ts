@@ -1,7 +1,7 @@
 import { LockService } from '../../libs/distribute-lock/src/nest/lock.service.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
-import { PREFIX } from './support/lock-core.js';
+import { PREFIX } from './support/lock-engine.js';
 import type { Granted, LockProcess } from './support/lock-process.js';
 import { monotonicMs } from './support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
@@ -85,7 +85,7 @@ describe('P3: a holder that was stopped or blocked is notified as soon as its ev
   it.each(['end', 'expire'] as const)('also when the work ends in that turn (release: %s)', async (release) => {
     const locks = world.locks();
     const key = world.newKey();
-    const work = new LockService(locks.core).withLock(key, { ttl: 300, onLost: 'throw', release }, () => {
+    const work = new LockService(locks.engine).withLock(key, { ttl: 300, onLost: 'throw', release }, () => {
       const until = monotonicMs() + 500;
       while (monotonicMs() < until);
       return 'made without the lock';

@@ -10,7 +10,7 @@ import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.js';
 import { startRedisCluster, type RedisCluster } from '../support/redis-cluster.js';
 import type { RedisServer } from '../support/redis-server.js';
 import { expectBelow } from './support/bound.js';
-import { locksOn, PREFIX, type Locks } from './support/lock-core.js';
+import { locksOn, PREFIX, type Locks } from './support/lock-engine.js';
 import { fight, type Hold } from './support/loops.js';
 import { monotonicMs } from './support/monotonic.js';
 import { fencingTokensRise, overlaps } from './support/witness.js';
@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 function open(): Locks {
   const locks = locksOn(RedisLockStore.openCluster(cluster.startNodes, {}, { prefix: PREFIX }));
-  onCleanup(() => locks.core.close());
+  onCleanup(() => locks.engine.close());
   return locks;
 }
 
@@ -41,7 +41,7 @@ describe('a slot that is migrated back and forth', () => {
 
   it('under 20 held locks and 50 waiters: no overlap, no lost waiter, no error', async () => {
     const processes = [open(), open(), open(), open()];
-    await Promise.all(processes.map(({ core }) => core.connect()));
+    await Promise.all(processes.map(({ engine }) => engine.connect()));
     const held: Lease[] = await Promise.all(
       Array.from({ length: 20 }, (_, i) => processes[i % 4].acquire(`${tag}held-${i}`, { ttl: '8s' })),
     );
@@ -131,7 +131,7 @@ describe('a half-open connection', () => {
   async function throughProxies(): Promise<{ locks: Locks; proxies: FaultProxy[] }> {
     const { near, natMap, proxies } = await startProxies();
     const locks = locksOn(RedisLockStore.openCluster(near, { natMap }, { prefix: PREFIX }));
-    onCleanup(() => locks.core.close());
+    onCleanup(() => locks.engine.close());
     return { locks, proxies };
   }
 
@@ -208,7 +208,7 @@ describe('a slot without a master for some time (CLUSTERDOWN)', () => {
   it('is waited for, and a lock in it is kept', async () => {
     const [alice, bob] = [open(), open()];
     const lease = await alice.acquire(newKey(), { ttl: '6s' });
-    await bob.core.connect();
+    await bob.engine.connect();
     const slot = await slotOf(lease.key);
     const home = await cluster.masterOf(slot);
     const masters = cluster.masters.map(({ server }) => server);

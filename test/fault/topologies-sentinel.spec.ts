@@ -3,7 +3,7 @@ import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startSentinelTopology, type SentinelTopology } from '../support/redis-sentinels.js';
 import { expectBelow } from './support/bound.js';
-import { locksOn, PREFIX, type Locks } from './support/lock-core.js';
+import { locksOn, PREFIX, type Locks } from './support/lock-engine.js';
 import { LockProcess } from './support/lock-process.js';
 import { monotonicMs } from './support/monotonic.js';
 
@@ -35,7 +35,7 @@ afterEach(async () => {
 function open({ replicas = 0, timeoutMs = 500 } = {}): Locks {
   const store = RedisLockStore.open(topology.connection, { prefix: PREFIX });
   const locks = locksOn(replicas === 0 ? store : store.acknowledgedBy({ replicas, timeoutMs }));
-  onCleanup(() => locks.core.close());
+  onCleanup(() => locks.engine.close());
   return locks;
 }
 
@@ -79,7 +79,7 @@ describe('a failover that loses the lock', () => {
   it('notifies the holder within a third of the ttl and 1 s of the promotion', async () => {
     const ttlMs = 3_000;
     const alice = open();
-    await alice.core.connect();
+    await alice.engine.connect();
     const key = newKey();
     const resume = await loseTheReplica();
     const lease = await alice.acquire(key, { ttl: ttlMs });
@@ -100,7 +100,7 @@ describe('a failover that loses the lock', () => {
   it('notifies also a holder whose lease would last much longer', async () => {
     const ttlMs = 12_000;
     const alice = open();
-    await alice.core.connect();
+    await alice.engine.connect();
     const resume = await loseTheReplica();
     const lease = await alice.acquire(newKey(), { ttl: ttlMs });
     await topology.failover(async (old) => {
@@ -118,7 +118,7 @@ describe('too few replicas', () => {
     'refuse the lock, report how many acknowledged it, and leave no key behind (wait %i ms)',
     async (wait) => {
       const locks = open({ replicas: 1, timeoutMs: 100 });
-      await locks.core.connect();
+      await locks.engine.connect();
       const key = newKey();
       const resume = await loseTheReplica();
       const startedAt = monotonicMs();
@@ -134,7 +134,7 @@ describe('too few replicas', () => {
 
   it('only delay a caller that can wait until they are back', async () => {
     const locks = open({ replicas: 1, timeoutMs: 100 });
-    await locks.core.connect();
+    await locks.engine.connect();
     const resume = await loseTheReplica();
     const waiting = locks.acquire(newKey(), { wait: '20s' });
     setTimeout(resume, 500);

@@ -7,7 +7,7 @@ import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
-import { locksOn, PREFIX } from './support/lock-core.js';
+import { locksOn, PREFIX } from './support/lock-engine.js';
 import { monotonicMs } from './support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
@@ -27,7 +27,7 @@ describe('P17: the result or error of the work is never replaced or delayed by a
     await world.client.call('ACL', 'SETUSER', username, 'on', '>secret', '~*', '&*', '+@all');
     const locks = world.locks({ host: '127.0.0.1', port: proxy.port, username, password: 'secret' });
     let endedAt = 0;
-    const result: unknown = await new LockService(locks.core)
+    const result: unknown = await new LockService(locks.engine)
       .withLock(world.newKey(), async () => {
         if (fault === 'forbid') await world.client.call('ACL', 'SETUSER', username, '-evalsha', '-eval');
         else if (fault === 'hold') proxy.hold();
@@ -61,15 +61,15 @@ describe('P17: the result or error of the work is never replaced or delayed by a
       const { locks, proxy } = await onGivenClient();
       let finish = (): void => undefined;
       const work = new Promise<void>((resolve) => (finish = resolve));
-      const result = new LockService(locks.core).withLock(world.newKey(), () => work.then(() => 'the result'));
+      const result = new LockService(locks.engine).withLock(world.newKey(), () => work.then(() => 'the result'));
       await eventually(() => expect(locks.events.map(({ type }) => type)).toEqual(['acquired']));
       proxy.hold();
-      await locks.core.drain(50);
+      await locks.engine.drain(50);
       if (when === 'before') {
         finish();
         await eventually(() => expect(locks.events.map(({ type }) => type)).toContain('released'));
       }
-      await locks.core.close();
+      await locks.engine.close();
       const closedAt = monotonicMs();
       finish();
       expect(await result).toBe('the result');
@@ -88,13 +88,13 @@ describe('P17: the result or error of the work is never replaced or delayed by a
       ),
     );
     await sleep(20);
-    await locks.core.close();
+    await locks.engine.close();
     const closedAt = monotonicMs();
     expect(await Promise.all(wishes)).toEqual(['LOCK_UNAVAILABLE', 'LOCK_UNAVAILABLE']);
     expectBelow(monotonicMs() - closedAt, NO_LATER_THAN_MS);
   });
 
-  /** Closing the core does not close a client of the application. */
+  /** Closing the engine does not close a client of the application. */
   async function onGivenClient() {
     const proxy = await world.proxy();
     const client = new Redis(proxy.port, '127.0.0.1');

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
-import { PREFIX, type Locks } from './support/lock-core.js';
+import { PREFIX, type Locks } from './support/lock-engine.js';
 import { startMessageEater } from './support/message-eater.js';
 import { monotonicMs } from './support/monotonic.js';
 import { median } from './support/median.js';
@@ -45,7 +45,7 @@ describe('P12: a waiter wakes', () => {
   it('by its heartbeat when the connection of its subscription is killed with the release', async () => {
     const proxy = await world.proxy();
     const waiter = world.locks(proxy.url);
-    await waiter.core.connect();
+    await waiter.engine.connect();
     const tookMs = await handOver(world.locks(), waiter, () => proxy.cut());
     expectBelow(tookMs, SAFETY_NET_MS);
   });

@@ -32,7 +32,7 @@ export class Caller {
 
   protected acquire(label: string, signal: AbortSignal | undefined): Promise<Lease> {
     const { key, options, scoped } = this.plan;
-    return this.process.core.acquire({ key, name: label, options, scoped, signal });
+    return this.process.engine.acquire({ key, name: label, options, scoped, signal });
   }
 
   protected started(question: Question, lease: Lease): Hold[] {

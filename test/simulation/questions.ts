@@ -14,7 +14,7 @@ const CLAIM_MS = 1_750;
 /** The longest delay of a timer. */
 const KEPT_MS = 1;
 
-/** A call of the core that must settle. */
+/** A call of the engine that must settle. */
 export interface Question {
   readonly process: SimulatedProcess;
   readonly label: string;

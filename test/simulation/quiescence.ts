@@ -2,7 +2,7 @@ import type { LockEngine } from '../../libs/distribute-lock/src/engine/lock-engi
 import type { FaultKind } from './plan.js';
 import type { World } from './world.js';
 
-/** Private parts of the core that must be empty at the end. */
+/** Private parts of the engine that must be empty at the end. */
 interface Insides {
   readonly waiting: number;
   readonly states: { readonly empty: boolean };
@@ -18,7 +18,7 @@ const GHOSTS: readonly FaultKind[] = ['crash', 'drain'];
 /** Checks at the end of the history that only keys with a TTL are left. */
 export function checkNothingLeft(world: World): void {
   for (const process of world.processes) {
-    if (!process.gone) checkIdle(world, process.core, process.index);
+    if (!process.gone) checkIdle(world, process.engine, process.index);
   }
   const ghosts = world.plan.faults.some(({ kind }) => GHOSTS.includes(kind));
   const { table, semaphores } = world.server;
@@ -29,8 +29,8 @@ export function checkNothingLeft(world: World): void {
   }
 }
 
-function checkIdle(world: World, core: LockEngine, index: number): void {
-  const { waiting, states, context } = core as unknown as Insides;
+function checkIdle(world: World, engine: LockEngine, index: number): void {
+  const { waiting, states, context } = engine as unknown as Insides;
   const timers = [...context.timers.delays.values()].filter(({ first }) => first !== undefined).length;
   if (waiting > 0) world.fail('a waiter is left', `p${index}`);
   if (!states.empty) world.fail('a queue is left', `p${index}`);

@@ -22,7 +22,7 @@ export class SeveralCaller extends Caller {
   protected override acquire(label: string, signal: AbortSignal | undefined): Promise<Lease> {
     const { options, scoped } = this.plan;
     const calls = this.order().map((key) => ({ key, name: `${label}/${key}`, options, scoped, signal }));
-    return this.process.core.acquireMultiKey(calls);
+    return this.process.engine.acquireMultiKey(calls);
   }
 
   protected override started(question: Question, lease: Lease): Hold[] {

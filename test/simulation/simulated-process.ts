@@ -13,7 +13,7 @@ const TURN_MS = 0.01;
 /** One process: its clock, its event loop, its connections, and the lock engine under test. */
 export class SimulatedProcess implements Clock {
   readonly id: string;
-  readonly core: LockEngine;
+  readonly engine: LockEngine;
   readonly store: SimulatedStore;
   /** Crashed or ended: no event occurs in this process. */
   gone = false;
@@ -34,7 +34,7 @@ export class SimulatedProcess implements Clock {
     events.listen(({ type, name }) => {
       if (type === 'lost') world.ledger.told(name);
     });
-    this.core = new LockEngine(this.store, {
+    this.engine = new LockEngine(this.store, {
       defaults: LOCK_DEFAULTS,
       maxWaitersPerKey: 1_000,
       maxWaiters: 10_000,
@@ -98,9 +98,9 @@ export class SimulatedProcess implements Clock {
     this.draining = true;
     const { questions } = this.world;
     const question = questions.ask(this, `drain of p${this.index}`, '', timeoutMs, LOCK_DEFAULTS);
-    void this.core
+    void this.engine
       .drain(timeoutMs)
-      .then(() => this.core.close())
+      .then(() => this.engine.close())
       .then(() => {
         questions.answered(question);
         this.world.note('closed', this);

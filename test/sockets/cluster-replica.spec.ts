@@ -20,19 +20,19 @@ describe('a replica of a Cluster that stops with subscriptions', () => {
     for (;;) {
       const ways = await Promise.all(world.servers.map(({ port }) => startSocketProxy(port)));
       const affected = world.locks(ways);
-      await affected.core.connect();
+      await affected.engine.connect();
       const lease = await affected.acquire('warm-up', { wait: '5s' });
       await lease.release();
       const at = ways.findIndex((way) => way.open('inbox').length > 0);
       if (at >= world.servers.length / 2) return { affected, replica: world.servers[at] };
-      await affected.core.close();
+      await affected.engine.close();
     }
   }
 
   it('costs the processes at most half of their rate from 10 s on', async () => {
     const { affected, replica } = await arrange();
     const all = [affected, world.locks(), world.locks(), world.locks()];
-    await Promise.all(all.map(({ core }) => core.connect()));
+    await Promise.all(all.map(({ engine }) => engine.connect()));
     const forMs = BEFORE_MS + RECOVERS_WITHIN_MS + AFTER_MS;
     const startedAt = monotonicMs();
     const loops = all.map((locks) => loop(locks, { key: 'looped', forMs, holdMs: 30, ttl: '30s', wait: '30s' }));

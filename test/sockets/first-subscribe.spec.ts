@@ -19,7 +19,7 @@ describe('a lost reply to the first SUBSCRIBE', () => {
       const ways = await Promise.all(world.servers.map(({ port }) => startSocketProxy(port)));
       void loseFirstReply(ways, /^subscribe /i);
       const locks = world.locks(ways);
-      await locks.core.connect();
+      await locks.engine.connect();
       const startedAt = monotonicMs();
 
       const lease = await locks.acquire('free', { wait: '20s' });

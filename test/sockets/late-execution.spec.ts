@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
-import type { Locks } from '../fault/support/lock-core.js';
+import type { Locks } from '../fault/support/lock-engine.js';
 import { monotonicMs } from '../fault/support/monotonic.js';
 import { cluster, onePrimary, quorum, type StartTopology } from '../fault/support/topology.js';
 import { useTopology, type TopologyWorld } from '../fault/support/use-topology.js';

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { expectBelow } from '../fault/support/bound.js';
-import { locksOn, openLocks, PREFIX, type Locks } from '../fault/support/lock-core.js';
+import { locksOn, openLocks, PREFIX, type Locks } from '../fault/support/lock-engine.js';
 import { LockProcess } from '../fault/support/lock-process.js';
 import { monotonicMs } from '../fault/support/monotonic.js';
 import { onCleanup } from '../support/cleanup.js';
@@ -19,7 +19,7 @@ beforeAll(async () => (server = await startRedisServer()));
 const newKey = (): string => `key-${(keys += 1)}`;
 
 function closing(locks: Locks): Locks {
-  onCleanup(() => locks.core.close());
+  onCleanup(() => locks.engine.close());
   return locks;
 }
 
@@ -107,11 +107,11 @@ describe('a connection for commands', () => {
     const proxy = await startSocketProxy(server.port);
     proxy.silence();
     const locks = closing(openLocks(proxy.url));
-    await expect(locks.core.connect()).rejects.toThrow('Redis did not respond');
+    await expect(locks.engine.connect()).rejects.toThrow('Redis did not respond');
     const [first] = proxy.connections;
     await eventually(() => expect(first.open).toBe(false));
     await proxy.resume();
-    await eventually(() => locks.core.connect(), 4_000);
+    await eventually(() => locks.engine.connect(), 4_000);
   });
 
   it('is replaced once when 20 callers get READONLY at the same time', async () => {

@@ -4,7 +4,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { expectBelow } from '../fault/support/bound.js';
-import { locksOn, openLocks, PREFIX, type Locks } from '../fault/support/lock-core.js';
+import { locksOn, openLocks, PREFIX, type Locks } from '../fault/support/lock-engine.js';
 import { monotonicMs } from '../fault/support/monotonic.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
@@ -19,7 +19,7 @@ beforeAll(async () => (server = await startRedisServer()));
 const newKey = (): string => `key-${(keys += 1)}`;
 
 function closing(locks: Locks): Locks {
-  onCleanup(() => locks.core.close());
+  onCleanup(() => locks.engine.close());
   return locks;
 }
 
@@ -117,7 +117,7 @@ describe('a SUBSCRIBE', () => {
   it.each([2, 3] as const)('whose reply is lost delays a free lock by 1 s at most (RESP%i)', async (protocol) => {
     const proxy = await startSocketProxy(server.port);
     const locks = closing(openLocks({ ...resp2(proxy), protocol }));
-    await locks.core.connect();
+    await locks.engine.connect();
     const inbox = protocol === 3 ? await proxy.connection('commands') : undefined;
     const lost = inbox?.loseReply(/^subscribe/i) ?? loseNextSubscribe(proxy);
     const startedAt = monotonicMs();

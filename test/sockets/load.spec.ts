@@ -4,7 +4,7 @@ import type { Usage } from '../fault/support/load.js';
 import { monotonicMs } from '../fault/support/monotonic.js';
 import { useLockWorld } from '../fault/support/use-lock-world.js';
 import { LockProcess } from '../fault/support/lock-process.js';
-import type { Connection } from '../fault/support/lock-core.js';
+import type { Connection } from '../fault/support/lock-engine.js';
 import { expectBelow } from '../fault/support/bound.js';
 import { startSocketProxy, type SocketProxy } from './support/socket-proxy.js';
 

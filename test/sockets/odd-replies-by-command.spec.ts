@@ -3,7 +3,7 @@ import type { LockName, LockStore, RenewAnswer } from '../../libs/distribute-loc
 import { openMember } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { QuorumLockStore } from '../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
-import { PREFIX } from '../fault/support/lock-core.js';
+import { PREFIX } from '../fault/support/lock-engine.js';
 import { onCleanup } from '../support/cleanup.js';
 import { startRedisServer, type RedisServer } from '../support/redis-server.js';
 import { SCRIPTS } from './support/faults.js';

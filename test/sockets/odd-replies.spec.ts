@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
-import { locksOn, PREFIX } from '../fault/support/lock-core.js';
+import { locksOn, PREFIX } from '../fault/support/lock-engine.js';
 import { outcome } from '../fault/support/outcome.js';
 import { useLockWorld } from '../fault/support/use-lock-world.js';
 import { onCleanup } from '../support/cleanup.js';
@@ -65,8 +65,8 @@ describe("the application's client with a MULTI open", () => {
     const client = new Redis(world.server.url);
     onCleanup(() => client.disconnect());
     const locks = locksOn(RedisLockStore.over(client, { prefix: PREFIX }));
-    onCleanup(() => locks.core.close());
-    await locks.core.connect();
+    onCleanup(() => locks.engine.close());
+    await locks.engine.connect();
     return { client, locks, key: world.newKey() };
   }
 

@@ -5,7 +5,7 @@ import { QuorumLockStore } from '../../libs/distribute-lock/src/store/quorum/quo
 import { openMember } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { expectBelow } from '../fault/support/bound.js';
-import { locksOn, PREFIX, type Locks } from '../fault/support/lock-core.js';
+import { locksOn, PREFIX, type Locks } from '../fault/support/lock-engine.js';
 import { monotonicMs } from '../fault/support/monotonic.js';
 import { useLockWorld } from '../fault/support/use-lock-world.js';
 import { onCleanup } from '../support/cleanup.js';
@@ -96,7 +96,7 @@ describe('P20: undoing abandoned attempts has a budget', () => {
     const commands = new CountedCommands();
     const store = RedisLockStore.open(url, { prefix: PREFIX });
     const locks = locksOn(withDetours(store, commands.detours));
-    onCleanup(() => locks.core.close());
+    onCleanup(() => locks.engine.close());
     return { locks, commands };
   };
 
@@ -158,7 +158,7 @@ describe('P20: undoing abandoned attempts has a budget', () => {
       const proxies = await Promise.all([world.proxy(), world.proxy(), world.proxy()]);
       const store = new QuorumLockStore(proxies.map(({ url }, i) => openMember(url, `${PREFIX}${i}:`)));
       const locks = locksOn(store);
-      onCleanup(() => locks.core.close());
+      onCleanup(() => locks.engine.close());
       await (await locks.acquire('warm')).release();
       for (const proxy of proxies) {
         proxy.refuse();

@@ -1,5 +1,5 @@
 import { expectBelow } from '../fault/support/bound.js';
-import { openLocks, PREFIX } from '../fault/support/lock-core.js';
+import { openLocks, PREFIX } from '../fault/support/lock-engine.js';
 import { monotonicMs } from '../fault/support/monotonic.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
@@ -20,8 +20,8 @@ describe('the watches of all Sentinels, half-open or closed at the server only,'
     const ways = await Promise.all(topology.sentinels.map(({ port }) => startSocketProxy(port)));
     const sentinels = ways.map(({ port }) => ({ host: '127.0.0.1', port }));
     const locks = openLocks({ ...topology.connection, sentinels });
-    onCleanup(() => locks.core.close());
-    await locks.core.connect();
+    onCleanup(() => locks.engine.close());
+    await locks.engine.connect();
     const watches = await Promise.all(ways.map((way) => way.connection('watch')));
 
     const brokenAt = monotonicMs();

@@ -22,7 +22,7 @@ const TTL = '15s';
 async function pause(world: TopologyWorld) {
   const ways = await Promise.all(world.servers.map(({ port }) => startSocketProxy(port)));
   const [holder, other] = [world.locks(ways), world.locks(ways)];
-  await Promise.all([holder, other].map(({ core }) => core.connect()));
+  await Promise.all([holder, other].map(({ engine }) => engine.connect()));
   const held = await holder.acquire('held', { ttl: TTL, wait: '5s' });
   const waiting = other.acquire('held', { ttl: TTL, wait: '20s' });
   await eventually(async () => expect(await world.waiting('held')).toBeGreaterThan(0));

@@ -15,7 +15,7 @@ type Asked = LockOptions & { signal?: AbortSignal; scoped?: boolean };
 
 /** A process of a {@link ManualWorld}. */
 export interface ManualProcess {
-  readonly core: LockEngine;
+  readonly engine: LockEngine;
   readonly observer: LockEvents;
   readonly events: LockEvent[];
   /** A test sets and deletes entries while the process runs. */
@@ -35,7 +35,7 @@ export class ManualWorld {
     const observer = new LockEvents();
     const events: LockEvent[] = [];
     observer.listen((event) => events.push(event));
-    const core = new LockEngine(withDetours(this.store, detours), {
+    const engine = new LockEngine(withDetours(this.store, detours), {
       defaults: LOCK_DEFAULTS,
       maxWaitersPerKey: 100,
       maxWaiters: 5,
@@ -46,7 +46,7 @@ export class ManualWorld {
       return { key, name: 'unit', options: resolveLockOptions(options), scoped, signal };
     };
     const acquire = (key: string, asked: Asked = {}): Promise<LeaseHandle> =>
-      core.acquire(callOf(key, asked)) as Promise<LeaseHandle>;
-    return { core, observer, events, detours, acquire };
+      engine.acquire(callOf(key, asked)) as Promise<LeaseHandle>;
+    return { engine, observer, events, detours, acquire };
   }
 }

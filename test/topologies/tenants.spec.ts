@@ -10,7 +10,7 @@ import { QuorumLockStore } from '../../libs/distribute-lock/src/store/quorum/quo
 import { memberOver } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
-import { locksOn, type Locks } from '../fault/support/lock-core.js';
+import { locksOn, type Locks } from '../fault/support/lock-engine.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startRedisCluster } from '../support/redis-cluster.js';
@@ -96,7 +96,7 @@ const PLACES: readonly Place[] = [
 /** Two processes of the tenant. */
 function processes(place: Place, tenant: Tenant): readonly [Locks, Locks] {
   const [first, second] = [0, 1].map(() => locksOn(place.open(tenant)));
-  for (const { core } of [first, second]) onCleanup(() => core.close());
+  for (const { engine } of [first, second]) onCleanup(() => engine.close());
   return [first, second];
 }
 
@@ -145,8 +145,8 @@ describe.each(PLACES)('Tenants of $name with the ACL of the deployment guide', (
         await (await operator.acquire('doc', { ...OPTIONS, kind: 'read' })).release();
         await downgraded.release();
         const forced = await writer.acquire('forced', OPTIONS);
-        expect(await operator.core.inspect('forced')).toMatchObject({ kind: 'exclusive' });
-        expect(await operator.core.forceRelease('forced')).toBe(true);
+        expect(await operator.engine.inspect('forced')).toMatchObject({ kind: 'exclusive' });
+        expect(await operator.engine.forceRelease('forced')).toBe(true);
         await eventually(() => expect(forced.isHeld()).toBe(false), 1_000);
       }),
     );

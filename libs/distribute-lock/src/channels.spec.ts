@@ -11,13 +11,13 @@ const PHASES = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const;
 const NAME = 'Channels.spec';
 
 describe('The diagnostics channels', () => {
-  const core = new LockEngine(new MemoryLockStore(), {
+  const engine = new LockEngine(new MemoryLockStore(), {
     defaults: LOCK_DEFAULTS,
     maxWaiters: 100,
     maxWaitersPerKey: 100,
     events: new LockEvents(),
   });
-  afterAll(() => core.close());
+  afterAll(() => engine.close());
 
   const call = (key: string, options: LockOptions = {}): LockCall => ({
     key,
@@ -63,7 +63,7 @@ describe('The diagnostics channels', () => {
   it('create no message without subscribers', async () => {
     const asked = call('a');
     expect(reportWait(asked)).toBe(asked);
-    await (await core.acquire(asked)).release();
+    await (await engine.acquire(asked)).release();
     expect(asked.trace).toBeUndefined();
     subscribe();
     expect(reportWait(asked)).toMatchObject({ trace: { acquire: { name: NAME } } });
@@ -71,7 +71,7 @@ describe('The diagnostics channels', () => {
 
   it('trace a wait and a hold, each with one object, and never contain the key', async () => {
     subscribe();
-    const lease = await core.acquire(call('secret'));
+    const lease = await engine.acquire(call('secret'));
     expect(published).toEqual([
       ...['acquire start', 'acquire end', 'acquire asyncStart', 'acquire asyncEnd'],
       ...['hold start', 'hold end'],
@@ -97,9 +97,9 @@ describe('The diagnostics channels', () => {
     ['contended', { wait: 0 }],
     ['timeout', { wait: 60 }],
   ] as const)('trace a call that ends as %s', async (outcome, options) => {
-    const lease = await core.acquire(call('b'));
+    const lease = await engine.acquire(call('b'));
     subscribe();
-    await expect(core.acquire(call('b', options))).rejects.toThrow();
+    await expect(engine.acquire(call('b', options))).rejects.toThrow();
     expect(published).toEqual(
       PHASES.map((_, i) => `acquire ${['start', 'end', 'error', 'asyncStart', 'asyncEnd'][i]}`),
     );
@@ -109,9 +109,9 @@ describe('The diagnostics channels', () => {
   });
 
   it('report a local hand-over', async () => {
-    const lease = await core.acquire(call('c'));
+    const lease = await engine.acquire(call('c'));
     subscribe();
-    const next = core.acquire(call('c', { wait: '1s' }));
+    const next = engine.acquire(call('c', { wait: '1s' }));
     await lease.release();
     await (await next).release();
     expect(messages[0].handOver).toBe('local');
@@ -119,7 +119,7 @@ describe('The diagnostics channels', () => {
 
   it('trace one wait for several keys and a hold for each', async () => {
     subscribe();
-    const lease = await core.acquireMultiKey(['d', 'e', 'f'].map((key) => call(key)));
+    const lease = await engine.acquireMultiKey(['d', 'e', 'f'].map((key) => call(key)));
     expect(published.filter((each) => each === 'acquire start')).toHaveLength(1);
     expect(published.filter((each) => each === 'acquire asyncEnd')).toHaveLength(1);
     expect(published.filter((each) => each === 'hold start')).toHaveLength(3);
@@ -129,9 +129,9 @@ describe('The diagnostics channels', () => {
   });
 
   it('trace a refused call for several keys once', async () => {
-    const lease = await core.acquire(call('e'));
+    const lease = await engine.acquire(call('e'));
     subscribe();
-    await expect(core.acquireMultiKey(['d', 'e'].map((key) => call(key)))).rejects.toMatchObject({
+    await expect(engine.acquireMultiKey(['d', 'e'].map((key) => call(key)))).rejects.toMatchObject({
       code: 'LOCK_CONTENDED',
     });
     expect(published.filter((each) => each.endsWith('asyncEnd'))).toEqual(['acquire asyncEnd']);
@@ -140,7 +140,7 @@ describe('The diagnostics channels', () => {
 
   it('report a lost lease once, as its state and as the end of its hold', async () => {
     subscribe();
-    const lease = await core.acquire(call('g', { ttl: 60, renew: false }));
+    const lease = await engine.acquire(call('g', { ttl: 60, renew: false }));
     await new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
     await lease.release();
     expect(published.slice(6)).toEqual(['state lost', 'hold error', 'hold asyncStart', 'hold asyncEnd']);

@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 
 import { freePort } from '../../support/free-port.js';
 import { expectBelow } from '../support/bound.js';
-import { PREFIX, type Locks } from '../support/lock-core.js';
+import { PREFIX, type Locks } from '../support/lock-engine.js';
 import { monotonicMs } from '../support/monotonic.js';
 import { outcome } from '../support/outcome.js';
 import type { Identity, Way } from '../support/topology.js';
@@ -22,7 +22,7 @@ export function describeAccessRows(world: TopologyWorld): void {
     const booting = open();
     const startedAt = monotonicMs();
     const [boot, acquired] = await Promise.all([
-      booting.core.connect().then(
+      booting.engine.connect().then(
         () => 'connected',
         (error: unknown) => error,
       ),
@@ -54,7 +54,7 @@ export function describeAccessRows(world: TopologyWorld): void {
   it('no right to a command inside of scripts', async () => {
     await user('noset', '~*', '&*', '+@all', '-set');
     const locks = world.locks(undefined, { username: 'noset', password: 'a-secret' });
-    await locks.core.connect(); // the probe script calls no command that needs the right
+    await locks.engine.connect(); // the probe script calls no command that needs the right
     const { code, message, tookMs, error } = await outcome(locks, world.newKey(), { wait: '20s' });
     expect(code).toBe('LOCK_UNAVAILABLE');
     expect(message).toMatch(/can't run this command|NOPERM/);

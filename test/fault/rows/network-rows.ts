@@ -80,7 +80,7 @@ export function describeNetworkRows(world: TopologyWorld): void {
       async (direction) => {
         const network = await world.network();
         const locks = world.locks(network.ways);
-        await locks.core.connect();
+        await locks.engine.connect();
         const keys = [world.newKey(), world.newKey()];
         network.hold(direction);
         const waits = [0, 1_000];
@@ -139,7 +139,7 @@ export function describeNetworkRows(world: TopologyWorld): void {
       await lease.release();
       await lost;
       await eventually(async () => expect(await world.left(lease.key)).toBe(0), NETWORK_BACK_MS);
-      await locks.core.drain(5_000); // a wrong report would follow the reply to the repeated release
+      await locks.engine.drain(5_000); // a wrong report would follow the reply to the repeated release
       expect(locks.events.map(({ type }) => type)).not.toContain('lost');
     });
 
@@ -183,7 +183,7 @@ export function describeNetworkRows(world: TopologyWorld): void {
     it('when the connection of its subscription is killed with the release', async () => {
       const network = await world.network();
       const waiter = world.locks(network.ways);
-      await waiter.core.connect();
+      await waiter.engine.connect();
       await handOver(waiter, () => network.cut());
     });
   });

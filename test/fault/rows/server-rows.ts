@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 
 import { eventually } from '../../support/eventually.js';
 import { expectBelow } from '../support/bound.js';
-import { PREFIX } from '../support/lock-core.js';
+import { PREFIX } from '../support/lock-engine.js';
 import { monotonicMs } from '../support/monotonic.js';
 import type { TopologyWorld } from '../support/use-topology.js';
 import { outcome } from '../support/outcome.js';
@@ -148,7 +148,7 @@ export function describeServerRows(world: TopologyWorld): void {
     const [alice, bob] = [world.locks(), world.locks()];
     const key = world.newKey();
     const lease = await alice.acquire(key, { ttl: ttlMs, wait: '5s' });
-    await bob.core.connect();
+    await bob.engine.connect();
     await world.onAll((redis) => redis.config('SET', 'maxmemory', '1mb'));
     const { code, message, tookMs } = await outcome(bob, world.newKey(), { wait: '10s' });
     expect({ code, message }).toEqual({ code: 'LOCK_UNAVAILABLE', message: expect.stringContaining('OOM') as string });
@@ -166,7 +166,7 @@ export function describeServerRows(world: TopologyWorld): void {
     const [key, queued] = [world.newKey(), world.newKey()];
     await world.onHomes(key, (redis) => redis.hset(PREFIX + key, 'a', 'b'));
     await world.onHomes(queued, (redis) => redis.set(`q1:{${PREFIX}${queued}}`, 'no queue'));
-    await locks.core.connect();
+    await locks.engine.connect();
     for (const wrong of [key, queued]) {
       const { code, message, tookMs } = await outcome(locks, wrong, { wait: '20s' });
       expect(code).toBe('LOCK_UNAVAILABLE');
@@ -181,7 +181,7 @@ export function describeServerRows(world: TopologyWorld): void {
   it('BUSY, while another client runs a long script, is waited for', async () => {
     const locks = world.locks();
     const key = world.newKey();
-    await locks.core.connect();
+    await locks.engine.connect();
     const busy = world.onHomes(key, keepBusy);
     await sleep(100);
     const acquired = outcome(locks, key, { wait: '10s' });
@@ -192,7 +192,7 @@ export function describeServerRows(world: TopologyWorld): void {
   it('MISCONF, because a snapshot failed, is reported at once; afterwards locks are granted', async () => {
     const locks = world.locks();
     const key = world.newKey();
-    await locks.core.connect();
+    await locks.engine.connect();
     const mend = await world.failSnapshots(key);
     const { code, message, tookMs } = await outcome(locks, key, { wait: '20s' });
     expect(code).toBe('LOCK_UNAVAILABLE');

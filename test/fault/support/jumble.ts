@@ -6,7 +6,7 @@ import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/l
 import type { LockKind } from '../../../libs/distribute-lock/src/store/lock-store.js';
 import { Random } from '../../simulation/random.js';
 import { Inside } from './inside.js';
-import type { Locks } from './lock-core.js';
+import type { Locks } from './lock-engine.js';
 import { monotonicMs } from './monotonic.js';
 
 const PERMITS = 3;
@@ -43,11 +43,11 @@ export class Jumble {
 
   constructor(private readonly plan: JumblePlan) {}
 
-  async run(cores: readonly Locks[]): Promise<void> {
+  async run(engines: readonly Locks[]): Promise<void> {
     const until = monotonicMs() + this.plan.forMs;
     const caller = async (_: unknown, i: number): Promise<void> => {
       const random = new Random(i);
-      while (monotonicMs() < until) await this.call(cores[i % cores.length], this.wish(random), random);
+      while (monotonicMs() < until) await this.call(engines[i % engines.length], this.wish(random), random);
     };
     await Promise.all(Array.from({ length: this.plan.callers }, caller));
   }

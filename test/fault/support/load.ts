@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
-import type { Locks } from './lock-core.js';
+import type { Locks } from './lock-engine.js';
 import { hold, type Hold } from './loops.js';
 import { monotonicMs } from './monotonic.js';
 

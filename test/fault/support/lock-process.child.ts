@@ -1,7 +1,7 @@
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { LeaseHandle } from '../../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import { parentProcess } from '../../support/parent-process.js';
-import { openLocks, type Connection, type StoreSettings } from './lock-core.js';
+import { openLocks, type Connection, type StoreSettings } from './lock-engine.js';
 import { abort as abortNow, crowd } from './crowd.js';
 import { calls, loop, Meter } from './load.js';
 import { fight, flood } from './loops.js';
@@ -53,9 +53,9 @@ function afterStandstill(ms: number): Promise<void> {
 async function shutDown(drainTimeoutMs: number): Promise<{ at: number }> {
   clearInterval(awake);
   process.channel?.unref();
-  locks.core.refuse();
-  await locks.core.drain(drainTimeoutMs);
-  await locks.core.close();
+  locks.engine.refuse();
+  await locks.engine.drain(drainTimeoutMs);
+  await locks.engine.close();
   return { at: monotonicMs() };
 }
 
@@ -128,5 +128,5 @@ function describe(error: unknown): { code: string; message: string } {
   return { code: isLockError(error) ? error.code : 'none', message: String(error) };
 }
 
-await locks.core.connect();
+await locks.engine.connect();
 parent.send('ready', undefined);

@@ -2,7 +2,7 @@ import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/l
 import { SecondProcess } from '../../support/second-process.js';
 import type { crowd, CrowdPlan } from './crowd.js';
 import type { calls, CallsPlan, loop, LoopPlan, Usage } from './load.js';
-import type { Connection } from './lock-core.js';
+import type { Connection } from './lock-engine.js';
 import type { fight, FightPlan, flood, FloodPlan } from './loops.js';
 
 export type LeaseNumber = number & { readonly lease: unique symbol };
@@ -46,7 +46,7 @@ export interface Commands {
   calls(plan: CallsPlan): ReturnType<typeof calls>;
   /** The resources that the process has used, and its longest lag since the previous call. */
   usage(asked: undefined): Promise<Usage>;
-  /** Resolves when the core is closed; then the process ends. */
+  /** Resolves when the engine is closed; then the process ends. */
   shutDownOnSigterm(asked: { drainTimeoutMs: number }): Promise<{ at: number }>;
   resources(asked: undefined): Promise<string[]>;
 }

@@ -2,7 +2,7 @@ import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import { durationMs } from '../../../libs/distribute-lock/src/options/values.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
-import type { Locks } from './lock-core.js';
+import type { Locks } from './lock-engine.js';
 import { monotonicMs } from './monotonic.js';
 
 export interface FightPlan extends Omit<AcquireOptions, 'signal'> {

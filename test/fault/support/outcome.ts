@@ -1,5 +1,5 @@
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
-import type { Locks } from './lock-core.js';
+import type { Locks } from './lock-engine.js';
 import { monotonicMs } from './monotonic.js';
 
 /** How a call of acquire ended, and how long it took. */

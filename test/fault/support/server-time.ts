@@ -12,7 +12,7 @@ import {
 import { openMember, type QuorumMember } from '../../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { onCleanup } from '../../support/cleanup.js';
-import { PREFIX } from './lock-core.js';
+import { PREFIX } from './lock-engine.js';
 
 /** The owners of the entries: one process for each, or one process for all. */
 export type Owners = 'many' | 'one';

@@ -5,7 +5,7 @@ import { startRedisCluster } from '../../support/redis-cluster.js';
 import { startPrimaries } from '../../support/redis-primaries.js';
 import { startSentinelTopology } from '../../support/redis-sentinels.js';
 import { startRedisServer, type RedisServer } from '../../support/redis-server.js';
-import type { Connection } from './lock-core.js';
+import type { Connection } from './lock-engine.js';
 
 const HOST = '127.0.0.1';
 

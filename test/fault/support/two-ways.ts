@@ -1,6 +1,6 @@
 import type { LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
 import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
-import { PREFIX } from './lock-core.js';
+import { PREFIX } from './lock-engine.js';
 
 /** A store whose acquire commands use another connection than all others, so that one can overtake the other. */
 export function storeOfTwoWays(questions: string, allElse: string): LockStore {

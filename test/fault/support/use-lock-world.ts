@@ -3,7 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { onCleanup } from '../../support/cleanup.js';
 import { startFaultProxy, type FaultProxy } from '../../support/fault-proxy.js';
 import { startRedisServer, type RedisServer, type RedisServerOptions } from '../../support/redis-server.js';
-import { openLocks, PREFIX, type Locks } from './lock-core.js';
+import { openLocks, PREFIX, type Locks } from './lock-engine.js';
 import { LockProcess } from './lock-process.js';
 
 /** A private Redis, and the clients of a spec. */
@@ -14,7 +14,7 @@ export interface LockWorld {
   /** A proxy to the server with faults that a test switches. */
   proxy(): Promise<FaultProxy>;
   /**
-   * A lock engine in this process with its own connection and owner tokens. To other cores it is like another process.
+   * A lock engine in this process with its own connection and owner tokens. To other engines it is like another process.
    */
   locks(connection?: string | RedisOptions): Locks;
   /** Starts a lock process. */
@@ -57,7 +57,7 @@ export function useLockWorld(options: RedisServerOptions = {}): LockWorld {
     proxy: () => startFaultProxy(server.port),
     locks(connection = server.url) {
       const locks = openLocks(connection);
-      onCleanup(() => locks.core.close());
+      onCleanup(() => locks.engine.close());
       return locks;
     },
     async process(url = server.url, env = {}) {

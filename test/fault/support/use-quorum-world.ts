@@ -4,7 +4,7 @@ import { onCleanup } from '../../support/cleanup.js';
 import { startFaultProxy, type FaultProxy } from '../../support/fault-proxy.js';
 import { startPrimaries } from '../../support/redis-primaries.js';
 import type { RedisServer, RedisServerOptions } from '../../support/redis-server.js';
-import { openLocks, PREFIX, type Locks } from './lock-core.js';
+import { openLocks, PREFIX, type Locks } from './lock-engine.js';
 import { LockProcess } from './lock-process.js';
 
 /** Independent primaries, and the clients of a spec that use a majority of them. */
@@ -15,7 +15,7 @@ export interface QuorumWorld {
   readonly urls: readonly string[];
   /** A proxy to each node with faults that a test switches. */
   proxies(): Promise<readonly FaultProxy[]>;
-  /** A lock engine in this process. To other cores it is like another process. */
+  /** A lock engine in this process. To other engines it is like another process. */
   locks(urls?: readonly string[]): Locks;
   /** Starts a lock process. */
   process(urls?: readonly string[]): Promise<LockProcess>;
@@ -52,7 +52,7 @@ export function useQuorumWorld(count = 5, options: RedisServerOptions = {}): Quo
     proxies: () => Promise.all(servers.map(({ port }) => startFaultProxy(port))),
     locks(nodes = urls()) {
       const locks = openLocks(nodes);
-      onCleanup(() => locks.core.close());
+      onCleanup(() => locks.engine.close());
       return locks;
     },
     async process(nodes = urls()) {

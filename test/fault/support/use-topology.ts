@@ -7,7 +7,7 @@ import { RedisKeys } from '../../../libs/distribute-lock/src/store/redis/redis-k
 import { onCleanup } from '../../support/cleanup.js';
 import { eventually } from '../../support/eventually.js';
 import { LockProcess } from './lock-process.js';
-import { openLocks, PREFIX, type Locks } from './lock-core.js';
+import { openLocks, PREFIX, type Locks } from './lock-engine.js';
 import { monotonicMs } from './monotonic.js';
 import { Network } from './network.js';
 import type { Identity, StartTopology, Topology, Way } from './topology.js';
@@ -15,7 +15,7 @@ import type { Identity, StartTopology, Topology, Way } from './topology.js';
 /** A topology, and the clients of a spec. Keys have no prefix. */
 export interface TopologyWorld extends Pick<Topology, 'servers' | 'restart' | 'demote'> {
   network(): Promise<Network>;
-  /** A lock engine in this process. To other cores it is like another process. */
+  /** A lock engine in this process. To other engines it is like another process. */
   locks(ways?: readonly Way[], identity?: Identity): Locks;
   /** Starts a lock process. */
   process(ways?: readonly Way[], env?: NodeJS.ProcessEnv): Promise<LockProcess>;
@@ -55,7 +55,7 @@ export function useTopology(start: StartTopology, config: Readonly<Record<string
     network: () => Network.before(topology.servers),
     locks(ways, identity) {
       const locks = openLocks(topology.connection(ways, identity));
-      onCleanup(() => locks.core.close());
+      onCleanup(() => locks.engine.close());
       return locks;
     },
     async process(ways, env) {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 
-import { PREFIX } from '../../fault/support/lock-core.js';
+import { PREFIX } from '../../fault/support/lock-engine.js';
 import { monotonicMs } from '../../fault/support/monotonic.js';
 import type { FaultProxy } from '../../support/fault-proxy.js';
 import type { RedisServer } from '../../support/redis-server.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { openLocks, type Locks } from '../../fault/support/lock-core.js';
+import { openLocks, type Locks } from '../../fault/support/lock-engine.js';
 import type { FaultProxy } from '../../support/fault-proxy.js';
 import { startRedisServer, type RedisServer } from '../../support/redis-server.js';
 import { RUN, type HistoryEvent, type RunEvent } from '../event.js';
@@ -82,7 +82,7 @@ class HistoryRun implements Scene {
 
   async forceRelease(key: string): Promise<unknown> {
     this.locks ??= openLocks(this.server.url);
-    return this.locks.core.forceRelease(key);
+    return this.locks.engine.forceRelease(key);
   }
 
   async run(): Promise<void> {
@@ -94,7 +94,7 @@ class HistoryRun implements Scene {
     await this.slots.probe();
     await this.look('after the probes', LONGEST_TTL_MS + GRACE_MS, false);
     await this.slots.closeAll();
-    await this.locks?.core.close();
+    await this.locks?.engine.close();
     await this.look('after the shutdown', 0, false);
     for (const channel of await channels(this.server))
       this.recorder.record({ type: 'left', what: `channel ${channel}` });

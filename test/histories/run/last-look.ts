@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { RedisKeys } from '../../../libs/distribute-lock/src/store/redis/redis-keys.js';
-import { PREFIX } from '../../fault/support/lock-core.js';
+import { PREFIX } from '../../fault/support/lock-engine.js';
 import { monotonicMs } from '../../fault/support/monotonic.js';
 import type { RedisServer } from '../../support/redis-server.js';
 

@@ -3,7 +3,7 @@ import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { AcquireAnswer, AcquireRequest, LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
 import { Redis } from 'ioredis';
-import { PREFIX } from '../../fault/support/lock-core.js';
+import { PREFIX } from '../../fault/support/lock-engine.js';
 import type { OperationTools } from './operation.js';
 import type { WorkerSettings } from './worker.js';
 

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 
 import { LockService } from '../../../libs/distribute-lock/src/nest/lock.service.js';
 import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
-import { locksOn, PREFIX } from '../../fault/support/lock-core.js';
+import { locksOn, PREFIX } from '../../fault/support/lock-engine.js';
 import { parentProcess } from '../../support/parent-process.js';
 import { Random } from '../../simulation/random.js';
 import type { WorkerEvent } from '../event.js';
@@ -47,10 +47,10 @@ const store =
     ? RedisLockStore.open(settings.url, { prefix: PREFIX })
     : RedisLockStore.over(client, { prefix: PREFIX });
 const planted = plantIn(settings, store);
-const { core } = locksOn(planted.store);
+const { engine } = locksOn(planted.store);
 const register = new Register(settings.registerUrl);
 const tools: OperationTools = planted.tools({
-  service: new LockService(core),
+  service: new LockService(engine),
   register,
   recorder,
   leases,
@@ -98,10 +98,10 @@ async function probe(): Promise<void> {
 async function close(drainTimeoutMs: number): Promise<void> {
   process.channel?.unref();
   recorder.record({ type: 'shutdown' });
-  core.refuse();
+  engine.refuse();
   ending.abort();
-  await core.drain(drainTimeoutMs);
-  await core.close();
+  await engine.drain(drainTimeoutMs);
+  await engine.close();
   recorder.record({ type: 'closed' });
   stopWatching();
   register.close();
@@ -119,5 +119,5 @@ parent.on('run', ({ operations }) => void run(operations));
 parent.on('probe', () => void probe());
 parent.on('close', ({ drainTimeoutMs }) => void close(drainTimeoutMs));
 // An application that connects at start would not start during a fault.
-await core.connect().catch(() => undefined);
+await engine.connect().catch(() => undefined);
 parent.send('ready', undefined);

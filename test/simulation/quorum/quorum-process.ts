@@ -19,7 +19,7 @@ export class QuorumProcess implements Clock {
   gone = false;
   /** Number of callers that have not ended. */
   busy = 0;
-  private readonly core: LockEngine;
+  private readonly engine: LockEngine;
   private readonly rate: number;
   private readonly offset: number;
 
@@ -33,7 +33,7 @@ export class QuorumProcess implements Clock {
     this.offset = random.between(0, 1e6);
     this.connections = world.nodes.map((node) => new SimulatedConnection(world, this, node));
     const members = this.connections.map((connection) => ({ connection: connection, inbox: connection }));
-    this.core = new LockEngine(new QuorumLockStore(members, this, () => random.next()), {
+    this.engine = new LockEngine(new QuorumLockStore(members, this, () => random.next()), {
       defaults: LOCK_DEFAULTS,
       maxWaitersPerKey: 1_000,
       maxWaiters: 1_000,
@@ -84,7 +84,7 @@ export class QuorumProcess implements Clock {
     world.note(`${this.id} asks for ${key}, ttl ${ttlMs}, wait ${waitMs}`);
     try {
       const call = { key, name: 'simulated', options, scoped: false, signal: abort?.signal };
-      await this.hold(await this.core.acquire(call), ttlMs);
+      await this.hold(await this.engine.acquire(call), ttlMs);
     } catch (error) {
       if (!isLockError(error, ...EXPECTED)) world.fail(`an acquire ended with ${String(error)}`);
     }

@@ -1,6 +1,6 @@
 import type { RedisOptions } from 'ioredis';
 
-import type { Connection } from '../../fault/support/lock-core.js';
+import type { Connection } from '../../fault/support/lock-engine.js';
 import {
   cluster,
   onePrimary,

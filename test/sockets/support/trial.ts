@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { loop, type Usage } from '../../fault/support/load.js';
-import type { Locks } from '../../fault/support/lock-core.js';
+import type { Locks } from '../../fault/support/lock-engine.js';
 import type { LockProcess } from '../../fault/support/lock-process.js';
 import type { Hold } from '../../fault/support/loops.js';
 import { monotonicMs } from '../../fault/support/monotonic.js';

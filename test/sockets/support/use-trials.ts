@@ -39,8 +39,8 @@ export function describeFaults(name: TopologyName, faults: readonly Fault[], rec
 async function runAll(world: TopologyWorld, trials: readonly Trial[], recoveryMs: number): Promise<void> {
   // All processes use proxies: on a quorum the fastest process gets the lock.
   const healthy = [world.locks(await waysOf(world)), world.locks(await waysOf(world))];
-  await Promise.all(healthy.map(({ core }) => core.connect()));
-  // Sequential, because a start uses a whole core.
+  await Promise.all(healthy.map(({ engine }) => engine.connect()));
+  // Sequential, because a start uses a whole engine.
   for (const trial of trials) trial.affected = await affectedBy(world, trial.key);
   for (const trial of trials) {
     trial.report = runTrial(trial.fault, { key: trial.key, affected: trial.affected!, healthy, recoveryMs });

@@ -6,7 +6,7 @@ import { ModuleRef } from '@nestjs/core';
 
 import type { LockEngine } from '../engine/lock-engine.js';
 import { LockEvents } from '../events.js';
-import { LOCK_CORES } from '../nest/tokens.js';
+import { LOCK_ENGINES } from '../nest/tokens.js';
 import { outside } from '../runtime/outside.js';
 import type { LockHints } from '../store/lock-store.js';
 import { Board } from './board.js';
@@ -52,7 +52,7 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
   private readonly pages = new Set<Page>();
   /** Until when other instances have asked, with the locks that they watch. */
   private readonly viewers = new Map<string, { until: number; refs: readonly LockRef[] }>();
-  private cores: ReadonlyMap<string, LockEngine> = new Map();
+  private engines: ReadonlyMap<string, LockEngine> = new Map();
   private recorder: Recorder | undefined;
   private board: Board | undefined;
   private hints: LockHints | undefined;
@@ -72,10 +72,10 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
 
   /** @internal */
   onModuleInit(): void {
-    this.cores = this.modules.get<ReadonlyMap<string, LockEngine>>(LOCK_CORES, { strict: false });
+    this.engines = this.modules.get<ReadonlyMap<string, LockEngine>>(LOCK_ENGINES, { strict: false });
     const label = this.options.instance ?? `${hostname()} ${process.pid}`;
-    this.recorder = new Recorder(this.cores, this.events, { instance: this.id, label });
-    for (const core of this.cores.values()) this.hints ??= core.hints((text) => this.receive(text));
+    this.recorder = new Recorder(this.engines, this.events, { instance: this.id, label });
+    for (const engine of this.engines.values()) this.hints ??= engine.hints((text) => this.receive(text));
     // The page of another instance shows this one only after it has subscribed. A failure here must not stop the application.
     void this.hints?.open().catch((error: Error) => {
       this.logger.warn(
@@ -137,12 +137,12 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
     const lock = this.board?.find(id);
     if (lock === undefined) return 'unknown';
     const [connection, key] = partsOf(lock.ref);
-    const core = this.cores.get(connection);
-    if (core === undefined) return 'unknown';
+    const engine = this.engines.get(connection);
+    if (engine === undefined) return 'unknown';
     // Hints are never trusted: only the store says whether an instance of this application holds the lock.
-    const { held, kind } = await core.inspect(key);
+    const { held, kind } = await engine.inspect(key);
     if (!held || kind === 'foreign') return 'free';
-    const released = await core.forceRelease(key);
+    const released = await engine.forceRelease(key);
     const shown = this.options.showKeys === true ? `"${key}"` : `with id ${id}`;
     this.logger.warn(
       `The lock ${shown} was released by force at the request of ${by}: ${released ? 'done' : 'it was free'}.`,

@@ -78,7 +78,7 @@ export class Recorder {
   private lost = 0;
 
   constructor(
-    private readonly cores: ReadonlyMap<string, ObservedEngine>,
+    private readonly engines: ReadonlyMap<string, ObservedEngine>,
     private readonly events: LockEvents,
     private readonly self: { readonly instance: string; readonly label: string },
   ) {
@@ -100,8 +100,8 @@ export class Recorder {
       ...types,
     );
     this.summaryNumber = 0;
-    for (const [connection, core] of this.cores) {
-      for (const { key, name, kind, holders, since } of core.census()) {
+    for (const [connection, engine] of this.engines) {
+      for (const { key, name, kind, holders, since } of engine.census()) {
         if (holders === 0) continue;
         const ref = refOf(connection, key);
         this.earlier.set(ref, { since, bar: this.begin(ref, name, kind, since) });
@@ -174,10 +174,10 @@ export class Recorder {
   /** Reads the state of all engines. A lock that has not changed keeps its report, because most locks do not change. */
   private look(): void {
     this.rounds += 1;
-    for (const [connection, core] of this.cores) {
+    for (const [connection, engine] of this.engines) {
       const known = this.known.get(connection) ?? new Map<string, Entry>();
       this.known.set(connection, known);
-      for (const presence of core.census()) {
+      for (const presence of engine.census()) {
         if (presence.holders + presence.waiting > 0) this.see(known, connection, presence);
       }
     }
@@ -306,8 +306,8 @@ export class Recorder {
   }
 
   private now(): number {
-    const [core] = this.cores.values();
-    return core.clock.now();
+    const [engine] = this.engines.values();
+    return engine.clock.now();
   }
 
   /** 0 for a time that does not exist. */

@@ -19,17 +19,17 @@ describe('Leases that outlast their work', () => {
     const clock = new ManualClock();
     const store = new MemoryLockStore(clock);
     const settings = { defaults: LOCK_DEFAULTS, maxWaitersPerKey: 10, maxWaiters: 100, maxKept: MOST };
-    const core = new LockEngine(store, { ...settings, events: new LockEvents(), clock });
+    const engine = new LockEngine(store, { ...settings, events: new LockEvents(), clock });
     const call = (key: string, options: Partial<ResolvedLockOptions>) => ({
       key,
       name: 'x',
       options: { ...LOCK_DEFAULTS, ...options },
       scoped: false,
     });
-    const take = (key: string, options = MIN_HOLD): Promise<Lease> => core.acquire(call(key, options));
+    const take = (key: string, options = MIN_HOLD): Promise<Lease> => engine.acquire(call(key, options));
     const takeAll = (keys: readonly string[], options = MIN_HOLD): Promise<Lease> =>
-      core.acquireMultiKey(keys.map((key) => call(key, options)));
-    return { clock, core, take, takeAll };
+      engine.acquireMultiKey(keys.map((key) => call(key, options)));
+    return { clock, engine, take, takeAll };
   }
 
   it.each([
@@ -54,7 +54,7 @@ describe('Leases that outlast their work', () => {
   });
 
   it('no longer count after a refusal, an abort, a loss or an early release', async () => {
-    const { clock, core, take, takeAll } = start();
+    const { clock, engine, take, takeAll } = start();
     const held = await take('held', {});
     for (let i = 0; i < 5; i += 1) await expect(take('held')).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     for (let i = 0; i < 5; i += 1) {
@@ -69,7 +69,7 @@ describe('Leases that outlast their work', () => {
     }
     for (let i = 0; i < 5; i += 1) {
       const lost = await take(`lost${i}`);
-      await core.forceRelease(`lost${i}`);
+      await engine.forceRelease(`lost${i}`);
       await clock.pass(400);
       expect(lost.isHeld()).toBe(false);
       await lost.release();

@@ -105,6 +105,6 @@ describe('A caller that wants other permits than the callers before it', () => {
     await (await waiting[0]).release();
     await clock.pass(5);
     expect(served).toEqual(['light', 'heavy', 'first', 'second', 'heavier']);
-    await process.core.close();
+    await process.engine.close();
   });
 });

@@ -4,11 +4,11 @@ import { ManualWorld } from '../../../../test/support/manual-world.js';
 describe('LockEngine.drain with running work', () => {
   const start = async () => {
     const clock = new ManualClock();
-    const { core, acquire } = new ManualWorld(clock).process();
+    const { engine, acquire } = new ManualWorld(clock).process();
     const lease = await acquire('k', { scoped: true });
     let drained = 0;
-    const drain = (): void => void core.drain(100).then(() => (drained += 1));
-    return { clock, core, lease, drain, drained: () => drained };
+    const drain = (): void => void engine.drain(100).then(() => (drained += 1));
+    return { clock, engine, lease, drain, drained: () => drained };
   };
 
   it('runs once and resolves for every caller', async () => {
@@ -25,15 +25,15 @@ describe('LockEngine.drain with running work', () => {
     expect(lease.isHeld()).toBe(true);
   });
 
-  it('resolves at once when the core is closed during or before the drain', async () => {
-    const { clock, core, drain, drained } = await start();
+  it('resolves at once when the engine is closed during or before the drain', async () => {
+    const { clock, engine, drain, drained } = await start();
     drain();
-    await core.close();
+    await engine.close();
     await clock.pass(1);
     expect(drained()).toBe(1);
 
     const closed = await start();
-    await closed.core.close();
+    await closed.engine.close();
     closed.drain();
     await closed.clock.pass(1);
     expect(closed.drained()).toBe(1);

@@ -19,8 +19,8 @@ export const LOCK_MODULE_OPTIONS = Symbol.for('nestjs-distribute-lock: module op
 /** The checked options with all defaults. */
 export const LOCK_SETTINGS = Symbol.for('nestjs-distribute-lock: settings');
 
-/** The lock cores of the application by connection name. */
-export const LOCK_CORES = Symbol.for('nestjs-distribute-lock: lock cores');
+/** The lock engines of the application by connection name. */
+export const LOCK_ENGINES = Symbol.for('nestjs-distribute-lock: lock engines');
 
 /**
  * Token of the factory that creates locks from connections. In a test `overrideProvider(LOCK_RUNTIME).useValue(locks)` replaces it

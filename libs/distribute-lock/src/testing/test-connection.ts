@@ -20,7 +20,7 @@ export interface HeldLock {
 /** The locks of one connection in a test. @public */
 export class TestConnection {
   private readonly store: MemoryLockStore;
-  private readonly cores: ObservedEngine[] = [];
+  private readonly engines: ObservedEngine[] = [];
   private elsewhere: LockService | undefined;
 
   /** @internal */
@@ -39,7 +39,7 @@ export class TestConnection {
    * @throws LockUsageError when the application holds the lock
    */
   async contend(key: string, options: LockOptions = {}): Promise<Lease> {
-    this.elsewhere ??= new LockService(this.newCore(OTHER_INSTANCE, false));
+    this.elsewhere ??= new LockService(this.newEngine(OTHER_INSTANCE, false));
     try {
       return await this.elsewhere.acquire(key, { ...options, wait: 0 });
     } catch (error) {
@@ -62,14 +62,14 @@ export class TestConnection {
   }
 
   /** @internal */
-  newCore(settings: LockEngineSettings, observed = true): ObservedEngine {
-    const core = new ObservedEngine(this.store, { ...settings, clock: this.clock });
-    if (observed) this.cores.push(core);
-    return core;
+  newEngine(settings: LockEngineSettings, observed = true): ObservedEngine {
+    const engine = new ObservedEngine(this.store, { ...settings, clock: this.clock });
+    if (observed) this.engines.push(engine);
+    return engine;
   }
 
   private given(): ReturnType<ObservedEngine['held']> {
-    return this.cores.flatMap((core) => core.held());
+    return this.engines.flatMap((engine) => engine.held());
   }
 
   private holderOf(key: string): string {

@@ -58,7 +58,7 @@ export class TestLocks {
   }
 
   /** Implements `LockRuntime`. @internal */
-  newCore(name: string, _connection: unknown, settings: RuntimeSettings): LockEngine {
-    return this.connection(name).newCore(settings);
+  newEngine(name: string, _connection: unknown, settings: RuntimeSettings): LockEngine {
+    return this.connection(name).newEngine(settings);
   }
 }

@@ -14,7 +14,7 @@ import { LockConfigurationError, LockUnavailableError } from '../../errors.js';
 import type { DrainState } from '../../engine/shutdown.js';
 import type { LockEngine } from '../../engine/lock-engine.js';
 import { LockExplorer } from '../aspect/lock.explorer.js';
-import { LOCK_CORES, LOCK_MODULE_OPTIONS, LOCK_SETTINGS } from '../tokens.js';
+import { LOCK_ENGINES, LOCK_MODULE_OPTIONS, LOCK_SETTINGS } from '../tokens.js';
 import { connectionOption } from './lock-runtime.js';
 import type { LockSettings } from './resolve-module-options.js';
 
@@ -33,7 +33,7 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
   private closing: Promise<unknown> | undefined;
 
   constructor(
-    @Inject(LOCK_CORES) private readonly cores: ReadonlyMap<string, LockEngine>,
+    @Inject(LOCK_ENGINES) private readonly engines: ReadonlyMap<string, LockEngine>,
     @Inject(LOCK_SETTINGS) private readonly settings: LockSettings,
     @Inject(LockExplorer) private readonly explorer: LockExplorer,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
@@ -49,7 +49,7 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
       this.checkSingleModule();
       this.explorer.explore();
       if (!this.settings.connectOnBoot) return;
-      await Promise.all(Array.from(this.cores, ([name, core]) => connect(name, core)));
+      await Promise.all(Array.from(this.engines, ([name, engine]) => connect(name, engine)));
     } catch (error) {
       // Nest does not call shutdown hooks if the start failed.
       await this.close();
@@ -59,14 +59,14 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
 
   /** Rejects new calls and waiters at once, and waits for held leases up to `drainTimeout`. */
   async beforeApplicationShutdown(): Promise<void> {
-    for (const core of this.cores.values()) core.refuse();
+    for (const engine of this.engines.values()) engine.refuse();
     this.freePort();
     // Timers of locks are unref'ed: without this timer the process could exit before the drain ends.
     const alive = setInterval(() => undefined, LONG_MS);
     try {
       await Promise.all(
-        Array.from(this.cores.values(), (core) =>
-          core.drain(this.settings.drainTimeoutMs, (state) => this.reportDrain(state)),
+        Array.from(this.engines.values(), (engine) =>
+          engine.drain(this.settings.drainTimeoutMs, (state) => this.reportDrain(state)),
         ),
       );
     } finally {
@@ -104,7 +104,7 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
   }
 
   private close(): Promise<unknown> {
-    return (this.closing ??= Promise.all(Array.from(this.cores.values(), (core) => core.close())));
+    return (this.closing ??= Promise.all(Array.from(this.engines.values(), (engine) => engine.close())));
   }
 
   /** With two modules it would be undefined whose aspect Nest injects. */
@@ -119,10 +119,10 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
 
 const inSeconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
-async function connect(name: string, core: LockEngine): Promise<void> {
+async function connect(name: string, engine: LockEngine): Promise<void> {
   try {
-    await core.connect();
-    void advise(name, core);
+    await engine.connect();
+    void advise(name, engine);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new LockUnavailableError(
@@ -133,7 +133,7 @@ async function connect(name: string, core: LockEngine): Promise<void> {
 }
 
 /** Logs warnings about the server. It runs in the background, so it neither delays nor prevents the start. */
-async function advise(name: string, core: LockEngine): Promise<void> {
-  const advice = await core.advice().catch(() => []);
+async function advise(name: string, engine: LockEngine): Promise<void> {
+  const advice = await engine.advice().catch(() => []);
   for (const sentence of advice) logger.warn(`The "${connectionOption(name)}" of LockModule: ${sentence}`);
 }

@@ -7,20 +7,20 @@ import type { RedisLockStoreSettings } from '../../store/redis/redis-lock-store.
 import { DEFAULT_CONNECTION } from '../aspect/lock-connections.js';
 import { connectStore } from './connect-store.js';
 
-/** Settings of a lock core besides its connection. */
+/** Settings of a lock engine besides its connection. */
 export interface RuntimeSettings
   extends LockEngineSettings, Pick<RedisLockStoreSettings, 'prefix' | 'layout' | 'serverMayChange'> {
   readonly durability?: AckSettings | undefined;
 }
 
-/** Creates the lock core of each connection; the testing kit replaces it. */
+/** Creates the lock engine of each connection; the testing kit replaces it. */
 export interface LockRuntime {
-  newCore(name: string, connection: unknown, settings: RuntimeSettings): LockEngine;
+  newEngine(name: string, connection: unknown, settings: RuntimeSettings): LockEngine;
 }
 
 /** The runtime outside of tests. */
 export const processRuntime: LockRuntime = {
-  newCore(name, connection, { prefix, layout, serverMayChange, durability, ...settings }) {
+  newEngine(name, connection, { prefix, layout, serverMayChange, durability, ...settings }) {
     const option = connectionOption(name);
     const store = connectStore(option, connection, { prefix, layout, serverMayChange });
     return new LockEngine(withDurability(option, store, durability), settings);

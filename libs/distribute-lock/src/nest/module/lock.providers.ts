@@ -14,7 +14,7 @@ import { LockService } from '../lock.service.js';
 import {
   ASPECT,
   LOCK_CONNECTIONS,
-  LOCK_CORES,
+  LOCK_ENGINES,
   LOCK_MODULE_OPTIONS,
   LOCK_RUNTIME,
   LOCK_SETTINGS,
@@ -30,8 +30,8 @@ export const lockProviders: readonly Provider[] = [
   { provide: LOCK_SETTINGS, useFactory: resolveModuleOptions, inject: [LOCK_MODULE_OPTIONS] },
   { provide: LockEvents, useFactory: newEvents },
   { provide: LOCK_RUNTIME, useValue: processRuntime },
-  { provide: LOCK_CORES, useFactory: newCores, inject: [LOCK_RUNTIME, LOCK_SETTINGS, LockEvents] },
-  { provide: LOCK_CONNECTIONS, useFactory: newConnections, inject: [LOCK_CORES, LOCK_SETTINGS] },
+  { provide: LOCK_ENGINES, useFactory: newEngines, inject: [LOCK_RUNTIME, LOCK_SETTINGS, LockEvents] },
+  { provide: LOCK_CONNECTIONS, useFactory: newConnections, inject: [LOCK_ENGINES, LOCK_SETTINGS] },
   serviceProvider(DEFAULT_CONNECTION),
   { provide: TRANSPORT_ERRORS, useClass: TransportErrors },
   LockInterceptor,
@@ -68,20 +68,20 @@ function newEvents(): LockEvents {
   return events;
 }
 
-function newCores(
+function newEngines(
   runtime: LockRuntime,
   { connections, ...settings }: LockSettings,
   events: LockEvents,
 ): Map<string, LockEngine> {
-  const cores = Array.from(connections, ([name, connection]) => {
-    return [name, runtime.newCore(name, connection, { ...settings, connection: name, events })] as const;
+  const engines = Array.from(connections, ([name, connection]) => {
+    return [name, runtime.newEngine(name, connection, { ...settings, connection: name, events })] as const;
   });
-  return new Map(cores);
+  return new Map(engines);
 }
 
 function newConnections(
-  cores: ReadonlyMap<string, LockEngine>,
+  engines: ReadonlyMap<string, LockEngine>,
   { contendedStatus, abortOnDisconnect, errors }: LockSettings,
 ): LockConnections {
-  return new LockConnections(cores, { contendedStatus, abortOnDisconnect, errors });
+  return new LockConnections(engines, { contendedStatus, abortOnDisconnect, errors });
 }

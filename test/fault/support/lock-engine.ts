@@ -20,9 +20,9 @@ import { onCleanup } from '../../support/cleanup.js';
 /** Prefix of the locks in these specs; each spec has a separate Redis. */
 export const PREFIX = 'lock:';
 
-/** A lock core like that of an application, with its own connection and process id. */
+/** A lock engine like that of an application, with its own connection and process id. */
 export interface Locks {
-  readonly core: LockEngine;
+  readonly engine: LockEngine;
   readonly store: LockStore;
   readonly events: LockEvent[];
   acquire(key: string, options?: AcquireOptions): Promise<LeaseHandle>;
@@ -77,12 +77,12 @@ function storeOf(connection: Connection, store: StoreSettings): LockStore {
   return RedisLockStore.open(connection, ofStore);
 }
 
-/** A lock core on the given store. */
+/** A lock engine on the given store. */
 export function locksOn(store: LockStore, settings: Partial<LockEngineSettings> = {}): Locks {
   const observer = new LockEvents();
   const events: LockEvent[] = [];
   observer.listen((event) => events.push(event));
-  const core = new LockEngine(store, {
+  const engine = new LockEngine(store, {
     defaults: LOCK_DEFAULTS,
     maxWaitersPerKey: 10_000,
     maxWaiters: 100_000,
@@ -90,17 +90,17 @@ export function locksOn(store: LockStore, settings: Partial<LockEngineSettings> 
     ...settings,
   });
   return {
-    core,
+    engine,
     store,
     events,
     async acquire(key, { signal, ...options } = {}) {
       const call = { key, name: 'fault', options: resolveLockOptions(options), scoped: false, signal };
-      const lease: Lease = await core.acquire(call);
+      const lease: Lease = await engine.acquire(call);
       return lease as LeaseHandle;
     },
     async acquireMultiKey(keys, { signal, ...options } = {}) {
       const resolved = resolveLockOptions(options);
-      return core.acquireMultiKey(
+      return engine.acquireMultiKey(
         orderedKeys(keys, 'fault').map((key) => ({ key, name: 'fault', options: resolved, scoped: false, signal })),
       );
     },
