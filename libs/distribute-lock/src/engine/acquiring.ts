@@ -49,7 +49,7 @@ export class Acquiring implements AttemptEvents {
     block: number,
     waiting: number,
   ): Grant {
-    return new Grant(this.context.watchdog, key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
+    return new Grant(this.context.watchdog.check, key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
   }
 
   /** The store granted the attempt. */

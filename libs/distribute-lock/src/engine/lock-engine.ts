@@ -236,6 +236,11 @@ export class LockEngine implements LeaseActions {
     return this.store.hints?.(receive);
   }
 
+  /** The key of the lease is known to be gone, without a command to the store. */
+  keyDeleted({ grant }: LeaseHandle): void {
+    this.context.watchdog.lose(grant, { reason: 'deleted' });
+  }
+
   /** A snapshot of the lock. */
   async inspect(key: string): Promise<LockInspection> {
     const { store } = this;

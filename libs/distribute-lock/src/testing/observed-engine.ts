@@ -1,3 +1,4 @@
+import { LeaseHandle } from '../engine/lease/lease-handle.js';
 import type { Lease } from '../engine/lease/lease.js';
 import type { LockCall } from '../engine/lease/lock-call.js';
 import { NestedLease } from '../engine/lease/nested-lease.js';
@@ -28,6 +29,13 @@ export class ObservedEngine extends LockEngine {
   held(): readonly GivenLease[] {
     this.forgetEnded();
     return [...this.given];
+  }
+
+  /** Ends the leases of the key as if the key had been deleted. Returns whether there was one. */
+  lose(key: string): boolean {
+    const lost = this.held().filter(({ call }) => call.key === key);
+    for (const { lease } of lost) if (lease instanceof LeaseHandle) this.keyDeleted(lease);
+    return lost.length > 0;
   }
 
   private forgetEnded(): void {

@@ -1,7 +1,6 @@
 import { isLockError, LockUsageError } from '../errors.js';
 import { LockEvents } from '../events.js';
 import { checkKey } from '../keys/check-key.js';
-import { LeaseHandle } from '../engine/lease/lease-handle.js';
 import type { Lease } from '../engine/lease/lease.js';
 import { LOCK_DEFAULTS, type LockOptions } from '../options/lock-options.js';
 import type { LockEngineSettings } from '../engine/lock-engine.js';
@@ -54,11 +53,9 @@ export class TestConnection {
    */
   lose(key: string): void {
     checkKey(key, 'lose()');
-    const lost = this.given().filter(({ call }) => call.key === key);
-    if (lost.length === 0) {
-      throw new LockUsageError(`lose(${JSON.stringify(key)}) finds no holder. Held now: ${this.shown()}.`);
-    }
-    for (const { lease } of lost) if (lease instanceof LeaseHandle) lease.grant.lose();
+    const lost = this.engines.filter((engine) => engine.lose(key));
+    if (lost.length > 0) return;
+    throw new LockUsageError(`lose(${JSON.stringify(key)}) finds no holder. Held now: ${this.shown()}.`);
   }
 
   /** @internal */

@@ -95,12 +95,6 @@ export interface Holder {
   shutDown(): void;
 }
 
-/** Called by a grant when its timer fires or its key is gone. */
-export interface GrantActions {
-  check(grant: Grant): void;
-  lose(grant: Grant, loss: Loss): void;
-}
-
 /**
  * What the store gave to this process: one owner token, which may serve several leases of the process in turn.
  * Its end is decided locally: once `validUntil` has passed the grant is lost, whatever Redis answers later.
@@ -131,7 +125,8 @@ export class Grant extends Retry {
   numbers: FencingBlock;
 
   constructor(
-    private readonly actions: GrantActions,
+    /** Called when the timer of the grant fires. */
+    private readonly check: (grant: Grant) => void,
     readonly key: string,
     readonly ownerToken: string,
     public ttlMs: number,
@@ -214,11 +209,6 @@ export class Grant extends Retry {
   }
 
   due(): void {
-    this.actions.check(this);
-  }
-
-  /** The key is known to be gone, without a command to the store. */
-  lose(): void {
-    this.actions.lose(this, { reason: 'deleted' });
+    this.check(this);
   }
 }

@@ -12,7 +12,7 @@ import {
   type RenewRequest,
   mayTakeEffect,
 } from '../../store/lock-store.js';
-import type { Grant, GrantActions, Renewal } from './grant.js';
+import type { Grant, Renewal } from './grant.js';
 import { type Loss, lossByTime } from './loss.js';
 
 /** A lease ends this much early, because a timer may fire that late. */
@@ -25,7 +25,7 @@ const LIMIT_TOLERANCE_MS = 5;
  * Renews every grant of the process at a third of its ttl; grants of one tick share one call. Notifies the holder when a grant
  * is lost. Retries a failed renewal while the grant can still be proven.
  */
-export class Watchdog implements GrantActions {
+export class Watchdog {
   private batch: Grant[] = [];
 
   constructor(
@@ -52,7 +52,8 @@ export class Watchdog implements GrantActions {
     this.timers.remove(grant);
   }
 
-  check(grant: Grant): void {
+  /** A property, because every grant has a reference to it. */
+  readonly check = (grant: Grant): void => {
     if (grant.ended) return;
     const now = this.clock.now();
     if (now >= grant.validUntil - EARLY_MS) return this.expire(grant, now);
@@ -64,7 +65,7 @@ export class Watchdog implements GrantActions {
     this.batch.push(grant);
     // Not queueMicrotask: fake timers of test runners delay it.
     if (this.batch.length === 1) void Promise.resolve().then(() => this.renewBatch());
-  }
+  };
 
   /** The renewal timer also reports long holds, so a lease needs no second timer. */
   private reportLong({ holder }: Grant, now: number): void {
