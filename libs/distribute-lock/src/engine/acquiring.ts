@@ -1,8 +1,14 @@
 import { Grant, validUntil } from './lease/grant.js';
 import { finalUndoAt } from '../store/abandoned-tokens.js';
-import { type AcquireAnswer, isPassing, LockStoreError, mayTakeEffect } from '../store/lock-store.js';
+import {
+  type AcquireAnswer,
+  type AnswerListener,
+  isPassing,
+  LockStoreError,
+  mayTakeEffect,
+} from '../store/lock-store.js';
 import { CLAIM_WINDOW_MS, OFFERED_NUMBERS } from '../store/protocol.js';
-import { type AttemptCommand, type AttemptEvents, Attempts } from './attempts.js';
+import { Attempts } from './attempts.js';
 import type { EngineContext } from './context.js';
 import type { Attempt, KeyState } from './key-state.js';
 import { CONFIRMED_WITHIN_MS, isConfirmed } from './local-hand-over.js';
@@ -11,16 +17,45 @@ import { WakeUps } from './wake-ups.js';
 
 type Queued = Extract<AcquireAnswer, { outcome: 'queued' }>;
 
+/** A command in flight, with the context for its answer. */
+class AttemptCommand implements AnswerListener<AcquireAnswer> {
+  constructor(
+    private readonly acquiring: Acquiring,
+    readonly attempt: Attempt,
+    readonly ttlMs: number,
+    /** Number of fencing tokens requested. */
+    readonly block: number,
+    readonly sentAt: number,
+  ) {}
+
+  answered(answer: AcquireAnswer): void {
+    this.acquiring.answered(this, answer);
+  }
+
+  failed(error: Error): void {
+    this.acquiring.failed(this.attempt, error);
+  }
+
+  late(): void {
+    this.acquiring.late(this.attempt);
+  }
+}
+
 /** The first half of the protocol: interprets what the store answers to attempts, until each waiter is served or has left. */
-export class Acquiring implements AttemptEvents {
+export class Acquiring {
   readonly attempts: Attempts;
   readonly wakeUps: WakeUps;
 
   constructor(private readonly context: EngineContext) {
-    this.attempts = new Attempts(context, this);
+    this.attempts = new Attempts(
+      context,
+      (attempt, ttlMs, block, sentAt) => new AttemptCommand(this, attempt, ttlMs, block, sentAt),
+      (attempt) => this.due(attempt),
+    );
     this.wakeUps = new WakeUps(context, this.attempts);
   }
 
+  /** @internal */
   answered(command: AttemptCommand, answer: AcquireAnswer): void {
     const { attempt } = command;
     attempt.inFlight = false;
@@ -217,7 +252,7 @@ export class Acquiring implements AttemptEvents {
     if (attempt.over) this.attempts.undo(attempt, true);
   }
 
-  due(attempt: Attempt): void {
+  private due(attempt: Attempt): void {
     this.wakeUps.wake({ reason: attempt.sleepsUntil, attempt });
   }
 }

@@ -4,49 +4,27 @@ import { SharedHeartbeat, sleepMs } from './heartbeat.js';
 import { Attempt, type KeyState, type WaitList } from './key-state.js';
 import { MOST_NUMBERS } from './local-hand-over.js';
 
-/** Receives what happens to attempts. */
-export interface AttemptEvents {
-  answered(command: AttemptCommand, answer: AcquireAnswer): void;
-  failed(attempt: Attempt, error: Error): void;
-  /** The answer came after the command had failed. */
-  late(attempt: Attempt): void;
-  /** The attempt has slept long enough. */
-  due(attempt: Attempt): void;
-}
-
-/** A command in flight, with the context for its answer. */
-export class AttemptCommand implements AnswerListener<AcquireAnswer> {
-  constructor(
-    private readonly events: AttemptEvents,
-    readonly attempt: Attempt,
-    readonly ttlMs: number,
-    /** Number of fencing tokens requested. */
-    readonly block: number,
-    readonly sentAt: number,
-  ) {}
-
-  answered(answer: AcquireAnswer): void {
-    this.events.answered(this, answer);
-  }
-
-  failed(error: Error): void {
-    this.events.failed(this.attempt, error);
-  }
-
-  late(): void {
-    this.events.late(this.attempt);
-  }
-}
+/**
+ * Receives the answer to one command of an attempt.
+ * @param block - number of fencing tokens that the command requests
+ */
+type AttemptListener = (
+  attempt: Attempt,
+  ttlMs: number,
+  block: number,
+  sentAt: number,
+) => AnswerListener<AcquireAnswer>;
 
 /** Creates, sends, delays and ends the attempts of this process. */
 export class Attempts {
-  private readonly due = (attempt: Attempt): void => this.events.due(attempt);
   /** The heartbeats of callers with `fair: 'strict'`. */
   private readonly heartbeats = new WeakMap<KeyState, SharedHeartbeat>();
 
   constructor(
     private readonly context: EngineContext,
-    private readonly events: AttemptEvents,
+    private readonly listener: AttemptListener,
+    /** Called when an attempt has slept long enough. */
+    private readonly due: (attempt: Attempt) => void,
   ) {}
 
   /** Creates a new attempt of the list with a new owner token; does not send it. */
@@ -96,7 +74,7 @@ export class Attempts {
     const sentAt = this.context.clock.now();
     attempt.wasSent(Math.floor(sentAt));
     const request = { key: state.key, ownerToken, kind, ttlMs, wait: list.waits, block, permits };
-    whenAnswered(this.context.store.acquire(request), new AttemptCommand(this.events, attempt, ttlMs, block, sentAt));
+    whenAnswered(this.context.store.acquire(request), this.listener(attempt, ttlMs, block, sentAt));
   }
 
   /** Lets the attempt sleep behind a lease with `leftMs` left, until a message or the next heartbeat. */
