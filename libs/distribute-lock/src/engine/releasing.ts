@@ -1,6 +1,6 @@
 import type { Grant } from './lease/grant.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
-import { Timer } from '../runtime/timers.js';
+import { Deadline } from '../runtime/timers.js';
 import { type AnswerListener, type ReleaseAnswer, whenAnswered } from '../store/lock-store.js';
 import type { Acquiring } from './acquiring.js';
 import type { EngineContext } from './context.js';
@@ -11,19 +11,8 @@ import { reportHandOver } from './reports.js';
 /** The longest time that a holder waits for an unanswered release. The release continues in the background. */
 const PATIENCE_MS = 100;
 
-/** Ends a wait after a delay. */
-class ReleaseLimit extends Timer {
-  constructor(readonly due: () => void) {
-    super();
-  }
-
-  override forgotten(): void {
-    this.due();
-  }
-}
-
 /** A release in flight, with the context for its answer. */
-class Release extends Timer implements AnswerListener<ReleaseAnswer> {
+class Release extends Deadline implements AnswerListener<ReleaseAnswer> {
   constructor(
     private readonly releasing: Releasing,
     readonly state: KeyState,
@@ -35,13 +24,9 @@ class Release extends Timer implements AnswerListener<ReleaseAnswer> {
     readonly ttlMs: number,
     readonly block: number,
     /** Lets the holder continue. */
-    readonly due: () => void,
+    resume: () => void,
   ) {
-    super();
-  }
-
-  override forgotten(): void {
-    this.due();
+    super(resume);
   }
 
   answered(answer: ReleaseAnswer): void {
@@ -91,7 +76,7 @@ export class Releasing {
   after(before: Promise<void>, release: () => Promise<void>): Promise<void> {
     const { timers } = this.context;
     return new Promise((resolve) => {
-      const limit = new ReleaseLimit(resolve);
+      const limit = new Deadline(resolve);
       timers.add(limit, PATIENCE_MS);
       void before.then(release, release).then(() => {
         timers.remove(limit);

@@ -1,7 +1,7 @@
 import type { FencingBlock, Grant } from './lease/grant.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
 import { weightOf } from '../runtime/owner-token.js';
-import { Timer } from '../runtime/timers.js';
+import { Alarm } from '../runtime/timers.js';
 import { type Attempt, KeyState, type Waiter, WaitList } from './key-state.js';
 import type { Kind, KindServices } from './kind.js';
 import { ORDER_TOLERANCE_MS, Run } from './semaphore-run.js';
@@ -9,13 +9,6 @@ import { refuseContended, start } from './settling.js';
 
 /** Callers that hand a permit to another process often return within this time. */
 const RETURN_MS = 2;
-
-/** Reports the callers that have arrived since the last report. */
-class Reporting extends Timer {
-  constructor(readonly due: () => void) {
-    super();
-  }
-}
 
 /** A lock with permits. */
 export const semaphore: Kind = {
@@ -38,7 +31,8 @@ export class SemaphoreState extends KeyState {
   /** The block of the latest grant: its numbers exceed the numbers of all earlier grants. */
   private numbers: FencingBlock | undefined = undefined;
 
-  private readonly reporting = new Reporting(() => this.report(this.services.context.clock.now()));
+  /** Reports the callers that have arrived since the last report. */
+  private readonly reporting = new Alarm(() => this.report(this.services.context.clock.now()));
   private nextReportAt = -Infinity;
   /** Until then, callers whose permits went to another process are expected to return. */
   private returnUntil = -Infinity;

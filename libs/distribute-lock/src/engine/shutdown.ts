@@ -1,6 +1,6 @@
 import type { Grant } from './lease/grant.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
-import { Timer } from '../runtime/timers.js';
+import { Deadline } from '../runtime/timers.js';
 import type { EngineContext } from './context.js';
 import { endsByItself, KeptHold } from './kept-leases.js';
 import type { KeyState } from './key-state.js';
@@ -17,16 +17,6 @@ export interface DrainState {
 
 /** Receives the state at the start and at the end of a drain, if a lock is held. */
 export type DrainReport = (state: DrainState) => void;
-
-class Deadline extends Timer {
-  constructor(readonly due: () => void) {
-    super();
-  }
-
-  override forgotten(): void {
-    this.due();
-  }
-}
 
 /** Shutdown of the lock engine, and keys that stay held after their work. It never releases a lock whose work is still running. */
 export class Shutdown {

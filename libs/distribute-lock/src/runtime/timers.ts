@@ -25,6 +25,20 @@ export abstract class Timer {
   forgotten(_wasScheduled: boolean): void {}
 }
 
+/** Calls a function when it is due. */
+export class Alarm extends Timer {
+  constructor(readonly due: () => void) {
+    super();
+  }
+}
+
+/** Ends a wait: also when the timers are closed. */
+export class Deadline extends Alarm {
+  override forgotten(): void {
+    this.due();
+  }
+}
+
 /** Timers with the same delay. They are due in order of arrival, so the first is always the next. */
 interface Delay {
   readonly ms: number;

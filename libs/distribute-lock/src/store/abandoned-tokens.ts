@@ -1,7 +1,7 @@
 import type { Clock } from '../runtime/clock.js';
 import { CountReport } from '../runtime/count-report.js';
 import { Retry } from '../runtime/retries.js';
-import { Timer, type Timers } from '../runtime/timers.js';
+import { Alarm, Timer, type Timers } from '../runtime/timers.js';
 import type { AnswerListener } from './lock-store.js';
 import { EXECUTION_LIMIT_MS } from './protocol.js';
 
@@ -71,12 +71,6 @@ class AbandonedToken<Name> extends Timer {
 
 /** Sends one undo at a time while the store does not respond, to detect when it responds again. */
 class Scout extends Retry {
-  constructor(readonly due: () => void) {
-    super();
-  }
-}
-
-class Reminder extends Timer {
   constructor(readonly due: () => void) {
     super();
   }
@@ -168,7 +162,7 @@ export class AbandonedTokens<Name extends AbandonedName> {
       this.leftAlone.delete(ownerToken);
       over();
     };
-    this.settings.timers.add(new Reminder(forget), ttlMs + GRACE_MS);
+    this.settings.timers.add(new Alarm(forget), ttlMs + GRACE_MS);
   }
 
   /** Forgets all tokens and sends no further undo. Their keys in the store expire with their ttl. */

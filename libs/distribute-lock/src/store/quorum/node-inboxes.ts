@@ -1,4 +1,4 @@
-import { Timer, type Timers } from '../../runtime/timers.js';
+import { Alarm, type Timers } from '../../runtime/timers.js';
 import { LockStoreError, type LockStoreListener } from '../lock-store.js';
 import type { NodeInbox } from './node-connection.js';
 import { majorityOf } from './poll.js';
@@ -7,12 +7,6 @@ import { majorityOf } from './poll.js';
 const RESUBSCRIBE_MS = 2_000;
 /** Limit for the subscriptions before the first attempt. Without them the lock engine polls. */
 const LIMIT_MS = 300;
-
-class Alarm extends Timer {
-  constructor(readonly due: () => void) {
-    super();
-  }
-}
 
 /**
  * The subscriptions of a process, one per node. A release sends a message on every participating node, which is a

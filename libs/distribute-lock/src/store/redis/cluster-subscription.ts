@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 
-import { Timer } from '../../runtime/timers.js';
+import { Alarm } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS, Link } from './link.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -9,12 +9,6 @@ import type { Subscriber, Subscription } from './subscription.js';
 
 /** Pause between attempts to subscribe on any node. */
 const RESUBSCRIBE_MS = 250;
-
-class Alarm extends Timer {
-  constructor(readonly due: () => void) {
-    super();
-  }
-}
 
 /**
  * A subscription on one node of a Cluster; all nodes forward published messages to it. The subscription of the client

@@ -1,4 +1,4 @@
-import { Timer, type Timers } from '../../runtime/timers.js';
+import { Alarm, type Timers } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
 import { Command, type ReplyWord } from './command.js';
 import { COMMAND_LIMIT_MS } from './link.js';
@@ -6,12 +6,6 @@ import type { RedisKeys } from './redis-keys.js';
 
 /** Limits are rounded up to this step, so that they share timers. */
 const STEP_MS = 100;
-
-class Limit extends Timer {
-  constructor(readonly due: () => void) {
-    super();
-  }
-}
 
 /** Wraps a command for `readwrite.lua`, which needs more keys. */
 export class ReadWriteCommand extends Command {
@@ -31,7 +25,7 @@ export class ReadWriteCommand extends Command {
   endsIn(leftMs: number, timers: Timers): this {
     if (leftMs === Infinity) return this;
     this.spentMs = COMMAND_LIMIT_MS - leftMs;
-    const limit = new Limit(() => {
+    const limit = new Alarm(() => {
       const error = new LockStoreError('Redis did not respond in time to a command that two scripts executed.', true);
       this.failed(error);
     });
