@@ -9,7 +9,8 @@ import {
 import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 import { CLAIM_WINDOW_MS, QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
-import { type ReaderLeases, isReader, READERS } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
+import { READERS } from '../../libs/distribute-lock/src/store/lock-value.js';
+import { type ReaderLeases, isReader } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import type { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import type { Tables } from '../simulation/tables.js';
 import type { TokenQueues } from '../../libs/distribute-lock/src/store/memory/token-queues.js';

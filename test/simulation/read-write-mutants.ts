@@ -1,13 +1,9 @@
 import type { Grant } from '../../libs/distribute-lock/src/engine/lease/grant.js';
 import { SharedState } from '../../libs/distribute-lock/src/engine/shared.js';
 import type { AcquireRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
+import { READERS } from '../../libs/distribute-lock/src/store/lock-value.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
-import {
-  isReader,
-  READERS,
-  type Before,
-  type ReaderLeases,
-} from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
+import { isReader, type Before, type ReaderLeases } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
 import { patch, type Restore } from './patch.js';
 import type { MakeTable, SimulatedTableWorld } from './tables.js';

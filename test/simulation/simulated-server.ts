@@ -12,7 +12,8 @@ import type {
   RenewRequest,
 } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
-import { isReader, READERS } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
+import { READERS } from '../../libs/distribute-lock/src/store/lock-value.js';
+import { isReader } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import type { SimulatedTableWorld, Tables } from './tables.js';
 import { nextOf, ReadWriteWatch } from './read-write-watch.js';

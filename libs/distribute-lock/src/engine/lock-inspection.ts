@@ -1,3 +1,5 @@
+import type { LockState } from '../store/lock-store.js';
+
 /** A process that holds a lock. @public */
 export interface LockHolderInfo {
   /** An opaque name of the process, the same in every inspection. */
@@ -19,7 +21,7 @@ export interface LockInspection {
    * `'exclusive'` includes write locks. `'foreign'`: a client that does not use this package holds the key. `'free'`: the key is
    * not held, and the next caller determines the kind.
    */
-  readonly kind: 'free' | 'exclusive' | 'read' | 'semaphore' | 'foreign';
+  readonly kind: LockState['kind'];
   /** Number of permits of a semaphore. */
   readonly permits?: number;
   /** Processes that hold the lock; a process appears once for each semaphore lease. Empty for a foreign holder. */

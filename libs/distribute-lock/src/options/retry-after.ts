@@ -1,3 +1,4 @@
+import type { LockOptions } from './generated/lock-options.js';
 import { type Duration, durationMs } from './values.js';
 
 /** Facts about a call that did not get its lock. @public */
@@ -5,7 +6,7 @@ export interface RetryAfterInfo {
   /** Class and method, or option `name` of the call. */
   readonly name: string;
   readonly key: string;
-  readonly kind: 'exclusive' | 'write' | 'read' | 'semaphore';
+  readonly kind: NonNullable<LockOptions['kind']>;
   /** Remaining milliseconds of the current lease; `undefined` if unknown. A renewal extends the lease. */
   readonly remainingMs: number | undefined;
   /** The value of `retryAfterMs` without this function. */

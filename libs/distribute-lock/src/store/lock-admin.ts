@@ -28,14 +28,3 @@ export async function takeAway(store: LockStore, key: string, state: LockState, 
   );
   return taken.includes(true);
 }
-
-const SEMAPHORE = /^semaphore:(\d+)$/;
-
-/** Kind and permits according to the value of a lock key. */
-export function kindOfValue(value: string | undefined, isOurs: boolean): Pick<LockState, 'kind' | 'permits'> {
-  if (value === undefined) return { kind: 'free' };
-  if (value === 'readers') return { kind: 'read' };
-  const permits = SEMAPHORE.exec(value)?.[1];
-  if (permits !== undefined) return { kind: 'semaphore', permits: Number(permits) };
-  return { kind: isOurs ? 'exclusive' : 'foreign' };
-}

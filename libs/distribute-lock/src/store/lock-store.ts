@@ -7,6 +7,9 @@ import type { LockVotes } from '../errors.js';
  */
 export type LockKind = 'exclusive' | 'write' | 'read' | 'semaphore';
 
+/** All kinds, for a store that supports each. @internal */
+export const LOCK_KINDS: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'read', 'semaphore']);
+
 /**
  * Identifies a lock and an attempt or holder. The owner token is `<process id>:<sequence>`. The owner token of a reader
  * ends in `:r`; that of a semaphore ends in `:<weight>`, the number of permits it takes.

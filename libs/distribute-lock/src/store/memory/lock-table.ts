@@ -8,10 +8,10 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
+import { permitsOf, READERS } from '../lock-value.js';
 import { CLAIM_WINDOW_MS } from '../protocol.js';
 import { processOf } from '../../runtime/owner-token.js';
-import { isReader, READERS, ReadWriteSteps } from './read-write-steps.js';
-import { SEMAPHORE } from './table-state.js';
+import { isReader, ReadWriteSteps } from './read-write-steps.js';
 
 /** Maximum number of readers that receive a message about a waiting writer; the others learn it from their renewals. */
 const MOST_NOTIFIED = 128;
@@ -35,10 +35,10 @@ export class LockTable extends ReadWriteSteps {
       this.unqueue(key, ownerToken);
       return this.granted(key, block);
     }
-    const permits = SEMAPHORE.exec(owner ?? '')?.[1];
+    const permits = permitsOf(owner);
     if (permits !== undefined) {
       this.unqueue(key, ownerToken);
-      return { outcome: 'mismatch', permits: Number(permits) };
+      return { outcome: 'mismatch', permits };
     }
     const reads = isReader(ownerToken);
     if (owner === undefined && this.removeSilent(key, ownerToken)) {

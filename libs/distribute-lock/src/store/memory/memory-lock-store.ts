@@ -1,26 +1,28 @@
 import { processClock, type Clock } from '../../runtime/clock.js';
-import type {
-  LockState,
-  AcquireAllAnswer,
-  AcquireAnswer,
-  AcquireRequest,
-  DowngradeRequest,
-  LockHints,
-  LockKind,
-  LockMessage,
-  LockName,
-  LockStore,
-  LockStoreListener,
-  ReleaseAnswer,
-  ReleaseRequest,
-  RenewAnswer,
-  RenewRequest,
+import {
+  type LockState,
+  type AcquireAllAnswer,
+  type AcquireAnswer,
+  type AcquireRequest,
+  type DowngradeRequest,
+  LOCK_KINDS,
+  type LockHints,
+  type LockKind,
+  type LockMessage,
+  type LockName,
+  type LockStore,
+  type LockStoreListener,
+  type ReleaseAnswer,
+  type ReleaseRequest,
+  type RenewAnswer,
+  type RenewRequest,
 } from '../lock-store.js';
 import { LockTable } from './lock-table.js';
 import type { TableWorld } from './table-state.js';
 import { SemaphoreTable } from './semaphore-table.js';
 import { processOf } from '../../runtime/owner-token.js';
-import { takeAway, kindOfValue } from '../lock-admin.js';
+import { takeAway } from '../lock-admin.js';
+import { kindOfValue } from '../lock-value.js';
 
 /**
  * A lock store in the memory of one process, with the protocol of the Redis store.
@@ -29,7 +31,7 @@ import { takeAway, kindOfValue } from '../lock-admin.js';
  * @public
  */
 export class MemoryLockStore implements LockStore {
-  readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'read', 'semaphore']);
+  readonly kinds: ReadonlySet<LockKind> = LOCK_KINDS;
   /** @internal */
   readonly table: LockTable;
   /** @internal */
@@ -117,7 +119,7 @@ export class MemoryAdmin {
 
   inspect(key: string): LockState {
     const owner = this.table.owner(key);
-    const is = kindOfValue(owner, owner !== undefined && processOf(owner) !== undefined);
+    const is = kindOfValue(owner);
     return {
       ...is,
       holders: this.holders(key, is.kind, owner),

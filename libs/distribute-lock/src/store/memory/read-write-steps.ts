@@ -1,9 +1,7 @@
 import { kindOfToken, processOf } from '../../runtime/owner-token.js';
+import { READERS } from '../lock-value.js';
 import { CLAIM_WINDOW_MS } from '../protocol.js';
 import { TableState, Sweep } from './table-state.js';
-
-/** Value of the key while readers hold the lock. */
-export const READERS = 'readers';
 
 export const isReader = (token: string): boolean => kindOfToken(token) === 'read';
 

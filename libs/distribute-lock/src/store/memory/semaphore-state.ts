@@ -1,7 +1,8 @@
 import { weightOf, processOf } from '../../runtime/owner-token.js';
 import type { LockTable } from './lock-table.js';
-import { Sweep, SEMAPHORE } from './table-state.js';
+import { permitsOf, semaphoreValue } from '../lock-value.js';
 import { CLAIM_WINDOW_MS } from '../protocol.js';
+import { Sweep } from './table-state.js';
 import { TokenQueues } from './token-queues.js';
 
 /**
@@ -20,8 +21,7 @@ export class SemaphoreLeases {
 
   /** Total number of permits; `undefined` when the key is free or holds another kind of lock. */
   limit(key: string): number | undefined {
-    const permits = SEMAPHORE.exec(this.locks.owner(key) ?? '')?.[1];
-    return permits === undefined ? undefined : Number(permits);
+    return permitsOf(this.locks.owner(key));
   }
 
   isOther(key: string): boolean {
@@ -42,7 +42,7 @@ export class SemaphoreLeases {
   give(key: string, ownerToken: string, endsAt: number, permits: number): void {
     const leases = new Map(this.live(key)).set(ownerToken, endsAt);
     this.leases.set(key, leases);
-    this.locks.put(key, `semaphore:${permits}`, Math.max(...leases.values()));
+    this.locks.put(key, semaphoreValue(permits), Math.max(...leases.values()));
     this.sweep.of(this.leases, (each) => this.limit(each) === undefined);
   }
 
@@ -69,7 +69,7 @@ export class SemaphoreLeases {
       this.locks.overwrite(key, undefined);
     } else {
       this.leases.set(key, live);
-      this.locks.put(key, `semaphore:${limit}`, Math.max(...live.values()));
+      this.locks.put(key, semaphoreValue(limit), Math.max(...live.values()));
     }
   }
 

@@ -3,9 +3,6 @@ import { processOf } from '../../runtime/owner-token.js';
 import { AHEAD_MICROS, CLAIM_WINDOW_MS, OFFERED_NUMBERS, OFFERED_PERMIT_NUMBERS } from '../protocol.js';
 import { TokenQueues } from './token-queues.js';
 
-/** Value of the key of a semaphore. */
-export const SEMAPHORE = /^semaphore:(\d+)$/;
-
 interface Lock {
   readonly owner: string;
   /** `Infinity` for a foreign lock without an end. */

@@ -1,8 +1,9 @@
 import type { Clock } from '../../runtime/clock.js';
 import { processOf } from '../../runtime/owner-token.js';
 import { deleteForeignScript } from '../lua/generated/lua-scripts.js';
-import { takeAway, kindOfValue } from '../lock-admin.js';
+import { takeAway } from '../lock-admin.js';
 import type { LockState, LockStore } from '../lock-store.js';
+import { kindOfValue } from '../lock-value.js';
 import { inTime, storeError } from './redis-errors.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
@@ -41,7 +42,7 @@ export class RedisAdmin {
     if (!isInspection(replies)) throw unknownReply(replies);
     const [value, leftMs, readers, holders, waiting, waitingForPermits, time] = replies;
     const owner = value ?? undefined;
-    const is = kindOfValue(owner, owner !== undefined && processOf(owner) !== undefined);
+    const is = kindOfValue(owner);
     const [read, semaphore] = [readers, holders].map((leases) => living(leases, time));
     const among = { free: [], read, semaphore, exclusive: [owner], foreign: [owner] };
     return {

@@ -7,20 +7,21 @@ import {
   semaphoreScript,
   multiKeyScript,
 } from '../lua/generated/lua-scripts.js';
-import type {
-  LockState,
-  AcquireAnswer,
-  AcquireRequest,
-  ConnectionListener,
-  DowngradeRequest,
-  LockHints,
-  LockKind,
-  LockStore,
-  LockStoreListener,
-  ReleaseAnswer,
-  ReleaseRequest,
-  RenewAnswer,
-  RenewRequest,
+import {
+  type LockState,
+  type AcquireAnswer,
+  type AcquireRequest,
+  type ConnectionListener,
+  type DowngradeRequest,
+  LOCK_KINDS,
+  type LockHints,
+  type LockKind,
+  type LockStore,
+  type LockStoreListener,
+  type ReleaseAnswer,
+  type ReleaseRequest,
+  type RenewAnswer,
+  type RenewRequest,
 } from '../lock-store.js';
 import { Acknowledging, type AckSettings } from './acknowledged.js';
 import { ClusterConnection } from './cluster-connection.js';
@@ -66,7 +67,7 @@ export interface RedisLockStoreSettings {
  * another owner.
  */
 export class RedisLockStore implements LockStore {
-  readonly kinds: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 'read', 'semaphore']);
+  readonly kinds: ReadonlySet<LockKind> = LOCK_KINDS;
   readonly acquireAll: NonNullable<LockStore['acquireAll']>;
   private readonly keys: RedisKeys;
   private readonly layout: Layout;
