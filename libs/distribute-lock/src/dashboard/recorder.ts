@@ -4,7 +4,7 @@ import type { EventSubject, LockEvent, LockEvents } from '../events.js';
 import type { BarReport, LockRef, LockReport, Outcome, Summary } from './summary.js';
 
 /** What the recorder reads of a lock engine. */
-export interface ObservedEngine {
+export interface RecordedEngine {
   census(): LockPresence[];
   readonly clock: { now(): number };
 }
@@ -78,7 +78,7 @@ export class Recorder {
   private lost = 0;
 
   constructor(
-    private readonly engines: ReadonlyMap<string, ObservedEngine>,
+    private readonly engines: ReadonlyMap<string, RecordedEngine>,
     private readonly events: LockEvents,
     private readonly self: { readonly instance: string; readonly label: string },
   ) {

@@ -9,7 +9,7 @@ import { noMajority, type PollEnd } from './poll.js';
 import type { NodeReply } from './node-connection.js';
 
 /** Result of an attempt. */
-export type Answer =
+export type CandidateResult =
   | { readonly granted: true; readonly fencingToken: number; readonly waiting: number }
   | ({ readonly granted: false } & Refusal);
 
@@ -49,7 +49,7 @@ export class Candidate extends Timer {
   }
 
   /** Requests every vote and writes the fencing tokens of a grant. Rejects when too many nodes fail. */
-  async run(request: AcquireRequest): Promise<Answer> {
+  async run(request: AcquireRequest): Promise<CandidateResult> {
     if (this.ballot.withdrawn) this.ballot = this.nextBallot(this.ballot);
     const { ballot } = this;
     let granted = false;
@@ -63,7 +63,7 @@ export class Candidate extends Timer {
     }
   }
 
-  private async stand(ballot: Ballot, request: AcquireRequest): Promise<Answer> {
+  private async stand(ballot: Ballot, request: AcquireRequest): Promise<CandidateResult> {
     const startedAt = this.clock.now();
     const end = await ballot.cast(request.ttlMs, request.block, request.wait);
     this.tookMs = this.clock.now() - startedAt;
@@ -81,7 +81,7 @@ export class Candidate extends Timer {
     return Math.ceil(this.random() * Math.min(MOST_PAUSE_MS, window));
   }
 
-  private async number({ replies }: PollEnd, { ttlMs, block }: AcquireRequest): Promise<Answer | undefined> {
+  private async number({ replies }: PollEnd, { ttlMs, block }: AcquireRequest): Promise<CandidateResult | undefined> {
     const given = replies.filter(([code]) => code !== NO_VOTE);
     const lowest = Math.max(...given.map(([, first]) => first));
     // Both round trips together share the limit of one command.

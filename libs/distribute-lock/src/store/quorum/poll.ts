@@ -9,7 +9,7 @@ export type Vote = 'yes' | 'no' | Error;
 
 /** Result of a poll, with the replies received until the decision. */
 export interface PollEnd {
-  readonly outcome: Outcome;
+  readonly outcome: PollOutcome;
   readonly tally: Tally;
   readonly replies: readonly NodeReply[];
   readonly failures: readonly Error[];
@@ -90,7 +90,7 @@ export function noMajority({ tally, failures }: PollEnd, sent = true): LockStore
 }
 
 /** `mixed`: enough nodes answered, but no majority is for or against the request. */
-export type Outcome = 'yes' | 'no' | 'failed' | 'mixed';
+export type PollOutcome = 'yes' | 'no' | 'failed' | 'mixed';
 
 export const majorityOf = (nodes: number): number => Math.floor(nodes / 2) + 1;
 
@@ -111,7 +111,7 @@ export class Tally {
     return majorityOf(this.nodes);
   }
 
-  get outcome(): Outcome | undefined {
+  get outcome(): PollOutcome | undefined {
     const { nodes, needed, yes, no, failed, doubtful } = this;
     const spare = nodes - needed;
     if (yes >= needed) return 'yes';

@@ -15,7 +15,7 @@ import type {
   RenewRequest,
 } from '../lock-store.js';
 import { Ballot, NO_OWNER, BallotTokens, ownerOf } from './ballot.js';
-import { Candidate, type Answer } from './candidate.js';
+import { Candidate, type CandidateResult } from './candidate.js';
 import { connectNodes } from './connect-nodes.js';
 import { NodeInboxes } from './node-inboxes.js';
 import type { QuorumMember } from './node-connection.js';
@@ -151,7 +151,7 @@ export class QuorumLockStore implements LockStore {
     return Math.max(...end.replies.map(([, waiting]) => waiting));
   }
 
-  private async compete(candidate: Candidate, request: AcquireRequest): Promise<Answer> {
+  private async compete(candidate: Candidate, request: AcquireRequest): Promise<CandidateResult> {
     const until = this.clock.now() + NON_WAITING_LIMIT_MS;
     for (let tries = 1; ; tries += 1) {
       const answer = await this.run(candidate, request);
@@ -162,7 +162,7 @@ export class QuorumLockStore implements LockStore {
     }
   }
 
-  private async run(candidate: Candidate, request: AcquireRequest): Promise<Answer> {
+  private async run(candidate: Candidate, request: AcquireRequest): Promise<CandidateResult> {
     try {
       return await candidate.run(request);
     } finally {
@@ -172,7 +172,7 @@ export class QuorumLockStore implements LockStore {
   }
 
   /** Delay until a waiter repeats its attempt if no message arrives. */
-  private lookAfterMs(candidate: Candidate, { held, remainingMs }: Extract<Answer, { granted: false }>): number {
+  private lookAfterMs(candidate: Candidate, { held, remainingMs }: Extract<CandidateResult, { granted: false }>): number {
     if (!held) return candidate.pauseMs();
     return remainingMs < 0 ? remainingMs : remainingMs + Math.ceil(this.random() * SPREAD_MS);
   }
