@@ -5,7 +5,7 @@ import { type LockEvent, stateChannel } from './events.js';
 import type { LockOptions } from './options/lock-options.js';
 import { processWide } from './runtime/process-wide.js';
 
-type Kind = NonNullable<LockOptions['kind']>;
+type KindName = NonNullable<LockOptions['kind']>;
 
 /**
  * How a waiter got a lock that another caller had held.
@@ -95,10 +95,10 @@ export const lockChannels: {
 const { acquire, hold, state } = lockChannels;
 
 /** Decorated locks of the process: label and kind. @internal */
-export const registeredLocks = processWide('registered locks', () => new Map<string, Kind>());
+export const registeredLocks = processWide('registered locks', () => new Map<string, KindName>());
 
 /** @internal */
-export function registerLock(name: string, kind: Kind): void {
+export function registerLock(name: string, kind: KindName): void {
   registeredLocks.set(name, kind);
   publish({ type: 'registered', name, kind });
 }
@@ -119,7 +119,7 @@ export interface CallTrace {
 /** @internal */
 export interface TracedCall {
   readonly name: string;
-  readonly options: { readonly kind: Kind };
+  readonly options: { readonly kind: KindName };
   readonly trace?: CallTrace | undefined;
 }
 

@@ -21,7 +21,7 @@ class SharedListener {
   remove(listener: AbortListener): void {
     if (!this.listeners.delete(listener) || this.listeners.size > 0) return;
     this.signal.removeEventListener('abort', this);
-    shared.delete(this.signal);
+    bySignal.delete(this.signal);
   }
 
   handleEvent(): void {
@@ -29,16 +29,16 @@ class SharedListener {
   }
 }
 
-const shared = new WeakMap<AbortSignal, SharedListener>();
+const bySignal = new WeakMap<AbortSignal, SharedListener>();
 
 /** Calls `listener.aborted()` when the signal aborts. */
 export function addAbortListener(signal: AbortSignal, listener: AbortListener): void {
-  let one = shared.get(signal);
-  if (one === undefined) shared.set(signal, (one = new SharedListener(signal)));
+  let one = bySignal.get(signal);
+  if (one === undefined) bySignal.set(signal, (one = new SharedListener(signal)));
   one.add(listener);
 }
 
 /** Does nothing if the listener is not registered. */
 export function removeAbortListener(signal: AbortSignal, listener: AbortListener): void {
-  shared.get(signal)?.remove(listener);
+  bySignal.get(signal)?.remove(listener);
 }

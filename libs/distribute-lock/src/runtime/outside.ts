@@ -3,12 +3,12 @@ import { AsyncResource } from 'node:async_hooks';
 import { processWide } from './process-wide.js';
 
 // Created when the package is loaded, so it captures no call.
-const nobody = processWide('outside of every call', () => new AsyncResource('nestjs-distribute-lock'));
+const noCall = processWide('outside of every call', () => new AsyncResource('nestjs-distribute-lock'));
 
 /**
  * Runs `work` outside any async context, so that listeners do not inherit a caller's locks or request. A notification about a
  * lease may run within an unrelated call, or in a timer that such a call has set.
  */
 export function outside<T>(work: () => T): T {
-  return nobody.runInAsyncScope(work);
+  return noCall.runInAsyncScope(work);
 }

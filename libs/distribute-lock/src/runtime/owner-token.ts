@@ -43,7 +43,7 @@ export class OwnerTokens {
 /** A process has one queue per key for exclusive and write locks, one for readers, and one for permits. */
 export type TokenKind = 'exclusive' | 'read' | 'semaphore';
 
-/** The lane of the attempt that the token belongs to. */
+/** The kind of the attempt that the token belongs to. */
 export function kindOfToken(ownerToken: string): TokenKind {
   const suffix = ownerToken.indexOf(':', PROCESS_ID_LENGTH + 1);
   if (suffix < 0) return 'exclusive';

@@ -10,7 +10,7 @@ const { clearTimeout, setImmediate, setTimeout } = timers;
 /** The lock engine rounds delays up to whole milliseconds, twice. */
 const ROUNDING_MS = 2;
 
-interface Timer {
+interface PendingTimer {
   readonly at: number;
   readonly fire: () => void;
   timeout: NodeJS.Timeout;
@@ -20,7 +20,7 @@ interface Timer {
  * The clock of locks in a test. It follows real time and can be advanced. Fake timers of a test runner do not affect it.
  */
 export class TestClock implements Clock {
-  private readonly timers = new Set<Timer>();
+  private readonly timers = new Set<PendingTimer>();
   private aheadMs = 0;
 
   now(): number {
@@ -36,7 +36,7 @@ export class TestClock implements Clock {
       cancel();
       callback();
     };
-    const timer: Timer = { at: this.now() + delayMs, fire, timeout: inReality(delayMs, fire) };
+    const timer: PendingTimer = { at: this.now() + delayMs, fire, timeout: inReality(delayMs, fire) };
     this.timers.add(timer);
     return cancel;
   }
@@ -60,7 +60,7 @@ export class TestClock implements Clock {
     await turned();
   }
 
-  private firstUntil(until: number): Timer | undefined {
+  private firstUntil(until: number): PendingTimer | undefined {
     const due = [...this.timers].filter(({ at }) => at <= until);
     return due.sort((one, other) => one.at - other.at)[0];
   }
@@ -69,7 +69,7 @@ export class TestClock implements Clock {
     this.aheadMs += Math.max(0, at - this.now());
   }
 
-  private setAgain(timer: Timer): void {
+  private setAgain(timer: PendingTimer): void {
     clearTimeout(timer.timeout);
     timer.timeout = inReality(timer.at - this.now(), timer.fire);
   }

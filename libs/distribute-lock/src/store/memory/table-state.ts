@@ -3,7 +3,7 @@ import { processOf } from '../../runtime/owner-token.js';
 import { AHEAD_MICROS, CLAIM_WINDOW_MS, OFFERED_NUMBERS, OFFERED_PERMIT_NUMBERS } from '../protocol.js';
 import { TokenQueues } from './token-queues.js';
 
-interface Lock {
+interface StoredLock {
   readonly owner: string;
   /** `Infinity` for a foreign lock without an end. */
   endsAt: number;
@@ -23,7 +23,7 @@ export interface TableWorld {
 
 /** Locks and their queues as a server stores them, with the basic steps of the commands. */
 export abstract class TableState {
-  protected readonly locks = new Map<string, Lock>();
+  protected readonly locks = new Map<string, StoredLock>();
   private readonly sweep = new Sweep();
   private readonly queues: TokenQueues;
   protected unusedFence = 0;

@@ -8,7 +8,7 @@ const MOST_READ = 1_000;
 interface Queue {
   readonly tokens: string[];
   /** Time of the last attempt of each token. */
-  readonly askedAt: Map<string, number>;
+  readonly attemptedAt: Map<string, number>;
   endsAt: number;
 }
 
@@ -26,10 +26,10 @@ export class TokenQueues {
   /** Queues a token; a queued token keeps its place. Returns whether it was already queued. */
   append(key: string, ownerToken: string): boolean {
     const now = this.world.now();
-    const queue = this.queue(key) ?? { tokens: [], askedAt: new Map<string, number>(), endsAt: 0 };
-    const stood = queue.askedAt.has(ownerToken);
+    const queue = this.queue(key) ?? { tokens: [], attemptedAt: new Map<string, number>(), endsAt: 0 };
+    const stood = queue.attemptedAt.has(ownerToken);
     if (!stood) queue.tokens.push(ownerToken);
-    queue.askedAt.set(ownerToken, Math.floor(now));
+    queue.attemptedAt.set(ownerToken, Math.floor(now));
     queue.endsAt = now + QUEUE_TTL_MS;
     this.queues.set(key, queue);
     return stood;
@@ -38,7 +38,7 @@ export class TokenQueues {
   /** Returns whether the token was queued. */
   remove(key: string, ownerToken: string): boolean {
     const queue = this.queues.get(key);
-    if (queue?.askedAt.delete(ownerToken) !== true) return false;
+    if (queue?.attemptedAt.delete(ownerToken) !== true) return false;
     queue.tokens.splice(queue.tokens.indexOf(ownerToken), 1);
     if (queue.tokens.length === 0) this.queues.delete(key);
     return true;
@@ -58,7 +58,7 @@ export class TokenQueues {
   /** Sets the last attempt of the token to `forMs` ago. */
   silence(key: string, ownerToken: string, forMs: number): void {
     const queue = this.queues.get(key);
-    if (queue?.askedAt.has(ownerToken) === true) queue.askedAt.set(ownerToken, Math.floor(this.world.now()) - forMs);
+    if (queue?.attemptedAt.has(ownerToken) === true) queue.attemptedAt.set(ownerToken, Math.floor(this.world.now()) - forMs);
   }
 
   /** Keys with waiters. */
@@ -77,7 +77,7 @@ export class TokenQueues {
     return undefined;
   }
 
-  private isSilent({ askedAt }: Queue, ownerToken: string): boolean {
-    return Math.floor(this.world.now()) - askedAt.get(ownerToken)! >= CLAIM_WINDOW_MS;
+  private isSilent({ attemptedAt }: Queue, ownerToken: string): boolean {
+    return Math.floor(this.world.now()) - attemptedAt.get(ownerToken)! >= CLAIM_WINDOW_MS;
   }
 }

@@ -7,7 +7,7 @@ const READERS_PREFIX = 'r1:';
 const GATE_PREFIX = 'g1:';
 const PERMITS_PREFIX = 's1:';
 const PERMITS_QUEUE_PREFIX = 'sq1:';
-const PERMITS_ASKED_PREFIX = 'sa1:';
+const PERMITS_PLACES_PREFIX = 'sa1:';
 /** A lock prefix of this form could name a helper key of this or another version of the protocol. */
 const HELPER = /^(?:[fgqrs]|s[aq])\d*(?::|$)/;
 
@@ -77,7 +77,7 @@ export class RedisKeys {
     return [
       beside(lockKey, PERMITS_PREFIX),
       beside(lockKey, PERMITS_QUEUE_PREFIX),
-      beside(lockKey, PERMITS_ASKED_PREFIX),
+      beside(lockKey, PERMITS_PLACES_PREFIX),
     ];
   }
 
