@@ -8,12 +8,12 @@ import type { EngineContext } from './context.js';
 export async function extendLease(
   { store, clock, watchdog }: EngineContext,
   lease: LeaseHandle,
-  askedMs: number,
+  requestedMs: number,
 ): Promise<void> {
   const { grant, key, call } = lease;
   const sentAt = clock.now();
   const { ownerToken } = grant;
-  const ttlMs = Math.min(askedMs, Math.max(1, Math.floor(lease.renewUntil - sentAt)));
+  const ttlMs = Math.min(requestedMs, Math.max(1, Math.floor(lease.renewUntil - sentAt)));
   const [answer] = await store.renew([{ key, ownerToken, kind: kindOfToken(ownerToken), ttlMs }]);
   if (typeof answer === 'number' && lease.isHeld()) {
     // An earlier command that shortens the shared lease has no reply and may still be executed.

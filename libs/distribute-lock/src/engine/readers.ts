@@ -1,11 +1,12 @@
-import type { Grant, Holder, LockHold, SharedHold } from './lease/grant.js';
+import {
+  EARLY_MS,
+  type Grant,
+  type Holder,
+  LIMIT_TOLERANCE_MS,
+  type LockHold,
+  type SharedHold,
+} from './lease/grant.js';
 import { type Loss, lossByTime } from './lease/loss.js';
-
-/** A lease that ends within this time counts as ended, because a timer may be that late. */
-const EARLY_MS = 1;
-
-/** A lease that ends this close to the limit of its holder is not renewed again. */
-const LIMIT_TOLERANCE_MS = 5;
 
 /** A holder of the lease that the readers of a process share. */
 export interface Reader extends Holder {

@@ -2,6 +2,7 @@
 import ms from 'ms';
 
 import { LockConfigurationError } from '../errors.js';
+import { LONGEST_MS } from '../runtime/timers.js';
 
 /** Units of a {@link Duration}: milliseconds, seconds, minutes, hours, days and weeks. @public */
 export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w';
@@ -12,9 +13,6 @@ export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w';
  * @public
  */
 export type Duration = number | `${number}${DurationUnit}` | `${number} ${DurationUnit}`;
-
-/** The longest delay of a Node timer, in milliseconds (about 24.8 days). */
-const LONGEST_MS = 2 ** 31 - 1;
 
 /**
  * Converts text from a configuration, such as `'10s'`, to the milliseconds that options accept.

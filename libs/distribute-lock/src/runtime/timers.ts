@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock } from './clock.js';
 
-/** The longest delay that a timer of the runtime supports. */
+/** The longest delay of a timer of Node, in milliseconds (about 24.8 days). */
 export const LONGEST_MS = 2 ** 31 - 1;
 
 /** A callback that is due once. */

@@ -18,6 +18,12 @@ export const surelyOverMs = (ttlMs: number): number => Math.ceil(ttlMs * (1 + DR
  */
 export const validUntil = (sentAt: number, ttlMs: number): number => Math.floor(sentAt + proofMs(ttlMs));
 
+/** A lease ends this much early, because a timer may fire that late. */
+export const EARLY_MS = 1;
+
+/** A lease that ends within this time before the limit of its holder is not renewed again. */
+export const LIMIT_TOLERANCE_MS = 5;
+
 /** A holder that begins on an offer and releases within this time sends no command but its release. */
 const CONFIRM_AFTER_MS = 50;
 
@@ -183,8 +189,8 @@ export class Grant extends Retry {
   }
 
   /** Applies a command that was sent at `sentAt` and found the lock held. The answer must arrive before the old end. */
-  confirm(sentAt: number, askedMs: number): void {
-    const ttlMs = Math.min(askedMs, this.mostMs);
+  confirm(sentAt: number, requestedMs: number): void {
+    const ttlMs = Math.min(requestedMs, this.mostMs);
     this.ttlMs = Math.max(this.ttlMs, ttlMs);
     this.validUntil = Math.max(this.validUntil, validUntil(sentAt, ttlMs));
     this.endsAt = Math.max(this.endsAt, Math.floor(sentAt + ttlMs));

@@ -31,15 +31,15 @@ export interface LifetimePlan {
  * A hold with `maxHold` ends this much early, plus the share of its lease that cannot be proven. Its lease is still valid at that
  * moment.
  */
-const EARLY_MS = 5;
-const EARLY_SHARE = 0.01;
+const HOLD_EARLY_MS = 5;
+const HOLD_EARLY_SHARE = 0.01;
 /** A busy process runs its timers late, so a long hold ends earlier by this share of `maxHold`, up to the limit. */
 const LATE_TIMER_SHARE = 0.02;
 const LATE_TIMER_LIMIT_MS = 20;
 
 const earlyMs = (maxHoldMs: number, ttlMs: number): number =>
-  EARLY_MS +
-  Math.ceil(EARLY_SHARE * Math.min(ttlMs, maxHoldMs)) +
+  HOLD_EARLY_MS +
+  Math.ceil(HOLD_EARLY_SHARE * Math.min(ttlMs, maxHoldMs)) +
   Math.min(LATE_TIMER_LIMIT_MS, Math.floor(LATE_TIMER_SHARE * maxHoldMs));
 
 const plans = new WeakMap<ResolvedLockOptions, LifetimePlan>();
@@ -71,9 +71,9 @@ export function planBeforeWork(options: ResolvedLockOptions): LifetimePlan {
   };
 }
 
-function makePlan({ ttlMs: askedMs, renew, maxHoldMs, minHoldMs, release }: ResolvedLockOptions): LifetimePlan {
+function makePlan({ ttlMs: requestedMs, renew, maxHoldMs, minHoldMs, release }: ResolvedLockOptions): LifetimePlan {
   const expires = release === 'expire';
-  const ttlMs = expires || maxHoldMs >= askedMs ? askedMs : Math.max(MIN_TTL_MS, maxHoldMs);
+  const ttlMs = expires || maxHoldMs >= requestedMs ? requestedMs : Math.max(MIN_TTL_MS, maxHoldMs);
   return {
     ttlMs,
     renew,

@@ -12,14 +12,8 @@ import {
   type RenewRequest,
   mayTakeEffect,
 } from '../../store/lock-store.js';
-import type { Grant, Renewal } from './grant.js';
+import { EARLY_MS, type Grant, LIMIT_TOLERANCE_MS, type Renewal } from './grant.js';
 import { type Loss, lossByTime } from './loss.js';
-
-/** A lease ends this much early, because a timer may fire that late. */
-const EARLY_MS = 1;
-
-/** A lease that ends within this time before its limit is not renewed again. */
-const LIMIT_TOLERANCE_MS = 5;
 
 /**
  * Renews every grant of the process at a third of its ttl; grants of one tick share one call. Notifies the holder when a grant

@@ -1,5 +1,6 @@
 import { FENCE_TOO_LOW, FENCE_WRITTEN } from '../lua/generated/reply-codes.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
+import type { StepWords } from './node-connection.js';
 import { limitOf, type StepResult, type NodeStep, type QuorumNode } from './quorum-node.js';
 import { NodeVote, type Standing } from './node-vote.js';
 import { noMajority, Poll, yesOrNo, type PollEnd, type Vote } from './poll.js';
@@ -12,8 +13,6 @@ interface Owner {
   /** The owner has released the lock or stopped waiting, so it must leave every queue. */
   left: boolean;
 }
-
-type Words = readonly (string | number)[];
 
 /**
  * The votes of all nodes for one token. A withdrawn token is never used again, because a late release would remove a
@@ -175,7 +174,7 @@ export class Ballot {
   }
 
   private requestVoters(
-    words: Words,
+    words: StepWords,
     limitMs: number,
     voteOf: (result: StepResult, vote: NodeVote) => Vote,
   ): Promise<PollEnd> {
@@ -190,7 +189,7 @@ export class Ballot {
   private send(
     poll: Poll,
     node: QuorumNode,
-    words: Words,
+    words: StepWords,
     limitMs: number,
     voteOf: (result: StepResult) => Vote,
   ): NodeStep {

@@ -3,16 +3,15 @@ import { randomBytes } from 'node:crypto';
 import { LockConfigurationError } from '../../errors.js';
 import { VOTED_BEFORE } from '../lua/generated/reply-codes.js';
 import { newProcessId } from '../../runtime/owner-token.js';
+import { CONNECT_LIMIT_MS } from '../redis/link.js';
 import { NO_OWNER } from './ballot.js';
+import type { StepWords } from './node-connection.js';
 import { noMajority, Poll } from './poll.js';
 import type { StepResult, QuorumNode } from './quorum-node.js';
 
-const CONNECT_LIMIT_MS = 1_500;
 /** A node that does not respond within this time is checked with the first grant. */
 const TRIAL_LIMIT_MS = 250;
 const TRIAL_TTL_MS = 1_000;
-
-type Words = readonly (string | number)[];
 
 /**
  * Resolves when a majority of the nodes responds.
@@ -47,6 +46,6 @@ async function refuseTwins(nodes: readonly QuorumNode[]): Promise<void> {
   );
 }
 
-function requestOne(node: QuorumNode, key: string, words: Words): Promise<StepResult> {
+function requestOne(node: QuorumNode, key: string, words: StepWords): Promise<StepResult> {
   return new Promise((resolve) => node.run(key, words, TRIAL_LIMIT_MS, resolve));
 }

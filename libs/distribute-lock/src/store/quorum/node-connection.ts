@@ -1,6 +1,7 @@
 import { quorumScript } from '../lua/generated/lua-scripts.js';
 import { LockStoreError, type ConnectionListener, type LockStoreListener } from '../lock-store.js';
 import { FENCE_TOO_LOW, NO_VOTE, TOO_LATE, VOTE, VOTED_BEFORE } from '../lua/generated/reply-codes.js';
+import { REPLY_WORDS } from '../redis/command.js';
 import { COMMAND_LIMIT_MS, type Link } from '../redis/link.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { messageOf, storeError, isWrongType, namingKeys } from '../redis/redis-errors.js';
@@ -15,7 +16,8 @@ import { another, keyPrefixOf, type RedisClient } from '../redis/redis-client.js
 /** Reply of `quorum.lua`; the header of the script defines the codes. */
 export type NodeReply = readonly [code: number, x: number, y: number | string];
 
-const REPLY_WORDS = 3;
+/** A command of `quorum.lua` with its arguments; empty for none. */
+export type StepWords = readonly (string | number)[];
 
 /** Runs commands on one node of a quorum. */
 export interface NodeConnection {
@@ -31,7 +33,7 @@ export interface NodeConnection {
    * Runs one step of `quorum.lua`; rejects with a `LockStoreError`. Without words it only verifies that the node
    * responds. A step that arrives too late has no effect and is sent again while `isWanted` returns true.
    */
-  run(key: string, words: readonly (string | number)[], isWanted: () => boolean): Promise<NodeReply>;
+  run(key: string, words: StepWords, isWanted: () => boolean): Promise<NodeReply>;
   close(): void;
 }
 
@@ -79,7 +81,7 @@ class RedisNodeConnection implements NodeConnection {
     this.connection.outage.listener = listener;
   }
 
-  async run(key: string, words: readonly (string | number)[], isWanted: () => boolean): Promise<NodeReply> {
+  async run(key: string, words: StepWords, isWanted: () => boolean): Promise<NodeReply> {
     const lock = this.keys.lock(key);
     const link = this.connection.linkOf(lock)!;
     const sentAt = this.connection.clock.now();
@@ -100,7 +102,7 @@ class RedisNodeConnection implements NodeConnection {
     this.connection.close();
   }
 
-  private async send(link: Link, lock: string, words: readonly (string | number)[]): Promise<unknown> {
+  private async send(link: Link, lock: string, words: StepWords): Promise<unknown> {
     const { client } = this.connection;
     const keys = [lock, this.keys.queue(lock), this.keys.fenceOf(lock)];
     try {

@@ -1,10 +1,9 @@
 import { Alarm, type Timers } from '../../runtime/timers.js';
 import { LockStoreError, type LockStoreListener } from '../lock-store.js';
+import { RESUBSCRIBE_MS } from '../redis/subscription.js';
 import type { NodeInbox } from './node-connection.js';
 import { majorityOf } from './poll.js';
 
-/** Pause between attempts to subscribe on an unavailable node. */
-const RESUBSCRIBE_MS = 2_000;
 /** Limit for the subscriptions before the first attempt. Without them the lock engine polls. */
 const LIMIT_MS = 300;
 

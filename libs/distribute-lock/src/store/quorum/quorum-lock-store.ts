@@ -1,5 +1,5 @@
 import { processClock, type Clock } from '../../runtime/clock.js';
-import { Timer, Timers } from '../../runtime/timers.js';
+import { Deadline, Timers } from '../../runtime/timers.js';
 import { GRACE_MS } from '../abandoned-tokens.js';
 import type {
   AcquireAnswer,
@@ -31,16 +31,6 @@ const NON_WAITING_LIMIT_MS = 300;
 const SPREAD_MS = 50;
 /** Time for a notified process to acquire the lock before the releasing process tries again. */
 const TURN_MS = 250;
-
-class Pause extends Timer {
-  constructor(readonly due: () => void) {
-    super();
-  }
-
-  override forgotten(): void {
-    this.due();
-  }
-}
 
 /**
  * Locks on a majority of independent primaries. The holder has the votes of more than half of them. A vote is a
@@ -157,7 +147,7 @@ export class QuorumLockStore implements LockStore {
       const answer = await this.run(candidate, request);
       if (answer.granted || answer.held || request.wait) return answer;
       if (tries === NON_WAITING_TRIES || this.clock.now() > until) return answer;
-      await new Promise<void>((resolve) => this.timers.add(new Pause(resolve), candidate.pauseMs()));
+      await new Promise<void>((resolve) => this.timers.add(new Deadline(resolve), candidate.pauseMs()));
       if (candidate.over) return answer;
     }
   }

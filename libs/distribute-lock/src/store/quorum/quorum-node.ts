@@ -3,7 +3,7 @@ import { Timer, type Timers } from '../../runtime/timers.js';
 import { AbandonedTokens, type AbandonedName, finalUndoAt } from '../abandoned-tokens.js';
 import { LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
-import type { NodeConnection, NodeReply } from './node-connection.js';
+import type { NodeConnection, NodeReply, StepWords } from './node-connection.js';
 
 /** Result of a step. */
 export interface StepResult {
@@ -32,7 +32,7 @@ export class NodeStep extends Timer {
   constructor(
     private readonly node: QuorumNode,
     readonly key: string,
-    readonly words: readonly (string | number)[],
+    readonly words: StepWords,
     readonly limitMs: number,
     /** Called once with the result, and again if an answer arrives after a timeout or cancellation. */
     readonly result: (result: StepResult) => void,
@@ -99,7 +99,7 @@ export class QuorumNode {
 
   run(
     key: string,
-    words: readonly (string | number)[],
+    words: StepWords,
     limitMs: number,
     result: (result: StepResult) => void,
   ): NodeStep {

@@ -1,6 +1,7 @@
 import type { LuaText } from '../lua/generated/lua-scripts.js';
 import { GRANTED, NOT_REPLICATED } from '../lua/generated/reply-codes.js';
 import { LockStoreError } from '../lock-store.js';
+import { REPLY_WORDS } from './command.js';
 import { isCluster, type RedisClient } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
 import { isRedirection } from './redis-errors.js';
@@ -136,7 +137,7 @@ function withoutGrants(replies: unknown, commands: number, count: number): unkno
   if (typeof replies === 'number') return Array.from({ length: commands }, () => [NOT_REPLICATED, count, 0]).flat();
   if (!Array.isArray(replies)) return replies;
   const marked: unknown[] = [...replies];
-  for (let at = 0; at < marked.length; at += 3) {
+  for (let at = 0; at < marked.length; at += REPLY_WORDS) {
     if (marked[at] === GRANTED) marked.splice(at, 2, NOT_REPLICATED, count);
   }
   return marked;

@@ -8,7 +8,7 @@ import { storeError } from './redis-errors.js';
 import type { Subscriber, Subscription } from './subscription.js';
 
 /** Pause between attempts to subscribe on any node. */
-const RESUBSCRIBE_MS = 250;
+const MOVE_AGAIN_MS = 250;
 
 /**
  * A subscription on one node of a Cluster; all nodes forward published messages to it. The subscription of the client
@@ -107,7 +107,7 @@ export class ClusterSubscription implements Subscription {
     if (this.closed) return;
     this.openAnywhere(last).then(
       () => this.subscriber.resubscribed(),
-      () => this.connection.timers.add(this.retry, RESUBSCRIBE_MS),
+      () => this.connection.timers.add(this.retry, MOVE_AGAIN_MS),
     );
   }
 }

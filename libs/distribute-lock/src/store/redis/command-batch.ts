@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.js';
 import { LockStoreError } from '../lock-store.js';
 import { DELEGATED, NOT_REPLICATED, REFUSED, TOO_LATE } from '../lua/generated/reply-codes.js';
 import { ScriptCall, isUnknownScript, ScriptRunner } from './script-runner.js';
-import type { Command, ReplyWord } from './command.js';
+import { type Command, REPLY_WORDS, type ReplyWord } from './command.js';
 import type { Acknowledging } from './acknowledged.js';
 import type { FenceCounter } from './fence-counter.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -18,15 +18,11 @@ import {
   isWrongType,
   namingKeys,
 } from './redis-errors.js';
-import { COMMAND_LIMIT_MS } from './link.js';
+import { COMMAND_LIMIT_MS, LIMIT_STEP_MS } from './link.js';
 import { isCount, isFencingToken, unknownReply } from './reply-checks.js';
 
 /** Maximum number of locks in one script call. Bounds the time for which the script blocks the server. */
 const MOST_LOCKS = 64;
-/** Limits of resent commands are rounded up to this step, so that they share timers. */
-const STEP_MS = 100;
-/** Number of words of a reply to one command. */
-const REPLY_WORDS = 3;
 
 export interface CommandBatchSettings {
   readonly connection: RedisConnection;
@@ -208,7 +204,7 @@ export class CommandBatch {
     void this.connection.linkOf(lockKey)?.readClock();
     if (this.connection.accepts(lockKey)) this.send(call);
     else this.sendWhenReady(call);
-    this.connection.timers.add(call, Math.ceil((dueAt - now) / STEP_MS) * STEP_MS);
+    this.connection.timers.add(call, Math.ceil((dueAt - now) / LIMIT_STEP_MS) * LIMIT_STEP_MS);
   }
 
   private unknown(call: ScriptCall, reply: unknown): void {

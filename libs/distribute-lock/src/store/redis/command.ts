@@ -3,6 +3,9 @@ import type { Answer, AnswerListener } from '../lock-store.js';
 /** A word of a script reply; the header of the script defines the codes. */
 export type ReplyWord = number | string;
 
+/** Number of words of a reply to one command. */
+export const REPLY_WORDS = 3;
+
 /** One command of a script and the receiver of its reply. */
 export abstract class Command {
   constructor(

@@ -6,6 +6,10 @@ import { ServerClock } from './server-clock.js';
 
 /** Limit for a reply. Client options and system timeouts do not bound it well. */
 export const COMMAND_LIMIT_MS = 800;
+/** Limits of commands that are sent again are rounded up to this step, so that they share timers. */
+export const LIMIT_STEP_MS = 100;
+/** Limit for the first connection at the start. */
+export const CONNECT_LIMIT_MS = 1_500;
 /** A socket with a pending reply is closed when no byte has arrived for this time. */
 const SILENCE_LIMIT_MS = 2_500;
 /** Interval at which a link is examined while a reply is pending. */

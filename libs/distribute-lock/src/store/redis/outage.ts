@@ -3,7 +3,7 @@ import { Timer, type Timers } from '../../runtime/timers.js';
 import type { ConnectionListener } from '../lock-store.js';
 
 /** An outage that ends within this time fails no call and is not reported. Its cause usually becomes known earlier. */
-const GRACE_MS = 250;
+const UNREPORTED_MS = 250;
 
 /** Reports each outage of one connection and its end, once each. A Cluster has several parts: its client and each node. */
 export class Outage extends Timer {
@@ -30,7 +30,7 @@ export class Outage extends Timer {
     if (begins) this.since = this.clock.now();
     if (begins || known) this.reason = reason;
     if (known) this.due();
-    else if (begins) this.timers.add(this, GRACE_MS);
+    else if (begins) this.timers.add(this, UNREPORTED_MS);
   }
 
   /** Adds the reason of an outage that has begun. */

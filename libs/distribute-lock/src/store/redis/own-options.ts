@@ -4,7 +4,7 @@ import type { ClusterOptions, RedisOptions } from 'ioredis';
 const MAX_RETRIES = 1;
 const LONGEST_PAUSE_MS = 1_000;
 
-const CONNECT_TIMEOUT_MS = 2_000;
+export const CONNECT_TIMEOUT_MS = 2_000;
 // A connection that closes while it opens would otherwise keep the process alive for longer.
 const DISCONNECT_TIMEOUT_MS = 500;
 /** A Sentinel that does not respond must not delay the request to the next one. */

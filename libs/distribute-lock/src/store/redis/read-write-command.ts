@@ -1,11 +1,8 @@
 import { Alarm, type Timers } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
 import { Command, type ReplyWord } from './command.js';
-import { COMMAND_LIMIT_MS } from './link.js';
+import { COMMAND_LIMIT_MS, LIMIT_STEP_MS } from './link.js';
 import type { RedisKeys } from './redis-keys.js';
-
-/** Limits are rounded up to this step, so that they share timers. */
-const STEP_MS = 100;
 
 /** Wraps a command for `readwrite.lua`, which needs more keys. */
 export class ReadWriteCommand extends Command {
@@ -29,7 +26,7 @@ export class ReadWriteCommand extends Command {
       const error = new LockStoreError('Redis did not respond in time to a command that two scripts executed.', true);
       this.failed(error);
     });
-    timers.add(limit, Math.ceil(leftMs / STEP_MS) * STEP_MS);
+    timers.add(limit, Math.ceil(leftMs / LIMIT_STEP_MS) * LIMIT_STEP_MS);
     this.stop = () => timers.remove(limit);
     return this;
   }

@@ -32,6 +32,7 @@ import { evictionAdvice, RedisAdmin } from './redis-admin.js';
 import { FenceCounter } from './fence-counter.js';
 import { Inbox } from './inbox.js';
 import { Layout, type LockLayout } from './layout.js';
+import { CONNECT_LIMIT_MS } from './link.js';
 import { ownClusterOptions, ownOptions } from './own-options.js';
 import { another, isCluster, keyPrefixOf, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
@@ -41,8 +42,6 @@ import { ReadWriteCommand } from './read-write-command.js';
 import { RedisSemaphores } from './redis-semaphores.js';
 import { AcquireCommand, ReleaseCommand, RenewCommand } from './lock-commands.js';
 import { multiKeyAcquire } from './multi-key-command.js';
-
-const CONNECT_LIMIT_MS = 1_500;
 
 /** Settings of a Redis store. */
 export interface RedisLockStoreSettings {

@@ -3,10 +3,9 @@ import { Redis, type RedisOptions, type SentinelAddress } from 'ioredis';
 import type { Clock } from '../../runtime/clock.js';
 import type { Timers } from '../../runtime/timers.js';
 import { Link } from './link.js';
-import { pauseMs } from './own-options.js';
+import { CONNECT_TIMEOUT_MS, pauseMs } from './own-options.js';
 
 const CHANNEL = '+switch-master';
-const CONNECT_TIMEOUT_MS = 2_000;
 
 /**
  * Subscribes to every Sentinel to learn about a new primary. A replaced primary may accept writes for ten more seconds

@@ -8,7 +8,7 @@ import { another, speaksResp3 } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 
 /** Pause between attempts to subscribe while the server rejects it. */
-const RESUBSCRIBE_MS = 2_000;
+export const RESUBSCRIBE_MS = 2_000;
 
 /** Receives the messages and the state of a subscription. */
 export interface Subscriber {
