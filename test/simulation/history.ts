@@ -6,8 +6,8 @@ import { World, type WorldSettings } from './world.js';
 /** Runs one history and returns the world after it. */
 export async function runHistory(plan: Plan, settings: Partial<WorldSettings> = {}): Promise<World> {
   const world = new World(plan, {
-    makeTable: (tableWorld) => new LockTable(tableWorld),
-    makeSemaphores: (tableWorld, locks) => new SemaphoreTable(tableWorld, locks),
+    makeTable: (tableHost) => new LockTable(tableHost),
+    makeSemaphores: (tableHost, locks) => new SemaphoreTable(tableHost, locks),
     ...settings,
   });
   await world.run();

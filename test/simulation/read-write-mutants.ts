@@ -4,16 +4,16 @@ import type { AcquireRequest } from '../../libs/distribute-lock/src/store/lock-s
 import { READERS } from '../../libs/distribute-lock/src/store/lock-value.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 import { isReader, type Before, type ReaderLeases } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
-import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
+import type { TableHost } from '../../libs/distribute-lock/src/store/memory/table-state.js';
 import { patch, type Restore } from './patch.js';
-import type { MakeTable, SimulatedTableWorld } from './tables.js';
+import type { MakeTable, SimulatedTableHost } from './tables.js';
 
 /** The difference between the clocks of two processes. */
 const SKEW_MS = 5_000;
 
 /** Private parts of the table that the mutants replace. */
 interface Inside {
-  readonly world: TableWorld;
+  readonly host: TableHost;
   readonly leases: ReaderLeases;
   owner(key: string): string | undefined;
   leftMs(key: string): number;
@@ -38,8 +38,8 @@ function replace<T extends object, K extends keyof T>(part: T, name: K, make: (o
 }
 
 const broken = (breakIt: (inside: Inside, leases: ReaderLeases) => void): MakeTable => {
-  return (world) => {
-    const table = new LockTable(world);
+  return (host) => {
+    const table = new LockTable(host);
     const inside = table as unknown as Inside;
     breakIt(inside, inside.leases);
     return table;
@@ -47,8 +47,8 @@ const broken = (breakIt: (inside: Inside, leases: ReaderLeases) => void): MakeTa
 };
 
 /** How far the clock of a client is ahead of that of the server. Where it is unknown, half of the tokens are late. */
-function aheadMs(world: TableWorld & Partial<SimulatedTableWorld>, ownerToken: string): number {
-  if (world.clientNow !== undefined) return world.clientNow() - world.now();
+function aheadMs(host: TableHost & Partial<SimulatedTableHost>, ownerToken: string): number {
+  if (host.clientNow !== undefined) return host.clientNow() - host.now();
   const sum = [...ownerToken].reduce((total, letter) => total + letter.charCodeAt(0), 0);
   return sum % 2 === 0 ? 0 : -SKEW_MS;
 }
@@ -58,7 +58,7 @@ export const READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   'a reader ignored by a writer': broken((inside) =>
     replace(inside, 'acquire', (original) => (request) => {
       const { key, ownerToken } = request;
-      if (!isReader(ownerToken) && inside.owner(key) === READERS) inside.put(key, ownerToken, inside.world.now() + 1);
+      if (!isReader(ownerToken) && inside.owner(key) === READERS) inside.put(key, ownerToken, inside.host.now() + 1);
       return original(request);
     }),
   ),
@@ -72,7 +72,7 @@ export const READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   ),
   "a client's clock for the end of a lease": broken((inside, leases) =>
     replace(leases, 'lend', (original) => (key, ownerToken, ms) => {
-      original(key, ownerToken, Math.max(ms + aheadMs(inside.world, ownerToken), 1));
+      original(key, ownerToken, Math.max(ms + aheadMs(inside.host, ownerToken), 1));
     }),
   ),
   "one reader's release that ends the phase": broken((inside, leases) =>
@@ -94,9 +94,9 @@ export const READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   'a phase that keeps old leases': broken((_, leases) => replace(leases, 'clear', () => () => undefined)),
   'an end that is never lowered': broken((inside) =>
     replace(inside, 'settle', (original) => (key) => {
-      const endsAt = inside.owner(key) === READERS ? inside.world.now() + inside.leftMs(key) : 0;
+      const endsAt = inside.owner(key) === READERS ? inside.host.now() + inside.leftMs(key) : 0;
       if (!original(key)) return false;
-      const left = inside.leftMs(key) + inside.world.now();
+      const left = inside.leftMs(key) + inside.host.now();
       if (endsAt > left) inside.put(key, READERS, endsAt);
       return true;
     }),

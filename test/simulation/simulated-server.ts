@@ -15,7 +15,7 @@ import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-tabl
 import { READERS } from '../../libs/distribute-lock/src/store/lock-value.js';
 import { isReader } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
-import type { SimulatedTableWorld, Tables } from './tables.js';
+import type { SimulatedTableHost, Tables } from './tables.js';
 import { nextOf, ReadWriteWatch } from './read-write-watch.js';
 import { SemaphoreWatch } from './semaphore-watch.js';
 import { EXECUTION_LIMIT_MS } from '../../libs/distribute-lock/src/store/protocol.js';
@@ -63,14 +63,14 @@ export class SimulatedServer {
     private readonly world: World,
     { makeTable, makeSemaphores }: Tables,
   ) {
-    const tableWorld: SimulatedTableWorld = {
+    const tableHost: SimulatedTableHost = {
       now: () => this.now(),
       clientNow: () => EPOCH_MS + (world.processes.find(({ id }) => this.speaking.startsWith(id))?.now() ?? 0),
       publish: (processId, message) => this.publish(processId, message),
       counted: world.plan.counted,
     };
-    this.table = makeTable(tableWorld);
-    this.semaphores = makeSemaphores(tableWorld, this.table);
+    this.table = makeTable(tableHost);
+    this.semaphores = makeSemaphores(tableHost, this.table);
     this.watch = new SemaphoreWatch(world, this.semaphores);
     this.lockWatch = new ReadWriteWatch(world, this.table);
   }

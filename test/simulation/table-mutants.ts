@@ -7,13 +7,13 @@ import type {
   RenewRequest,
 } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
-import type { TableWorld } from '../../libs/distribute-lock/src/store/memory/table-state.js';
+import type { TableHost } from '../../libs/distribute-lock/src/store/memory/table-state.js';
 import type { MakeTable } from './tables.js';
 
 /** Private parts of the table that the mutants replace. */
 interface Inside {
   unusedFence: number;
-  readonly world: TableWorld;
+  readonly host: TableHost;
   granted(key: string, block: number): unknown;
   set(key: string, owner: string, ttlMs: number): void;
   raise(key: string, ttlMs: number): void;
@@ -70,8 +70,8 @@ function withStep<K extends keyof Inside>(
   name: K,
   step: (inside: Inside, original: Inside[K]) => Inside[K],
 ): MakeTable {
-  return (world) => {
-    const table = new LockTable(world);
+  return (host) => {
+    const table = new LockTable(host);
     const inside = table as unknown as Inside;
     const original = inside[name];
     if (typeof original !== 'function') throw new Error(`The table has no step ${name}`);
@@ -87,15 +87,15 @@ const numbered = (first: (inside: Inside) => number, persisted: boolean): MakeTa
     return { outcome: 'granted', fencingToken, waiting: inside.waiting(key) };
   });
 
-const micros = ({ world }: Inside): number => Math.floor(world.now() * 1_000);
+const micros = ({ host }: Inside): number => Math.floor(host.now() * 1_000);
 
 /** Each removes one measure from the server. */
 export const TABLE_MUTANTS: Readonly<Record<string, MakeTable>> = {
-  'a release without a comparison': (world) => new ReleaseWithoutCompare(world),
-  'a renewal that creates the lock': (world) => new RenewalThatCreates(world),
-  'an own token that is not recognised': (world) => new TokenNotRecognised(world),
-  'several keys of which only some are acquired': (world) => new SeveralInPart(world),
-  'several keys that are acquired past a waiter': (world) => new SeveralPassing(world),
+  'a release without a comparison': (host) => new ReleaseWithoutCompare(host),
+  'a renewal that creates the lock': (host) => new RenewalThatCreates(host),
+  'an own token that is not recognised': (host) => new TokenNotRecognised(host),
+  'several keys of which only some are acquired': (host) => new SeveralInPart(host),
+  'several keys that are acquired past a waiter': (host) => new SeveralPassing(host),
   'a fencing token that is only the last one plus 1': numbered(({ unusedFence }) => unusedFence, true),
   'a next fencing token that is not stored': numbered(micros, false),
   'an unresponsive process that keeps its places': withStep('removeSilent', () => () => false),

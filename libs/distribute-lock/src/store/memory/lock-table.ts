@@ -113,7 +113,7 @@ export class LockTable extends ReadWriteSteps {
 
   /** Remaining lease of this token; undefined when it does not hold the lock. */
   leaseLeftMs(key: string, ownerToken: string): number | undefined {
-    const now = this.world.now();
+    const now = this.host.now();
     const lease = this.readers(key).find((reader) => reader.ownerToken === ownerToken);
     if (lease !== undefined) return lease.endsAt - now;
     return this.owner(key) === ownerToken ? this.locks.get(key)!.endsAt - now : undefined;

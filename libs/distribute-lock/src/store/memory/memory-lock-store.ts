@@ -18,7 +18,7 @@ import {
   type RenewRequest,
 } from '../lock-store.js';
 import { LockTable } from './lock-table.js';
-import type { TableWorld } from './table-state.js';
+import type { TableHost } from './table-state.js';
 import { SemaphoreTable } from './semaphore-table.js';
 import { processOf } from '../../runtime/owner-token.js';
 import { takeAway } from '../lock-admin.js';
@@ -43,12 +43,12 @@ export class MemoryLockStore implements LockStore {
   /** @internal */
   constructor(private readonly clock: Clock = processClock) {
     // Fencing tokens start from the time of day, as on a server, so that they also increase across processes.
-    const world: TableWorld = {
+    const host: TableHost = {
       now: () => performance.timeOrigin + this.clock.now(),
       publish: (processId, message) => this.publish(processId, message),
     };
-    this.table = new LockTable(world);
-    this.semaphores = new SemaphoreTable(world, this.table);
+    this.table = new LockTable(host);
+    this.semaphores = new SemaphoreTable(host, this.table);
     this.admin = new MemoryAdmin(this.table, this.semaphores, (processId, message) => this.publish(processId, message));
   }
 

@@ -23,7 +23,7 @@ export interface Taker {
 
 /** The alternation of readers and writers: the steps of `readwrite.lua`. */
 export abstract class ReadWriteSteps extends TableState {
-  protected readonly leases = new ReaderLeases(() => this.world.now());
+  protected readonly leases = new ReaderLeases(() => this.host.now());
 
   /** Leases of the current readers, in the order of their ends. */
   readers(key: string): readonly ReaderLease[] {

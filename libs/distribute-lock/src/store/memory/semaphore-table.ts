@@ -9,7 +9,7 @@ import type {
 } from '../lock-store.js';
 import { CLAIM_WINDOW_MS } from '../protocol.js';
 import type { LockTable } from './lock-table.js';
-import type { TableWorld } from './table-state.js';
+import type { TableHost } from './table-state.js';
 import { SemaphoreLeases, SemaphorePlaces } from './semaphore-state.js';
 
 /** Maximum number of offers of one command. A process that claims an offer continues to serve the queue. */
@@ -28,7 +28,7 @@ export class SemaphoreTable {
   private readonly places: SemaphorePlaces;
 
   constructor(
-    private readonly world: TableWorld,
+    private readonly host: TableHost,
     private readonly locks: LockTable,
   ) {
     this.leases = new SemaphoreLeases(locks, () => this.now());
@@ -86,7 +86,7 @@ export class SemaphoreTable {
     return this.places.of(key);
   }
 
-  /** Ends of the valid leases by owner token, in the time of `world`. */
+  /** Ends of the valid leases by owner token, in the time of `host`. */
   live(key: string): ReadonlyMap<string, number> {
     return this.leases.live(key);
   }
@@ -104,7 +104,7 @@ export class SemaphoreTable {
 
   /** Whole milliseconds, as in the scripts. */
   private now(): number {
-    return Math.floor(this.world.now());
+    return Math.floor(this.host.now());
   }
 
   private otherLimit(key: string, ownerToken: string, limit: number): AcquireAnswer {
@@ -207,7 +207,7 @@ export class SemaphoreTable {
     if (processId === undefined) return 0;
     const message = { type, key, ownerToken };
     const numbered = { ...message, ...numbers };
-    const receivers = this.world.publish(processId, contended ? { ...numbered, contended } : numbered);
-    return this.world.counted === false ? 1 : receivers;
+    const receivers = this.host.publish(processId, contended ? { ...numbered, contended } : numbered);
+    return this.host.counted === false ? 1 : receivers;
   }
 }

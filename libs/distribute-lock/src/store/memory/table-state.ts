@@ -9,8 +9,8 @@ interface StoredLock {
   endsAt: number;
 }
 
-/** Clock and publication that a table needs. */
-export interface TableWorld {
+/** What a table needs of its surroundings: a clock and publication. */
+export interface TableHost {
   /** The time in milliseconds. */
   now(): number;
   /** Returns how many subscribers received the message. */
@@ -28,20 +28,20 @@ export abstract class TableState {
   private readonly queues: TokenQueues;
   protected unusedFence = 0;
 
-  constructor(protected readonly world: TableWorld) {
-    this.queues = new TokenQueues(world);
+  constructor(protected readonly host: TableHost) {
+    this.queues = new TokenQueues(host);
   }
 
   /** The first of `block` fencing tokens. */
   fencingTokens(block: number): number {
-    const first = Math.max(this.unusedFence, Math.floor(this.world.now() * 1000));
+    const first = Math.max(this.unusedFence, Math.floor(this.host.now() * 1000));
     this.unusedFence = first + block;
     return first;
   }
 
   /** Fencing tokens of an offer of permits: fewer while the issued numbers are ahead of the clock. */
   offeredPermitNumbers(): Pick<LockMessage, 'fencingToken' | 'block'> {
-    const ahead = this.unusedFence - this.world.now() * 1000;
+    const ahead = this.unusedFence - this.host.now() * 1000;
     const block = ahead < AHEAD_MICROS ? OFFERED_PERMIT_NUMBERS : OFFERED_NUMBERS;
     return { fencingToken: this.fencingTokens(block), block };
   }
@@ -55,7 +55,7 @@ export abstract class TableState {
   /** The owner token at the key, or the value of a foreign client. */
   owner(key: string): string | undefined {
     const lock = this.locks.get(key);
-    if (lock === undefined || lock.endsAt > this.world.now()) return lock?.owner;
+    if (lock === undefined || lock.endsAt > this.host.now()) return lock?.owner;
     this.locks.delete(key);
     return undefined;
   }
@@ -63,7 +63,7 @@ export abstract class TableState {
   /** Remaining time of the key in whole milliseconds; -1 if it has no end, as in Redis. */
   leftMs(key: string): number {
     const lock = this.locks.get(key);
-    return lock === undefined || lock.endsAt === Infinity ? -1 : Math.ceil(lock.endsAt - this.world.now());
+    return lock === undefined || lock.endsAt === Infinity ? -1 : Math.ceil(lock.endsAt - this.host.now());
   }
 
   queued(key: string): readonly string[] {
@@ -111,20 +111,20 @@ export abstract class TableState {
     const processId = processOf(ownerToken);
     if (processId === undefined) return 0;
     const message = { type, key, ownerToken };
-    const receivers = this.world.publish(
+    const receivers = this.host.publish(
       processId,
       fencingToken === undefined ? message : { ...message, fencingToken },
     );
-    return this.world.counted === false ? 1 : receivers;
+    return this.host.counted === false ? 1 : receivers;
   }
 
   protected set(key: string, owner: string, ttlMs: number): void {
-    this.put(key, owner, this.world.now() + ttlMs);
+    this.put(key, owner, this.host.now() + ttlMs);
   }
 
   protected raise(key: string, ttlMs: number): void {
     const lock = this.locks.get(key);
-    if (lock !== undefined) lock.endsAt = Math.max(lock.endsAt, this.world.now() + ttlMs);
+    if (lock !== undefined) lock.endsAt = Math.max(lock.endsAt, this.host.now() + ttlMs);
   }
 
   protected waiting(key: string): number {

@@ -16,8 +16,8 @@ interface Queue {
 export class TokenQueues {
   private readonly queues = new Map<string, Queue>();
 
-  /** @param world - `now` is the time in milliseconds */
-  constructor(private readonly world: { now(): number }) {}
+  /** @param host - `now` is the time in milliseconds */
+  constructor(private readonly host: { now(): number }) {}
 
   of(key: string): readonly string[] {
     return this.queue(key)?.tokens ?? [];
@@ -25,7 +25,7 @@ export class TokenQueues {
 
   /** Queues a token; a queued token keeps its place. Returns whether it was already queued. */
   append(key: string, ownerToken: string): boolean {
-    const now = this.world.now();
+    const now = this.host.now();
     const queue = this.queue(key) ?? { tokens: [], attemptedAt: new Map<string, number>(), endsAt: 0 };
     const stood = queue.attemptedAt.has(ownerToken);
     if (!stood) queue.tokens.push(ownerToken);
@@ -58,7 +58,7 @@ export class TokenQueues {
   /** Sets the last attempt of the token to `forMs` ago. */
   silence(key: string, ownerToken: string, forMs: number): void {
     const queue = this.queues.get(key);
-    if (queue?.attemptedAt.has(ownerToken) === true) queue.attemptedAt.set(ownerToken, Math.floor(this.world.now()) - forMs);
+    if (queue?.attemptedAt.has(ownerToken) === true) queue.attemptedAt.set(ownerToken, Math.floor(this.host.now()) - forMs);
   }
 
   /** Keys with waiters. */
@@ -72,12 +72,12 @@ export class TokenQueues {
 
   private queue(key: string): Queue | undefined {
     const queue = this.queues.get(key);
-    if (queue === undefined || queue.endsAt > this.world.now()) return queue;
+    if (queue === undefined || queue.endsAt > this.host.now()) return queue;
     this.queues.delete(key);
     return undefined;
   }
 
   private isSilent({ attemptedAt }: Queue, ownerToken: string): boolean {
-    return Math.floor(this.world.now()) - attemptedAt.get(ownerToken)! >= CLAIM_WINDOW_MS;
+    return Math.floor(this.host.now()) - attemptedAt.get(ownerToken)! >= CLAIM_WINDOW_MS;
   }
 }
