@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * Compiles the Lua scripts and their reply codes into TypeScript modules, so that the library ships no assets. Fails when
- * a script or a module of the library defines or spells a reply code a second time.
+ * a script or a module of the library defines or spells a reply code or a number of the protocol a second time.
  *   usage: compile-lua.mjs [--check] [--lua FOLDER] [--out FOLDER]
  * With --check no file is written; the exit code is 1 when FOLDER differs from the compiled scripts.
  */
@@ -10,8 +10,10 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { compileFolder } from './lua-compiler.mjs';
+import { checkTypeScriptNumbers, readProtocolNumbers } from './protocol-numbers.mjs';
 import { checkTypeScriptReplies, readReplyCodes } from './reply-codes.mjs';
 
+const PROTOCOL = /^store[\\/]protocol\.ts$/;
 const lua = fileURLToPath(new URL('../libs/distribute-lock/src/store/lua/', import.meta.url));
 const { values } = parseArgs({
   options: {
@@ -39,14 +41,17 @@ try {
   process.exitCode = 1;
 }
 
-/** Production code uses reply codes by their names; specs may state the numbers on the wire. */
+/** Production code uses reply codes and protocol numbers by name; specs may state the numbers on the wire. */
 function checkLibrary() {
   const codes = readReplyCodes(values.lua);
+  const numbers = readProtocolNumbers(values.lua);
   const library = fileURLToPath(new URL('../libs/distribute-lock/src/', import.meta.url));
   for (const file of readdirSync(library, { recursive: true, encoding: 'utf8' })) {
     if (!file.endsWith('.ts') || /\.spec\.ts$|(?:^|[\\/])generated[\\/]/.test(file)) continue;
     try {
-      checkTypeScriptReplies(readFileSync(join(library, file), 'utf8'), codes);
+      const source = readFileSync(join(library, file), 'utf8');
+      checkTypeScriptReplies(source, codes);
+      if (!PROTOCOL.test(file)) checkTypeScriptNumbers(source, numbers);
     } catch (error) {
       throw new Error(`${file}: ${error.message}`, { cause: error });
     }

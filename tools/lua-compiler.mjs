@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkContract } from './lua-contract.mjs';
 import { stripLua } from './lua-text.mjs';
+import { checkLuaNumbers, readProtocolNumbers, withProtocolNumbers } from './protocol-numbers.mjs';
 import {
   checkLuaReplies,
   checkReplyLines,
@@ -52,38 +53,38 @@ function withCluster(script: LuaScript, sha1: string, part: string, instead: str
  * the package.
  */
 export function compileFolder(folder) {
-  const codes = readReplyCodes(folder);
+  const names = { codes: readReplyCodes(folder), numbers: readProtocolNumbers(folder) };
   const files = readdirSync(folder).filter((file) => file.endsWith('.lua'));
-  let scripts = files.sort().map((file) => compileScript(folder, file, codes));
+  let scripts = files.sort().map((file) => compileScript(folder, file, names));
   const parts = [];
-  const names = [];
-  for (const [name, text] of partsOf(folder, codes)) {
+  const partNames = [];
+  for (const [name, text] of partsOf(folder, names)) {
     const found = `${text}\n`;
     const uses = scripts.filter((script) => script.includes(found)).length;
     if (uses < 2 && (uses === 0 || found.length < LARGE_PART)) continue;
-    names.push(name);
+    partNames.push(name);
     parts.push(`export const ${name} = \`${found}\`;\n`);
     scripts = scripts.map((script) => script.replace(found, () => `\${${name}}`));
   }
   const imports =
-    names.length === 0 ? '' : `\nimport {\n${names.map((name) => `  ${name},\n`).join('')}} from './lua-parts.js';\n`;
+    partNames.length === 0 ? '' : `\nimport {\n${partNames.map((name) => `  ${name},\n`).join('')}} from './lua-parts.js';\n`;
   return {
     'lua-parts.ts': [GENERATED, ...parts].join('\n'),
     'lua-scripts.ts': [GENERATED + imports + HEADER, ...scripts].join('\n'),
-    'reply-codes.ts': replyCodesModule(codes),
+    'reply-codes.ts': replyCodesModule(names.codes),
   };
 }
 
 /** The parts as they occur in the scripts, split where one includes others, with a name for each piece. */
-function partsOf(folder, codes) {
+function partsOf(folder, names) {
   const lib = join(folder, 'lib');
   const files = existsSync(lib) ? readdirSync(lib).sort() : [];
   return files.flatMap((file) =>
     forFile(file, () => {
-      checkLuaReplies(read(lib, file), codes);
+      checkNames(read(lib, file), names);
       return read(lib, file)
         .split(/^[ \t]*--@include.*$/m)
-        .map((piece) => literal(textOf(piece, codes)))
+        .map((piece) => literal(textOf(piece, names)))
         .filter((piece) => piece !== '')
         .map((piece, i) => [`${camelCase(file.slice(0, -'.lua'.length))}Part${i === 0 ? '' : i + 1}`, piece]);
     }),
@@ -91,7 +92,14 @@ function partsOf(folder, codes) {
 }
 
 /** The text for Redis. */
-const textOf = (source, codes) => withReplyNumbers(stripLua(source), codes);
+const textOf = (source, { codes, numbers }) =>
+  withProtocolNumbers(withReplyNumbers(stripLua(source), codes), numbers);
+
+/** Throws when the source spells a number that has a name. */
+function checkNames(source, { codes, numbers }) {
+  checkLuaReplies(source, codes);
+  checkLuaNumbers(source, numbers);
+}
 
 /** Runs `work`; its errors begin with the name of the file. */
 function forFile(file, work) {
@@ -102,20 +110,20 @@ function forFile(file, work) {
   }
 }
 
-function compileScript(folder, file, codes) {
+function compileScript(folder, file, names) {
   const name = file.slice(0, -'.lua'.length);
   return forFile(file, () => {
     if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)) throw new Error('is not named in kebab-case');
     const source = read(folder, file);
     const whole = include(folder, source, new Set());
     checkContract(source, whole);
-    checkLuaReplies(source, codes);
-    checkReplyLines(source, whole, codes, (other) => read(folder, other));
+    checkNames(source, names);
+    checkReplyLines(source, whole, names.codes, (other) => read(folder, other));
     const included = new Set();
-    const clustered = textOf(include(folder, source, included, { [ONE_PRIMARY]: CLUSTER }), codes);
-    const lua = textOf(whole, codes);
+    const clustered = textOf(include(folder, source, included, { [ONE_PRIMARY]: CLUSTER }), names);
+    const lua = textOf(whole, names);
     if (!included.has(CLUSTER)) return constant(name, lua);
-    const instead = [ONE_PRIMARY, CLUSTER].map((part) => stripLua(read(folder, part)));
+    const instead = [ONE_PRIMARY, CLUSTER].map((part) => textOf(read(folder, part), names));
     if (lua.replace(...instead) !== clustered) throw new Error(`differs in more than ${ONE_PRIMARY}`);
     return constant(name, lua, { lua: clustered, instead });
   });

@@ -1,7 +1,7 @@
 /**
  * Durations of the protocol, in milliseconds. A waiting process repeats its attempt after a heartbeat, which must be
  * shorter than the claim window: a waiter then keeps its place when one message is lost. A queue outlives several
- * heartbeats. The scripts define the same numbers in `store/lua/lib/numbers.lua`.
+ * heartbeats. The scripts use these numbers as `PROTOCOL.<name>`, which `npm run lua` replaces.
  */
 export const CLAIM_WINDOW_MS = 1_750;
 export const QUEUE_TTL_MS = 15_000;
@@ -17,6 +17,8 @@ export const OFFERED_NUMBERS = 16;
  */
 export const OFFERED_PERMIT_NUMBERS = 64;
 export const AHEAD_MICROS = 500;
+/** A counter of fencing tokens that serves one lock expires this long after the last grant. Only the scripts use it. */
+export const FENCE_TTL_MS = 600_000;
 /**
  * Time after sending within which a command may take effect, by the server's clock. Redis rejects an acquire that
  * arrives later. The undo of an unanswered acquire is therefore final if it is sent after this time.

@@ -1,6 +1,6 @@
--- Durations in milliseconds that depend on each other and on the heartbeat of waiters; a test compares them with
--- store/protocol.ts. They are text because Redis commands take them as text.
-local claimMs = '1750'
-local queueMs = '15000'
+-- Durations in milliseconds that depend on each other and on the heartbeat of waiters, from store/protocol.ts. They are
+-- text because Redis commands take them as text.
+local claimMs = 'PROTOCOL.CLAIM_WINDOW_MS'
+local queueMs = 'PROTOCOL.QUEUE_TTL_MS'
 -- Number of fencing tokens of an offer.
-local offeredNumbers = 16
+local offeredNumbers = PROTOCOL.OFFERED_NUMBERS

@@ -61,7 +61,7 @@ local stopped
 -- Number of fencing tokens of an offer of permits, which many callers of one process may use. For them the counter may
 -- run ahead of the clock by at most `aheadMicros`. Tokens increase after a loss of the counter only if they are issued
 -- more slowly than the clock runs.
-local offeredMany, aheadMicros = 64, 500
+local offeredMany, aheadMicros = PROTOCOL.OFFERED_PERMIT_NUMBERS, PROTOCOL.AHEAD_MICROS
 
 -- Returns the first of them and their number.
 local function offerNumbers()
