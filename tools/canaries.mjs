@@ -153,6 +153,34 @@ export const canaries = [
     says: ['store/redis/canary.ts: spells the reply code GONE'],
   },
   {
+    gate: 'lua',
+    wrong: 'a second definition of a protocol number in Lua',
+    script: ['check:lua'],
+    files: { [`${SRC}/store/lua/lib/canary.lua`]: "local claimMs = '1750'\n" },
+    says: ['canary.lua: gives claimMs a number'],
+  },
+  {
+    gate: 'lua',
+    wrong: 'a second definition of a protocol number in TypeScript',
+    script: ['check:lua'],
+    files: { [`${SRC}/store/redis/canary.ts`]: 'export const CLAIM_WINDOW_MS = 1_750;\n' },
+    says: ['store/redis/canary.ts: defines CLAIM_WINDOW_MS a second time'],
+  },
+  {
+    gate: 'names',
+    wrong: 'two exports with one name, one type with two names, a word that the glossary replaces',
+    script: ['check:names'],
+    files: {
+      [`${SRC}/store/canary.ts`]:
+        'export interface LockState {\n  readonly askedAt: number;\n}\n\nexport type Canary = LockState;\n',
+    },
+    says: [
+      'exports "LockState", as does',
+      `${SRC}/store/canary.ts:2: "askedAt" contains "asked"`,
+      '"Canary" is a second name of "LockState"',
+    ],
+  },
+  {
     gate: 'documents',
     wrong: 'a snippet that differs from its file, and a link to a missing file',
     script: ['check:docs'],

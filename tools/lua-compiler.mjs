@@ -67,7 +67,9 @@ export function compileFolder(folder) {
     scripts = scripts.map((script) => script.replace(found, () => `\${${name}}`));
   }
   const imports =
-    partNames.length === 0 ? '' : `\nimport {\n${partNames.map((name) => `  ${name},\n`).join('')}} from './lua-parts.js';\n`;
+    partNames.length === 0
+      ? ''
+      : `\nimport {\n${partNames.map((name) => `  ${name},\n`).join('')}} from './lua-parts.js';\n`;
   return {
     'lua-parts.ts': [GENERATED, ...parts].join('\n'),
     'lua-scripts.ts': [GENERATED + imports + HEADER, ...scripts].join('\n'),
@@ -92,8 +94,7 @@ function partsOf(folder, names) {
 }
 
 /** The text for Redis. */
-const textOf = (source, { codes, numbers }) =>
-  withProtocolNumbers(withReplyNumbers(stripLua(source), codes), numbers);
+const textOf = (source, { codes, numbers }) => withProtocolNumbers(withReplyNumbers(stripLua(source), codes), numbers);
 
 /** Throws when the source spells a number that has a name. */
 function checkNames(source, { codes, numbers }) {

@@ -22,7 +22,8 @@ export function readProtocolNumbers(folder) {
 export function withProtocolNumbers(lua, numbers) {
   const numbered = (text) =>
     text.replace(IN_LUA, (_, name) => {
-      if (numbers[name] === undefined) throw new Error(`uses PROTOCOL.${name}, which store/protocol.ts does not define`);
+      if (numbers[name] === undefined)
+        throw new Error(`uses PROTOCOL.${name}, which store/protocol.ts does not define`);
       return numbers[name];
     });
   return [...luaPieces(lua)].map(({ kind, text }) => (kind === 'comment' ? text : numbered(text))).join('');

@@ -20,8 +20,8 @@ export const DASHBOARD_OPTIONS = Symbol.for('nestjs-distribute-lock: dashboard o
 const ROUND_MS = 300;
 /** An instance with a page asks the others this often. */
 const ASK_MS = 4_000;
-/** Without a question for this time, an instance sends nothing more. */
-const ASKED_FOR_MS = 10_000;
+/** Without a request for this time, an instance sends nothing more. */
+const REQUESTED_FOR_MS = 10_000;
 /** The longest pause between two summaries. */
 const HEARTBEAT_MS = 1_000;
 const MOST_PAGES = 20;
@@ -50,14 +50,14 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
   private readonly logger = new Logger('LockDashboard');
   private readonly id = randomUUID();
   private readonly pages = new Set<Page>();
-  /** Until when other instances have asked, with the locks that they watch. */
+  /** Until when other instances have requested summaries, with the locks that they watch. */
   private readonly viewers = new Map<string, { until: number; refs: readonly LockRef[] }>();
   private engines: ReadonlyMap<string, LockEngine> = new Map();
   private recorder: Recorder | undefined;
   private board: Board | undefined;
   private hints: LockHints | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private askedAt = 0;
+  private requestedAt = 0;
   private publishedAt = 0;
   private watched = '';
   private again = false;
@@ -163,7 +163,7 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
       if (hint.summary.instance === this.id || this.pages.size === 0) return;
       this.again = this.board!.receive(hint.summary) || this.again;
     } else if (hint.viewer !== this.id) {
-      if (hint.type === 'ask') this.asked(hint.viewer, hint.refs, hint.again);
+      if (hint.type === 'ask') this.requested(hint.viewer, hint.refs, hint.again);
       else {
         this.viewers.delete(hint.viewer);
         if (hint.stops) this.board?.leave(hint.viewer);
@@ -171,9 +171,9 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
     }
   }
 
-  private asked(viewer: string, refs: readonly LockRef[], again: boolean): void {
+  private requested(viewer: string, refs: readonly LockRef[], again: boolean): void {
     if (!this.viewers.has(viewer) && this.viewers.size >= MOST_PAGES) return;
-    this.viewers.set(viewer, { until: Date.now() + ASKED_FOR_MS, refs: refs.slice(0, MOST_WATCHED) });
+    this.viewers.set(viewer, { until: Date.now() + REQUESTED_FOR_MS, refs: refs.slice(0, MOST_WATCHED) });
     this.resume();
     if (again) this.recorder!.restart();
   }
@@ -203,14 +203,14 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
     const held = locks.reduce((sum, { holders }) => sum + (holders.length > 0 ? 1 : 0), 0);
     const round: Round = { now, locks, held, instances: board.list(), totals: board.totals() };
     for (const page of this.pages) sendChanges(page, round);
-    if (now - this.askedAt > ASK_MS || this.again || this.watchedRefs().join('\n') !== this.watched)
+    if (now - this.requestedAt > ASK_MS || this.again || this.watchedRefs().join('\n') !== this.watched)
       this.ask(this.again);
   }
 
-  /** Sends the changes of this instance to the own board, and to the instances that have asked. */
+  /** Sends the changes of this instance to the own board, and to the instances that have requested them. */
   private report(now: number): void {
-    const asked = [...this.viewers.values()].flatMap(({ refs }) => refs);
-    const summary = this.recorder!.collect(new Set([...asked, ...this.watchedRefs()]));
+    const requested = [...this.viewers.values()].flatMap(({ refs }) => refs);
+    const summary = this.recorder!.collect(new Set([...requested, ...this.watchedRefs()]));
     this.board?.receive(summary, now);
     if (this.viewers.size === 0) return;
     const changes = summary.locks.length + summary.gone.length + summary.bars.length;
@@ -226,7 +226,7 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
 
   private ask(again: boolean): void {
     const refs = this.watchedRefs();
-    this.askedAt = Date.now();
+    this.requestedAt = Date.now();
     this.again = false;
     this.watched = refs.join('\n');
     this.publish({ type: 'ask', viewer: this.id, refs, again });
