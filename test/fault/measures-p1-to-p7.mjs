@@ -60,7 +60,7 @@ export const measuresP1toP7 = [
     file: 'engine/lease/watchdog.ts',
     measure: 'grant.confirm(sentAt, ttlMs);',
     without: 'grant.confirm(now, ttlMs);',
-    test: ['told-of-loss', 'when nothing passes'],
+    test: ['notified-of-loss', 'when nothing passes'],
   },
   {
     promise: 'P2',
@@ -68,7 +68,7 @@ export const measuresP1toP7 = [
     file: 'engine/lease/grant.ts',
     measure: 'ttlMs * (1 - DRIFT_SHARE) - DRIFT_MS',
     without: 'ttlMs + 1000',
-    test: ['told-of-loss', 'when nothing passes'],
+    test: ['notified-of-loss', 'when nothing passes'],
   },
   {
     promise: 'P3',
@@ -76,7 +76,7 @@ export const measuresP1toP7 = [
     file: 'engine/lease/lease-handle.ts',
     measure: ' && this.engine.clock.now() < this.validUntil',
     without: '',
-    test: ['told-of-loss', 'after a blocked event loop'],
+    test: ['notified-of-loss', 'after a blocked event loop'],
   },
   {
     promise: 'P3',
@@ -84,7 +84,7 @@ export const measuresP1toP7 = [
     file: 'engine/lease/watchdog.ts',
     measure: 'if (now >= grant.validUntil - EARLY_MS) return this.expire(grant, now);',
     without: '',
-    test: ['told-of-loss', 'after SIGSTOP and SIGCONT'],
+    test: ['notified-of-loss', 'after SIGSTOP and SIGCONT'],
   },
   {
     promise: 'P3',
@@ -92,7 +92,7 @@ export const measuresP1toP7 = [
     file: 'engine/lease/watchdog.ts',
     measure: 'if (!grant.ended && now >= grant.validUntil) this.expire(grant, now);',
     without: '',
-    test: ['told-of-loss', 'the work ends in that turn'],
+    test: ['notified-of-loss', 'the work ends in that turn'],
   },
   {
     promise: 'P4',
@@ -101,7 +101,7 @@ export const measuresP1toP7 = [
     measure:
       'if (isLost(answer)) return grant.holder?.leaving === grant ? undefined : this.lose(grant, lossOfAnswer(answer));',
     without: 'if (isLost(answer)) answer = 0;',
-    test: ['told-of-loss', 'when the key was deleted by hand'],
+    test: ['notified-of-loss', 'when the key was deleted by hand'],
   },
   {
     promise: 'P5',
@@ -173,7 +173,7 @@ export const measuresP1toP7 = [
     file: 'engine/multi-key.ts',
     measure: 'if (attempt.finalUndoAt > 0) attempts.undo(attempt);',
     without: '',
-    test: ['several-keys', 'when the reply was lost and another owner takes one of them'],
+    test: ['multi-key', 'when the reply was lost and another owner takes one of them'],
   },
   {
     promise: 'P5',

@@ -5,7 +5,7 @@ import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/le
 import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import type { Hold } from './hold.js';
 import { isCalm, PATIENT_MS, type CallerPlan } from './plan.js';
-import type { Question } from './questions.js';
+import type { PendingCall } from './pending-calls.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
 
@@ -24,10 +24,10 @@ export class Caller {
   ) {}
 
   /** Registers a call that must settle. */
-  protected question(label: string): Question {
+  protected pendingCall(label: string): PendingCall {
     const { key, options } = this.plan;
     const more = { waits: options.waitMs > 0 };
-    return this.world.questions.ask(this.process, label, key, options.waitMs, options, more);
+    return this.world.pendingCalls.ask(this.process, label, key, options.waitMs, options, more);
   }
 
   protected acquire(label: string, signal: AbortSignal | undefined): Promise<Lease> {
@@ -35,8 +35,8 @@ export class Caller {
     return this.process.engine.acquire({ key, name: label, options, scoped, signal });
   }
 
-  protected started(question: Question, lease: Lease): Hold[] {
-    return [this.world.ledger.started(question, lease as LeaseHandle)];
+  protected started(pendingCall: PendingCall, lease: Lease): Hold[] {
+    return [this.world.ledger.started(pendingCall, lease as LeaseHandle)];
   }
 
   ask(): void {
@@ -44,29 +44,29 @@ export class Caller {
     const { world, process } = this;
     const { key, keys = [key], options, abortAfterMs } = this.plan;
     const label = `${this.name}.${this.round}`;
-    const question = this.question(label);
+    const pendingCall = this.pendingCall(label);
     const abort = abortAfterMs === undefined ? undefined : new AbortController();
     world.note(`${label} asks for ${keys.join(' and ')}, waits ${options.waitMs}, ttl ${options.ttlMs}`, process);
     this.acquire(label, abort?.signal).then(
-      (lease) => this.granted(question, lease),
-      (error: unknown) => this.refused(question, error, abort?.signal.aborted === true),
+      (lease) => this.granted(pendingCall, lease),
+      (error: unknown) => this.refused(pendingCall, error, abort?.signal.aborted === true),
     );
     if (abort === undefined || abortAfterMs === undefined) return;
     process.after(abortAfterMs, () => {
       abort.abort();
       process.nextTurn(() => {
-        if (world.questions.isOpen(question)) world.fail('an aborted caller was not rejected at once', label);
+        if (world.pendingCalls.isOpen(pendingCall)) world.fail('an aborted caller was not rejected at once', label);
       });
     });
   }
 
-  private granted(question: Question, lease: Lease): void {
+  private granted(pendingCall: PendingCall, lease: Lease): void {
     const { world, process, plan } = this;
-    world.questions.answered(question);
-    const holds = this.started(question, lease);
+    world.pendingCalls.answered(pendingCall);
+    const holds = this.started(pendingCall, lease);
     const [hold] = holds;
     for (const { ownerToken, lease: part } of holds)
-      world.note(`${question.label} holds ${part.key}, ${ownerToken} #${part.fencingToken}`, process);
+      world.note(`${pendingCall.label} holds ${part.key}, ${ownerToken} #${part.fencingToken}`, process);
     const { extend } = plan;
     if (extend !== undefined) process.after(extend.afterMs, () => this.extend(hold, extend.ttlMs));
     const { downgradeAfterMs } = plan;
@@ -76,12 +76,12 @@ export class Caller {
     else process.after(plan.holdMs, end);
   }
 
-  private refused(question: Question, error: unknown, aborted: boolean): void {
+  private refused(pendingCall: PendingCall, error: unknown, aborted: boolean): void {
     const { world, process } = this;
-    world.note(`${question.label} refused: ${String(error)}`, process);
-    world.questions.answered(question);
-    const { waitMs } = question.options;
-    const waited = process.plan.rate * (world.timeline.now - question.askedAt) + 1e-6 >= waitMs;
+    world.note(`${pendingCall.label} refused: ${String(error)}`, process);
+    world.pendingCalls.answered(pendingCall);
+    const { waitMs } = pendingCall.options;
+    const waited = process.plan.rate * (world.timeline.now - pendingCall.calledAt) + 1e-6 >= waitMs;
     const right =
       (isLockError(error, 'LOCK_CONTENDED') && waitMs === 0) ||
       (isLockError(error, 'LOCK_WAIT_TIMEOUT') && waitMs > 0 && waited && !this.mustBeServed()) ||
@@ -89,7 +89,7 @@ export class Caller {
       (isLockError(error, 'LOCK_ABORTED') && aborted) ||
       (isLockError(error, 'LOCK_SHUTDOWN') && process.draining) ||
       (isLockError(error, 'LOCK_USAGE') && this.mayMismatch());
-    if (!right) world.fail('a caller was refused without a valid reason', `${question.label}: ${String(error)}`);
+    if (!right) world.fail('a caller was refused without a valid reason', `${pendingCall.label}: ${String(error)}`);
     this.goOn();
   }
 
@@ -108,19 +108,19 @@ export class Caller {
 
   private extend(hold: Hold, ttlMs: number): void {
     const { world, process } = this;
-    const { label, key, options } = hold.question;
+    const { label, key, options } = hold.pendingCall;
     if (hold.released) return;
-    const question = world.questions.ask(process, `${label} extend`, key, 0, options);
-    const askedAt = process.now();
+    const pendingCall = world.pendingCalls.ask(process, `${label} extend`, key, 0, options);
+    const calledAt = process.now();
     hold.lease.extend(ttlMs).then(
       () => {
-        world.questions.answered(question);
-        const proven = validUntil(askedAt, ttlMs) - process.now();
+        world.pendingCalls.answered(pendingCall);
+        const proven = validUntil(calledAt, ttlMs) - process.now();
         if (options.maxHoldMs === Infinity && hold.lease.remainingMs() < proven - 1e-3)
           world.fail('an extension did not lengthen the lease', label);
       },
       (error: unknown) => {
-        world.questions.answered(question);
+        world.pendingCalls.answered(pendingCall);
         const shutDown = isLockError(error, 'LOCK_SHUTDOWN') && process.draining;
         if (shutDown || isLockError(error, 'LEASE_LOST', 'LOCK_UNAVAILABLE')) return;
         world.fail('an extension failed without a reason', `${label}: ${String(error)}`);
@@ -130,17 +130,17 @@ export class Caller {
 
   private downgrade(hold: Hold): void {
     const { world, process } = this;
-    const { label, key, options } = hold.question;
+    const { label, key, options } = hold.pendingCall;
     if (hold.released || !hold.lease.isHeld()) return;
     hold.reads = true;
     world.note(`${label} downgrades ${key}`, process);
     // The extension may be executed as long as the grant lasts, also when the hold ends by maxHold.
     const leftMs = hold.lease.grant.validUntil - process.now();
-    const question = world.questions.ask(process, `${label} downgrade`, key, leftMs, options);
+    const pendingCall = world.pendingCalls.ask(process, `${label} downgrade`, key, leftMs, options);
     hold.lease.downgrade().then(
-      () => world.questions.answered(question),
+      () => world.pendingCalls.answered(pendingCall),
       (error: unknown) => {
-        world.questions.answered(question);
+        world.pendingCalls.answered(pendingCall);
         const shutDown = isLockError(error, 'LOCK_SHUTDOWN') && process.draining;
         const mayEnd = !options.renew || options.maxHoldMs < Infinity || !isCalm(world.plan);
         if (shutDown || (mayEnd && isLockError(error, 'LEASE_LOST', 'LOCK_UNAVAILABLE'))) return;
@@ -151,13 +151,13 @@ export class Caller {
 
   private release(holds: readonly Hold[], lease: Lease): void {
     const { world, process } = this;
-    const { label, key, options } = holds[0].question;
+    const { label, key, options } = holds[0].pendingCall;
     world.note(`${label} releases ${lease.keys.join(' and ')}`, process);
     for (const hold of holds) this.ends(hold);
-    const question = world.questions.ask(process, `${label} release`, key, RELEASE_MS, options);
+    const pendingCall = world.pendingCalls.ask(process, `${label} release`, key, RELEASE_MS, options);
     lease.release().then(
       () => {
-        world.questions.answered(question);
+        world.pendingCalls.answered(pendingCall);
         if (lease.isHeld()) world.fail('a released lease is valid', label);
         this.goOn();
       },
@@ -168,15 +168,15 @@ export class Caller {
   /** Records until when the key may stay taken. */
   private ends(hold: Hold): void {
     const { world, process } = this;
-    const { key, options } = hold.question;
+    const { key, options } = hold.pendingCall;
     if (options.minHoldMs > 0 && hold.lease.isHeld()) {
       const rest = hold.lease.startedAt + options.minHoldMs - process.now();
-      world.questions.keptUntil(key, world.timeline.now + process.realMs(rest));
+      world.pendingCalls.keptUntil(key, world.timeline.now + process.realMs(rest));
     }
     if (options.release === 'expire' && hold.lease.isHeld()) {
       // A claimed offer keeps its claim window when the ttl is shorter.
       const longestMs = Math.max(options.ttlMs, hold.lease.grant.ttlMs, this.plan.extend?.ttlMs ?? 0, CLAIM_WINDOW_MS);
-      world.questions.leftUntil(key, world.timeline.now + process.realMs(surelyOverMs(longestMs)));
+      world.pendingCalls.leftUntil(key, world.timeline.now + process.realMs(surelyOverMs(longestMs)));
       world.ledger.left(hold);
     }
     hold.released = true;

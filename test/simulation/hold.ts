@@ -1,5 +1,5 @@
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
-import type { Question } from './questions.js';
+import type { PendingCall } from './pending-calls.js';
 import type { SimulatedProcess } from './simulated-process.js';
 
 /** A lease of a caller. */
@@ -12,14 +12,14 @@ export class Hold {
   reads: boolean;
 
   constructor(
-    readonly question: Question,
+    readonly pendingCall: PendingCall,
     readonly lease: LeaseHandle,
   ) {
-    this.reads = question.options.kind === 'read';
+    this.reads = pendingCall.options.kind === 'read';
   }
 
   get process(): SimulatedProcess {
-    return this.question.process;
+    return this.pendingCall.process;
   }
 
   get ownerToken(): string {

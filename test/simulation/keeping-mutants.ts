@@ -3,7 +3,7 @@ import { planOf } from '../../libs/distribute-lock/src/engine/lease/lifetime-pla
 import { Shutdown } from '../../libs/distribute-lock/src/engine/shutdown.js';
 import { AbandonedTokens } from '../../libs/distribute-lock/src/store/abandoned-tokens.js';
 import { patch, patchGetter, type Restore } from './patch.js';
-import { SeveralCaller } from './several-caller.js';
+import { MultiKeyCaller } from './multi-key-caller.js';
 
 /** Whether no work has begun, because the multi-key call still waits for other keys. */
 const waitsForKeys = ({ plan, call }: LeaseHandle): boolean => plan !== planOf(call.options);
@@ -14,7 +14,7 @@ export const KEEPING_MUTANTS: Readonly<Record<string, () => Restore>> = {
 
   'several keys taken in the order in which they were given': () =>
     patch(
-      SeveralCaller,
+      MultiKeyCaller,
       'order',
       () =>
         function (this: { plan: { keys: readonly string[] } }) {

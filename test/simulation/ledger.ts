@@ -9,7 +9,7 @@ import { Lefts } from './lefts.js';
 import { capacityOf, shares, weightOf } from './modes.js';
 import { Numbers } from './numbers.js';
 import { isCalm } from './plan.js';
-import type { Question } from './questions.js';
+import type { PendingCall } from './pending-calls.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
 
@@ -35,7 +35,7 @@ export class Ledger {
   private readonly lastRank = new Map<string, number>();
   private readonly lastArrival = new Map<string, number>();
   /** Served callers by key, with the times of their calls and grants. */
-  private readonly served = new Map<string, readonly { readonly askedAt: number; readonly at: number }[]>();
+  private readonly served = new Map<string, readonly { readonly calledAt: number; readonly at: number }[]>();
   private readonly lefts: Lefts;
   private readonly holdsOf = new Map<string, number>();
   /** Owner tokens whose process was notified of a waiter. */
@@ -51,20 +51,20 @@ export class Ledger {
     this.lefts = new Lefts(world);
   }
 
-  started(question: Question, lease: LeaseHandle): Hold {
-    const hold = new Hold(question, lease);
+  started(pendingCall: PendingCall, lease: LeaseHandle): Hold {
+    const hold = new Hold(pendingCall, lease);
     this.count += 1;
     this.holds.add(hold);
-    this.byLabel.set(question.label, hold);
-    if (!lease.isHeld()) this.world.fail('an invalid lease was granted', question.label);
-    if (!shares(question.options) && isCalm(this.world.plan) && this.world.questions.isKept(lease.key)) {
-      this.world.fail('a lock was granted to another caller before its minHold', question.label);
+    this.byLabel.set(pendingCall.label, hold);
+    if (!lease.isHeld()) this.world.fail('an invalid lease was granted', pendingCall.label);
+    if (!shares(pendingCall.options) && isCalm(this.world.plan) && this.world.pendingCalls.isKept(lease.key)) {
+      this.world.fail('a lock was granted to another caller before its minHold', pendingCall.label);
     }
     this.lefts.check(hold);
     this.numbers.check(hold);
     this.checkOrder(hold);
     this.checkQuantum(hold);
-    this.world.questions.progressed(lease.key);
+    this.world.pendingCalls.progressed(lease.key);
     return hold;
   }
 
@@ -87,11 +87,11 @@ export class Ledger {
     if (!hold.lease.signal.aborted)
       this.world.fail('a holder was notified of a loss, but the signal did not abort', label);
     if (this.world.server.givenBack.has(hold.ownerToken)) this.world.fail('a release was reported as a loss', label);
-    const { renew, maxHoldMs, release, ttlMs } = hold.question.options;
+    const { renew, maxHoldMs, release, ttlMs } = hold.pendingCall.options;
     if (maxHoldMs < Infinity && release === 'expire') {
       const longestMs = Math.max(ttlMs, hold.lease.grant.ttlMs, CLAIM_WINDOW_MS);
       const overMs = hold.process.realMs(surelyOverMs(longestMs));
-      this.world.questions.leftUntil(hold.lease.key, this.world.timeline.now + overMs);
+      this.world.pendingCalls.leftUntil(hold.lease.key, this.world.timeline.now + overMs);
     }
     if (renew && maxHoldMs === Infinity && isCalm(this.world.plan))
       this.world.fail('a holder was notified of a loss that did not occur', label);
@@ -108,7 +108,7 @@ export class Ledger {
   }
 
   /** Whether the valid holders leave room for this caller. */
-  fits({ key, options }: Question, reads?: boolean): boolean {
+  fits({ key, options }: PendingCall, reads?: boolean): boolean {
     return (this.used.get(key) ?? 0) + weightOf(options, reads) <= capacityOf(options);
   }
 
@@ -125,8 +125,8 @@ export class Ledger {
   private checkHeld(hold: Hold): void {
     const { world } = this;
     const { lease, ownerToken, process } = hold;
-    if (hold.over) world.fail('a lost lease is valid again', hold.question.label);
-    if (process.now() > lease.leaseUntil) world.fail('a hold outlasts its maxHold', hold.question.label);
+    if (hold.over) world.fail('a lost lease is valid again', hold.pendingCall.label);
+    if (process.now() > lease.leaseUntil) world.fail('a hold outlasts its maxHold', hold.pendingCall.label);
     const left = world.server.leftMs(lease.key, ownerToken);
     const forgotten = world.server.forgotten.get(ownerToken);
     if (forgotten !== undefined) {
@@ -139,13 +139,13 @@ export class Ledger {
     }
     this.use(hold);
     if (left === undefined || left < process.realMs(lease.remainingMs()) - ROUNDING_MS) {
-      world.fail('a holder relies on a lease longer than the server keeps it', hold.question.label);
+      world.fail('a holder relies on a lease longer than the server keeps it', hold.pendingCall.label);
     }
   }
 
-  private use({ question, reads }: Hold): void {
-    const { key, options, label } = question;
-    if (!this.fits(question, reads)) this.world.fail('two valid holds', `${label} of ${key}`);
+  private use({ pendingCall, reads }: Hold): void {
+    const { key, options, label } = pendingCall;
+    if (!this.fits(pendingCall, reads)) this.world.fail('two valid holds', `${label} of ${key}`);
     this.used.set(key, (this.used.get(key) ?? 0) + weightOf(options, reads));
   }
 
@@ -157,7 +157,7 @@ export class Ledger {
     else if (!hold.told && !lease.ended && this.mustKnow(process)) {
       const forgotten = world.server.forgotten.has(ownerToken);
       if (forgotten || world.server.leftMs(lease.key, ownerToken) !== undefined) return;
-      world.fail('a holder was not notified before its lease ended', hold.question.label);
+      world.fail('a holder was not notified before its lease ended', hold.pendingCall.label);
     }
   }
 
@@ -168,41 +168,43 @@ export class Ledger {
   /** First come, first served: always within a process, and between processes without faults. */
   private checkOrder(hold: Hold): void {
     const { world } = this;
-    const { lease, ownerToken, question } = hold;
-    const { kind } = question.options;
+    const { lease, ownerToken, pendingCall } = hold;
+    const { kind } = pendingCall.options;
     // Readers take turns with writers, not with other readers.
     if (kind === 'read') return this.gates.started(hold);
     const rank = world.server.ranks.get(ownerToken) ?? -1;
     const together = kind === 'semaphore';
-    if (this.inTurn && !shares(question.options) && rank < (this.lastRank.get(lease.key) ?? -1))
+    if (this.inTurn && !shares(pendingCall.options) && rank < (this.lastRank.get(lease.key) ?? -1))
       world.fail('a waiting process was overtaken');
     this.lastRank.set(lease.key, rank);
-    if (question.options.fair === 'strict' || question.keys !== undefined || (together && !question.waits)) return;
-    if (together) this.checkArrival(question, lease.key);
-    const line = `${question.process.index} ${lease.key}${together ? runOf(lease, question) : ''}`;
-    if (question.order < (this.lastArrival.get(line) ?? -1)) world.fail('a caller of the same process was overtaken');
-    this.lastArrival.set(line, question.order);
+    if (pendingCall.options.fair === 'strict' || pendingCall.keys !== undefined || (together && !pendingCall.waits))
+      return;
+    if (together) this.checkArrival(pendingCall, lease.key);
+    const line = `${pendingCall.process.index} ${lease.key}${together ? runOf(lease, pendingCall) : ''}`;
+    if (pendingCall.order < (this.lastArrival.get(line) ?? -1))
+      world.fail('a caller of the same process was overtaken');
+    this.lastArrival.set(line, pendingCall.order);
   }
 
   /** Without faults, callers of all processes get permits in the order of their calls. */
-  private checkArrival({ askedAt, label }: Question, key: string): void {
+  private checkArrival({ calledAt, label }: PendingCall, key: string): void {
     if (!this.inTurn) return;
     const { now } = this.world.timeline;
     const served = this.served.get(key) ?? [];
-    const overtook = served.some((other) => other.at < now - SEEN_MS && other.askedAt > askedAt + TOGETHER_MS);
+    const overtook = served.some((other) => other.at < now - SEEN_MS && other.calledAt > calledAt + TOGETHER_MS);
     if (overtook) this.world.fail('a caller for permits was overtaken', label);
-    this.served.set(key, [...served, { askedAt, at: now }]);
+    this.served.set(key, [...served, { calledAt, at: now }]);
   }
 
   /** A process with waiters in other processes has a limit for local hand-overs, in number and time. */
-  private checkQuantum({ lease, ownerToken, question }: Hold): void {
+  private checkQuantum({ lease, ownerToken, pendingCall }: Hold): void {
     const holds = (this.holdsOf.get(ownerToken) ?? 0) + 1;
     this.holdsOf.set(ownerToken, holds);
     if (
       holds === 1 ||
-      question.keys !== undefined ||
-      question.options.kind === 'read' ||
-      question.options.kind === 'semaphore' ||
+      pendingCall.keys !== undefined ||
+      pendingCall.options.kind === 'read' ||
+      pendingCall.options.kind === 'semaphore' ||
       !this.contendedTokens.has(ownerToken)
     )
       return;
@@ -213,6 +215,6 @@ export class Ledger {
 }
 
 /** A process asks for permits in runs of callers with equal options; a fault may delay one of the runs. */
-function runOf({ grant }: LeaseHandle, { options }: Question): string {
+function runOf({ grant }: LeaseHandle, { options }: PendingCall): string {
   return ` ${options.weight} ${grant.ttlMs} ${isConfirmed(planOf(options))}`;
 }

@@ -20,24 +20,24 @@ export class Lefts {
   constructor(private readonly world: World) {}
 
   /** The ttl starts with the attempt at the earliest. */
-  add({ lease, ownerToken, process, question, reads }: Hold): void {
+  add({ lease, ownerToken, process, pendingCall, reads }: Hold): void {
     // Readers of a process share a lease that the process keeps; the process may have ended.
     if (reads && !isCalm(this.world.plan)) return;
     // An earlier holder of the process may have asked for the grant.
     const { startedAt } = lease.grant.passes === 1 ? lease.grant : lease;
-    const { ttlMs, weight } = question.options;
+    const { ttlMs, weight } = pendingCall.options;
     const until = process.realMs(startedAt - process.plan.offset) + ttlMs - SERVER_MS;
     this.byKey.set(lease.key, [...this.standing(lease.key), { ownerToken, until, weight, reads }]);
   }
 
   /** The remaining leases must leave room for a new hold. */
-  check({ lease, ownerToken, question, reads: isReader }: Hold): void {
-    const { kind, permits, weight } = question.options;
+  check({ lease, ownerToken, pendingCall, reads: isReader }: Hold): void {
+    const { kind, permits, weight } = pendingCall.options;
     const lefts = this.standing(lease.key).filter(({ reads }) => !reads || !isReader);
     const taken = lefts.reduce((sum, left) => sum + left.weight, 0);
     const room = kind === 'semaphore' ? permits - weight : 0;
     if (taken > room && !this.world.server.forgotten.has(ownerToken))
-      this.world.fail('a lock was granted to another caller before its ttl had passed', question.label);
+      this.world.fail('a lock was granted to another caller before its ttl had passed', pendingCall.label);
   }
 
   private standing(key: string): readonly Left[] {

@@ -38,9 +38,9 @@ export class Numbers {
    * writers.
    */
   check(hold: Hold): void {
-    const { lease, ownerToken, question } = hold;
+    const { lease, ownerToken, pendingCall } = hold;
     const { fencingToken, key } = lease;
-    const { options } = question;
+    const { options } = pendingCall;
     const { server } = this.world;
     const reads = options.kind === 'read';
     const owner = this.owners.get(fencingToken);

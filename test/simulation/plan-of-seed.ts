@@ -1,7 +1,7 @@
 import { LOCK_DEFAULTS, type ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { PATIENT_MS, type CallerPlan, type FaultKind, type FaultPlan, type Plan, type ProcessPlan } from './plan.js';
 import { perhapsWithReaders } from './read-write-plan.js';
-import { perhapsWithSeveral } from './several-plan.js';
+import { perhapsWithMultiKey } from './multi-key-plan.js';
 import { perhapsWithPermits } from './semaphore-plan.js';
 import { Random } from './random.js';
 
@@ -64,7 +64,7 @@ export function planOf(seed: number): Plan {
     refusalShare: weather.refusalShare ?? 0,
     counted: random.chance(0.85),
   });
-  return perhapsWithReaders(perhapsWithSeveral(plan));
+  return perhapsWithReaders(perhapsWithMultiKey(plan));
 }
 
 function processPlan(random: Random): ProcessPlan {

@@ -24,7 +24,7 @@ export function checkNothingLeft(world: World): void {
   const { table, semaphores } = world.server;
   for (const key of new Set([...table.keys(), ...semaphores.keys()])) {
     if (table.owner(key) !== undefined && table.leftMs(key) < 0) world.fail('a lock has no end', key);
-    if (!ghosts && !world.server.isForeign(key) && !world.questions.isLeft(key))
+    if (!ghosts && !world.server.isForeign(key) && !world.pendingCalls.isLeft(key))
       world.fail('a key is left without a holder or a waiter', key);
   }
 }

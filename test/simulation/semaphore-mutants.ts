@@ -64,7 +64,7 @@ class TokenNotRecognised extends SemaphoreTable {
   }
 }
 
-class LeaveThatServesNobody extends SemaphoreTable {
+class LeaveWithoutNext extends SemaphoreTable {
   override release(request: ReleaseRequest) {
     const { key, ownerToken } = request;
     if (this.live(key).has(ownerToken)) return super.release(request);
@@ -97,7 +97,7 @@ export const SEMAPHORE_MUTANTS: Readonly<Record<string, MakeSemaphores>> = {
   'a permit counted twice': (world, locks) => new PermitCountedTwice(world, locks),
   'a counter beside the leases': counter(),
   'the own token of a semaphore not recognised': (world, locks) => new TokenNotRecognised(world, locks),
-  'a waiter that leaves without serving the next': (world, locks) => new LeaveThatServesNobody(world, locks),
+  'a waiter that leaves without serving the next': (world, locks) => new LeaveWithoutNext(world, locks),
   'offers that take no permits': withStep(leases, 'used', (original, owner, inside) => (key) => {
     const offered = [...owner.live(key)].filter(([, endsAt]) => endsAt - inside.now() <= CLAIM_WINDOW_MS);
     return original(key) - offered.reduce((sum, [ownerToken]) => sum + weightOf(ownerToken), 0);

@@ -96,13 +96,13 @@ export class SimulatedProcess implements Clock {
   drain(timeoutMs: number): void {
     if (this.draining) return;
     this.draining = true;
-    const { questions } = this.world;
-    const question = questions.ask(this, `drain of p${this.index}`, '', timeoutMs, LOCK_DEFAULTS);
+    const { pendingCalls } = this.world;
+    const pendingCall = pendingCalls.ask(this, `drain of p${this.index}`, '', timeoutMs, LOCK_DEFAULTS);
     void this.engine
       .drain(timeoutMs)
       .then(() => this.engine.close())
       .then(() => {
-        questions.answered(question);
+        pendingCalls.answered(pendingCall);
         this.world.note('closed', this);
         this.world.trouble();
         this.crash();

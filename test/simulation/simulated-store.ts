@@ -128,10 +128,10 @@ export class SimulatedStore implements LockStore {
   ): Promise<T> {
     const { connection, process } = this;
     if (request.kind !== 'exclusive') return connection.askInTime(what, apply);
-    const askedAt = process.now();
+    const calledAt = process.now();
     return connection
-      .askInTime<T | undefined>(`${what} `, (deadlineMs) => (leaves() ? undefined : apply(deadlineMs)), askedAt)
-      .then((answer) => answer ?? connection.askInTime(what, apply, askedAt));
+      .askInTime<T | undefined>(`${what} `, (deadlineMs) => (leaves() ? undefined : apply(deadlineMs)), calledAt)
+      .then((answer) => answer ?? connection.askInTime(what, apply, calledAt));
   }
 
   async close(): Promise<void> {

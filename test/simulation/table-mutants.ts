@@ -45,7 +45,7 @@ class TokenNotRecognised extends LockTable {
 }
 
 /** Acquires only the free ones of several keys. */
-class SeveralInPart extends LockTable {
+class MultiKeyInPart extends LockTable {
   override acquireAll(requests: readonly AcquireRequest[]): AcquireAllAnswer {
     const free = requests.filter(({ key, ownerToken }) => [undefined, ownerToken].includes(this.owner(key)));
     if (free.length > 0) super.acquireAll(free);
@@ -54,7 +54,7 @@ class SeveralInPart extends LockTable {
 }
 
 /** Acquires several keys although one of them has waiters. */
-class SeveralPassing extends LockTable {
+class MultiKeyPassing extends LockTable {
   override acquireAll(requests: readonly AcquireRequest[]): AcquireAllAnswer {
     for (const { key, ownerToken, ttlMs } of requests)
       if (this.owner(key) === undefined) this.overwrite(key, ownerToken, ttlMs);
@@ -94,8 +94,8 @@ export const TABLE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   'a release without a comparison': (host) => new ReleaseWithoutCompare(host),
   'a renewal that creates the lock': (host) => new RenewalThatCreates(host),
   'an own token that is not recognised': (host) => new TokenNotRecognised(host),
-  'several keys of which only some are acquired': (host) => new SeveralInPart(host),
-  'several keys that are acquired past a waiter': (host) => new SeveralPassing(host),
+  'several keys of which only some are acquired': (host) => new MultiKeyInPart(host),
+  'several keys that are acquired past a waiter': (host) => new MultiKeyPassing(host),
   'a fencing token that is only the last one plus 1': numbered(({ unusedFence }) => unusedFence, true),
   'a next fencing token that is not stored': numbered(micros, false),
   'an unresponsive process that keeps its places': withStep('removeSilent', () => () => false),

@@ -1,9 +1,9 @@
 import { Caller } from './caller.js';
-import { SeveralCaller } from './several-caller.js';
+import { MultiKeyCaller } from './multi-key-caller.js';
 import { planFault } from './faults.js';
 import { Ledger } from './ledger.js';
 import type { Plan } from './plan.js';
-import { Questions } from './questions.js';
+import { PendingCalls } from './pending-calls.js';
 import { checkNothingLeft } from './quiescence.js';
 import { Random } from './random.js';
 import { SimulatedProcess } from './simulated-process.js';
@@ -34,7 +34,7 @@ export class World {
   readonly random: Random;
   readonly server: SimulatedServer;
   readonly ledger: Ledger;
-  readonly questions: Questions;
+  readonly pendingCalls: PendingCalls;
   readonly processes: readonly SimulatedProcess[];
   /** The first broken rule. */
   violation: string | undefined;
@@ -51,7 +51,7 @@ export class World {
     this.trace = traced ? [] : undefined;
     this.server = new SimulatedServer(this, tables);
     this.ledger = new Ledger(this);
-    this.questions = new Questions(this);
+    this.pendingCalls = new PendingCalls(this);
     this.processes = plan.processes.map((process, index) => new SimulatedProcess(this, index, process));
   }
 
@@ -59,7 +59,7 @@ export class World {
   async run(): Promise<string | undefined> {
     for (const [i, plan] of this.plan.callers.entries()) {
       const process = this.processes[plan.process];
-      const Kind = plan.keys === undefined ? Caller : SeveralCaller;
+      const Kind = plan.keys === undefined ? Caller : MultiKeyCaller;
       const caller = new Kind(this, plan, process, `c${i}`);
       this.timeline.add(plan.at, process, () => {
         if (!process.draining) caller.ask();
@@ -67,7 +67,7 @@ export class World {
     }
     for (const fault of this.plan.faults) planFault(this, fault);
     await new Promise<void>((resolve) => this.go(resolve));
-    if (this.violation === undefined) this.questions.checkEnd();
+    if (this.violation === undefined) this.pendingCalls.checkEnd();
     if (this.violation === undefined) checkNothingLeft(this);
     return this.violation;
   }
@@ -131,6 +131,6 @@ export class World {
     this.happenings += 1;
     if (this.happenings > MOST_HAPPENINGS) this.fail('an exchange without an end');
     this.ledger.check();
-    this.questions.check();
+    this.pendingCalls.check();
   }
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { onCleanup } from './cleanup.js';
-import type { Direction, Faults } from './faulty-lane.js';
+import type { Direction, Faults } from './faulty-direction.js';
 import { freePort } from './free-port.js';
 import { ProxiedConnection } from './proxied-connection.js';
 

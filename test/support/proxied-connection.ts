@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
-import { FaultyLane, type Direction, type Faults } from './faulty-lane.js';
+import { FaultyDirection, type Direction, type Faults } from './faulty-direction.js';
 
 /** The connection of one client, and the connection of the proxy to the server. */
 export class ProxiedConnection {
-  private readonly lanes: Record<Direction, FaultyLane>;
+  private readonly directions: Record<Direction, FaultyDirection>;
   private swallowed: (() => void) | undefined;
 
   constructor(
@@ -12,9 +12,9 @@ export class ProxiedConnection {
     private readonly faults: Faults,
     private readonly closed: () => void,
   ) {
-    this.lanes = {
-      toServer: new FaultyLane(server, faults, 'toServer'),
-      toClient: new FaultyLane(client, faults, 'toClient'),
+    this.directions = {
+      toServer: new FaultyDirection(server, faults, 'toServer'),
+      toClient: new FaultyDirection(client, faults, 'toClient'),
     };
     client.on('data', (chunk) => this.request(chunk));
     server.on('data', (chunk) => this.reply(chunk));
@@ -24,14 +24,14 @@ export class ProxiedConnection {
 
   /** Resets both connections, as a crash or a firewall does. */
   reset(): void {
-    for (const lane of Object.values(this.lanes)) lane.stop();
+    for (const direction of Object.values(this.directions)) direction.stop();
     resetOrDestroy(this.client);
     resetOrDestroy(this.server);
     this.closed();
   }
 
   resume(): void {
-    for (const lane of Object.values(this.lanes)) lane.drain();
+    for (const direction of Object.values(this.directions)) direction.drain();
   }
 
   private request(chunk: Buffer): void {
@@ -40,11 +40,11 @@ export class ProxiedConnection {
       this.faults.swallow = undefined;
       this.swallowed = swallow.swallowed;
     }
-    this.lanes.toServer.push(chunk);
+    this.directions.toServer.push(chunk);
   }
 
   private reply(chunk: Buffer): void {
-    if (this.swallowed === undefined) return this.lanes.toClient.push(chunk);
+    if (this.swallowed === undefined) return this.directions.toClient.push(chunk);
     this.reset();
     this.swallowed();
   }
@@ -54,7 +54,7 @@ export class ProxiedConnection {
     side.setNoDelay(true);
     side.on('error', () => {}); // 'close' follows
     side.on('close', () => {
-      this.lanes[towards].push(undefined);
+      this.directions[towards].push(undefined);
       if (this.client.destroyed && this.server.destroyed) this.closed();
     });
   }

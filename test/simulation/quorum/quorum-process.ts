@@ -80,7 +80,7 @@ export class QuorumProcess implements Clock {
     const abort = random.chance(0.15) ? new AbortController() : undefined;
     if (abort !== undefined) this.after(random.between(0, waitMs + 1), () => abort.abort());
     const options = { ...LOCK_DEFAULTS, ttlMs, waitMs, renew: random.chance(0.8) };
-    const askedAt = world.now;
+    const calledAt = world.now;
     world.note(`${this.id} asks for ${key}, ttl ${ttlMs}, wait ${waitMs}`);
     try {
       const call = { key, name: 'simulated', options, scoped: false, signal: abort?.signal };
@@ -89,7 +89,7 @@ export class QuorumProcess implements Clock {
       if (!isLockError(error, ...EXPECTED)) world.fail(`an acquire ended with ${String(error)}`);
     }
     if (!this.gone) await this.pause(random.between(0, world.longPauses ? 400 : 40));
-    if (world.now - askedAt > (waitMs + SETTLES_MS) * 1.01 + world.mostHoldMs) world.fail('an acquire took too long');
+    if (world.now - calledAt > (waitMs + SETTLES_MS) * 1.01 + world.mostHoldMs) world.fail('an acquire took too long');
   }
 
   private async hold(lease: Lease, ttlMs: number): Promise<void> {

@@ -111,10 +111,7 @@ export abstract class TableState {
     const processId = processOf(ownerToken);
     if (processId === undefined) return 0;
     const message = { type, key, ownerToken };
-    const receivers = this.host.publish(
-      processId,
-      fencingToken === undefined ? message : { ...message, fencingToken },
-    );
+    const receivers = this.host.publish(processId, fencingToken === undefined ? message : { ...message, fencingToken });
     return this.host.counted === false ? 1 : receivers;
   }
 

@@ -58,7 +58,8 @@ export class TokenQueues {
   /** Sets the last attempt of the token to `forMs` ago. */
   silence(key: string, ownerToken: string, forMs: number): void {
     const queue = this.queues.get(key);
-    if (queue?.attemptedAt.has(ownerToken) === true) queue.attemptedAt.set(ownerToken, Math.floor(this.host.now()) - forMs);
+    if (queue?.attemptedAt.has(ownerToken) === true)
+      queue.attemptedAt.set(ownerToken, Math.floor(this.host.now()) - forMs);
   }
 
   /** Keys with waiters. */

@@ -162,7 +162,10 @@ export class QuorumLockStore implements LockStore {
   }
 
   /** Delay until a waiter repeats its attempt if no message arrives. */
-  private lookAfterMs(candidate: Candidate, { held, remainingMs }: Extract<CandidateResult, { granted: false }>): number {
+  private lookAfterMs(
+    candidate: Candidate,
+    { held, remainingMs }: Extract<CandidateResult, { granted: false }>,
+  ): number {
     if (!held) return candidate.pauseMs();
     return remainingMs < 0 ? remainingMs : remainingMs + Math.ceil(this.random() * SPREAD_MS);
   }

@@ -97,12 +97,7 @@ export class QuorumNode {
     return !this.connection.ready || this.unresponsive;
   }
 
-  run(
-    key: string,
-    words: StepWords,
-    limitMs: number,
-    result: (result: StepResult) => void,
-  ): NodeStep {
+  run(key: string, words: StepWords, limitMs: number, result: (result: StepResult) => void): NodeStep {
     const step = new NodeStep(this, key, words, limitMs, result);
     if (this.connection.ready) this.send(step, limitMs);
     else this.sendWhenReady(step, Math.max(limitMs, COMMAND_LIMIT_MS));

@@ -1,6 +1,6 @@
 import { isCalm } from './plan.js';
-import { SEVERAL } from './several-plan.js';
-import type { Question } from './questions.js';
+import { MULTI_KEY } from './multi-key-plan.js';
+import type { PendingCall } from './pending-calls.js';
 import type { World } from './world.js';
 
 /** A caller of three keys may have to wait for each of them. */
@@ -11,7 +11,7 @@ const HEARTBEAT_MS = 1_500;
  * Watches callers that keep keys and wait for more of them. They do not wait for each other, so at least one makes
  * progress. Keys that they kept without a lease are released.
  */
-export class SeveralWatch {
+export class MultiKeyWatch {
   private readonly watches: boolean;
   private readonly calm: boolean;
   private idleSince = Infinity;
@@ -27,13 +27,13 @@ export class SeveralWatch {
     this.calm = isCalm(world.plan);
   }
 
-  check(open: ReadonlySet<Question>): void {
+  check(open: ReadonlySet<PendingCall>): void {
     if (!this.watches) return;
     this.checkIdle(open);
-    if (this.calm) for (const key of SEVERAL) this.checkStanding(key, open);
+    if (this.calm) for (const key of MULTI_KEY) this.checkStanding(key, open);
   }
 
-  private checkIdle(open: ReadonlySet<Question>): void {
+  private checkIdle(open: ReadonlySet<PendingCall>): void {
     const { timeline, troubledAt } = this.world;
     if (!this.isIdle(open)) this.idleSince = Infinity;
     else if (this.idleSince === Infinity) this.idleSince = timeline.now;
@@ -41,20 +41,20 @@ export class SeveralWatch {
       this.world.fail('multi-key callers wait without any holder', `since ${this.idleSince.toFixed(1)}`);
   }
 
-  private isIdle(open: ReadonlySet<Question>): boolean {
-    const { ledger, questions, server } = this.world;
+  private isIdle(open: ReadonlySet<PendingCall>): boolean {
+    const { ledger, pendingCalls, server } = this.world;
     if (ledger.isHeld()) return false;
     for (const { keys, waits, process } of open) {
       if (keys === undefined || !waits || !process.turning) continue;
-      return ![...server.table.keys()].some((key) => server.isForeign(key) || questions.standsIdle(key));
+      return ![...server.table.keys()].some((key) => server.isForeign(key) || pendingCalls.standsIdle(key));
     }
     return false;
   }
 
-  private checkStanding(key: string, open: ReadonlySet<Question>): void {
-    const { ledger, questions, server, timeline } = this.world;
-    const isFree = server.table.owner(key) === undefined || ledger.isHeld(key) || questions.standsIdle(key);
-    if (isFree || [...open].some((question) => (question.keys ?? [question.key]).includes(key)))
+  private checkStanding(key: string, open: ReadonlySet<PendingCall>): void {
+    const { ledger, pendingCalls, server, timeline } = this.world;
+    const isFree = server.table.owner(key) === undefined || ledger.isHeld(key) || pendingCalls.standsIdle(key);
+    if (isFree || [...open].some((pendingCall) => (pendingCall.keys ?? [pendingCall.key]).includes(key)))
       this.standing.delete(key);
     else if (!this.standing.has(key)) this.standing.set(key, timeline.now);
     else if (timeline.now > this.standing.get(key)! + this.patienceMs)

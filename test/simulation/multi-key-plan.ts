@@ -2,7 +2,7 @@ import type { CallerPlan, Plan } from './plan.js';
 import { Random } from './random.js';
 
 /** The keys of these histories. */
-export const SEVERAL: readonly string[] = ['a', 'b', 'c'];
+export const MULTI_KEY: readonly string[] = ['a', 'b', 'c'];
 
 /** The share of histories with multi-key callers among those without semaphores. */
 const SHARE = 0.3;
@@ -10,14 +10,14 @@ const SHARE = 0.3;
 const EXPIRE_SHARE = 0.15;
 
 /** Possibly adds callers of two or three keys in any order, beside callers of one of them. */
-export function perhapsWithSeveral(plan: Plan): Plan {
+export function perhapsWithMultiKey(plan: Plan): Plan {
   const random = new Random(plan.seed ^ 0x3d9f17a5);
   if (plan.callers[0]?.options.kind === 'semaphore' || !random.chance(SHARE)) return plan;
-  const all = SEVERAL.slice(0, random.int(2, 3));
-  const several = random.pick([0.3, 0.6, 1]);
+  const all = MULTI_KEY.slice(0, random.int(2, 3));
+  const share = random.pick([0.3, 0.6, 1]);
   const callers = plan.callers.map((caller): CallerPlan => {
     const key = random.pick(all);
-    if (!random.chance(several)) return { ...caller, key };
+    if (!random.chance(share)) return { ...caller, key };
     const { extend: _, ...rest } = caller;
     const options = random.chance(EXPIRE_SHARE) ? { ...caller.options, release: 'expire' as const } : caller.options;
     return { ...rest, key, options, keys: shuffled(all, random).slice(0, random.int(2, all.length)) };

@@ -4,19 +4,19 @@ import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/le
 import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import { Caller } from './caller.js';
 import type { Hold } from './hold.js';
-import type { Question } from './questions.js';
+import type { PendingCall } from './pending-calls.js';
 
 /** A multi-key caller; its lease is recorded as one hold per key. */
-export class SeveralCaller extends Caller {
+export class MultiKeyCaller extends Caller {
   /** The order in which the keys are acquired, as in `LockService`. */
   protected order(): readonly string[] {
     return orderedKeys(this.plan.keys!, 'caller');
   }
 
-  protected override question(label: string): Question {
+  protected override pendingCall(label: string): PendingCall {
     const { options, keys = [] } = this.plan;
     const more = { keys, waits: options.waitMs > 0 };
-    return this.world.questions.ask(this.process, label, keys[0], options.waitMs, options, more);
+    return this.world.pendingCalls.ask(this.process, label, keys[0], options.waitMs, options, more);
   }
 
   protected override acquire(label: string, signal: AbortSignal | undefined): Promise<Lease> {
@@ -25,11 +25,11 @@ export class SeveralCaller extends Caller {
     return this.process.engine.acquireMultiKey(calls);
   }
 
-  protected override started(question: Question, lease: Lease): Hold[] {
+  protected override started(pendingCall: PendingCall, lease: Lease): Hold[] {
     const { parts } = lease as MultiKeyLease;
     return parts.map((part) => {
-      const label = `${question.label}/${part.key}`;
-      return this.world.ledger.started({ ...question, key: part.key, label }, part as LeaseHandle);
+      const label = `${pendingCall.label}/${part.key}`;
+      return this.world.ledger.started({ ...pendingCall, key: part.key, label }, part as LeaseHandle);
     });
   }
 }

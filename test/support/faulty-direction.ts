@@ -18,7 +18,7 @@ interface Passage {
 }
 
 /** Carries bytes in one direction, in order. */
-export class FaultyLane {
+export class FaultyDirection {
   private readonly passages: Passage[] = [];
   private timer: NodeJS.Timeout | undefined;
   private lastDueAt = 0;

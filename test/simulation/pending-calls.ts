@@ -1,7 +1,7 @@
 import type { ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { isCalm, type Plan } from './plan.js';
 import type { SimulatedProcess } from './simulated-process.js';
-import { SeveralWatch } from './several-watch.js';
+import { MultiKeyWatch } from './multi-key-watch.js';
 import type { World } from './world.js';
 
 /** The time after its limit within which every call must settle. */
@@ -15,13 +15,13 @@ const CLAIM_MS = 1_750;
 const KEPT_MS = 1;
 
 /** A call of the engine that must settle. */
-export interface Question {
+export interface PendingCall {
   readonly process: SimulatedProcess;
   readonly label: string;
   readonly key: string;
   readonly options: ResolvedLockOptions;
   readonly order: number;
-  readonly askedAt: number;
+  readonly calledAt: number;
   /** Its longest duration, on the clock of its process. */
   readonly limitMs: number;
   /** Whether it is a caller that waits for the lock. */
@@ -31,19 +31,19 @@ export interface Question {
 }
 
 /** Watches calls until they settle: each settles in time, and no caller waits for a free lock. */
-export class Questions {
-  private readonly open = new Set<Question>();
+export class PendingCalls {
+  private readonly open = new Set<PendingCall>();
   /** When each key with waiters lost its last holder. */
   private readonly starving = new Map<string, number>();
   private readonly minHolds = new Map<string, number>();
   private readonly lefts = new Map<string, number>();
   private readonly patienceMs: number;
-  private readonly several: SeveralWatch;
+  private readonly multiKey: MultiKeyWatch;
   private order = 0;
 
   constructor(private readonly world: World) {
     this.patienceMs = patienceMs(world.plan);
-    this.several = new SeveralWatch(world, this.patienceMs);
+    this.multiKey = new MultiKeyWatch(world, this.patienceMs);
   }
 
   ask(
@@ -52,16 +52,16 @@ export class Questions {
     key: string,
     limitMs: number,
     options: ResolvedLockOptions,
-    more: Pick<Question, 'waits' | 'keys'> = { waits: false },
-  ): Question {
-    const askedAt = this.world.timeline.now;
-    const question = { process, label, key, options, askedAt, limitMs, ...more, order: this.order++ };
-    this.open.add(question);
-    return question;
+    more: Pick<PendingCall, 'waits' | 'keys'> = { waits: false },
+  ): PendingCall {
+    const calledAt = this.world.timeline.now;
+    const pendingCall = { process, label, key, options, calledAt, limitMs, ...more, order: this.order++ };
+    this.open.add(pendingCall);
+    return pendingCall;
   }
 
-  answered(question: Question): void {
-    this.open.delete(question);
+  answered(pendingCall: PendingCall): void {
+    this.open.delete(pendingCall);
   }
 
   /** A caller was granted the key. Other waiters of a shared key follow one after the other. */
@@ -69,8 +69,8 @@ export class Questions {
     this.starving.delete(key);
   }
 
-  isOpen(question: Question): boolean {
-    return this.open.has(question);
+  isOpen(pendingCall: PendingCall): boolean {
+    return this.open.has(pendingCall);
   }
 
   /** The lock stays taken until then without a holder. */
@@ -94,19 +94,19 @@ export class Questions {
   check(): void {
     const { now } = this.world.timeline;
     let starving = false;
-    for (const question of this.open) {
-      const { process, askedAt, limitMs } = question;
-      if (process.gone) this.open.delete(question);
+    for (const pendingCall of this.open) {
+      const { process, calledAt, limitMs } = pendingCall;
+      if (process.gone) this.open.delete(pendingCall);
       else if (!process.turning) continue;
-      else if (now > askedAt + limitMs * DRIFT + SETTLES_MS && now > process.turningSince + SETTLES_MS) {
-        this.world.fail('a call did not settle in time', question.label);
-      } else if (waitsAlone(question) && this.world.ledger.fits(question)) {
+      else if (now > calledAt + limitMs * DRIFT + SETTLES_MS && now > process.turningSince + SETTLES_MS) {
+        this.world.fail('a call did not settle in time', pendingCall.label);
+      } else if (waitsAlone(pendingCall) && this.world.ledger.fits(pendingCall)) {
         starving = true;
-        if (!this.starving.has(question.key)) this.starving.set(question.key, now);
+        if (!this.starving.has(pendingCall.key)) this.starving.set(pendingCall.key, now);
       }
     }
     if (this.starving.size > 0) this.checkStarving(starving, now);
-    this.several.check(this.open);
+    this.multiKey.check(this.open);
   }
 
   /** Checks at the end of the history. */
@@ -138,24 +138,26 @@ export class Questions {
 
   /** Readers at the gate of their process ask with every heartbeat whether the writer has left. */
   private gateMs(key: string): number {
-    const reads = [...this.open].every((question) => question.key !== key || !waitsAlone(question) || isRead(question));
+    const reads = [...this.open].every(
+      (pendingCall) => pendingCall.key !== key || !waitsAlone(pendingCall) || isRead(pendingCall),
+    );
     return reads ? HEARTBEAT_MS : 0;
   }
 
   /** Whether the key has waiters, and each of them would fit beside the holders, also the first one in the queue. */
   private isWantedAndFits(key: string): boolean {
     let wanted = false;
-    for (const question of this.open) {
-      if (!waitsAlone(question) || question.key !== key) continue;
-      if (!this.world.ledger.fits(question)) return false;
-      wanted ||= question.process.turning;
+    for (const pendingCall of this.open) {
+      if (!waitsAlone(pendingCall) || pendingCall.key !== key) continue;
+      if (!this.world.ledger.fits(pendingCall)) return false;
+      wanted ||= pendingCall.process.turning;
     }
     return wanted;
   }
 }
 
-const waitsAlone = ({ waits, keys }: Question): boolean => waits && keys === undefined;
-const isRead = ({ options }: Question): boolean => options.kind === 'read';
+const waitsAlone = ({ waits, keys }: PendingCall): boolean => waits && keys === undefined;
+const isRead = ({ options }: PendingCall): boolean => options.kind === 'read';
 
 /** How long a lock may be free in front of live waiters after the last fault. */
 function patienceMs(plan: Plan): number {
