@@ -1,0 +1,40 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+const SRC = new URL('../libs/distribute-lock/src/', import.meta.url);
+const text = readFileSync(new URL('../docs/internals/architecture.md', import.meta.url), 'utf8');
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).map((file) => file.replaceAll('\\', '/'));
+const spans = (line) => [...line.matchAll(/`([^`]+)`/g)].map(([, span]) => span);
+const isFile = (span) => /\.(?:ts|lua)$/.test(span) && !span.startsWith('.');
+const found = (name) => files.filter((file) => file === name || file.endsWith(`/${name}`));
+
+describe('docs/internals/architecture.md', () => {
+  it('names only files of the library', () => {
+    const names = [...new Set(spans(text).filter(isFile))];
+    expect(names.length).toBeGreaterThan(40);
+    expect(names.filter((name) => found(name).length === 0)).toEqual([]);
+  });
+
+  it('names functions and types that the files before them contain', () => {
+    const wrong = [];
+    for (const line of text.split('\n')) {
+      let source;
+      for (const span of spans(line)) {
+        if (isFile(span))
+          source = found(span)
+            .map((file) => readFileSync(new URL(file, SRC), 'utf8'))
+            .join('\n');
+        else if (/^\w{4,}$/.test(span) && source?.includes(span) === false) wrong.push(`${span}: ${line}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('lists every reason for which a waiter continues', () => {
+    const source = readFileSync(new URL('engine/wake-ups.ts', SRC), 'utf8');
+    const reasons = [...source.matchAll(/readonly reason: '([^']+)'/g)].map(([, reason]) => reason);
+    const [, rows] = /\| outcome \| reasons \|\n\| --- \| --- \|\n((?:\|.*\n)+)/.exec(text);
+    const listed = rows.split('\n').flatMap((row) => row.split('|')[2]?.trim().split(', ') ?? []);
+    expect(reasons.length).toBeGreaterThan(20);
+    expect(listed.toSorted()).toEqual(reasons.toSorted());
+  });
+});
