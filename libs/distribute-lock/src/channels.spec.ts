@@ -61,12 +61,12 @@ describe('The diagnostics channels', () => {
   });
 
   it('create no message without subscribers', async () => {
-    const asked = call('a');
-    expect(reportWait(asked)).toBe(asked);
-    await (await engine.acquire(asked)).release();
-    expect(asked.trace).toBeUndefined();
+    const request = call('a');
+    expect(reportWait(request)).toBe(request);
+    await (await engine.acquire(request)).release();
+    expect(request.trace).toBeUndefined();
     subscribe();
-    expect(reportWait(asked)).toMatchObject({ trace: { acquire: { name: NAME } } });
+    expect(reportWait(request)).toMatchObject({ trace: { acquire: { name: NAME } } });
   });
 
   it('trace a wait and a hold, each with one object, and never contain the key', async () => {

@@ -28,10 +28,10 @@ describe('A caller behind callers of its process with another ttl', () => {
     const { clock, here, there } = start();
     const before = await here.acquire('k');
     // One command for both, so that the grant has a number for each.
-    const [asked, second] = [here.acquire('k', options), here.acquire('k', BRIEF)];
+    const [requested, second] = [here.acquire('k', options), here.acquire('k', BRIEF)];
     await clock.pass(10);
     await before.release();
-    const first = await asked;
+    const first = await requested;
     if (extension !== undefined) await first.extend(extension);
     await clock.pass(10);
     await first.release();
@@ -81,8 +81,8 @@ describe('A caller behind callers of its process with another ttl', () => {
       commands += 1;
       return ask();
     };
-    for (const asked of leases) {
-      await (await asked).release();
+    for (const requested of leases) {
+      await (await requested).release();
       await clock.pass(1);
     }
     expect(commands).toBe(1);

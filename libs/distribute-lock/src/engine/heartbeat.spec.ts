@@ -6,7 +6,7 @@ import type { Attempt, KeyState } from './key-state.js';
 describe('SharedHeartbeat', () => {
   function make(...tokens: string[]) {
     const clock = new ManualClock();
-    const asked: string[] = [];
+    const sent: string[] = [];
     const waiting = tokens.map(
       (ownerToken) => ({ ownerToken, speaksForAll: false, over: false, lastSentAt: clock.now() }) as Attempt,
     );
@@ -20,7 +20,7 @@ describe('SharedHeartbeat', () => {
     } as KeyState;
     const context = { clock, timers: new Timers(clock) };
     const heartbeat = new SharedHeartbeat(state, context, (attempt) => {
-      asked.push(attempt.ownerToken);
+      sent.push(attempt.ownerToken);
       attempt.lastSentAt = clock.now();
     });
     for (const attempt of waiting) heartbeat.joined(attempt);
@@ -29,61 +29,61 @@ describe('SharedHeartbeat', () => {
       waiting.splice(index, 1)[0].over = true;
       heartbeat.left();
     };
-    return { clock, asked, waiting, heartbeat, leave };
+    return { clock, sent, waiting, heartbeat, leave };
   }
 
   it('asks for the attempt that was queued first, and for the last one if the store has kept the places', async () => {
-    const { clock, asked, waiting, heartbeat } = make('a', 'b', 'c');
+    const { clock, sent, waiting, heartbeat } = make('a', 'b', 'c');
     await clock.pass(HEARTBEAT_MS);
-    expect(asked).toEqual(['a']);
+    expect(sent).toEqual(['a']);
     heartbeat.sendLast();
-    expect(asked).toEqual(['a', 'c']);
+    expect(sent).toEqual(['a', 'c']);
     expect(waiting.map(({ speaksForAll }) => speaksForAll)).toEqual([true, false, false]);
   });
 
   it('asks again after the attempt has left', async () => {
-    const { clock, asked, heartbeat, leave } = make('a', 'b', 'c');
+    const { clock, sent, heartbeat, leave } = make('a', 'b', 'c');
     await clock.pass(HEARTBEAT_MS);
     heartbeat.sendLast();
     leave(0);
     await clock.pass(HEARTBEAT_MS);
-    expect(asked).toEqual(['a', 'c', 'b']);
+    expect(sent).toEqual(['a', 'c', 'b']);
   });
 
   it('asks at once when the attempts that it asked for have left', async () => {
-    const { clock, asked, heartbeat, leave } = make('a', 'b', 'c', 'd');
+    const { clock, sent, heartbeat, leave } = make('a', 'b', 'c', 'd');
     await clock.pass(HEARTBEAT_MS);
     heartbeat.sendLast();
     leave(0);
     await clock.pass(1);
-    expect(asked).toEqual(['a', 'd']);
+    expect(sent).toEqual(['a', 'd']);
     leave(2);
     await clock.pass(1);
-    expect(asked).toEqual(['a', 'd', 'b']);
+    expect(sent).toEqual(['a', 'd', 'b']);
   });
 
   it('asks at once when the attempt leaves without an answer and no other was sent recently', async () => {
-    const { clock, asked, leave } = make('a', 'b', 'c');
+    const { clock, sent, leave } = make('a', 'b', 'c');
     await clock.pass(HEARTBEAT_MS);
     leave(0);
     await clock.pass(1);
-    expect(asked).toEqual(['a', 'b']);
+    expect(sent).toEqual(['a', 'b']);
   });
 
   it('is not delayed by a new attempt', async () => {
-    const { clock, asked, waiting, heartbeat } = make('a');
+    const { clock, sent, waiting, heartbeat } = make('a');
     await clock.pass(HEARTBEAT_MS - 100);
     heartbeat.joined(waiting[0]);
     heartbeat.within(HEARTBEAT_MS);
     await clock.pass(100);
-    expect(asked).toEqual(['a']);
+    expect(sent).toEqual(['a']);
   });
 
   it('ends with the last attempt', async () => {
-    const { clock, asked, leave, heartbeat } = make('a');
+    const { clock, sent, leave, heartbeat } = make('a');
     leave(0);
     expect(heartbeat.isScheduled).toBe(false);
     await clock.pass(10 * HEARTBEAT_MS);
-    expect(asked).toEqual([]);
+    expect(sent).toEqual([]);
   });
 });

@@ -56,7 +56,7 @@ function make(waitMs: number, others: Partial<ResolvedLockOptions> = {}) {
       };
       pending.push({ call, give, refuse: reject });
     });
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const context = {
     clock,
     timers: new Timers(clock),
@@ -65,7 +65,7 @@ function make(waitMs: number, others: Partial<ResolvedLockOptions> = {}) {
     events: {
       observes: () => true,
       emit: ({ name, waitedMs, error }: { name: string; waitedMs: number; error: Error }) =>
-        told.push([name, waitedMs, error.message]),
+        reported.push([name, waitedMs, error.message]),
     },
   } as unknown as EngineContext;
   const multiKey = new MultiKey(context, {} as Acquiring, {
@@ -78,7 +78,7 @@ function make(waitMs: number, others: Partial<ResolvedLockOptions> = {}) {
   const controller = new AbortController();
   const options = { ...LOCK_DEFAULTS, waitMs, ...others };
   const calls = ['a', 'b', 'c'].map((key) => ({ key, name: key, options, scoped: false, signal: controller.signal }));
-  return { clock, log, told, pending, controller, answer: multiKey.acquire(calls) };
+  return { clock, log, reported, pending, controller, answer: multiKey.acquire(calls) };
 }
 
 const last = (pending: Pending[]): Pending => pending[pending.length - 1];
@@ -120,13 +120,13 @@ describe('MultiKey', () => {
   });
 
   it('releases its keys when the caller aborts', async () => {
-    const { log, told, pending, controller, answer } = make(1_000);
+    const { log, reported, pending, controller, answer } = make(1_000);
     last(pending).give();
     await settled();
     controller.abort(new Error('gone'));
     await expect(answer).rejects.toMatchObject({ code: 'LOCK_ABORTED', cause: { message: 'gone' } });
     expect(log).toEqual(['?a', '+a', '?b', '-a']);
-    expect(told).toEqual([['a', 0, 'left']]);
+    expect(reported).toEqual([['a', 0, 'left']]);
   });
 
   it('limits the total time of slow answers for a non-waiting call', async () => {

@@ -140,11 +140,11 @@ describe('TestLocks', () => {
     const shipped = orders.ship('42');
     await held('order:42');
     const { lease } = orders.work;
-    const told = jest.fn();
-    lease!.signal.addEventListener('abort', told);
+    const onAbort = jest.fn();
+    lease!.signal.addEventListener('abort', onAbort);
 
     locks.lose('order:42');
-    expect(told).toHaveBeenCalledTimes(1);
+    expect(onAbort).toHaveBeenCalledTimes(1);
     expect(isLockError(lease!.signal.reason, 'LEASE_LOST')).toBe(true);
     expect(lease!.isHeld()).toBe(false);
     expect(locks.held).toEqual([]);

@@ -8,11 +8,11 @@ import { Grant, type Holder } from './grant.js';
 import { Watchdog } from './watchdog.js';
 
 class Store extends MemoryLockStore {
-  readonly asked: (readonly RenewRequest[])[] = [];
+  readonly requested: (readonly RenewRequest[])[] = [];
   answer: () => Promise<RenewAnswer> = async () => 0;
 
   override async renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
-    this.asked.push(requests);
+    this.requested.push(requests);
     return Promise.all(requests.map(() => this.answer()));
   }
 }
@@ -47,9 +47,9 @@ describe('Watchdog', () => {
     const { clock, store, lost, grant } = make();
     const held = grant();
     await clock.pass(TTL / 3 - 1);
-    expect(store.asked).toHaveLength(0);
+    expect(store.requested).toHaveLength(0);
     await clock.pass(10 * TTL);
-    expect(store.asked.length).toBeGreaterThanOrEqual(29);
+    expect(store.requested.length).toBeGreaterThanOrEqual(29);
     expect(lost).toEqual([]);
     expect(held.validUntil).toBeGreaterThan(clock.now());
   });
@@ -58,7 +58,7 @@ describe('Watchdog', () => {
     const { clock, store, grant } = make();
     for (let i = 0; i < 50; i += 1) grant(`order:${i}`);
     await clock.pass(TTL / 3);
-    expect(store.asked.map(({ length }) => length)).toEqual([50]);
+    expect(store.requested.map(({ length }) => length)).toEqual([50]);
   });
 
   it('notifies the holder before the lease can end when no renewal is confirmed', async () => {
@@ -72,7 +72,7 @@ describe('Watchdog', () => {
     expect(held.holder!.lose).toHaveBeenCalledWith({ reason: 'outage' });
     expect(lost).toEqual([held]);
     // The watchdog retried until then.
-    expect(store.asked.length).toBeGreaterThan(5);
+    expect(store.requested.length).toBeGreaterThan(5);
   });
 
   it('counts a renewal from the time it is sent, not from its answer', async () => {
@@ -153,7 +153,7 @@ describe('Watchdog', () => {
     const limit = clock.now() + 1.5 * TTL;
     const short = grant('short', { renewUntil: limit, leaseUntil: limit });
     await clock.pass(TTL);
-    expect(store.asked.flat().map(({ key, ttlMs }) => [key, ttlMs])).toEqual([
+    expect(store.requested.flat().map(({ key, ttlMs }) => [key, ttlMs])).toEqual([
       ['short', TTL],
       ['short', (TTL * 5) / 6],
     ]);
@@ -167,7 +167,7 @@ describe('Watchdog', () => {
     const given = grant();
     watchdog.unwatch(given);
     await clock.pass(10 * TTL);
-    expect(store.asked).toEqual([]);
+    expect(store.requested).toEqual([]);
     expect(given.holder!.lose).not.toHaveBeenCalled();
   });
 });
