@@ -42,23 +42,37 @@ export function wordFault(name) {
  * @param files - pairs of path and text
  */
 export function nameFaults(files) {
+  const sources = files.map(([path, text]) => [path, ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)]);
   const exporters = new Map();
   const faults = [];
-  for (const [path, text] of files) {
-    const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  for (const [path, source] of sources) {
     for (const { text: name } of source.statements.flatMap(exportedNames)) {
       const first = exporters.get(name);
       if (first === undefined) exporters.set(name, path);
       else if (first !== path) faults.push(`${path}: exports "${name}", as does ${first}`);
     }
-    visit(source, (node, fault) => faults.push(`${path}:${lineOf(source, node)}: ${fault}`));
+  }
+  for (const [path, source] of sources) {
+    const report = (node, fault) => faults.push(`${path}:${lineOf(source, node)}: ${fault}`);
+    for (const { name } of source.statements.filter(isLocalType)) {
+      const exporter = exporters.get(name.text);
+      if (exporter !== undefined) report(name, `has another "${name.text}" than ${exporter}`);
+    }
+    visit(source, report);
   }
   return faults;
 }
 
+const isExported = ({ modifiers }) => modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
+
+/** Whether the statement declares a class or a type for its file only. */
+const isLocalType = (statement) =>
+  !isExported(statement) &&
+  (ts.isClassDeclaration(statement) || ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement));
+
 /** The names that a statement declares and exports; a re-export declares none. */
 function exportedNames(statement) {
-  if (!statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return [];
+  if (!isExported(statement)) return [];
   if (!ts.isVariableStatement(statement)) return statement.name === undefined ? [] : [statement.name];
   return statement.declarationList.declarations.flatMap(({ name }) => (ts.isIdentifier(name) ? [name] : []));
 }

@@ -8,7 +8,12 @@ describe('nameFaults', () => {
     expect(faults).toEqual(['b.ts: exports "Answer", as does a.ts']);
   });
 
-  it('accepts overloads, and a name that is local to one of the files', () => {
+  it('rejects a local type with the name of an export', () => {
+    const faults = faultsOf('class Answer {}', 'export type Answer = number;');
+    expect(faults).toEqual(['a.ts:1: has another "Answer" than b.ts']);
+  });
+
+  it('accepts overloads, and a constant that is local to one of the files', () => {
     const overloads = 'export function read(a: string): string;\nexport function read(a: number): number;\n';
     expect(faultsOf(overloads, 'const read = 1;')).toEqual([]);
   });

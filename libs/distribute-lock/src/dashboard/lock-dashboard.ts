@@ -11,7 +11,7 @@ import { outside } from '../runtime/outside.js';
 import type { LockHints } from '../store/lock-store.js';
 import { Board } from './board.js';
 import type { LockDashboardOptions } from './dashboard-options.js';
-import { PageView, type Round, type ViewDelta, type ViewRequest } from './page-view.js';
+import { PageView, type ViewRound, type ViewDelta, type ViewRequest } from './page-view.js';
 import { partsOf, Recorder } from './recorder.js';
 import { type LockRef, read, write } from './summary.js';
 
@@ -201,7 +201,7 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
     board.tidy(now);
     const locks = board.locks();
     const held = locks.reduce((sum, { holders }) => sum + (holders.length > 0 ? 1 : 0), 0);
-    const round: Round = { now, locks, held, instances: board.list(), totals: board.totals() };
+    const round: ViewRound = { now, locks, held, instances: board.list(), totals: board.totals() };
     for (const page of this.pages) sendChanges(page, round);
     if (now - this.requestedAt > ASK_MS || this.again || this.watchedRefs().join('\n') !== this.watched)
       this.ask(this.again);
@@ -238,7 +238,7 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
 }
 
 /** A page gets a message each second at least, so that it can tell a silent server from a quiet one. */
-function sendChanges(page: Page, round: Round): void {
+function sendChanges(page: Page, round: ViewRound): void {
   const { view, client } = page;
   if (!client.ready) return;
   const delta = view.delta(round);

@@ -45,7 +45,7 @@ export interface ViewRights {
 }
 
 /** The state that all pages share in one round. */
-export interface Round {
+export interface ViewRound {
   readonly now: number;
   readonly locks: readonly Lock[];
   /** Number of locks with a holder. */
@@ -76,7 +76,7 @@ export class PageView {
     return this.lanes;
   }
 
-  delta(round: Round): ViewDelta {
+  delta(round: ViewRound): ViewDelta {
     const { now, locks, instances, totals } = round;
     const chosen = this.request.filter === '' ? locks : locks.filter(({ ref, name }) => this.fits(ref, name));
     this.chooseLanes();

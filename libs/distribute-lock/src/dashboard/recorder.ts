@@ -30,7 +30,7 @@ interface Entry {
   sent: LockReport | undefined;
 }
 
-interface Bar {
+interface RecordedBar {
   readonly number: number;
   readonly ref: LockRef;
   readonly name: string;
@@ -65,12 +65,12 @@ export class Recorder {
   /** The locks of each connection, by key. */
   private readonly known = new Map<string, Map<string, Entry>>();
   private rounds = 0;
-  private readonly open = new Map<object, Bar>();
+  private readonly open = new Map<object, RecordedBar>();
   /** Bars of holds that began before the recorder, by lock. */
-  private readonly earlier = new Map<LockRef, { readonly bar: Bar; readonly since: number }>();
-  private changed = new Set<Bar>();
+  private readonly earlier = new Map<LockRef, { readonly bar: RecordedBar; readonly since: number }>();
+  private changed = new Set<RecordedBar>();
   /** The latest refusals, by code and lock. */
-  private readonly refusals = new Map<string, Bar>();
+  private readonly refusals = new Map<string, RecordedBar>();
   private stopWatching: (() => void) | undefined;
   private barNumber = 0;
   private summaryNumber = 0;
@@ -236,8 +236,8 @@ export class Recorder {
     return DEFAULT_CONNECTION;
   }
 
-  private begin(ref: LockRef, name: string, kind: string, since: number): Bar {
-    const bar: Bar = {
+  private begin(ref: LockRef, name: string, kind: string, since: number): RecordedBar {
+    const bar: RecordedBar = {
       ...{ number: this.barNumber++, ref, name, kind, start: this.epoch(since), end: 0 },
       ...{ outcome: 'open', count: 1, sent: false },
     };
@@ -253,7 +253,7 @@ export class Recorder {
     return true;
   }
 
-  private finish(bar: Bar, outcome: Outcome): void {
+  private finish(bar: RecordedBar, outcome: Outcome): void {
     bar.end = Math.max(bar.start + 1, this.epoch(this.now()));
     bar.outcome = outcome;
     if (bar.sent) this.changed.add(bar);

@@ -9,7 +9,7 @@ const logger = new Logger('DistributeLock');
 const REPORT_MS = 60_000;
 
 /** What the log knows of one server. */
-interface Outage {
+interface ServerOutage {
   failedBefore: number;
   warnedAt: number;
   /** The last line about the server is a warning. */
@@ -21,7 +21,7 @@ interface Outage {
 
 /** Logs one warning when the connection to a server fails, and one line when it works again. */
 export class ConnectionLog {
-  private readonly outages = new Map<string, Outage>();
+  private readonly outages = new Map<string, ServerOutage>();
   private failedCalls = 0;
 
   static listen(events: LockEvents): void {
@@ -46,7 +46,7 @@ export class ConnectionLog {
     outage.timer = setTimeout(() => this.warn(outage, error), delayMs).unref();
   }
 
-  private warn(outage: Outage, error: Error | undefined): void {
+  private warn(outage: ServerOutage, error: Error | undefined): void {
     const { unreported } = outage;
     const before = unreported === 0 ? '' : ` It failed ${unreported} times more since the last report.`;
     logger.warn(`${error?.message}${before}`);
