@@ -1,9 +1,9 @@
 import { KEEPING_MUTANTS } from './keeping-mutants.js';
-import { CORE_MUTANTS } from './mutants.js';
+import { ENGINE_MUTANTS } from './mutants.js';
 import { runHistories, reportOf } from './histories.js';
 import { runHistory } from './history.js';
 import { planOf } from './plan-of-seed.js';
-import { SEMAPHORE_CORE_MUTANTS, SEMAPHORE_MUTANTS } from './semaphore-mutants.js';
+import { SEMAPHORE_ENGINE_MUTANTS, SEMAPHORE_MUTANTS } from './semaphore-mutants.js';
 import { TABLE_MUTANTS } from './table-mutants.js';
 
 /** A mutant that survives this many histories shows a missing test. */
@@ -36,7 +36,7 @@ describe('The simulation notices', () => {
     expect(broken).toBeDefined();
   });
 
-  it.each(Object.entries({ ...CORE_MUTANTS, ...SEMAPHORE_CORE_MUTANTS, ...KEEPING_MUTANTS }))(
+  it.each(Object.entries({ ...ENGINE_MUTANTS, ...SEMAPHORE_ENGINE_MUTANTS, ...KEEPING_MUTANTS }))(
     '%s',
     async (name, mutate) => {
       const restore = mutate();

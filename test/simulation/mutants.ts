@@ -18,7 +18,7 @@ import { patch, type Restore } from './patch.js';
 /**
  * Each removes one measure from the lock engine. Mutants replace private members; `patch` throws when a name has changed.
  */
-export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
+export const ENGINE_MUTANTS: Readonly<Record<string, () => Restore>> = {
   'a lease that keeps its old length while it is shortened': () =>
     patch(
       Grant,
@@ -39,6 +39,17 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
     ),
 
   'validity counted from the reply': () => {
+    const clocks = new WeakMap<Grant, Clock>();
+    const made = patch(
+      Acquiring,
+      'newGrant',
+      (original) =>
+        function (this: Inside, ...facts: never[]) {
+          const grant = original.call(this, ...facts) as Grant;
+          clocks.set(grant, this.context.clock);
+          return grant;
+        },
+    );
     const won = patch(
       Acquiring,
       'won',
@@ -52,11 +63,11 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
       Grant,
       'confirm',
       (original) =>
-        function (this: { actions: { clock: Clock } }, _: number, ttlMs: number) {
-          original.call(this, this.actions.clock.now(), ttlMs);
+        function (this: Grant, sentAt: number, ttlMs: number) {
+          original.call(this, clocks.get(this)?.now() ?? sentAt, ttlMs);
         },
     );
-    return () => [won, confirm].forEach((restore) => restore());
+    return () => [made, won, confirm].forEach((restore) => restore());
   },
 
   'a late grant given to a caller': () =>
@@ -145,8 +156,8 @@ export const CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
       FenceCounter,
       'rises',
       (original) =>
-        function (this: FenceCounter, asked: NumbersRequest, ...more: [number, number, number]) {
-          if (!asked.counted) original.call(this, asked, ...more);
+        function (this: FenceCounter, request: NumbersRequest, ...more: [number, number, number]) {
+          if (!request.counted) original.call(this, request, ...more);
           return true;
         },
     ),

@@ -1,5 +1,5 @@
 import { runHistories } from './histories.js';
-import { READ_WRITE_CORE_MUTANTS, READ_WRITE_MUTANTS } from './read-write-mutants.js';
+import { READ_WRITE_ENGINE_MUTANTS, READ_WRITE_MUTANTS } from './read-write-mutants.js';
 
 /** A mutant that survives this many histories shows a missing test. */
 const MOST_HISTORIES = 5_000;
@@ -14,7 +14,7 @@ describe('The simulation notices, for readers and writers:', () => {
     expect(broken).toBeDefined();
   });
 
-  it.each(Object.entries(READ_WRITE_CORE_MUTANTS))(
+  it.each(Object.entries(READ_WRITE_ENGINE_MUTANTS))(
     '%s',
     async (name, mutate) => {
       const restore = mutate();

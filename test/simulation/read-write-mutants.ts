@@ -134,7 +134,7 @@ export const QUIET_READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
 };
 
 /** Each removes one measure from the lock engine. */
-export const READ_WRITE_CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
+export const READ_WRITE_ENGINE_MUTANTS: Readonly<Record<string, () => Restore>> = {
   'a closed gate ignored by readers of the same process': () =>
     patch(
       SharedState,

@@ -127,7 +127,7 @@ export const SEMAPHORE_MUTANTS: Readonly<Record<string, MakeSemaphores>> = {
 };
 
 /** Each removes one measure from the lock engine. */
-export const SEMAPHORE_CORE_MUTANTS: Readonly<Record<string, () => Restore>> = {
+export const SEMAPHORE_ENGINE_MUTANTS: Readonly<Record<string, () => Restore>> = {
   'a local hand-over to another weight': () =>
     patch(
       SemaphoreState,
