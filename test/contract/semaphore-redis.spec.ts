@@ -63,7 +63,7 @@ describe('A semaphore in Redis', () => {
     await acquire(2);
     await renew(1, 60_000);
     const lock = keys.lock(key);
-    const [held] = keys.semaphore(lock);
+    const [held] = keys.permits(lock);
     for (const sequence of [1, 2]) {
       const ends = (await client.zrange(held, '0', '-1', 'WITHSCORES')).filter((_, i) => i % 2 === 1).map(Number);
       expect(await client.pexpiretime(lock)).toBe(Math.max(...ends));
@@ -114,7 +114,7 @@ describe('A semaphore in Redis', () => {
   });
 
   it('leaves no key without a TTL when a command fails half-way, at a helper key of another type', async () => {
-    const [, queue, asked] = keys.semaphore(keys.lock(key));
+    const [, queue, asked] = keys.permits(keys.lock(key));
     for (const helper of [queue, asked]) {
       await client.set(helper, 'x', 'PX', TTL);
       await Promise.allSettled([acquire(1, 3)]);

@@ -102,7 +102,7 @@ export class SemaphoreSides {
 
   private get names(): readonly [held: string, queue: string, asked: string] {
     const { keys } = this.redis;
-    return keys.semaphore(keys.lock(this.key));
+    return keys.permits(keys.lock(this.key));
   }
 }
 

@@ -95,7 +95,7 @@ export class Sides {
     const comparison = await new SideBySide(lane, key, tables).run(sequence);
     const { keys } = lane;
     const lock = keys.lock(key);
-    await lane.client.del(lock, keys.queue(lock), keys.readers(lock), keys.gate(lock), ...keys.semaphore(lock));
+    await lane.client.del(lock, keys.queue(lock), keys.readers(lock), keys.gate(lock), ...keys.permits(lock));
     return { ...comparison, key };
   }
 

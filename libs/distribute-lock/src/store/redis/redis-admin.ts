@@ -24,7 +24,7 @@ export class RedisAdmin {
   /** Reads the parts of the state at almost the same time; the result is advisory. */
   async inspect(key: string): Promise<LockState> {
     const lockKey = this.keys.lock(key);
-    const [permits, permitsQueue] = this.keys.semaphore(lockKey);
+    const [permits, permitsQueue] = this.keys.permits(lockKey);
     await this.connection.whenReady(ANSWER_LIMIT_MS, lockKey);
     const replies = await this.results(
       lockKey,

@@ -72,8 +72,8 @@ export class RedisKeys {
     return beside(lockKey, GATE_PREFIX);
   }
 
-  /** Helpers of a semaphore: its leases, its queue, and the times until which its places count. */
-  semaphore(lockKey: string): readonly [held: string, queue: string, places: string] {
+  /** Helpers of permits: their leases, their queue, and the times until which its places count. */
+  permits(lockKey: string): readonly [held: string, queue: string, places: string] {
     return [
       beside(lockKey, PERMITS_PREFIX),
       beside(lockKey, PERMITS_QUEUE_PREFIX),

@@ -96,7 +96,7 @@ export class RedisSemaphores {
 
   private add<T>(key: string, text: string, wants: boolean, meaning: Meaning<T>): SemaphoreCommand<T> {
     const lockKey = this.keys.lock(key);
-    const command = new SemaphoreCommand(lockKey, this.keys.semaphore(lockKey), text, meaning, wants);
+    const command = new SemaphoreCommand(lockKey, this.keys.permits(lockKey), text, meaning, wants);
     this.commands.add(command);
     return command;
   }
