@@ -3,12 +3,9 @@ import type { Redis } from 'ioredis';
 import { Timer } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
 import { inTime } from './redis-errors.js';
-import { COMMAND_LIMIT_MS, type LinkListener } from './link.js';
+import { COMMAND_LIMIT_MS, type LinkListener, RESUBSCRIBE_MS } from './link.js';
 import { another, speaksResp3 } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
-
-/** Pause between attempts to subscribe while the server rejects it. */
-export const RESUBSCRIBE_MS = 2_000;
 
 /** Receives the messages and the state of a subscription. */
 export interface Subscriber {
