@@ -29,13 +29,13 @@ export function withProtocolNumbers(lua, numbers) {
   return [...luaPieces(lua)].map(({ kind, text }) => (kind === 'comment' ? text : numbered(text))).join('');
 }
 
-/** Throws when a Lua file gives a duration a number, or spells a large number of the protocol. */
+/** Throws when a Lua file gives a duration a number, or spells a duration of the protocol. */
 export function checkLuaNumbers(source, numbers) {
   const text = [...luaPieces(source)].map((piece) => (piece.kind === 'comment' ? ' ' : piece.text)).join('');
   const duration = SPELLED_DURATION.exec(text)?.[1];
   if (duration !== undefined) throw new Error(`gives ${duration} a number: define it in store/protocol.ts`);
   for (const [digits] of text.matchAll(LARGE_NUMBER)) {
-    const name = Object.keys(numbers).find((key) => numbers[key] === Number(digits));
+    const name = Object.keys(numbers).find((key) => key.endsWith('_MS') && numbers[key] === Number(digits));
     if (name !== undefined) throw new Error(`spells ${digits}: use PROTOCOL.${name}`);
   }
 }

@@ -2,7 +2,7 @@
  * Measures that bound the server time of one call (P23), in the form of the other measures; see measures-p8-to-p17.mjs.
  */
 const lua = (name) => `store/lua/lib/${name}.lua`;
-const bounds = 'MOST_READ, MOST_REMOVED, MOST_OFFERS = 1000, 100, 64';
+const bounds = 'MOST_READ, MOST_REMOVED, MOST_OFFERS = PROTOCOL.MOST_SILENT_READ, PROTOCOL.MOST_SILENT_REMOVED, 64';
 
 export const measuresP23 = [
   {
@@ -10,7 +10,7 @@ export const measuresP23 = [
     what: 'a call reads a bounded part of the queue, and makes a bounded number of offers to dead processes',
     file: lua('offer'),
     measure: bounds,
-    without: bounds.replace('1000, 100, 64', '1e9, 7000, 1e9'),
+    without: 'MOST_READ, MOST_REMOVED, MOST_OFFERS = 1e9, 7000, 1e9',
     test: ['server-time', 'write released, write waiters of many processes: dead'],
   },
   {

@@ -17,6 +17,19 @@ export const OFFERED_NUMBERS = 16;
  */
 export const OFFERED_PERMIT_NUMBERS = 64;
 export const AHEAD_MICROS = 500;
+// Bounds of the work of one command, in Redis and in memory.
+
+/** Number of readers that receive a message about a waiting writer; the others learn it from their renewals. */
+export const MOST_READERS_NOTIFIED = 128;
+/** Number of tokens that are read from a queue to find processes that do not respond. */
+export const MOST_SILENT_READ = 1_000;
+/** Number of tokens of such processes that are removed. */
+export const MOST_SILENT_REMOVED = 100;
+/** Number of offers of permits. A process that claims an offer continues to serve the queue. */
+export const MOST_PERMIT_OFFERS = 32;
+/** Number of processes with permits that are notified of contention, and of places searched for another process. */
+export const MOST_HOLDERS_NOTIFIED = 32;
+
 /** A counter of fencing tokens that serves one lock expires this long after the last grant. Only the scripts use it. */
 export const FENCE_TTL_MS = 600_000;
 /**

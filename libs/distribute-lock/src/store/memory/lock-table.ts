@@ -9,12 +9,9 @@ import type {
   RenewRequest,
 } from '../lock-store.js';
 import { permitsOf, READERS } from '../lock-value.js';
-import { CLAIM_WINDOW_MS } from '../protocol.js';
+import { CLAIM_WINDOW_MS, MOST_READERS_NOTIFIED } from '../protocol.js';
 import { processOf } from '../../runtime/owner-token.js';
 import { isReader, ReadWriteSteps } from './read-write-steps.js';
-
-/** Maximum number of readers that receive a message about a waiting writer; the others learn it from their renewals. */
-const MOST_NOTIFIED = 128;
 
 /**
  * The protocol in memory. It runs the same steps in the same order as the scripts of the Redis store, so results of the
@@ -143,7 +140,8 @@ export class LockTable extends ReadWriteSteps {
     if (ours) this.notify(owner, 'contended', key);
     if (owner === READERS && !reads) {
       this.leases.closeGate(key);
-      for (const reader of this.readers(key).slice(0, MOST_NOTIFIED)) this.notify(reader.ownerToken, 'contended', key);
+      for (const reader of this.readers(key).slice(0, MOST_READERS_NOTIFIED))
+        this.notify(reader.ownerToken, 'contended', key);
     }
     const remainingMs = reads ? this.untilOpenMs(key) : this.leftMs(key);
     if (!ours || processOf(owner) !== processOf(ownerToken)) return { outcome: 'queued', remainingMs, foreign, stood };

@@ -1,7 +1,7 @@
 import { weightOf, processOf } from '../../runtime/owner-token.js';
 import type { LockTable } from './lock-table.js';
 import { permitsOf, semaphoreValue } from '../lock-value.js';
-import { CLAIM_WINDOW_MS } from '../protocol.js';
+import { CLAIM_WINDOW_MS, MOST_HOLDERS_NOTIFIED } from '../protocol.js';
 import { Sweep } from './table-state.js';
 import { TokenQueues } from './token-queues.js';
 
@@ -78,9 +78,6 @@ export class SemaphoreLeases {
   }
 }
 
-/** Number of places at the head of a queue that are searched for another process. */
-const MOST_LOOKED_AT = 32;
-
 /** Waiters for permits, in order. A place counts until its process has sent no attempt for a claim window. */
 export class SemaphorePlaces {
   private readonly queues: TokenQueues;
@@ -124,7 +121,7 @@ export class SemaphorePlaces {
   /** 1 when another process waits, else 0. Places of the own process are no contention. */
   others(key: string, ownerToken: string): number {
     const own = processOf(ownerToken);
-    const first = this.of(key).slice(0, MOST_LOOKED_AT + 1);
+    const first = this.of(key).slice(0, MOST_HOLDERS_NOTIFIED + 1);
     return first.some((waiting) => processOf(waiting) !== own) ? 1 : 0;
   }
 

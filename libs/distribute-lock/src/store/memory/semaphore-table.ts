@@ -7,15 +7,10 @@ import type {
   ReleaseRequest,
   RenewRequest,
 } from '../lock-store.js';
-import { CLAIM_WINDOW_MS } from '../protocol.js';
+import { CLAIM_WINDOW_MS, MOST_HOLDERS_NOTIFIED, MOST_PERMIT_OFFERS } from '../protocol.js';
 import type { LockTable } from './lock-table.js';
 import type { TableHost } from './table-state.js';
 import { SemaphoreLeases, SemaphorePlaces } from './semaphore-state.js';
-
-/** Maximum number of offers of one command. A process that claims an offer continues to serve the queue. */
-const MOST_OFFERS = 32;
-/** Maximum number of processes that one attempt notifies of contention. */
-const MOST_NOTIFIED = 32;
 
 /** The token of the caller and the duration of its lease. */
 type Requester = Pick<RenewRequest, 'ownerToken' | 'ttlMs'>;
@@ -122,7 +117,7 @@ export class SemaphoreTable {
    */
   private serve(key: string, permits: number, self?: Requester): boolean {
     let served = false;
-    for (let offers = 0; offers < MOST_OFFERS;) {
+    for (let offers = 0; offers < MOST_PERMIT_OFFERS;) {
       const waiting = this.queued(key)[0];
       const free = permits - this.leases.used(key);
       if (waiting === undefined && (self === undefined || served || weightOf(self.ownerToken) > free)) return served;
@@ -190,7 +185,7 @@ export class SemaphoreTable {
   private notifyHolders(key: string, ownerToken: string): void {
     const notified = new Set([processOf(ownerToken)]);
     for (const holder of this.leases.live(key).keys()) {
-      if (notified.size > MOST_NOTIFIED || notified.has(processOf(holder))) continue;
+      if (notified.size > MOST_HOLDERS_NOTIFIED || notified.has(processOf(holder))) continue;
       notified.add(processOf(holder));
       this.notify(holder, 'contended', key);
     }

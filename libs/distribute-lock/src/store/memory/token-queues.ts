@@ -1,9 +1,5 @@
 import { processOf } from '../../runtime/owner-token.js';
-import { CLAIM_WINDOW_MS, QUEUE_TTL_MS } from '../protocol.js';
-
-/** Maximum number of tokens of unresponsive processes that one command removes, and of tokens that it reads. */
-const MOST_REMOVED = 100;
-const MOST_READ = 1_000;
+import { CLAIM_WINDOW_MS, MOST_SILENT_READ, MOST_SILENT_REMOVED, QUEUE_TTL_MS } from '../protocol.js';
 
 interface Queue {
   readonly tokens: string[];
@@ -48,11 +44,11 @@ export class TokenQueues {
   removeSilent(key: string, ownerToken: string): boolean {
     const queue = this.queue(key);
     if (queue === undefined || !this.isSilent(queue, queue.tokens[0])) return false;
-    const read = queue.tokens.slice(0, MOST_READ);
+    const read = queue.tokens.slice(0, MOST_SILENT_READ);
     const live = new Set([ownerToken, ...read.filter((token) => !this.isSilent(queue, token))].map(processOf));
-    const silent = read.filter((token) => !live.has(processOf(token))).slice(0, MOST_REMOVED);
+    const silent = read.filter((token) => !live.has(processOf(token))).slice(0, MOST_SILENT_REMOVED);
     for (const token of silent) this.remove(key, token);
-    return silent.length === MOST_REMOVED;
+    return silent.length === MOST_SILENT_REMOVED;
   }
 
   /** Sets the last attempt of the token to `forMs` ago. */

@@ -29,9 +29,9 @@ local function join(token, ttlMs)
   return true
 end
 
--- Notifies the readers that a writer waits for. Beyond 128 readers, the others learn it from their renewals.
+-- Notifies the readers that a writer waits for.
 local function notifyReaders()
-  for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. nowMs(), '+inf', 'LIMIT', 0, 128)) do
+  for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. nowMs(), '+inf', 'LIMIT', 0, PROTOCOL.MOST_READERS_NOTIFIED)) do
     notify(token, 'c', lock)
   end
 end

@@ -11,7 +11,7 @@ end
 
 -- Bounds of one call: tokens that it reads from a queue (once), tokens of dead processes that it removes, and failed
 -- offers.
-local MOST_READ, MOST_REMOVED, MOST_OFFERS = 1000, 100, 64
+local MOST_READ, MOST_REMOVED, MOST_OFFERS = PROTOCOL.MOST_SILENT_READ, PROTOCOL.MOST_SILENT_REMOVED, 64
 
 local function removeAll(queue, tokens)
   if #tokens > 0 then redis.call('ZREM', queue, unpack(tokens)) end

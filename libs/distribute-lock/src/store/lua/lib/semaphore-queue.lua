@@ -9,7 +9,7 @@ local function placeCounts(token)
   return untilMs and tonumber(untilMs) > now
 end
 
-local MOST_NOTIFIED = 32
+local MOST_NOTIFIED = PROTOCOL.MOST_HOLDERS_NOTIFIED
 
 -- Sends one message to each other process that holds permits.
 local function notifyHolders(token)
@@ -52,9 +52,8 @@ local function others(token)
   return 0
 end
 
--- Maximum number of offers of one call, and of failed offers. A process that claims an offer continues to serve the
--- queue.
-local MOST_OFFERS, MOST_IN_VAIN = 32, 64
+-- Maximum number of offers of one call, and of failed offers.
+local MOST_OFFERS, MOST_IN_VAIN = PROTOCOL.MOST_PERMIT_OFFERS, 64
 -- The call has reached its bounds, and live processes may be queued behind the removed places.
 local stopped
 
