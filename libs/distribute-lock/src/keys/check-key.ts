@@ -11,7 +11,7 @@ const SURELY_SHORT = Math.floor(MAX_KEY_BYTES / 3);
  * @internal
  */
 export function keyFault(key: unknown): string | undefined {
-  if (typeof key !== 'string') return `is ${kindOf(key)}, not a string`;
+  if (typeof key !== 'string') return `is ${typeText(key)}, not a string`;
   if (key === '') return 'is empty';
   if (key.length > MAX_KEY_BYTES || (key.length > SURELY_SHORT && Buffer.byteLength(key) > MAX_KEY_BYTES)) {
     return `is longer than ${MAX_KEY_BYTES} bytes in UTF-8`;
@@ -64,7 +64,7 @@ export function checkKey(
 }
 
 /** The type of a value for messages. Never contains the value. */
-export function kindOf(value: unknown): string {
+export function typeText(value: unknown): string {
   if (value === null) return 'null';
   if (isArray(value)) return 'an array';
   if (typeof value === 'undefined') return 'undefined';

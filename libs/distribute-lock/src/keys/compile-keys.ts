@@ -1,5 +1,5 @@
 import { LockConfigurationError, LockKeyError } from '../errors.js';
-import { kindOf, orderedKeys, resultFault } from './check-key.js';
+import { typeText, orderedKeys, resultFault } from './check-key.js';
 import type { RequestData } from './key-roots.js';
 import { type KeySite, KeyTemplate } from './key-template.js';
 
@@ -32,7 +32,7 @@ export function compileKey(key: unknown, site: KeySite): CompiledKey {
     return { template: key, paths: parsed.paths, render: (args, request) => parsed.render(args, request) };
   }
   throw new LockConfigurationError(
-    `Option "key" of ${site.method} is ${kindOf(key)}, but it must be a template such as "order:#{arg0.id}" or a function.`,
+    `Option "key" of ${site.method} is ${typeText(key)}, but it must be a template such as "order:#{arg0.id}" or a function.`,
   );
 }
 
@@ -76,7 +76,7 @@ export function compileKeys(
   if (typeof keys === 'function')
     return { template: method, paths: [], render: keysFunction(keys as KeysFunction, method) };
   if (!Array.isArray(keys) || keys.length === 0) {
-    const given = Array.isArray(keys) ? 'an empty list' : kindOf(keys);
+    const given = Array.isArray(keys) ? 'an empty list' : typeText(keys);
     throw new LockConfigurationError(
       `Option "keys" of ${method} is ${given}, but it must be a list of templates such as "account:#{body.from}" or a function.`,
     );
@@ -107,7 +107,7 @@ function keysFunction(make: KeysFunction, method: string): RenderKeys {
   return (args, request, self) => {
     const keys = returned('keys', make, method, args, self);
     if (Array.isArray(keys)) return orderedKeys(keys as string[], method, sourceOf(request), resultFault);
-    const message = `The result of the keys function of ${method} is ${kindOf(keys)}, not a list of keys.`;
+    const message = `The result of the keys function of ${method} is ${typeText(keys)}, not a list of keys.`;
     throw new LockKeyError(message, { method, source: 'code' });
   };
 }

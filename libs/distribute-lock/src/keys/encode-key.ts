@@ -1,4 +1,4 @@
-import { kindOf, MAX_KEY_BYTES } from './check-key.js';
+import { typeText, MAX_KEY_BYTES } from './check-key.js';
 
 /**
  * Characters that are percent-encoded in every value: `%` starts an escape, `{` and `}` delimit tags of Redis Cluster, and `:`, `/` and `|`
@@ -63,6 +63,6 @@ export function textOfValue(value: unknown): string | undefined {
 /** Returns why a value is not allowed in a key. The text never contains the value. */
 export function faultOfValue(value: unknown): string {
   if (typeof value === 'bigint') return `a bigint with too many digits for a key of ${MAX_KEY_BYTES} bytes`;
-  const found = value === '' ? 'an empty string' : kindOf(value);
+  const found = value === '' ? 'an empty string' : typeText(value);
   return `${found}, but it must be a non-empty string, a finite number, a bigint or a boolean`;
 }

@@ -141,7 +141,7 @@ describe('the key resolver', () => {
         transport: 'http',
         read: (root) => (broken ? throwing() : root === 'ip' ? other : one),
       };
-      const bound = broken ? [] : [{ kind: 3, index: 1, property: undefined }];
+      const bound = broken ? [] : [{ paramtype: 3, index: 1, property: undefined }];
       try {
         const key = KeyTemplate.parse(template, { method: 'A.b', bound, parameters: undefined }).render(
           [one, other],

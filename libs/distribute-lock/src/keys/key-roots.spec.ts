@@ -1,7 +1,7 @@
 import { findRoot } from './key-roots.js';
 
-const body = { kind: 3, index: 1, property: undefined };
-const id = { kind: 5, index: 0, property: 'id' };
+const body = { paramtype: 3, index: 1, property: undefined };
+const id = { paramtype: 5, index: 0, property: 'id' };
 
 function root(path: string, ...bound: (typeof body | typeof id)[]) {
   return findRoot(path.split('.'), `#{${path}}`, bound);

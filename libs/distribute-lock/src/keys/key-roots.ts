@@ -3,7 +3,7 @@ import { LockConfigurationError } from '../errors.js';
 /** One row of Nest's parameter table: the argument of the method that contains a part of the request. */
 export interface BoundParameter {
   /** Nest's number for the part: body, query, ... */
-  readonly kind: number;
+  readonly paramtype: number;
   readonly index: number;
   /** Set by `@Body('channel')`: the argument contains this property only. */
   readonly property: string | undefined;
@@ -38,7 +38,7 @@ export interface KeyRoot {
 
 interface RootFacts {
   readonly transports: readonly string[];
-  readonly kind?: number;
+  readonly paramtype?: number;
 }
 
 /**
@@ -46,14 +46,14 @@ interface RootFacts {
  * Therefore a root also names its transports.
  */
 const REQUEST_ROOTS = {
-  body: { transports: ['http'], kind: 3 },
-  query: { transports: ['http'], kind: 4 },
-  params: { transports: ['http'], kind: 5 },
-  headers: { transports: ['http'], kind: 6 },
-  ip: { transports: ['http'], kind: 11 },
+  body: { transports: ['http'], paramtype: 3 },
+  query: { transports: ['http'], paramtype: 4 },
+  params: { transports: ['http'], paramtype: 5 },
+  headers: { transports: ['http'], paramtype: 6 },
+  ip: { transports: ['http'], paramtype: 11 },
   user: { transports: ['http'] },
-  data: { transports: ['rpc', 'ws'], kind: 3 },
-  args: { transports: ['graphql'], kind: 3 },
+  data: { transports: ['rpc', 'ws'], paramtype: 3 },
+  args: { transports: ['graphql'], paramtype: 3 },
 } as const satisfies Record<string, RootFacts>;
 
 /** @see {@link KeyRoot} */
@@ -83,18 +83,20 @@ function argumentRoot(
   names: readonly string[],
   bound: readonly BoundParameter[],
 ): KeyRoot {
-  const carriesRequest = bound.some((parameter) => parameter.index === index && isRequestKind(parameter.kind));
+  const carriesRequest = bound.some(
+    (parameter) => parameter.index === index && isRequestParamtype(parameter.paramtype),
+  );
   return { source: carriesRequest ? 'request' : 'code', transports: undefined, argument: index, root, names };
 }
 
 function requestRoot(root: RequestRoot, given: readonly string[], bound: readonly BoundParameter[]): KeyRoot {
-  const { transports, kind }: RootFacts = REQUEST_ROOTS[root];
+  const { transports, paramtype }: RootFacts = REQUEST_ROOTS[root];
   // Node converts names of headers to lower case.
   const names = root === 'headers' ? given.map((name) => name.toLowerCase()) : given;
-  const ofKind = bound.filter((parameter) => parameter.kind === kind);
+  const ofType = bound.filter((parameter) => parameter.paramtype === paramtype);
   // `@Body('channel')` has its own pipes, so it is closer to the method's input than `@Body()`.
-  const property = ofKind.find((parameter) => names.length > 0 && nameOf(root, parameter) === names[0]);
-  const whole = ofKind.find((parameter) => parameter.property === undefined);
+  const property = ofType.find((parameter) => names.length > 0 && nameOf(root, parameter) === names[0]);
+  const whole = ofType.find((parameter) => parameter.property === undefined);
   const argument = (property ?? whole)?.index;
   return { source: 'request', transports, argument, root, names: property === undefined ? names : names.slice(1) };
 }
@@ -103,6 +105,6 @@ function nameOf(root: RequestRoot, { property }: BoundParameter): string | undef
   return root === 'headers' ? property?.toLowerCase() : property;
 }
 
-function isRequestKind(kind: number): boolean {
-  return Object.values<RootFacts>(REQUEST_ROOTS).some((facts) => facts.kind === kind);
+function isRequestParamtype(paramtype: number): boolean {
+  return Object.values<RootFacts>(REQUEST_ROOTS).some((facts) => facts.paramtype === paramtype);
 }

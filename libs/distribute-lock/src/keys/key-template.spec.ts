@@ -189,8 +189,8 @@ describe('roots of the request', () => {
 
   it('come from the validated argument if a parameter contains them', () => {
     const bound = [
-      { kind: 3, index: 1, property: undefined },
-      { kind: 5, index: 0, property: 'id' },
+      { paramtype: 3, index: 1, property: undefined },
+      { paramtype: 5, index: 0, property: 'id' },
     ];
     const request = http({ body: { channel: ' raw ' }, params: { id: ' 42', other: 'o' } });
     expect(template('#{body.channel}', { bound }).render(['x', body], request)).toBe('web');
@@ -200,15 +200,15 @@ describe('roots of the request', () => {
 
   it('prefer a parameter for the property over the whole body', () => {
     const bound = [
-      { kind: 3, index: 0, property: undefined },
-      { kind: 3, index: 1, property: 'channel' },
+      { paramtype: 3, index: 0, property: undefined },
+      { paramtype: 3, index: 1, property: 'channel' },
     ];
     expect(template('#{body.channel}', { bound }).render([{ channel: 'raw' }, 'piped'], http({}))).toBe('piped');
     expect(template('#{body.channel.id}', { bound }).render([{}, { id: 5 }], http({}))).toBe('5');
   });
 
   it('match named headers in any case', () => {
-    const bound = [{ kind: 6, index: 0, property: 'X-Tenant' }];
+    const bound = [{ paramtype: 6, index: 0, property: 'X-Tenant' }];
     expect(template('#{headers.x-TENANT}', { bound }).render(['t'], http({ headers: {} }))).toBe('t');
   });
 
@@ -226,13 +226,13 @@ describe('roots of the request', () => {
   });
 
   it('have the source "request" for an argument with request data', () => {
-    const bound = [{ kind: 3, index: 0, property: undefined }];
+    const bound = [{ paramtype: 3, index: 0, property: undefined }];
     expect(refusedKey(() => template('#{arg0.channel}', { bound }).render([{}], http({}))).source).toBe('request');
     expect(refusedKey(() => template('#{arg1.channel}', { bound }).render([{}, {}], http({}))).source).toBe('code');
   });
 
   it('are rejected on a transport without them: kind 6 is the headers of HTTP, but the context of RPC', () => {
-    const bound = [{ kind: 6, index: 0, property: undefined }];
+    const bound = [{ paramtype: 6, index: 0, property: undefined }];
     const rpc: RequestData = { transport: 'rpc', read: () => ({ id: 'd' }) };
     const error = refusedKey(() => template('#{headers.id}', { bound }).render([{ id: 'context' }], rpc));
     expect(error).toMatchObject({

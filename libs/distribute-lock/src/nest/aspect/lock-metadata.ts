@@ -57,9 +57,11 @@ export function boundParameters(target: object, name: string | symbol): readonly
   const table = Reflect.getMetadata(ROUTE_ARGS_METADATA, target.constructor, name) as
     Record<string, { index: number; data?: unknown }> | undefined;
   return Object.entries(table ?? {}).flatMap(([key, { index, data }]) => {
-    const kind = /^(\d+):\d+$/.exec(key)?.[1];
-    if (kind === undefined) return [];
-    return [{ kind: Number(kind), index, property: typeof data === 'string' && data !== '' ? data : undefined }];
+    const paramtype = /^(\d+):\d+$/.exec(key)?.[1];
+    if (paramtype === undefined) return [];
+    return [
+      { paramtype: Number(paramtype), index, property: typeof data === 'string' && data !== '' ? data : undefined },
+    ];
   });
 }
 
