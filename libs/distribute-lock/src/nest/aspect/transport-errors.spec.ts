@@ -200,7 +200,7 @@ describe('the internals of Nest that this package uses', () => {
       ip: RouteParamtypes.IP,
     };
     for (const [root, kind] of Object.entries(kinds)) {
-      const bound = [{ kind, index: 7, property: undefined }];
+      const bound = [{ paramtype: kind, index: 7, property: undefined }];
       expect(findRoot([root as RequestRoot], root, bound).argument).toBe(7);
     }
   });

@@ -1,4 +1,4 @@
-import { majorityOf, Tally, type Outcome } from './poll.js';
+import { majorityOf, Tally, type PollOutcome } from './poll.js';
 
 type Answer = 'yes' | 'no' | 'failed';
 const ANSWERS: readonly Answer[] = ['yes', 'no', 'failed'];
@@ -23,7 +23,7 @@ describe.each([3, 4, 5, 7])('Tally of %i nodes', (nodes) => {
       const tally = new Tally(nodes);
       const count = (answer: Answer): number => answers.filter((each) => each === answer).length;
       const [yes, no, failed] = ANSWERS.map(count);
-      let decided: Outcome | undefined;
+      let decided: PollOutcome | undefined;
       for (const answer of answers) {
         tally[answer] += 1;
         decided ??= tally.outcome; // the first decision counts
