@@ -1,5 +1,9 @@
 import { HEARTBEAT_JITTER, HEARTBEAT_MS } from '../../libs/distribute-lock/src/engine/heartbeat.js';
-import { lockScript, quorumScript, semaphoreScript } from '../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
+import {
+  lockScript,
+  quorumScript,
+  semaphoreScript,
+} from '../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
 import {
   AHEAD_MICROS,
   CLAIM_WINDOW_MS,
