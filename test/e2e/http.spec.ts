@@ -28,6 +28,23 @@ describe('an instance of the demo', () => {
     );
   });
 
+  it('reports its health with the state of its locks', async () => {
+    const { status, body } = await demo.get('/health');
+
+    expect([status, body['status'], body['locks']]).toEqual([200, 'ok', 'memory']);
+    expect(body['info']).toMatchObject({ locks: { status: 'up', connections: { default: 'up' }, lost: 0 } });
+  });
+
+  it('serves the metrics of its locks for Prometheus, also of locks that were never used', async () => {
+    await demo.post('/post-test', { channel: 'metrics' });
+    const { headers, text } = await demo.get('/metrics');
+
+    expect(headers.get('content-type')).toContain('text/plain; version=0.0.4');
+    expect(text).toMatch(/^distribute_lock_hold_duration_seconds_count\{lock_name="PostTestController[^}]*\} [1-9]/m);
+    expect(text).toMatch(/^distribute_lock_held\{lock_name="ExportsController\.[^}]*\} 0/m);
+    expect(text).not.toContain('channel');
+  });
+
   it('drops unknown properties of the body', async () => {
     const answer = await demo.post('/post-test', '{"channel":"web","admin":true,"__proto__":{"admin":true}}');
 

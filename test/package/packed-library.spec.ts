@@ -53,6 +53,25 @@ describe('the packed library', () => {
     expect(await packed.runApplication('rpc.mjs')).toMatchObject({ free: 'settled', busy: { code: 'LOCK_CONTENDED' } });
   });
 
+  it('loads an optional package only by the entry that needs it, although all are installed', async () => {
+    for (const name of ['@nestjs/terminus', '@opentelemetry/api', 'prom-client']) await packed.install(name);
+
+    const none: string[] = [];
+    expect(await packed.runApplication('loaded.mjs')).toEqual({
+      'import .': none,
+      'require .': none,
+      'import ./testing': none,
+      'require ./testing': none,
+      // prom-client itself loads the other one.
+      'import ./prometheus': ['@opentelemetry/api', 'prom-client'],
+      'require ./prometheus': ['prom-client'],
+      'import ./otel': ['@opentelemetry/api'],
+      'require ./otel': ['@opentelemetry/api'],
+      'import ./terminus': ['@nestjs/terminus'],
+      'require ./terminus': ['@nestjs/terminus'],
+    });
+  });
+
   it('advances the time of its testing kit under fake timers that replace functions of Node', async () => {
     expect(await packed.runApplication('fake-timers.cjs')).toEqual({ told: 'LOCK_WAIT_TIMEOUT' });
   });

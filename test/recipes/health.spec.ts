@@ -31,7 +31,10 @@ describe('recipe: health check', () => {
   it('is up while Redis grants locks, also for concurrent checks, and leaves no key behind', async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => ready()));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-    expect(answers[0]?.body).toMatchObject({ status: 'ok', info: { locks: { status: 'up' } } });
+    expect(answers[0]?.body).toMatchObject({
+      status: 'ok',
+      info: { locks: { status: 'up', connections: { default: 'up' } } },
+    });
   });
 
   it('is down soon while Redis grants no locks', async () => {
@@ -39,7 +42,10 @@ describe('recipe: health check', () => {
     const since = performance.now();
     const { status, body } = await ready();
     expect(performance.now() - since).toBeLessThan(4_000);
-    expect([status, body]).toMatchObject([503, { error: { locks: { status: 'down', code: 'LOCK_UNAVAILABLE' } } }]);
+    expect([status, body]).toMatchObject([
+      503,
+      { error: { locks: { status: 'down', connections: { default: 'LOCK_UNAVAILABLE' } } } },
+    ]);
   });
 
   it('is up again when Redis is', async () => {

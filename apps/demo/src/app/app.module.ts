@@ -1,8 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
+import { TerminusModule } from '@nestjs/terminus';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { LockModule } from 'nestjs-distribute-lock';
 import { LockDashboardModule } from 'nestjs-distribute-lock/dashboard';
+import { LockHealthIndicator } from 'nestjs-distribute-lock/terminus';
 
 import { CatalogController } from '../catalog/catalog.controller.js';
 import { ClicksController } from '../clicks/clicks.controller.js';
@@ -14,6 +16,8 @@ import { HomeController } from '../home/home.controller.js';
 import { LedgerController } from '../ledger/ledger.controller.js';
 import { Ledger } from '../ledger/ledger.js';
 import { LedgerService } from '../ledger/ledger.service.js';
+import { DemoMetrics } from '../metrics/demo-metrics.js';
+import { MetricsController } from '../metrics/metrics.controller.js';
 import { OrdersController } from '../orders/orders.controller.js';
 import { OrdersService } from '../orders/orders.service.js';
 import { PostTestController } from '../post-test/post-test.controller.js';
@@ -34,6 +38,7 @@ export class AppModule {
       module: AppModule,
       imports: [
         ThrottlerModule.forRoot([{ ttl: 1_000, limit: REQUESTS_PER_SECOND }]),
+        TerminusModule.forRoot({ logger: false }),
         LockModule.forRoot({ connection: settings.connection, prefix: settings.prefix }),
         LockDashboardModule.forRoot({
           guard: 'loopback',
@@ -45,6 +50,7 @@ export class AppModule {
       controllers: [
         HomeController,
         HealthController,
+        MetricsController,
         PostTestController,
         ReportsController,
         OrdersController,
@@ -60,6 +66,8 @@ export class AppModule {
       providers: [
         { provide: APP_GUARD, useClass: ThrottlerGuard },
         { provide: DemoSettings, useValue: settings },
+        DemoMetrics,
+        LockHealthIndicator,
         WorkService,
         ControlsService,
         OrdersService,

@@ -162,6 +162,11 @@ export class LockEngine implements LeaseActions {
     });
   }
 
+  /** Callers that wait, and how many may. */
+  get load(): { readonly waiting: number; readonly most: number } {
+    return { waiting: this.waiting, most: this.settings.maxWaiters };
+  }
+
   /** Opens the store and verifies that it answers. */
   connect(): Promise<void> {
     return this.store.connect();

@@ -13,7 +13,7 @@ export interface Instrument {
 const WAIT_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 const HOLD_BUCKETS = [...WAIT_BUCKETS, 30, 60, 300];
 
-/** All metrics. `docs/operating/metrics.md` lists them, and a test compares both. */
+/** All metrics. `docs/reference/metrics.md` lists them, and a test compares both. */
 export const INSTRUMENTS = {
   wait: {
     name: 'distribute_lock.wait.duration',

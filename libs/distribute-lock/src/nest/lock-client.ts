@@ -25,6 +25,8 @@ function callFor(key: string, { name, options, scoped, signal, endsWait }: Omit<
 export interface LockClient {
   /** Lock options of the module merged with the defaults of the package. */
   readonly defaults: ResolvedLockOptions;
+  /** Callers of this process that wait, and how many may. */
+  readonly load?: { readonly waiting: number; readonly most: number };
   /** Resolves with a lease, or rejects with a `LockError`. */
   acquire(call: LockCall): Promise<Lease>;
   /** Acquires several keys: one call per key in ascending order, identical except for the key. */

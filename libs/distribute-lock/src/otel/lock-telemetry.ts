@@ -28,7 +28,7 @@ export interface LockTelemetry {
 
 /**
  * Reports all locks of this process to OpenTelemetry: metrics, and the spans `acquire <name>` and `hold <name>`. Call it once, after
- * the SDK was registered and before the application starts. `docs/operating/metrics.md` lists metrics and attributes.
+ * the SDK was registered and before the application starts. `docs/reference/metrics.md` lists metrics and attributes.
  *
  * @example
  * ```ts

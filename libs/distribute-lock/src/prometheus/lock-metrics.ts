@@ -20,7 +20,7 @@ export interface LockMetrics {
 
 /**
  * Adds the metrics of all locks of this process to a registry of prom-client. Call it once, before the application starts: decorated
- * locks then appear with zeros. `docs/operating/metrics.md` lists the metrics.
+ * locks then appear with zeros. `docs/reference/metrics.md` lists the metrics.
  *
  * @throws Error of prom-client when the registry has these metrics already
  * @example

@@ -1,1 +1,1 @@
-export { LockHealthIndicator } from './lock-health.indicator.js';
+export { LockHealthIndicator, type LockHealthDetails, type LockHealthOptions } from './lock-health.indicator.js';

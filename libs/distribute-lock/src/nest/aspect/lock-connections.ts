@@ -39,7 +39,7 @@ export class LockConnections {
   private readonly faulty = new WeakSet<LockSpec>();
 
   constructor(
-    private readonly clients: ReadonlyMap<string, LockClient>,
+    readonly clients: ReadonlyMap<string, LockClient>,
     readonly settings: ConnectionSettings,
   ) {}
 

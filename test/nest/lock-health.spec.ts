@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { INestApplicationContext } from '@nestjs/common';
+import { TerminusModule } from '@nestjs/terminus';
+import { Test } from '@nestjs/testing';
+import { LockModule, LockService } from 'nestjs-distribute-lock';
+import { LockHealthIndicator } from 'nestjs-distribute-lock/terminus';
+
+import { eventually } from '../support/eventually.js';
+import { startRedisServer, type RedisServer } from '../support/redis-server.js';
+
+describe('LockHealthIndicator', () => {
+  let redis: RedisServer;
+  let app: INestApplicationContext;
+  let indicator: LockHealthIndicator;
+  let locks: LockService;
+
+  beforeAll(async () => {
+    redis = await startRedisServer();
+    const connections = { reports: redis.url };
+    const module = await Test.createTestingModule({
+      imports: [
+        LockModule.forRoot({ connection: redis.url, connections, maxWaiters: { perKey: 2, total: 4 } }),
+        TerminusModule.forRoot({ logger: false }),
+      ],
+      providers: [LockHealthIndicator],
+    }).compile();
+    app = await module.init();
+    indicator = app.get(LockHealthIndicator);
+    locks = app.get(LockService);
+  });
+  afterAll(() => app.close());
+
+  it('shows every connection, the waiters and their limit', async () => {
+    const { key, ...details } = (await indicator.isHealthy('key')) as { key: object };
+    expect(details).toEqual({});
+    expect(key).toEqual({
+      ...{ status: 'up', connections: { default: 'up', reports: 'up' }, disconnected: 0 },
+      ...{ waiting: 0, maxWaiters: 8, lost: 0, renewalLagMs: 0 },
+    });
+  });
+
+  it('is down when the share of waiters reaches its limit', async () => {
+    const lease = await locks.acquire('busy');
+    const waiters = [1, 2].map(() => locks.withLock('busy', { wait: '10s' }, () => undefined));
+    expect(await indicator.isHealthy('locks')).toMatchObject({ locks: { status: 'up', waiting: 2 } });
+    expect(await indicator.isHealthy('locks', { maxWaitingShare: 0.5 })).toMatchObject({ locks: { status: 'down' } });
+    await lease.release();
+    await Promise.all(waiters);
+  });
+
+  it('counts the leases that were lost in the last minute, and the lag of renewals', async () => {
+    const lease = await locks.acquire('renewed', { ttl: 200 });
+    await delay(300);
+    await lease.release();
+    await locks.acquire('lost', { ttl: 60, renew: false });
+    await eventually(async () => {
+      expect(await indicator.isHealthy('locks', { maxLost: 0 })).toMatchObject({ locks: { status: 'down', lost: 1 } });
+    });
+    const { locks: details } = await indicator.isHealthy('locks', { maxLost: 1 });
+    expect(details).toMatchObject({ status: 'up', lost: 1 });
+    const isDown = await indicator.isHealthy('locks', { maxLost: 1, maxRenewalLagMs: -1 });
+    expect(isDown).toMatchObject({ locks: { status: 'down' } });
+  });
+
+  it('shows lost connections until they are restored', async () => {
+    await redis.stop();
+    await eventually(async () => {
+      const down = { status: 'down', disconnected: expect.any(Number) as number };
+      const { locks: details } = await indicator.isHealthy('locks');
+      expect(details).toMatchObject({
+        ...down,
+        connections: { default: 'LOCK_UNAVAILABLE', reports: 'LOCK_UNAVAILABLE' },
+      });
+      expect(details['disconnected']).toBeGreaterThan(0);
+    }, 10_000);
+    await redis.start();
+    await eventually(async () => {
+      expect(await indicator.isHealthy('locks')).toMatchObject({ locks: { status: 'up', disconnected: 0 } });
+    }, 10_000);
+  }, 25_000);
+
+  it('never shows a key', async () => {
+    await locks.withLock('secret', () => undefined);
+    expect(JSON.stringify(await indicator.isHealthy('locks'))).not.toMatch(/secret|health:/);
+  });
+});
