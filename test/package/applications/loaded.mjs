@@ -20,8 +20,9 @@ const { port1, port2 } = new MessageChannel();
 port1.on('message', note);
 port1.unref();
 register(`data:text/javascript,${encodeURIComponent(HOOKS)}`, { data: { port: port2 }, transferList: [port2] });
-const resolveFilename = Module._resolveFilename;
-Module._resolveFilename = (specifier, ...rest) => {
+const RESOLVE = '_resolveFilename';
+const resolveFilename = Module[RESOLVE];
+Module[RESOLVE] = (specifier, ...rest) => {
   note(specifier);
   return resolveFilename(specifier, ...rest);
 };
@@ -34,7 +35,7 @@ for (const entry of ENTRIES) {
     if (way === 'import') await import(`nestjs-distribute-lock${entry}`);
     else require(`nestjs-distribute-lock${entry}`);
     await delay(50);
-    loaded[`${way} .${entry}`] = [...found].sort();
+    loaded[`${way} .${entry}`] = [...found].sort((one, other) => one.localeCompare(other));
   }
 }
 console.log(JSON.stringify(loaded));
