@@ -61,7 +61,7 @@ describe('recipe: metrics and traces', () => {
 
   it('traces locks with the tracer of another agent', async () => {
     const spans: { name: string; tags: Record<string, unknown>; finished: boolean }[] = [];
-    traceLocks({
+    const stop = traceLocks({
       startSpan(name, { tags }): Span {
         const span = { name, tags: { ...tags }, finished: false };
         spans.push(span);
@@ -74,6 +74,7 @@ describe('recipe: metrics and traces', () => {
       ['lock.hold', false],
     ]);
     await lease.release();
+    stop();
     const { fencingToken } = lease;
     expect(spans[1]).toMatchObject({
       finished: true,

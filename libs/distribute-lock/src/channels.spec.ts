@@ -61,6 +61,8 @@ describe('The diagnostics channels', () => {
   });
 
   it('create no message without subscribers', async () => {
+    // Spec files of one worker share the channels of Node: each file must unsubscribe.
+    expect([lockChannels.acquire.hasSubscribers, lockChannels.hold.hasSubscribers]).toEqual([false, false]);
     const request = call('a');
     expect(reportWait(request)).toBe(request);
     await (await engine.acquire(request)).release();

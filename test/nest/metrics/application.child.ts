@@ -83,13 +83,12 @@ const commands: { readonly [Name in keyof Requests]: (data: Requests[Name]) => u
   },
   /** Waiters of this process that get the lock one after the other. */
   line: async ({ key, name, callers }) => {
-    const since = performance.now();
-    const one = (): Promise<void> =>
+    const one = (since = performance.now()): Promise<void> =>
       locks.withLock(key, { name, wait: '10s' }, async () => {
         measured.push({ name, outcome: 'acquired', waitedMs: performance.now() - since });
         await delay(2);
       });
-    await Promise.all(Array.from({ length: callers }, one));
+    await Promise.all(Array.from({ length: callers }, () => one()));
   },
   decorated: async (times) => {
     for (let i = 0; i < times; i += 1) await app.get(Reports).write(`r${i}`);

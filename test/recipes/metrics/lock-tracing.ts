@@ -10,8 +10,11 @@ export interface Span {
   finish(): void;
 }
 
-/** One span per wait and per hold. It ends on `asyncEnd`: `end` comes when the call has returned its promise. */
-export function traceLocks(tracer: Tracer): void {
+/**
+ * One span per wait and per hold. It ends on `asyncEnd`: `end` comes when the call has returned its promise.
+ * @returns a function that stops the tracing
+ */
+export function traceLocks(tracer: Tracer): () => void {
   const spans = new WeakMap<object, Span>();
   const start = (operation: string, message: LockAcquireMessage | LockHoldMessage): void => {
     const tags = { 'resource.name': message.name, 'lock.kind': message.kind };
@@ -23,8 +26,15 @@ export function traceLocks(tracer: Tracer): void {
     span?.addTags({ 'lock.outcome': outcome, 'lock.fencing_token': fencingToken, 'error.type': error?.name });
     span?.finish();
   };
-  lockChannels.acquire.start.subscribe((message) => start('lock.acquire', message as LockAcquireMessage));
-  lockChannels.acquire.asyncEnd.subscribe((message) => finish(message as LockAcquireMessage));
-  lockChannels.hold.start.subscribe((message) => start('lock.hold', message as LockHoldMessage));
-  lockChannels.hold.asyncEnd.subscribe((message) => finish(message as LockHoldMessage));
+  const { acquire, hold } = lockChannels;
+  const subscriptions = [
+    [acquire.start, (message: unknown) => start('lock.acquire', message as LockAcquireMessage)],
+    [acquire.asyncEnd, (message: unknown) => finish(message as LockAcquireMessage)],
+    [hold.start, (message: unknown) => start('lock.hold', message as LockHoldMessage)],
+    [hold.asyncEnd, (message: unknown) => finish(message as LockHoldMessage)],
+  ] as const;
+  for (const [channel, listener] of subscriptions) channel.subscribe(listener);
+  return () => {
+    for (const [channel, listener] of subscriptions) channel.unsubscribe(listener);
+  };
 }

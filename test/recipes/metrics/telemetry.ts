@@ -10,8 +10,9 @@ const meterProvider = new MeterProvider({ readers: [reader] });
 const tracerProvider = new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())] });
 
 // An application that registers its providers globally, as NodeSDK does, calls lockTelemetry() without options.
-lockTelemetry({ meterProvider, tracerProvider });
+const telemetry = lockTelemetry({ meterProvider, tracerProvider });
 
 export async function stopTelemetry(): Promise<void> {
+  telemetry.stop();
   await Promise.all([meterProvider.shutdown(), tracerProvider.shutdown()]);
 }
