@@ -1,3 +1,5 @@
+import { type HeapProfiler, Session } from 'node:inspector/promises';
+
 import { type LockAcquireMessage, lockChannels, type LockHoldMessage, type LockStateMessage } from './channels.js';
 import { LockEngine } from './engine/lock-engine.js';
 import type { LockCall } from './engine/lease/lock-call.js';
@@ -9,6 +11,28 @@ import { MemoryLockStore } from './store/memory/memory-lock-store.js';
 const PHASES = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const;
 /** Channels belong to the process, and Jest runs several files in one, whose leases may still be renewed. */
 const NAME = 'Channels.spec';
+
+const CYCLES = 100;
+const SMALLEST_OBJECT_BYTES = 24;
+/** The files that create the messages and events of calls. */
+const REPORTING = /(channels|events|engine.reports)\.ts$/;
+
+/** Bytes of objects that the reporting files create in one cycle, collected objects included. */
+async function bytesPerCycle(cycle: () => Promise<void>): Promise<number> {
+  const session = new Session();
+  session.connect();
+  const all = { includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true };
+  await session.post('HeapProfiler.startSampling', { samplingInterval: 1, ...all });
+  for (let i = 0; i < CYCLES; i += 1) await cycle();
+  const { profile } = await session.post('HeapProfiler.stopSampling');
+  session.disconnect();
+  return bytesOf(profile.head) / CYCLES;
+}
+
+function bytesOf({ callFrame, selfSize, children }: HeapProfiler.SamplingHeapProfileNode): number {
+  const own = REPORTING.test(callFrame.url) ? selfSize : 0;
+  return children.reduce((sum, child) => sum + bytesOf(child), own);
+}
 
 describe('The diagnostics channels', () => {
   const engine = new LockEngine(new MemoryLockStore(), {
@@ -69,6 +93,14 @@ describe('The diagnostics channels', () => {
     expect(request.trace).toBeUndefined();
     subscribe();
     expect(reportWait(request)).toMatchObject({ trace: { acquire: { name: NAME } } });
+  });
+
+  it('allocate nothing without subscribers', async () => {
+    const cycle = async (): Promise<void> => (await engine.acquire(call('h'))).release();
+    for (let i = 0; i < CYCLES; i += 1) await cycle();
+    expect(await bytesPerCycle(cycle)).toBeLessThan(SMALLEST_OBJECT_BYTES);
+    subscribe();
+    expect(await bytesPerCycle(cycle)).toBeGreaterThan(3 * SMALLEST_OBJECT_BYTES);
   });
 
   it('trace a wait and a hold, each with one object, and never contain the key', async () => {

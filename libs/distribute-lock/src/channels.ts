@@ -1,6 +1,6 @@
 import { type Channel, tracingChannel, type TracingChannel } from 'node:diagnostics_channel';
 
-import type { LeaseLossReason } from './errors.js';
+import type { LeaseLossReason, LeaseLostError } from './errors.js';
 import { type LockEvent, stateChannel } from './events.js';
 import type { LockOptions } from './options/lock-options.js';
 import { processWide } from './runtime/process-wide.js';
@@ -100,12 +100,12 @@ export const registeredLocks = processWide('registered locks', () => new Map<str
 /** @internal */
 export function registerLock(name: string, kind: KindName): void {
   registeredLocks.set(name, kind);
-  publish({ type: 'registered', name, kind });
+  if (state.hasSubscribers) state.publish({ type: 'registered', name, kind });
 }
 
 /** @internal */
-export function publish(message: LockStateMessage): void {
-  if (state.hasSubscribers) state.publish(message);
+export function reportPubsub(connection: string, available: boolean): void {
+  if (state.hasSubscribers) state.publish({ type: 'pubsub', connection, available });
 }
 
 type Written<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -143,12 +143,13 @@ export function traceHold({ name, options: { kind }, trace }: TracedCall, fencin
   begin(hold, trace.hold);
 }
 
-/** Ends the hold of a traced call, once. @internal */
-export function traceHoldEnd({ trace }: TracedCall, result: Partial<LockHoldMessage>): void {
+/** Ends the hold of a traced call, once. Its parameters are no object, because most calls are not traced. @internal */
+export function traceHoldEnd({ trace }: TracedCall, heldMs: number, error?: LeaseLostError): void {
   const message = trace?.hold;
   if (message === undefined) return;
   trace!.hold = undefined;
-  end(hold, Object.assign(message, result));
+  const outcome = error === undefined ? 'released' : 'lost';
+  end(hold, Object.assign(message, { outcome, heldMs } as const, error && { reason: error.reason, error }));
 }
 
 function begin<T extends object>(tracing: TracingChannel<unknown, T>, message: T): void {

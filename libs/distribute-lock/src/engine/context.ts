@@ -1,4 +1,4 @@
-import { publish } from '../channels.js';
+import { reportPubsub } from '../channels.js';
 import type { LockEvent, LockEvents } from '../events.js';
 import type { Grant } from './lease/grant.js';
 import { Watchdog } from './lease/watchdog.js';
@@ -113,7 +113,7 @@ const inboxOf = (
     timers,
     messages,
     (error) => events.emit(noMessages(error)),
-    (available) => publish({ type: 'pubsub', connection, available }),
+    (available) => reportPubsub(connection, available),
   );
 
 /** Explains to the operator why waiting callers send more commands. */

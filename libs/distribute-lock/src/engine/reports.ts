@@ -44,16 +44,15 @@ export function reportRefused(events: LockEvents, call: LockCall, waitedMs: numb
 
 export function reportReleased(events: LockEvents, call: LockCall, heldMs: number): void {
   if (events.observes('released')) events.emit({ type: 'released', name: call.name, heldMs }, call);
-  traceHoldEnd(call, { outcome: 'released', heldMs });
+  traceHoldEnd(call, heldMs);
 }
 
 /** A lease that shutdown has ended, and whose key is gone. */
 export function reportGone({ call, heldMs }: { readonly call: LockCall; readonly heldMs: number }): void {
-  traceHoldEnd(call, { outcome: 'released', heldMs });
+  traceHoldEnd(call, heldMs);
 }
 
 export function reportLost(events: LockEvents, call: LockCall, heldMs: number, error: LeaseLostError): void {
-  const { reason } = error;
-  events.emit({ type: 'lost', name: call.name, heldMs, reason, error }, call);
-  traceHoldEnd(call, { outcome: 'lost', heldMs, reason, error });
+  events.emit({ type: 'lost', name: call.name, heldMs, reason: error.reason, error }, call);
+  traceHoldEnd(call, heldMs, error);
 }

@@ -1,4 +1,4 @@
-import { lockChannels, publish } from '../../channels.js';
+import { lockChannels } from '../../channels.js';
 import type { Clock } from '../../runtime/clock.js';
 import { kindOfToken } from '../../runtime/owner-token.js';
 import { LONGEST_RETRY_MS } from '../../runtime/retries.js';
@@ -198,7 +198,7 @@ export class Watchdog {
 /** An extension may come before the renewal is due. */
 function reportRenewal(grant: Grant, now: number): void {
   const name = grant.holder?.holds[0]?.name ?? '';
-  publish({ type: 'renewed', name, lagMs: Math.max(0, now - renewalAt(grant)) });
+  lockChannels.state.publish({ type: 'renewed', name, lagMs: Math.max(0, now - renewalAt(grant)) });
 }
 
 /** The lease lasts as long as its holder may hold it. */
