@@ -1,27 +1,35 @@
-/** Numbers of the last minute. */
-export class Recent {
-  private values: { readonly at: number; readonly value: number }[] = [];
+interface Second {
+  readonly at: number;
+  count: number;
+  max: number;
+}
 
-  add(value: number): void {
-    this.values.push({ at: performance.now(), value });
-    if (this.values.length > MOST) this.forget();
-  }
+const KEPT_SECONDS = 60;
+
+/** Count and maximum of the numbers of the last minute. It keeps one entry for each second, however many numbers come. */
+export class Recent {
+  private seconds: Second[] = [];
 
   get count(): number {
-    return this.forget().length;
+    return this.latest().reduce((total, { count }) => total + count, 0);
   }
 
   get max(): number {
-    return this.forget().reduce((max, { value }) => Math.max(max, value), 0);
+    return this.latest().reduce((most, { max }) => Math.max(most, max), 0);
   }
 
-  private forget(): readonly { readonly value: number }[] {
-    const from = performance.now() - MINUTE_MS;
-    this.values = this.values.filter(({ at }) => at >= from).slice(-MOST);
-    return this.values;
+  add(value: number): void {
+    const at = secondNow();
+    let second = this.seconds.at(-1);
+    if (second?.at !== at) this.latest().push((second = { at, count: 0, max: 0 }));
+    second.count += 1;
+    second.max = Math.max(second.max, value);
+  }
+
+  private latest(): Second[] {
+    const from = secondNow() - KEPT_SECONDS;
+    return (this.seconds = this.seconds.filter(({ at }) => at >= from));
   }
 }
 
-const MINUTE_MS = 60_000;
-/** More values of one minute are counted as this many. */
-const MOST = 10_000;
+const secondNow = (): number => Math.floor(performance.now() / 1_000);
