@@ -54,6 +54,8 @@ export interface Report {
   readonly text: string;
   readonly prometheus: Metrics;
   readonly otel: Metrics;
+  /** Units of OpenTelemetry, by metric. */
+  readonly units: ReadonlyMap<string, string>;
   readonly spans: readonly SpanReport[];
 }
 
@@ -68,7 +70,7 @@ interface PromMetric {
 }
 
 interface OtelMetric {
-  readonly descriptor: { readonly name: string };
+  readonly descriptor: { readonly name: string; readonly unit: string };
   readonly dataPoints: readonly {
     readonly attributes: Readonly<Record<string, string>>;
     readonly value:
@@ -110,7 +112,8 @@ export class Application {
       readonly otel: readonly OtelMetric[];
       readonly spans: readonly SpanReport[];
     };
-    return { measured, text: prometheus, prometheus: fromPrometheus(json), otel: fromOtel(otel), spans };
+    const units = new Map(otel.map(({ descriptor: { name, unit } }) => [name, unit]));
+    return { measured, text: prometheus, prometheus: fromPrometheus(json), otel: fromOtel(otel), units, spans };
   }
 
   private async done(): Promise<unknown> {

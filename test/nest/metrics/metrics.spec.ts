@@ -217,8 +217,27 @@ describe('Metrics and traces of an application with two processes', () => {
     });
   });
 
+  it('has the same names, units, labels and buckets in both libraries', () => {
+    const { units } = reports.a;
+    expect([units.size, reports.a.prometheus.size]).toEqual([10, 10]);
+    for (const [name, unit] of units) {
+      const stem = name.replaceAll('.', '_') + (unit === 's' ? '_seconds' : '');
+      const same = reports.a.prometheus.has(stem) ? stem : `${stem}_total`;
+      expect([name, ...shapeOf('prometheus', same)]).toEqual([name, ...shapeOf('otel', name)]);
+    }
+  });
+
+  /** The labels and the bounds of the buckets of a metric. */
+  function shapeOf(library: Library, name: string): [labels: string[], bounds: number[]] {
+    const points = (['a', 'b'] as const).flatMap((of) => metrics(of, library).get(name) ?? []);
+    const labels = points.flatMap((point) => Object.keys(point.labels).map((label) => label.replaceAll('.', '_')));
+    const bounds = points.flatMap(({ buckets = new Map<number, number>() }) => Array.from(buckets.keys()));
+    return [[...new Set(labels)].sort(), [...new Set(bounds)].filter(Number.isFinite)];
+  }
+
   it('shows decorated locks with zeros in the process that never used them', () => {
     expect(reports.b.text).toContain('distribute_lock_held{lock_name="Reports.write",lock_kind="exclusive"} 0');
+    expect(reports.b.text).toContain('distribute_lock_handover_total{lock_path="local"} 0');
     expect(reports.b.text).toMatch(/wait_duration_seconds_count\{lock_name="Reports\.write",[^}]*\} 0/);
   });
 

@@ -1,6 +1,7 @@
 import {
   type LockAcquireMessage,
   lockChannels,
+  type LockHandOver,
   type LockHoldMessage,
   type LockStateMessage,
   registeredLocks,
@@ -24,6 +25,8 @@ export interface MetricsSink {
   set(instrument: Name, value: number, labels: Labels): void;
 }
 
+const HAND_OVERS: readonly LockHandOver[] = ['local', 'message', 'heartbeat', 'expiry'];
+
 /** Reports to a sink what happens to the locks of this process, until `stop()`. */
 export class LockObserver {
   private readonly waits = new OpenSet();
@@ -46,6 +49,7 @@ export class LockObserver {
         lockChannels.state.unsubscribe(state);
       },
     ];
+    for (const path of HAND_OVERS) sink.add('handover', 0, [path]);
     for (const [name, kind] of registeredLocks) this.registered(name, kind);
   }
 
