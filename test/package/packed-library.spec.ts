@@ -54,7 +54,8 @@ describe('the packed library', () => {
   });
 
   it('loads an optional package only by the entry that needs it, although all are installed', async () => {
-    for (const name of ['@nestjs/terminus', '@opentelemetry/api', 'prom-client']) await packed.install(name);
+    for (const name of ['@nestjs/swagger', '@nestjs/terminus', '@opentelemetry/api', 'prom-client'])
+      await packed.install(name);
 
     const none: string[] = [];
     expect(await packed.runApplication('loaded.mjs')).toEqual({
@@ -69,6 +70,10 @@ describe('the packed library', () => {
       'require ./otel': ['@opentelemetry/api'],
       'import ./terminus': ['@nestjs/terminus'],
       'require ./terminus': ['@nestjs/terminus'],
+      'import ./dashboard': none,
+      'require ./dashboard': none,
+      'import ./swagger': ['@nestjs/swagger'],
+      'require ./swagger': ['@nestjs/swagger'],
     });
   });
 

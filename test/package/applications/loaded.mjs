@@ -3,8 +3,8 @@ import Module, { createRequire, register } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';
 
-const OPTIONAL = /^(@nestjs\/terminus|@opentelemetry\/api|prom-client)(\/|$)/;
-const ENTRIES = ['', '/testing', '/prometheus', '/otel', '/terminus'];
+const OPTIONAL = /^(@nestjs\/swagger|@nestjs\/terminus|@opentelemetry\/api|prom-client)(\/|$)/;
+const ENTRIES = ['', '/testing', '/prometheus', '/otel', '/terminus', '/dashboard', '/swagger'];
 const HOOKS = `
   let port;
   export const initialize = (data) => (port = data.port);
