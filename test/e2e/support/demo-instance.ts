@@ -65,7 +65,7 @@ export class DemoInstance extends Child {
 
   /** Asserts that this process responds on the port, and no other. */
   async assertAnswers(): Promise<void> {
-    const { body } = await this.get('/health');
+    const { body } = await this.get('/health/live');
     if (body['instance'] !== this.name) throw new Error(`Another process responds on port ${this.port}`);
   }
 }

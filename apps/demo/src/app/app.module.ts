@@ -31,6 +31,23 @@ import { WorkService } from '../work/work.service.js';
 /** Requests of one address per second: more than a person or a test sends, so contention causes 409 instead of 429. */
 const REQUESTS_PER_SECOND = 2_000;
 
+const CONTROLLERS = [
+  HomeController,
+  HealthController,
+  MetricsController,
+  PostTestController,
+  ReportsController,
+  OrdersController,
+  ClicksController,
+  LedgerController,
+  CatalogController,
+  ExportsController,
+  TransfersController,
+  RemindersController,
+  UnlockedController,
+  ControlsController,
+];
+
 @Module({})
 export class AppModule {
   static forRoot(settings: DemoSettings): DynamicModule {
@@ -47,22 +64,7 @@ export class AppModule {
           allowForceRelease: true,
         }),
       ],
-      controllers: [
-        HomeController,
-        HealthController,
-        MetricsController,
-        PostTestController,
-        ReportsController,
-        OrdersController,
-        ClicksController,
-        LedgerController,
-        CatalogController,
-        ExportsController,
-        TransfersController,
-        RemindersController,
-        UnlockedController,
-        ControlsController,
-      ],
+      controllers: CONTROLLERS,
       providers: [
         { provide: APP_GUARD, useClass: ThrottlerGuard },
         { provide: DemoSettings, useValue: settings },
