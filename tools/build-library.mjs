@@ -7,12 +7,13 @@
  * The code keeps its names and lines, so it is readable in a debugger without source maps.
  */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
 import typescript from 'typescript';
+import { commonJs } from './package/common-js.mjs';
 import { COMPILED, coreEntries, DIST, entries, LIBRARY, manifest, ROOT } from './package/library.mjs';
 
 /**
@@ -59,13 +60,14 @@ async function writeCode() {
     dynamicImportInCjs: false,
     exports: 'named',
   };
-  const files = [
-    ...(await write(bundle, { ...common, format: 'es' }, 'esm', '.js')),
-    // `require()` for optional packages as well: Jest in CommonJS mode has no `import()`.
-    ...(await write(bundle, { ...common, format: 'cjs' }, 'cjs', '.js')),
-  ];
+  const esm = await write(bundle, { ...common, format: 'es' }, 'esm', '.js');
+  // The entries, whose names Node and bundlers must find.
+  const cjs = await write(bundle, { ...common, format: 'cjs' }, 'cjs', '.js');
+  for (const { fileName, isEntry, code } of esm) {
+    if (isEntry === false) writeFileSync(join(DIST, 'cjs', fileName), commonJs(code));
+  }
   await bundle.close();
-  return files;
+  return [...pathsOf('esm', esm), ...pathsOf('cjs', cjs)];
 }
 
 async function writeTypes() {
@@ -74,8 +76,8 @@ async function writeTypes() {
   const manualChunks = (id) =>
     /[\\/](errors|events|options|keys)([\\/]|\.d\.ts$)/.test(id) ? 'part-words' : undefined;
   const files = [
-    ...(await write(bundle, { format: 'es', manualChunks }, 'esm', '.d.ts')),
-    ...(await write(bundle, { format: 'es', manualChunks }, 'cjs', '.d.ts')),
+    ...pathsOf('esm', await write(bundle, { format: 'es', manualChunks }, 'esm', '.d.ts')),
+    ...pathsOf('cjs', await write(bundle, { format: 'es', manualChunks }, 'cjs', '.d.ts')),
   ];
   await bundle.close();
   return files;
@@ -104,6 +106,10 @@ async function write(bundle, options, folder, suffix) {
     entryFileNames: `[name]${suffix}`,
     chunkFileNames: ({ name }) => `${name.startsWith('part-') ? name : 'shared'}${suffix}`,
   });
+  return output;
+}
+
+function pathsOf(folder, output) {
   return output.map(({ fileName }) => join(folder, fileName));
 }
 
