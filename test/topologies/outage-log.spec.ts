@@ -4,7 +4,7 @@ import { LockModule, type LockModuleOptions, LockService } from 'nestjs-distribu
 
 import { RecordingLogger } from '../nest/support/recording-logger.js';
 import { eventually } from '../support/eventually.js';
-import { startRedisCluster } from '../support/redis-cluster.js';
+import { startOneNodeCluster, startRedisCluster } from '../support/redis-cluster.js';
 import { startPrimaries } from '../support/redis-primaries.js';
 import type { RedisServer } from '../support/redis-server.js';
 import { startSentinelTopology } from '../support/redis-sentinels.js';
@@ -61,6 +61,25 @@ describe('The log of an application reports an outage and its end', () => {
       expect(lines()).toHaveLength(2);
     }, BACK_WITHIN_MS);
     expect(lines()[1]).toMatch(/^log: The connection to Redis Cluster .* works again after/);
+  }, 90_000);
+
+  it('in a Cluster that loses one master, while no call is made', async () => {
+    const cluster = await startRedisCluster();
+    await start({ connection: { cluster: cluster.startNodes } });
+    await cluster.masters[0].server.kill();
+    await eventually(() => expect(lines()).toHaveLength(2), BACK_WITHIN_MS);
+    expect(lines()[1]).toMatch(/^log: The connection to Redis Cluster .* works again after .* 0 calls failed/);
+  }, 90_000);
+
+  it('in a Cluster whose only master restarts, while no call is made', async () => {
+    const server = await startOneNodeCluster();
+    await start({ connection: { cluster: [{ host: '127.0.0.1', port: server.port }] } });
+    await server.kill();
+    await eventually(() => expect(lines()).toHaveLength(1), REPORTED_WITHIN_MS);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await server.restart({ empty: false });
+    await eventually(() => expect(lines()).toHaveLength(2), BACK_WITHIN_MS);
+    expect(lines()[1]).toMatch(/^log: The connection to Redis Cluster .* works again after .* 0 calls failed/);
   }, 90_000);
 
   it('in a Cluster that loses all nodes', async () => {

@@ -36,7 +36,13 @@ export class ClusterConnection extends RedisConnection {
   };
 
   /** The client read which node serves which slots: a failover has replaced a lost master, or it was removed. */
-  private readonly onRefresh = (): void => this.outage.recheck();
+  private readonly onRefresh = (): void => {
+    this.outage.recheck();
+    // The first command would connect a node that was added again, but an idle process sends none.
+    for (const [name, { client }] of this.links) {
+      if (this.outage.isBroken(name) && client.status === 'wait') client.connect().catch(() => undefined);
+    }
+  };
 
   constructor(
     private readonly cluster: Cluster,
@@ -90,6 +96,11 @@ export class ClusterConnection extends RedisConnection {
 
   protected override isNeeded(part: unknown): boolean {
     return part === this || this.cluster.slots.some(([master]) => master === part);
+  }
+
+  /** The client reads only after a failed command which nodes serve the slots. It then adds a lost node again. */
+  protected override search(): void {
+    if (isReady(this.cluster)) this.cluster.refreshSlotsCache();
   }
 
   protected override becameReady(): void {

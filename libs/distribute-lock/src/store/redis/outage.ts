@@ -4,6 +4,8 @@ import type { ConnectionListener } from '../lock-store.js';
 
 /** An outage that ends within this time fails no call and is not reported. Its cause usually becomes known earlier. */
 const UNREPORTED_MS = 250;
+/** Interval of the searches for lost parts. */
+const SEARCH_MS = 5_000;
 
 /** Reports each outage of one connection and its end, once each. A Cluster has several parts: its client and each node. */
 export class Outage extends Timer {
@@ -18,6 +20,8 @@ export class Outage extends Timer {
     private readonly clock: Clock,
     private readonly timers: Timers,
     private readonly isNeeded: (part: unknown) => boolean,
+    /** Looks for the lost parts, without which an idle client may not notice the end of the outage. */
+    private readonly search: () => void,
   ) {
     super();
   }
@@ -35,7 +39,7 @@ export class Outage extends Timer {
 
   /** Adds the reason of an outage that has begun. */
   explain(part: unknown, reason: string): void {
-    if (this.broken.has(part)) this.begin(part, reason, true);
+    if (this.isBroken(part)) this.begin(part, reason, true);
   }
 
   /** The part accepts commands again. */
@@ -44,6 +48,10 @@ export class Outage extends Timer {
     this.timers.remove(this);
     if (this.reported) this.listener?.reconnected(this.server, this.clock.now() - this.since);
     this.reported = false;
+  }
+
+  isBroken(part: unknown): boolean {
+    return this.broken.has(part);
   }
 
   /** Drops the parts that are no longer needed. */
@@ -61,7 +69,9 @@ export class Outage extends Timer {
     this.timers.remove(this);
     this.recheck();
     if (this.broken.size === 0) return;
+    if (!this.reported) this.listener?.disconnected(this.server, this.reason);
     this.reported = true;
-    this.listener?.disconnected(this.server, this.reason);
+    this.search();
+    this.timers.add(this, SEARCH_MS);
   }
 }

@@ -61,7 +61,13 @@ export class RedisConnection implements LinkListener {
     // When the application closes its client, the library closes the copy.
     if (template !== client) template.once('end', this.templateEnded);
     this.timers = new Timers(clock);
-    this.outage = new Outage(addressOf(client), clock, this.timers, (part) => this.isNeeded(part));
+    this.outage = new Outage(
+      addressOf(client),
+      clock,
+      this.timers,
+      (part) => this.isNeeded(part),
+      () => this.search(),
+    );
     this.handlers = [
       ['ready', () => this.becameReady()],
       ['close', () => (this.epoch += 1)],
@@ -197,6 +203,9 @@ export class RedisConnection implements LinkListener {
   protected isNeeded(_part: unknown): boolean {
     return true;
   }
+
+  /** Looks for a lost server. A client of one server connects again without commands. */
+  protected search(): void {}
 
   /** Called when the client is ready. A connection to one primary becomes usable only when its link does. */
   protected becameReady(): void {}
