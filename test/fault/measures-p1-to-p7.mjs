@@ -130,9 +130,9 @@ export const measuresP1toP7 = [
   {
     promise: 'P5',
     what: 'a store without any reply is unavailable, not contended',
-    file: 'engine/settling.ts',
-    measure: 'attempt.since) >= NO_ANSWER_MS',
-    without: 'attempt.since) < 0',
+    file: 'engine/key-state.ts',
+    measure: '!attempt.seesHolder && attempt.lastError === undefined',
+    without: 'false',
     test: ['acquire-settles', 'and never replies'],
   },
   {

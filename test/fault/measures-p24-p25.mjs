@@ -11,6 +11,14 @@ export const measuresP24P25 = [
     test: ['known-holder', 'when Redis does not respond while callers wait for an exclusive lock'],
   },
   {
+    promise: 'P24',
+    what: 'a caller whose wait ends before the answer shares the outcome of its attempt',
+    file: 'engine/wake-ups.ts',
+    measure: 'if (waiter.givenUp || !list.state.isUndecided(list)) {',
+    without: 'if (true) {',
+    test: ['known-holder', 'when Redis does not respond and the wait for an exclusive lock is short'],
+  },
+  {
     promise: 'P25',
     what: 'a lease is shortened when the reader that needed its length has left',
     file: 'engine/lease/watchdog.ts',

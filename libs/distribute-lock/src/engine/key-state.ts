@@ -13,7 +13,7 @@ export class Waiter extends Timer implements AbortListener {
   list: WaitList | undefined = undefined;
   before: Waiter | undefined = undefined;
   behind: Waiter | undefined = undefined;
-  /** The wait has ended: the caller gets the lock only if it is free. */
+  /** The wait has ended without an answer of the store: the caller gets the lock only if it is free. */
   givenUp = false;
   readonly plan: LifetimePlan;
 
@@ -249,6 +249,16 @@ export abstract class KeyState {
   /** Whether the store may grant the lock to this process, as far as the grants of this process show. */
   get mayGrantMore(): boolean {
     return this.grants().length === 0;
+  }
+
+  /** Whether no holder is known, and the next answer of the store decides if the callers of the list have to wait. */
+  isUndecided({ attempt }: WaitList): boolean {
+    return this.mayGrantMore && attempt !== undefined && !attempt.seesHolder && attempt.lastError === undefined;
+  }
+
+  /** Why the latest command for the callers of the list failed. The attempt that was queued first asks for single callers. */
+  troubleOf({ attempt, single }: WaitList): Error | undefined {
+    return attempt?.lastError ?? (single ? this.longestQueued?.lastError : undefined);
   }
 
   /** Whether an offer says if other processes wait. */

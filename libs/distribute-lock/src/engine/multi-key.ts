@@ -14,9 +14,8 @@ import type { Attempt, WaitList } from './key-state.js';
 import { kindOfOption } from './kinds.js';
 import { aborted, contended, unavailable, waitTimedOut } from './refusals.js';
 import { reportHold, reportRefused, reportWait } from './reports.js';
+import { MOST_LATE_MS } from './settling.js';
 
-/** A non-waiting call does not wait for several slow answers in sequence. */
-const NON_WAITING_MS = 850;
 const SLOW = new Error('it was too slow to answer for every key.');
 const LOST = new Error('one of its keys was lost before the last one was acquired.');
 
@@ -76,7 +75,7 @@ export class MultiKey {
     for (;;) {
       const lease = await this.takeInOrder(calls, since);
       if (lease !== undefined) return lease;
-      if (!this.hasTime(calls[0], since)) throw this.tooLate(calls[0], since, unavailable(calls[0], LOST));
+      if (!this.hasTime(calls[0], since)) throw unavailable(calls[0], LOST);
     }
   }
 
@@ -97,8 +96,9 @@ export class MultiKey {
   /** Resolves with undefined if a key was lost before the last one was acquired; the call then starts again. */
   private async takeInOrder(calls: readonly LockCall[], since: number): Promise<Lease | undefined> {
     const round = new Round(calls[0].signal);
-    if (calls[0].options.waitMs === 0)
-      this.context.timers.add(round, since + NON_WAITING_MS - this.context.clock.now());
+    const { waitMs } = calls[0].options;
+    // Several slow answers in sequence have the same limit as one.
+    this.context.timers.add(round, since + waitMs + MOST_LATE_MS - this.context.clock.now());
     const taken: Lease[] = [];
     try {
       for (const call of calls) {
@@ -168,12 +168,7 @@ export class MultiKey {
   }
 
   /** A waiting call gets a timeout error, a non-waiting call the given refusal. */
-  private tooLate(
-    call: LockCall,
-    since: number,
-    refusal: Error,
-    retryAfterMs = this.context.estimates.of(call, -1),
-  ): Error {
+  private tooLate(call: LockCall, since: number, refusal: Error, retryAfterMs: number): Error {
     return call.options.waitMs > 0 ? waitTimedOut(call, this.context.clock.now() - since, retryAfterMs) : refusal;
   }
 }

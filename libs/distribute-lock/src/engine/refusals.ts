@@ -95,10 +95,6 @@ export function unavailable({ name, key }: LockCall, cause: Error): LockUnavaila
   });
 }
 
-/** The store did not answer while the caller waited, so it is unknown whether the lock is held. */
-export const noAnswer = ({ options }: LockCall): Error =>
-  new Error(`it did not answer within "wait" (${options.waitMs} ms).`);
-
 export function tooManyWaiters({ name, key }: LockCall, limit: number, scope: string): LockUnavailableError {
   return new LockUnavailableError(
     `The lock "${name}" was not requested: ${limit} callers already wait ${scope}. Try again later, or raise "maxWaiters".`,

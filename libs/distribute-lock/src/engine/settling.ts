@@ -1,10 +1,10 @@
-import { isLockError } from '../errors.js';
+import { isLockError, type LockContendedError } from '../errors.js';
 import { type LeaseActions, LeaseHandle } from './lease/lease-handle.js';
 import type { Grant } from './lease/grant.js';
 import type { LockCall } from './lease/lock-call.js';
 import type { EngineContext } from './context.js';
 import type { KeyState, Waiter, WaitList } from './key-state.js';
-import { aborted, contended, noAnswer, unavailable, waitTimedOut } from './refusals.js';
+import { aborted, contended, unavailable, waitTimedOut } from './refusals.js';
 import { reportAcquired, reportRefused } from './reports.js';
 
 /** Removes the waiter from its wait list, its timer and its signals. */
@@ -19,10 +19,16 @@ function dismiss({ timers, settled }: EngineContext, waiter: Waiter): void {
 export function refuse(context: EngineContext, waiter: Waiter, error: Error): void {
   dismiss(context, waiter);
   context.kept.drop(waiter.call);
-  const reason = waiter.givenUp && isLockError(error, 'LOCK_CONTENDED') ? aborted(waiter.call) : error;
-  reportRefused(context.events, waiter.call, context.clock.now() - waiter.since, reason);
+  const waitedMs = context.clock.now() - waiter.since;
+  const reason =
+    waiter.givenUp && isLockError(error, 'LOCK_CONTENDED') ? waitOver(waiter.call, waitedMs, error) : error;
+  reportRefused(context.events, waiter.call, waitedMs, reason);
   waiter.reject(reason);
 }
+
+/** The error of a caller whose wait ended before the answer that the lock is held. */
+const waitOver = (call: LockCall, waitedMs: number, { retryAfterMs }: LockContendedError): Error =>
+  call.endsWait?.aborted === true ? aborted(call) : waitTimedOut(call, waitedMs, retryAfterMs);
 
 /** Ends the wait of a multi-key call, which takes its keys in another way; without an event. */
 export function withdraw(context: EngineContext, waiter: Waiter, reason: Error): void {
@@ -69,27 +75,19 @@ export function refuseContended(context: EngineContext, state: KeyState, waiter:
   refuse(context, waiter, contended(call, retryAfterMs));
 }
 
-/** A store without an answer for this long counts as unavailable; a shorter wait may be below one round trip. */
-const NO_ANSWER_MS = 250;
+/** A call settles at most this long after its `wait`: the limit for a reply, and the granularity of timers. */
+export const MOST_LATE_MS = 850;
 
-/** The error when `wait` has passed: another holder has the lock, or the store did not answer. */
-export function timeUp(
-  { clock, estimates }: EngineContext,
-  call: LockCall,
-  { attempt, state, single }: WaitList,
-  since: number,
-): Error {
+const noAnswer = new Error('it did not answer in time.');
+
+/** The error when `wait` has passed: the store fails, or another holder has the lock. */
+export function timeUp({ clock, estimates }: EngineContext, call: LockCall, list: WaitList, since: number): Error {
+  const { state } = list;
   const now = clock.now();
-  const waitedMs = now - since;
-  const isSilent = attempt?.answered === false && now - Math.max(since, attempt.since) >= NO_ANSWER_MS;
-  const trouble = attempt?.lastError ?? troubleOf(state, single) ?? (isSilent ? noAnswer(call) : undefined);
+  const trouble = state.troubleOf(list) ?? (state.isUndecided(list) ? noAnswer : undefined);
   if (trouble !== undefined) return unavailable(call, trouble);
-  return waitTimedOut(call, waitedMs, estimates.of(call, leftMs(state, now), state));
+  return waitTimedOut(call, now - since, estimates.of(call, leftMs(state, now), state));
 }
-
-/** The error of the attempt that asks for all single callers. */
-const troubleOf = (state: KeyState, single: boolean): Error | undefined =>
-  single ? state.longestQueued?.lastError : undefined;
 
 /** Time after which a retry may succeed; -1 when unknown. */
 function leftMs(state: KeyState, now: number): number {

@@ -165,6 +165,19 @@ export class SharedState extends KeyState {
     acquiring.wakeUps.wake({ reason: 'failure', list: this.list, error, passing: true, before });
   }
 
+  /** While no writer is known, the readers of this process wait only for the renewal of their lease. */
+  override isUndecided(list: WaitList): boolean {
+    if (this.grant === undefined) return super.isUndecided(list);
+    return (
+      !this.grant.contended && this.gate !== undefined && (this.gate.inFlight || this.gate.lastError === undefined)
+    );
+  }
+
+  override troubleOf(list: WaitList): Error | undefined {
+    if (this.grant === undefined) return super.troubleOf(list);
+    return this.grant.contended ? undefined : this.gate?.lastError;
+  }
+
   private requestPlace(): void {
     if (this.next !== undefined) this.services.acquiring.attempts.sendFor(this.list);
   }
@@ -250,9 +263,9 @@ export class SharedState extends KeyState {
  * watchdog.
  */
 class ReaderGate extends Timer {
-  private inFlight = false;
+  inFlight = false;
   /** The error of the last renewal, if it failed. */
-  private lastError: Error | undefined = undefined;
+  lastError: Error | undefined = undefined;
 
   constructor(
     private readonly services: KindServices,

@@ -3,7 +3,7 @@ import type { Attempts } from './attempts.js';
 import type { EngineContext } from './context.js';
 import type { Attempt, KeyState, Waiter, WaitList } from './key-state.js';
 import { aborted, contended, mismatch, shuttingDown, unavailable } from './refusals.js';
-import { refuse, refuseNonWaiting, timeUp, withdraw } from './settling.js';
+import { MOST_LATE_MS, refuse, refuseNonWaiting, timeUp, withdraw } from './settling.js';
 
 /** Every reason for which a waiter continues. {@link WakeUps.wake} is the only place where one does. */
 export type WakeUp =
@@ -154,7 +154,13 @@ export class WakeUps {
 
   private timeOut(waiter: Waiter): void {
     const { call, list, since } = waiter;
-    if (list !== undefined) this.leave(list, waiter, timeUp(this.context, call, list, since));
+    if (list === undefined) return;
+    if (waiter.givenUp || !list.state.isUndecided(list)) {
+      return this.leave(list, waiter, timeUp(this.context, call, list, since));
+    }
+    // No holder is known: the next answer decides, and it has a limit.
+    this.context.timers.add(waiter, MOST_LATE_MS);
+    this.giveUp(list, waiter);
   }
 
   private abort(waiter: Waiter): void {
@@ -162,6 +168,10 @@ export class WakeUps {
     if (list === undefined) return;
     if (call.signal?.aborted === true || !list.mayBeFree) return this.leave(list, waiter, aborted(call));
     // The client left before the first answer of the store, which decides whether the caller has to wait at all.
+    this.giveUp(list, waiter);
+  }
+
+  private giveUp(list: WaitList, waiter: Waiter): void {
     list.giveUp(waiter);
     if (list.attempt !== undefined) this.attempts.hurry(list.attempt);
   }
