@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 import { jest } from '@jest/globals';
 import { Injectable } from '@nestjs/common';
 import { Test, type TestingModuleBuilder } from '@nestjs/testing';
@@ -28,6 +30,11 @@ class Orders {
   watch(id: string): Observable<string> {
     return new Observable((subscriber) => subscriber.next(id));
   }
+}
+
+@Injectable()
+class Shop {
+  constructor(readonly locks: LockService) {}
 }
 
 /** Like `createMock()` of @golevelup/ts-jest: every property is a function that returns another mock. */
@@ -90,6 +97,16 @@ describe('A unit test of a class with a lock', () => {
     const error = await failureOf(() => Test.createTestingModule({ providers: [LockService] }).compile());
     expect(error.message).toContain('LockModule.forRoot() is missing');
     expect(error.message).toContain(KIT);
+  });
+
+  it('has the message of Nest that the reference explains when LockService is not available', async () => {
+    const error = await failureOf(() => Test.createTestingModule({ providers: [Shop] }).compile());
+    expect(error.message).toMatch(/^Nest can't resolve dependencies of the Shop .*LockService/s);
+    const reference = readFileSync(new URL('../../../../docs/reference/errors.md', import.meta.url), 'utf8');
+    const row = reference
+      .split('\n')
+      .find((line) => line.includes("Nest can't resolve dependencies of ... LockService"));
+    expect(row).toContain(KIT);
   });
 
   it('names the kit and the cause for an object that was created with new', async () => {

@@ -70,9 +70,9 @@ describe('connectStore', () => {
   });
 
   it.each<[unknown, string]>([
-    [undefined, 'is undefined'],
-    [null, 'is null'],
-    ['', 'is empty'],
+    [undefined, 'of LockModule is undefined. Set the environment variable from which it is read, such as REDIS_URL.'],
+    [null, 'of LockModule is null'],
+    ['', 'of LockModule is empty. Set the environment variable'],
     [42, 'is a number'],
     [() => 'memory', 'is a function'],
     ['localhost:6379', 'write redis://host:port'],
