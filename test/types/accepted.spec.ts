@@ -254,3 +254,18 @@ export class GenericClass<T extends { id: string }, U> {
   @DistributeLock({ key: (item: { id: string }) => item.id })
   async keyFunction(_item: T): Promise<void> {}
 }
+
+export class Instances<T extends { id: string }> {
+  private readonly tenant = 'eu';
+  protected readonly ttl = '5s';
+
+  @DistributeLock({
+    key(this: Instances<{ id: string }>, item: { id: string }) {
+      return `${this.tenant}:${item.id}`;
+    },
+    options: (instance: Instances<{ id: string }>) => ({ ttl: instance.ttl }),
+  })
+  async ofAGenericClass(item: T): Promise<T> {
+    return item;
+  }
+}

@@ -37,7 +37,12 @@ export {
 export { type LockEvent, type LockEventListener, LockEvents, type LockEventType } from './events.js';
 
 export type { LockErrorMapper, LockErrorMappers } from './nest/aspect/error-mapping.js';
-export type { ContentionAnswer, DistributeLockOptions, LockContentionInfo } from './nest/aspect/lock-spec.js';
+export type {
+  ContentionAnswer,
+  DistributeLockOptions,
+  InstanceOptions,
+  LockContentionInfo,
+} from './nest/aspect/lock-spec.js';
 export { LockInterceptor } from './nest/aspect/lock.interceptor.js';
 
 export type { KeyFunction, KeysFunction } from './keys/compile-keys.js';
@@ -62,6 +67,7 @@ export { LockModule } from './nest/module/lock.module.js';
 
 export type { LockOptionNames } from './options/generated/lock-options.js';
 export type { AcquireOptions, LockOptions } from './options/lock-options.js';
+export type { LockPresetName, LockPresets } from './options/presets.js';
 export { type Duration, duration, type DurationUnit } from './options/values.js';
 export type { RetryAfter, RetryAfterInfo } from './options/retry-after.js';
 
@@ -97,6 +103,7 @@ export type {
   DecoratorOptionNames,
   Fitting,
   FittingAnswer,
+  FittingInstance,
   FittingKey,
   FittingKeys,
   FittingResult,
@@ -112,6 +119,7 @@ export type {
   ObservableLike,
   OneKey,
   SkippedFault,
+  ThisOf,
   UnknownName,
 } from './nest/decorators/method-types.js';
 export type {

@@ -60,11 +60,14 @@ describe('LockService', () => {
 describe('LockService.acquire', () => {
   it('accepts every option of a call', async () => {
     const acquire = jest.fn(async () => ({}) as Lease);
-    const locks = new LockService({ defaults: LOCK_DEFAULTS, acquire } as unknown as LockClient);
+    const locks = new LockService({ defaults: LOCK_DEFAULTS, acquire } as unknown as LockClient, {
+      presets: new Map([['checkout', LOCK_DEFAULTS]]),
+    });
     const options: Required<AcquireOptions> = {
       ...{ ttl: '5s', wait: 1, renew: true, maxHold: '1m', minHold: 0, fair: 'process', reentrant: false },
       ...{ kind: 'semaphore', permits: 2, weight: 1, release: 'end', onLost: 'signal' },
       name: 'reserve stock',
+      preset: 'checkout',
       signal: new AbortController().signal,
     };
     await locks.acquire('k', options);

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 
 import { isLockError } from '../errors.js';
 import { checkKey, orderedKeys, plainKeyFault } from '../keys/check-key.js';
@@ -10,15 +10,18 @@ import { throwIfLost } from '../engine/lease/loss.js';
 import { DEFAULT_NAME, lockName } from '../options/lock-name.js';
 import {
   type AcquireOptions,
+  beneathOf,
   CALL_OPTIONS,
+  type Presets,
   type ResolvedLockOptions,
   resolveLockOptions,
 } from '../options/lock-options.js';
 import { checkNames, checkSignal } from '../options/values.js';
 import { knownAs } from '../runtime/process-wide.js';
 import { acquireOf, type LockClient } from './lock-client.js';
-import { LOCK_CLIENT } from './tokens.js';
+import { LOCK_CLIENT, LOCK_SETTINGS } from './tokens.js';
 
+const NO_PRESETS = { presets: new Map() };
 const NO_OPTIONS: AcquireOptions = Object.freeze({});
 
 /** Work that runs while the lock is held. @public */
@@ -38,7 +41,10 @@ export type LockedWork<T> = (lease: Lease) => T | Promise<T>;
 @Injectable()
 export class LockService {
   /** @internal */
-  constructor(@Inject(LOCK_CLIENT) private readonly client: LockClient) {}
+  constructor(
+    @Inject(LOCK_CLIENT) private readonly client: LockClient,
+    @Optional() @Inject(LOCK_SETTINGS) private readonly settings: { readonly presets: Presets } = NO_PRESETS,
+  ) {}
 
   /**
    * Resolves with the lease of `key`; release it with `release()` or `await using`. Of several keys, in any order, the caller gets all
@@ -153,7 +159,7 @@ export class LockService {
   private resolve(options: AcquireOptions): ResolvedLockOptions {
     if (options === NO_OPTIONS) return this.client.defaults;
     checkNames(options, CALL_OPTIONS);
-    return resolveLockOptions(options, this.client.defaults);
+    return resolveLockOptions(options, beneathOf(options.preset, this.settings.presets, this.client.defaults));
   }
 }
 

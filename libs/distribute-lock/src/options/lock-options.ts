@@ -1,6 +1,7 @@
 import { LockConfigurationError } from '../errors.js';
 import { type LockOptions, lockOptionValues } from './generated/lock-options.js';
-import { checkChoice, checkFlag, checkWhole, type Duration, durationMs } from './values.js';
+import type { LockPresetName } from './presets.js';
+import { checkChoice, checkFlag, checkWhole, type Duration, durationMs, shown } from './values.js';
 
 /** A shorter lease would be lost in an ordinary delay of the event loop. */
 export const MIN_TTL_MS = 50;
@@ -141,6 +142,11 @@ export interface AcquireOptions extends LockOptions {
    * @defaultValue `'service'`
    */
   readonly name?: string;
+  /**
+   * The name of a preset of the module. Other options of the call override those of the preset.
+   * @defaultValue none
+   */
+  readonly preset?: LockPresetName;
   /** Ends the wait with a `LockAbortedError` when it aborts. It does not end a lease that is already held. */
   readonly signal?: AbortSignal;
 }
@@ -149,6 +155,7 @@ export interface AcquireOptions extends LockOptions {
 export const CALL_OPTIONS = {
   ...LOCK_OPTIONS,
   name: true,
+  preset: true,
   signal: true,
 } satisfies Readonly<Record<keyof AcquireOptions, unknown>>;
 
@@ -184,6 +191,27 @@ function valuesOf(
   const resolved: Record<string, unknown> = {};
   ROWS.forEach((row, i) => void (resolved[row.resolvedName] = value(row, resolved, i)));
   return resolved as ResolvedLockOptions;
+}
+
+/** The presets of a module, merged with its defaults. @internal */
+export type Presets = ReadonlyMap<string, ResolvedLockOptions>;
+
+/**
+ * The options beneath those of a decorator or call.
+ * @throws LockConfigurationError when the module has no such preset
+ * @internal
+ */
+export function beneathOf(
+  preset: string | undefined,
+  presets: Presets,
+  defaults: ResolvedLockOptions,
+): ResolvedLockOptions {
+  if (preset === undefined) return defaults;
+  const found = presets.get(preset);
+  if (found !== undefined) return found;
+  throw new LockConfigurationError(
+    `Option "preset" is ${shown(preset)}, but LockModule has no such preset. Its presets: ${[...presets.keys()].join(', ') || 'none'}.`,
+  );
 }
 
 /**

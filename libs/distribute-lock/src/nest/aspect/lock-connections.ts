@@ -4,10 +4,20 @@ import { isLockError, LockConfigurationError } from '../../errors.js';
 import type { Lease } from '../../engine/lease/lease.js';
 import type { LockCall } from '../../engine/lease/lock-call.js';
 import type { LockInspection } from '../../engine/lock-inspection.js';
-import { LOCK_DEFAULTS, type ResolvedLockOptions, resolveLockOptions } from '../../options/lock-options.js';
+import {
+  beneathOf,
+  LOCK_DEFAULTS,
+  LOCK_OPTIONS,
+  type LockOptions,
+  MOST_PERMITS,
+  type Presets,
+  type ResolvedLockOptions,
+  resolveLockOptions,
+} from '../../options/lock-options.js';
+import { checkNames } from '../../options/values.js';
 import type { LockClient } from '../lock-client.js';
 import type { LockErrorMappers } from './error-mapping.js';
-import { type LockSpec, namingMethod } from './lock-spec.js';
+import { type InstanceOptions, type LockSpec, namingMethod } from './lock-spec.js';
 
 const logger = new Logger('DistributeLock');
 
@@ -30,6 +40,8 @@ export interface ConnectionSettings {
   readonly abortOnDisconnect: boolean;
   /** Custom exceptions. */
   readonly errors: LockErrorMappers;
+  /** Sets of options by name. */
+  readonly presets: Presets;
 }
 
 /** The lock clients of one application, and the prepared lock of each locked method. */
@@ -70,22 +82,47 @@ export class LockConnections {
   }
 
   /**
-   * Merges the options of the decorator with those of the module, once per lock.
+   * Merges the options of the decorator with those of the module: once per lock, or for each call if a function of the instance computes
+   * options.
+   * @param self - the instance; without it such a function is not called
    * @throws LockConfigurationError naming the method
    */
-  prepare(spec: LockSpec): PreparedLock {
-    const known = this.prepared.get(spec);
+  prepare(spec: LockSpec, self?: object): PreparedLock {
+    const perCall = self !== undefined && spec.instanceOptions !== undefined;
+    const known = perCall ? undefined : this.prepared.get(spec);
     if (known !== undefined) return known;
     try {
       const client = this.client(spec.connectionName);
       const { abortOnDisconnect = this.settings.abortOnDisconnect } = spec;
-      const options = resolveLockOptions(spec.options, client.defaults);
+      const options = this.merged(spec, client, self);
       const prepared = { client, options, abortOnDisconnect: abortOnDisconnect && options.waitMs > 0 };
-      this.prepared.set(spec, prepared);
+      if (!perCall) this.prepared.set(spec, prepared);
       return prepared;
     } catch (error) {
       throw namingMethod(error, spec.method);
     }
+  }
+
+  private merged(
+    { options, preset, instanceOptions }: LockSpec,
+    client: LockClient,
+    self: object | undefined,
+  ): ResolvedLockOptions {
+    const beneath = beneathOf(preset, this.settings.presets, client.defaults);
+    if (instanceOptions === undefined) return resolveLockOptions(options, beneath);
+    // Options that only the function completes are checked with its result.
+    if (self === undefined) return resolveLockOptions(options, { ...beneath, ttlMs: Infinity, permits: MOST_PERMITS });
+    const given = returned(instanceOptions, self);
+    checkNames(given, LOCK_OPTIONS);
+    return resolveLockOptions({ ...options, ...given }, beneath);
+  }
+}
+
+function returned(instanceOptions: InstanceOptions, self: object): LockOptions {
+  try {
+    return Reflect.apply(instanceOptions, self, [self]);
+  } catch (cause) {
+    throw new LockConfigurationError('The function in "options" threw.', { cause });
   }
 }
 

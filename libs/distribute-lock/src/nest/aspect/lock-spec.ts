@@ -18,6 +18,7 @@ import {
   type ResolvedLockOptions,
   resolveLockOptions,
 } from '../../options/lock-options.js';
+import type { LockPresetName } from '../../options/presets.js';
 import { checkFlag, checkNames } from '../../options/values.js';
 
 /** Argument of `onContended`: facts about the lock that the call did not get. @public */
@@ -40,11 +41,20 @@ export interface LockContentionInfo {
 // oxlint-disable-next-line typescript/no-explicit-any
 export type ContentionAnswer = (info: LockContentionInfo, ...args: any[]) => unknown;
 
+/**
+ * Computes lock options from the instance of the method.
+ * @public
+ */
+// `any` accepts every class; the decorator compares it with that of the method.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type InstanceOptions = (instance: any) => LockOptions;
+
 /** Options of `@DistributeLock`. @public */
 export interface DistributeLockOptions extends LockOptions {
   /**
    * The key of the lock: a template whose `#{path}` placeholders are filled from the call, such as `'order:#{body.id}'` or
-   * `'invoice:#{arg0.id}'`, or a function of the method's arguments.
+   * `'invoice:#{arg0.id}'`, or a function of the method's arguments. Within a function that is not an arrow function, `this` is the
+   * instance: `key(this: Orders, id: string) { return lockKey\`${this.tenant}:${id}\`; }`.
    */
   readonly key?: string | KeyFunction;
   /**
@@ -52,6 +62,17 @@ export interface DistributeLockOptions extends LockOptions {
    * them or none, in ascending order and with one deadline.
    */
   readonly keys?: readonly string[] | KeysFunction;
+  /**
+   * The name of a preset of the module. Other options of the decorator override those of the preset.
+   * @defaultValue none
+   */
+  readonly preset?: LockPresetName;
+  /**
+   * Computes options from the instance, for example from an injected `ConfigService`. Its result overrides all other options. It is called
+   * for each call of the method, and once at start for singletons, after `onModuleInit`, so that wrong options prevent the start.
+   * @defaultValue none
+   */
+  readonly options?: InstanceOptions;
   /**
    * The name of the module's connection that holds the lock.
    * @defaultValue the module's `connection`
@@ -91,6 +112,8 @@ export interface LockSpec {
   readonly render: RenderKeys;
   readonly shape: ResultShape;
   readonly options: LockOptions;
+  readonly preset: string | undefined;
+  readonly instanceOptions: InstanceOptions | undefined;
   readonly connectionName: string | undefined;
   readonly onContended: 'throw' | 'skip' | ContentionAnswer;
   readonly contendedStatus: number | undefined;
@@ -108,6 +131,8 @@ export interface LockPlace extends KeySite {
 const DECORATOR_OPTIONS: Readonly<Record<Exclude<keyof DistributeLockOptions, keyof LockOptions>, true>> = {
   key: true,
   keys: true,
+  preset: true,
+  options: true,
   connectionName: true,
   onContended: true,
   contendedStatus: true,
@@ -122,7 +147,8 @@ export function lockSpec(given: DistributeLockOptions, place: LockPlace): LockSp
   try {
     checkNames(given, { ...LOCK_OPTIONS, ...DECORATOR_OPTIONS });
     checkChoices(given);
-    const { key, keys, connectionName, onContended = 'throw', contendedStatus, abortOnDisconnect, ...options } = given;
+    const { key, keys, preset, options: instanceOptions, connectionName, ...others } = given;
+    const { onContended = 'throw', contendedStatus, abortOnDisconnect, ...options } = others;
     resolveLockOptions(options, ANY_DEFAULTS);
     const { method, shape, leaseParameters } = place;
     return {
@@ -131,6 +157,8 @@ export function lockSpec(given: DistributeLockOptions, place: LockPlace): LockSp
       ...(keys === undefined ? compileKey(key, place) : compileKeys(keys, key, place)),
       shape,
       options,
+      preset,
+      instanceOptions,
       connectionName,
       onContended,
       contendedStatus,
@@ -149,6 +177,7 @@ export function namingMethod(error: unknown, method: string): unknown {
 }
 
 function checkChoices({
+  options,
   connectionName,
   onContended,
   contendedStatus,
@@ -156,6 +185,9 @@ function checkChoices({
 }: DistributeLockOptions): void {
   if (connectionName !== undefined && (typeof connectionName !== 'string' || connectionName === '')) {
     throw new LockConfigurationError('Option "connectionName" must be a non-empty string.');
+  }
+  if (options !== undefined && typeof options !== 'function') {
+    throw new LockConfigurationError('Option "options" must be a function that returns lock options.');
   }
   if (onContended !== undefined && typeof onContended !== 'function' && !['throw', 'skip'].includes(onContended)) {
     throw new LockConfigurationError('Option "onContended" must be "throw", "skip" or a function.');

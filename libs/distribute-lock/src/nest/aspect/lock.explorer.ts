@@ -52,6 +52,25 @@ export class LockExplorer {
     }
   }
 
+  /**
+   * Calls the functions that compute options from an instance, for all singletons.
+   * @throws LockConfigurationError naming the method, when their options are wrong
+   */
+  checkInstances(): void {
+    for (const wrapper of [...this.discovery.getProviders(), ...this.discovery.getControllers()]) {
+      // Nest keeps a placeholder for transient classes, which no constructor has run on.
+      if (wrapper.isTransient || !wrapper.isDependencyTreeStatic()) continue;
+      const instance = wrapper.instance as object | null;
+      const prototype = prototypeOf(wrapper);
+      if (prototype === undefined || instance === null) continue;
+      for (const link of prototypeChain(prototype)) {
+        for (const spec of [...locksOf(link).values()].flat()) {
+          if (spec.instanceOptions !== undefined) this.connections.prepare(spec, instance);
+        }
+      }
+    }
+  }
+
   private prepare(prototype: object): void {
     for (const spec of [...locksOf(prototype).values()].flat()) {
       const { options } = this.connections.prepare(spec);
@@ -64,6 +83,7 @@ export class LockExplorer {
     for (const [name, specs] of locksOf(prototype)) {
       const { value }: PropertyDescriptor = Object.getOwnPropertyDescriptor(prototype, name)!;
       if (Reflect.getMetadata(SCHEDULER_TYPE, value as object) !== CRON) continue;
+      if (specs.some(({ instanceOptions }) => instanceOptions !== undefined)) continue;
       const all = specs.map((spec) => this.connections.prepare(spec).options);
       if (all.some(({ minHoldMs, release }) => minHoldMs > 0 || release === 'expire')) continue;
       logger.warn(

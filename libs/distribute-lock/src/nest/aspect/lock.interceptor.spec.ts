@@ -70,7 +70,12 @@ const errors = { map: (error: unknown) => new Error('mapped', { cause: error }) 
 function setUp() {
   const client = new FakeClient();
   const aspect = new LockInterceptor(
-    new LockConnections(new Map([['default', client]]), { contendedStatus: 409, abortOnDisconnect: true, errors: {} }),
+    new LockConnections(new Map([['default', client]]), {
+      contendedStatus: 409,
+      abortOnDisconnect: true,
+      errors: {},
+      presets: new Map(),
+    }),
     errors,
   );
   const give = <T extends object>(instance: T): T => Object.assign(instance, { [ASPECT]: aspect });

@@ -41,7 +41,7 @@ function setUp(circumstances: Circumstances = {}) {
   const response = 'response' in circumstances ? circumstances.response : {};
   const context = { getType: () => type, switchToHttp: () => ({ getResponse: () => response }) };
   const errors = new TransportErrors(
-    new LockConnections(new Map(), { contendedStatus: 409, abortOnDisconnect: true, errors: own }),
+    new LockConnections(new Map(), { contendedStatus: 409, abortOnDisconnect: true, errors: own, presets: new Map() }),
     host as unknown as HttpAdapterHost,
   );
   return { headers, map: (error: unknown) => errors.map(error, context as unknown as ExecutionContext) };

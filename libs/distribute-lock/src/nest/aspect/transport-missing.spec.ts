@@ -15,7 +15,7 @@ const { TransportErrors } = await import('./transport-errors.js');
 describe('TransportErrors', () => {
   it.each(['rpc', 'ws'])('does not change the error if the package of %s is not installed', async (type) => {
     const errors = new TransportErrors(
-      new LockConnections(new Map(), { contendedStatus: 409, abortOnDisconnect: true, errors: {} }),
+      new LockConnections(new Map(), { contendedStatus: 409, abortOnDisconnect: true, errors: {}, presets: new Map() }),
       {} as HttpAdapterHost,
     );
     const error = new LockContendedError('The lock "a" is held.', { retryAfterMs: 10 });

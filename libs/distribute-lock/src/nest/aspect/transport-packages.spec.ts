@@ -19,7 +19,7 @@ const { TransportErrors } = await import('./transport-errors.js');
 
 describe('TransportErrors', () => {
   const errors = new TransportErrors(
-    new LockConnections(new Map(), { contendedStatus: 409, abortOnDisconnect: true, errors: {} }),
+    new LockConnections(new Map(), { contendedStatus: 409, abortOnDisconnect: true, errors: {}, presets: new Map() }),
     {} as HttpAdapterHost,
   );
   const over = (type: string) => ({ getType: () => type }) as unknown as ExecutionContext;

@@ -1,6 +1,6 @@
 import type { KeyFunction, KeysFunction } from '../../keys/compile-keys.js';
 import type { KeyTemplateFault } from '../../keys/key-types.js';
-import type { LockOptionNames } from '../../options/generated/lock-options.js';
+import type { LockOptionNames, LockOptions } from '../../options/generated/lock-options.js';
 import type { DistributeLockOptions } from '../aspect/lock-spec.js';
 
 /** What a locked method may return. Acquiring a lock is asynchronous, so the result is too. @public */
@@ -21,8 +21,11 @@ export type LockableMethod = (...args: any[]) => unknown;
  * method.
  * @public
  */
-export type LockedMethodDecorator<Options extends DistributeLockOptions> = <Method extends LockableMethod>(
-  target: object,
+export type LockedMethodDecorator<Options extends DistributeLockOptions> = <
+  Method extends LockableMethod,
+  Instance extends object,
+>(
+  target: Instance & FittingInstance<Options, Instance>,
   name: string | symbol,
   descriptor: TypedPropertyDescriptor<Method> &
     FittingResult<Options, Method> &
@@ -40,7 +43,7 @@ export type LockedMethodDecorator<Options extends DistributeLockOptions> = <Meth
 export type LockedClassDecorator<Options extends DistributeLockOptions> = <
   Class extends abstract new (...args: never[]) => object,
 >(
-  target: Class & FittingTemplate<Options, LockableMethod>,
+  target: Class & FittingTemplate<Options, LockableMethod> & FittingInstance<Options, InstanceType<Class>>,
 ) => void;
 
 /** Applies to methods and to classes. @public */
@@ -94,6 +97,25 @@ export type FittingAnswer<Options, Method extends LockableMethod> = Options exte
   ? Fitting<Wanted, Parameters<Method>, 'onContended takes other arguments than the method'>
   : unknown;
 
+/** Compares `this` of the functions, and the parameter of `options`, with the class of the method. @public */
+export type FittingInstance<Options extends DistributeLockOptions, Instance> = LockFault<
+  | ([Instance] extends [ThisOf<Options, 'key'> & ThisOf<Options, 'keys'> & ThisOf<Options, 'onContended'>]
+      ? never
+      : 'a function of the options declares another this than the class of the method')
+  | (Options extends { readonly options: (instance: infer Wanted) => LockOptions }
+      ? [Instance] extends [Wanted]
+        ? never
+        : 'the options function takes another class than that of the method'
+      : never)
+>;
+
+/** @public */
+export type ThisOf<Options, Name extends string> = Options extends {
+  readonly [Given in Name]: (this: infer This, ...args: never[]) => unknown;
+}
+  ? This
+  : unknown;
+
 /** A function that takes `Wanted` can be called with `Given`. @public */
 export type Fitting<Wanted extends readonly unknown[], Given extends readonly unknown[], Complaint> = LockFault<
   ((...args: Wanted) => void) extends (...args: Given) => void ? never : Complaint
@@ -133,7 +155,8 @@ export type NoOther<Options> = [UnknownName<Options>] extends [never]
 export type UnknownName<Options> = Exclude<keyof Options & string, keyof DistributeLockOptions>;
 
 /** The options of the decorator that `LockService` does not have. @public */
-export type DecoratorOptionNames = 'key, keys, connectionName, onContended, contendedStatus, abortOnDisconnect';
+export type DecoratorOptionNames =
+  'key, keys, preset, options, connectionName, onContended, contendedStatus, abortOnDisconnect';
 
 /** Options of the decorator, with messages for wrong ones. The last part lets editors show the documentation of each option. @public */
 export type CheckedOptions<Options> = NoOther<Options> & OneKey<Options> & DistributeLockOptions;

@@ -6,10 +6,14 @@ import { CurrentLease, currentLease, DistributeLock, type Duration, duration, Le
 import type { Observable } from 'rxjs';
 declare const text: string;
 declare const locks: LockService;
+declare module './index.js' { interface LockPresets { checkout: true; report: true } }
+class Settings { constructor(private readonly least: Duration, readonly tenant: string) {} }
 `;
 
 const OPTIONS = Object.keys(LOCK_OPTIONS);
-const OWN_OPTIONS = ['key', 'keys', 'connectionName', 'onContended', 'contendedStatus', 'abortOnDisconnect'];
+const OWN_OPTIONS = [
+  ...['key', 'keys', 'preset', 'options', 'connectionName', 'onContended', 'contendedStatus', 'abortOnDisconnect'],
+];
 
 /** Bodies of classes that do not compile, and words of their messages. */
 const REFUSED: readonly (readonly [body: string, ...words: string[]])[] = [
@@ -33,10 +37,39 @@ const REFUSED: readonly (readonly [body: string, ...words: string[]])[] = [
     `@DistributeLock({ key: 'a', onContended: 'skip' }) async run(): Promise<null> { return null; }`,
     'resolves with undefined',
   ],
+  [
+    `@DistributeLock({ key: 'a', preset: 'chekout' }) async run() {}`,
+    `'"chekout"' is not assignable to type`,
+    '"checkout"',
+  ],
+  [`run() { return locks.acquire('a', { preset: 'chekout' }); }`, `'"chekout"' is not assignable to type`],
+  [`module = LockModule.forRoot({ connection: text, presets: { checkout: {} } });`, "Property 'report' is missing"],
+  [`module = LockModule.forRoot({ connection: text, presets: { checkout: { tll: 1 }, report: {} } });`, "'tll'"],
+  [
+    `@DistributeLock({ key(this: Settings, id: string) { return this.tenant + id; } }) async run(_id: string) {}`,
+    'a function of the options declares another this than the class of the method',
+  ],
+  [
+    `@DistributeLock({ keys(this: Settings) { return [this.tenant]; } }) async run() {}`,
+    'declares another this than the class',
+  ],
+  [
+    `@DistributeLock({ key: 'a', onContended(this: Settings) { return this.tenant; } }) async run() {}`,
+    'declares another this than the class',
+  ],
+  [
+    `@DistributeLock({ key: 'a', options: (settings: Settings) => ({ ttl: 1 }) }) async run() {}`,
+    'the options function takes another class than that of the method',
+  ],
+  [`@DistributeLock({ key: 'a', options: () => ({ ttl: '10' }) }) async run() {}`, `'"10"' is not assignable`],
 ];
 
 /** Bodies of classes that compile. */
 const ACCEPTED: readonly string[] = [
+  `@DistributeLock({ key: 'a', preset: 'checkout' }) async run() { await locks.acquire('a', { preset: 'report' }); }`,
+  `module = LockModule.forRoot({ connection: text, presets: { checkout: { ttl: '1s' }, report: {} } });`,
+  `@DistributeLock({ key(this: { run(n: string): unknown }, n: string) { return n; } }) async run(_n: string) {}`,
+  `@DistributeLock({ key: 'a', options: (self: { run(): unknown }) => ({ ttl: 1 }) }) async run() {}`,
   ...['10s', '500ms', '1.5h', '2 m', '1d', '1w'].map(
     (value) => `@DistributeLock({ key: 'a', ttl: '${value}' }) async run() {}`,
   ),
@@ -75,7 +108,13 @@ describe('the documentation in an editor', () => {
   const values: Readonly<Record<string, string>> = {
     ...{ renew: 'true', reentrant: 'true', fair: `'strict'`, kind: `'semaphore'`, permits: '2', weight: '1' },
     ...{ release: `'end'`, onLost: `'throw'`, key: `'a:#{arg0}'`, keys: `['a']`, connectionName: `'x'` },
-    ...{ onContended: `'skip'`, contendedStatus: '429', abortOnDisconnect: 'true' },
+    ...{
+      preset: `'report'`,
+      options: '() => ({})',
+      onContended: `'skip'`,
+      contendedStatus: '429',
+      abortOnDisconnect: 'true',
+    },
   };
   const given = (name: string) => `${name}: ${values[name] ?? `'10s'`}`;
 

@@ -5,6 +5,7 @@ import {
   Inject,
   Injectable,
   Logger,
+  type OnApplicationBootstrap,
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
@@ -29,7 +30,9 @@ const MOST_SHOWN = 10;
  * does all three, because Nest runs the hooks of different providers concurrently.
  */
 @Injectable()
-export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown {
+export class LockLifecycle
+  implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
+{
   private closing: Promise<unknown> | undefined;
 
   constructor(
@@ -52,6 +55,16 @@ export class LockLifecycle implements OnModuleInit, BeforeApplicationShutdown, O
       await Promise.all(Array.from(this.engines, ([name, engine]) => connect(name, engine)));
     } catch (error) {
       // Nest does not call shutdown hooks if the start failed.
+      await this.close();
+      throw error;
+    }
+  }
+
+  /** @throws LockConfigurationError when options that a function computes from an instance are wrong */
+  async onApplicationBootstrap(): Promise<void> {
+    try {
+      this.explorer.checkInstances();
+    } catch (error) {
       await this.close();
       throw error;
     }

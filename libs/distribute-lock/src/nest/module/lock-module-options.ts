@@ -2,6 +2,7 @@ import type { InjectionToken, ModuleMetadata, OptionalFactoryDependency, Type } 
 import type { ClusterNode, ClusterOptions, RedisOptions } from 'ioredis';
 
 import type { LockOptions } from '../../options/lock-options.js';
+import type { LockPresetName } from '../../options/presets.js';
 import type { RetryAfter } from '../../options/retry-after.js';
 import type { Duration } from '../../options/values.js';
 import type { LockStore } from '../../store/lock-store.js';
@@ -184,6 +185,16 @@ export interface LockModuleOptions {
    * @defaultValue those of {@link LockOptions}
    */
   readonly defaults?: LockOptions;
+  /**
+   * Sets of lock options by name, selected by option `preset` of a decorator or call. They override `defaults`. {@link LockPresets} makes
+   * the names known to the compiler.
+   * @defaultValue none
+   * @example
+   * ```ts
+   * presets: { checkout: { ttl: '10s', wait: '2s' } }
+   * ```
+   */
+  readonly presets?: Readonly<Record<LockPresetName, LockOptions>>;
 }
 
 /** A provider that creates the options, for `useClass` and `useExisting`. @public */

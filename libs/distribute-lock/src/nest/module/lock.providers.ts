@@ -57,7 +57,8 @@ export function providersForCopies(): (Provider & { provide: InjectionToken })[]
 export function serviceProvider(name: string): Provider {
   return {
     provide: lockServiceToken(name),
-    useFactory: (connections: LockConnections) => new LockService(connections.clientOnDemand(name)),
+    useFactory: (connections: LockConnections) =>
+      new LockService(connections.clientOnDemand(name), connections.settings),
     inject: [LOCK_CONNECTIONS],
   };
 }
@@ -81,7 +82,7 @@ function newEngines(
 
 function newConnections(
   engines: ReadonlyMap<string, LockEngine>,
-  { contendedStatus, abortOnDisconnect, errors }: LockSettings,
+  { contendedStatus, abortOnDisconnect, errors, presets }: LockSettings,
 ): LockConnections {
-  return new LockConnections(engines, { contendedStatus, abortOnDisconnect, errors });
+  return new LockConnections(engines, { contendedStatus, abortOnDisconnect, errors, presets });
 }

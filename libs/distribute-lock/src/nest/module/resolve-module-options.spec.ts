@@ -21,6 +21,7 @@ describe('resolveModuleOptions', () => {
       abortOnDisconnect: true,
       warnAfterMs: 60_000,
       errors: {},
+      presets: new Map(),
       defaults: expect.objectContaining({ ttlMs: 30_000, waitMs: 0, renew: true }) as object,
     });
   });
@@ -35,6 +36,7 @@ describe('resolveModuleOptions', () => {
       maxKept: 20,
       contendedStatus: 423,
       errors: { LOCK_CONTENDED: Error },
+      presets: new Map(),
       defaults: { ttl: '1m', onLost: 'throw' },
     };
     expect(resolve(options)).toMatchObject({
@@ -50,6 +52,7 @@ describe('resolveModuleOptions', () => {
       maxKept: 20,
       contendedStatus: 423,
       errors: { LOCK_CONTENDED: Error },
+      presets: new Map(),
       defaults: { ttlMs: 60_000, onLost: 'throw' },
     });
     expect(resolve({ maxWaiters: 3 })).toMatchObject({ maxWaitersPerKey: 3, maxWaiters: 100_000 });

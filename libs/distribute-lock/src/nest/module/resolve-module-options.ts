@@ -1,5 +1,11 @@
 import { LockConfigurationError } from '../../errors.js';
-import { LOCK_OPTIONS, type ResolvedLockOptions, resolveLockOptions } from '../../options/lock-options.js';
+import {
+  LOCK_OPTIONS,
+  type LockOptions,
+  type Presets,
+  type ResolvedLockOptions,
+  resolveLockOptions,
+} from '../../options/lock-options.js';
 import { checkRetryAfter, type RetryAfter } from '../../options/retry-after.js';
 import { checkFlag, checkNames, checkWhole, durationMs } from '../../options/values.js';
 import { DEFAULT_MAX_KEPT } from '../../engine/lock-engine.js';
@@ -39,6 +45,7 @@ export interface LockSettings {
   readonly warnAfterMs: number;
   readonly errors: LockErrorMappers;
   readonly defaults: ResolvedLockOptions;
+  readonly presets: Presets;
 }
 
 const MODULE_OPTIONS: Readonly<Record<keyof LockModuleOptions, true>> = {
@@ -59,6 +66,7 @@ const MODULE_OPTIONS: Readonly<Record<keyof LockModuleOptions, true>> = {
   warnAfter: true,
   errors: true,
   defaults: true,
+  presets: true,
 };
 
 /** @throws LockConfigurationError naming the invalid option */
@@ -76,6 +84,7 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
   checkErrorMappers(errors);
   checkObject('Option "defaults"', defaults);
   checkNames(defaults, LOCK_OPTIONS, 'defaults.');
+  const resolved = resolveLockOptions(defaults);
   return {
     connections: connectionsOf(given),
     prefix: prefixOf(given),
@@ -92,7 +101,8 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
     abortOnDisconnect,
     warnAfterMs: warnAfter === undefined ? DEFAULT_WARN_AFTER_MS : durationMs('warnAfter', warnAfter),
     errors,
-    defaults: resolveLockOptions(defaults),
+    defaults: resolved,
+    presets: presetsOf(given, resolved),
   };
 }
 
@@ -105,6 +115,23 @@ function connectionsOf({ connection, connections = {} }: LockModuleOptions): Rea
     );
   }
   return new Map<string, unknown>([[DEFAULT_CONNECTION, connection], ...Object.entries(connections)]);
+}
+
+function presetsOf({ presets = {} }: LockModuleOptions, defaults: ResolvedLockOptions): Presets {
+  checkObject('Option "presets"', presets);
+  return new Map(
+    Object.entries<LockOptions>(presets).map(([name, preset]) => {
+      checkObject(`Option "presets.${name}"`, preset);
+      checkNames(preset, LOCK_OPTIONS, `presets.${name}.`);
+      try {
+        return [name, resolveLockOptions(preset, defaults)];
+      } catch (error) {
+        throw error instanceof LockConfigurationError
+          ? new LockConfigurationError(`Option "presets.${name}": ${error.message}`)
+          : error;
+      }
+    }),
+  );
 }
 
 function prefixOf({ prefix = DEFAULT_PREFIX }: LockModuleOptions): string {
