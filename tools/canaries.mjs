@@ -283,20 +283,6 @@ export const canaries = [
     says: ['FAILED  load', 'must take less than 30'],
   },
   {
-    gate: 'npm publish --dry-run',
-    wrong: 'a package that claims provenance without a repository',
-    script: ['check:package', 'publish'],
-    files: withManifest({ publishConfig: { ...manifest.publishConfig, provenance: true } }),
-    says: ['FAILED  publish', 'publishConfig.provenance needs the repository'],
-  },
-  {
-    gate: 'npm publish --dry-run',
-    wrong: 'a private package',
-    script: ['check:package', 'publish'],
-    files: withManifest({ private: true }),
-    says: ['FAILED  publish', 'private'],
-  },
-  {
     gate: 'workflows',
     wrong: 'a step without a command, and an expression of an unknown context',
     script: ['check:workflows'],

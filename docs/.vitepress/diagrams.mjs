@@ -12,6 +12,9 @@ const COLORS = {
   surface: 'var(--vp-c-bg-soft)',
 };
 
+/** A smaller screen scrolls to the rest of a diagram, because its text would be too small. */
+const LEAST_WIDTH = 560;
+
 /** A plugin of markdown-it. */
 export function diagrams(md) {
   const fence = md.renderer.rules.fence;
@@ -20,9 +23,12 @@ export function diagrams(md) {
 }
 
 function figure(md, source) {
-  const svg = renderMermaidSVG(source, { ...COLORS, transparent: true })
+  const drawn = renderMermaidSVG(source, { ...COLORS, transparent: true });
+  const width = Math.min(LEAST_WIDTH, Number(/ width="([\d.]+)"/.exec(drawn)?.[1]));
+  const svg = drawn
     // It loads a font from the network; theme/style.css has its rules.
     .replace(/<style>[\s\S]*?<\/style>/, '')
+    .replace(' style="', ` style="min-width:${width}px;`)
     .replace('<svg ', `<svg role="img" aria-label="${md.utils.escapeHtml(label(source))}" `);
   return `<div class="diagram" tabindex="0" v-pre>${svg}</div>\n`;
 }

@@ -13,7 +13,7 @@ export async function publish({ tarball, installed }) {
   if (published.publishConfig?.provenance === true && published.repository === undefined)
     throw new Error('publishConfig.provenance needs the repository of the package: see docs/internals/releasing.md');
   const { id, files } = await dryRun(tarball);
-  return `npm would publish ${id} with ${files.length} files`;
+  return `npm would publish ${id} with ${files.length} file${files.length === 1 ? '' : 's'}`;
 }
 
 function dryRun(tarball) {
