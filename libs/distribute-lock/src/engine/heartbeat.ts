@@ -9,7 +9,7 @@ import type { Attempt, KeyState } from './key-state.js';
  */
 export const HEARTBEAT_MS = 1_300;
 export const HEARTBEAT_JITTER = 0.1;
-/** A foreign holder does not announce its release, so waiters poll. */
+/** Longest time between two polls of a waiter while no message can arrive; the shortest is 40 % of it. A foreign holder sends none. */
 const POLL_MS = 250;
 
 /** After what time an attempt is sent again that is queued behind a lease with `leftMs` left. Records what it waits for. */
