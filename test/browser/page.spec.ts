@@ -69,6 +69,20 @@ describe('the page of the demo with a private Redis', () => {
     expect(overlaps(holds, EXACT_MS)).toEqual([]);
   });
 
+  it('marks the time in which no instance holds the lock', async () => {
+    const since = await send(page, 'exclusive', { work: '500', to: 'A', each: 1 });
+
+    await eventually(async () => {
+      const [hold] = holdsOf(await barsOf(page, 'post_test_web', since));
+      expect(hold?.end).not.toBe(Infinity);
+      const free = await page
+        .locator('.lk-lane', { hasText: 'post_test_web' })
+        .locator('.lk-gap-text')
+        .allTextContents();
+      expect(free.at(-1)).toBe('free');
+    }, SOON_MS);
+  });
+
   it('draws overlapping bars for work without a lock', async () => {
     const since = await send(page, 'unlocked');
 
@@ -77,6 +91,7 @@ describe('the page of the demo with a private Redis', () => {
       expect(holdsOf(bars)).toHaveLength(10);
       expect(overlaps(bars, 500)).toHaveLength(45); // each pair of ten
     }, SOON_MS);
+    expect(await page.locator('.lk-lane', { hasText: 'UnlockedController' }).locator('.lk-free').count()).toBe(0);
   });
 
   it('shows two permits of a semaphore at work at once, and no third', async () => {

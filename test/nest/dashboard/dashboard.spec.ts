@@ -85,6 +85,19 @@ describe('LockDashboardModule', () => {
     await Promise.all([hidden.close(), shown.close()]);
   });
 
+  it('shows what its own instance holds when the page of another one was open before', async () => {
+    const [one, two] = [await start(), await start({ dashboard: { instance: 'two' } })];
+    const lease = await two.locks.acquire('job', { ttl: '1h', name: 'Jobs.run' });
+    const first = await PageReader.open(one.url);
+    await eventually(() => expect(first.latest('total')).toEqual([1, 1]));
+
+    const second = await PageReader.open(two.url);
+    await eventually(() => expect(second.latest('total')).toEqual([1, 1]), 2_000);
+    await eventually(() => expect(second.all('bars')).not.toEqual([]), 2_000);
+    await lease.release();
+    await Promise.all([one.close(), two.close()]);
+  });
+
   it('releases no lock without allowForceRelease, and one lock with it', async () => {
     const strict = await start();
     const open = await start({ dashboard: { allowForceRelease: true } });

@@ -12,6 +12,10 @@ const TIDY_MS = 2_000;
 const MOST_INSTANCES = 50;
 const MOST_LOCKS_EACH = 20_000;
 const MOST_BARS = 3_000;
+/** Names of calls in the title of a lock. */
+const MOST_NAMES = 3;
+/** Callers that begin to wait within this time are one bar, because summaries may report them one after another. */
+const TOGETHER_MS = 700;
 
 /** An instance as pages show it. */
 export interface Instance {
@@ -52,7 +56,8 @@ export interface Bar {
 
 /** What the timeline calls a lock. */
 export interface Title {
-  readonly name: string;
+  /** Names of the latest calls. */
+  readonly names: readonly string[];
   /** Empty when no hold was seen. */
   readonly kind: string;
 }
@@ -96,15 +101,18 @@ export class Board {
     if (number === 0) this.clear(instance);
     Object.assign(instance, { number, summary, lastAt: now, responds: true });
     instance.offset = Math.min(instance.offset, now - at);
+    const begun = latestHolds(summary.bars);
+    const leftAt = (ref: LockRef): number => Math.min(now, (begun.get(ref) ?? Infinity) + instance.offset);
     for (const report of summary.locks) {
       if (instance.locks.size >= MOST_LOCKS_EACH && !instance.locks.has(report.ref)) continue;
       instance.locks.set(report.ref, report);
       this.touched.add(report.ref);
-      this.waits(instance, report, now);
+      this.waits(instance, report, { now, leftAt: leftAt(report.ref) });
     }
-    for (const ref of summary.gone) this.left(instance, ref, now);
+    for (const ref of summary.gone) this.left(instance, ref, { now, leftAt: leftAt(ref) });
     if (number === 0)
-      for (const ref of instance.waits.keys()) if (!instance.locks.has(ref)) this.left(instance, ref, now);
+      for (const ref of instance.waits.keys())
+        if (!instance.locks.has(ref)) this.left(instance, ref, { now, leftAt: leftAt(ref) });
     for (const bar of summary.bars) this.drawn(instance, bar);
     return !isNext && number !== 0;
   }
@@ -178,7 +186,7 @@ export class Board {
 
   /** The title of a lock of the timeline. */
   titleOf(ref: LockRef): Title {
-    return this.titles.get(ref) ?? { name: '', kind: '' };
+    return this.titles.get(ref) ?? { names: [], kind: '' };
   }
 
   barsSince(revision: number, refs: ReadonlySet<LockRef>): Bar[] {
@@ -218,19 +226,27 @@ export class Board {
     locks.clear();
   }
 
-  private left(instance: KnownInstance, ref: LockRef, now: number): void {
+  private left(instance: KnownInstance, ref: LockRef, times: WaitTimes): void {
     instance.locks.delete(ref);
     this.touched.add(ref);
-    this.endWait(instance, ref, now);
+    this.endWait(instance, ref, changeOf(instance.waits.get(ref), times));
   }
 
-  /** A wait is a bar for each number of waiters. */
-  private waits(instance: KnownInstance, { ref, name, waiting, waitingSince }: LockReport, now: number): void {
+  /** A wait is a bar for each number of waiters. It ends when the hold of a caller begins, as far as that is known. */
+  private waits(instance: KnownInstance, { ref, name, waiting, waitingSince }: LockReport, times: WaitTimes): void {
+    const { now } = times;
     const known = instance.waits.get(ref);
-    if ((known?.count ?? 0) === waiting) return;
-    this.endWait(instance, ref, now);
+    const before = known?.count ?? 0;
+    if (before === waiting) return;
+    if (known !== undefined && waiting > before && now - known.start < TOGETHER_MS) {
+      known.count = waiting;
+      this.draw(known);
+      return;
+    }
+    const changedAt = waiting < before ? changeOf(known, times) : now;
+    this.endWait(instance, ref, changedAt);
     if (waiting === 0) return;
-    const start = known === undefined ? Math.min(now, waitingSince + instance.offset) : now;
+    const start = known === undefined ? Math.min(now, waitingSince + instance.offset) : changedAt;
     const bar: Bar = {
       ...{ id: `w${this.waitNumber++}`, ref, name, place: instance.place, kind: 'wait', start, end: 0 },
       ...{ outcome: 'waiting', count: waiting, tail: 0, revision: 0 },
@@ -266,8 +282,12 @@ export class Board {
     bar.revision = ++this.revision;
     this.bars.set(bar.id, bar);
     this.lastActive.set(bar.ref, bar.end || Date.now());
+    const { names, kind } = this.titleOf(bar.ref);
     const isHold = bar.kind !== 'wait' && bar.outcome !== 'refused';
-    if (isHold || !this.titles.has(bar.ref)) this.titles.set(bar.ref, { name: bar.name, kind: isHold ? bar.kind : '' });
+    this.titles.set(bar.ref, {
+      names: names.includes(bar.name) ? names : [...names, bar.name].slice(-MOST_NAMES),
+      kind: isHold ? bar.kind : kind,
+    });
   }
 
   /** Its locks stay until their leases have ended, as in Redis. */
@@ -300,6 +320,24 @@ export class Board {
       this.touched.add(ref);
     }
   }
+}
+
+interface WaitTimes {
+  readonly now: number;
+  /** When the latest hold of the lock at this instance began, at most `now`. */
+  readonly leftAt: number;
+}
+
+/** When the last caller left the wait; an earlier hold says nothing about it. */
+const changeOf = (wait: Bar | undefined, { now, leftAt }: WaitTimes): number =>
+  wait !== undefined && leftAt > wait.start ? leftAt : now;
+
+/** When the latest hold of each lock began, on the clock of the sender. */
+function latestHolds(bars: readonly BarReport[]): Map<LockRef, number> {
+  const latest = new Map<LockRef, number>();
+  for (const { ref, start, outcome } of bars)
+    if (outcome !== 'refused') latest.set(ref, Math.max(start, latest.get(ref) ?? 0));
+  return latest;
 }
 
 /** The report with the times of this process. */

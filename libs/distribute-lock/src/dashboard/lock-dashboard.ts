@@ -124,7 +124,11 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
     this.pages.add(page);
     client.send('hello', { t: Date.now(), showKeys, allowForceRelease });
     this.resume();
-    if (this.pages.size === 1) this.ask(true);
+    if (this.pages.size === 1) {
+      // The board is new, but the recorder may have run for the page of another instance.
+      this.recorder!.restart();
+      this.ask(true);
+    }
     this.round();
     return () => this.closePage(page);
   }

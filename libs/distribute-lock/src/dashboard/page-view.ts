@@ -106,7 +106,9 @@ export class PageView {
     const { page, sort, descending } = this.request;
     const direction = descending ? -1 : 1;
     const tie = (a: Lock, b: Lock): number => (a.ref < b.ref ? -1 : 1);
-    const sorted = [...chosen].sort((a, b) => direction * SORTS[sort](a, b) || tie(a, b));
+    // The title of a row is its key, where keys are shown.
+    const order = sort === 'name' && this.rights.showKeys ? tie : SORTS[sort];
+    const sorted = [...chosen].sort((a, b) => direction * order(a, b) || tie(a, b));
     const last = Math.max(0, Math.ceil(sorted.length / ROWS) - 1);
     const first = Math.min(page, last) * ROWS;
     return sorted.slice(first, first + ROWS);
@@ -134,7 +136,7 @@ export class PageView {
     const { board } = this;
     const { lastActive } = board;
     const fits = (ref: LockRef): boolean =>
-      (board.has(ref) || lastActive.has(ref)) && this.fits(ref, board.titleOf(ref).name);
+      (board.has(ref) || lastActive.has(ref)) && this.fits(ref, board.titleOf(ref).names.join(', '));
     const kept = this.lanes.filter(fits);
     if (kept.length < LANES) {
       const recent = [...lastActive].filter(([ref]) => !kept.includes(ref) && fits(ref));
@@ -166,8 +168,8 @@ export class PageView {
   }
 
   private title(ref: LockRef): unknown[] {
-    const { name, kind } = this.board.titleOf(ref);
-    return [this.board.idOf(ref), name, this.shownKey(ref), kind];
+    const { names, kind } = this.board.titleOf(ref);
+    return [this.board.idOf(ref), names.join(', '), this.shownKey(ref), kind];
   }
 
   private shownKey(ref: LockRef): string {

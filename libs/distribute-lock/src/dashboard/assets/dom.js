@@ -36,9 +36,4 @@ export function duration(ms) {
   return `${Math.round(ms / 3_600_000)} h`;
 }
 
-/** Whole seconds, for figures that are renewed each second. */
-export function seconds(ms) {
-  return ms < 119_500 ? `${Math.max(0, Math.round(ms / 1000))} s` : duration(ms);
-}
-
 export const count = (number) => number.toLocaleString('en');

@@ -1,5 +1,4 @@
 import { count, duration, h, setAttribute, setText } from './dom.js';
-import { legend } from './shapes.js';
 import { LockTable } from './table.js';
 import { Timeline } from './timeline.js';
 
@@ -13,7 +12,7 @@ const state = { clock: 0, instances: new Map(), rights: {}, live: false };
 const now = () => performance.now() + state.clock;
 
 const table = new LockTable({ now, instances: state.instances, source, changed: connect });
-const timeline = new Timeline({ now, instances: state.instances, isLive: () => state.live });
+const timeline = new Timeline({ now, instances: state.instances, drawn: () => state.live && tick() });
 
 const cards = {
   held: card('Held', 'locks in use now'),
@@ -33,7 +32,7 @@ root.replaceChildren(
   h(
     'section',
     { class: 'lk-panel', 'aria-labelledby': 'lk-timeline' },
-    h('div', { class: 'lk-panel-head' }, h('h2', { id: 'lk-timeline' }, 'Timeline'), legend()),
+    h('div', { class: 'lk-panel-head' }, h('h2', { id: 'lk-timeline' }, 'Timeline'), timeline.legend),
     timeline.element,
   ),
   h('section', { class: 'lk-panel', 'aria-labelledby': 'lk-table' }, ...table.elements),
@@ -126,12 +125,11 @@ function tick() {
   setText(cards.oldest.value, since === 0 ? '–' : duration(Math.max(0, now() - since)));
   setText(cards.lost.value, count(lostLeases));
   cards.lost.element.classList.toggle('lk-bad', lostLeases > 0);
+  table.tick();
 }
 
 setInterval(() => {
-  if (performance.now() - heardAt > SILENT_MS) return lost();
-  tick();
-  table.tick();
+  if (performance.now() - heardAt > SILENT_MS) lost();
 }, 1000);
 
 connect();

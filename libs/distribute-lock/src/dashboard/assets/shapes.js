@@ -17,15 +17,38 @@ export function legend() {
   return h(
     'ul',
     { class: 'lk-legend', 'aria-label': 'Legend' },
-    item('works, holds the lock', svg('rect', { class: 'lk-hold', width: 34, height: BAR, rx: 4 })),
-    item('gap: lock is free', svg('line', { class: 'lk-free', x1: 0, x2: 34, y1: BAR / 2, y2: BAR / 2 })),
+    item('holds the lock and works', svg('rect', { class: 'lk-hold', width: 34, height: BAR, rx: 4 })),
+    item('no instance holds the lock', sampleGap()),
     item(
-      'waits in line',
+      'waits for its turn',
       svg('rect', { class: 'lk-wait', y: 2, width: 34, height: WAIT, rx: 3, fill: 'url(#lk-hatch)' }),
     ),
     item('refused at once', ...cross(17, BAR / 2)),
     item('lost the lock', svg('rect', { class: 'lk-hold lk-lost', width: 34, height: BAR, rx: 4 }), bang(25)),
+    // The last one: only shown beside such work.
+    item('works without a lock', svg('rect', { class: 'lk-hold lk-unlocked', width: 34, height: BAR, rx: 4 })),
   );
+}
+
+/** A time in which the lock is free, as high as all rows of the lock. */
+export function gap() {
+  const box = svg('rect', { class: 'lk-free', y: 0, height: '100%', rx: 4 });
+  const text = svg('text', { class: 'lk-gap-text', y: '50%', 'text-anchor': 'middle', 'dominant-baseline': 'central' });
+  return {
+    element: svg('g', {}, box, text),
+    place(from, to, fits) {
+      setAttribute(box, 'x', from.toFixed(1));
+      setAttribute(box, 'width', (to - from).toFixed(1));
+      setAttribute(text, 'x', ((from + to) / 2).toFixed(1));
+      setText(text, fits ? 'free' : '');
+    },
+  };
+}
+
+function sampleGap() {
+  const sample = gap();
+  sample.place(1, 33, true);
+  return sample.element;
 }
 
 function cross(x, y) {

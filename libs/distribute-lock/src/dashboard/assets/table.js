@@ -1,4 +1,4 @@
-import { count, h, seconds, setText } from './dom.js';
+import { count, duration, h, setText } from './dom.js';
 
 const ROWS = 15;
 const TYPING_MS = 250;
@@ -8,7 +8,7 @@ const COLUMNS = [
   ['kind', 'Kind'],
   ['holder', 'Held by'],
   ['age', 'Held for'],
-  ['left', 'Time left'],
+  ['left', 'Lease ends in'],
   ['waiting', 'Waiting'],
 ];
 
@@ -150,17 +150,17 @@ export class LockTable {
     const { id, name, key, kind, holders, since, until, waiting } = row;
     element.dataset.id = id;
     const [head, kindCell, holder, age, left, wait, release] = element.cells;
-    setText(head.firstChild, name);
-    setText(head.lastChild, key === '' ? id : key);
+    setText(head.firstChild, key || name);
+    setText(head.lastChild, key === '' ? id : name);
     setText(kindCell, kind);
     setText(holder, holders.map(([place, times]) => this.holderText(place, times)).join(', ') || '–');
     const isHeld = holders.length > 0;
-    setText(age, isHeld ? seconds(this.now() - since) : '–');
-    setText(left, isHeld ? seconds(until - this.now()) : '–');
+    setText(age, isHeld ? duration(this.now() - since) : '–');
+    setText(left, isHeld ? duration(until - this.now()) : '–');
     setText(wait, waiting === 0 ? '–' : count(waiting));
     release.hidden = !this.rights.allowForceRelease;
     release.firstChild.disabled = !isHeld;
-    release.firstChild.setAttribute('aria-label', `Release ${name} by force`);
+    release.firstChild.setAttribute('aria-label', `Release ${key || name} by force`);
   }
 
   holderText(place, times) {

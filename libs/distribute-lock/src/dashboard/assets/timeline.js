@@ -1,15 +1,17 @@
 import { h, setAttribute, setText, svg } from './dom.js';
-import { BAR, GAP, hatch, hold, MARK_WIDTH, refusal, WAIT, wait } from './shapes.js';
+import { BAR, gap, GAP, hatch, hold, legend, MARK_WIDTH, refusal, WAIT, wait } from './shapes.js';
 
 const MOST_STACKED = 8;
-/** Room for the word in a gap. */
-const FREE_FITS = 60;
+/** Shorter times without a holder are not drawn. */
+const FREE_LEAST = 12;
+/** Room for the word. */
+const FREE_FITS = 42;
 const KEEP_MS = 65_000;
 
 /** The bars of the locks that are in use, a row for each instance. */
 export class Timeline {
-  constructor({ now, instances, isLive }) {
-    Object.assign(this, { now, instances, isLive });
+  constructor({ now, instances, drawn }) {
+    Object.assign(this, { now, instances, drawn });
     this.lanes = new Map();
     this.bars = new Map();
     this.calm = matchMedia('(prefers-reduced-motion: reduce)');
@@ -20,6 +22,7 @@ export class Timeline {
     );
     this.axis = h('div', { class: 'lk-axis', 'aria-hidden': 'true' });
     this.list = h('div', { class: 'lk-lanes' });
+    this.legend = legend();
     this.element = h('div', {}, hatch(), this.empty, this.list, this.axis);
     this.frozenAt = undefined;
     // A redraw for a new width, without waiting for the next frame.
@@ -61,6 +64,7 @@ export class Timeline {
     rows.forEach(({ element }, i) => {
       if (this.list.children[i] !== element) this.list.insertBefore(element, this.list.children[i] ?? null);
     });
+    this.legend.lastChild.hidden = !order.some(([, , , kind]) => kind === 'unlocked');
     this.empty.hidden = order.length > 0;
     this.axis.hidden = order.length === 0;
   }
@@ -68,8 +72,10 @@ export class Timeline {
   lane(id, name, key, kind) {
     const lane = this.lanes.get(id) ?? this.newLane(id);
     lane.unlocked = kind === 'unlocked';
-    setText(lane.name, name);
-    setText(lane.key, lane.unlocked ? '' : key || id);
+    // Several methods may share one lock, so its key comes first.
+    const hasKey = key !== '' && !lane.unlocked;
+    setText(lane.name, hasKey ? key : name);
+    setText(lane.key, hasKey ? name : lane.unlocked ? '' : id);
     setText(lane.kind, lane.unlocked ? 'no lock' : kind);
     lane.kind.hidden = kind === '';
     return lane;
@@ -80,7 +86,8 @@ export class Timeline {
     const key = h('code', { class: 'lk-key' });
     const kind = h('span', { class: 'lk-kind' });
     const state = h('span', { class: 'lk-state' });
-    const tracks = h('div', { class: 'lk-tracks' });
+    const free = svg('svg', { class: 'lk-gaps', 'aria-hidden': 'true' });
+    const tracks = h('div', { class: 'lk-tracks' }, free);
     const head = h('h3', {}, name, key, kind, state);
     const lane = {
       id,
@@ -89,6 +96,8 @@ export class Timeline {
       kind,
       state,
       tracks,
+      free,
+      gaps: [],
       rows: new Map(),
       element: h('div', { class: 'lk-lane', 'data-lock': id }, head, tracks),
     };
@@ -103,6 +112,7 @@ export class Timeline {
       if (at - last < (this.calm.matches ? 1000 : 60)) return;
       last = at;
       this.draw();
+      this.drawn();
     };
     requestAnimationFrame(frame);
   }
@@ -144,31 +154,24 @@ export class Timeline {
     const who = [...new Set(holders.map(({ place }) => this.labelOf(place)))].join(' and ');
     const crashed = visible.find(({ tail }) => tail > scale.now);
     const rest = crashed === undefined ? 'free now' : `the lease of ${this.labelOf(crashed.place)} runs out`;
-    const free = lane.unlocked ? 'no work' : rest;
+    const free = lane.unlocked ? 'idle now' : rest;
     const held = `${lane.unlocked ? 'works at' : 'held by'} ${who}`;
     setText(lane.state, `${who === '' ? free : held}${waiting === 0 ? '' : `, ${waiting} waiting`}`);
-    this.drawGaps(lane, lane.unlocked ? [] : visible, scale);
+    this.drawGaps(lane, lane.unlocked ? [] : bars, scale);
   }
 
-  /** Names the times between two holds, in which the lock is free. */
+  /** One box across the rows of all instances, because the whole lock is free. */
   drawGaps(lane, bars, { x, now }) {
-    const [first] = lane.rows.values();
-    if (first === undefined) return;
-    const holds = bars.filter(({ kind, outcome }) => kind !== 'wait' && outcome !== 'refused');
-    const gaps = [];
-    let until = Infinity;
-    for (const { start, end, tail } of holds.toSorted((a, b) => a.start - b.start)) {
-      if (x(start) - x(until) > FREE_FITS) gaps.push((x(start) + x(until)) / 2);
-      until = Math.max(until === Infinity ? 0 : until, Math.min(now, tail) || end || now);
+    const gaps = freeTimes(bars, now)
+      .map(([from, to]) => [Math.max(-2, x(from)), x(to)])
+      .filter(([from, to]) => to - from > FREE_LEAST);
+    while (lane.gaps.length > gaps.length) lane.gaps.pop().element.remove();
+    while (lane.gaps.length < gaps.length) {
+      const shape = gap();
+      lane.gaps.push(shape);
+      lane.free.append(shape.element);
     }
-    if (x(now) - x(until) > FREE_FITS) gaps.push((x(now) + x(until)) / 2);
-    while (first.gaps.length > gaps.length) first.gaps.pop().remove();
-    while (first.gaps.length < gaps.length) {
-      const text = svg('text', { class: 'lk-gap-text', y: 13, 'text-anchor': 'middle' }, 'free');
-      first.gaps.push(text);
-      first.svg.append(text);
-    }
-    gaps.forEach((at, i) => setAttribute(first.gaps[i], 'x', at.toFixed(1)));
+    gaps.forEach(([from, to], i) => lane.gaps[i].place(from, to, to - from > FREE_FITS));
   }
 
   drawRow(lane, place, bars, scale) {
@@ -184,7 +187,6 @@ export class Timeline {
     setAttribute(row.svg, 'height', height);
     setAttribute(row.svg, 'width', scale.width);
     setAttribute(row.svg, 'viewBox', `0 0 ${scale.width} ${height}`);
-    setAttribute(row.base, 'x2', scale.width);
     this.describe(row, lane, place, { holds, waits, refused });
     const used = new Set();
     for (const bar of bars) {
@@ -203,12 +205,9 @@ export class Timeline {
     const known = lane.rows.get(place);
     if (known !== undefined) return known;
     const label = h('span', { class: 'lk-who' });
-    const base = svg('line', { class: 'lk-free', x1: 0, y1: BAR / 2, y2: BAR / 2 });
-    const picture = svg('svg', { role: 'img', 'data-place': place }, base);
+    const picture = svg('svg', { role: 'img', 'data-place': place });
     const row = {
       label,
-      base,
-      gaps: [],
       svg: picture,
       shapes: new Map(),
       element: h('div', { class: 'lk-row' }, label, picture),
@@ -254,6 +253,18 @@ export class Timeline {
     }
     this.axis.replaceChildren(picture);
   }
+}
+
+/** The times in which no instance holds the lock or waits for it, after the first hold. */
+function freeTimes(bars, now) {
+  const busy = bars.filter(({ outcome }) => outcome !== 'refused').toSorted((a, b) => a.start - b.start);
+  const free = [];
+  let until = busy[0]?.start ?? now;
+  for (const { start, end, tail } of busy) {
+    if (start > until) free.push([until, start]);
+    until = Math.max(until, Math.min(now, tail), end || now);
+  }
+  return now > until ? [...free, [until, now]] : free;
 }
 
 /** Gives every bar the lowest free level; returns the number of levels. */
