@@ -224,7 +224,9 @@ export interface LockHints {
 }
 
 /** Options of a {@link LockStoreError}. @public */
-export interface LockStoreErrorOptions extends ErrorOptions {
+export interface LockStoreErrorOptions {
+  /** The underlying error. */
+  readonly cause?: unknown;
   /** Of a quorum: how the nodes voted. */
   readonly votes?: LockVotes;
   /** How many replicas acknowledged the grant, where more were required. */
