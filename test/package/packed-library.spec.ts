@@ -1,16 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { Child } from '../support/child.js';
 import { eventually } from '../support/eventually.js';
 import { type RedisServer, startRedisServer } from '../support/redis-server.js';
-import { installLibrary, packCommit, packCurrent, type PackedLibrary } from './packed-library.js';
+import { installLibrary, packCurrent, type PackedLibrary } from './packed-library.js';
 import { faultsOf, handOvers, holdsOf, ROLLING_KINDS, type RollingKind } from './rolling-deploy.js';
 
-/** The release that runs beside the current code; docs/internals/releasing.md says when to change it. */
-const RELEASED = JSON.parse(readFileSync(new URL('./released.json', import.meta.url), 'utf8')) as {
-  readonly version: string | null;
-  readonly commit: string | null;
-};
+const RELEASED = new URL('./released/', import.meta.url);
+/** The tarball of the latest candidate or release; docs/internals/releasing.md says when to replace it. */
+const [latest] = readdirSync(RELEASED).filter((file) => file.endsWith('.tgz'));
 
 let tarball: string;
 let packed: PackedLibrary;
@@ -86,13 +85,13 @@ describe('the packed library', () => {
   });
 });
 
-describe(`a rolling deployment, from ${RELEASED.version ?? 'the current version'} to the current version`, () => {
+describe(`a rolling deployment, from ${latest} to the current version`, () => {
   const BESIDE_MS = 2_000;
   let released: PackedLibrary;
   let redis: RedisServer;
 
   beforeAll(async () => {
-    released = await installLibrary(RELEASED.commit === null ? tarball : await packCommit(RELEASED.commit));
+    released = await installLibrary(fileURLToPath(new URL(latest, RELEASED)));
   }, 120_000);
 
   beforeEach(async () => {

@@ -38,22 +38,8 @@ export interface PackedLibrary {
 
 /** The tarball of the current code. Uses no registry. */
 export async function packCurrent(): Promise<string> {
-  return pack(ROOT);
-}
-
-/** The tarball of an earlier commit, by the tools of that commit and the packages of this one. */
-export async function packCommit(commit: string): Promise<string> {
-  const source = await temporaryFolder();
-  const archive = join(source, 'source.tar');
-  await run('git', ['archive', '--output', archive, commit], { cwd: ROOT });
-  await run('tar', ['-xf', archive, '-C', source]);
-  await symlink(join(ROOT, 'node_modules'), join(source, 'node_modules'), 'dir');
-  return pack(source);
-}
-
-async function pack(source: string): Promise<string> {
   const folder = await temporaryFolder();
-  const { stdout } = await run(process.execPath, [join(source, 'tools/pack-library.mjs'), folder], { cwd: source });
+  const { stdout } = await run(process.execPath, [join(ROOT, 'tools/pack-library.mjs'), folder], { cwd: ROOT });
   return (JSON.parse(stdout) as { tarball: string }).tarball;
 }
 

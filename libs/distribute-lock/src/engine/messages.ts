@@ -17,6 +17,7 @@ export class Messages implements LockStoreListener {
     private readonly acquiring: Acquiring,
   ) {}
 
+  /** Drops and counts a message that another client may have forged: only a token of this process is accepted. */
   message({ type, key, ownerToken, fencingToken, block, contended: isContended }: LockMessage): void {
     if (!this.context.tokens.issued(ownerToken) || !hasNumbers(fencingToken, block)) return this.unreadable();
     const state = this.states.ofToken(key, ownerToken);

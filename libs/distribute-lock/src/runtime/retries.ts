@@ -1,6 +1,6 @@
 import { Timer } from './timers.js';
 
-/** Delays between tries; the last one repeats. */
+/** The back-off: pauses between tries of a failed command; the last one repeats. */
 const RETRY_MS = [50, 100, 200];
 export const LONGEST_RETRY_MS = Math.max(...RETRY_MS);
 
