@@ -9,7 +9,7 @@ import { faultsOf, handOvers, holdsOf, ROLLING_KINDS, type RollingKind } from '.
 
 const RELEASED = new URL('./released/', import.meta.url);
 /** The tarball of the latest candidate or release; docs/internals/releasing.md says when to replace it. */
-const [latest] = readdirSync(RELEASED).filter((file) => file.endsWith('.tgz'));
+const latest = readdirSync(RELEASED).find((file) => file.endsWith('.tgz'))!;
 
 let tarball: string;
 let packed: PackedLibrary;
