@@ -8,6 +8,9 @@ export class Hold {
   told = false;
   /** A check saw that the lease is invalid. */
   over = false;
+  /** When the server lost the lease, and when the holder must know of it at the latest. */
+  forgottenAt = -1;
+  notifiedBy = 0;
   /** Its downgrade from writer to reader has started, so it no longer writes. */
   reads: boolean;
 

@@ -130,8 +130,12 @@ export class Ledger {
     const left = world.server.leftMs(lease.key, ownerToken);
     const forgotten = world.server.forgotten.get(ownerToken);
     if (forgotten !== undefined) {
-      const end = forgotten + process.realMs(Math.max(lease.grant.ttlMs, lease.ttlMs)) + ROUNDING_MS;
-      if (left === undefined && world.timeline.now > end)
+      // A later renewal may shorten the lease, and its answer reports the loss.
+      if (hold.forgottenAt !== forgotten) {
+        hold.forgottenAt = forgotten;
+        hold.notifiedBy = forgotten + process.realMs(Math.max(lease.grant.ttlMs, lease.ttlMs)) + ROUNDING_MS;
+      }
+      if (left === undefined && world.timeline.now > hold.notifiedBy)
         world.fail('a holder was never notified of lost data', ownerToken);
       // A repeated attempt may have acquired the lock again.
       if (left !== undefined) this.use(hold);

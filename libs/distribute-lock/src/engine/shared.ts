@@ -330,5 +330,6 @@ class ReaderGate extends Timer {
     if (grant !== undefined && list.first !== undefined) return this.within(grant.contended ? HEARTBEAT_MS : 0);
     this.state.callersLeft(list);
     this.state.tidy();
+    this.services.context.changed(this.state);
   }
 }
