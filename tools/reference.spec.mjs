@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { LOCK_ERROR_CODES } from '../libs/distribute-lock/src/errors.js';
+import { exportsOf } from './documents/exports.mjs';
 import { statusOf } from '../libs/distribute-lock/src/nest/aspect/transport-errors.js';
 
 const CONTENDED_STATUS = 409;
@@ -69,5 +71,16 @@ describe('the options of the README', () => {
     expect(defaults).not.toEqual([]);
     // Words may differ; values may not.
     if (namesIn(byDefault).length > 0) expect(defaults).toContain(byDefault);
+  });
+});
+
+describe('docs/reference/api.md', () => {
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  const listed = [...read('docs/reference/api.md').matchAll(/^\| `(\w+)` \| /gm)].map(([, name]) => name);
+  const entries = ['', 'testing/', 'dashboard/', 'prometheus/', 'otel/', 'terminus/', 'swagger/'];
+
+  it('lists every export of every entry once', () => {
+    const names = entries.flatMap((entry) => exportsOf(root, `libs/distribute-lock/src/${entry}index.ts`));
+    expect(listed.toSorted()).toEqual(names.map(({ name }) => name).toSorted());
   });
 });

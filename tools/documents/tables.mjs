@@ -4,14 +4,17 @@
  *     <!-- options of LockOptions in libs/distribute-lock/src/options/lock-options.ts -->   an interface of options
  *     <!-- members of LockEvent in libs/distribute-lock/src/events.ts -->                   another interface
  *     <!-- values of LeaseLossReason in libs/distribute-lock/src/errors.ts -->              the list in the TSDoc of a type
+ *     <!-- exports of libs/distribute-lock/src/index.ts from nest/ errors.js -->            what an entry exports from these files
  *     <!-- measures -->                                                                     the measures of test/fault
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { MEASURES } from '../../test/fault/measures.mjs';
+import { exportsOf } from './exports.mjs';
 
-const TABLE = /(<!-- (?:(options|members|values) of (\w+) in (\S+)|measures) -->\n)(?:\n(?:\|[^\n]*\n)+)?/g;
+const TABLE =
+  /(<!-- (?:(options|members|values) of (\w+) in (\S+)|(exports) of (\S+)(?: from ([^>]+))?|measures) -->\n)(?:\n(?:\|[^\n]*\n)+)?/g;
 const UNITS = { Duration: 'duration' };
 
 const KINDS = {
@@ -30,7 +33,10 @@ const KINDS = {
 
 /** `text` with every table updated from its source. */
 export function withTables(root, text) {
-  return text.replace(TABLE, (_table, line, kind, name, file) => `${line}\n${tableOf(root, kind, name, file)}`);
+  return text.replace(TABLE, (_table, line, kind, name, file, isExports, entry, from) => {
+    const written = isExports ? exportTable(root, entry, from?.split(' ')) : tableOf(root, kind, name, file);
+    return `${line}\n${written}`;
+  });
 }
 
 /** The messages for the faulty tables of `text`. */
@@ -48,6 +54,11 @@ function tableOf(root, kind, name, file) {
   );
   if (found === undefined) throw new Error(`${file} has no interface ${name}`);
   return KINDS[kind](found, source);
+}
+
+function exportTable(root, entry, from) {
+  const rows = exportsOf(root, entry, from).map(({ name, kind, sentence }) => [`\`${name}\``, kind, cell(sentence)]);
+  return table(['name', 'kind', 'what it is'], rows);
 }
 
 function table(titles, rows) {

@@ -47,10 +47,10 @@ export interface LockEvent {
   readonly error?: Error;
 }
 
-/** @public */
+/** What happened, as the `type` of an event says. @public */
 export type LockEventType = LockEvent['type'];
 
-/** @public */
+/** Receives events. Its errors never reach a caller. @public */
 export type LockEventListener = (event: LockEvent) => void;
 
 /** The call that an event concerns; the same object in all events of one call and key. @internal */

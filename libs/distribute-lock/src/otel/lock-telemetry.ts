@@ -6,7 +6,7 @@ import { LockSpans } from './lock-spans.js';
 
 const SCOPE = 'nestjs-distribute-lock';
 
-/** @public */
+/** Options of {@link lockTelemetry}. @public */
 export interface LockTelemetryOptions {
   /**
    * The provider of the meter; `false` for no metrics.

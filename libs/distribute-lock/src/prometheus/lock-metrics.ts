@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, register, type Registry } from 'prom-client'
 import { INSTRUMENTS, type Instrument, type Labels } from '../metrics/instruments.js';
 import { LockObserver, type MetricsSink } from '../metrics/observe.js';
 
-/** @public */
+/** Options of {@link lockMetrics}. @public */
 export interface LockMetricsOptions {
   /**
    * The registry that gets the metrics.

@@ -34,7 +34,7 @@ export interface AcquireRequest extends LockName {
   readonly permits?: number;
 }
 
-/** @public */
+/** What a store answers to an acquire command. @public */
 export type AcquireAnswer = {
   /**
    * The command may have been sent on two connections, so the store may execute it twice. The lock engine undoes its
@@ -77,8 +77,8 @@ export type AcquireAnswer = {
 );
 
 /**
- * `granted`: fencing tokens in the order of the requests. `busy`: nothing was written, and the lease of a lock that is
- * not free ends in `remainingMs` (-1: unknown). @public
+ * What a store answers to the acquisition of several locks in one step. `granted`: fencing tokens in the order of the
+ * requests. `busy`: nothing was written, and the lease of a lock that is not free ends in `remainingMs` (-1: unknown). @public
  */
 export type AcquireAllAnswer =
   | {
@@ -104,7 +104,7 @@ export interface ReleaseRequest extends LockName {
   readonly grantOwn?: { readonly ttlMs: number; readonly block: number };
 }
 
-/** @public */
+/** What a store answers to a release. @public */
 export type ReleaseAnswer =
   /** `free`: no process waits. `passed`: another process holds the lock or has an offer. */
   | { readonly outcome: 'free' | 'passed' }
@@ -123,7 +123,7 @@ export type ReleaseAnswer =
       readonly waiting: number;
     };
 
-/** @public */
+/** A renewal of one lease. @public */
 export interface RenewRequest extends LockName {
   readonly ttlMs: number;
   /**

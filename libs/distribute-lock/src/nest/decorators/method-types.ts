@@ -66,7 +66,7 @@ export type SkippedFault<Result> = [Result] extends [PromiseLike<infer Value>]
     : 'a skipped call resolves with undefined: make the result Promise<... | undefined> or Promise<void>'
   : never;
 
-/** @public */
+/** The key templates of the options fit the parameters of the method. @public */
 export type FittingTemplate<Options extends DistributeLockOptions, Method extends LockableMethod> = LockFault<
   KeyTemplateFault<Extract<Options['key'], string> | KeyTemplates<Options>, Parameters<Method>>
 >;
@@ -76,21 +76,21 @@ export type KeyTemplates<Options> = Options extends { readonly keys: readonly (i
   ? Extract<Text, string>
   : never;
 
-/** @public */
+/** The function `keys` takes the arguments of the method. @public */
 export type FittingKeys<Options, Method extends LockableMethod> = Options extends {
   readonly keys: (...args: infer Wanted) => readonly string[];
 }
   ? Fitting<Wanted, Parameters<Method>, 'the keys function takes other arguments than the method'>
   : unknown;
 
-/** @public */
+/** The function `key` takes the arguments of the method. @public */
 export type FittingKey<Options, Method extends LockableMethod> = Options extends {
   readonly key: (...args: infer Wanted) => string;
 }
   ? Fitting<Wanted, Parameters<Method>, 'the key function takes other arguments than the method'>
   : unknown;
 
-/** @public */
+/** The function `onContended` takes the arguments of the method. @public */
 export type FittingAnswer<Options, Method extends LockableMethod> = Options extends {
   readonly onContended: (info: never, ...args: infer Wanted) => unknown;
 }
@@ -109,7 +109,7 @@ export type FittingInstance<Options extends DistributeLockOptions, Instance> = L
       : never)
 >;
 
-/** @public */
+/** The `this` that a function of the options declares. @public */
 export type ThisOf<Options, Name extends string> = Options extends {
   readonly [Given in Name]: (this: infer This, ...args: never[]) => unknown;
 }
@@ -151,7 +151,7 @@ export type NoOther<Options> = [UnknownName<Options>] extends [never]
       };
     };
 
-/** @public */
+/** Names in the options that are no option of the decorator. @public */
 export type UnknownName<Options> = Exclude<keyof Options & string, keyof DistributeLockOptions>;
 
 /** The options of the decorator that `LockService` does not have. @public */
