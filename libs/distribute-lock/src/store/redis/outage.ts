@@ -69,9 +69,10 @@ export class Outage extends Timer {
     this.timers.remove(this);
     this.recheck();
     if (this.broken.size === 0) return;
-    if (!this.reported) this.listener?.disconnected(this.server, this.reason);
+    // A search opens a connection, so a short pause of the server causes none.
+    if (this.reported) this.search();
+    else this.listener?.disconnected(this.server, this.reason);
     this.reported = true;
-    this.search();
     this.timers.add(this, SEARCH_MS);
   }
 }
