@@ -81,6 +81,7 @@ describe('docs/reference/api.md', () => {
 
   it('lists every export of every entry once', () => {
     const names = entries.flatMap((entry) => exportsOf(root, `libs/distribute-lock/src/${entry}index.ts`));
-    expect(listed.toSorted()).toEqual(names.map(({ name }) => name).toSorted());
+    expect(new Set(listed)).toEqual(new Set(names.map(({ name }) => name)));
+    expect(listed).toHaveLength(names.length);
   });
 });
