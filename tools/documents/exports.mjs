@@ -23,7 +23,7 @@ export function exportsOf(root, entry, from = ['']) {
 }
 
 /** The files from which an entry exports, relative to it, with the exported names. */
-export function sourcesOf(root, entry) {
+function sourcesOf(root, entry) {
   return parsed(root, entry)
     .statements.filter(ts.isExportDeclaration)
     .map(({ moduleSpecifier, exportClause }) => ({
