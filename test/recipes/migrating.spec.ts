@@ -8,6 +8,7 @@ import { startRedisServer } from '../support/redis-server.js';
 import { Gateway } from './migrating/gateway.js';
 import { mutexModule } from './migrating/mutex.module.js';
 import { PaymentsService } from './migrating/payments.service.js';
+import { SeatsService } from './migrating/seats.service.js';
 import { PaymentsService as WithRedisSemaphore } from './migrating/with-redis-semaphore.js';
 import { PaymentsService as WithRedlock } from './migrating/with-redlock.js';
 import { PaymentsService as WithSetNx } from './migrating/with-set-nx.js';
@@ -28,7 +29,7 @@ describe.each<[string, OldService, string]>([
     redis = new Redis(server.url);
     const module = await Test.createTestingModule({
       imports: [prefix === 'mutex:' ? mutexModule(server.url) : LockModule.forRoot({ connection: server.url })],
-      providers: [PaymentsService, { provide: Gateway, useValue: gateway }],
+      providers: [PaymentsService, SeatsService, { provide: Gateway, useValue: gateway }],
     }).compile();
     app = await module.init();
   });
@@ -47,6 +48,13 @@ describe.each<[string, OldService, string]>([
     expect(new Set(await Promise.all(calls))).toEqual(new Set(['charged']));
     expect(gateway).toMatchObject({ charged: 10, overlaps: 0 });
     expect(await redis.exists(key)).toBe(0);
+  });
+
+  it('sells a seat with acquire and release, and leaves it free', async () => {
+    const seats = app.get(SeatsService);
+    expect(await Promise.all([seats.sell('42'), seats.sell('42')])).toEqual(['charged', 'charged']);
+    expect(gateway.overlaps).toBe(0);
+    expect(await redis.exists(`${prefix}seat:42`)).toBe(0);
   });
 
   it.each([

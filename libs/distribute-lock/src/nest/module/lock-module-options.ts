@@ -84,7 +84,7 @@ export interface LockModuleOptions {
    */
   readonly connections?: Readonly<Record<string, LockConnection | undefined>>;
   /**
-   * Prefix of every key in Redis.
+   * Prefix of every lock's key in Redis. Names of helper keys contain it behind a short type, such as `f1:lock:`.
    * @defaultValue `'lock:'`
    */
   readonly prefix?: string;
