@@ -12,7 +12,7 @@ describe('proseFaults', () => {
     ['a line comment', `const a = '//';\n// Held by ${person}.`, 2],
     ['a comment after code', `const a = /'/; // Held by ${person}.`, 1],
     ['a test title', `describe.each([1])('held by ${person}', f);`, 1],
-    ['a title in a template', `it.only(\`held by \${1} or ${person}\`, f);`, 1],
+    ['a title in a template', `it.concurrent(\`held by \${1} or ${person}\`, f);`, 1],
     ['a message', `throw new Error('The lock is held by ${person}.');`, 1],
     ['a message in two parts', `log('The lock is held ' +\n  'by ${person}.');`, 1],
     ['a message within a template', `log(\`\${a ? 'The lock is held by ${person}' : ''}\`);`, 1],

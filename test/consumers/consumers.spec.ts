@@ -48,6 +48,25 @@ describe('An application that installs the tarball', () => {
     },
     LIMIT_MS,
   );
+
+  it.each([
+    ['operating-nest11', /^11\./],
+    ['operating-nest12', /^12\./],
+  ])(
+    'reports health and metrics: %s',
+    async (name, terminus) => {
+      const consumer = await Consumer.install(name, tarball, redis.url);
+
+      expect(await consumer.start()).toEqual({
+        terminus: expect.stringMatching(terminus) as unknown,
+        healthy: ['ok', 'up', { default: 'up' }],
+        down: 503,
+        prometheus: '1',
+        otel: 1,
+      });
+    },
+    LIMIT_MS,
+  );
 });
 
 /** A save while a request holds a lock: the watcher starts the new code on the same port. */
