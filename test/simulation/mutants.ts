@@ -186,10 +186,10 @@ function passing(lie: (grant: Grant) => Partial<Record<keyof Grant, [unknown, un
     Releasing,
     'handOver',
     (original) =>
-      function (this: Releasing, state: KeyState, lease: { grant: Grant }) {
+      function (this: Releasing, state: KeyState, lease: { grant: Grant }, ...more: never[]) {
         const fields = lie(lease.grant);
         for (const [name, [, untrue]] of Object.entries(fields)) Object.assign(lease.grant, { [name]: untrue });
-        const answer = original.call(this, state, lease);
+        const answer = original.call(this, state, lease, ...more);
         for (const [name, [truth]] of Object.entries(fields)) Object.assign(lease.grant, { [name]: truth });
         return answer;
       },

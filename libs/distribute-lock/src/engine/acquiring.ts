@@ -66,7 +66,7 @@ export class Acquiring {
       const { ttlMs, block, sentAt } = command;
       const { fencingToken, waiting } = answer;
       const { state } = attempt.list;
-      this.won(attempt, this.newGrant(state.key, attempt.ownerToken, ttlMs, sentAt, fencingToken, block, waiting));
+      this.won(attempt, this.newGrant(state, attempt.ownerToken, ttlMs, sentAt, fencingToken, block, waiting));
       // Nothing waits in the store, so it has lost the places of callers that sleep here.
       if (waiting === 0 && state.longestQueued !== undefined) this.placesLost(state);
       else if (attempt.speaksForAll) this.attempts.sendLast(state);
@@ -76,7 +76,7 @@ export class Acquiring {
 
   /** What the store gave by a command that was sent at `sentAt`, or by a message that arrived then. */
   newGrant(
-    key: string,
+    { kind, key }: KeyState,
     ownerToken: string,
     ttlMs: number,
     sentAt: number,
@@ -84,7 +84,7 @@ export class Acquiring {
     block: number,
     waiting: number,
   ): Grant {
-    return new Grant(this.context.watchdog.check, key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
+    return new Grant(this.context.watchdog.check, kind, key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
   }
 
   /** The store granted the attempt. */
@@ -151,7 +151,7 @@ export class Acquiring {
     const { ttlMs } = plan;
     const offeredUntil = validUntil(since, Math.min(CLAIM_WINDOW_MS, ttlMs));
     if (!isConfirmed(plan) || offeredUntil - now < CONFIRMED_WITHIN_MS) return undefined;
-    const grant = this.newGrant(list.state.key, ownerToken, ttlMs, now, fencingToken, block, 0);
+    const grant = this.newGrant(list.state, ownerToken, ttlMs, now, fencingToken, block, 0);
     grant.beginUnconfirmed(offeredUntil);
     return grant;
   }

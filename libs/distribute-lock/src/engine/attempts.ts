@@ -28,27 +28,33 @@ export class Attempts {
   ) {}
 
   /** Creates a new attempt of the list with a new owner token; does not send it. */
-  create(list: WaitList): Attempt {
+  create(list: WaitList, now = this.context.clock.now()): Attempt {
     const { state } = list;
-    const { tokens, clock } = this.context;
-    const attempt = new Attempt(list, tokens.next(state.suffix(list.first)), clock.now(), this.due);
+    const attempt = new Attempt(list, this.context.tokens.next(state.suffix(list.first)), now, this.due);
     list.begin(attempt);
     if (list.single) state.addSingle(list, attempt);
     return attempt;
   }
 
-  /** Sends a new attempt if the list has callers and no attempt. */
-  sendFor(list: WaitList): void {
-    if (list.first !== undefined && list.attempt === undefined) this.send(this.create(list));
+  /**
+   * Sends a new attempt if the list has callers and no attempt.
+   * @param now - the present time, if the caller has just read the clock
+   */
+  sendFor(list: WaitList, now?: number): void {
+    if (list.first !== undefined && list.attempt === undefined) this.send(this.create(list, now), now);
   }
 
   /** Sends the attempt for the first time, or again. */
-  send(attempt: Attempt): void {
+  send(attempt: Attempt, now?: number): void {
     const { list } = attempt;
     if (attempt.over || attempt.inFlight || list.first === undefined) return;
     attempt.inFlight = true;
     const unready = list.waits ? this.context.inbox.ready() : undefined;
-    if (unready === undefined || list.patient < list.size) return this.sendNow(attempt, list);
+    if (unready === undefined || list.patient < list.size) this.sendNow(attempt, list, now);
+    else this.sendAfter(attempt, unready);
+  }
+
+  private sendAfter(attempt: Attempt, unready: Promise<void>): void {
     attempt.held = true;
     void unready.then(() => {
       if (attempt.held) this.hurry(attempt);
@@ -62,7 +68,7 @@ export class Attempts {
     this.sendNow(attempt, attempt.list);
   }
 
-  private sendNow(attempt: Attempt, list: WaitList): void {
+  private sendNow(attempt: Attempt, list: WaitList, sentAt = this.context.clock.now()): void {
     const { first, state } = list;
     if (attempt.over || first === undefined) return;
     this.context.timers.remove(attempt);
@@ -71,7 +77,6 @@ export class Attempts {
     const ttlMs = state.ttlMsOf(list);
     attempt.ttlMs = ttlMs;
     const block = Math.min(list.size, MOST_NUMBERS);
-    const sentAt = this.context.clock.now();
     attempt.wasSent(Math.floor(sentAt));
     const request = { key: state.key, ownerToken, kind, ttlMs, wait: list.waits, block, permits };
     whenAnswered(this.context.store.acquire(request), this.listener(attempt, ttlMs, block, sentAt));

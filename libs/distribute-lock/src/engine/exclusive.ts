@@ -31,7 +31,9 @@ export class ExclusiveState extends KeyState {
     if (!waiter.waits && this.isTaken(context.clock.now())) return refuseContended(context, this, waiter);
     const list = waiter.call.options.fair === 'strict' ? new WaitList(this, true) : this.list;
     list.push(waiter);
-    if (list.attempt === undefined && (list.single || this.grant === undefined)) acquiring.attempts.sendFor(list);
+    if (list.attempt === undefined && (list.single || this.grant === undefined)) {
+      acquiring.attempts.sendFor(list, waiter.since);
+    }
     // A waiter behind a holder of this process must learn when another process waits.
     else if (list.waits) void context.inbox.ready();
     // A non-waiting caller shares the outcome of the attempt.
@@ -57,8 +59,8 @@ export class ExclusiveState extends KeyState {
     start(this.services.context, this.services.leases, waiter, grant, now);
   }
 
-  leaseEnded(lease: LeaseHandle): Promise<void> | undefined {
-    return this.services.releasing.handOver(this, lease);
+  leaseEnded(lease: LeaseHandle, now: number): Promise<void> | undefined {
+    return this.services.releasing.handOver(this, lease, now);
   }
 
   callersLeft(list: WaitList): void {
@@ -87,6 +89,10 @@ export class ExclusiveState extends KeyState {
 
   grants(): readonly Grant[] {
     return this.grant === undefined ? [] : [this.grant];
+  }
+
+  get hasGrant(): boolean {
+    return this.grant !== undefined;
   }
 
   grantOf(ownerToken: string): Grant | undefined {

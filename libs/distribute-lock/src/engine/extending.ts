@@ -1,6 +1,5 @@
 import { LockUnavailableError } from '../errors.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
-import { kindOfToken } from '../runtime/owner-token.js';
 import { isLost, LockStoreError, lossOfAnswer } from '../store/lock-store.js';
 import type { EngineContext } from './context.js';
 
@@ -12,9 +11,9 @@ export async function extendLease(
 ): Promise<void> {
   const { grant, key, call } = lease;
   const sentAt = clock.now();
-  const { ownerToken } = grant;
+  const { ownerToken, kind } = grant;
   const ttlMs = Math.min(requestedMs, Math.max(1, Math.floor(lease.renewUntil - sentAt)));
-  const [answer] = await store.renew([{ key, ownerToken, kind: kindOfToken(ownerToken), ttlMs }]);
+  const [answer] = await store.renew([{ key, ownerToken, kind, ttlMs }]);
   if (typeof answer === 'number' && lease.isHeld()) {
     // An earlier command that shortens the shared lease has no reply and may still be executed.
     if (grant.mostMs < ttlMs) throw unconfirmed(call.name, key, notProven());

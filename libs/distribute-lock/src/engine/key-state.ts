@@ -197,7 +197,7 @@ export class WaitList {
 
 /**
  * What this process knows of one key for one kind of lock: its waiters, its attempts in Redis, and its grants.
- * It exists only while it has one of them. Each kind extends it with its rules.
+ * Without any of them it is idle. Each kind extends it with its rules.
  */
 export abstract class KeyState {
   protected sharedList: WaitList | undefined = undefined;
@@ -218,8 +218,8 @@ export abstract class KeyState {
   abstract granted(list: WaitList, grant: Grant, now: number): void;
   /** Gives the waiter a lease on the grant. */
   abstract serve(waiter: Waiter, grant: Grant, now: number): void;
-  /** The work under the lease has ended. */
-  abstract leaseEnded(lease: LeaseHandle): Promise<void> | undefined;
+  /** The work under the lease has ended at `now`. */
+  abstract leaseEnded(lease: LeaseHandle, now: number): Promise<void> | undefined;
   /** Callers have left the list, with or without a lease. Its attempt may have no caller, or not suit the next caller. */
   abstract callersLeft(list: WaitList): void;
   /** Another process waits behind the grant. */
@@ -228,6 +228,8 @@ export abstract class KeyState {
   abstract grantEnded(): void;
 
   abstract grants(): readonly Grant[];
+  /** Whether there are {@link grants}. */
+  abstract get hasGrant(): boolean;
   /** The grant of this process with this token. */
   abstract grantOf(ownerToken: string): Grant | undefined;
   /** The grant has ended, or its lock belongs to another owner. */
@@ -248,7 +250,7 @@ export abstract class KeyState {
 
   /** Whether the store may grant the lock to this process, as far as the grants of this process show. */
   get mayGrantMore(): boolean {
-    return this.grants().length === 0;
+    return !this.hasGrant;
   }
 
   /** Whether no holder is known, and the next answer of the store decides if the callers of the list have to wait. */
@@ -317,12 +319,7 @@ export abstract class KeyState {
   }
 
   get idle(): boolean {
-    return (
-      !this.hasAttempt &&
-      this.grants().length === 0 &&
-      this.releasing === undefined &&
-      (this.sharedList?.size ?? 0) === 0
-    );
+    return !this.hasGrant && !this.hasAttempt && this.releasing === undefined && (this.sharedList?.size ?? 0) === 0;
   }
 
   get waiting(): number {

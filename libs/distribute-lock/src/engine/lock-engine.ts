@@ -201,22 +201,29 @@ export class LockEngine implements LeaseActions {
   /** Releases the lease after `before` settles. Never rejects; waits at most 100 ms. */
   release(lease: LeaseHandle, before?: Promise<void>): Promise<void> {
     if (before !== undefined) return this.releasing.after(before, () => this.release(lease));
+    const now = this.clock.now();
     const { key, grant, call } = lease;
     const { watchdog, holds, events, kept } = this.context;
-    const state = this.states.ofToken(key, grant.ownerToken);
-    if (state?.grantOf(grant.ownerToken) !== grant || watchdog.isOver(grant)) {
+    const state = this.states.find(grant.kind, key);
+    if (state?.grantOf(grant.ownerToken) !== grant || watchdog.isOver(grant, now)) {
       reportGone(lease);
       kept.drop(call);
       return Promise.resolve();
     }
-    const { heldMs } = lease;
-    holds.record(call.name, Math.max(heldMs, lease.plan.keepForMs));
+    const heldMs = lease.heldMsAt(now);
+    const { keepForMs } = lease.plan;
+    holds.record(call.name, Math.max(heldMs, keepForMs));
     if (!lease.lost) reportReleased(events, call, heldMs);
-    if (lease.mayBeKept && this.shutdown.keeps(state, lease, () => void state.leaseEnded(lease)))
-      return Promise.resolve();
+    if (keepForMs > 0 && this.keeps(state, lease)) return Promise.resolve();
     kept.drop(call);
     state.replace(grant, lease, undefined);
-    return state.leaseEnded(lease) ?? Promise.resolve();
+    return state.leaseEnded(lease, now) ?? Promise.resolve();
+  }
+
+  /** Whether the key stays held after the work. */
+  private keeps(state: KeyState, lease: LeaseHandle): boolean {
+    const over = (): void => void state.leaseEnded(lease, this.clock.now());
+    return lease.mayBeKept && this.shutdown.keeps(state, lease, over);
   }
 
   /** Extends a held lease. */
@@ -226,7 +233,7 @@ export class LockEngine implements LeaseActions {
 
   /** Moves the lease to a read grant. */
   downgrade(lease: LeaseHandle): Promise<void> {
-    const writing = this.states.ofToken(lease.key, lease.grant.ownerToken) as ExclusiveState;
+    const writing = this.states.find(lease.kind, lease.key) as ExclusiveState;
     const reading = this.stateOf('read', lease.key) as SharedState;
     return downgradeLease(this.context, { writing, reading }, lease);
   }
@@ -297,7 +304,7 @@ export class LockEngine implements LeaseActions {
 
   heldLong(lease: LeaseHandle): void {
     const { key, grant, call, heldMs } = lease;
-    const state = this.states.ofToken(key, grant.ownerToken);
+    const state = this.states.find(grant.kind, key);
     const waiting = Math.max(state?.waiting ?? 0, (state?.waitingInMemory ?? 0) + grant.waitingElsewhere);
     this.context.events.emit({ type: 'held-long', name: call.name, heldMs, waiting });
   }
@@ -347,8 +354,8 @@ export class LockEngine implements LeaseActions {
   }
 
   private grantLost(grant: Grant): void {
-    const { key, ownerToken, ttlMs } = grant;
-    const state = this.states.ofToken(key, ownerToken);
+    const { kind, key, ownerToken, ttlMs } = grant;
+    const state = this.states.find(kind, key);
     this.context.abandoned.abandon({ key, ownerToken }, ttlMs);
     if (state?.grantOf(ownerToken) === grant) this.grantEnded(state, grant);
   }

@@ -296,7 +296,7 @@ class OneCommand {
       const fencingToken = answer.fencingTokens[index];
       this.acquiring.won(
         attempt,
-        this.acquiring.newGrant(list.state.key, ownerToken, ttlMs, sentAt, fencingToken, 1, 0),
+        this.acquiring.newGrant(list.state, ownerToken, ttlMs, sentAt, fencingToken, 1, 0),
       );
     } else {
       if (attempt.finalUndoAt > 0) attempts.undo(attempt);

@@ -48,18 +48,21 @@ export class Releasing {
     private readonly acquiring: Acquiring,
   ) {}
 
-  /** The lease has ended. Resolves when the lock was handed over or released, or when the store is too slow to answer. */
-  handOver(state: KeyState, lease: LeaseHandle): Promise<void> | undefined {
+  /** The lease ended at `now`. Resolves when the lock was handed over or released, or when the store is too slow to answer. */
+  handOver(state: KeyState, lease: LeaseHandle, now: number): Promise<void> | undefined {
     const { grant } = lease;
-    const now = this.context.clock.now();
     const next = state.nextHolder(lease, now);
     if (next === undefined || !mayHandOver(grant, next.plan, now, state.inOrder)) {
       return this.release(state, grant, lease, now);
     }
+    this.handOverInTurn(state, grant, lease);
+    return undefined;
+  }
+
+  private handOverInTurn(state: KeyState, grant: Grant, lease: LeaseHandle): void {
     this.context.turn.step(() => {
       if (!grant.ended) this.handOverNow(state, grant, lease);
     });
-    return undefined;
   }
 
   /** Time may have passed since the decision, so every condition is checked again. */
@@ -95,11 +98,14 @@ export class Releasing {
     const attempt = this.nextAttempt(state);
     const ttlMs = attempt === undefined ? state.ownTtlMs : state.ttlMsOf(state.list);
     const block = Math.min(state.waiting, MOST_NUMBERS);
-    return new Promise((resolve) => {
-      const release = new Release(this, state, grant, lease, sentAt, attempt, ttlMs, block, resolve);
-      whenAnswered(this.send(release), release);
-      timers.add(release, PATIENCE_MS, sentAt);
+    let resume!: () => void;
+    const resumed = new Promise<void>((resolve) => {
+      resume = resolve;
     });
+    const release = new Release(this, state, grant, lease, sentAt, attempt, ttlMs, block, resume);
+    whenAnswered(this.send(release), release);
+    timers.add(release, PATIENCE_MS, sentAt);
+    return resumed;
   }
 
   /** The attempt of this process that the release serves in its turn, or queues. */
@@ -172,7 +178,7 @@ export class Releasing {
     reportHandOver(attempt.list.first, 'local');
     this.acquiring.won(
       attempt,
-      this.acquiring.newGrant(state.key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting),
+      this.acquiring.newGrant(state, ownerToken, ttlMs, sentAt, fencingToken, block, waiting),
     );
   }
 

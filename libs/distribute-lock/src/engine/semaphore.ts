@@ -95,11 +95,10 @@ export class SemaphoreState extends KeyState {
     start(this.services.context, this.services.leases, waiter, grant, now);
   }
 
-  leaseEnded(lease: LeaseHandle): Promise<void> | undefined {
-    const { context, releasing } = this.services;
-    const released = releasing.handOver(this, lease);
+  leaseEnded(lease: LeaseHandle, now: number): Promise<void> | undefined {
+    const released = this.services.releasing.handOver(this, lease, now);
     if (released === undefined) return undefined;
-    if (lease.grant.contended) this.handedOver(context.clock.now());
+    if (lease.grant.contended) this.handedOver(now);
     this.reportSoon();
     return released;
   }
@@ -250,6 +249,10 @@ export class SemaphoreState extends KeyState {
 
   grants(): readonly Grant[] {
     return [...this.held.values()];
+  }
+
+  get hasGrant(): boolean {
+    return this.held.size > 0;
   }
 
   grantOf(ownerToken: string): Grant | undefined {

@@ -125,12 +125,12 @@ export class SharedState extends KeyState {
     this.services.acquiring.wakeUps.wake({ reason: 'reader gate', waiter, grant: this.grant!, now });
   }
 
-  leaseEnded(lease: LeaseHandle): Promise<void> | undefined {
+  leaseEnded(lease: LeaseHandle, now: number): Promise<void> | undefined {
     if (this.isHeld(lease.grant)) {
-      this.shortenSoon(lease.grant, this.services.context.clock.now());
+      this.shortenSoon(lease.grant, now);
       return undefined;
     }
-    return this.services.releasing.release(this, lease.grant, lease);
+    return this.services.releasing.release(this, lease.grant, lease, now);
   }
 
   /** After the reader with the longest need has left, shortens the lease within a third of what the others need. */
@@ -202,6 +202,10 @@ export class SharedState extends KeyState {
 
   grants(): readonly Grant[] {
     return this.grant === undefined ? [] : [this.grant];
+  }
+
+  get hasGrant(): boolean {
+    return this.grant !== undefined;
   }
 
   grantOf(ownerToken: string): Grant | undefined {

@@ -79,8 +79,9 @@ export class Timers {
 
   /** Does nothing if the timer is not scheduled. */
   remove(timer: Timer): void {
-    const { delay, earlier, later } = timer;
+    const { delay } = timer;
     if (delay === undefined) return;
+    const { earlier, later } = timer;
     if (earlier === undefined) delay.first = later;
     else earlier.later = later;
     if (later === undefined) delay.last = earlier;

@@ -147,6 +147,7 @@ export class AbandonedTokens<Name extends AbandonedName> {
    * final undo follows.
    */
   released(name: Name, ttlMs: number): void {
+    if (this.troubled.size === 0) return;
     const finalAt = this.troubled.get(name.ownerToken);
     if (finalAt === undefined) return;
     if (finalAt > this.settings.clock.now()) this.abandon(name, ttlMs, { released: true });

@@ -1,3 +1,4 @@
+import type { TokenKind } from '../../runtime/owner-token.js';
 import { Retry } from '../../runtime/retries.js';
 import type { RenewAnswer } from '../../store/lock-store.js';
 import type { Loss } from './loss.js';
@@ -133,6 +134,7 @@ export class Grant extends Retry {
   constructor(
     /** Called when the timer of the grant fires. */
     private readonly check: (grant: Grant) => void,
+    readonly kind: TokenKind,
     readonly key: string,
     readonly ownerToken: string,
     public ttlMs: number,

@@ -3,7 +3,7 @@ import { MIN_TTL_MS } from '../../options/lock-options.js';
 import { type Duration, durationMs } from '../../options/values.js';
 import type { Clock } from '../../runtime/clock.js';
 import { outside } from '../../runtime/outside.js';
-import { kindOfToken, type TokenKind } from '../../runtime/owner-token.js';
+import type { TokenKind } from '../../runtime/owner-token.js';
 import type { Timers } from '../../runtime/timers.js';
 import { type Grant, type Holder, type LockHold, validUntil } from './grant.js';
 import { Lease } from './lease.js';
@@ -46,9 +46,9 @@ export class LeaseHandle extends Lease implements Holder {
   leaving: Grant | undefined;
   private endReason: Error | undefined;
   /** Only created for a call with `maxHold`. */
-  private limit: HoldLimit | undefined = undefined;
+  private limit: HoldLimit | undefined;
   /** The latest extension that the holder requested. */
-  private extended: Extension | undefined = undefined;
+  private extended: Extension | undefined;
   // Created on demand: most holders never read `signal`, and a controller costs more than the lease.
   private controller: AbortController | undefined;
 
@@ -117,7 +117,7 @@ export class LeaseHandle extends Lease implements Holder {
   }
 
   get kind(): TokenKind {
-    return kindOfToken(this.grant.ownerToken);
+    return this.grant.kind;
   }
 
   /** A downgrade stops the renewal of the write grant; the read grant is renewed from its start. */
@@ -177,8 +177,12 @@ export class LeaseHandle extends Lease implements Holder {
   }
 
   /** Never negative, though the start is rounded up to whole milliseconds. */
+  heldMsAt(now: number): number {
+    return Math.max(0, now - this.startedAt);
+  }
+
   get heldMs(): number {
-    return Math.max(0, this.engine.clock.now() - this.startedAt);
+    return this.heldMsAt(this.engine.clock.now());
   }
 
   /** Released, lost or taken away. */

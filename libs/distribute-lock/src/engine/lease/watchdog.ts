@@ -1,6 +1,5 @@
 import { lockChannels } from '../../channels.js';
 import type { Clock } from '../../runtime/clock.js';
-import { kindOfToken } from '../../runtime/owner-token.js';
 import { LONGEST_RETRY_MS } from '../../runtime/retries.js';
 import { LONGEST_MS, type Timers } from '../../runtime/timers.js';
 import {
@@ -94,11 +93,11 @@ export class Watchdog {
   private send(grants: readonly Grant[], ttlMs = 0): void {
     const sentAt = this.clock.now();
     const requests = grants.map((grant): RenewRequest & { ttlMs: number } => {
-      const { key, ownerToken } = grant;
+      const { key, ownerToken, kind } = grant;
       const request = {
         key,
         ownerToken,
-        kind: kindOfToken(ownerToken),
+        kind,
         ttlMs: Math.max(ttlMs, renewalMs(grant, sentAt)),
       };
       return isTooLong(grant, sentAt, request.ttlMs) ? { ...request, exact: true } : request;
@@ -154,9 +153,8 @@ export class Watchdog {
     this.watch(grant);
   }
 
-  /** Whether the grant has ended. If its end has passed before its timer fired, the holder is notified now. */
-  isOver(grant: Grant): boolean {
-    const now = this.clock.now();
+  /** Whether the grant has ended at `now`. If its end has passed before its timer fired, the holder is notified now. */
+  isOver(grant: Grant, now: number): boolean {
     if (!grant.ended && now >= grant.validUntil) this.expire(grant, now);
     return grant.ended;
   }
