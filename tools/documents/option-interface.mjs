@@ -1,6 +1,6 @@
 /**
  * Writes the interface `LockOptions` from the table of lock options, so that an option is added in one place. Also writes a
- * function that reads all options of an object. It runs in every call, and a loop over the names is three times slower.
+ * function that compares all options of two objects. It runs in every call, and a loop over the names is three times slower.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,11 +37,11 @@ export function optionInterface(root) {
     'export type LockOptionNames =',
     `  '${rows.map((row) => row.name.text).join(', ')}';`,
     '',
-    '/** The values of all lock options, in the order of the table. */',
-    'export function lockOptionValues(options: LockOptions): readonly unknown[] {',
-    '  return [',
-    ...rows.map((row) => `    options.${row.name.text},`),
-    '  ];',
+    '/** Whether both objects have the same value for each lock option. */',
+    'export function sameLockOptions(one: LockOptions, other: LockOptions): boolean {',
+    '  return (',
+    rows.map(({ name: { text } }) => `    one.${text} === other.${text}`).join(' &&\n'),
+    '  );',
     '}',
     '',
   ].join('\n');

@@ -207,6 +207,8 @@ export abstract class KeyState {
   private singleTtlMs = 0;
   /** Owner token of the release in flight: messages about it are outdated. */
   protected releasing: string | undefined = undefined;
+  /** Idle, and kept for the next call of the key; see `KeyStates`. */
+  resting = false;
 
   constructor(readonly key: string) {}
 

@@ -1,40 +1,75 @@
 import { kindOfToken, type TokenKind } from '../runtime/owner-token.js';
 import type { KeyState } from './key-state.js';
 
-/** The states of all keys that this process holds or waits for, by kind and key. */
+/** From this number on, resting states are removed as soon as they are half of all. */
+const MOST_RESTING = 1_000;
+
+/**
+ * The states of all keys that this process holds or waits for, by kind and key.
+ *
+ * The state of an exclusive lock that became idle rests until the next call of its key. Resting states are removed together, by a
+ * copy of the others: a `Map` that loses an entry with each call replaces its table again and again, and V8 links each table to the
+ * next one. Once the garbage collector has promoted one of them, all later ones and their states survive until a full collection.
+ */
 export class KeyStates {
-  private readonly byKind: Readonly<Record<TokenKind, Map<string, KeyState>>>;
+  private readonly byKind: Record<TokenKind, Map<string, KeyState>>;
+  private resting = 0;
 
   constructor(kinds: readonly TokenKind[]) {
     this.byKind = Object.fromEntries(kinds.map((kind) => [kind, new Map()])) as typeof this.byKind;
   }
 
   get empty(): boolean {
-    return Object.values(this.byKind).every(({ size }) => size === 0);
+    const states = Object.values(this.byKind).reduce((sum, { size }) => sum + size, 0);
+    return states === this.resting;
   }
 
   find(kind: TokenKind, key: string): KeyState | undefined {
-    return this.byKind[kind].get(key);
+    const state = this.byKind[kind].get(key);
+    return state?.resting === true ? undefined : state;
   }
 
   /** The state that the token belongs to. */
   ofToken(key: string, ownerToken: string): KeyState | undefined {
-    return this.byKind[kindOfToken(ownerToken)].get(key);
+    return this.find(kindOfToken(ownerToken), key);
+  }
+
+  /** The state for a new call; `undefined` if the key has none. */
+  resume(kind: TokenKind, key: string): KeyState | undefined {
+    const state = this.byKind[kind].get(key);
+    if (state?.resting === true) {
+      state.resting = false;
+      this.resting -= 1;
+    }
+    return state;
   }
 
   add(state: KeyState): void {
     this.byKind[state.kind].set(state.key, state);
   }
 
-  /** @returns whether the state was registered */
-  remove(state: KeyState): boolean {
+  /** The state has become idle. */
+  remove(state: KeyState): void {
     const states = this.byKind[state.kind];
-    return states.get(state.key) === state && states.delete(state.key);
+    // The states of other kinds remember more than what makes them idle.
+    if (state.kind === 'exclusive') this.rest(state, states.size);
+    else if (states.get(state.key) === state) states.delete(state.key);
   }
 
+  /** Every state that is not idle. */
   all(): KeyState[] {
-    const all: KeyState[] = [];
-    for (const states of Object.values(this.byKind)) for (const state of states.values()) all.push(state);
-    return all;
+    return Object.values(this.byKind).flatMap((states) => active(states).map(([, state]) => state));
+  }
+
+  private rest(state: KeyState, size: number): void {
+    if (state.resting) return;
+    state.resting = true;
+    this.resting += 1;
+    if (this.resting < MOST_RESTING || 2 * this.resting < size) return;
+    this.byKind.exclusive = new Map(active(this.byKind.exclusive));
+    this.resting = 0;
   }
 }
+
+const active = (states: ReadonlyMap<string, KeyState>): [string, KeyState][] =>
+  [...states].filter(([, { resting }]) => !resting);

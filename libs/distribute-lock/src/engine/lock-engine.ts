@@ -328,7 +328,7 @@ export class LockEngine implements LeaseActions {
   }
 
   private stateOf(kind: TokenKind, key: string): KeyState {
-    const known = this.states.find(kind, key);
+    const known = this.states.resume(kind, key);
     if (known !== undefined) return known;
     const made = KINDS[kind].newState(this.services, key);
     this.states.add(made);

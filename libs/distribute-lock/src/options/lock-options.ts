@@ -1,5 +1,5 @@
 import { LockConfigurationError } from '../errors.js';
-import { type LockOptions, lockOptionValues } from './generated/lock-options.js';
+import { type LockOptions, sameLockOptions } from './generated/lock-options.js';
 import type { LockPresetName } from './presets.js';
 import { checkChoice, checkFlag, checkWhole, type Duration, durationMs, shown } from './values.js';
 
@@ -11,7 +11,7 @@ export const MOST_PERMITS = 1_024;
 
 /**
  * The table of lock options: name, type, default, parser and documentation, one row for each. Everything else derives from it:
- * `npm run docs` writes the interface `LockOptions`, the function that reads all options of a call, and the table of
+ * `npm run docs` writes the interface `LockOptions`, the function that compares the options of two calls, and the table of
  * docs/reference/options.md. This file computes defaults, merges and compares. Rules between two options follow in `checkTogether`.
  *
  * A row without `@defaultValue` gets the default that its first argument names.
@@ -185,11 +185,9 @@ const ROWS = (Object.keys(LOCK_OPTIONS) as OptionName[]).map((name) => {
 /** The values that apply where neither module, decorator nor call names one. */
 export const LOCK_DEFAULTS: ResolvedLockOptions = Object.freeze(valuesOf(({ row }) => row.byDefault));
 
-function valuesOf(
-  value: (row: NamedRow, soFar: Partial<ResolvedLockOptions>, index: number) => unknown,
-): ResolvedLockOptions {
+function valuesOf(value: (row: NamedRow, soFar: Partial<ResolvedLockOptions>) => unknown): ResolvedLockOptions {
   const resolved: Record<string, unknown> = {};
-  ROWS.forEach((row, i) => void (resolved[row.resolvedName] = value(row, resolved, i)));
+  for (const row of ROWS) resolved[row.resolvedName] = value(row, resolved);
   return resolved as ResolvedLockOptions;
 }
 
@@ -223,8 +221,10 @@ export function resolveLockOptions(
   options: LockOptions,
   beneath: ResolvedLockOptions = LOCK_DEFAULTS,
 ): ResolvedLockOptions {
-  const given = lockOptionValues(options);
-  for (const each of recent) if (each.beneath === beneath && same(each.given, given)) return each.resolved;
+  for (const each of recent) {
+    if (each.beneath === beneath && sameLockOptions(each.given, options)) return each.resolved;
+  }
+  const given: LockOptions = Object.fromEntries(ROWS.map(({ name }) => [name, options[name]]));
   const resolved = Object.freeze(merged(given, beneath));
   checkTogether(resolved);
   if (recent.length === MOST_RECENT) recent.shift();
@@ -232,21 +232,13 @@ export function resolveLockOptions(
   return resolved;
 }
 
-/** Values of the options, in the order of the table. */
-type Given = readonly unknown[];
-
 /** Most calls repeat a few sets of options: each set is read once, and the leases that use it share one object. */
-const recent: { given: Given; beneath: ResolvedLockOptions; resolved: ResolvedLockOptions }[] = [];
+const recent: { given: LockOptions; beneath: ResolvedLockOptions; resolved: ResolvedLockOptions }[] = [];
 const MOST_RECENT = 8;
 
-function same(one: Given, other: Given): boolean {
-  for (let i = 0; i < one.length; i += 1) if (one[i] !== other[i]) return false;
-  return true;
-}
-
-function merged(given: Given, beneath: ResolvedLockOptions): ResolvedLockOptions {
-  return valuesOf(({ name, resolvedName, row }, soFar, i) => {
-    const value = given[i];
+function merged(given: LockOptions, beneath: ResolvedLockOptions): ResolvedLockOptions {
+  return valuesOf(({ name, resolvedName, row }, soFar) => {
+    const value = given[name];
     if (value !== undefined) return row.read(name, value);
     return (row.ofSemaphore && soFar.kind !== 'semaphore' ? LOCK_DEFAULTS : beneath)[resolvedName];
   });

@@ -81,20 +81,20 @@ export interface LockOptions {
 export type LockOptionNames =
   'ttl, wait, renew, maxHold, minHold, fair, reentrant, kind, permits, weight, release, onLost';
 
-/** The values of all lock options, in the order of the table. */
-export function lockOptionValues(options: LockOptions): readonly unknown[] {
-  return [
-    options.ttl,
-    options.wait,
-    options.renew,
-    options.maxHold,
-    options.minHold,
-    options.fair,
-    options.reentrant,
-    options.kind,
-    options.permits,
-    options.weight,
-    options.release,
-    options.onLost,
-  ];
+/** Whether both objects have the same value for each lock option. */
+export function sameLockOptions(one: LockOptions, other: LockOptions): boolean {
+  return (
+    one.ttl === other.ttl &&
+    one.wait === other.wait &&
+    one.renew === other.renew &&
+    one.maxHold === other.maxHold &&
+    one.minHold === other.minHold &&
+    one.fair === other.fair &&
+    one.reentrant === other.reentrant &&
+    one.kind === other.kind &&
+    one.permits === other.permits &&
+    one.weight === other.weight &&
+    one.release === other.release &&
+    one.onLost === other.onLost
+  );
 }
