@@ -2,6 +2,7 @@
 export const WORKLOADS = [
   'uncontended',
   'waiters',
+  'cold-waiters',
   'strict-waiters',
   'loops',
   'readers',

@@ -1,0 +1,42 @@
+import { ExclusiveState } from './exclusive.js';
+import { KeyStates } from './key-states.js';
+import type { KindServices } from './kind.js';
+import { SharedState } from './shared.js';
+
+describe('KeyStates', () => {
+  const services = {} as KindServices;
+  const make = () => new KeyStates(['exclusive', 'read', 'semaphore']);
+
+  it('keeps an idle exclusive state for the next call of its key, and does not count it', () => {
+    const states = make();
+    const state = new ExclusiveState(services, 'order:42');
+    states.add(state);
+    states.remove(state);
+    states.remove(state);
+    expect(states.find('exclusive', 'order:42')).toBeUndefined();
+    expect([states.all(), states.empty]).toEqual([[], true]);
+    expect(states.resume('exclusive', 'order:42')).toBe(state);
+    expect(states.find('exclusive', 'order:42')).toBe(state);
+    expect([states.all(), states.empty]).toEqual([[state], false]);
+  });
+
+  it('removes an idle state of another kind', () => {
+    const states = make();
+    const state = new SharedState(services, 'order:42');
+    states.add(state);
+    states.remove(state);
+    expect(states.resume('read', 'order:42')).toBeUndefined();
+    expect(states.empty).toBe(true);
+  });
+
+  it('keeps at most 1,000 idle states, or as many as others', () => {
+    const states = make();
+    const keys = Array.from({ length: 10_000 }, (_, i) => `order:${i}`);
+    const all = keys.map((key) => new ExclusiveState(services, key));
+    const kept = () => keys.filter((key) => states.resume('exclusive', key) !== undefined).length;
+    for (const state of all) states.add(state);
+    for (const state of all) states.remove(state);
+    expect(states.empty).toBe(true);
+    expect(kept()).toBeLessThanOrEqual(1_000);
+  });
+});
