@@ -61,10 +61,8 @@ export class Acquiring {
     attempt.inFlight = false;
     if (answer.resent === true) this.resent(attempt);
     if (answer.outcome === 'granted') {
-      if (!attempt.over) {
-        if (attempt.awaitsMessage) this.context.store.messageMissed?.();
-        reportHandOver(attempt.list.first, attempt.path);
-      }
+      if (attempt.awaitsMessage && !attempt.over) this.context.store.messageMissed?.();
+      if (!attempt.over) reportHandOver(attempt.list.first, attempt.path);
       const { ttlMs, block, sentAt } = command;
       const { fencingToken, waiting } = answer;
       const { state } = attempt.list;

@@ -294,10 +294,7 @@ class OneCommand {
     if (answer.resent === true) this.acquiring.resent(attempt);
     if (answer.outcome === 'granted') {
       const fencingToken = answer.fencingTokens[index];
-      this.acquiring.won(
-        attempt,
-        this.acquiring.newGrant(list.state, ownerToken, ttlMs, sentAt, fencingToken, 1, 0),
-      );
+      this.acquiring.won(attempt, this.acquiring.newGrant(list.state, ownerToken, ttlMs, sentAt, fencingToken, 1, 0));
     } else {
       if (attempt.finalUndoAt > 0) attempts.undo(attempt);
       if (!attempt.over) {
