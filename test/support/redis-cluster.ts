@@ -3,7 +3,6 @@ import { eventually } from './eventually.js';
 import { startRedisServer, type RedisServer, type RedisServerOptions } from './redis-server.js';
 
 const SLOTS = 16_384;
-const MASTERS = 3;
 const FORMS_WITHIN_MS = 20_000;
 const SETTINGS = {
   'cluster-node-timeout': '1500',
@@ -11,10 +10,21 @@ const SETTINGS = {
   'repl-diskless-sync-delay': '0',
 };
 
-/** Starts a Cluster of three masters with one replica each; all end with the spec file. */
-export async function startRedisCluster(config: Readonly<Record<string, string>> = {}): Promise<RedisCluster> {
-  const nodes = await Promise.all(Array.from({ length: 2 * MASTERS }, () => startNode(config)));
-  const cluster = new RedisCluster(nodes);
+/** How many servers a Cluster has. */
+export interface RedisClusterSize {
+  readonly masters: number;
+  readonly replicasEach: number;
+}
+
+const SIX: RedisClusterSize = { masters: 3, replicasEach: 1 };
+
+/** Starts a Cluster, by default of three masters with one replica each; all end with the spec file. */
+export async function startRedisCluster(
+  config: Readonly<Record<string, string>> = {},
+  { masters, replicasEach }: RedisClusterSize = SIX,
+): Promise<RedisCluster> {
+  const nodes = await Promise.all(Array.from({ length: masters * (1 + replicasEach) }, () => startNode(config)));
+  const cluster = new RedisCluster(nodes, masters);
   await cluster.form();
   return cluster;
 }
@@ -43,17 +53,20 @@ async function startNode(config: Readonly<Record<string, string>>): Promise<Redi
   return { server, id: await server.run((redis) => redis.cluster('MYID')) };
 }
 
-/** Three masters that share all slots, and one replica of each. */
+/** Masters that share all slots, and the same number of replicas of each. */
 export class RedisCluster {
-  constructor(readonly nodes: readonly RedisClusterNode[]) {}
+  constructor(
+    readonly nodes: readonly RedisClusterNode[],
+    private readonly size: number,
+  ) {}
 
-  /** The initial masters; node `i + 3` starts as the replica of master `i`. */
+  /** The initial masters; of three, node `i + 3` starts as the replica of master `i`. */
   get masters(): readonly RedisClusterNode[] {
-    return this.nodes.slice(0, MASTERS);
+    return this.nodes.slice(0, this.size);
   }
 
   get replicas(): readonly RedisClusterNode[] {
-    return this.nodes.slice(MASTERS);
+    return this.nodes.slice(this.size);
   }
 
   /** Seed nodes for a client. */
@@ -69,7 +82,7 @@ export class RedisCluster {
     }
     await Promise.all(
       this.masters.map(({ server }, i) => {
-        const [from, to] = [i, i + 1].map((at) => Math.floor((at * SLOTS) / MASTERS));
+        const [from, to] = [i, i + 1].map((at) => Math.floor((at * SLOTS) / this.size));
         return server.run(async (redis) => {
           await redis.call('CLUSTER', 'ADDSLOTSRANGE', String(from), String(to - 1));
           for (const { server: other } of this.nodes) {
@@ -78,9 +91,11 @@ export class RedisCluster {
         });
       }),
     );
-    await this.everybodyKnows('cluster_known_nodes:6');
+    await this.everybodyKnows(`cluster_known_nodes:${this.nodes.length}`);
     await Promise.all(
-      this.replicas.map(({ server }, i) => server.run((redis) => redis.cluster('REPLICATE', this.masters[i].id))),
+      this.replicas.map(({ server }, i) =>
+        server.run((redis) => redis.cluster('REPLICATE', this.masters[i % this.size].id)),
+      ),
     );
     await this.healthy();
   }
@@ -93,7 +108,7 @@ export class RedisCluster {
         const nodes = (await server.run((redis) => redis.cluster('NODES'))) as string;
         const connected = nodes.split('\n').filter((line) => /(master|slave) .* connected/.test(line));
         const replicas = connected.filter((line) => line.includes('slave'));
-        if (connected.length < this.nodes.length || replicas.length < MASTERS) throw new Error(nodes);
+        if (connected.length < this.nodes.length || replicas.length < this.replicas.length) throw new Error(nodes);
         const role = await server.run((redis) => redis.role());
         if (role[0] !== 'master' && role[3] !== 'connected') throw new Error('A replica is not in sync');
       }

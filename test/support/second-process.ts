@@ -9,6 +9,9 @@ export type Messages = Record<string, unknown>;
 
 const LOADER = new URL('../../tools/typescript-loader.mjs', import.meta.url);
 
+/** Options of Node with which a script and the library run from their sources. */
+const FROM_SOURCE = ['--import', LOADER.href, '--disable-warning=ExperimentalWarning'];
+
 /**
  * Runs a script (.ts or .mjs) in a separate process, which uses `parentProcess()`. It ends with the spec file at the
  * latest, and when the channel closes.
@@ -26,10 +29,10 @@ export class SecondProcess<Heard extends Messages = Messages, Told extends Messa
   private readonly early: { name: string; data: unknown }[] = [];
   private readonly channel;
 
-  constructor(script: URL | string, env: NodeJS.ProcessEnv) {
+  constructor(script: URL | string, env: NodeJS.ProcessEnv, execArgv: readonly string[] = FROM_SOURCE) {
     const channel = fork(script instanceof URL ? fileURLToPath(script) : script, {
       env: { ...process.env, ...env },
-      execArgv: ['--import', LOADER.href, '--disable-warning=ExperimentalWarning'],
+      execArgv: [...execArgv],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     super(channel);
