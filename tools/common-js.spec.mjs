@@ -4,7 +4,7 @@ describe('A part as CommonJS', () => {
   it.each([
     [`import { a, b as c } from './part-1.js';`, `const { a, b: c } = require('./part-1.js');`],
     [`import ms from 'ms';`, `const ms = require('ms');`],
-    [`import * as all from 'node:util';`, `const all = require('node:util');`],
+    [`import * as all from 'node:util';`, `const all = process.getBuiltinModule('node:util');`],
     [`import 'reflect-metadata';`, `require('reflect-metadata');`],
     [`export { a, b as c };`, `module.exports = { a, c: b };`],
     [`await import(name);`, `await Promise.resolve().then(() => require(name));`],

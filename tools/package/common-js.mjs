@@ -31,7 +31,7 @@ function visit(node, change) {
 function replacement({ type, start, end, ...node }, code) {
   switch (type) {
     case 'ImportDeclaration':
-      return imported(node.specifiers, `require(${node.source.raw})`);
+      return imported(node.specifiers, load(node.source));
     case 'ExportNamedDeclaration':
       if (node.declaration === null && node.source === null) return exported(node.specifiers);
       break;
@@ -47,6 +47,11 @@ function replacement({ type, start, end, ...node }, code) {
       return undefined;
   }
   throw new Error(`No CommonJS is known for: ${code.slice(start, end)}`);
+}
+
+/** Bundlers that make ES modules cannot bundle a `require()` of a module of Node. */
+function load({ value, raw }) {
+  return value.startsWith('node:') ? `process.getBuiltinModule(${raw})` : `require(${raw})`;
 }
 
 function imported(specifiers, required) {

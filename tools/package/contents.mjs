@@ -7,6 +7,8 @@ const MOST_CORE_BYTES = 150_000;
 /** What the optional entries add to the tarball. */
 const MOST_OPTIONAL_BYTES = 45_000;
 const DOCUMENTS = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'];
+/** Code and types that several entries share. */
+const SHARED = /^dist\/(cjs\/core(-names)?\.js|(esm|cjs)\/(part-\d+\.js|(shared|part-words)\d*\.(js|d\.ts)))$/;
 const FILES = ['esm/NAME.js', 'esm/NAME.d.ts', 'cjs/NAME.js', 'cjs/NAME.d.ts'];
 
 const filesOf = ({ name }) => FILES.map((file) => `dist/${file.replace('NAME', name)}`);
@@ -16,11 +18,7 @@ export function contents({ files, installed }) {
   const paths = files.map(({ path }) => path);
   const needed = [...DOCUMENTS, 'dist/cjs/package.json', ...entries.flatMap(filesOf)];
   const missing = needed.filter((path) => !paths.includes(path)).map((path) => `${path} is missing`);
-  // shared code of entries
-  const more = paths.filter(
-    (path) =>
-      !needed.includes(path) && !/^dist\/(esm|cjs)\/(part-\d+\.js|(shared|part-words)\d*\.(js|d\.ts))$/.test(path),
-  );
+  const more = paths.filter((path) => !needed.includes(path) && !SHARED.test(path));
   const wrong = [
     ...missing,
     ...more.map((path) => `${path} does not belong to the package`),
