@@ -22,15 +22,13 @@ import { fileURLToPath } from 'node:url';
 import { canaries } from './canaries.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+const wanted = wantedOf([...canaries, boundaries()], process.argv.slice(2));
 const copy = mkdtempSync(join(tmpdir(), 'canaries-'));
 const failures = [];
-const requested = process.argv.slice(2);
-const isWanted = ({ gate, wrong }) =>
-  requested.length === 0 || requested.some((words) => `${gate}: ${wrong}`.includes(words));
 
 try {
   copyRepository();
-  for (const canary of [...canaries, boundaries()].filter(isWanted)) {
+  for (const canary of wanted) {
     const { seconds, missed } = release(canary);
     console.log(`${missed.length === 0 ? 'caught' : 'MISSED'}  ${canary.gate}: ${canary.wrong} (${seconds} s)`);
     for (const text of missed) failures.push(`${canary.gate}: ${text}`);
@@ -41,6 +39,14 @@ try {
 if (failures.length > 0) {
   console.error(failures.join('\n'));
   process.exitCode = 1;
+}
+
+/** All canaries without a filter. Every filter must match a canary, so that a misspelt one does not pass. */
+function wantedOf(all, filters) {
+  const matches = ({ gate, wrong }, words) => `${gate}: ${wrong}`.includes(words);
+  const idle = filters.filter((words) => !all.some((canary) => matches(canary, words)));
+  if (idle.length > 0) throw new Error(`no canary has the words "${idle.join('", "')}"`);
+  return filters.length === 0 ? all : all.filter((canary) => filters.some((words) => matches(canary, words)));
 }
 
 /** Applies one canary and reverts it; returns the expected messages that the gate did not print. */
