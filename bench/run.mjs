@@ -1,13 +1,13 @@
 /**
  * `npm run bench [-- --quick] [-- --only <workload>]`: measures this library against the bare commands and against other
- * libraries. The full run writes bench/results.json, docs/benchmarks.md and its plots. Exits with 1 when two holders overlapped,
+ * libraries. The full run writes docs/benchmarks.md and its plots. Exits with 1 when two holders overlapped,
  * or an update was lost.
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-import { writeResults } from '../tools/documents/plots.mjs';
+import { writePlots } from '../tools/documents/plots.mjs';
 import { document } from './measuring/document.mjs';
 import { behind, section } from './measuring/report.mjs';
 import { full, quick } from './measuring/settings.mjs';
@@ -33,6 +33,6 @@ if (settings === full && values.only === undefined) {
   const root = fileURLToPath(new URL('..', import.meta.url));
   const text = await document(results, settings, Math.ceil(seconds() / 60));
   writeFileSync(`${root}/docs/benchmarks.md`, text);
-  writeResults(root, results);
+  writePlots(root);
 }
 process.exitCode = results.some(({ faults = [] }) => faults.length > 0) ? 1 : 0;

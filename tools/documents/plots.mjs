@@ -1,18 +1,16 @@
 /**
- * The pictures of docs/benchmarks.md, drawn from the results of `npm run bench`, and of the table of faults. A full run of the
- * benchmark writes its results as JSON; before the first such run, the figures come from the tables of the page.
+ * The plots of the documents, drawn from the tables of two pages: docs/benchmarks.md, which `npm run bench` writes, and
+ * docs/internals/faults.md.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { OURS } from '../../bench/adapters/index.mjs';
 import { shown } from '../../bench/measuring/goals.mjs';
 import { barChart } from './svg-bars.mjs';
 
 const PAGE = 'docs/benchmarks.md';
 const FAULTS = 'docs/internals/faults.md';
-/** What a full run of the benchmark writes: `[{ title, tables: [{ columns, rows }] }]`. */
-const RESULTS = 'bench/results.json';
 const FOLDER = 'docs/plots';
-const OURS = 'nestjs-distribute-lock';
 
 const CONTENDED = 'One key, 4 processes with 25 looping callers each, GET and SET of a counter under the lock';
 const PARKED = '1000 waiters behind one holder';
@@ -90,23 +88,11 @@ export const pictures = PLOTS.map(({ name, title }) => `![${title}](plots/${name
 /** The texts of all plots by their path. */
 export function plots(root) {
   if (!existsSync(join(root, PAGE))) return new Map();
-  const results = existsSync(join(root, RESULTS))
-    ? JSON.parse(readFileSync(join(root, RESULTS), 'utf8'))
-    : resultsIn(readFileSync(join(root, PAGE), 'utf8'));
+  const results = resultsIn(readFileSync(join(root, PAGE), 'utf8'));
   return new Map([
     ...PLOTS.map((plot) => [`${FOLDER}/${plot.name}.svg`, drawn(plot, results)]),
     [`${FOLDER}/recovery.svg`, recovery(readFileSync(join(root, FAULTS), 'utf8'))],
   ]);
-}
-
-/** Writes the results of a full run as JSON, and the plots that show them. */
-export function writeResults(root, results) {
-  const figures = results.map(({ title, tables }) => ({
-    title,
-    tables: tables.map(({ columns, rows }) => ({ columns, rows })),
-  }));
-  writeFileSync(join(root, RESULTS), `${JSON.stringify(figures, undefined, 2)}\n`);
-  return writePlots(root);
 }
 
 /** Writes the plots that differ; returns their paths. */
@@ -119,9 +105,9 @@ export function writePlots(root) {
   return outdated.map(([path]) => path);
 }
 
-/** The messages for plots that differ from the results. */
+/** The messages for plots that differ from the figures of their page. */
 export function plotFaults(root) {
-  return outdatedPlots(root).map(([path]) => `${path} differs from the results of the benchmark: run \`npm run docs\``);
+  return outdatedPlots(root).map(([path]) => `${path} differs from the figures of its page: run \`npm run docs\``);
 }
 
 function outdatedPlots(root) {
@@ -165,7 +151,7 @@ function columnOf(results, section, column, where) {
   return new Map(rows.map((row) => [row[0], row[at]]));
 }
 
-/** The results in the tables of the page. */
+/** The sections of a page with their tables: `[{ title, tables: [{ columns, rows }] }]`. */
 export function resultsIn(page) {
   return page
     .split(/^## /m)
