@@ -27,8 +27,10 @@ export const MOST_SILENT_READ = 1_000;
 export const MOST_SILENT_REMOVED = 100;
 /** Number of offers of permits. A process that claims an offer continues to serve the queue. */
 export const MOST_PERMIT_OFFERS = 32;
-/** Number of processes with permits that are notified of contention, and of places searched for another process. */
+/** Number of processes with permits that are notified of contention. */
 export const MOST_HOLDERS_NOTIFIED = 32;
+/** Number of places of a queue that are searched for another process, behind the first one. */
+export const MOST_PLACES_SEARCHED = 32;
 
 /** A counter of fencing tokens that serves one lock expires this long after the last grant. Only the scripts use it. */
 export const FENCE_TTL_MS = 600_000;

@@ -1,7 +1,7 @@
 import { weightOf, processOf } from '../../runtime/owner-token.js';
 import type { LockTable } from './lock-table.js';
 import { permitsOf, semaphoreValue } from '../lock-value.js';
-import { CLAIM_WINDOW_MS, MOST_HOLDERS_NOTIFIED } from '../protocol.js';
+import { CLAIM_WINDOW_MS, MOST_PLACES_SEARCHED } from '../protocol.js';
 import { Sweep } from './table-state.js';
 import { TokenQueues } from './token-queues.js';
 
@@ -121,7 +121,7 @@ export class SemaphorePlaces {
   /** 1 when another process waits, else 0. Places of the own process are no contention. */
   others(key: string, ownerToken: string): number {
     const own = processOf(ownerToken);
-    const first = this.of(key).slice(0, MOST_HOLDERS_NOTIFIED + 1);
+    const first = this.of(key).slice(0, MOST_PLACES_SEARCHED + 1);
     return first.some((waiting) => processOf(waiting) !== own) ? 1 : 0;
   }
 

@@ -524,7 +524,7 @@ local function others(token)
   local last = tailOf()
   if not last then return 0 end
   if processOf(last) ~= process then return 1 end
-  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, MOST_NOTIFIED)) do
+  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, '32')) do
     if processOf(waiting) ~= process then return 1 end
   end
   return 0

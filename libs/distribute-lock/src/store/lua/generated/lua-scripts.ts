@@ -420,7 +420,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: '25dc0f5079cc0813879e8555999be5c35bdc8900',
+    sha1: '5e47197a2d339ad693a179d76d6ff3c3bca39f00',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}${semaphoreStatePart}${semaphoreQueuePart}${semaphoreCommandsPart}local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
@@ -443,7 +443,7 @@ end
 saveFence()
 return replies`,
   },
-  '8357a5fc7f3fca69552f8391c1ba8b156722ee72',
+  'bacf5daff993f8cd4b260f2911a7bd75549dfe10',
   `local counted = true
 local fenceMs = nil`,
   `local counted = false

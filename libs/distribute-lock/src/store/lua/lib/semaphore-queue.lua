@@ -46,7 +46,7 @@ local function others(token)
   local last = tailOf()
   if not last then return 0 end
   if processOf(last) ~= process then return 1 end
-  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, MOST_NOTIFIED)) do
+  for _, waiting in ipairs(redis.call('ZRANGE', queue, 0, 'PROTOCOL.MOST_PLACES_SEARCHED')) do
     if processOf(waiting) ~= process then return 1 end
   end
   return 0
