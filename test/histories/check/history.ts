@@ -17,7 +17,7 @@ export type DataLoss = Extract<RunEvent, { type: 'data-lost' }>;
 type EventOfRun = RunEvent & { readonly process: typeof RUN };
 type Asked = Extract<WorkerEvent, { type: 'ask' }>;
 
-/** Bounds include shorter standstills, unless they say otherwise. */
+/** The bounds of the checks allow for standstills shorter than this. A check with another minimum passes it. */
 const LONG_STANDSTILL_MS = 60;
 /** After a fault, processes reconnect and repair their queue entries within this time. */
 const AFTERMATH_MS = 4_000;

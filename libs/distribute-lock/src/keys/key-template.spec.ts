@@ -231,7 +231,7 @@ describe('roots of the request', () => {
     expect(refusedKey(() => template('#{arg1.channel}', { bound }).render([{}, {}], http({}))).source).toBe('code');
   });
 
-  it('are rejected on a transport without them: kind 6 is the headers of HTTP, but the context of RPC', () => {
+  it('are rejected on a transport without them: paramtype 6 is the headers in HTTP, and the context in RPC', () => {
     const bound = [{ paramtype: 6, index: 0, property: undefined }];
     const rpc: RequestData = { transport: 'rpc', read: () => ({ id: 'd' }) };
     const error = refusedKey(() => template('#{headers.id}', { bound }).render([{ id: 'context' }], rpc));

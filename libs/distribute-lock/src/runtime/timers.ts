@@ -32,7 +32,7 @@ export class Alarm extends Timer {
   }
 }
 
-/** Ends a wait: also when the timers are closed. */
+/** Calls its function when it is due, and also when the timers are closed, so that the wait ends in both cases. */
 export class Deadline extends Alarm {
   override forgotten(): void {
     this.due();

@@ -1,9 +1,12 @@
+// Numbers of the protocol; durations are in milliseconds. `npm run lua` writes each number into the scripts in place of
+// `PROTOCOL.<name>`.
+
 /**
- * Durations of the protocol, in milliseconds. A waiting process repeats its attempt after a heartbeat, which must be
- * shorter than the claim window: a waiter then keeps its place when one message is lost. A queue outlives several
- * heartbeats. The scripts use these numbers as `PROTOCOL.<name>`, which `npm run lua` replaces.
+ * A waiting process repeats its attempt after a heartbeat, which must be shorter than the claim window: a waiter then keeps
+ * its place when one message is lost.
  */
 export const CLAIM_WINDOW_MS = 1_750;
+/** A queue outlives several heartbeats. */
 export const QUEUE_TTL_MS = 15_000;
 /**
  * Number of fencing tokens of an offer, for its first holder and the callers behind it in the same process. The number

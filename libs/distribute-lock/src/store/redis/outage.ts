@@ -69,7 +69,7 @@ export class Outage extends Timer {
     this.timers.remove(this);
     this.recheck();
     if (this.broken.size === 0) return;
-    // A search opens a connection, so a short pause of the server causes none.
+    // A search opens a connection, so it starts only after the outage was reported.
     if (this.reported) this.search();
     else this.listener?.disconnected(this.server, this.reason);
     this.reported = true;
