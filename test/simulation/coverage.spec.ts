@@ -6,7 +6,7 @@ const HISTORIES = 1_000;
 /** Minimum counts of events. Without these events the rules would hold trivially. */
 const SIGHTS: readonly (readonly [what: string, sight: RegExp, least: number])[] = [
   ['leases', / holds /, 5_000],
-  ['holders that were notified of a loss', / told .* of its loss/, 200],
+  ['holders that were notified of a loss', / notified .* of its loss/, 200],
   ['offers claimed', / message .*"granted"/, 1_000],
   ['holders that were notified of waiters', / message .*"contended"/, 1_000],
   ['messages lost', / message lost /, 100],

@@ -5,7 +5,7 @@ import type { SimulatedProcess } from './simulated-process.js';
 /** A lease of a caller. */
 export class Hold {
   released = false;
-  told = false;
+  notified = false;
   /** A check saw that the lease is invalid. */
   over = false;
   /** When the server lost the lease, and when the holder must know of it at the latest. */

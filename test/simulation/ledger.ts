@@ -78,12 +78,12 @@ export class Ledger {
   }
 
   /** The holder was notified of the loss. */
-  told(label: string): void {
+  notified(label: string): void {
     const hold = this.byLabel.get(label);
-    if (hold === undefined) return this.toldEarly(label);
-    this.world.note(`told ${label} of its loss`, hold.process);
-    if (hold.told) this.world.fail('a holder was notified of a loss twice', label);
-    hold.told = true;
+    if (hold === undefined) return this.notifiedEarly(label);
+    this.world.note(`notified ${label} of its loss`, hold.process);
+    if (hold.notified) this.world.fail('a holder was notified of a loss twice', label);
+    hold.notified = true;
     if (!hold.lease.signal.aborted)
       this.world.fail('a holder was notified of a loss, but the signal did not abort', label);
     if (this.world.server.givenBack.has(hold.ownerToken)) this.world.fail('a release was reported as a loss', label);
@@ -98,7 +98,7 @@ export class Ledger {
   }
 
   /** A multi-key call kept the key while it waited for another key, and renewed it independent of its options. */
-  private toldEarly(label: string): void {
+  private notifiedEarly(label: string): void {
     if (isCalm(this.world.plan)) this.world.fail('a key that a multi-key call kept was lost', label);
   }
 
@@ -158,7 +158,7 @@ export class Ledger {
     const { process, lease, ownerToken } = hold;
     hold.over = true;
     if (hold.released) this.holds.delete(hold);
-    else if (!hold.told && !lease.ended && this.mustKnow(process)) {
+    else if (!hold.notified && !lease.ended && this.mustKnow(process)) {
       const forgotten = world.server.forgotten.has(ownerToken);
       if (forgotten || world.server.leftMs(lease.key, ownerToken) !== undefined) return;
       world.fail('a holder was not notified before its lease ended', hold.pendingCall.label);

@@ -7,12 +7,12 @@ import type { World } from './world.js';
 /** Grants of permits by the server. */
 class Permitted {
   /** Every fencing token that the server sent. */
-  readonly told = new Set<number>();
+  readonly sent = new Set<number>();
   /** By owner token. After a lost offer the owner asks again and gets another fencing token; this is the first one. */
   readonly grants = new Map<string, number>();
 
   add(ownerToken: string, first: number): void {
-    this.told.add(first);
+    this.sent.add(first);
     if (!this.grants.has(ownerToken)) this.grants.set(ownerToken, first);
   }
 
@@ -74,7 +74,7 @@ export class Numbers {
     const line = `${process} ${key}`;
     const before = this.highest.get(line) ?? -1;
     this.highest.set(line, Math.max(before, fencingToken));
-    if (permitted.told.has(fencingToken)) return;
+    if (permitted.sent.has(fencingToken)) return;
     if (fencingToken <= Math.max(before, permitted.highestOfOthers(process)))
       this.world.fail('fencing tokens of permits do not rise', key);
   }

@@ -32,7 +32,7 @@ export class SimulatedProcess implements Clock {
     this.store = new SimulatedStore(world, this);
     const events = new LockEvents();
     events.listen(({ type, name }) => {
-      if (type === 'lost') world.ledger.told(name);
+      if (type === 'lost') world.ledger.notified(name);
     });
     this.engine = new LockEngine(this.store, {
       defaults: LOCK_DEFAULTS,

@@ -114,15 +114,15 @@ export class NodeModel {
     const mine = this.voted(key) === token;
     if (mine) this.votes.delete(key);
     if (next !== owner) this.unqueue(key, owner);
-    let told = 0;
-    while (mine && tell && told === 0) {
+    let notified = 0;
+    while (mine && tell && notified === 0) {
       const [head] = this.queued(key);
       if (head === undefined) break;
       this.unqueue(key, head);
-      if (this.tell(head, 'granted', key) !== 0) told = 1;
+      if (this.tell(head, 'granted', key) !== 0) notified = 1;
     }
     if (mine && next !== '-' && !late) this.append(key, next);
-    return [mine ? VOTE : NO_VOTE, told, 0];
+    return [mine ? VOTE : NO_VOTE, notified, 0];
   }
 
   private raise(key: string, ttlMs: number): void {
