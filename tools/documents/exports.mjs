@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
+import { docOf } from './tsdoc.mjs';
 
 const KINDS = new Map([
   [ts.SyntaxKind.ClassDeclaration, 'class'],
@@ -64,8 +65,7 @@ const namesOf = (statement) =>
 
 /** Up to the first full stop before a space, outside of code. */
 function firstSentence(file, name, declaration) {
-  const [doc] = ts.getJSDocCommentsAndTags(declaration);
-  const text = (ts.getTextOfJSDocComment(doc?.comment) ?? '').replace(/\{@link (\S+?)\}/g, '`$1`').trim();
+  const text = docOf(declaration);
   if (text === '') throw new Error(`${file}: ${name} has no TSDoc`);
   const [paragraph] = text.split(/\n\s*\n/);
   return /^(?:`[^`]*`|[^`])*?[.:](?=\s|$)/.exec(paragraph)?.[0].replace(/:$/, '.') ?? paragraph;

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { MEASURES } from '../../test/fault/measures.mjs';
 import { exportsOf } from './exports.mjs';
+import { docOf, textOf } from './tsdoc.mjs';
 
 const TABLE =
   /(<!-- (?:(options|members|values) of (\w+) in (\S+)|(exports) of (\S+)(?: from ([^>]+))?|measures) -->\n)(?:\n(?:\|[^\n]*\n)+)?/g;
@@ -101,13 +102,6 @@ const measureRow = ({ promise, what, file, test: [spec, title] }) => [
 ];
 
 const typeOf = (source, member) => member.type.getText(source).replace(/\s+/g, ' ');
-
-const docOf = (node) => textOf(ts.getJSDocCommentsAndTags(node)[0]);
-
-function textOf(doc) {
-  const text = ts.getTextOfJSDocComment(doc?.comment) ?? '';
-  return text.replace(/\{@link (\S+?)\}/g, '`$1`').trim();
-}
 
 function cell(text) {
   return text.replace(/\s+/g, ' ').replaceAll('|', '\\|').trim();
