@@ -8,6 +8,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { currentText } from './current-text.mjs';
 
 const folder = new URL('../libs/distribute-lock/src/dashboard/assets/', import.meta.url);
 
@@ -23,7 +24,7 @@ for (const [name, assets] of Object.entries(MODULES)) {
   if (!process.argv.includes('--check')) {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, compiled);
-  } else if (current(file) !== compiled) {
+  } else if (currentText(file) !== compiled) {
     console.error(`assets: generated/${name}.ts differs from the assets of the page: run \`npm run assets\``);
     process.exitCode = 1;
   }
@@ -41,12 +42,4 @@ function moduleOf(name, assets) {
 function compact(text) {
   const withoutComments = text.replace(/^\s*\/\*[\s\S]*?\*\/\s*$/gm, '').replace(/^\s*\/\/.*$/gm, '');
   return withoutComments.replace(/^\s+/gm, '').trimEnd() + '\n';
-}
-
-function current(file) {
-  try {
-    return readFileSync(file, 'utf8').replace(/\r\n/g, '\n');
-  } catch {
-    return undefined;
-  }
 }

@@ -9,6 +9,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { currentText } from './current-text.mjs';
 import { compileFolder } from './lua-compiler.mjs';
 import { checkTypeScriptNumbers, readProtocolNumbers } from './protocol-numbers.mjs';
 import { checkTypeScriptReplies, readReplyCodes } from './reply-codes.mjs';
@@ -32,7 +33,7 @@ try {
       mkdirSync(values.out, { recursive: true });
       writeFileSync(file, compiled);
       console.log(`lua: wrote ${shown}`);
-    } else if (compiled !== current(file)) {
+    } else if (compiled !== currentText(file)) {
       throw new Error(`${shown} differs from the compiled scripts: run \`npm run lua\``);
     }
   }
@@ -55,13 +56,5 @@ function checkLibrary() {
     } catch (error) {
       throw new Error(`${file}: ${error.message}`, { cause: error });
     }
-  }
-}
-
-function current(file) {
-  try {
-    return readFileSync(file, 'utf8').replace(/\r\n/g, '\n');
-  } catch {
-    return undefined;
   }
 }
