@@ -3,7 +3,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { anchorsOf, linksOf } from './markdown.mjs';
 
-const ELSEWHERE = /^(?:[a-z][a-z+.-]*:|\/\/)/i;
+/** A link with a scheme or a host. */
+export const ELSEWHERE = /^(?:[a-z][a-z+.-]*:|\/\/)/i;
 /** A code span such as `store/redis/link.ts`. */
 const SOURCE_FILE = /(?<!`)`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|mjs|lua))`(?!`)/g;
 const SOURCES = ['', 'libs/distribute-lock/src/', 'test/'];

@@ -1,9 +1,9 @@
 /** Checks the pages of a built site. VitePress itself checks neither anchors nor pictures. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { ELSEWHERE } from './links.mjs';
 
 const LINK = /<(a|img|script|link)\b[^>]*?\s(?:href|src)="([^"]+)"/g;
-const ELSEWHERE = /^(?:[a-z][a-z+.-]*:|\/\/)/i;
 
 /**
  * Each link and picture must lead to a file of the site, and each anchor to an element. No page may load anything from another
