@@ -21,7 +21,8 @@ const seconds = () => Math.round((performance.now() - startedAt) / 1_000);
 const results = [];
 for (const name of values.only ?? WORKLOADS) {
   const { measure } = await import(`./workloads/${name}.mjs`);
-  for await (const result of measure(settings)) {
+  for await (const measured of measure(settings)) {
+    const result = { ...measured, workload: name };
     results.push(result);
     console.log(`${section(result)}\n`);
   }

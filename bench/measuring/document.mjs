@@ -16,6 +16,7 @@ export async function document(results, settings, minutes) {
     '## In pictures',
     pictures,
     '## Where we are not ahead',
+    'From this run of `npm run bench`. The section of each workload names the command that repeats it.',
     behind(results),
     ...results.map(section),
   ];

@@ -2,9 +2,10 @@ import { OURS } from '../adapters/index.mjs';
 import { GOAL_COLUMNS, goalRow, shown } from './goals.mjs';
 
 /** The result of one workload as Markdown, which is also readable as plain text. */
-export function section({ title, note, tables, goals, faults = [] }) {
+export function section({ title, workload, note, tables, goals, faults = [] }) {
   return [
     `## ${title}`,
+    `\`npm run bench -- --only ${workload}\``,
     ...(note === undefined ? [] : [note]),
     ...tables.map(({ columns, rows }) => table(columns, rows)),
     table(GOAL_COLUMNS, goals.map(goalRow)),
