@@ -182,9 +182,10 @@ export const canaries = [
   },
   {
     gate: 'documents',
-    wrong: 'a snippet that differs from its file, and a link to a missing file',
+    wrong: 'a snippet that differs from its file, a link to a missing file, and a figure without its command',
     script: ['check:docs'],
     files: {
+      'docs/decisions/canary.md': '# Canary\n\n## Options\n\nA canary takes 3 µs.\n',
       'docs/canary.md': [
         '[there](nowhere.md) [here](../README.md#nowhere)',
         '<!-- cut from test/docs/readme/posts.controller.ts#post-test -->',
@@ -194,7 +195,10 @@ export const canaries = [
         '',
       ].join('\n'),
     },
-    says: ['docs/canary.md:1: nowhere.md', '#nowhere', 'docs/canary.md:3: differs from'],
+    says: [
+      ...['docs/canary.md:1: nowhere.md', '#nowhere', 'docs/canary.md:3: differs from'],
+      'docs/decisions/canary.md:3: "3 µs" in this section has no command',
+    ],
   },
   {
     gate: 'measures',

@@ -66,6 +66,32 @@ describe('a document', () => {
     expect(documentFaults(root)).toEqual([expect.stringContaining(fault)]);
   });
 
+  const bench = 'npm run bench';
+  it.each([
+    ['without a command', 'docs/decisions/a.md', '## Options\n\n3 µs\n', '"3 µs"'],
+    ['with the command of another section', 'docs/internals/a.md', `\`${bench}\`\n\n## A\n\n12 ms\n`, '"12 ms"'],
+    ['with a link to a section without one', 'docs/decisions/a.md', '## A\n\n7 %, [b](#b)\n\n## B\n', '"7 %"'],
+    ['in a decision', 'docs/decisions/a.md', '## Decision\n\n5,000 instructions after 25 ms\n', '"5,000 instructions"'],
+    ['in a table of the benchmarks', 'docs/benchmarks.md', '## A\n\n| a |\n| 7 |\n', '| 7'],
+    ['in the guide', 'docs/guide/a.md', '165 bytes\n', '"165 bytes"'],
+  ])('is rejected with a figure %s', (_what, name, text, fault) => {
+    write(name, text);
+    expect(documentFaults(root)).toEqual([expect.stringContaining(fault)]);
+  });
+
+  it.each([
+    ['a command', 'docs/decisions/a.md', `## Options\n\n3 µs (\`${bench}\`)\n`],
+    ['a link to a section with a command', 'docs/decisions/a.md', '## A\n\n3 µs, [b](../b.md#b)\n'],
+    ['a link to a page with a command', 'README.md', '3 µs, [b](docs/b.md)\n'],
+    ['the words that no command repeats it', 'docs/decisions/a.md', '3 µs; no command repeats it.\n'],
+    ['a constant', 'docs/decisions/a.md', '# After 25 ms\n\n## Decision\n\n25 ms and `3 µs`\n'],
+    ['a constant', 'docs/internals/protocol.md', '## A\n\n25 ms\n'],
+  ])('may contain a figure with %s', (_what, name, text) => {
+    write('docs/b.md', `## B\n\n\`\`\`bash\n${bench}\n\`\`\`\n`);
+    write(name, text);
+    expect(documentFaults(root)).toEqual([]);
+  });
+
   it('is rejected when a region does not end', () => {
     write('a.ts', '// #region one\n// #region two\n// #endregion\n');
     write('README.md', snippet('a.ts#one', ''));

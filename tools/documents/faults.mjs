@@ -1,4 +1,5 @@
 import { isHistory, readDocuments } from './documents.mjs';
+import { figureFaults } from './figures.mjs';
 import { linkFaults, sourceFileFaults } from './links.mjs';
 import { tableFaults } from './tables.mjs';
 import { snippetFaults } from './snippets.mjs';
@@ -6,7 +7,9 @@ import { snippetFaults } from './snippets.mjs';
 /** The messages for all faults of the documents of a repository. */
 export function documentFaults(root) {
   return readDocuments(root).flatMap(({ name, text }) => {
-    const ofToday = isHistory(name) ? [] : snippetFaults(root, name, text).concat(sourceFileFaults(root, name, text));
+    const ofToday = isHistory(name)
+      ? []
+      : [snippetFaults, sourceFileFaults, figureFaults].flatMap((faultsOf) => faultsOf(root, name, text));
     return ofToday.concat(tableFaults(root, name, text), linkFaults(root, name, text));
   });
 }

@@ -33,6 +33,15 @@ export function linksOf(text) {
   }));
 }
 
+/** The part before the first heading of the second level, with the anchor `''`, and each part after one. */
+export function sectionsOf(text) {
+  const starts = [0, ...[...withoutFences(text).matchAll(/^## /gm)].map(({ index }) => index)];
+  return starts.map((start, i) => {
+    const part = text.slice(start, starts[i + 1]);
+    return { anchor: i === 0 ? '' : slugOf(part.slice(3, part.indexOf('\n'))), text: part, line: lineAt(text, start) };
+  });
+}
+
 /** The `#anchors` of a text, as GitHub and npm create them from its headings. */
 export function anchorsOf(text) {
   const seen = new Map();
@@ -62,7 +71,8 @@ function withoutFences(text) {
   return text.replace(FENCE, blanked);
 }
 
-function withoutCode(text) {
+/** The text with every character of code replaced by a space. */
+export function withoutCode(text) {
   return withoutFences(text).replace(/(`+)(?!`)[\s\S]*?[^`]\1(?!`)/g, (code) =>
     code.includes('\n\n') ? code : blanked(code),
   );
