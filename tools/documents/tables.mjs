@@ -2,7 +2,7 @@
  * Tables written from code. In a document such a table follows one of these lines:
  *
  *     <!-- options of LockOptions in libs/distribute-lock/src/options/lock-options.ts -->   an interface of options
- *     <!-- members of LockEvent in libs/distribute-lock/src/events.ts -->                   another interface
+ *     <!-- members of LockEvent in libs/distribute-lock/src/events.ts -->                   another interface, or a class
  *     <!-- values of LeaseLossReason in libs/distribute-lock/src/errors.ts -->              the list in the TSDoc of a type
  *     <!-- exports of libs/distribute-lock/src/index.ts from nest/ errors.js -->            what an entry exports from these files
  *     <!-- measures -->                                                                     the measures of test/fault
@@ -16,6 +16,7 @@ import { docOf, textOf } from './tsdoc.mjs';
 
 const TABLE =
   /(<!-- (?:(options|members|values) of (\w+) in (\S+)|(exports) of (\S+)(?: from ([^>]+))?|measures) -->\n)(?:\n(?:\|[^\n]*\n)+)?/g;
+const KNOWN = [ts.isInterfaceDeclaration, ts.isTypeAliasDeclaration, ts.isClassDeclaration];
 const UNITS = { Duration: 'duration' };
 
 const KINDS = {
@@ -50,10 +51,9 @@ function tableOf(root, kind, name, file) {
   if (kind === undefined) return table(['promise', 'measure', 'file', 'test'], MEASURES.map(measureRow));
   const source = ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true);
   const found = source.statements.find(
-    (statement) =>
-      (ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement)) && statement.name.text === name,
+    (statement) => KNOWN.some((isKnown) => isKnown(statement)) && statement.name.text === name,
   );
-  if (found === undefined) throw new Error(`${file} has no interface ${name}`);
+  if (found === undefined) throw new Error(`${file} has no interface or class ${name}`);
   return KINDS[kind](found, source);
 }
 
