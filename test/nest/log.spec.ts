@@ -172,7 +172,7 @@ describe('The log', () => {
     const logger = new RecordingLogger();
     open.push(await NestFactory.createApplicationContext(App, { logger }));
     expect(logger.about('minHold')).toEqual([
-      ['warn', expect.stringMatching(/^Jobs\.above .*@Cron.*minHold/)],
+      ['warn', expect.stringMatching(/^Jobs\.above .*@Cron.*minHold.*less than the interval/)],
       ['warn', expect.stringMatching(/^Jobs\.below .*@Cron.*minHold/)],
     ]);
   });

@@ -85,6 +85,29 @@ describe('without a request', () => {
     expect(errors).toHaveBeenCalledTimes(1); // the work failed on purpose
   });
 
+  it('skips @Cron while the application shuts down, without an error in the log', async () => {
+    await start(CronJob);
+    const job = app.get(SchedulerRegistry).getCronJob('nightly');
+    const running = job.fireOnTick();
+    await stage.entered(1);
+    const closing = app.close();
+    await eventually(() =>
+      expect(app.get(LockService).acquire('other')).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' }),
+    );
+    await job.fireOnTick();
+    stage.open();
+    await Promise.all([running, closing]);
+    expect(stage.visits).toHaveLength(1);
+    expect(errors).not.toHaveBeenCalled();
+  });
+
+  it('reports the shutdown to a caller of a method that is no job', async () => {
+    await start(Listener);
+    const listener = app.get(Listener);
+    await app.close();
+    await expect(listener.opened({ id: '7' })).rejects.toMatchObject({ code: 'LOCK_SHUTDOWN' });
+  });
+
   it('locks @Interval, which skips while the previous run continues', async () => {
     await start(IntervalJob);
     await stage.entered(1);

@@ -47,6 +47,8 @@ export interface ConnectionSettings {
 /** The lock clients of one application, and the prepared lock of each locked method. */
 export class LockConnections {
   private readonly prepared = new WeakMap<LockSpec, PreparedLock>();
+  /** Locks of jobs of a scheduler, which logs every error and has no other caller. */
+  readonly jobs = new WeakSet<LockSpec>();
   /** Locks with a logged key fault. */
   private readonly faulty = new WeakSet<LockSpec>();
 

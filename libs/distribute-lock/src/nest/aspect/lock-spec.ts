@@ -80,7 +80,7 @@ export interface DistributeLockOptions extends LockOptions {
   readonly connectionName?: string;
   /**
    * The result of the call when another caller holds the lock: `'throw'` rejects, `'skip'` resolves with `undefined` without running the
-   * method (cron jobs), and a function computes the result.
+   * method (cron jobs), and a function computes the result. With `'skip'`, a job of `@nestjs/schedule` is skipped during a shutdown, too.
    * @defaultValue `'throw'`
    */
   readonly onContended?: 'throw' | 'skip' | ContentionAnswer;

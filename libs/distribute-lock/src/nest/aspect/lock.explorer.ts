@@ -7,13 +7,14 @@ import { ASPECT, LOCK_CONNECTIONS } from '../tokens.js';
 import { LockConnections } from './lock-connections.js';
 import { injectedInto, leaseParametersOf, locksOf } from './lock-metadata.js';
 import { LockInterceptor } from './lock.interceptor.js';
+import type { LockSpec } from './lock-spec.js';
 import { RouteCheck } from './route-check.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
 const logger = new Logger('DistributeLock');
 
-/** Metadata of `@Cron`. The values are copied, because `@nestjs/schedule` is optional. */
+/** Metadata of `@Cron`, `@Interval` and `@Timeout`. The values are copied, because `@nestjs/schedule` is optional. */
 const SCHEDULER_TYPE = 'SCHEDULER_TYPE';
 const CRON = 1;
 
@@ -38,7 +39,7 @@ export class LockExplorer {
       if (!this.seen.has(prototype)) {
         this.seen.add(prototype);
         for (const link of chain) this.prepare(link);
-        for (const link of chain) this.warnOfCron(link);
+        for (const link of chain) this.findJobs(link);
         checkLeaseParameters(chain);
         // Without a constructor function, for example on a plain object, nothing is injected.
         const type: unknown = prototype.constructor;
@@ -78,19 +79,25 @@ export class LockExplorer {
     }
   }
 
-  /** Instances run a job at slightly different times: without `minHold` a short job runs once in each of them. */
-  private warnOfCron(prototype: object): void {
+  private findJobs(prototype: object): void {
     for (const [name, specs] of locksOf(prototype)) {
       const { value }: PropertyDescriptor = Object.getOwnPropertyDescriptor(prototype, name)!;
-      if (Reflect.getMetadata(SCHEDULER_TYPE, value as object) !== CRON) continue;
-      if (specs.some(({ instanceOptions }) => instanceOptions !== undefined)) continue;
-      const all = specs.map((spec) => this.connections.prepare(spec).options);
-      if (all.some(({ minHoldMs, release }) => minHoldMs > 0 || release === 'expire')) continue;
-      logger.warn(
-        `${prototype.constructor.name}.${String(name)} is a @Cron method without "minHold": an instance whose clock is late runs ` +
-          'the job again. Set "minHold" to more than the difference of the clocks, for example \'10s\'.',
-      );
+      const type: unknown = Reflect.getMetadata(SCHEDULER_TYPE, value as object);
+      if (type === undefined) continue;
+      for (const spec of specs) this.connections.jobs.add(spec);
+      if (type === CRON) this.warnOfCron(`${prototype.constructor.name}.${String(name)}`, specs);
     }
+  }
+
+  /** Instances run a job at slightly different times: without `minHold` a short job runs once in each of them. */
+  private warnOfCron(method: string, specs: readonly LockSpec[]): void {
+    if (specs.some(({ instanceOptions }) => instanceOptions !== undefined)) return;
+    const all = specs.map((spec) => this.connections.prepare(spec).options);
+    if (all.some(({ minHoldMs, release }) => minHoldMs > 0 || release === 'expire')) return;
+    logger.warn(
+      `${method} is a @Cron method without "minHold": an instance whose clock is late runs the job again. Set "minHold" to more ` +
+        "than the difference of the clocks and less than the interval of the job, for example '10s'.",
+    );
   }
 
   /** Injects the aspect into instances from factories and values. Nest itself injects into the classes that it constructs. */

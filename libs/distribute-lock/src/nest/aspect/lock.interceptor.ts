@@ -110,6 +110,8 @@ export class LockInterceptor implements NestInterceptor {
       lease = await this.acquire(lock, call, scope, unsubscribed);
     } catch (error) {
       this.connections.reportKeyFault(spec, error);
+      const isJob = this.connections.jobs.has(spec);
+      if (isJob && spec.onContended === 'skip' && isLockError(error, 'LOCK_SHUTDOWN')) return undefined;
       return resultOfContention(error, call);
     }
     for (const index of spec.leaseParameters) args[index] = lease;
