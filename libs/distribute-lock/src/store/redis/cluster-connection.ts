@@ -2,9 +2,9 @@ import type { Cluster, Redis } from 'ioredis';
 
 import type { Clock } from '../../runtime/clock.js';
 import { Link } from './link.js';
-import { isReady, keyPrefixOf, type RedisClient } from './redis-client.js';
+import { addressOfMember, isReady, keyPrefixOf, nameOf, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
-import { messageOf, redacted } from './redis-errors.js';
+import { messageOf, redacted, storeError } from './redis-errors.js';
 import { slotOf } from './redis-keys.js';
 
 /** One client of a Cluster, with a link for the connection to each node. */
@@ -21,7 +21,10 @@ export class ClusterConnection extends RedisConnection {
     this.links.set(nameOf(node), new Link(node, { clock, timers, listener: this }));
   };
   private readonly onNodeError = (error: unknown, name: string): void => {
-    this.outage.explain(name, `${name}: ${redacted(messageOf(error))}`);
+    const reason = `${name}: ${redacted(messageOf(error))}`;
+    if (storeError(error).passing) this.outage.explain(name, reason);
+    // A node that rejects the user has never been usable, so its link reports no loss.
+    else this.outage.begin(name, reason, true);
   };
   private readonly onNodeGone = (node: Redis): void => {
     this.epoch += 1;
@@ -60,8 +63,13 @@ export class ClusterConnection extends RedisConnection {
   }
 
   override linkOf(lockKey: string): Link | undefined {
-    const [name] = this.cluster.slots[slotOf(this.keyPrefix + lockKey)] ?? [];
+    const name = this.masterOf(lockKey);
     return name === undefined ? undefined : this.links.get(name);
+  }
+
+  override serverOf(lockKey: string): string {
+    const name = this.masterOf(lockKey);
+    return name === undefined ? super.serverOf(lockKey) : addressOfMember(name);
   }
 
   /** The first command for a node connects it. Only a node that does not respond accepts no command. */
@@ -111,11 +119,13 @@ export class ClusterConnection extends RedisConnection {
   protected override failed(error: unknown): void {
     const [node] = this.cluster.nodes();
     if (node === undefined) super.failed(error);
-    else void troubleOf(node).then((trouble) => super.failed(trouble ?? error));
+    else void troubleOf(node).then((trouble) => (trouble ? super.failed(trouble, nameOf(node)) : super.failed(error)));
+  }
+
+  private masterOf(lockKey: string): string | undefined {
+    return this.cluster.slots[slotOf(this.keyPrefix + lockKey)]?.[0];
   }
 }
-
-const nameOf = ({ options: { host, port } }: Redis): string => `${host}:${port}`;
 
 /** Connects to a node once to find out its error. */
 async function troubleOf(node: Redis): Promise<Error | undefined> {

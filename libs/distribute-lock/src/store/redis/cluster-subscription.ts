@@ -3,6 +3,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { Alarm } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS, Link } from './link.js';
+import { addressOfMember, nameOf } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
 import { storeError } from './redis-errors.js';
 import type { Subscriber, Subscription } from './subscription.js';
@@ -50,16 +51,16 @@ export class ClusterSubscription implements Subscription {
 
   /** @param last - the node to try last, because its connection was lost */
   private async openAnywhere(last?: string): Promise<void> {
-    let trouble: unknown = new LockStoreError('The client knows no node of the Cluster yet.', true);
+    let trouble = new LockStoreError('The client knows no node of the Cluster yet.', true);
     const nodes = shuffled(this.cluster.nodes());
     for (const node of nodes.toSorted((a, b) => Number(placeOf(a) === last) - Number(placeOf(b) === last))) {
       try {
         return await this.openOn(node);
       } catch (error) {
-        trouble = error;
+        trouble = storeError(error, addressOfMember(nameOf(node)));
       }
     }
-    throw storeError(trouble);
+    throw trouble;
   }
 
   private async openOn(node: Redis): Promise<void> {

@@ -182,7 +182,8 @@ export class CommandBatch {
       const code = replies[at] as number;
       const x = replies[at + 1];
       if (code === TOO_LATE && isCount(x)) this.connection.clockOf(commands[i].lockKey).correct(x, call.startedAt);
-      else if (code === REFUSED && typeof x === 'string') this.fail([commands[i]], this.refused(x));
+      else if (code === REFUSED && typeof x === 'string')
+        this.fail([commands[i]], this.refused(x, commands[i].lockKey));
       else if (code === DELEGATED && this.settings.delegate !== undefined)
         this.settings.delegate(commands[i], call.dueAt - now);
       else if (code === NOT_REPLICATED && this.settings.acknowledging !== undefined)
@@ -242,7 +243,7 @@ export class CommandBatch {
       for (const command of call.commands) this.start([command]);
     } else {
       if (isDemotion(messageOf(error))) this.connection.demoted();
-      this.reject(call, storeError(error));
+      this.reject(call, storeError(error, this.connection.serverOf(call.commands[0].lockKey)));
     }
   }
 
@@ -254,9 +255,9 @@ export class CommandBatch {
     this.sendByLock(call.commands.filter(({ locks }) => locks === 1));
   }
 
-  private refused(text: string): Error {
+  private refused(text: string, lockKey: string): Error {
     if (isDemotion(text)) this.connection.demoted();
-    return answerError(text);
+    return answerError(text, this.connection.serverOf(lockKey));
   }
 
   private reject(call: ScriptCall, error: Error): void {

@@ -82,7 +82,7 @@ export class RedisAdmin {
   ): Promise<unknown[]> {
     const replies = await this.inTime(lockKey, answers);
     return (replies ?? []).map(([error, result]) => {
-      if (error !== null) throw storeError(error);
+      if (error !== null) throw storeError(error, this.connection.serverOf(lockKey));
       return result;
     });
   }

@@ -82,6 +82,12 @@ export function addressOf(client: RedisClient): string {
   return `Redis ${path ?? addressOfNode({ host, port })}`;
 }
 
+/** The name that the client of a Cluster gives to a node. */
+export const nameOf = ({ options: { host, port } }: Redis): string => `${host}:${port}`;
+
+/** Kind and address of one node of a Cluster for messages. */
+export const addressOfMember = (name: string): string => `Redis Cluster node ${name}`;
+
 function addressOfNode(node: ClusterNode | Partial<SentinelAddress>): string {
   if (typeof node === 'number') return `127.0.0.1:${node}`;
   if (typeof node === 'string') return node.replace(/^.*(\/\/|@)/, '').replace(/\/.*$/, '');

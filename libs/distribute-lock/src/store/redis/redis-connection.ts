@@ -6,7 +6,7 @@ import { LockStoreError } from '../lock-store.js';
 import type { Layout } from './layout.js';
 import { COMMAND_LIMIT_MS, Link, type LinkListener } from './link.js';
 import { Outage } from './outage.js';
-import { addressOf, isCluster, isEnded, placeOf, stateOf, type RedisClient } from './redis-client.js';
+import { addressOf, addressOfMember, isCluster, isEnded, placeOf, stateOf, type RedisClient } from './redis-client.js';
 import { messageOf, neverSent, redacted, storeError } from './redis-errors.js';
 import { SentinelWatch } from './sentinel-watch.js';
 import { ServerClock } from './server-clock.js';
@@ -95,6 +95,11 @@ export class RedisConnection implements LinkListener {
   /** The link that carries commands for this lock; `undefined` if the Cluster node is unknown. */
   linkOf(_lockKey: string): Link | undefined {
     return this.link;
+  }
+
+  /** The server that stores this lock, for messages. */
+  serverOf(_lockKey: string): string {
+    return 'Redis';
   }
 
   /** The clock of the server that stores this lock. */
@@ -210,10 +215,12 @@ export class RedisConnection implements LinkListener {
   /** Called when the client is ready. A connection to one primary becomes usable only when its link does. */
   protected becameReady(): void {}
 
-  protected failed(error: unknown): void {
-    this.lastError = redacted(messageOf(error));
+  /** @param node - the node of a Cluster that failed, if known */
+  protected failed(error: unknown, node?: string): void {
+    this.lastError = (node === undefined ? '' : `${node}: `) + redacted(messageOf(error));
     if (this.link?.accepts !== true) this.outage.begin(this.partOf(this.link), this.lastError, true);
-    const known = neverSent(storeError(error, addressOf(this.client)));
+    const server = node === undefined ? addressOf(this.client) : addressOfMember(node);
+    const known = neverSent(storeError(error, server));
     if (known.passing) return;
     // A lasting error, such as a wrong password, fails waiting commands at once.
     for (const waiting of this.take()) waiting.reject(known);

@@ -115,9 +115,10 @@ export class ScriptRunner {
     try {
       reply = await this.evaluate([this.fenceKey], []);
     } catch (error) {
-      if (!isUnknownScript(error)) throw storeError(error);
+      const server = this.connection.serverOf(this.fenceKey);
+      if (!isUnknownScript(error)) throw storeError(error, server);
       reply = await this.evaluate([this.fenceKey], [], true).catch((refused: unknown) =>
-        Promise.reject(storeError(refused)),
+        Promise.reject(storeError(refused, server)),
       );
     }
     // Without commands the script replies with an empty list.
