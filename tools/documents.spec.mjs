@@ -217,7 +217,7 @@ describe('a table from code', () => {
     const fault = 'README.md: its tables differ from the code: run `npm run docs`';
     expect(faultsOf(table.replace(/\| `name`.*\n/, ''))).toEqual([fault]);
     expect(faultsOf(table.replace('30s', '10s'))).toEqual([fault]);
-    expect(() => faultsOf(LINE.replace('Options', 'Others'))).toThrow('a.ts has no interface Others');
+    expect(() => faultsOf(LINE.replace('Options', 'Others'))).toThrow('a.ts has no interface or class Others');
   });
 
   it('shows the members of an interface, and the values of a type', () => {
