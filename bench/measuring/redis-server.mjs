@@ -6,6 +6,8 @@ import { Redis } from 'ioredis';
 import { cores, pinned } from './pinning.mjs';
 
 const TRIES = 5;
+/** A server that runs under another program takes seconds to start. */
+const retryStrategy = (times) => (times < 500 ? 20 : null);
 
 /** A private `redis-server` on a free loopback port, without data on disk. */
 export class RedisServer {
@@ -15,12 +17,15 @@ export class RedisServer {
     this.url = `redis://127.0.0.1:${port}`;
   }
 
-  /** @param settings - as in redis.conf */
-  static async start(settings = {}) {
+  /**
+   * @param settings - as in redis.conf
+   * @param under - a program that runs the server, and its arguments
+   */
+  static async start(settings = {}, under = []) {
     for (let attempt = 1; ; attempt += 1) {
       const port = await freePort();
-      const child = launch(port, settings);
-      const redis = new Redis({ port, host: '127.0.0.1', retryStrategy: (times) => (times < 100 ? 20 : null) });
+      const child = launch(port, settings, under);
+      const redis = new Redis({ ...{ port, host: '127.0.0.1' }, maxRetriesPerRequest: null, retryStrategy });
       redis.on('error', () => undefined); // until the server accepts connections
       const info = await redis.info('server').catch(() => '');
       if (info.includes(`process_id:${child.pid}\r\n`)) return new RedisServer(child, port, redis);
@@ -46,10 +51,12 @@ export class RedisServer {
   }
 }
 
-function launch(port, settings) {
+function launch(port, settings, under) {
   const all = { bind: '127.0.0.1', port, save: '', appendonly: 'no', ...settings };
   const args = Object.entries(all).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const child = spawn(...pinned(cores.server, 'redis-server', args), { stdio: 'ignore' });
+  const [program, ...before] = [...under, 'redis-server'];
+  const stdio = ['ignore', 'ignore', under.length > 0 ? 'pipe' : 'ignore'];
+  const child = spawn(...pinned(cores.server, program, [...before, ...args]), { stdio });
   const end = () => child.kill('SIGKILL');
   process.once('exit', end);
   child.once('exit', () => process.off('exit', end));
