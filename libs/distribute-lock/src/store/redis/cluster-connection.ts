@@ -7,6 +7,9 @@ import { RedisConnection } from './redis-connection.js';
 import { messageOf, redacted, storeError } from './redis-errors.js';
 import { slotOf } from './redis-keys.js';
 
+/** From this number of masters on, messages use sharded channels; with fewer, plain messages cost little. */
+const SHARDED_FROM = 8;
+
 /** One client of a Cluster, with a link for the connection to each node. */
 export class ClusterConnection extends RedisConnection {
   override readonly clustered = true;
@@ -16,6 +19,7 @@ export class ClusterConnection extends RedisConnection {
   /** Counts lost nodes: after such a loss the client resends commands in flight, so their answers are ambiguous. */
   private readonly onClose = (): void => void (this.epoch += 1);
   private readonly onNode = (node: Redis): void => {
+    this.countMasters();
     node.on('close', this.onClose);
     const { clock, timers } = this;
     this.links.set(nameOf(node), new Link(node, { clock, timers, listener: this }));
@@ -40,6 +44,7 @@ export class ClusterConnection extends RedisConnection {
 
   /** The client read which node serves which slots: a failover has replaced a lost master, or it was removed. */
   private readonly onRefresh = (): void => {
+    this.countMasters();
     this.outage.recheck();
     // The first command would connect a node that was added again, but an idle process sends none.
     for (const [name, { client }] of this.links) {
@@ -60,6 +65,10 @@ export class ClusterConnection extends RedisConnection {
       .on('-node', this.onNodeGone)
       .on('node error', this.onNodeError)
       .on('refresh', this.onRefresh);
+  }
+
+  private countMasters(): void {
+    this.sharded = this.cluster.nodes('master').length >= SHARDED_FROM;
   }
 
   override linkOf(lockKey: string): Link | undefined {

@@ -4,6 +4,7 @@ import { COMMAND_LIMIT_MS } from './link.js';
 import { isCluster } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
+import { ShardSubscriptions } from './shard-subscriptions.js';
 import { PrimarySubscription, type Subscriber, type Subscription } from './subscription.js';
 
 const TYPES: Readonly<Record<string, LockMessage['type']>> = { g: 'granted', c: 'contended', v: 'revoked' };
@@ -11,6 +12,8 @@ const TYPES: Readonly<Record<string, LockMessage['type']>> = { g: 'granted', c: 
 /** The subscription of a process and the parser of its messages. */
 export class Inbox {
   private readonly subscriptions = new Map<string, Subscription>();
+  /** Sharded channels by process, in a large Cluster. */
+  private readonly shards = new Map<string, ShardSubscriptions>();
   private expected = false;
 
   constructor(
@@ -21,7 +24,7 @@ export class Inbox {
   /** Resolves when messages arrive. The listener receives them from then on, across reconnects. */
   async open(processId: string, listener: LockStoreListener): Promise<void> {
     await this.commands.whenReady(COMMAND_LIMIT_MS);
-    const subscription = this.subscriptions.get(processId) ?? this.choose(this.keys.channel(processId), listener);
+    const subscription = this.subscriptions.get(processId) ?? this.choose(processId, listener);
     this.subscriptions.set(processId, subscription);
     subscription.messagesExpected(this.expected);
     await subscription.open();
@@ -34,15 +37,26 @@ export class Inbox {
 
   messageMissed(): void {
     for (const subscription of this.subscriptions.values()) subscription.messageMissed();
+    for (const shards of this.shards.values()) shards.messageMissed();
   }
 
   close(): void {
     for (const subscription of this.subscriptions.values()) subscription.close();
+    for (const shards of this.shards.values()) shards.close();
   }
 
-  private choose(channel: string, listener: LockStoreListener): Subscription {
+  /** A caller waits for the lock, so messages about it may come. */
+  private waitFor(ownerToken: string, lockKey: string): void {
+    if (!this.commands.sharded) return;
+    for (const [processId, shards] of this.shards) {
+      if (ownerToken.startsWith(processId)) shards.waitFor(lockKey, this.keys.shardChannel(processId, lockKey));
+    }
+  }
+
+  private choose(processId: string, listener: LockStoreListener): Subscription {
     const { client } = this.commands;
     const { fullPrefix } = this.keys;
+    const channel = this.keys.channel(processId);
     const subscriber: Subscriber = {
       message: (text) => {
         const message = parse(text, fullPrefix);
@@ -52,9 +66,10 @@ export class Inbox {
       unsubscribed: () => listener.unsubscribed?.(),
       resubscribed: () => listener.resubscribed(),
     };
-    return isCluster(client)
-      ? new ClusterSubscription(client, this.commands, channel, subscriber)
-      : new PrimarySubscription(this.commands, channel, subscriber);
+    if (!isCluster(client)) return new PrimarySubscription(this.commands, channel, subscriber);
+    this.commands.waits = (ownerToken, lockKey) => this.waitFor(ownerToken, lockKey);
+    this.shards.set(processId, new ShardSubscriptions(this.commands, (text) => subscriber.message(text)));
+    return new ClusterSubscription(client, this.commands, channel, subscriber);
   }
 }
 

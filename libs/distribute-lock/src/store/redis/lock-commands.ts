@@ -51,6 +51,7 @@ export class AcquireCommand extends AnsweredCommand<AcquireAnswer> {
   }
 
   private queued(remainingMs: number, holder: ReplyWord, stood: boolean): boolean {
+    this.connection.waits?.(this.ownerToken, this.lockKey);
     const answer = { outcome: 'queued', remainingMs, stood } as const;
     if (isFlag(holder)) return this.found({ ...answer, foreign: holder === 1 });
     return isTokenBeside(holder, this.ownerToken) && this.found({ ...answer, foreign: false, ownToken: holder });

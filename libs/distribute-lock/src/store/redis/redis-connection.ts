@@ -37,6 +37,10 @@ export class RedisConnection implements LinkListener {
   epoch = 0;
   /** Whether the client is a Cluster client. */
   readonly clustered: boolean = false;
+  /** Whether messages go to the servers of their slots only; see `shard-subscriptions.ts`. */
+  sharded = false;
+  /** Present in a Cluster: called when the server has queued the token, or a release queues it. */
+  waits: ((ownerToken: string, lockKey: string) => void) | undefined;
   /** Present if the connection carries lock commands. */
   layout: Layout | undefined;
   /** Timers of everything that uses the connection. */

@@ -49,6 +49,11 @@ export class RedisKeys {
     return CHANNEL_PREFIX + this.fullPrefix + channelIdOf(processId);
   }
 
+  /** The inbox of a process for one lock, in its slot of a large Cluster. The scripts build the same name. */
+  shardChannel(processId: ProcessId, lockKey: string): string {
+    return `${this.channel(processId)}:${this.outer}${this.fenceOf(lockKey)}`;
+  }
+
   /** The channel of hints; no inbox has this name, because an id of a process contains no colon. */
   get hints(): string {
     return `${CHANNEL_PREFIX}${this.fullPrefix}hints:1`;

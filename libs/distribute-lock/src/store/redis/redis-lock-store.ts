@@ -185,9 +185,10 @@ export class RedisLockStore implements LockStore {
   }
 
   release(request: ReleaseRequest): PromiseLike<ReleaseAnswer> {
-    if (request.kind === 'semaphore') return this.semaphores.release(request);
     const { key, ownerToken, kind, next, grantOwn } = request;
     const lockKey = this.keys.lock(key);
+    if (next !== undefined) this.connection.waits?.(next.ownerToken, lockKey);
+    if (request.kind === 'semaphore') return this.semaphores.release(request);
     const again = next ?? grantOwn;
     const text =
       again === undefined

@@ -62,6 +62,7 @@ export class RedisSemaphores {
       if (code === MISMATCH && isCount(x))
         return x === 0 ? { outcome: 'mismatch' } : { outcome: 'mismatch', permits: x };
       if ((code !== QUEUED && code !== BUSY) || !isLeftMs(x)) return undefined;
+      if (code === QUEUED) this.connection.waits?.(ownerToken, this.keys.lock(key));
       return { outcome: code === QUEUED ? 'queued' : 'busy', remainingMs: x, foreign: false };
     };
     const { epoch } = this.connection;

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 import type { Redis } from 'ioredis';
 import type { LuaScript, LuaText } from '../lua/generated/lua-scripts.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -49,6 +51,8 @@ export class ScriptCall extends Timer {
 export class ScriptRunner {
   /** The script for the slot layout, if it differs. */
   private readonly bySlot: LuaText;
+  /** The script for a large Cluster, once it is needed. */
+  private ofShards: LuaText | undefined;
   /** The client, if it accepts serialized commands. */
   private readonly direct: Redis | undefined;
   private readonly fenceKey: string;
@@ -69,7 +73,9 @@ export class ScriptRunner {
   }
 
   private get script(): LuaText {
-    return this.connection.bySlot ? this.bySlot : this.single;
+    const { bySlot, sharded } = this.connection;
+    if (sharded) return (this.ofShards ??= shardedText(this.bySlot));
+    return bySlot ? this.bySlot : this.single;
   }
 
   /** Runs a call. With the slot layout all its commands are for one lock, or in one slot. */
@@ -143,4 +149,10 @@ export class ScriptRunner {
       ? client.eval(script.lua, keys.length, ...keys, ...texts)
       : client.evalsha(script.sha1, keys.length, ...keys, ...texts);
   }
+}
+
+/** The script with sharded channels. It differs in one setting of `lib/cluster.lua`. */
+function shardedText({ lua }: LuaText): LuaText {
+  const text = lua.replace('local sharded = false', 'local sharded = true');
+  return { lua: text, sha1: createHash('sha1').update(text).digest('hex') };
 }

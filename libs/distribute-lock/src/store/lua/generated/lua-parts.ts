@@ -378,6 +378,7 @@ end
 `;
 
 export const onePrimaryPart = `local counted = true
+local sharded = false
 local fenceMs = nil
 `;
 
@@ -411,7 +412,12 @@ local function notify(token, what, lock)
   if not process then return 0 end
   local prefix = string.sub(lock, 1, string.match(fence, '%d+$'))
   local channel = 'nestjs-lock:1:' .. prefix .. string.sub(process, 1, 11)
-  local receivers = redis.pcall('PUBLISH', channel, what .. ' ' .. token .. ' ' .. lock)
+  local message = what .. ' ' .. token .. ' ' .. lock
+  if sharded then
+    local reached = redis.pcall('SPUBLISH', channel .. ':' .. fence, message)
+    if type(reached) == 'number' and reached > 0 then return -1 end
+  end
+  local receivers = redis.pcall('PUBLISH', channel, message)
   return counted and type(receivers) == 'number' and receivers or -1
 end
 `;

@@ -54,7 +54,7 @@ return redis.call('DEL', KEYS[1])`,
 export const lockScript: LuaScript = withCluster(
   {
     name: 'lock',
-    sha1: '160155411488a7a2f9cbb40fe5e8b5bf872774b2',
+    sha1: '3f0a37220b8271ec99f48c37a9266d9178b62b98',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -177,10 +177,12 @@ end
 saveFence()
 return replies`,
   },
-  '35f57b6763bac739f9daac98612ccd3420c7cc2c',
+  '2a65aca193a3a70954950807882ab4bd6d58f3c6',
   `local counted = true
+local sharded = false
 local fenceMs = nil`,
   `local counted = false
+local sharded = false
 local fenceMs = '600000'`,
 );
 
@@ -204,7 +206,7 @@ return 1`,
 export const multiKeyScript: LuaScript = withCluster(
   {
     name: 'multi-key',
-    sha1: '7b6e4581802786a3540e7c13ebcaa791105f2e21',
+    sha1: 'ec5e0cc945b8502ec491ca2d02ca9ec5d7954b4b',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${takePart}local function isFree(lock, queue, token)
   local owner = redis.call('GET', lock)
@@ -250,17 +252,19 @@ end
 saveFence()
 return replies`,
   },
-  'b23187a0203b55eb27c0d5268e9ccd93bc45b52b',
+  '72f8163b8144ecb8747d00c4dbd4340f150e0fde',
   `local counted = true
+local sharded = false
 local fenceMs = nil`,
   `local counted = false
+local sharded = false
 local fenceMs = '600000'`,
 );
 
 export const quorumScript: LuaScript = withCluster(
   {
     name: 'quorum',
-    sha1: 'b975afef92bbed8adc348279dc0ed349281fd7ac',
+    sha1: 'cc75d1766428e0252c31b91d8c1d7bfc57b0ba06',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
@@ -329,17 +333,19 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   },
-  '1b05efbc081a3d00c954c6d39140f049e6608ee5',
+  '0a0c2ab52faf56a441270d0d7b368179f2faa6ec',
   `local counted = true
+local sharded = false
 local fenceMs = nil`,
   `local counted = false
+local sharded = false
 local fenceMs = '600000'`,
 );
 
 export const readwriteScript: LuaScript = withCluster(
   {
     name: 'readwrite',
-    sha1: '2585bd55e341b27e6d469475fa5c1cae2453bf57',
+    sha1: 'e75028fc6c208935c7b554f0df5b0d8abca1e305',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${takePart}${commonCasePart}${numbersPart}${queuePart}${silentPart}${offerPart}${leasesPart}${handPart}${enterPart}local function openGate()
@@ -410,17 +416,19 @@ end
 saveFence()
 return replies`,
   },
-  '9c4880bd9d40655418c37c2570cf8094a0374c56',
+  '2ae15e6594213176729d1879146e2409c914e3b6',
   `local counted = true
+local sharded = false
 local fenceMs = nil`,
   `local counted = false
+local sharded = false
 local fenceMs = '600000'`,
 );
 
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: '5e47197a2d339ad693a179d76d6ff3c3bca39f00',
+    sha1: 'a639b18e7c1651ff3480ff3f7af4e5663cd4a8e2',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}${semaphoreStatePart}${semaphoreQueuePart}${semaphoreCommandsPart}local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
@@ -443,9 +451,11 @@ end
 saveFence()
 return replies`,
   },
-  'bacf5daff993f8cd4b260f2911a7bd75549dfe10',
+  'bf70b69ea077d82f7faa6b1e74ffa3212d898ab6',
   `local counted = true
+local sharded = false
 local fenceMs = nil`,
   `local counted = false
+local sharded = false
 local fenceMs = '600000'`,
 );

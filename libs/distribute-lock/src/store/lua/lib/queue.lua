@@ -41,12 +41,18 @@ end
 
 -- Sends a message to the inbox of the token's process. The channel begins with the prefix of the locks; the name of the
 -- fencing counter ends with the length of that prefix in bytes. Returns the number of receivers, or -1 if unknown, as
--- in a Cluster. PUBLISH uses pcall: an error would end the script after the hand-over of the lock.
+-- in a Cluster. PUBLISH uses pcall: an error would end the script after the hand-over of the lock. In a large Cluster a
+-- process may listen to a channel in the slot of the lock: the message then reaches this server and its replicas only.
 local function notify(token, what, lock)
   local process = processOf(token)
   if not process then return 0 end
   local prefix = string.sub(lock, 1, string.match(fence, '%d+$'))
   local channel = 'nestjs-lock:1:' .. prefix .. string.sub(process, 1, 11)
-  local receivers = redis.pcall('PUBLISH', channel, what .. ' ' .. token .. ' ' .. lock)
+  local message = what .. ' ' .. token .. ' ' .. lock
+  if sharded then
+    local reached = redis.pcall('SPUBLISH', channel .. ':' .. fence, message)
+    if type(reached) == 'number' and reached > 0 then return -1 end
+  end
+  local receivers = redis.pcall('PUBLISH', channel, message)
   return counted and type(receivers) == 'number' and receivers or -1
 end

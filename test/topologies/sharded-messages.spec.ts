@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { type Locks, locksOn, PREFIX } from '../fault/support/lock-engine.js';
+import { onCleanup } from '../support/cleanup.js';
+import { eventually } from '../support/eventually.js';
+import { startRedisCluster } from '../support/redis-cluster.js';
+
+/** A process that waits has subscribed by then. */
+const SUBSCRIBED_MS = 150;
+/** Far below a heartbeat, so that only a message can be so fast. */
+const BY_MESSAGE_MS = 600;
+/** A heartbeat with its jitter, a claim and a busy machine. */
+const BY_HEARTBEAT_MS = 2_500;
+
+const cluster = await startRedisCluster({ 'cluster-node-timeout': '5000' }, { masters: 8, replicasEach: 0 });
+const servers = cluster.nodes.map(({ server }) => server);
+
+function open(options = {}): Locks {
+  const locks = locksOn(RedisLockStore.openCluster(cluster.startNodes, options, { prefix: PREFIX }));
+  onCleanup(() => locks.engine.close());
+  return locks;
+}
+
+/** Number of messages on the Cluster bus by plain `PUBLISH`. */
+async function plainMessages(): Promise<number> {
+  const infos = await Promise.all(servers.map((server) => server.run((redis) => redis.cluster('INFO'))));
+  return infos.reduce((sum, info) => sum + Number(/messages_publish_sent:(\d+)/.exec(info)?.[1] ?? 0), 0);
+}
+
+/** Sharded channels with subscribers, of all servers. */
+async function channels(): Promise<string[]> {
+  const all = await Promise.all(
+    servers.map((server) => server.run((redis) => redis.call('PUBSUB', 'SHARDCHANNELS') as Promise<string[]>)),
+  );
+  return all.flat();
+}
+
+/** The waiter gets the lock from the holder; returns how long that took after the release. */
+async function handOver(holder: Locks, waiter: Locks, key: string, before = async () => {}): Promise<number> {
+  const held = await holder.acquire(key, { wait: '10s' });
+  const waiting = waiter.acquire(key, { wait: '10s' });
+  await sleep(SUBSCRIBED_MS);
+  await before();
+  const releasedAt = performance.now();
+  await held.release();
+  const lease = await waiting;
+  const tookMs = performance.now() - releasedAt;
+  await lease.release();
+  return tookMs;
+}
+
+describe('Messages in a Cluster of eight masters', () => {
+  it('reach only the server of the lock, once both processes have waited', async () => {
+    const [one, other] = [open(), open()];
+    for (const [holder, waiter] of [
+      [one, other],
+      [other, one],
+    ])
+      await handOver(holder, waiter, 'hot');
+    const before = await plainMessages();
+    for (let i = 0; i < 10; i += 1) {
+      expect(await handOver(one, other, 'hot')).toBeLessThan(BY_MESSAGE_MS);
+      expect(await handOver(other, one, 'hot')).toBeLessThan(BY_MESSAGE_MS);
+    }
+    expect(await plainMessages()).toBe(before);
+  }, 30_000);
+
+  it.each(['{tag}:a', 'b:{tag}', '{open', 'a b', 'ä'])(
+    'reach a waiter for the key %p on its sharded channel',
+    async (key) => {
+      const [one, other] = [open(), open()];
+      await handOver(other, one, key);
+      expect((await channels()).filter((name) => name.includes(`${PREFIX}${key}`))).toHaveLength(1);
+      await handOver(one, other, key);
+      const before = await plainMessages();
+      expect(await handOver(one, other, key)).toBeLessThan(BY_MESSAGE_MS);
+      expect(await plainMessages()).toBe(before);
+    },
+  );
+
+  it('go to all servers if the connection of the sharded channel was closed', async () => {
+    const [one, other] = [open(), open()];
+    const closeShards = async () => {
+      for (const server of servers) await server.run((redis) => closeSharded(redis));
+    };
+    for (let i = 0; i < 3; i += 1) {
+      expect(await handOver(one, other, 'closed', closeShards)).toBeLessThan(BY_MESSAGE_MS);
+    }
+  });
+
+  it('go to all servers if the waiter may not subscribe to a sharded channel', async () => {
+    for (const server of servers)
+      await server.run((redis) =>
+        redis.call('ACL', 'SETUSER', 'old', 'on', 'nopass', '~*', '&*', '+@all', '-ssubscribe'),
+      );
+    const [one, other] = [open(), open({ redisOptions: { username: 'old', password: 'any' } })];
+    expect(await handOver(one, other, 'old')).toBeLessThan(BY_MESSAGE_MS);
+    expect(await handOver(one, other, 'old')).toBeLessThan(BY_MESSAGE_MS);
+    expect((await channels()).filter((name) => name.includes(`${PREFIX}old`))).toEqual([]);
+  });
+
+  it('go to all servers if the holder may not publish to a sharded channel', async () => {
+    for (const server of servers)
+      await server.run((redis) =>
+        redis.call('ACL', 'SETUSER', 'quiet', 'on', 'nopass', '~*', '&*', '+@all', '-spublish'),
+      );
+    const [one, other] = [open({ redisOptions: { username: 'quiet', password: 'any' } }), open()];
+    expect(await handOver(one, other, 'unpublished')).toBeLessThan(BY_MESSAGE_MS);
+  });
+
+  it('wake a waiter whose slot has moved, at its next heartbeat at the latest', async () => {
+    const [one, other] = [open(), open()];
+    await handOver(one, other, '{moved}');
+    const slot = await servers[0].run((redis) => redis.cluster('KEYSLOT', '{moved}'));
+    for (const target of [cluster.masters[0], cluster.masters[1], cluster.masters[0]]) {
+      expect(await handOver(one, other, '{moved}', () => cluster.migrateSlot(slot, target))).toBeLessThan(
+        BY_HEARTBEAT_MS,
+      );
+    }
+    await eventually(async () => expect(await handOver(one, other, '{moved}')).toBeLessThan(BY_MESSAGE_MS), 10_000);
+  }, 30_000);
+
+  it('leave no connection behind when the application closes', async () => {
+    const [one, other] = [open(), open()];
+    await handOver(one, other, 'closing');
+    await Promise.all([one.engine.close(), other.engine.close()]);
+    await eventually(async () => {
+      expect((await channels()).filter((name) => name.includes('closing'))).toEqual([]);
+    });
+  });
+});
+
+/** Closes the connections with sharded channels and no other. */
+async function closeSharded(redis: { call(...words: [string, ...string[]]): Promise<unknown> }): Promise<void> {
+  const clients = String(await redis.call('CLIENT', 'LIST', 'TYPE', 'pubsub'));
+  for (const line of clients.split('\n')) {
+    const [, id = ''] = /^id=(\d+)/.exec(line) ?? [];
+    const sharded = Number(/ ssub=(\d+)/.exec(line)?.[1] ?? 0);
+    if (id !== '' && sharded > 0) await redis.call('CLIENT', 'KILL', 'ID', id);
+  }
+}
