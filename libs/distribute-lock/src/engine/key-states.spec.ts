@@ -1,3 +1,6 @@
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
 import { ExclusiveState } from './exclusive.js';
 import { KeyStates } from './key-states.js';
 import type { KindServices } from './kind.js';
@@ -39,4 +42,25 @@ describe('KeyStates', () => {
     expect(states.empty).toBe(true);
     expect(kept()).toBeLessThanOrEqual(1_000);
   });
+
+  it('leaves no garbage in the old generation of the heap', () => {
+    const states = make();
+    const keys = Array.from({ length: 128 }, (_, i) => `order:${i}`);
+    const call = (key: string) => {
+      const known = states.resume('exclusive', key);
+      if (known !== undefined) states.remove(known);
+      else states.add(new ExclusiveState(services, key));
+    };
+    const calls = () => {
+      for (let i = 0; i < 2_000; i += 1) keys.forEach(call);
+    };
+    calls();
+    setFlagsFromString('--expose-gc');
+    (runInNewContext('gc') as () => void)();
+    const before = oldBytes();
+    calls();
+    expect(oldBytes() - before).toBeLessThan(500_000);
+  });
 });
+
+const oldBytes = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')!.space_used_size;
