@@ -47,9 +47,9 @@ export const KEEPING_MUTANTS: Readonly<Record<string, () => Restore>> = {
       Shutdown,
       'keeps',
       (original) =>
-        function (this: Shutdown, state: unknown, lease: LeaseHandle, over: unknown) {
+        function (this: Shutdown, state: unknown, lease: LeaseHandle) {
           lease.plan = planOf(lease.call.options);
-          return original.call(this, state, lease, over);
+          return original.call(this, state, lease);
         },
     ),
 };

@@ -117,7 +117,10 @@ export class LockEngine implements LeaseActions {
     this.acquiring = new Acquiring(this.context);
     this.releasing = new Releasing(this.context, this.acquiring);
     this.messages = new Messages(this.context, this.states, this.acquiring);
-    this.shutdown = new Shutdown(this.context, this.states, (state, grant) => this.grantEnded(state, grant));
+    this.shutdown = new Shutdown(this.context, this.states, {
+      grantEnded: (state, grant) => this.grantEnded(state, grant),
+      leaseEnded: (state, lease) => void state.leaseEnded(lease, this.clock.now()),
+    });
     this.services = { context: this.context, acquiring: this.acquiring, releasing: this.releasing, leases: this };
     this.multiKey = new MultiKey(this.context, this.acquiring, {
       acquireOne: (call) => this.acquire(call),
@@ -211,19 +214,12 @@ export class LockEngine implements LeaseActions {
       return Promise.resolve();
     }
     const heldMs = lease.heldMsAt(now);
-    const { keepForMs } = lease.plan;
-    holds.record(call.name, Math.max(heldMs, keepForMs));
+    holds.record(call.name, Math.max(heldMs, lease.plan.keepForMs));
     if (!lease.lost) reportReleased(events, call, heldMs);
-    if (keepForMs > 0 && this.keeps(state, lease)) return Promise.resolve();
+    if (lease.mayBeKept && this.shutdown.keeps(state, lease)) return Promise.resolve();
     kept.drop(call);
     state.replace(grant, lease, undefined);
     return state.leaseEnded(lease, now) ?? Promise.resolve();
-  }
-
-  /** Whether the key stays held after the work. */
-  private keeps(state: KeyState, lease: LeaseHandle): boolean {
-    const over = (): void => void state.leaseEnded(lease, this.clock.now());
-    return lease.mayBeKept && this.shutdown.keeps(state, lease, over);
   }
 
   /** Extends a held lease. */

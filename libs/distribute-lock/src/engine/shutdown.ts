@@ -18,6 +18,14 @@ export interface DrainState {
 /** Receives the state at the start and at the end of a drain, if a lock is held. */
 export type DrainReport = (state: DrainState) => void;
 
+/** What follows when a key no longer stays held. */
+export interface ShutdownListener {
+  /** The grant has ended, and its token needs no undo. */
+  grantEnded(state: KeyState, grant: Grant): void;
+  /** The key of the lease may be released now. */
+  leaseEnded(state: KeyState, lease: LeaseHandle): void;
+}
+
 /** Shutdown of the lock engine, and keys that stay held after their work. It never releases a lock whose work is still running. */
 export class Shutdown {
   private readonly held = new Set<KeptHold>();
@@ -27,26 +35,27 @@ export class Shutdown {
   constructor(
     private readonly context: EngineContext,
     private readonly states: KeyStates,
-    /** The grant has ended, and its token needs no undo. */
-    private readonly gone: (state: KeyState, grant: Grant) => void,
+    private readonly listener: ShutdownListener,
   ) {}
 
-  /**
-   * Keeps the key of an ended lease for as long as its plan requires. Then `over` releases it, unless the key expires with its
-   * ttl.
-   */
-  keeps(state: KeyState, lease: LeaseHandle, over: () => void): boolean {
+  /** Keeps the key of an ended lease for as long as its plan requires, if it does. */
+  keeps(state: KeyState, lease: LeaseHandle): boolean {
     if (endsByItself(lease)) return this.leaveToTtl(state, lease);
     const { keepForMs } = lease.plan;
     if (keepForMs === 0) return false;
     const until = lease.startedAt + keepForMs;
     const restMs = until - this.context.clock.now();
     if (restMs <= 0) return false;
+    this.keep(state, lease, until, restMs);
+    return true;
+  }
+
+  private keep(state: KeyState, lease: LeaseHandle, until: number, restMs: number): void {
     const held = new KeptHold(lease, until, () => {
       this.held.delete(held);
       this.context.kept.drop(lease.call);
       state.replace(lease.grant, held, undefined);
-      if (!lease.grant.ended) over();
+      if (!lease.grant.ended) this.listener.leaseEnded(state, lease);
     });
     state.replace(lease.grant, lease, held);
     this.held.add(held);
@@ -55,7 +64,6 @@ export class Shutdown {
       this.context.timers.add(held, restMs);
       this.context.watchdog.watch(lease.grant);
     }
-    return true;
   }
 
   /** Leaves the key to its ttl. Callers of this process ask the store again, like callers of other processes. */
@@ -63,7 +71,7 @@ export class Shutdown {
     this.context.watchdog.unwatch(grant);
     grant.ended = true;
     this.context.abandoned.leaveToTtl(grant.ownerToken, grant.ttlMs, () => this.context.kept.drop(call));
-    this.gone(state, grant);
+    this.listener.grantEnded(state, grant);
     return true;
   }
 
@@ -123,7 +131,7 @@ export class Shutdown {
     if (state?.isHeld(grant) !== true) {
       watchdog.unwatch(grant);
       grant.ended = true;
-      if (state !== undefined) this.gone(state, grant);
+      if (state !== undefined) this.listener.grantEnded(state, grant);
     }
     void store
       .renew([{ key, ownerToken, kind: state?.kind, ttlMs, exact: state?.isHeld(grant) !== true }])
