@@ -20,7 +20,6 @@ interface Rest {
 }
 
 const WARM_UP = { cycles: 200 };
-const TTL = { ttl: '30s' };
 const PATIENT = { ttl: '30s', wait: '1h' };
 /** Every process has sent a heartbeat by then. */
 const SETTLE_MS = 6_000;
@@ -33,7 +32,7 @@ export async function oneKey({ processes, waiters, restMs }: OneKeySize): Promis
   const crowd = await Crowd.start(processes, { connection: server.url, counterUrl: server.url });
   const holder = await Crowd.start(1, { connection: server.url });
   await crowd.each('warmUp', () => WARM_UP);
-  await holder.each('take', () => ({ ...KEY, options: TTL }));
+  await holder.each('take', () => ({ ...KEY, options: PATIENT }));
   const heaps = await crowd.each('wait', () => ({ ...KEY, each, options: PATIENT, settleMs: SETTLE_MS }));
   const rest = await resting(server, crowd, restMs);
   await holder.each('release', () => undefined);

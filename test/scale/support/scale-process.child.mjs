@@ -12,7 +12,7 @@ const { library, connection, applications, counterUrl, holdsFile } = JSON.parse(
 const { LockModule, LockService } = await import(library);
 
 /** Calls of one turn of the event loop. */
-const AT_ONCE = 500;
+const AT_ONCE = 200;
 /** Numbers of one hold in the file: key, call, grant, end of the work, fencing token. The times are in nanoseconds. */
 const FIELDS = 5;
 const COUNTER = 'scale:counter';
