@@ -81,16 +81,14 @@ export class ScriptRunner {
   /** Runs a call. With the slot layout all its commands are for one lock, or in one slot. */
   run(call: ScriptCall, withText: boolean): Promise<unknown> {
     const { commands } = call;
-    const keys = [this.fenceKeyOf(commands[0].lockKey)];
+    // No array literals: V8 may allocate them in the old generation, where they keep these strings until a full collection.
+    const keys = Array.of(this.fenceKeyOf(commands[0].lockKey));
+    for (const command of commands) command.addKeys(keys);
     const deadlineMs = this.deadlineOf(call);
-    const texts: string[] = [];
-    for (const command of commands) {
-      command.addKeys(keys);
-      texts.push(command.textUntil(deadlineMs));
-    }
+    const texts = commands.map((command) => command.textUntil(deadlineMs));
     if (this.direct === undefined || withText || this.acknowledging !== undefined)
       return this.evaluate(keys, texts, withText, call);
-    const args = [this.script.sha1, String(keys.length), ...keys, ...texts];
+    const args = [this.script.sha1, String(keys.length)].concat(keys, texts);
     let text = '';
     for (const arg of args) text += written(arg);
     return evalsha(this.direct, args, text);
@@ -111,7 +109,7 @@ export class ScriptRunner {
     if (direct === undefined || this.acknowledging !== undefined) {
       return this.evaluate([fenceKey, lockKey, queueKey], [words], false, call);
     }
-    const args = [this.single.sha1, '3', fenceKey, lockKey, queueKey, words];
+    const args = Array.of(this.single.sha1, '3', fenceKey, lockKey, queueKey, words); // as in `run`
     return evalsha(direct, args, this.headOfOne + written(lockKey) + written(queueKey) + written(words));
   }
 
