@@ -55,6 +55,12 @@ const failureOf = async (work: () => unknown): Promise<Error> => {
   throw new Error('did not fail');
 };
 
+/** The row of docs/reference/errors.md that contains the message. */
+function rowOfReference(message: string): string | undefined {
+  const reference = readFileSync(new URL('../../../../docs/reference/errors.md', import.meta.url), 'utf8');
+  return reference.split('\n').find((line) => line.includes(message));
+}
+
 const KIT = 'LockTestingModule.forRoot()';
 
 describe('A unit test of a class with a lock', () => {
@@ -102,11 +108,14 @@ describe('A unit test of a class with a lock', () => {
   it('has the message of Nest that the reference explains when LockService is not available', async () => {
     const error = await failureOf(() => Test.createTestingModule({ providers: [Shop] }).compile());
     expect(error.message).toMatch(/^Nest can't resolve dependencies of the Shop .*LockService/s);
-    const reference = readFileSync(new URL('../../../../docs/reference/errors.md', import.meta.url), 'utf8');
-    const row = reference
-      .split('\n')
-      .find((line) => line.includes("Nest can't resolve dependencies of ... LockService"));
-    expect(row).toContain(KIT);
+    expect(rowOfReference("Nest can't resolve dependencies of ... LockService")).toContain(KIT);
+  });
+
+  it('has the message that the reference explains when a mock library needs a class for each token', async () => {
+    // createMock(token) of @golevelup/ts-jest and @golevelup/ts-vitest
+    const proxied = (token: unknown): object => new Proxy(token as object, {});
+    const error = await failureOf(() => builder().useMocker(proxied).compile());
+    expect(rowOfReference(`${error.name}: ${error.message}`)).toContain('createMock');
   });
 
   it('names the kit and the cause for an object that was created with new', async () => {
