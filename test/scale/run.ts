@@ -28,6 +28,7 @@ const PARTS: Readonly<Record<string, () => AsyncGenerator<Section>>> = {
     const size = { processes: 50 * share, each: 10, restMs: 10_000 };
     yield await manyKeys({ ...size, keys: 100_000 * share, where: 'same' });
     yield await manyKeys({ ...size, keys: 10_000 * share, where: 'another' });
+    yield await manyKeys({ ...size, keys: 100_000 * share, where: 'another' });
   },
   async *'cluster-bus'() {
     const masters = values.quick ? [6] : [6, 12, 30];
