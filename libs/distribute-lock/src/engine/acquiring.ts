@@ -76,7 +76,7 @@ export class Acquiring {
 
   /** What the store gave by a command that was sent at `sentAt`, or by a message that arrived then. */
   newGrant(
-    { kind, key }: KeyState,
+    { key }: KeyState,
     ownerToken: string,
     ttlMs: number,
     sentAt: number,
@@ -84,7 +84,7 @@ export class Acquiring {
     block: number,
     waiting: number,
   ): Grant {
-    return new Grant(this.context.watchdog.check, kind, key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
+    return new Grant(this.context.watchdog.check, key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
   }
 
   /** The store granted the attempt. */

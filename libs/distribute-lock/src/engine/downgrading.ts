@@ -145,17 +145,7 @@ class Downgrade extends Retry {
   private readGrant(waiting: number, sentAt: number): Grant {
     const { key, ttlMs, validUntil } = this.grant;
     const { watchdog } = this.context;
-    const made = new Grant(
-      watchdog.check,
-      'read',
-      key,
-      this.readToken,
-      ttlMs,
-      sentAt,
-      this.lease.fencingToken,
-      1,
-      waiting,
-    );
+    const made = new Grant(watchdog.check, key, this.readToken, ttlMs, sentAt, this.lease.fencingToken, 1, waiting);
     made.validUntil = Math.max(made.validUntil, validUntil);
     return made;
   }

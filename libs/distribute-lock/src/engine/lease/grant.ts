@@ -1,4 +1,4 @@
-import type { TokenKind } from '../../runtime/owner-token.js';
+import { kindOfToken, type TokenKind } from '../../runtime/owner-token.js';
 import { Retry } from '../../runtime/retries.js';
 import type { RenewAnswer } from '../../store/lock-store.js';
 import type { Loss } from './loss.js';
@@ -134,7 +134,6 @@ export class Grant extends Retry {
   constructor(
     /** Called when the timer of the grant fires. */
     private readonly check: (grant: Grant) => void,
-    readonly kind: TokenKind,
     readonly key: string,
     readonly ownerToken: string,
     public ttlMs: number,
@@ -149,6 +148,11 @@ export class Grant extends Retry {
     this.validUntil = validUntil(sentAt, ttlMs);
     this.endsAt = Math.floor(sentAt + ttlMs);
     this.waitingElsewhere = waiting;
+  }
+
+  /** Computed, because a field would take memory in every grant. */
+  get kind(): TokenKind {
+    return kindOfToken(this.ownerToken);
   }
 
   /**

@@ -25,7 +25,7 @@ describe('Watchdog', () => {
     const lost: Grant[] = [];
     const watchdog = new Watchdog(store, clock, new Timers(clock), (grant) => lost.push(grant));
     const grant = (key = 'order:42', terms: Partial<Holder> = {}, ttlMs = TTL) => {
-      const made = new Grant(watchdog.check, 'exclusive', key, `${key}-alice`, ttlMs, clock.now(), 1, 1, 0);
+      const made = new Grant(watchdog.check, key, `${key}-alice`, ttlMs, clock.now(), 1, 1, 0);
       made.holder = {
         holds: [],
         renew: true,
