@@ -79,6 +79,26 @@ describe('Messages in a Cluster of eight masters', () => {
     },
   );
 
+  it('reach a client with a key prefix for each node on its sharded channel', async () => {
+    const options = { redisOptions: { keyPrefix: 'app:' } };
+    const [one, other] = [open(options), open(options)];
+    await handOver(other, one, '{prefixed}');
+    await handOver(one, other, '{prefixed}');
+    const before = await plainMessages();
+    expect(await handOver(one, other, '{prefixed}')).toBeLessThan(BY_MESSAGE_MS);
+    expect(await plainMessages()).toBe(before);
+  });
+
+  it('have a subscriber again after its connection was closed, without an attempt of a waiter', async () => {
+    const [one, other] = [open(), open()];
+    await handOver(one, other, 'again');
+    const subscribed = async () => (await channels()).filter((name) => name.includes(`${PREFIX}again`));
+    expect(await subscribed()).toHaveLength(1);
+    for (const server of servers) await server.run((redis) => closeSharded(redis));
+    expect(await subscribed()).toEqual([]);
+    await eventually(async () => expect(await subscribed()).toHaveLength(1), 10_000);
+  }, 15_000);
+
   it('go to all servers if the connection of the sharded channel was closed', async () => {
     const [one, other] = [open(), open()];
     const closeShards = async () => {

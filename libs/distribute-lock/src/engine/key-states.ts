@@ -58,7 +58,7 @@ export class KeyStates {
 
   /** Every state that is not idle. */
   all(): KeyState[] {
-    return Object.values(this.byKind).flatMap((states) => active(states).map(([, state]) => state));
+    return Object.values(this.byKind).flatMap((states) => [...states.values()].filter(({ resting }) => !resting));
   }
 
   private rest(state: KeyState, size: number): void {
@@ -66,10 +66,13 @@ export class KeyStates {
     state.resting = true;
     this.resting += 1;
     if (this.resting < MOST_RESTING || 2 * this.resting < size) return;
-    this.byKind.exclusive = new Map(active(this.byKind.exclusive));
+    this.byKind.exclusive = active(this.byKind.exclusive);
     this.resting = 0;
   }
 }
 
-const active = (states: ReadonlyMap<string, KeyState>): [string, KeyState][] =>
-  [...states].filter(([, { resting }]) => !resting);
+function active(states: ReadonlyMap<string, KeyState>): Map<string, KeyState> {
+  const others = new Map<string, KeyState>();
+  for (const [key, state] of states) if (!state.resting) others.set(key, state);
+  return others;
+}

@@ -33,6 +33,7 @@ export class Inbox {
   messagesExpected(expected: boolean): void {
     this.expected = expected;
     for (const subscription of this.subscriptions.values()) subscription.messagesExpected(expected);
+    for (const shards of this.shards.values()) shards.messagesExpected(expected);
   }
 
   messageMissed(): void {
@@ -68,7 +69,9 @@ export class Inbox {
     };
     if (!isCluster(client)) return new PrimarySubscription(this.commands, channel, subscriber);
     this.commands.waits = (ownerToken, lockKey) => this.waitFor(ownerToken, lockKey);
-    this.shards.set(processId, new ShardSubscriptions(this.commands, (text) => subscriber.message(text)));
+    const shards = new ShardSubscriptions(this.commands, (text) => subscriber.message(text));
+    shards.messagesExpected(this.expected);
+    this.shards.set(processId, shards);
     return new ClusterSubscription(client, this.commands, channel, subscriber);
   }
 }

@@ -42,6 +42,17 @@ describe('RedisKeys', () => {
     expect(new RedisKeys('lock:', 'app:').channel(processId)).toBe('nestjs-lock:1:app:lock:abcdefghijk');
   });
 
+  it.each([
+    ['', 'a', undefined],
+    ['', 'a}b', /^has a "}" but no "{tag}"/],
+    ['app:', '{a}', undefined],
+    ['app:', 'a', /^needs a "{tag}", because with a keyPrefix of its client/],
+  ])('says why a Cluster client with the key prefix %j cannot lock %j', (outer, key, fault) => {
+    const found = new RedisKeys('lock:', outer).clusterFault(key);
+    if (fault === undefined) expect(found).toBeUndefined();
+    else expect(found).toMatch(fault);
+  });
+
   it('gives every lock a separate queue', () => {
     const odd = ['a', '{a}', '{}a', 'a}b', '{a', 'a{b}c', '{{a}}', '}{'];
     expect(new Set(odd.map(queueOf)).size).toBe(odd.length);

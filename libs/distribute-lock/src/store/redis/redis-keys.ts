@@ -101,6 +101,8 @@ export class RedisKeys {
     const lockKey = this.lock(key);
     const helper = this.outer + this.queue(lockKey);
     if (hashed(this.outer + lockKey) === hashed(helper)) return undefined;
+    if (this.outer !== '' && !TAG.test(key))
+      return 'needs a "{tag}", because with a keyPrefix of its client Redis Cluster has its lock and its queue in two slots';
     return 'has a "}" but no "{tag}" before it, so Redis Cluster cannot keep its lock and its queue in one slot';
   }
 }

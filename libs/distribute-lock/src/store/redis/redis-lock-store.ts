@@ -135,7 +135,10 @@ export class RedisLockStore implements LockStore {
 
   /** A store for the same locks whose grants count only after enough replicas acknowledge them. */
   acknowledgedBy(acks: AckSettings): LockStore {
-    return new DurableLockStore(this, RedisLockStore.on(another(this.template), this.settings, this.template, acks));
+    const acknowledged = RedisLockStore.on(another(this.template), this.settings, this.template, acks);
+    // Its attempts wait for messages, which this store receives.
+    acknowledged.connection.waits = (ownerToken, lockKey) => this.connection.waits?.(ownerToken, lockKey);
+    return new DurableLockStore(this, acknowledged);
   }
 
   keyFault(key: string): string | undefined {

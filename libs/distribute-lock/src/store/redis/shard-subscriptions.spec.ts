@@ -14,12 +14,13 @@ class FakeNode extends EventEmitter {
   readonly sent: string[] = [];
   readonly copies: FakeNode[] = [];
   status = 'wait';
-  refuses = false;
+  /** What the server answers instead of a subscription. */
+  refusal: string | undefined;
   closed = false;
 
   duplicate(): FakeNode {
     const copy = new FakeNode();
-    copy.refuses = this.refuses;
+    copy.refusal = this.refusal;
     this.copies.push(copy);
     return copy;
   }
@@ -40,7 +41,7 @@ class FakeNode extends EventEmitter {
 
   async ssubscribe(channel: string): Promise<number> {
     this.sent.push(`+ ${channel}`);
-    if (this.refuses) throw new Error('NOPERM');
+    if (this.refusal !== undefined) throw Object.assign(new Error(this.refusal), { name: 'ReplyError' });
     return 1;
   }
 
@@ -72,37 +73,94 @@ describe('ShardSubscriptions.waitFor', () => {
       await clock.pass(1_300);
     }
     const [copy] = node.copies;
-    expect(copy.sent.filter((sent) => sent !== 'ping')).toEqual([`+ ${CHANNEL}`]);
+    const subscriptions = () => copy.sent.filter((sent) => sent !== 'ping');
+    expect(subscriptions()).toEqual([`+ ${CHANNEL}`]);
 
     await clock.pass(25_000);
-    expect(copy.closed).toBe(false);
+    expect(subscriptions()).toEqual([`+ ${CHANNEL}`]);
     await clock.pass(10_000);
-    expect(copy.sent.filter((sent) => sent !== 'ping')).toEqual([`+ ${CHANNEL}`, `- ${CHANNEL}`]);
+    expect(subscriptions()).toEqual([`+ ${CHANNEL}`, `- ${CHANNEL}`]);
+    // A message may still be on its way.
+    expect(copy.closed).toBe(false);
+    await clock.pass(5_000);
     expect(copy.closed).toBe(true);
     expect(node.copies).toHaveLength(1);
     shards.close();
   });
 
-  it('subscribes on the next attempt when the server refused, the connection ended or a slot moved', async () => {
+  it('sends no further command for ten minutes when the server refuses it', async () => {
     const { clock, node, shards } = start();
-    node.refuses = true;
-    shards.waitFor('lock:a', CHANNEL);
-    await clock.pass(10);
-    node.copies[0].refuses = false;
-    shards.waitFor('lock:a', CHANNEL);
-    await clock.pass(10);
-    expect(node.copies[0].sent).toHaveLength(2);
+    node.refusal = "NOPERM this user has no permissions to run the 'ssubscribe' command";
+    for (let i = 0; i < 10; i += 1) {
+      shards.waitFor('lock:a', CHANNEL);
+      await clock.pass(1_300);
+    }
+    expect(node.copies.map(({ sent, closed }) => [sent.filter((text) => text !== 'ping'), closed])).toEqual([
+      [[`+ ${CHANNEL}`], true],
+    ]);
 
-    node.copies[0].emit('moved');
-    shards.waitFor('lock:a', CHANNEL);
-    await clock.pass(10);
-    expect(node.copies[0].sent).toHaveLength(3);
-
-    node.refuses = false;
-    node.copies[0].emit('end');
+    await clock.pass(600_000);
+    node.refusal = undefined;
     shards.waitFor('lock:a', CHANNEL);
     await clock.pass(10);
     expect(node.copies[1].sent).toEqual([`+ ${CHANNEL}`]);
+    shards.close();
+  });
+
+  it.each(['MOVED 1 127.0.0.1:7001', 'CLUSTERDOWN The cluster is down'])(
+    'subscribes on the next attempt after %s',
+    async (refusal) => {
+      const { clock, node, shards } = start();
+      node.refusal = refusal;
+      shards.waitFor('lock:a', CHANNEL);
+      await clock.pass(10);
+      node.copies[0].refusal = undefined;
+      shards.waitFor('lock:a', CHANNEL);
+      await clock.pass(10);
+      expect(node.copies[0].sent).toEqual([`+ ${CHANNEL}`, `+ ${CHANNEL}`]);
+      shards.close();
+    },
+  );
+
+  it('subscribes on the next attempt, on another connection, after a slot moved', async () => {
+    const { clock, node, shards } = start();
+    shards.waitFor('lock:a', CHANNEL);
+    await clock.pass(10);
+    node.copies[0].emit('moved');
+    expect(node.copies[0].closed).toBe(true);
+    shards.waitFor('lock:a', CHANNEL);
+    await clock.pass(10);
+    expect(node.copies[1].sent).toEqual([`+ ${CHANNEL}`]);
+    shards.close();
+  });
+
+  it('subscribes again without an attempt after the connection was lost, because a server may still count it', async () => {
+    const { clock, node, shards } = start();
+    shards.waitFor('lock:a', CHANNEL);
+    await clock.pass(10);
+    node.copies[0].emit('end');
+    await clock.pass(5_000);
+    expect(node.copies[1].sent).toEqual([`+ ${CHANNEL}`]);
+
+    await clock.pass(15 * 60_000);
+    expect(node.copies[1].sent).not.toContain(`- ${CHANNEL}`);
+    await clock.pass(2 * 60_000);
+    expect(node.copies[1].sent).toContain(`- ${CHANNEL}`);
+    shards.close();
+  });
+
+  it('probes the connection like that of the inbox while waiters depend on messages', async () => {
+    const { clock, node, shards } = start();
+    const probes = () => node.copies[0].sent.filter((sent) => sent === 'ping').length;
+    shards.messagesExpected(true);
+    shards.waitFor('lock:a', CHANNEL);
+    await clock.pass(10_000);
+    expect(probes()).toBeGreaterThanOrEqual(4);
+
+    shards.messagesExpected(false);
+    const before = probes();
+    await clock.pass(9_000);
+    expect(probes()).toBeLessThanOrEqual(before + 1);
     shards.close();
   });
 

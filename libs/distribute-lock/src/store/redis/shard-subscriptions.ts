@@ -6,21 +6,40 @@ import type { RedisConnection } from './redis-connection.js';
 
 /** A channel stays subscribed for this time after the last attempt of a waiter. */
 const IDLE_MS = 30_000;
+/**
+ * A server may keep a client whose connection died silently until TCP gives up, 15 minutes on Linux. It counts that client
+ * as a receiver, so the channels of a lost connection stay subscribed on another one for this time.
+ */
+const LOST_MS = 16 * 60_000;
+/** Pause after a server refused the command: it is older than Redis 7, or the user may not use it. */
+const REFUSED_MS = 10 * 60_000;
 const SWEEP_MS = 5_000;
 /** Locks behind this number use plain messages only. */
 const MOST_CHANNELS = 1_000;
+/** Errors that say nothing about the permission: the slot is on another server, or the server is not ready. */
+const PASSING = /^(MOVED|ASK|CLUSTERDOWN|TRYAGAIN|LOADING|MASTERDOWN)\b/;
 
 const ignore = (): void => undefined;
 
-/** A connection to the master of some slots, and the channels that are subscribed on it. */
+interface Channel {
+  readonly name: string;
+  readonly lockKey: string;
+  neededUntil: number;
+  /** The connection that it is subscribed on, or will be. */
+  shard: Shard | undefined;
+}
+
+/** A connection to the master of some slots. */
 class Shard {
-  /** When each channel is no longer needed. */
-  readonly channels = new Map<string, number>();
   readonly link: Link;
+  /** No channel used it at the last sweep. */
+  unused = false;
   private readonly redis: Redis;
 
-  constructor(node: Redis, { clock, timers }: RedisConnection, receive: (text: string) => void, ended: () => void) {
-    const redis = node.duplicate({ lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  constructor(node: Redis, { clock, timers }: RedisConnection, receive: (text: string) => void, lost: () => void) {
+    // The client would add its prefix to the names of sharded channels, although not to those of others.
+    const own = { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0, keyPrefix: '' };
+    const redis = node.duplicate(own);
     this.redis = redis;
     redis.on('error', ignore);
     this.link = new Link(redis, { clock, timers, listener: {} });
@@ -28,26 +47,19 @@ class Shard {
       this.link.received();
       receive(text);
     });
-    // A slot has moved. The next attempts subscribe again where the slots are now.
-    redis.on('moved', () => this.channels.clear());
-    redis.once('end', ended);
-    this.link.watchMessages(false);
+    // A slot has moved. ioredis 5 then settles no command for it, so the connection is given up.
+    redis.on('moved', lost);
+    redis.once('end', lost);
     redis.connect().catch(ignore);
   }
 
-  subscribe(channel: string, until: number): void {
-    const known = this.channels.has(channel);
-    this.channels.set(channel, until);
-    if (!known) this.link.track(this.redis.ssubscribe(channel)).catch(() => this.channels.delete(channel));
+  subscribe(channel: string): Promise<unknown> {
+    this.unused = false;
+    return this.link.track(this.redis.ssubscribe(channel));
   }
 
-  /** Ends subscriptions that are no longer needed. */
-  sweep(now: number): void {
-    for (const [channel, until] of this.channels) {
-      if (until > now) continue;
-      this.channels.delete(channel);
-      this.link.track(this.redis.sunsubscribe(channel)).catch(ignore);
-    }
+  unsubscribe(channel: string): void {
+    this.link.track(this.redis.sunsubscribe(channel)).catch(ignore);
   }
 
   close(): void {
@@ -64,8 +76,11 @@ class Shard {
  * costs a message to every server. So a missing, late or moved subscription loses no message.
  */
 export class ShardSubscriptions extends Timer {
+  private readonly channels = new Map<string, Channel>();
   /** By the `host:port` of their servers. */
   private readonly shards = new Map<string, Shard>();
+  private refusedUntil = -Infinity;
+  private expected = false;
   private closed = false;
 
   constructor(
@@ -76,15 +91,20 @@ export class ShardSubscriptions extends Timer {
   }
 
   /** A caller waits for the lock. Its heartbeat repeats this. */
-  waitFor(lockKey: string, channel: string): void {
-    const { connection, shards } = this;
-    const node = connection.linkOf(lockKey)?.client;
-    if (node === undefined || this.closed) return;
-    const name = `${node.options.host}:${node.options.port}`;
-    const shard = shards.get(name);
-    if (this.count >= MOST_CHANNELS && shard?.channels.has(channel) !== true) return;
-    (shard ?? this.open(name, node)).subscribe(channel, connection.clock.now() + IDLE_MS);
-    if (!this.isScheduled) connection.timers.add(this, SWEEP_MS);
+  waitFor(lockKey: string, name: string): void {
+    const now = this.connection.clock.now();
+    if (this.closed || now < this.refusedUntil) return;
+    const channel = this.channels.get(name) ?? this.add(lockKey, name);
+    if (channel === undefined) return;
+    channel.neededUntil = Math.max(channel.neededUntil, now + IDLE_MS);
+    if (channel.shard === undefined) this.subscribe(channel);
+    if (!this.isScheduled) this.connection.timers.add(this, SWEEP_MS);
+  }
+
+  /** Whether waiters depend on messages. */
+  messagesExpected(expected: boolean): void {
+    this.expected = expected;
+    for (const { link } of this.shards.values()) link.watchMessages(expected);
   }
 
   /** Probes the connections, because a message did not arrive. */
@@ -94,34 +114,85 @@ export class ShardSubscriptions extends Timer {
 
   close(): void {
     this.closed = true;
+    this.connection.timers.remove(this);
     for (const shard of this.shards.values()) shard.close();
     this.shards.clear();
+    this.channels.clear();
   }
 
-  /** Closes connections without channels. */
+  /** Ends subscriptions that are no longer needed, repeats lost ones, and closes unused connections. */
   due(): void {
     const { clock, timers } = this.connection;
-    for (const [name, shard] of this.shards) {
-      shard.sweep(clock.now());
-      if (shard.channels.size > 0) continue;
-      this.shards.delete(name);
-      shard.close();
+    const now = clock.now();
+    const used = new Set<Shard | undefined>();
+    for (const channel of this.channels.values()) {
+      if (channel.neededUntil <= now) this.remove(channel);
+      else if (channel.shard === undefined && now >= this.refusedUntil) this.subscribe(channel);
+      used.add(channel.shard);
     }
-    if (this.shards.size > 0) timers.add(this, SWEEP_MS);
+    for (const [server, shard] of this.shards) this.sweep(server, shard, used.has(shard));
+    if (this.shards.size > 0 || this.channels.size > 0) timers.add(this, SWEEP_MS);
   }
 
-  private get count(): number {
-    let sum = 0;
-    for (const { channels } of this.shards.values()) sum += channels.size;
-    return sum;
+  private add(lockKey: string, name: string): Channel | undefined {
+    if (this.channels.size >= MOST_CHANNELS) return undefined;
+    const channel: Channel = { name, lockKey, neededUntil: 0, shard: undefined };
+    this.channels.set(name, channel);
+    return channel;
   }
 
-  private open(name: string, node: Redis): Shard {
-    const shard = new Shard(node, this.connection, this.receive, () => {
-      shard.link.end();
-      if (this.shards.get(name) === shard) this.shards.delete(name);
+  private remove(channel: Channel): void {
+    this.channels.delete(channel.name);
+    channel.shard?.unsubscribe(channel.name);
+  }
+
+  private subscribe(channel: Channel): void {
+    const node = this.connection.linkOf(channel.lockKey)?.client;
+    if (node === undefined) return;
+    const server = `${node.options.host}:${node.options.port}`;
+    const shard = this.shards.get(server) ?? this.open(server, node);
+    channel.shard = shard;
+    shard.subscribe(channel.name).catch((error: unknown) => {
+      if (channel.shard === shard) channel.shard = undefined;
+      if (isRefusal(error)) this.refused();
     });
-    this.shards.set(name, shard);
+  }
+
+  private open(server: string, node: Redis): Shard {
+    const shard = new Shard(node, this.connection, this.receive, () => this.lost(server, shard));
+    shard.link.watchMessages(this.expected);
+    this.shards.set(server, shard);
     return shard;
   }
+
+  /** The next attempts of waiters, or the next sweep, subscribe again where the slots are then. */
+  private lost(server: string, shard: Shard): void {
+    if (this.shards.get(server) !== shard) return;
+    this.shards.delete(server);
+    shard.close();
+    const until = this.connection.clock.now() + LOST_MS;
+    for (const channel of this.channels.values()) {
+      if (channel.shard !== shard) continue;
+      channel.shard = undefined;
+      channel.neededUntil = until;
+    }
+  }
+
+  private refused(): void {
+    this.refusedUntil = this.connection.clock.now() + REFUSED_MS;
+    this.channels.clear();
+  }
+
+  /** A message may be on its way to a connection whose last channel has just ended, so it closes one sweep later. */
+  private sweep(server: string, shard: Shard, used: boolean): void {
+    if (!used && shard.unused) {
+      this.shards.delete(server);
+      shard.close();
+    }
+    shard.unused = !used;
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ReplyError' && !PASSING.test(error.message);
 }
