@@ -51,6 +51,18 @@ async function handOver(holder: Locks, waiter: Locks, key: string, before = asyn
 }
 
 describe('Messages in a Cluster of eight masters', () => {
+  // The first test: later ones find connections of earlier ones.
+  it('come by a connection that is probed while a caller waits', async () => {
+    const [one, other] = [open(), open()];
+    const held = await one.acquire('probed', { wait: '10s' });
+    const waiting = other.acquire('probed', { wait: '20s' });
+    await sleep(6_000);
+    const idle = await Promise.all(servers.map((server) => server.run((redis) => idleSeconds(redis))));
+    expect(Math.max(...idle.flat())).toBeLessThan(4);
+    await held.release();
+    await (await waiting).release();
+  }, 15_000);
+
   it('reach only the server of the lock, once both processes have waited', async () => {
     const [one, other] = [open(), open()];
     for (const [holder, waiter] of [
@@ -89,23 +101,35 @@ describe('Messages in a Cluster of eight masters', () => {
     expect(await plainMessages()).toBe(before);
   });
 
+  it('reach a waiter whose attempts wait for replicas on its sharded channel', async () => {
+    const durable = RedisLockStore.openCluster(cluster.startNodes, {}, { prefix: PREFIX });
+    const waiter = locksOn(durable.acknowledgedBy({ replicas: 0, timeoutMs: 100 }));
+    onCleanup(() => waiter.engine.close());
+    const holder = open();
+    await handOver(waiter, holder, 'durable');
+    const held = await holder.acquire('durable', { wait: '10s' });
+    const waiting = waiter.acquire('durable', { wait: '10s' });
+    await eventually(async () => {
+      expect((await channels()).filter((name) => name.includes(`${PREFIX}durable`))).toHaveLength(2);
+    }, BY_MESSAGE_MS);
+    await held.release();
+    await (await waiting).release();
+  });
+
   it('have a subscriber again after its connection was closed, without an attempt of a waiter', async () => {
     const [one, other] = [open(), open()];
     await handOver(one, other, 'again');
     const subscribed = async () => (await channels()).filter((name) => name.includes(`${PREFIX}again`));
     expect(await subscribed()).toHaveLength(1);
-    for (const server of servers) await server.run((redis) => closeSharded(redis));
+    await closeAll();
     expect(await subscribed()).toEqual([]);
     await eventually(async () => expect(await subscribed()).toHaveLength(1), 10_000);
   }, 15_000);
 
   it('go to all servers if the connection of the sharded channel was closed', async () => {
     const [one, other] = [open(), open()];
-    const closeShards = async () => {
-      for (const server of servers) await server.run((redis) => closeSharded(redis));
-    };
     for (let i = 0; i < 3; i += 1) {
-      expect(await handOver(one, other, 'closed', closeShards)).toBeLessThan(BY_MESSAGE_MS);
+      expect(await handOver(one, other, 'closed', closeAll)).toBeLessThan(BY_MESSAGE_MS);
     }
   });
 
@@ -151,12 +175,28 @@ describe('Messages in a Cluster of eight masters', () => {
   });
 });
 
-/** Closes the connections with sharded channels and no other. */
-async function closeSharded(redis: { call(...words: [string, ...string[]]): Promise<unknown> }): Promise<void> {
+async function closeAll(): Promise<void> {
+  for (const server of servers) await server.run((redis) => closeSharded(redis));
+}
+
+interface Caller {
+  call(...words: [string, ...string[]]): Promise<unknown>;
+}
+
+/** The lines of `CLIENT LIST` for connections with sharded channels. */
+async function shardedClients(redis: Caller): Promise<string[]> {
   const clients = String(await redis.call('CLIENT', 'LIST', 'TYPE', 'pubsub'));
-  for (const line of clients.split('\n')) {
-    const [, id = ''] = /^id=(\d+)/.exec(line) ?? [];
-    const sharded = Number(/ ssub=(\d+)/.exec(line)?.[1] ?? 0);
-    if (id !== '' && sharded > 0) await redis.call('CLIENT', 'KILL', 'ID', id);
+  return clients.split('\n').filter((line) => Number(/ ssub=(\d+)/.exec(line)?.[1] ?? 0) > 0);
+}
+
+/** Closes the connections with sharded channels and no other. */
+async function closeSharded(redis: Caller): Promise<void> {
+  for (const line of await shardedClients(redis)) {
+    await redis.call('CLIENT', 'KILL', 'ID', /^id=(\d+)/.exec(line)![1]);
   }
+}
+
+/** Seconds since each of these connections sent a command. */
+async function idleSeconds(redis: Caller): Promise<number[]> {
+  return (await shardedClients(redis)).map((line) => Number(/ idle=(\d+)/.exec(line)![1]));
 }

@@ -65,6 +65,13 @@ function start() {
   return { clock, node, received, shards };
 }
 
+async function startSubscribed() {
+  const started = start();
+  started.shards.waitFor('lock:a', CHANNEL);
+  await started.clock.pass(10);
+  return started;
+}
+
 describe('ShardSubscriptions.waitFor', () => {
   it('subscribes once while the waiter repeats its attempt, and ends 30 s after the last one', async () => {
     const { clock, node, shards } = start();
@@ -123,9 +130,7 @@ describe('ShardSubscriptions.waitFor', () => {
   );
 
   it('subscribes on the next attempt, on another connection, after a slot moved', async () => {
-    const { clock, node, shards } = start();
-    shards.waitFor('lock:a', CHANNEL);
-    await clock.pass(10);
+    const { clock, node, shards } = await startSubscribed();
     node.copies[0].emit('moved');
     expect(node.copies[0].closed).toBe(true);
     shards.waitFor('lock:a', CHANNEL);
@@ -135,9 +140,7 @@ describe('ShardSubscriptions.waitFor', () => {
   });
 
   it('subscribes again without an attempt after the connection was lost, because a server may still count it', async () => {
-    const { clock, node, shards } = start();
-    shards.waitFor('lock:a', CHANNEL);
-    await clock.pass(10);
+    const { clock, node, shards } = await startSubscribed();
     node.copies[0].emit('end');
     await clock.pass(5_000);
     expect(node.copies[1].sent).toEqual([`+ ${CHANNEL}`]);
@@ -165,9 +168,7 @@ describe('ShardSubscriptions.waitFor', () => {
   });
 
   it('passes messages on', async () => {
-    const { clock, node, received, shards } = start();
-    shards.waitFor('lock:a', CHANNEL);
-    await clock.pass(10);
+    const { clock, node, received, shards } = await startSubscribed();
     node.copies[0].emit('smessage', CHANNEL, 'g1 token lock:a');
     expect(received).toEqual(['g1 token lock:a']);
     shards.close();

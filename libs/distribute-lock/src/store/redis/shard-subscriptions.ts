@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 
 import { Timer } from '../../runtime/timers.js';
 import { Link } from './link.js';
+import { nameOf } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
 
 /** A channel stays subscribed for this time after the last attempt of a waiter. */
@@ -149,7 +150,7 @@ export class ShardSubscriptions extends Timer {
   private subscribe(channel: Channel): void {
     const node = this.connection.linkOf(channel.lockKey)?.client;
     if (node === undefined) return;
-    const server = `${node.options.host}:${node.options.port}`;
+    const server = nameOf(node);
     const shard = this.shards.get(server) ?? this.open(server, node);
     channel.shard = shard;
     shard.subscribe(channel.name).catch((error: unknown) => {
