@@ -168,7 +168,7 @@ describe('ShardSubscriptions.waitFor', () => {
   });
 
   it('passes messages on', async () => {
-    const { clock, node, received, shards } = await startSubscribed();
+    const { node, received, shards } = await startSubscribed();
     node.copies[0].emit('smessage', CHANNEL, 'g1 token lock:a');
     expect(received).toEqual(['g1 token lock:a']);
     shards.close();
