@@ -39,3 +39,26 @@ describe('LockEngine.drain with running work', () => {
     expect(closed.drained()).toBe(1);
   });
 });
+
+describe('A key whose minHold has not passed when the application shuts down', () => {
+  it.each([{ kind: 'exclusive' }, { kind: 'semaphore', permits: 1 }] as const)(
+    'stays locked although another process asks for it during the shutdown ($kind)',
+    async (kind) => {
+      const clock = new ManualClock();
+      const world = new ManualWorld(clock);
+      const [here, there] = [world.process(), world.process()];
+      const work = await here.acquire('k', { ...kind, scoped: true, minHold: '5s' });
+      const other = await here.acquire('other', { scoped: true });
+      void work.release();
+      await clock.pass(10);
+      void here.engine.drain(1_000);
+      let acquired = false;
+      const waiting = there.acquire('k', { ...kind, wait: '10s' }).finally(() => (acquired = true));
+      await clock.pass(4_900);
+      expect(acquired).toBe(false);
+      await clock.pass(1_000);
+      await (await waiting).release();
+      await other.release();
+    },
+  );
+});
