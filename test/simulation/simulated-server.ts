@@ -127,7 +127,10 @@ export class SimulatedServer {
       this.rank(request.next.ownerToken);
       this.hadEffect(request.next, sent);
     }
-    if (answer.outcome === 'granted') this.numbered(answer.fencingToken, (next ?? grantOwn)!.block, request);
+    if (answer.outcome === 'granted') {
+      const { fencingToken, ownerToken = request.ownerToken } = answer;
+      this.numbered(fencingToken, (next ?? grantOwn)!.block, { ...request, ownerToken });
+    }
     return answer;
   }
 
