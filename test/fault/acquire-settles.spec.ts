@@ -23,8 +23,9 @@ describe('P5: acquire settles within wait + 1 s', () => {
     const locks = world.locks(proxy.url);
     await locks.engine.connect();
     proxy.hold();
-    const { tookMs, code } = await outcome(locks, world.newKey(), { wait });
+    const { tookMs, code, message } = await outcome(locks, world.newKey(), { wait });
     expect(code).toBe('LOCK_UNAVAILABLE'); // no reply names a holder
+    expect(message).toContain('Redis did not respond within 800 ms'); // the limit of the command, which gives the reason
     expectBelow(tookMs, wait + 1_000);
   });
 

@@ -113,6 +113,22 @@ export const measuresP1toP7 = [
   },
   {
     promise: 'P5',
+    what: 'a non-waiting call has a time limit, also when an answer requires another command',
+    file: 'engine/lock-engine.ts',
+    measure: 'waiter.waits ? call.options.waitMs : MOST_LATE_MS',
+    without: 'waiter.waits ? call.options.waitMs : 20_000',
+    test: ['engine/settling', 'although a reader with a longer ttl joins'],
+  },
+  {
+    promise: 'P5',
+    what: '... and a call whose wait has ended has the same limit from then on',
+    file: 'engine/wake-ups.ts',
+    measure: 'if (waiter.waits) this.context.timers.add(waiter, MOST_LATE_MS);',
+    without: '',
+    test: ['engine/settling', 'after the client of a waiting caller has left'],
+  },
+  {
+    promise: 'P5',
     what: 'temporary failures are retried',
     file: 'store/redis/redis-errors.ts',
     measure: '(LOADING|READONLY|',

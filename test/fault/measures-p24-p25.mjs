@@ -14,8 +14,8 @@ export const measuresP24P25 = [
     promise: 'P24',
     what: 'a caller whose wait ends before the answer shares the outcome of its attempt',
     file: 'engine/wake-ups.ts',
-    measure: 'if (waiter.givenUp || !list.state.isUndecided(list)) {',
-    without: 'if (true) {',
+    measure: 'if (list.state.isUndecided(list)) return this.giveUp(list, waiter);',
+    without: '',
     test: ['known-holder', 'when Redis does not respond and the wait for an exclusive lock is short'],
   },
   {

@@ -11,7 +11,7 @@ import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
 import { type Detours, withDetours } from './held-up-store.js';
 
-type Asked = LockOptions & { signal?: AbortSignal; scoped?: boolean };
+type Asked = LockOptions & Pick<LockCall, 'signal' | 'endsWait'> & { scoped?: boolean };
 
 /** A process of a {@link ManualWorld}. */
 export interface ManualProcess {
@@ -42,8 +42,8 @@ export class ManualWorld {
       events: observer,
       clock: this.clock,
     });
-    const callOf = (key: string, { signal, scoped = false, ...options }: Asked): LockCall => {
-      return { key, name: 'unit', options: resolveLockOptions(options), scoped, signal };
+    const callOf = (key: string, { signal, endsWait, scoped = false, ...options }: Asked): LockCall => {
+      return { key, name: 'unit', options: resolveLockOptions(options), scoped, signal, endsWait };
     };
     const acquire = (key: string, asked: Asked = {}): Promise<LeaseHandle> =>
       engine.acquire(callOf(key, asked)) as Promise<LeaseHandle>;

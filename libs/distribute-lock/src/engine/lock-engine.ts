@@ -39,6 +39,7 @@ import {
 } from './refusals.js';
 import { Releasing } from './releasing.js';
 import { reportGone, reportLost, reportRefused, reportReleased, reportWait } from './reports.js';
+import { MOST_LATE_MS } from './settling.js';
 import type { SharedState } from './shared.js';
 import { type DrainReport, Shutdown } from './shutdown.js';
 
@@ -310,7 +311,8 @@ export class LockEngine implements LeaseActions {
     const { call } = waiter;
     this.context.kept.add(call);
     this.stateOf(kindOfOption(call.options.kind).name, call.key).enter(waiter);
-    if (waiter.waits && waiter.list !== undefined) this.timers.add(waiter, call.options.waitMs, waiter.since);
+    if (waiter.list === undefined) return;
+    this.timers.add(waiter, waiter.waits ? call.options.waitMs : MOST_LATE_MS, waiter.since);
   }
 
   /** A caller of a multi-key call, whose attempt leaves together with those of the other keys. */

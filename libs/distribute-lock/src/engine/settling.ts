@@ -75,18 +75,23 @@ export function refuseContended(context: EngineContext, state: KeyState, waiter:
   refuse(context, waiter, contended(call, retryAfterMs));
 }
 
-/** A call settles at most this long after its `wait`: the limit for a reply, and the granularity of timers. */
+/**
+ * A call settles at most this long after its `wait`: the limit for a reply, and the granularity of timers. The limit of
+ * a command does not suffice, because its answer may require another command.
+ */
 export const MOST_LATE_MS = 850;
 
 const noAnswer = new Error('it did not answer in time.');
 
-/** The error when `wait` has passed: the store fails, or another holder has the lock. */
-export function timeUp({ clock, estimates }: EngineContext, call: LockCall, list: WaitList, since: number): Error {
+/** The error when the time of a call has passed: the store fails, or another holder has the lock. */
+export function timeUp({ clock, estimates }: EngineContext, waiter: Waiter, list: WaitList): Error {
+  const { call, since, waits } = waiter;
   const { state } = list;
   const now = clock.now();
   const trouble = state.troubleOf(list) ?? (state.isUndecided(list) ? noAnswer : undefined);
   if (trouble !== undefined) return unavailable(call, trouble);
-  return waitTimedOut(call, now - since, estimates.of(call, leftMs(state, now), state));
+  const retryAfterMs = estimates.of(call, leftMs(state, now), state);
+  return waits ? waitTimedOut(call, now - since, retryAfterMs) : contended(call, retryAfterMs);
 }
 
 /** Time after which a retry may succeed; -1 when unknown. */

@@ -62,7 +62,7 @@ export type WakeUp =
     }
   /** A multi-key call found one of its keys taken, and tries in another way. */
   | { readonly reason: 'key taken'; readonly waiter: Waiter; readonly error: Error }
-  /** `wait` has passed. */
+  /** `wait` has passed, or the limit of a call that no longer waits. */
   | { readonly reason: 'time-out'; readonly waiter: Waiter }
   /** A signal of the caller has aborted. */
   | { readonly reason: 'abort'; readonly waiter: Waiter }
@@ -153,14 +153,20 @@ export class WakeUps {
   }
 
   private timeOut(waiter: Waiter): void {
-    const { call, list, since } = waiter;
+    const { list, waits } = waiter;
     if (list === undefined) return;
-    if (waiter.givenUp || !list.state.isUndecided(list)) {
-      return this.leave(list, waiter, timeUp(this.context, call, list, since));
-    }
+    if (!waits) return this.endLate(waiter);
     // No holder is known: the next answer decides, and it has a limit.
-    this.context.timers.add(waiter, MOST_LATE_MS);
-    this.giveUp(list, waiter);
+    if (list.state.isUndecided(list)) return this.giveUp(list, waiter);
+    this.leave(list, waiter, timeUp(this.context, waiter, list));
+  }
+
+  /** Ends the call at its limit. Answers that arrived while the event loop was blocked are processed first. */
+  private endLate(waiter: Waiter): void {
+    this.context.clock.nextTurn(() => {
+      const { list } = waiter;
+      if (list !== undefined) this.leave(list, waiter, timeUp(this.context, waiter, list));
+    });
   }
 
   private abort(waiter: Waiter): void {
@@ -172,6 +178,7 @@ export class WakeUps {
   }
 
   private giveUp(list: WaitList, waiter: Waiter): void {
+    if (waiter.waits) this.context.timers.add(waiter, MOST_LATE_MS);
     list.giveUp(waiter);
     if (list.attempt !== undefined) this.attempts.hurry(list.attempt);
   }

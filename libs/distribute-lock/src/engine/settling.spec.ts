@@ -1,0 +1,119 @@
+import { type Detour, LateAnswers } from '../../../../test/support/held-up-store.js';
+import { ManualClock } from '../../../../test/support/manual-clock.js';
+import { ManualWorld } from '../../../../test/support/manual-world.js';
+import { MOST_LATE_MS } from './settling.js';
+
+describe('A call whose wait is over', () => {
+  const READ = { kind: 'read', ttl: 2_000 } as const;
+  const never: Detour = () => new Promise(() => undefined);
+  const unavailable = { code: 'LOCK_UNAVAILABLE' };
+
+  const start = () => {
+    const clock = new ManualClock();
+    const here = new ManualWorld(clock).process();
+    const late = new LateAnswers();
+    /** Records when and how the call settles. */
+    const settles = (call: Promise<unknown>): { at?: number; with?: unknown } => {
+      const outcome: { at?: number; with?: unknown } = {};
+      const record = (value: unknown): void => void Object.assign(outcome, { at: clock.now(), with: value });
+      call.then(record, record);
+      return outcome;
+    };
+    /** Advances the time; each timer is followed by a turn of the event loop. */
+    const pass = async (ms: number): Promise<void> => {
+      for (let i = 0; i < ms; i += 1) {
+        await clock.pass(1);
+        clock.turn();
+      }
+      await clock.pass(0);
+    };
+    return { clock, here, late, settles, pass };
+  };
+
+  it('settles in time although a reader with a longer ttl joins, which needs another command', async () => {
+    const { clock, here, late, settles, pass } = start();
+    here.detours.acquire = late.detour;
+    const calledAt = clock.now();
+    const call = settles(here.acquire('k', { ...READ, wait: 0 }));
+    await pass(100);
+    void here.acquire('k', { ...READ, ttl: '1h', wait: '10s' });
+    await pass(600);
+    here.detours.acquire = never;
+    late.arrive();
+    await pass(800);
+    expect(call.with).toMatchObject(unavailable);
+    expect(call.at! - calledAt).toBeLessThanOrEqual(MOST_LATE_MS + 1);
+  });
+
+  it('settles in time although the first caller leaves, and the next one needs another ttl', async () => {
+    const { clock, here, late, settles, pass } = start();
+    here.detours.acquire = late.detour;
+    const leaving = new AbortController();
+    const first = settles(here.acquire('k', { ttl: '1h', wait: '10s', signal: leaving.signal }));
+    const calledAt = clock.now();
+    const call = settles(here.acquire('k', { ttl: 2_000, wait: 0 }));
+    await pass(100);
+    leaving.abort();
+    await pass(600);
+    expect(first.with).toMatchObject({ code: 'LOCK_ABORTED' });
+    here.detours.acquire = never;
+    late.arrive();
+    await pass(800);
+    expect(call.with).toMatchObject(unavailable);
+    expect(call.at! - calledAt).toBeLessThanOrEqual(MOST_LATE_MS + 1);
+  });
+
+  it('gets a lease from an answer that arrived while the event loop was blocked', async () => {
+    const { clock, here, late, settles } = start();
+    here.detours.acquire = late.detour;
+    const call = settles(here.acquire('k', { wait: 0 }));
+    await clock.pass(0);
+    clock.jump(MOST_LATE_MS + 10);
+    await clock.pass(1);
+    late.arrive();
+    await clock.pass(0);
+    clock.turn();
+    await clock.pass(0);
+    expect(call.with).toMatchObject({ key: 'k' });
+  });
+
+  it('settles in time after the client of a waiting caller has left', async () => {
+    const { clock, here, settles, pass } = start();
+    here.detours.acquire = never;
+    const client = new AbortController();
+    const call = settles(here.acquire('k', { wait: '10s', endsWait: client.signal }));
+    await pass(100);
+    client.abort();
+    const leftAt = clock.now();
+    await pass(1_000);
+    expect(call.with).toMatchObject(unavailable);
+    expect(call.at! - leftAt).toBeLessThanOrEqual(MOST_LATE_MS + 1);
+  });
+
+  it('gets the free lock from a late answer, also when its client left just before the end of its wait', async () => {
+    const { here, late, settles, pass } = start();
+    here.detours.acquire = late.detour;
+    const client = new AbortController();
+    const call = settles(here.acquire('k', { wait: 105, endsWait: client.signal }));
+    await pass(100);
+    client.abort();
+    await pass(200);
+    expect(call.with).toBeUndefined();
+    late.arrive();
+    await pass(1);
+    expect(call.with).toMatchObject({ key: 'k' });
+  });
+
+  it('keeps its limit when its client leaves after the wait', async () => {
+    const { clock, here, settles, pass } = start();
+    here.detours.acquire = never;
+    const client = new AbortController();
+    const calledAt = clock.now();
+    const call = settles(here.acquire('k', { wait: 100, endsWait: client.signal }));
+    await pass(500);
+    client.abort();
+    await pass(1_000);
+    expect(call.with).toMatchObject(unavailable);
+    expect(call.at! - calledAt).toBeLessThanOrEqual(100 + MOST_LATE_MS + 1);
+  });
+});
