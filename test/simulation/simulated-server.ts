@@ -128,7 +128,7 @@ export class SimulatedServer {
       this.hadEffect(request.next, sent);
     }
     if (answer.outcome === 'granted') {
-      const { fencingToken, ownerToken = request.ownerToken } = answer;
+      const { fencingToken, ownerToken } = answer;
       this.numbered(fencingToken, (next ?? grantOwn)!.block, { ...request, ownerToken });
     }
     return answer;
