@@ -16,7 +16,7 @@ export const measuresP24P25 = [
     file: 'engine/wake-ups.ts',
     measure: 'if (list.state.isUndecided(list)) return this.giveUp(list, waiter);',
     without: '',
-    test: ['known-holder', 'when Redis does not respond and the wait for an exclusive lock is short'],
+    test: ['engine/settling', 'gets the free lock from an answer that arrives after its wait'],
   },
   {
     promise: 'P25',

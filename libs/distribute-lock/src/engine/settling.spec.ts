@@ -90,6 +90,17 @@ describe('A call whose wait is over', () => {
     expect(call.at! - leftAt).toBeLessThanOrEqual(MOST_LATE_MS + 1);
   });
 
+  it('gets the free lock from an answer that arrives after its wait', async () => {
+    const { here, late, settles, pass } = start();
+    here.detours.acquire = late.detour;
+    const call = settles(here.acquire('k', { wait: 50 }));
+    await pass(200);
+    expect(call.with).toBeUndefined();
+    late.arrive();
+    await pass(1);
+    expect(call.with).toMatchObject({ key: 'k' });
+  });
+
   it('gets the free lock from a late answer, also when its client left just before the end of its wait', async () => {
     const { here, late, settles, pass } = start();
     here.detours.acquire = late.detour;
