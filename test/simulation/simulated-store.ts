@@ -42,19 +42,29 @@ export class SimulatedStore implements LockStore {
     return this.inbox.open(listener);
   }
 
-  acquire(request: AcquireRequest, mayCount = this.world.random.chance(0.8)): Promise<AcquireAnswer> {
-    const { connection, counter, process } = this;
-    const startedAt = process.now();
-    const { epoch } = connection;
+  acquire(request: AcquireRequest): Promise<AcquireAnswer> {
+    const { connection, process, world } = this;
+    return this.acquireSince(request, world.random.chance(0.8), connection.epoch, process.now(), world.timeline.now);
+  }
+
+  /** A command that is repeated without the counter keeps its start, its time limit and the epoch of its first copy. */
+  private acquireSince(
+    request: AcquireRequest,
+    mayCount: boolean,
+    epoch: number,
+    startedAt: number,
+    sentAt: number,
+  ): Promise<AcquireAnswer> {
+    const { connection, counter } = this;
     const counted = mayCount && COUNTING.has(request.kind) && counter.mayCount(epoch, startedAt);
     const what = `acquire ${request.ownerToken}${counted ? ' +' : ''}`;
-    const { server, timeline } = this.world;
-    const sentAt = timeline.now;
+    const { server } = this.world;
     const asked = this.ask(
       request,
       what,
       (deadlineMs) => server.acquire(request, counted, { deadlineMs, sentAt }),
       () => server.leavesAcquire(request),
+      startedAt,
     );
     return asked.then(
       (given) => {
@@ -62,7 +72,7 @@ export class SimulatedStore implements LockStore {
         if (answer.outcome !== 'granted') return answer;
         const sent = { counted, epoch, startedAt };
         if (counter.rises(sent, answer.fencingToken, request.block, connection.epoch)) return answer;
-        return this.acquire(request, false);
+        return this.acquireSince(request, false, epoch, startedAt, sentAt);
       },
       (error: Error) => {
         counter.forget();
@@ -125,10 +135,10 @@ export class SimulatedStore implements LockStore {
     what: string,
     apply: (deadlineMs: number) => T | TooLate,
     leaves: () => boolean,
+    calledAt = this.process.now(),
   ): Promise<T> {
-    const { connection, process } = this;
-    if (request.kind !== 'exclusive') return connection.askInTime(what, apply);
-    const calledAt = process.now();
+    const { connection } = this;
+    if (request.kind !== 'exclusive') return connection.askInTime(what, apply, calledAt);
     return connection
       .askInTime<T | undefined>(`${what} `, (deadlineMs) => (leaves() ? undefined : apply(deadlineMs)), calledAt)
       .then((answer) => answer ?? connection.askInTime(what, apply, calledAt));
