@@ -3,6 +3,7 @@ import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
 import { LockStoreError } from '../store/lock-store.js';
+import { EXECUTION_LIMIT_MS } from '../store/protocol.js';
 
 const refuse = (): Promise<never> => Promise.reject(new LockStoreError('NOPERM', false));
 
@@ -101,6 +102,21 @@ describe('A writer that becomes a reader', () => {
     late.arrive();
     expect(await made).toEqual(['LEASE_LOST', 'LEASE_LOST']);
     await released;
+    await (await there.acquire('k')).release();
+  });
+
+  it('leaves no lock in the store when the command that acquired it is executed again', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [here, there] = [world.process(), world.process()];
+    here.detours.acquire = async (ask) => ({ ...((await ask()) as object), resent: true });
+    const lease = await here.acquire('k', { kind: 'write', ttl: 60_000 });
+    const { ownerToken } = lease.grant;
+    await lease.downgrade();
+    await lease.release();
+    const again = { key: 'k', ownerToken, kind: 'write', ttlMs: 60_000, wait: false, block: 1 } as const;
+    expect(await world.store.acquire(again)).toMatchObject({ outcome: 'granted' });
+    await clock.pass(EXECUTION_LIMIT_MS + 100);
     await (await there.acquire('k')).release();
   });
 });

@@ -125,6 +125,8 @@ class Downgrade extends Retry {
     watchdog.unwatch(grant);
     grant.ended = true;
     writing.drop(grant);
+    // The writer's token has no release, so its final undo starts here.
+    abandoned.released(grant, grant.ttlMs);
     // The store may have admitted readers of this process before this answer. An older read grant ended when the writer began.
     if (reading.grant !== undefined && reading.grant.startedAt < this.firstSentAt)
       watchdog.lose(reading.grant, { reason: 'deleted' });
