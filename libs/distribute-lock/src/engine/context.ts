@@ -1,6 +1,7 @@
 import { reportPubsub } from '../channels.js';
 import type { LockEvent, LockEvents } from '../events.js';
 import type { Grant } from './lease/grant.js';
+import type { Loss } from './lease/loss.js';
 import { Watchdog } from './lease/watchdog.js';
 import type { RetryAfter } from '../options/retry-after.js';
 import type { Clock } from '../runtime/clock.js';
@@ -59,7 +60,7 @@ export interface EngineContext {
 
 /** Callbacks of the shared components. */
 export interface ContextListeners {
-  readonly lost: (grant: Grant) => void;
+  readonly lost: (grant: Grant, loss: Loss) => void;
   readonly undone: () => void;
   readonly settled: () => void;
   readonly changed: (state: KeyState) => void;

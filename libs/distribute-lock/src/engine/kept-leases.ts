@@ -50,6 +50,10 @@ export class KeptHold extends Timer implements Reader {
     super();
   }
 
+  get keptUntil(): number {
+    return this.renewUntil;
+  }
+
   get startedAt(): number {
     return this.lease.startedAt;
   }

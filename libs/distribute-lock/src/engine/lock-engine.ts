@@ -4,6 +4,7 @@ import type { Grant, Holder } from './lease/grant.js';
 import type { LeaseActions, LeaseHandle } from './lease/lease-handle.js';
 import type { Lease } from './lease/lease.js';
 import type { LockCall } from './lease/lock-call.js';
+import { isUnproven, type Loss } from './lease/loss.js';
 import { NestedLease } from './lease/nested-lease.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import type { RetryAfter } from '../options/retry-after.js';
@@ -146,7 +147,7 @@ export class LockEngine implements LeaseActions {
         connection: settings.connection ?? 'default',
       },
       {
-        lost: (grant) => this.grantLost(grant),
+        lost: (grant, loss) => this.grantLost(grant, loss),
         undone: () => this.shutdown.look(),
         settled: () => (this.waiting -= 1),
         changed: (state) => this.changed(state),
@@ -351,10 +352,14 @@ export class LockEngine implements LeaseActions {
     this.shutdown.look();
   }
 
-  private grantLost(grant: Grant): void {
-    const { kind, key, ownerToken, ttlMs } = grant;
+  private grantLost(grant: Grant, loss: Loss): void {
+    const { kind, key, ownerToken, ttlMs, holder } = grant;
     const state = this.states.find(kind, key);
-    this.context.abandoned.abandon({ key, ownerToken }, ttlMs);
+    const { abandoned } = this.context;
+    const keptForMs = (holder?.keptUntil ?? -Infinity) - this.clock.now();
+    // An undo would free the key before the end of `minHold`, or before its ttl has passed.
+    if (keptForMs > 0 && isUnproven(loss)) abandoned.abandonLater({ key, ownerToken }, ttlMs, keptForMs);
+    else abandoned.abandon({ key, ownerToken }, ttlMs);
     if (state?.grantOf(ownerToken) === grant) this.grantEnded(state, grant);
   }
 

@@ -1,7 +1,11 @@
+import { jest } from '@jest/globals';
+
 import { ManualClock } from '../../../../test/support/manual-clock.js';
+import { ManualWorld } from '../../../../test/support/manual-world.js';
 import { LockEvents } from '../events.js';
 import type { Lease } from './lease/lease.js';
-import { LOCK_DEFAULTS, type ResolvedLockOptions } from '../options/lock-options.js';
+import { LOCK_DEFAULTS, type LockOptions, type ResolvedLockOptions } from '../options/lock-options.js';
+import { type LockMessage, LockStoreError } from '../store/lock-store.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
 import { LockEngine } from './lock-engine.js';
 
@@ -63,5 +67,91 @@ describe('A key that is kept before or after the work', () => {
       await expect(there.acquire(call(key))).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     await clock.pass(1_000);
     for (const key of ['a', 'b']) await (await there.acquire(call(key))).release();
+  });
+});
+
+describe('A key that is kept after its work, and whose renewals get no reply', () => {
+  const start = (options: LockOptions) => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const subscribe = jest.spyOn(world.store, 'subscribe');
+    const [here, there] = [world.process(), world.process()];
+    const receive = (message: LockMessage): void => subscribe.mock.calls[0][1].message(message);
+    const other: LockOptions = options.kind === undefined ? {} : { kind: 'write' };
+    const isFree = async (): Promise<boolean> => {
+      try {
+        await (await there.acquire('k', options.permits === undefined ? other : options)).release();
+        return true;
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'LOCK_CONTENDED' });
+        return false;
+      }
+    };
+    /** The store executes the renewals, and their replies are lost. */
+    const loseReplies = (): void => {
+      here.detours.renew = async (ask) => {
+        await ask();
+        throw new LockStoreError('it did not answer in time.', true);
+      };
+    };
+    return { clock, here, isFree, loseReplies, receive };
+  };
+
+  it.each([
+    ['minHold', { ttl: 1_000, minHold: 1_500 }],
+    ["minHold and release: 'expire'", { ttl: 1_000, minHold: 1_500, release: 'expire' }],
+    ['minHold of a reader', { ttl: 1_000, minHold: 1_500, kind: 'read' }],
+    ['minHold of a semaphore', { ttl: 1_000, minHold: 1_500, kind: 'semaphore', permits: 1 }],
+  ] as const)('is not released before its time has passed: %s', async (_, options) => {
+    const { clock, here, isFree, loseReplies } = start(options);
+    loseReplies();
+    await (await here.acquire('k', options)).release();
+    await clock.pass(1_300);
+    expect(await isFree()).toBe(false);
+    await clock.pass(210);
+    expect(await isFree()).toBe(true);
+  });
+
+  it.each([
+    ["release: 'expire'", { ttl: 1_000, release: 'expire' }, 100],
+    ['minHold', { ttl: 1_000, minHold: 1_500 }, 1_300],
+  ] as const)('is not released by the late message of an offer: %s', async (_, options, afterMs) => {
+    const { clock, here, isFree, loseReplies, receive } = start(options);
+    loseReplies();
+    const lease = await here.acquire('k', options);
+    await lease.release();
+    await clock.pass(afterMs);
+    receive({ type: 'granted', key: 'k', ownerToken: lease.grant.ownerToken, fencingToken: lease.fencingToken });
+    await clock.pass(1);
+    expect(await isFree()).toBe(false);
+  });
+
+  it('is kept for the rest of its time by a shutdown', async () => {
+    const options: LockOptions = { ttl: 1_000, minHold: 5_000, kind: 'semaphore', permits: 1 };
+    const { clock, here, isFree, loseReplies } = start(options);
+    loseReplies();
+    await (await here.acquire('k', options)).release();
+    await clock.pass(1_300);
+    delete here.detours.renew;
+    await here.engine.drain(100);
+    await here.engine.close();
+    await clock.pass(3_600);
+    expect(await isFree()).toBe(false);
+    await clock.pass(110);
+    expect(await isFree()).toBe(true);
+  });
+
+  it('is undone at once when it was taken away', async () => {
+    const { clock, here, isFree } = start({});
+    let undone = 0;
+    here.detours.release = (ask) => {
+      undone += 1;
+      return ask();
+    };
+    await (await here.acquire('k', { ttl: 1_000, minHold: 1_500 })).release();
+    await here.engine.forceRelease('k');
+    await clock.pass(400);
+    expect(undone).toBe(1);
+    expect(await isFree()).toBe(true);
   });
 });

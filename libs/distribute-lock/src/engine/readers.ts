@@ -45,6 +45,10 @@ export class Readers implements Holder, SharedHold {
     return this.latest(({ leaseUntil }) => leaseUntil);
   }
 
+  get keptUntil(): number {
+    return this.latest(({ keptUntil = -Infinity }) => keptUntil);
+  }
+
   get holds(): readonly LockHold[] {
     return [...this.all].flatMap(({ holds }) => holds);
   }

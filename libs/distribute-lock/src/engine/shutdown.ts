@@ -135,7 +135,7 @@ export class Shutdown {
       if (state !== undefined) this.listener.grantEnded(state, grant);
     }
     void store
-      .renew([{ key, ownerToken, kind: state?.kind, ttlMs, exact: state?.isHeld(grant) !== true }])
+      .renew([{ key, ownerToken, kind: grant.kind, ttlMs, exact: state?.isHeld(grant) !== true }])
       .catch(() => undefined);
   }
 }

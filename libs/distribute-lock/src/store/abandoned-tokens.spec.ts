@@ -172,6 +172,18 @@ describe('AbandonedTokens', () => {
     expect(dropped).toEqual([300, 50]);
   });
 
+  it('undoes a token passed to abandonLater() once, when its time has passed', async () => {
+    const { clock, undos, tokens, abandon } = make();
+    const start = clock.now();
+    tokens.abandonLater({ ownerToken: 't0' }, TTL_MS, 5_000);
+    await clock.pass(4_990);
+    abandon(1);
+    expect(tokens.size).toBe(0);
+    await clock.pass(60_000);
+    expect(undos.map(({ at }) => at - start)).toEqual([5_000]);
+    expect(tokens.size).toBe(0);
+  });
+
   it('leaves a token passed to leaveToTtl() to its ttl, and undoes nothing after close()', async () => {
     const { clock, undos, state, tokens, abandon } = make();
     tokens.leaveToTtl('t0', TTL_MS);

@@ -126,6 +126,11 @@ export class AbandonedTokens<Name extends AbandonedName> {
     else this.enqueue(known);
   }
 
+  /** Undoes the token after `delayMs`, and not before, whatever later answers and messages report. */
+  abandonLater(name: Name, ttlMs: number, delayMs: number): void {
+    this.leaveFor(name.ownerToken, delayMs, () => this.abandon(name, ttlMs));
+  }
+
   /** Forgets the token because none of its commands was sent. */
   neverSent(ownerToken: string): void {
     const token = this.tokens.get(ownerToken);
@@ -158,12 +163,16 @@ export class AbandonedTokens<Name extends AbandonedName> {
    * Leaves the token to its ttl: later answers and messages do not undo it. Calls `over` when the token is forgotten.
    */
   leaveToTtl(ownerToken: string, ttlMs: number, over: () => void = () => undefined): void {
+    this.leaveFor(ownerToken, ttlMs + GRACE_MS, over);
+  }
+
+  private leaveFor(ownerToken: string, delayMs: number, over: () => void): void {
     this.leftAlone.add(ownerToken);
     const forget = (): void => {
       this.leftAlone.delete(ownerToken);
       over();
     };
-    this.settings.timers.add(new Alarm(forget), ttlMs + GRACE_MS);
+    this.settings.timers.add(new Alarm(forget), delayMs);
   }
 
   /** Forgets all tokens and sends no further undo. Their keys in the store expire with their ttl. */

@@ -90,6 +90,8 @@ export interface Holder {
   readonly renewUntil: number;
   /** No renewal extends the lease beyond this time on the monotonic clock. */
   readonly leaseUntil: number;
+  /** Until when the key stays held on purpose after the work, on the monotonic clock. */
+  readonly keptUntil?: number;
   /** The calls that hold the grant. */
   readonly holds: readonly LockHold[];
   /** Start of the oldest hold that was not reported as long, on the monotonic clock; `Infinity` if there is none. */

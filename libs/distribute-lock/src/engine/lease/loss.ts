@@ -31,6 +31,9 @@ export function lossByTime({ ttlMs, lateMs, renew, reachedLimit }: Overdue): Los
   return { reason: 'blocked', blockedMs: lateMs };
 }
 
+/** Whether the process merely cannot prove the lease: the store may still hold the key. */
+export const isUnproven = ({ reason }: Loss): boolean => reason === 'outage' || reason === 'blocked';
+
 /** Describes the loss as the end of a sentence about the lease. */
 export function lossSentence({ reason, blockedMs = 0 }: Loss, ttlMs: number, options: ResolvedLockOptions): string {
   const sentences: Readonly<Record<LeaseLossReason, string>> = {

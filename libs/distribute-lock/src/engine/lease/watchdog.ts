@@ -25,7 +25,7 @@ export class Watchdog {
     private readonly store: LockStore,
     private readonly clock: Clock,
     private readonly timers: Timers,
-    private readonly onLost: (grant: Grant) => void,
+    private readonly onLost: (grant: Grant, loss: Loss) => void,
     /** Age at which a hold is reported; `Infinity` disables reports. */
     private readonly warnAfterMs = Infinity,
   ) {}
@@ -189,7 +189,7 @@ export class Watchdog {
     this.unwatch(grant);
     grant.ended = true;
     grant.holder?.lose(loss);
-    this.onLost(grant);
+    this.onLost(grant, loss);
   }
 }
 
