@@ -1,7 +1,6 @@
 import { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import { planOf } from '../../libs/distribute-lock/src/engine/lease/lifetime-plan.js';
 import { Shutdown } from '../../libs/distribute-lock/src/engine/shutdown.js';
-import { AbandonedTokens } from '../../libs/distribute-lock/src/store/abandoned-tokens.js';
 import { patch, patchGetter, type Restore } from './patch.js';
 import { MultiKeyCaller } from './multi-key-caller.js';
 
@@ -10,7 +9,7 @@ const waitsForKeys = ({ plan, call }: LeaseHandle): boolean => plan !== planOf(c
 
 /** Each removes one measure for keys that outlive their work, or that a multi-key call keeps before its work. */
 export const KEEPING_MUTANTS: Readonly<Record<string, () => Restore>> = {
-  'a lock that is left to its ttl undone': () => patch(AbandonedTokens, 'leaveToTtl', () => () => undefined),
+  'a lock that is released although it is left to its ttl': () => patch(Shutdown, 'leaveToTtl', () => () => false),
 
   'several keys taken in the order in which they were given': () =>
     patch(
