@@ -1,4 +1,5 @@
-import { ManualClock } from '../../../../test/support/manual-clock.js';
+import { LateAnswers } from '../../../../test/support/held-up-store.js';
+import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
 import { LockStoreError } from '../store/lock-store.js';
 
@@ -56,5 +57,27 @@ describe('A lease that readers share', () => {
     await clock.pass(20_000);
     expect(long.isHeld()).toBe(true);
     await expect(there.acquire('k', { kind: 'write' })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+  });
+
+  it.each([
+    ['a renewal', 500],
+    ['an extension', 10],
+  ])('loses a reader for good whose time passed before the reply to %s', async (of, passedMs) => {
+    const { clock, here } = start();
+    const short = await here.acquire('k', { kind, ttl: 1_000 });
+    const long = await here.acquire('k', { kind, ttl: 60_000 });
+    await clock.pass(5);
+    const late = new LateAnswers();
+    here.detours.renew = late.detour;
+    if (of === 'an extension') void long.extend(60_000);
+    await clock.pass(passedMs);
+    expect(late.size).toBe(1);
+    clock.jump(987 - passedMs);
+    expect([short.isHeld(), long.isHeld()]).toEqual([false, true]);
+
+    late.arrive();
+    await settled();
+    expect([short.isHeld(), long.isHeld()]).toEqual([false, true]);
+    expect(short.signal.reason).toMatchObject({ code: 'LEASE_LOST' });
   });
 });

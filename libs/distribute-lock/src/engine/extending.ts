@@ -18,8 +18,7 @@ export async function extendLease(
     // An earlier command that shortens the shared lease has no reply and may still be executed.
     if (grant.mostMs < ttlMs) throw unconfirmed(call.name, key, notProven());
     lease.extendedTo(ttlMs, sentAt);
-    grant.confirm(sentAt, ttlMs);
-    watchdog.watch(grant);
+    watchdog.confirm(grant, sentAt, ttlMs);
     return;
   }
   if (answer instanceof Error && lease.isHeld()) throw unconfirmed(call.name, key, answer);

@@ -1,11 +1,4 @@
-import {
-  EARLY_MS,
-  type Grant,
-  type Holder,
-  LIMIT_TOLERANCE_MS,
-  type LockHold,
-  type SharedHold,
-} from './lease/grant.js';
+import { type Grant, type Holder, LIMIT_TOLERANCE_MS, type LockHold, type SharedHold } from './lease/grant.js';
 import { type Loss, lossByTime } from './lease/loss.js';
 
 /** A holder of the lease that the readers of a process share. */
@@ -83,9 +76,9 @@ export class Readers implements Holder, SharedHold {
     return -this.latest((reader) => -reader.ownValidUntil(confirmedAt));
   }
 
-  endOverdue({ confirmedAt, dueAt }: Grant, now: number): void {
+  endOverdue({ confirmedAt, dueAt }: Grant, now: number, earlyMs: number): void {
     for (const reader of [...this.all]) {
-      if (now < reader.ownValidUntil(confirmedAt) - EARLY_MS) continue;
+      if (now < reader.ownValidUntil(confirmedAt) - earlyMs) continue;
       const { ttlMs, renew } = reader;
       reader.endOwn(lossByTime({ ttlMs, lateMs: now - dueAt, renew, reachedLimit: false }));
     }

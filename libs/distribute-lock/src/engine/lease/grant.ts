@@ -76,8 +76,8 @@ export interface SharedHold {
   renewalAt(grant: Grant): number;
   /** When the first of their leases ends without another renewal. */
   validUntil(grant: Grant): number;
-  /** Ends the leases that have expired at `now`. */
-  endOverdue(grant: Grant, now: number): void;
+  /** Ends the leases that expire within `earlyMs` after `now`. */
+  endOverdue(grant: Grant, now: number, earlyMs: number): void;
 }
 
 /** The holder of a grant, as the watchdog sees it. */

@@ -50,7 +50,7 @@ export class Watchdog {
     if (grant.ended) return;
     const now = this.clock.now();
     if (now >= grant.validUntil - EARLY_MS) return this.expire(grant, now);
-    grant.holder?.shared?.endOverdue(grant, now);
+    grant.holder?.shared?.endOverdue(grant, now, EARLY_MS);
     if (grant.ended) return;
     this.reportLong(grant, now);
     const renews = grant.renewal === undefined && this.wantsRenewal(grant, now);
@@ -149,6 +149,14 @@ export class Watchdog {
     if (answer > 0) grant.waitingElsewhere = answer;
     if (shortening !== undefined) grant.shortened(shortening);
     if (lockChannels.state.hasSubscribers) reportRenewal(grant, now);
+    this.confirm(grant, sentAt, ttlMs, now);
+  }
+
+  /** Applies a confirmed command. It revives no lease of the grant whose own time has passed before the answer. */
+  confirm(grant: Grant, sentAt: number, ttlMs: number, now = this.clock.now()): void {
+    grant.holder?.shared?.endOverdue(grant, now, 0);
+    // The last of its leases has ended.
+    if (grant.ended) return;
     grant.confirm(sentAt, ttlMs);
     this.watch(grant);
   }
@@ -172,7 +180,7 @@ export class Watchdog {
   /** Shutdown has closed the shared timers; a separate timer notifies the holder before the end. */
   guardEnd(grant: Grant): void {
     const now = this.clock.now();
-    if (!grant.ended) grant.holder?.shared?.endOverdue(grant, now);
+    if (!grant.ended) grant.holder?.shared?.endOverdue(grant, now, EARLY_MS);
     if (grant.ended) return;
     if (now >= grant.validUntil - EARLY_MS) return this.lose(grant, { reason: 'shutdown' });
     const leftMs = Math.max(1, untilEnd(grant, now) - EARLY_MS);
