@@ -119,4 +119,66 @@ describe('A writer that becomes a reader', () => {
     await clock.pass(EXECUTION_LIMIT_MS + 100);
     await (await there.acquire('k')).release();
   });
+
+  describe('whose downgrade has no reply', () => {
+    /** The first downgrade fails without a reply, and the second one as `second` says. */
+    const startLate = async (second?: Error) => {
+      const world = await start(1_000);
+      const { here, lease } = world;
+      await lease.release();
+      const late: { execute?: () => Promise<unknown> } = {};
+      here.detours.downgrade = async (ask) => {
+        if (late.execute !== undefined && second !== undefined) throw second;
+        late.execute ??= ask;
+        throw new LockStoreError('no reply', true);
+      };
+      return { ...world, late };
+    };
+
+    it('does not hand its grant over to the next caller, because the command may be executed late', async () => {
+      const { clock, here, there, late } = await startLate();
+      const before = await here.acquire('k', { ttl: 1_000 });
+      // One command for both, so that the grant has a number for each.
+      const [writer, next] = [1, 2].map(() => here.acquire('k', { ttl: 1_000, wait: '10s' }));
+      await before.release();
+      await clock.pass(1);
+      const first = await writer;
+      const downgraded = first.downgrade().catch(() => undefined);
+      await clock.pass(1);
+      const released = first.release();
+      await clock.pass(100);
+      await Promise.all([downgraded, released]);
+      const holder = await next;
+
+      await late.execute!();
+      await clock.pass(10);
+      expect(holder.isHeld()).toBe(true);
+      await expect(there.acquire('k', { kind: 'read' })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    });
+
+    it('is not reported as lost when the release finds its write lock replaced', async () => {
+      const { clock, here, there, late } = await startLate();
+      const writer = await here.acquire('k', { ttl: 1_000 });
+      const downgraded = writer.downgrade().catch(() => undefined);
+      await clock.pass(1);
+      await late.execute!();
+      const released = writer.release();
+      await clock.pass(100);
+      await Promise.all([downgraded, released]);
+      expect(writer.signal.aborted).toBe(false);
+      expect(here.events.map(({ type }) => type)).not.toContain('lost');
+      await (await there.acquire('k')).release();
+    });
+
+    it('is lost when the server rejects the next downgrade', async () => {
+      const { clock, here, there, late, outcomes } = await startLate(new LockStoreError('NOPERM', false));
+      const writer = await here.acquire('k', { ttl: 1_000 });
+      const refused = outcomes(writer.downgrade());
+      await clock.pass(200);
+      expect(await refused).toEqual(['LEASE_LOST']);
+      expect(writer.isHeld()).toBe(false);
+      await late.execute!();
+      await (await there.acquire('k')).release();
+    });
+  });
 });

@@ -71,24 +71,37 @@ class Downgrade extends Retry {
   }
 
   override forgotten(): void {
-    this.refused(new LockStoreError('it was closed before it answered.', false));
+    if (this.sent) this.unproven();
+    else this.refused(new LockStoreError('it was closed before it answered.', false));
   }
 
   private answered(answer: RenewAnswer, sentAt: number): void {
-    const { clock, watchdog, timers } = this.context;
-    if (!(answer instanceof Error)) this.sent = true;
-    else {
-      if (mayTakeEffect(answer)) {
-        this.sent = true;
-        this.finalUndoAt = finalUndoAt(clock.now());
-      }
-      if (!(answer instanceof LockStoreError) || !answer.passing) return this.refused(answer);
-      return timers.add(this, Math.min(this.nextDelayMs(), Math.max(0, this.grant.validUntil - clock.now())));
-    }
+    if (answer instanceof Error) return this.failed(answer);
+    const { clock, watchdog } = this.context;
+    this.sent = true;
     if (isLost(answer)) watchdog.lose(this.grant, lossOfAnswer(answer));
     else if (clock.now() >= this.grant.validUntil) watchdog.expire(this.grant);
     if (this.grant.ended || isLost(answer)) return this.lost();
     this.reads(answer, sentAt);
+  }
+
+  private failed(error: Error): void {
+    const { clock, timers } = this.context;
+    const hasUnanswered = this.sent;
+    if (mayTakeEffect(error)) {
+      this.sent = true;
+      this.finalUndoAt = finalUndoAt(clock.now());
+    }
+    if (error instanceof LockStoreError && error.passing) {
+      timers.add(this, Math.min(this.nextDelayMs(), Math.max(0, this.grant.validUntil - clock.now())));
+    } else if (hasUnanswered) this.unproven();
+    else this.refused(error);
+  }
+
+  /** An earlier command has no answer, so the store may have replaced the write lock, or may still do so. */
+  private unproven(): void {
+    this.context.watchdog.lose(this.grant, { reason: 'outage' });
+    this.lost();
   }
 
   /** The server rejected the downgrade. The lease is unchanged, and its renewal may be overdue. */

@@ -52,7 +52,8 @@ export class Releasing {
   handOver(state: KeyState, lease: LeaseHandle, now: number): Promise<void> | undefined {
     const { grant } = lease;
     const next = state.nextHolder(lease, now);
-    if (next === undefined || !mayHandOver(grant, next.plan, now, state.inOrder)) {
+    // A downgrade without an answer may still be executed, and would take the lock from the next holder.
+    if (next === undefined || lease.leaving === grant || !mayHandOver(grant, next.plan, now, state.inOrder)) {
       return this.release(state, grant, lease, now);
     }
     this.handOverInTurn(state, grant, lease);
@@ -139,7 +140,8 @@ export class Releasing {
   released(release: Release, answer: ReleaseAnswer): void {
     const { lease, attempt } = release;
     if (attempt !== undefined) attempt.inFlight = false;
-    if (answer.outcome === 'lost' && !answer.resent)
+    // A downgrade without an answer may have removed the token from the store, so its absence is no loss.
+    if (answer.outcome === 'lost' && !answer.resent && lease.leaving !== release.grant)
       lease.lose({ reason: answer.taken === true ? 'taken' : 'deleted' });
     if (answer.outcome === 'granted') this.grantedNext(release, answer);
     else if (attempt !== undefined) this.notGranted(release, attempt, answer);
