@@ -110,13 +110,14 @@ export class SimulatedStore implements LockStore {
   }
 
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
-    const sentAt = this.world.timeline.now;
+    const { gates } = this.world.ledger;
+    const warnings = requests.map(({ ownerToken }) => gates.warningsOf(ownerToken));
     return this.connection
       .ask<readonly RenewAnswer[]>(`renew ${requests.map(({ ownerToken }) => ownerToken).join(' ')}`, () =>
         requests.map((request) => this.world.server.renew(request)),
       )
       .then((answers) => {
-        requests.forEach(({ ownerToken }, i) => answers[i] === 0 && this.world.ledger.gates.opened(ownerToken, sentAt));
+        requests.forEach(({ ownerToken }, i) => answers[i] === 0 && gates.opened(ownerToken, warnings[i]));
         return answers;
       })
       .catch((error: Error) => requests.map(() => error));
