@@ -118,9 +118,9 @@ export class Attempts {
     for (const attempt of list.state.attempts()) if (attempt.list === list) this.abandon(attempt);
   }
 
-  /** Ends an attempt that the store did not queue. An earlier command without an answer may still occupy a place. */
+  /** Ends an attempt whose latest command was not queued. An earlier command may still occupy a place. */
   endRefused(attempt: Attempt): void {
-    if (attempt.finalUndoAt === 0) this.end(attempt);
+    if (attempt.finalUndoAt === 0 && !attempt.queued) this.end(attempt);
     else this.abandon(attempt);
   }
 
