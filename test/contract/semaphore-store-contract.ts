@@ -73,6 +73,29 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
   const busy = { outcome: 'busy', foreign: false };
   const lost = { outcome: 'lost' };
 
+  it('issues more fencing tokens to a present holder and changes nothing else', async () => {
+    const tokens: unknown[] = [];
+    for (const ttlMs of [TTL, 1]) {
+      const answer = await acquire(alice, 1, { ttlMs, wait: false });
+      if (answer.outcome === 'granted') tokens.push(answer.fencingToken);
+    }
+    expect(tokens).toHaveLength(2);
+    expect(tokens[1]).toBeGreaterThan(tokens[0] as number);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await renew(alice, 1)).toBe(0);
+    expect(await acquire(bob, 2, { weight: 3, wait: false })).toMatchObject({ outcome: 'busy' });
+  });
+
+  it('reports whether a place of another process is directly before a new place', async () => {
+    await acquire(alice, 1, { weight: 3 });
+    const adjacent: unknown[] = [];
+    for (const [who, sequence] of [[bob, 2] as const, [bob, 3] as const, [carol, 4] as const, [bob, 5] as const]) {
+      adjacent.push(await acquire(who, sequence));
+    }
+    adjacent.push(await acquire(bob, 3));
+    expect(adjacent).toMatchObject([true, true, false, false, false].map((each) => ({ adjacent: each })));
+  });
+
   it('supports semaphores', () => expect(alice.store.kinds).toContain('semaphore'));
 
   it('grants as many permits as there are, behind a value that contains their number', async () => {

@@ -72,6 +72,14 @@ export class Ledger {
     this.lefts.add(hold);
   }
 
+  /** Whether the process counts permits of this key that the server has lost. */
+  countsForgotten({ process, lease }: Hold): boolean {
+    return [...this.holds].some(
+      (hold) =>
+        hold.process === process && hold.lease.key === lease.key && this.world.server.forgotten.has(hold.ownerToken),
+    );
+  }
+
   contended(ownerToken: string): void {
     this.contendedTokens.add(ownerToken);
     this.gates.closed(ownerToken);

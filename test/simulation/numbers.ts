@@ -66,15 +66,18 @@ export class Numbers {
 
   /**
    * Replies arrive in any order, so a grant of the server must have the token that the server issued. A local hand-over
-   * must have a larger token than all earlier holders of its process, and than all earlier grants to other processes.
+   * must have a larger token than all earlier holders of its process, and than all earlier grants to other processes, unless the
+   * server lost the data of another permit that the process counts.
    */
-  private checkPermit({ lease: { fencingToken, key }, ownerToken }: Hold): void {
+  private checkPermit(hold: Hold): void {
+    const { lease, ownerToken } = hold;
+    const { fencingToken, key } = lease;
     const permitted = this.permitted.get(key) ?? new Permitted();
     const process = processOf(ownerToken);
     const line = `${process} ${key}`;
     const before = this.highest.get(line) ?? -1;
     this.highest.set(line, Math.max(before, fencingToken));
-    if (permitted.sent.has(fencingToken)) return;
+    if (permitted.sent.has(fencingToken) || this.world.ledger.countsForgotten(hold)) return;
     if (fencingToken <= Math.max(before, permitted.highestOfOthers(process)))
       this.world.fail('fencing tokens of permits do not rise', key);
   }

@@ -178,11 +178,12 @@ export class Acquiring {
 
   /** The store queued the attempt: it sleeps until a message or the next heartbeat. */
   queued(attempt: Attempt, answer: Pick<Queued, 'remainingMs'> & Partial<Queued>): void {
-    const { remainingMs, foreign = false, ownToken, stood } = answer;
+    const { remainingMs, foreign = false, ownToken, stood, adjacent = false } = answer;
     const { state, single } = attempt.list;
     const isNew = !attempt.queued;
     const { speaksForAll } = attempt;
     attempt.answered = attempt.queued = true;
+    attempt.adjacent ||= adjacent;
     attempt.speaksForAll = false;
     this.sleep(attempt, isNew, remainingMs, foreign);
     if (single && speaksForAll) this.heartbeatAnswered(state, isNew || stood !== false);

@@ -78,6 +78,8 @@ export class Attempt extends Retry {
   finalUndoAt = 0;
   /** The store reported that the attempt is queued. */
   queued = false;
+  /** No place of another process was directly before its place. */
+  adjacent = false;
   /** When the last command was sent. */
   lastSentAt = 0;
   /** The shared heartbeat sent it, so its answer counts for all attempts of the key. */

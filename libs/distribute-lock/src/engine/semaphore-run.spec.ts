@@ -1,6 +1,8 @@
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
+import { Attempt, type KeyState, type Waiter } from './key-state.js';
 import type { Lease } from './lease/lease.js';
+import { Run } from './semaphore-run.js';
 
 const PERMITS = { kind: 'semaphore', permits: 2, ttl: '30s', wait: '20s' } as const;
 
@@ -106,5 +108,83 @@ describe('A caller that wants other permits than the callers before it', () => {
     await clock.pass(5);
     expect(served).toEqual(['light', 'heavy', 'first', 'second', 'heavier']);
     await process.engine.close();
+  });
+});
+
+describe('A process that holds every permit', () => {
+  it('hands over each permit in memory, without a release to the store', async () => {
+    const clock = new ManualClock();
+    const process = new ManualWorld(clock).process();
+    let releases = 0;
+    process.detours.release = (ask) => {
+      releases += 1;
+      return ask();
+    };
+    const tokens: number[] = [];
+    const loop = async (): Promise<void> => {
+      for (let round = 0; round < 100; round += 1) {
+        const lease = await process.acquire('k', PERMITS);
+        tokens.push(lease.fencingToken);
+        await new Promise<void>((resolve) => void clock.after(1, resolve));
+        await lease.release();
+      }
+    };
+    const loops = Promise.all(Array.from({ length: 5 }, loop));
+    for (let ms = 0; ms < 1_000; ms += 1) {
+      await clock.pass(1);
+      clock.turn();
+    }
+    await loops;
+    expect(tokens).toHaveLength(500);
+    expect(tokens).toEqual([...tokens].sort((one, other) => one - other));
+    // The last callers of all, and places that were no longer needed.
+    expect(releases).toBeLessThan(30);
+    await process.engine.close();
+  });
+});
+
+describe('Run.takesAll', () => {
+  const runOf = (places: readonly number[], weight = 1, apart = 0): Run => {
+    const run = new Run({} as KeyState, false);
+    run.push({ call: { options: { permits: 10, weight } } } as Waiter);
+    run.seal(1_000);
+    places.forEach((since, place) => {
+      const attempt = new Attempt(run, 'token', since, () => undefined);
+      attempt.answered = true;
+      attempt.adjacent = apart === 0 || place !== apart;
+      run.begin(attempt);
+    });
+    return run;
+  };
+
+  it('is false before the store has granted one of the places', () => {
+    const run = runOf([1_000, 1_000]);
+    expect(run.takesAll(1, 1_001)).toBe(false);
+    run.granted(1_001);
+    expect(run.takesAll(1, 1_001)).toBe(true);
+  });
+
+  it('is false when another process may get a permit behind the places', () => {
+    const run = runOf([1_000, 1_000], 2);
+    run.granted(1_001);
+    expect([4, 5].map((free) => run.takesAll(free, 1_001))).toEqual([true, false]);
+  });
+
+  it('does not count places that were requested after the first ones', () => {
+    const run = runOf([1_000, 1_004]);
+    run.granted(1_005);
+    expect([1, 2].map((free) => run.takesAll(free, 1_005))).toEqual([true, false]);
+  });
+
+  it('does not count places behind a place of another process', () => {
+    const run = runOf([1_000, 1_000, 1_000], 1, 1);
+    run.granted(1_005);
+    expect([1, 2].map((free) => run.takesAll(free, 1_005))).toEqual([true, false]);
+  });
+
+  it('is false 500 ms after the places were requested', () => {
+    const run = runOf([1_000]);
+    run.granted(1_001);
+    expect([1_499, 1_500].map((now) => run.takesAll(1, now))).toEqual([true, false]);
   });
 });

@@ -27,6 +27,10 @@ export class Run extends WaitList {
   private reachedAt: number | undefined = undefined;
   /** A command for one of its places failed, so other processes may have places between its own. */
   private torn = false;
+  /** No other process has a place before its first places. */
+  private isFront = false;
+  /** When its first places were requested. Other processes may have places before its later ones. */
+  private placedAt: number | undefined = undefined;
   /** All its places except the oldest. */
   private readonly others = new Set<Attempt>();
 
@@ -49,12 +53,19 @@ export class Run extends WaitList {
     this.reachedAt ??= now;
   }
 
+  /** The store has granted one of its places. */
+  granted(now: number): void {
+    this.reach(now);
+    this.isFront = true;
+  }
+
   /** Oldest first. */
   get attempts(): Attempt[] {
     return this.attempt === undefined ? [] : [this.attempt, ...this.others];
   }
 
   override begin(attempt: Attempt): void {
+    this.placedAt ??= attempt.since;
     if (this.attempt === undefined) super.begin(attempt);
     else this.others.add(attempt);
   }
@@ -70,9 +81,22 @@ export class Run extends WaitList {
 
   /** A place of the run is in the queue of the store, so the store issues every grant behind it later. */
   stands(now: number): boolean {
+    return this.standing(now) > 0;
+  }
+
+  /** The places of the run take `free` permits, so the store grants none to another process. */
+  takesAll(free: number, now: number): boolean {
+    return this.isFront && this.standing(now) * this.last!.call.options.weight >= free;
+  }
+
+  /** How many places of the run are in the queue of the store without a place of another process between them. */
+  private standing(now: number): number {
     const { attempts } = this;
-    if (!this.sealed || this.torn || attempts.some(hadTrouble)) return false;
-    return attempts.some(({ seesHolder, since }) => seesHolder && now - since < STANDS_MS);
+    if (!this.sealed || this.torn || attempts.some(hadTrouble)) return 0;
+    const stands = ({ seesHolder, since }: Attempt): boolean =>
+      seesHolder && since === this.placedAt && now - since < STANDS_MS;
+    const apart = this.isFront ? attempts.findIndex(({ adjacent }) => !adjacent) : -1;
+    return attempts.slice(0, apart < 0 ? undefined : apart).filter(stands).length;
   }
 
   get places(): number {

@@ -1,9 +1,10 @@
-import type { FencingBlock, Grant } from './lease/grant.js';
+import type { Grant } from './lease/grant.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
 import { weightOf } from '../runtime/owner-token.js';
 import { Alarm } from '../runtime/timers.js';
 import { type Attempt, KeyState, type Waiter, WaitList } from './key-state.js';
 import type { Kind, KindServices } from './kind.js';
+import { PermitNumbers } from './permit-numbers.js';
 import { ORDER_TOLERANCE_MS, Run } from './semaphore-run.js';
 import { refuseContended, start } from './settling.js';
 
@@ -28,8 +29,7 @@ export class SemaphoreState extends KeyState {
   private readonly runs: Run[] = [];
   private readonly held = new Map<string, Grant>();
   private readonly ending = new Set<string>();
-  /** The block of the latest grant: its numbers exceed the numbers of all earlier grants. */
-  private numbers: FencingBlock | undefined = undefined;
+  private readonly numbers: PermitNumbers;
 
   /** Reports the callers that have arrived since the last report. */
   private readonly reporting = new Alarm(() => this.report(this.services.context.clock.now()));
@@ -42,6 +42,7 @@ export class SemaphoreState extends KeyState {
     key: string,
   ) {
     super(key);
+    this.numbers = new PermitNumbers(services.context, this.held, () => this.othersCame());
   }
 
   get kind(): 'semaphore' {
@@ -79,20 +80,28 @@ export class SemaphoreState extends KeyState {
     context.timers.remove(this.reporting);
     for (const run of this.unreported(now)) {
       for (let missing = this.missing(run, now); missing > 0; missing -= 1) {
-        acquiring.attempts.send(acquiring.attempts.create(run));
+        acquiring.attempts.send(acquiring.attempts.create(run, now));
       }
     }
   }
 
   granted(list: WaitList, grant: Grant, now: number): void {
     const served = list instanceof Run ? this.moveUp(list, grant.contended, now) : list;
-    this.serve(served.first!, grant, now);
+    const waiter = served.first!;
+    start(this.services.context, this.services.leases, waiter, grant, now);
     this.add(grant);
+    this.refill(waiter, grant);
     this.callersLeft(list);
   }
 
   serve(waiter: Waiter, grant: Grant, now: number): void {
     start(this.services.context, this.services.leases, waiter, grant, now);
+    this.refill(waiter, grant);
+  }
+
+  /** Requests fencing tokens for the callers that wait. */
+  private refill({ call: { options } }: Waiter, grant: Grant): void {
+    if (this.waiting > 0) this.numbers.refill(grant, options.permits);
   }
 
   leaseEnded(lease: LeaseHandle, now: number): Promise<void> | undefined {
@@ -165,7 +174,7 @@ export class SemaphoreState extends KeyState {
     let oldest = served;
     // The callers that are served now return soon, and are reported together.
     if (isContended) this.nextReportAt = Math.max(this.nextReportAt, now + ORDER_TOLERANCE_MS);
-    served.reach(now);
+    served.granted(now);
     for (let i = this.runs.indexOf(served) - 1; i >= 0; i -= 1) {
       const run = this.runs[i];
       run.reach(now);
@@ -240,11 +249,9 @@ export class SemaphoreState extends KeyState {
     for (const grant of this.held.values()) grant.contended = true;
   }
 
-  /** The first holder of the grant has its fencing token already. */
   add(grant: Grant): void {
     this.held.set(grant.ownerToken, grant);
-    if (this.numbers === undefined || grant.numbers.isNewerThan(this.numbers)) this.numbers = grant.numbers;
-    for (const each of this.held.values()) each.numbers = this.numbers;
+    this.numbers.add(grant);
   }
 
   grants(): readonly Grant[] {
@@ -273,8 +280,10 @@ export class SemaphoreState extends KeyState {
    */
   nextHolder({ call: { options } }: LeaseHandle, now: number): Waiter | undefined {
     const run = this.firstRun;
-    const first = run?.reached === true ? run.first : undefined;
-    if (first === undefined || !(this.hasAll(options.permits, now) || run?.stands(now) === true)) return undefined;
+    const first = run?.first;
+    if (run === undefined || first === undefined) return undefined;
+    const free = this.freeAt(now, options.permits);
+    if (free > 0 ? !run.takesAll(free, now) : !run.reached && this.isContended) return undefined;
     const { weight, permits } = first.call.options;
     return weight === options.weight && permits === options.permits ? first : undefined;
   }
@@ -331,15 +340,20 @@ export class SemaphoreState extends KeyState {
 
   /** This process holds every permit at `now`, and no other process is known to wait. */
   private isAlone(permits: number, now: number): boolean {
-    for (const { contended } of this.held.values()) if (contended) return false;
-    return this.hasAll(permits, now);
+    return !this.isContended && this.freeAt(now, permits) === 0;
   }
 
-  /** This process holds every permit at `now`. */
-  private hasAll(permits: number, now: number): boolean {
+  /** Another process is known to wait. */
+  private get isContended(): boolean {
+    for (const { contended } of this.held.values()) if (contended) return true;
+    return false;
+  }
+
+  /** How many permits this process does not hold at `now`. */
+  private freeAt(now: number, permits: number): number {
     let free = permits;
     for (const { ownerToken, validUntil } of this.held.values()) if (now < validUntil) free -= weightOf(ownerToken);
-    return free === 0;
+    return free;
   }
 
   override releaseStarts(ownerToken: string): void {

@@ -20,7 +20,8 @@
   @returns [code, x, y] for each command, in one flat list
 
   GRANTED, n, o        granted: n is the first of `block` fencing tokens; o = 1: another process waits
-  QUEUED, ms, 0        queued: repeat the attempt in ms (-1: unknown)
+  QUEUED, ms, a        queued: repeat the attempt in ms (-1: unknown); a = 1: this command queued the token, and no token
+                       of another process is directly before it
   BUSY, ms, 0          busy, for a command that does not wait
   FREE, 0, 0           released
   LOST, 0, 0           the token holds no permits; it is in no queue

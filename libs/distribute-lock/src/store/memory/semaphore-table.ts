@@ -45,9 +45,10 @@ export class SemaphoreTable {
     }
     if (this.queued(key).includes(ownerToken)) this.places.extend(ownerToken);
     if (this.serve(key, permits, { ownerToken, ttlMs })) return this.granted(key, ownerToken, block);
-    if (wait) this.enqueue(key, ownerToken);
+    const adjacent = wait && this.enqueue(key, ownerToken);
     this.leases.settle(key);
-    return { outcome: wait ? 'queued' : 'busy', remainingMs: this.leftMs(key, ownerToken), foreign: false };
+    const refusal = { remainingMs: this.leftMs(key, ownerToken), foreign: false };
+    return wait ? { outcome: 'queued', ...refusal, adjacent } : { outcome: 'busy', ...refusal };
   }
 
   release({ key, ownerToken, next }: ReleaseRequest): ReleaseAnswer {
@@ -171,15 +172,15 @@ export class SemaphoreTable {
 
   /**
    * Queues the token. Notifies the holders if the token is the head of the queue; otherwise notifies the process in
-   * front of it.
+   * front of it. Returns whether the token was queued without a token of another process directly before it.
    */
-  private enqueue(key: string, ownerToken: string): void {
+  private enqueue(key: string, ownerToken: string): boolean {
     const last = this.queued(key).at(-1);
     const stood = this.places.enqueue(key, ownerToken);
+    const adjacent = last === undefined || processOf(last) === processOf(ownerToken);
     if (this.queued(key)[0] === ownerToken) this.notifyHolders(key, ownerToken);
-    else if (!stood && last !== undefined && processOf(last) !== processOf(ownerToken)) {
-      this.notify(last, 'contended', key);
-    }
+    else if (!stood && !adjacent) this.notify(last, 'contended', key);
+    return !stood && adjacent;
   }
 
   private notifyHolders(key: string, ownerToken: string): void {

@@ -61,9 +61,11 @@ export class RedisSemaphores {
       if (code === GRANTED) return granted(x, y, block);
       if (code === MISMATCH && isCount(x))
         return x === 0 ? { outcome: 'mismatch' } : { outcome: 'mismatch', permits: x };
-      if ((code !== QUEUED && code !== BUSY) || !isLeftMs(x)) return undefined;
-      if (code === QUEUED) this.connection.waits?.(ownerToken, this.keys.lock(key));
-      return { outcome: code === QUEUED ? 'queued' : 'busy', remainingMs: x, foreign: false };
+      if (!isLeftMs(x)) return undefined;
+      if (code === BUSY) return { outcome: 'busy', remainingMs: x, foreign: false };
+      if (code !== QUEUED || (y !== 0 && y !== 1)) return undefined;
+      this.connection.waits?.(ownerToken, this.keys.lock(key));
+      return { outcome: 'queued', remainingMs: x, foreign: false, adjacent: y === 1 };
     };
     const { epoch } = this.connection;
     return this.add<AcquireAnswer>(key, text, true, (code, x, y) => {

@@ -456,8 +456,9 @@ local function acquire(token, ttlMs, block, permits, deadlineMs, command)
   end
   if headOf() and redis.call('ZSCORE', queue, token) then extendPlace(token) end
   if serve(permits, token, ttlMs) then return 1, fencingTokens(block), others(token) end
-  if command == 'w' then enqueue(token) end
-  return command == 'w' and 2 or 3, left(token), 0
+  if command ~= 'w' then return 3, left(token), 0 end
+  local adjacent = enqueue(token)
+  return 2, left(token), adjacent
 end
 local function release(token, next, ttlMs, block, deadlineMs)
   if next ~= '' and isLate(deadlineMs) then next = '' end
@@ -519,11 +520,13 @@ local function enqueue(token)
   if isNew then tail, arrival = token, arrival + 1 end
   if not last then head = token end
   extendPlace(token)
+  local adjacent = not last or processOf(last) == processOf(token)
   if headOf() == token then
     notifyHolders(token)
-  elseif isNew and processOf(last) ~= processOf(token) then
+  elseif isNew and not adjacent then
     notify(last, 'c', lock)
   end
+  return isNew and adjacent and 1 or 0
 end
 local function others(token)
   local process = processOf(token)

@@ -428,7 +428,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: 'a639b18e7c1651ff3480ff3f7af4e5663cd4a8e2',
+    sha1: 'd66dd50cf94e6fea7f2e228c705022e21af9eceb',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}${semaphoreStatePart}${semaphoreQueuePart}${semaphoreCommandsPart}local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
@@ -451,7 +451,7 @@ end
 saveFence()
 return replies`,
   },
-  'bf70b69ea077d82f7faa6b1e74ffa3212d898ab6',
+  '3a86bf8d22e9c096d2a5d3b88481d947693531e5',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,

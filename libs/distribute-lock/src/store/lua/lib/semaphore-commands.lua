@@ -26,8 +26,9 @@ local function acquire(token, ttlMs, block, permits, deadlineMs, command)
   end
   if headOf() and redis.call('ZSCORE', queue, token) then extendPlace(token) end
   if serve(permits, token, ttlMs) then return REPLY.GRANTED, fencingTokens(block), others(token) end
-  if command == 'w' then enqueue(token) end
-  return command == 'w' and REPLY.QUEUED or REPLY.BUSY, left(token), 0
+  if command ~= 'w' then return REPLY.BUSY, left(token), 0 end
+  local adjacent = enqueue(token)
+  return REPLY.QUEUED, left(token), adjacent
 end
 
 -- Releases the permits, removes the token from the queue, or undoes an attempt. Each case serves the tokens behind it.

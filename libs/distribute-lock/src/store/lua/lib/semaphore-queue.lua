@@ -25,7 +25,8 @@ end
 
 -- Queues a token; a queued token keeps its place. The process in front is notified, because its later callers queue
 -- behind `token`. If the token is the head, the holders are notified: a process that holds all permits would otherwise
--- not learn that another process waits.
+-- not learn that another process waits. Returns 1 if the token was queued without a token of another process directly
+-- before it, else 0.
 local function enqueue(token)
   local last = tailOf()
   local isNew = redis.call('ZADD', queue, 'NX', arrival + 1, token) == 1
@@ -33,11 +34,13 @@ local function enqueue(token)
   if isNew then tail, arrival = token, arrival + 1 end
   if not last then head = token end
   extendPlace(token)
+  local adjacent = not last or processOf(last) == processOf(token)
   if headOf() == token then
     notifyHolders(token)
-  elseif isNew and processOf(last) ~= processOf(token) then
+  elseif isNew and not adjacent then
     notify(last, 'c', lock)
   end
+  return isNew and adjacent and 1 or 0
 end
 
 -- 1 if another process waits, else 0. Places of the own process are no contention.

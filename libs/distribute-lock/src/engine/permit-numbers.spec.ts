@@ -1,0 +1,96 @@
+import type { AcquireAnswer, AcquireRequest } from '../store/lock-store.js';
+import type { EngineContext } from './context.js';
+import { FencingBlock, type Grant } from './lease/grant.js';
+import { PermitNumbers } from './permit-numbers.js';
+
+describe('PermitNumbers', () => {
+  const start = () => {
+    const requests: AcquireRequest[] = [];
+    const answers: { resolve: (answer: AcquireAnswer) => void; reject: (error: Error) => void }[] = [];
+    const acquire = (request: AcquireRequest): Promise<AcquireAnswer> => {
+      requests.push(request);
+      return new Promise((resolve, reject) => answers.push({ resolve, reject }));
+    };
+    const held = new Map<string, Grant>();
+    const reports: string[] = [];
+    const numbers = new PermitNumbers({ store: { acquire } } as unknown as EngineContext, held, () =>
+      reports.push('contended'),
+    );
+    const grant = (ownerToken: string, first: number, block: number): Grant => {
+      const made = { key: 'k', ownerToken, ended: false, numbers: new FencingBlock(first, block) } as Grant;
+      held.set(ownerToken, made);
+      numbers.add(made);
+      return made;
+    };
+    return { numbers, grant, requests, answers, reports };
+  };
+  const settled = () => new Promise(setImmediate);
+
+  it('gives all grants the newest numbers', () => {
+    const { grant } = start();
+    const [first, second] = [grant('a', 10, 5), grant('b', 20, 5)];
+    expect([second.numbers.take(), first.numbers.take(), second.numbers.take()]).toEqual([20, 21, 22]);
+  });
+
+  it('continues a late grant with newer numbers', () => {
+    const { grant } = start();
+    grant('a', 20, 2);
+    expect(grant('b', 10, 5).numbers.take()).toBe(20);
+  });
+
+  it('requests more before they are spent, with one command', async () => {
+    const { numbers, grant, requests, answers } = start();
+    const only = grant('a', 10, 3);
+    only.numbers.take();
+    numbers.refill(only, 4);
+    expect(requests).toEqual([]);
+    only.numbers.take();
+    numbers.refill(only, 4);
+    numbers.refill(only, 4);
+    const request = { key: 'k', ownerToken: 'a', kind: 'semaphore', permits: 4, ttlMs: 1, wait: false, block: 64 };
+    expect(requests).toEqual([request]);
+    expect(only.numbers.take()).toBe(12);
+    answers[0].resolve({ outcome: 'granted', fencingToken: 100, waiting: 0 });
+    await settled();
+    expect([only.numbers.take(), only.numbers.left]).toEqual([100, 63]);
+  });
+
+  it('ignores an answer that is older than the last grant', async () => {
+    const { numbers, grant, answers } = start();
+    numbers.refill(grant('a', 10, 1), 4);
+    const newest = grant('b', 500, 5);
+    answers[0].resolve({ outcome: 'granted', fencingToken: 100, waiting: 0 });
+    await settled();
+    expect(newest.numbers.take()).toBe(500);
+  });
+
+  it('reports that another process waits', async () => {
+    const { numbers, grant, answers, reports } = start();
+    numbers.refill(grant('a', 10, 1), 4);
+    answers[0].resolve({ outcome: 'granted', fencingToken: 100, waiting: 1 });
+    await settled();
+    expect(reports).toEqual(['contended']);
+  });
+
+  it.each<[string, AcquireAnswer | Error]>([
+    ['a failure', new Error('away')],
+    ['the loss of the lease', { outcome: 'busy', remainingMs: 5, foreign: false }],
+  ])('requests again after %s', async (_, answer) => {
+    const { numbers, grant, requests, answers } = start();
+    const only = grant('a', 10, 1);
+    numbers.refill(only, 4);
+    if (answer instanceof Error) answers[0].reject(answer);
+    else answers[0].resolve(answer);
+    await settled();
+    numbers.refill(only, 4);
+    expect(requests).toHaveLength(2);
+  });
+
+  it('requests nothing for a grant that has ended', () => {
+    const { numbers, grant, requests } = start();
+    const over = grant('a', 10, 1);
+    over.ended = true;
+    numbers.refill(over, 4);
+    expect(requests).toEqual([]);
+  });
+});

@@ -1,0 +1,63 @@
+import { type AcquireAnswer, type AnswerListener, whenAnswered } from '../store/lock-store.js';
+import type { EngineContext } from './context.js';
+import { FencingBlock, type Grant } from './lease/grant.js';
+import { MOST_NUMBERS } from './local-hand-over.js';
+
+/** More numbers are requested while fewer are left than each permit needs twice, and than this. */
+const FEW = 32;
+const SAFE_TTL_MS = 1;
+
+/**
+ * The fencing tokens for local hand-overs of the permits of one semaphore. All grants share one block, because each token must
+ * exceed the tokens of all earlier grants. A command for more numbers is sent in time: without numbers, every permit would have to
+ * be released to the store.
+ */
+export class PermitNumbers implements AnswerListener<AcquireAnswer> {
+  /** The latest block that the store issued. */
+  private newest: FencingBlock | undefined = undefined;
+  private requested = false;
+
+  constructor(
+    private readonly context: EngineContext,
+    private readonly held: ReadonlyMap<string, Grant>,
+    /** Called when an answer reports that another process waits. */
+    private readonly contended: () => void,
+  ) {}
+
+  /** Its first holder has the number that the store issued for it. The next ones get the newest numbers. */
+  add(grant: Grant): void {
+    const { newest } = this;
+    if (newest?.isNewerThan(grant.numbers) === true) grant.numbers = newest;
+    else this.use(grant.numbers);
+  }
+
+  /**
+   * Requests more numbers if few are left. An acquire with the token of a present holder only issues numbers. If the lease has
+   * ended, it takes a free permit for the shortest time.
+   */
+  refill({ key, ownerToken, numbers, ended }: Grant, permits: number): void {
+    if (this.requested || ended || numbers.left >= Math.min(2 * this.held.size, FEW)) return;
+    this.requested = true;
+    const numbered = { key, ownerToken, kind: 'semaphore', permits, ttlMs: SAFE_TTL_MS, wait: false } as const;
+    whenAnswered(this.context.store.acquire({ ...numbered, block: MOST_NUMBERS }), this);
+  }
+
+  /** @internal */
+  answered(answer: AcquireAnswer): void {
+    this.requested = false;
+    if (answer.outcome !== 'granted') return;
+    const numbers = new FencingBlock(answer.fencingToken, MOST_NUMBERS);
+    if (this.newest?.isNewerThan(numbers) !== true) this.use(numbers);
+    if (answer.waiting > 0) this.contended();
+  }
+
+  /** @internal */
+  failed(): void {
+    this.requested = false;
+  }
+
+  private use(numbers: FencingBlock): void {
+    this.newest = numbers;
+    for (const grant of this.held.values()) grant.numbers = numbers;
+  }
+}
