@@ -66,8 +66,8 @@ export class Numbers {
 
   /**
    * Replies arrive in any order, so a grant of the server must have the token that the server issued. A local hand-over
-   * must have a larger token than all earlier holders of its process, and than all earlier grants to other processes, unless the
-   * server lost the data of another permit that the process counts.
+   * must have a larger token than all earlier holders of its process, and than all earlier grants to other processes. A process
+   * that counts a permit whose data the server lost is exempt.
    */
   private checkPermit(hold: Hold): void {
     const { lease, ownerToken } = hold;
