@@ -112,6 +112,36 @@ describe('A caller that wants other permits than the callers before it', () => {
 });
 
 describe('A process that holds every permit', () => {
+  it.each([
+    ['weight', { weight: 2 }],
+    ['ttl', { ttl: '40s' }],
+  ])('queues all its callers in time if their %s differs from that of the holder', async (_, differs) => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [here, there] = [world.process(), world.process()];
+    const served: string[] = [];
+    const acquire = async (process: typeof here, name: string, options: object = {}): Promise<Lease> => {
+      const lease = await process.acquire('k', { ...PERMITS, ...options });
+      served.push(name);
+      return lease;
+    };
+    const holders = [await acquire(here, 'holder', differs)];
+    if (!('weight' in differs)) holders.push(await acquire(here, 'holder', differs));
+    const first = acquire(here, 'first');
+    await clock.pass(1);
+    const second = acquire(here, 'second');
+    await clock.pass(30);
+    const other = acquire(there, 'other', { weight: 2 });
+    await clock.pass(10);
+    for (const holder of holders) await holder.release();
+    await clock.pass(10);
+    await (await first).release();
+    await clock.pass(10);
+    expect(served.slice(holders.length)).toEqual(['first', 'second']);
+    await (await second).release();
+    await (await other).release();
+  });
+
   it('hands over each permit in memory, without a release to the store', async () => {
     const clock = new ManualClock();
     const process = new ManualWorld(clock).process();

@@ -121,7 +121,7 @@ export class Run extends WaitList {
   /** For a short time, a newcomer may go before the processes that wait behind this run. */
   private mayJoin(now: number): boolean {
     const { reachedAt = -Infinity, sealedAt = -Infinity } = this;
-    return now - reachedAt < JOIN_MS && now - sealedAt < ORDER_TOLERANCE_MS && this.stands(now);
+    return this.isFront && now - reachedAt < JOIN_MS && now - sealedAt < ORDER_TOLERANCE_MS && this.stands(now);
   }
 
   wantsLike({ first }: Run): boolean {

@@ -231,15 +231,29 @@ export class SemaphoreState extends KeyState {
     return [...this.runs];
   }
 
-  /** How many more places the run needs. One suffices while this process holds every permit and no other process waits. */
+  /**
+   * How many more places the run needs. One suffices while this process holds every permit, can hand each over to the run, and no
+   * other process waits.
+   */
   missing(run: Run, now: number): number {
-    const permits = run.last?.call.options.permits;
-    if (permits === undefined || (run.places > 0 && (run.sealed || !run.closed))) return 0;
-    if (run === this.firstRun && !run.closed && this.isAlone(permits, now)) return 1;
+    const { last } = run;
+    if (last === undefined || (run.sealed && run.places > 0)) return 0;
+    if (!run.closed && this.passesTo(last)) {
+      if (run.places > 0) return 0;
+      if (run === this.firstRun && this.isAlone(last.call.options.permits, now)) return 1;
+    }
     // The permits of the run stay with its callers.
     if (run.sealed && this.held.size > 0) return 0;
     run.seal(now);
     return Math.max(0, run.wanted - run.places);
+  }
+
+  /** Whether each permit of this process suits the caller. */
+  private passesTo({ call: { options }, plan }: Waiter): boolean {
+    for (const { ownerToken, ttlMs } of this.held.values()) {
+      if (weightOf(ownerToken) !== options.weight || ttlMs !== plan.ttlMs) return false;
+    }
+    return true;
   }
 
   /** Another process waits, so new callers form another run. An unreported run goes behind that process as a whole. */
