@@ -84,16 +84,18 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await renew(alice, 1)).toBe(0);
     expect(await acquire(bob, 2, { weight: 3, wait: false })).toMatchObject({ outcome: 'busy' });
+    await release(alice, 1);
   });
 
   it('reports whether a place of another process is directly before a new place', async () => {
     await acquire(alice, 1, { weight: 3 });
     const adjacent: unknown[] = [];
-    for (const [who, sequence] of [[bob, 2] as const, [bob, 3] as const, [carol, 4] as const, [bob, 5] as const]) {
-      adjacent.push(await acquire(who, sequence));
-    }
+    const waiting = [[bob, 2] as const, [bob, 3] as const, [carol, 4] as const, [bob, 5] as const];
+    for (const [who, sequence] of waiting) adjacent.push(await acquire(who, sequence));
     adjacent.push(await acquire(bob, 3));
     expect(adjacent).toMatchObject([true, true, false, false, false].map((each) => ({ adjacent: each })));
+    for (const [who, sequence] of waiting) await release(who, sequence);
+    await release(alice, 1, 3);
   });
 
   it('supports semaphores', () => expect(alice.store.kinds).toContain('semaphore'));

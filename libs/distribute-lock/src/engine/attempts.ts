@@ -120,7 +120,7 @@ export class Attempts {
 
   /** Ends an attempt whose latest command was not queued. An earlier command may still occupy a place. */
   endRefused(attempt: Attempt): void {
-    if (attempt.finalUndoAt === 0 && !attempt.queued) this.end(attempt);
+    if (attempt.finalUndoAt === 0 && !attempt.queued && !attempt.placed) this.end(attempt);
     else this.abandon(attempt);
   }
 

@@ -78,6 +78,8 @@ export class Attempt extends Retry {
   finalUndoAt = 0;
   /** The store reported that the attempt is queued. */
   queued = false;
+  /** A release named it as the next attempt, so the store may have queued it. */
+  placed = false;
   /** No place of another process was directly before its place. */
   adjacent = false;
   /** When the last command was sent. */

@@ -167,7 +167,7 @@ export class Releasing {
   }
 
   private notGranted({ state }: Release, attempt: Attempt, answer: ReleaseAnswer): void {
-    attempt.sent = true;
+    attempt.sent = attempt.placed = true;
     if (attempt.over) this.undo(state.key, attempt.ownerToken, attempt.ttlMs);
     else if (answer.outcome === 'queued') this.acquiring.queued(attempt, answer);
     else this.acquiring.wakeUps.wake({ reason: 'release', attempt });
