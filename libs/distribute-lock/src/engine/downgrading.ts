@@ -71,8 +71,7 @@ class Downgrade extends Retry {
   }
 
   override forgotten(): void {
-    if (this.sent) this.unproven();
-    else this.refused(new LockStoreError('it was closed before it answered.', false));
+    this.refused(new LockStoreError('it was closed before it answered.', false));
   }
 
   private answered(answer: RenewAnswer, sentAt: number): void {
