@@ -1,4 +1,5 @@
 /** All safety measures. docs/reference/measures.md contains them as a table. */
+import { measuresOfLateEffects } from './measures-late-effects.mjs';
 import { measuresOfLinks } from './measures-links.mjs';
 import { measuresOfOneCall } from './measures-one-call.mjs';
 import { measuresP1toP7 } from './measures-p1-to-p7.mjs';
@@ -12,6 +13,7 @@ import { measuresP23 } from './measures-p23.mjs';
 import { measuresP24P25 } from './measures-p24-p25.mjs';
 import { measuresP26 } from './measures-p26.mjs';
 import { measuresP8toP17 } from './measures-p8-to-p17.mjs';
+import { measuresOfPermits } from './measures-permits.mjs';
 import { measuresOfTopologies } from './measures-topologies.mjs';
 
 export const MEASURES = [
@@ -26,6 +28,8 @@ export const MEASURES = [
   ...measuresP22,
   ...measuresP23,
   ...measuresP24P25,
+  ...measuresOfPermits,
+  ...measuresOfLateEffects,
   ...measuresP26,
   ...measuresOfTopologies,
   ...measuresOfLinks,

@@ -191,11 +191,18 @@ export class Ledger {
     this.lastRank.set(lease.key, rank);
     if (pendingCall.options.fair === 'strict' || pendingCall.keys !== undefined || (together && !pendingCall.waits))
       return;
-    if (together) this.checkArrival(pendingCall, lease.key);
+    if (together && !this.mayQueueAgain(pendingCall)) this.checkArrival(pendingCall, lease.key);
     const line = `${pendingCall.process.index} ${lease.key}${together ? runOf(lease, pendingCall) : ''}`;
     if (pendingCall.order < (this.lastArrival.get(line) ?? -1))
       world.fail('a caller of the same process was overtaken');
     this.lastArrival.set(line, pendingCall.order);
+  }
+
+  /** A process with more callers than places queues again where it cannot hand over a permit in memory. */
+  private mayQueueAgain({ key, process, options: { permits, weight } }: PendingCall): boolean {
+    const { callers, processes } = this.world.plan;
+    const rivals = callers.filter((caller) => caller.key === key && processes[caller.process] === process.plan);
+    return rivals.length > permits / weight && rivals.some(({ options }) => planOf(options).needsWholeTtl);
   }
 
   /** Without faults, callers of all processes get permits in the order of their calls. */

@@ -9,22 +9,26 @@ export class SemaphoreWatch {
     private readonly semaphores: SemaphoreTable,
   ) {}
 
-  /** Compares the semaphore before and after the command. */
-  during<T>(request: LockName, command: () => T): T {
+  /** Compares the semaphore before and after the command. The command may change the lease of the token `next`. */
+  during<T>(request: LockName, next: string | undefined, command: () => T): T {
     const { key } = request;
     const leases = new Map(this.semaphores.live(key));
     const queue = [...this.semaphores.queued(key)];
     const answer = command();
-    this.checkOthers(request, leases);
+    this.checkOthers(request, next, leases);
     this.checkTurns(key, leases, queue);
     return answer;
   }
 
   /** The leases of others must not change. */
-  private checkOthers({ key, ownerToken }: LockName, before: ReadonlyMap<string, number>): void {
+  private checkOthers(
+    { key, ownerToken }: LockName,
+    next: string | undefined,
+    before: ReadonlyMap<string, number>,
+  ): void {
     const after = this.semaphores.live(key);
     for (const [other, endsAt] of before) {
-      if (other === ownerToken || after.get(other) === endsAt) continue;
+      if (other === ownerToken || other === next || after.get(other) === endsAt) continue;
       this.world.fail('a command changed the lease of another holder', `${ownerToken} that of ${other}`);
     }
   }

@@ -15,6 +15,7 @@ import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-tabl
 import { READERS } from '../../libs/distribute-lock/src/store/lock-value.js';
 import { isReader } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
+import { HEARTBEAT_MS } from '../../libs/distribute-lock/src/engine/heartbeat.js';
 import type { SimulatedTableHost, Tables } from './tables.js';
 import { nextOf, ReadWriteWatch } from './read-write-watch.js';
 import { SemaphoreWatch } from './semaphore-watch.js';
@@ -53,6 +54,7 @@ export class SimulatedServer {
   readonly readTokens = new Map<string, string>();
   /** The order in which tokens arrived at their keys. */
   readonly ranks = new Map<string, number>();
+  private arrivals = 0;
   awayUntil = 0;
   private readonly watch: SemaphoreWatch;
   private readonly lockWatch: ReadWriteWatch;
@@ -90,7 +92,7 @@ export class SimulatedServer {
   acquire(request: AcquireRequest, counted: boolean, sent: Sent): AcquireAnswer | TooLate {
     if (this.isLate(sent)) return new TooLate(this.wallClock());
     const answer = this.isSemaphore(request)
-      ? this.watch.during(request, () => this.semaphores.acquire(request))
+      ? this.watch.during(request, undefined, () => this.semaphores.acquire(request))
       : this.lockWatch.during(request, [], () => this.table.acquire(request, counted));
     if (answer.outcome !== 'busy') this.rank(request.ownerToken);
     if (answer.outcome !== 'busy') this.hadEffect(request, sent);
@@ -120,9 +122,11 @@ export class SimulatedServer {
     const { next, grantOwn, ...late } = asked;
     const request: ReleaseRequest = this.isLate(sent) ? late : asked;
     const answer = this.isSemaphore(request)
-      ? this.watch.during(request, () => this.semaphores.release(request))
+      ? this.watch.during(request, nextOf(request), () => this.semaphores.release(request))
       : this.guarded(request, [nextOf(request)], () => this.table.release(request));
     if (answer.outcome !== 'lost') this.givenBack.add(request.ownerToken);
+    // A lease that ended before its release leaves no message, so waiters notice at their next heartbeat.
+    else if (this.table.owner(request.key) === undefined) this.world.trouble(HEARTBEAT_MS);
     if (answer.outcome !== 'lost' && request.next !== undefined) {
       this.rank(request.next.ownerToken);
       this.hadEffect(request.next, sent);
@@ -136,7 +140,7 @@ export class SimulatedServer {
 
   renew(request: RenewRequest): Exclude<RenewAnswer, Error> {
     return this.isSemaphore(request)
-      ? this.watch.during(request, () => this.semaphores.renew(request))
+      ? this.watch.during(request, undefined, () => this.semaphores.renew(request))
       : this.guarded(request, [], () => this.table.renew(request));
   }
 
@@ -214,7 +218,7 @@ export class SimulatedServer {
   }
 
   private rank(ownerToken: string): void {
-    if (!this.ranks.has(ownerToken)) this.ranks.set(ownerToken, this.ranks.size);
+    if (!this.ranks.has(ownerToken)) this.ranks.set(ownerToken, (this.arrivals += 1));
   }
 
   /** Tokens ahead of the clock would be issued again after the counter is lost. */
@@ -244,6 +248,10 @@ export class SimulatedServer {
     const { type, ownerToken, fencingToken } = message;
     if (type === 'granted' && fencingToken !== undefined && kindOfToken(ownerToken) === 'semaphore')
       this.world.ledger.numbers.permit(message, fencingToken);
-    return this.inboxes.get(processId)?.deliver(message) ?? 0;
+    const inbox = this.inboxes.get(processId);
+    if (inbox !== undefined) return inbox.deliver(message);
+    // The queue drops the place of a process that has not subscribed yet, so the token arrives again.
+    if (type === 'granted') this.ranks.delete(ownerToken);
+    return 0;
   }
 }

@@ -31,14 +31,14 @@ export class ManualWorld {
     this.store = new MemoryLockStore(clock);
   }
 
-  process(detours: Detours = {}): ManualProcess {
+  process(detours: Detours = {}, maxWaiters = 5): ManualProcess {
     const observer = new LockEvents();
     const events: LockEvent[] = [];
     observer.listen((event) => events.push(event));
     const engine = new LockEngine(withDetours(this.store, detours), {
       defaults: LOCK_DEFAULTS,
       maxWaitersPerKey: 100,
-      maxWaiters: 5,
+      maxWaiters,
       events: observer,
       clock: this.clock,
     });

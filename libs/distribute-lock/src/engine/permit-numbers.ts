@@ -3,9 +3,10 @@ import type { EngineContext } from './context.js';
 import { FencingBlock, type Grant } from './lease/grant.js';
 import { MOST_NUMBERS } from './local-hand-over.js';
 
-/** More numbers are requested while fewer are left than each permit needs twice, and than this. */
+/** More numbers are requested when fewer than two are left for each permit, and fewer than this. */
 const FEW = 32;
-const SAFE_TTL_MS = 1;
+/** Shorter than any lease, so the command for more numbers never extends one. */
+const NO_EXTENSION_MS = 1;
 
 /**
  * The fencing tokens for local hand-overs of the permits of one semaphore. All grants share one block, because each token must
@@ -38,7 +39,7 @@ export class PermitNumbers implements AnswerListener<AcquireAnswer> {
   refill({ key, ownerToken, numbers, ended }: Grant, permits: number): void {
     if (this.requested || ended || numbers.left >= Math.min(2 * this.held.size, FEW)) return;
     this.requested = true;
-    const numbered = { key, ownerToken, kind: 'semaphore', permits, ttlMs: SAFE_TTL_MS, wait: false } as const;
+    const numbered = { key, ownerToken, kind: 'semaphore', permits, ttlMs: NO_EXTENSION_MS, wait: false } as const;
     whenAnswered(this.context.store.acquire({ ...numbered, block: MOST_NUMBERS }), this);
   }
 

@@ -173,6 +173,57 @@ describe('A process that holds every permit', () => {
   });
 });
 
+describe('The last caller of a process with more callers than permits', () => {
+  const THREE = { ...PERMITS, permits: 3, wait: '60s' } as const;
+
+  /** Another process has one permit, and this process two: one is kept, the other was passed on until one caller was left. */
+  const start = async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [here, there] = [world.process({}, 10), world.process()];
+    const elsewhere = await there.acquire('k', THREE);
+    const [kept, before] = [await here.acquire('k', THREE), await here.acquire('k', THREE)];
+    const served: Lease[] = [];
+    const acquire = async (): Promise<void> => void served.push(await here.acquire('k', { ...THREE, renew: false }));
+    const callers = [acquire()];
+    await clock.pass(1);
+    callers.push(acquire());
+    await clock.pass(1);
+    // These five callers are reported together, with four places.
+    callers.push(...Array.from({ length: 5 }, acquire));
+    await clock.pass(30);
+    await before.release();
+    for (const count of [1, 2, 3, 4, 5]) {
+      await clock.pass(10);
+      expect(served).toHaveLength(count);
+      await served[count - 1].release();
+    }
+    await clock.pass(10);
+    expect(served).toHaveLength(6);
+    const end = async (): Promise<void> => {
+      await Promise.all(callers);
+      await Promise.all([elsewhere, kept, ...served].map((lease) => lease.release()));
+    };
+    return { clock, elsewhere, served, end };
+  };
+
+  it('gets a permit that another process releases', async () => {
+    const { clock, elsewhere, served, end } = await start();
+    await elsewhere.release();
+    await clock.pass(10);
+    expect(served).toHaveLength(7);
+    await end();
+  });
+
+  it('gets the permit of a lease that ended without a release', async () => {
+    const { clock, served, end } = await start();
+    await clock.pass(30_000);
+    expect(served[5].isHeld()).toBe(false);
+    expect(served).toHaveLength(7);
+    await end();
+  });
+});
+
 describe('Run.takesAll', () => {
   const runOf = (places: readonly number[], weight = 1, apart = 0): Run => {
     const run = new Run({} as KeyState, false);

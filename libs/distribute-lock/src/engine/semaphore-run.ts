@@ -79,24 +79,23 @@ export class Run extends WaitList {
     if (next !== undefined) this.others.delete(next);
   }
 
-  /** A place of the run is in the queue of the store, so the store issues every grant behind it later. */
-  stands(now: number): boolean {
-    return this.standing(now) > 0;
-  }
-
   /** The places of the run take `free` permits, so the store grants none to another process. */
   takesAll(free: number, now: number): boolean {
-    return this.isFront && this.standing(now) * this.last!.call.options.weight >= free;
+    const standing = this.standing(now);
+    return standing > 0 && standing * this.last!.call.options.weight >= free;
   }
 
-  /** How many places of the run are in the queue of the store without a place of another process between them. */
+  /**
+   * How many places of the run are first in the queue of the store, without a place of another process before or between them. The
+   * store issues every grant behind them later.
+   */
   private standing(now: number): number {
     const { attempts } = this;
-    if (!this.sealed || this.torn || attempts.some(hadTrouble)) return 0;
-    const stands = ({ seesHolder, since }: Attempt): boolean =>
-      seesHolder && since === this.placedAt && now - since < STANDS_MS;
-    const apart = this.isFront ? attempts.findIndex(({ adjacent }) => !adjacent) : -1;
-    return attempts.slice(0, apart < 0 ? undefined : apart).filter(stands).length;
+    if (!this.isFront || !this.sealed || this.torn || attempts.some(hadTrouble)) return 0;
+    const apart = attempts.findIndex(({ adjacent }) => !adjacent);
+    const together = apart < 0 ? attempts : attempts.slice(0, apart);
+    return together.filter(({ seesHolder, since }) => seesHolder && since === this.placedAt && now - since < STANDS_MS)
+      .length;
   }
 
   get places(): number {
@@ -121,7 +120,7 @@ export class Run extends WaitList {
   /** For a short time, a newcomer may go before the processes that wait behind this run. */
   private mayJoin(now: number): boolean {
     const { reachedAt = -Infinity, sealedAt = -Infinity } = this;
-    return this.isFront && now - reachedAt < JOIN_MS && now - sealedAt < ORDER_TOLERANCE_MS && this.stands(now);
+    return now - reachedAt < JOIN_MS && now - sealedAt < ORDER_TOLERANCE_MS && this.standing(now) > 0;
   }
 
   wantsLike({ first }: Run): boolean {

@@ -161,7 +161,7 @@ export class SemaphoreState extends KeyState {
     if (last?.takes(waiter, now) === true) return last;
     if (last !== undefined) last.closed = true;
     const run = new Run(this, false);
-    if (last === undefined && this.isAlone(waiter.call.options.permits, now)) run.reach(now);
+    if (last === undefined && this.isAlone(waiter, now)) run.reach(now);
     this.runs.push(run);
     return run;
   }
@@ -240,10 +240,10 @@ export class SemaphoreState extends KeyState {
     if (last === undefined || (run.sealed && run.places > 0)) return 0;
     if (!run.closed && this.passesTo(last)) {
       if (run.places > 0) return 0;
-      if (run === this.firstRun && this.isAlone(last.call.options.permits, now)) return 1;
+      if (run === this.firstRun && this.isAlone(last, now)) return 1;
     }
-    // The permits of the run stay with its callers.
-    if (run.sealed && this.held.size > 0) return 0;
+    // Each permit passes to its callers.
+    if (run.sealed && this.hasEvery(last, now)) return 0;
     run.seal(now);
     return Math.max(0, run.wanted - run.places);
   }
@@ -289,17 +289,17 @@ export class SemaphoreState extends KeyState {
   }
 
   /**
-   * The first waiter of all processes, if it wants exactly the permits of the lease. While another process may hold permits, its
-   * fencing tokens are unknown here, so the store has to issue the next token.
+   * The first waiter of all processes, if it wants exactly the permits of the lease. Only while the store can grant no permit to
+   * another process: the fencing token of that grant would exceed the tokens that this process has reserved.
    */
   nextHolder({ call: { options } }: LeaseHandle, now: number): Waiter | undefined {
     const run = this.firstRun;
     const first = run?.first;
     if (run === undefined || first === undefined) return undefined;
     const free = this.freeAt(now, options.permits);
-    if (free > 0 ? !run.takesAll(free, now) : !run.reached && this.isContended) return undefined;
+    const isNext = free === 0 ? run.reached || !this.isContended : run.takesAll(free, now);
     const { weight, permits } = first.call.options;
-    return weight === options.weight && permits === options.permits ? first : undefined;
+    return isNext && weight === options.weight && permits === options.permits ? first : undefined;
   }
 
   override get inOrder(): boolean {
@@ -346,15 +346,21 @@ export class SemaphoreState extends KeyState {
 
   /** No permit is free: callers of this process are queued in the store, or take over its permits in turn. */
   get isBehind(): boolean {
+    const now = this.services.context.clock.now();
     return this.runs.some(
-      ({ attempt, reached, sealed, size }) =>
-        size > 0 && (attempt?.seesHolder === true || (reached && sealed && this.held.size > 0)),
+      ({ attempt, last, reached, sealed }) =>
+        last !== undefined && (attempt?.seesHolder === true || (reached && sealed && this.hasEvery(last, now))),
     );
   }
 
   /** This process holds every permit at `now`, and no other process is known to wait. */
-  private isAlone(permits: number, now: number): boolean {
-    return !this.isContended && this.freeAt(now, permits) === 0;
+  private isAlone(waiter: Waiter, now: number): boolean {
+    return !this.isContended && this.hasEvery(waiter, now);
+  }
+
+  /** This process holds every permit at `now`. */
+  private hasEvery({ call: { options } }: Waiter, now: number): boolean {
+    return this.freeAt(now, options.permits) === 0;
   }
 
   /** Another process is known to wait. */

@@ -6,15 +6,24 @@ import { MOST_LATE_MS } from './settling.js';
 describe('A call whose wait is over', () => {
   const READ = { kind: 'read', ttl: 2_000 } as const;
   const never: Detour = () => new Promise(() => undefined);
-  const unavailable = { code: 'LOCK_UNAVAILABLE' };
+
+  interface Outcome {
+    at?: number;
+    with?: unknown;
+  }
+
+  const expectUnavailableInTime = (outcome: Outcome, since: number): void => {
+    expect(outcome.with).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    expect(outcome.at! - since).toBeLessThanOrEqual(MOST_LATE_MS + 1);
+  };
 
   const start = () => {
     const clock = new ManualClock();
     const here = new ManualWorld(clock).process();
     const late = new LateAnswers();
     /** Records when and how the call settles. */
-    const settles = (call: Promise<unknown>): { at?: number; with?: unknown } => {
-      const outcome: { at?: number; with?: unknown } = {};
+    const settles = (call: Promise<unknown>): Outcome => {
+      const outcome: Outcome = {};
       const record = (value: unknown): void => void Object.assign(outcome, { at: clock.now(), with: value });
       call.then(record, record);
       return outcome;
@@ -41,8 +50,7 @@ describe('A call whose wait is over', () => {
     here.detours.acquire = never;
     late.arrive();
     await pass(800);
-    expect(call.with).toMatchObject(unavailable);
-    expect(call.at! - calledAt).toBeLessThanOrEqual(MOST_LATE_MS + 1);
+    expectUnavailableInTime(call, calledAt);
   });
 
   it('settles in time although the first caller leaves, and the next one needs another ttl', async () => {
@@ -59,8 +67,7 @@ describe('A call whose wait is over', () => {
     here.detours.acquire = never;
     late.arrive();
     await pass(800);
-    expect(call.with).toMatchObject(unavailable);
-    expect(call.at! - calledAt).toBeLessThanOrEqual(MOST_LATE_MS + 1);
+    expectUnavailableInTime(call, calledAt);
   });
 
   it('gets a lease from an answer that arrived while the event loop was blocked', async () => {
@@ -86,8 +93,7 @@ describe('A call whose wait is over', () => {
     client.abort();
     const leftAt = clock.now();
     await pass(1_000);
-    expect(call.with).toMatchObject(unavailable);
-    expect(call.at! - leftAt).toBeLessThanOrEqual(MOST_LATE_MS + 1);
+    expectUnavailableInTime(call, leftAt);
   });
 
   it('gets the free lock from an answer that arrives after its wait', async () => {
@@ -124,7 +130,6 @@ describe('A call whose wait is over', () => {
     await pass(500);
     client.abort();
     await pass(1_000);
-    expect(call.with).toMatchObject(unavailable);
-    expect(call.at! - calledAt).toBeLessThanOrEqual(100 + MOST_LATE_MS + 1);
+    expectUnavailableInTime(call, calledAt + 100);
   });
 });

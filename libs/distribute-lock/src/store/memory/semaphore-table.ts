@@ -62,10 +62,11 @@ export class SemaphoreTable {
       this.leases.settle(key);
       return found ? { outcome: 'free' } : { outcome: 'lost', resent: false };
     }
-    // A repeated command must not grant the permits twice.
-    const again = this.leases.live(key).has(next.ownerToken);
-    if (!again) this.enqueue(key, next.ownerToken);
-    if (this.serve(key, limit, again ? undefined : next)) {
+    // It may have an offer of which its process does not know.
+    const isOffered = this.leases.live(key).has(next.ownerToken);
+    if (isOffered) this.leases.raise(key, next.ownerToken, this.now() + next.ttlMs);
+    else this.enqueue(key, next.ownerToken);
+    if (this.serve(key, limit, isOffered ? undefined : next) || isOffered) {
       return { ...this.granted(key, next.ownerToken, next.block), ownerToken: next.ownerToken };
     }
     this.leases.settle(key);

@@ -471,9 +471,11 @@ local function release(token, next, ttlMs, block, deadlineMs)
     serve(limit)
     return found and 4 or 6, 0, 0
   end
-  local again = ends[next]
-  if not again then enqueue(next) end
-  if serve(limit, not again and next, ttlMs) then return 8, fencingTokens(block), others(next) end
+  local offered = ends[next]
+  if offered then raise(next, ttlMs) else enqueue(next) end
+  if serve(limit, not offered and next, ttlMs) or offered then
+    return 8, fencingTokens(block), others(next)
+  end
   return 2, left(next), 0
 end
 local function renew(token, ttlMs, exact)

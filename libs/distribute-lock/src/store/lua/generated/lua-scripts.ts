@@ -428,7 +428,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: 'd66dd50cf94e6fea7f2e228c705022e21af9eceb',
+    sha1: '2faab2dcce4e8dbc970dfb13da900455781b55e5',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}${semaphoreStatePart}${semaphoreQueuePart}${semaphoreCommandsPart}local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
@@ -451,7 +451,7 @@ end
 saveFence()
 return replies`,
   },
-  '3a86bf8d22e9c096d2a5d3b88481d947693531e5',
+  '94d7a9974a44d12350a4cf3338bc1dee648b0115',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,

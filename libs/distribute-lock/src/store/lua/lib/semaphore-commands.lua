@@ -43,10 +43,12 @@ local function release(token, next, ttlMs, block, deadlineMs)
     serve(limit)
     return found and REPLY.FREE or REPLY.LOST, 0, 0
   end
-  -- A repeated command must not grant the permits twice.
-  local again = ends[next]
-  if not again then enqueue(next) end
-  if serve(limit, not again and next, ttlMs) then return REPLY.GRANTED_NEXT, fencingTokens(block), others(next) end
+  -- It may have an offer of which its process does not know.
+  local offered = ends[next]
+  if offered then raise(next, ttlMs) else enqueue(next) end
+  if serve(limit, not offered and next, ttlMs) or offered then
+    return REPLY.GRANTED_NEXT, fencingTokens(block), others(next)
+  end
   return REPLY.QUEUED, left(next), 0
 end
 
