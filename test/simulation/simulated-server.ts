@@ -244,14 +244,21 @@ export class SimulatedServer {
     return answer;
   }
 
+  /** An offer reached no subscriber. A process that subscribes now notices it at its next heartbeat. */
+  private unheard(processId: string, ownerToken: string): void {
+    const { plan, processes } = this.world;
+    // The queue drops the place, so the token arrives again.
+    if (plan.counted) this.ranks.delete(ownerToken);
+    else if (processes.some(({ id, plan: { deaf } }) => id === processId && !deaf)) this.world.trouble(HEARTBEAT_MS);
+  }
+
   private publish(processId: string, message: LockMessage): number {
     const { type, ownerToken, fencingToken } = message;
     if (type === 'granted' && fencingToken !== undefined && kindOfToken(ownerToken) === 'semaphore')
       this.world.ledger.numbers.permit(message, fencingToken);
     const inbox = this.inboxes.get(processId);
     if (inbox !== undefined) return inbox.deliver(message);
-    // The queue drops the place of a process that has not subscribed yet, so the token arrives again.
-    if (type === 'granted') this.ranks.delete(ownerToken);
+    if (type === 'granted') this.unheard(processId, ownerToken);
     return 0;
   }
 }
