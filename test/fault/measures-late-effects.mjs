@@ -35,6 +35,14 @@ export const measuresOfLateEffects = [
     test: ['engine/left-place', 'leaves the queue although no answer has reported the place'],
   },
   {
+    promise: 'P17',
+    what: 'a release that is executed after the end of its lease reports no loss',
+    file: 'engine/releasing.ts',
+    measure: ' && this.context.clock.now() < grant.validUntil',
+    without: '',
+    test: ['engine/late-release', 'is not lost, because it lasted as long as the work (exclusive)'],
+  },
+  {
     promise: 'P19',
     what: 'the token of a writer that became a reader is undone once more',
     file: 'engine/downgrading.ts',

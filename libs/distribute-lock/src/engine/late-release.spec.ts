@@ -45,3 +45,36 @@ describe('A lease that expires before its release and before its timer fires', (
     expect((await next).isHeld()).toBe(true);
   });
 });
+
+describe('A lease that expires in the store between its release and the execution of that command', () => {
+  it.each(['exclusive', 'read', 'semaphore'] as const)(
+    'is not lost, because it lasted as long as the work (%s)',
+    async (kind) => {
+      const clock = new ManualClock();
+      const here = new ManualWorld(clock).process();
+      here.detours.release = async (ask) => {
+        await new Promise<void>((resolve) => void clock.after(60, resolve));
+        return ask();
+      };
+      const options = { kind, ...(kind === 'semaphore' ? { permits: 1 } : {}) };
+      const lease = await here.acquire('k', { ...options, ttl: 1_000, renew: false });
+      await clock.pass(950);
+      const released = lease.release();
+      await clock.pass(100);
+      await released;
+      expect(lease.signal.aborted).toBe(false);
+      expect(here.events.map(({ type }) => type)).toEqual(['acquired', 'released']);
+    },
+  );
+
+  it('is lost when the reply shows before its end that it was deleted', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [here, there] = [world.process(), world.process()];
+    const lease = await here.acquire('k', { ttl: 1_000, renew: false });
+    await there.engine.forceRelease('k');
+    await clock.pass(950);
+    await lease.release();
+    expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST' });
+  });
+});

@@ -140,13 +140,20 @@ export class Releasing {
   released(release: Release, answer: ReleaseAnswer): void {
     const { lease, attempt } = release;
     if (attempt !== undefined) attempt.inFlight = false;
-    // A downgrade without an answer may have removed the token from the store, so its absence is no loss.
-    if (answer.outcome === 'lost' && !answer.resent && lease.leaving !== release.grant)
+    if (answer.outcome === 'lost' && this.isLoss(release, answer.resent))
       lease.lose({ reason: answer.taken === true ? 'taken' : 'deleted' });
     if (answer.outcome === 'granted') this.grantedNext(release, answer);
     else if (attempt !== undefined) this.notGranted(release, attempt, answer);
     this.context.abandoned.released(release.grant, release.grant.ttlMs);
     this.settle(release);
+  }
+
+  /**
+   * Whether the lock was absent although its lease had not ended. A copy of the release, or a downgrade without an answer, may have
+   * removed the token. A command that was delayed beyond the lease finds nothing either.
+   */
+  private isLoss({ grant, lease }: Release, resent: boolean): boolean {
+    return !resent && lease.leaving !== grant && this.context.clock.now() < grant.validUntil;
   }
 
   /** @internal */
