@@ -66,6 +66,8 @@ export type WorkerEvent = { readonly at: number } & (
     } & OfOperation)
   | ({ readonly type: 'release'; readonly held: boolean } & OfOperation)
   | ({ readonly type: 'released' } & OfOperation)
+  /** From now on the event loop does not turn for so many milliseconds. */
+  | ({ readonly type: 'blocks'; readonly ms: number } & OfOperation)
   /** How `withLock` settled. */
   | ({ readonly type: 'ended'; readonly code: string } & OfOperation)
   /** The event loop did not turn since `from`. */

@@ -21,6 +21,20 @@ describe('The rule of wait bounds', () => {
     expect(history.standstill('p1', 100, 2_500).violations()).toEqual([]);
   });
 
+  it('does not count the time in which a killed process had blocked its event loop', () => {
+    const killed = (ms: number) =>
+      made()
+        .operation(
+          'a',
+          { asked: 0, granted: 10 },
+          { type: 'release', held: true, at: 1_000 },
+          { type: 'blocks', at: 1_005, ms },
+        )
+        .run({ type: 'killed', of: 'p1', at: 1_800 });
+    expect(killed(900).violations()).toEqual([]);
+    expect(killed(100).violations()).toEqual(['wait bounds: a waited 800 ms for its release']);
+  });
+
   it('reports a call that never settles, unless its process was killed', () => {
     const hanging = () =>
       made()

@@ -30,6 +30,8 @@ export class History {
   readonly stray: readonly Extract<HistoryEvent, { type: 'stray' }>[];
   readonly ofRun: readonly EventOfRun[];
   private readonly standstills = new Map<string, Interval[]>();
+  /** Each process records a standstill at its end; a killed process has recorded the start of the last one. */
+  private readonly blocked = new Map<string, Interval>();
   private readonly endedAt = new Map<string, number>();
   private readonly shutdownAt = new Map<string, number>();
 
@@ -94,12 +96,18 @@ export class History {
 
   private note(event: HistoryEvent): void {
     const { process, at } = event;
-    if (event.type === 'standstill') {
-      this.standstills.set(process, [...(this.standstills.get(process) ?? []), { from: event.from, to: at }]);
-    } else if (event.type === 'killed' || (event.type === 'exited' && !event.byItself)) {
+    if (event.type === 'standstill') this.stood(process, { from: event.from, to: at });
+    else if (event.type === 'blocks') this.blocked.set(process, { from: at, to: at + event.ms });
+    else if (event.type === 'killed' || (event.type === 'exited' && !event.byItself)) {
+      const { from, to } = this.blocked.get(event.of) ?? { from: at, to: at };
+      if (to > at) this.stood(event.of, { from, to: at });
       this.endedAt.set(event.of, Math.min(at, this.endedAt.get(event.of) ?? Infinity));
     } else if (event.type === 'closed') this.endedAt.set(process, at);
     else if (event.type === 'shutdown') this.shutdownAt.set(process, at);
+  }
+
+  private stood(process: string, during: Interval): void {
+    this.standstills.set(process, [...(this.standstills.get(process) ?? []), during]);
   }
 }
 

@@ -101,12 +101,18 @@ export class Operation {
     const written = this.more.inside === undefined && (kind === 'exclusive' || kind === 'write') ? plan.keys : [];
     const seen = await Promise.all(written.map((key) => tools.register.read(key)));
     await this.pause(plan.holdMs / 2, lease.signal);
-    if (plan.blockMs !== undefined) block(plan.blockMs);
+    if (plan.blockMs !== undefined) this.block(plan.blockMs);
     if (plan.extendMs !== undefined) await this.extend(lease, plan.extendMs);
     if (plan.inner !== undefined) await this.inner();
     await Promise.all(written.map((key, i) => this.write(lease, key, seen[i])));
     if (plan.downgrades === true) await this.downgrade(lease);
     await this.pause(plan.holdMs / 2, lease.signal);
+  }
+
+  /** Blocks the thread, so that no timer runs and no socket is read. Recorded before, because the process may be killed. */
+  private block(ms: number): void {
+    this.tools.recorder.record({ type: 'blocks', op: this.op, ms });
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
   }
 
   /** Writes without checking the lease, because the resource compares the tokens. */
@@ -139,11 +145,6 @@ export class Operation {
   private pause(ms: number, signal: AbortSignal): Promise<void> {
     return pause(ms, [signal, this.tools.ending]);
   }
-}
-
-/** Blocks the thread, so that no timer runs and no socket is read. */
-function block(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 /** Resolves after `ms`, or as soon as one of the signals has aborted. */
