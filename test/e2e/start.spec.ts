@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 import { eventually, within } from '../support/eventually.js';
+import { freePort } from '../support/free-port.js';
 import { useRedis } from '../support/use-redis.js';
 import { launchStarter } from './support/demo-starter.js';
 import { get, post } from './support/http.js';
@@ -99,9 +100,10 @@ describe('npm start', () => {
   });
 
   it('reports that a port is in use, and ends the processes that it has started', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
+    // The second instance uses the next port, which must not be in use by a client.
+    const port = await freePort();
+    const taken = createServer().listen(port, '127.0.0.1');
     await once(taken, 'listening');
-    const { port } = taken.address() as { port: number };
     const demo = await launchStarter({ env: { PORT: String(port) } });
 
     const { code } = await within(ENDS_WITHIN_MS, 'the end of the starter', demo.exited);
