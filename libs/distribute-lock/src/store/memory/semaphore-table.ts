@@ -62,7 +62,7 @@ export class SemaphoreTable {
       this.leases.settle(key);
       return found ? { outcome: 'free' } : { outcome: 'lost', resent: false };
     }
-    // It may have an offer of which its process does not know.
+    // `next` may have an offer of which its process does not know.
     const isOffered = this.leases.live(key).has(next.ownerToken);
     if (isOffered) this.leases.raise(key, next.ownerToken, this.now() + next.ttlMs);
     else this.enqueue(key, next.ownerToken);

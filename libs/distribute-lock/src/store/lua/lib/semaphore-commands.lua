@@ -43,7 +43,7 @@ local function release(token, next, ttlMs, block, deadlineMs)
     serve(limit)
     return found and REPLY.FREE or REPLY.LOST, 0, 0
   end
-  -- It may have an offer of which its process does not know.
+  -- `next` may have an offer of which its process does not know.
   local offered = ends[next]
   if offered then raise(next, ttlMs) else enqueue(next) end
   if serve(limit, not offered and next, ttlMs) or offered then
