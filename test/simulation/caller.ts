@@ -142,8 +142,9 @@ export class Caller {
       (error: unknown) => {
         world.pendingCalls.answered(pendingCall);
         const shutDown = isLockError(error, 'LOCK_SHUTDOWN') && process.draining;
-        const mayEnd = hold.released || !options.renew || options.maxHoldMs < Infinity || !isCalm(world.plan);
+        const mayEnd = !options.renew || options.maxHoldMs < Infinity || !isCalm(world.plan);
         if (shutDown || (mayEnd && isLockError(error, 'LEASE_LOST', 'LOCK_UNAVAILABLE'))) return;
+        if (hold.released && isLockError(error, 'LEASE_LOST')) return;
         world.fail('a downgrade failed without a reason', `${label}: ${String(error)}`);
       },
     );

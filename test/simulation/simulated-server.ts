@@ -55,6 +55,8 @@ export class SimulatedServer {
   /** The order in which tokens arrived at their keys. */
   readonly ranks = new Map<string, number>();
   private arrivals = 0;
+  /** Tokens that have had a lease. */
+  private readonly granted = new Set<string>();
   awayUntil = 0;
   private readonly watch: SemaphoreWatch;
   private readonly lockWatch: ReadWriteWatch;
@@ -96,7 +98,10 @@ export class SimulatedServer {
       : this.lockWatch.during(request, [], () => this.table.acquire(request, counted));
     if (answer.outcome !== 'busy') this.rank(request.ownerToken);
     if (answer.outcome !== 'busy') this.hadEffect(request, sent);
-    if (answer.outcome === 'granted') this.numbered(answer.fencingToken, request.block, request);
+    if (answer.outcome === 'granted') {
+      this.granted.add(request.ownerToken);
+      this.numbered(answer.fencingToken, request.block, request);
+    }
     return answer;
   }
 
@@ -113,7 +118,10 @@ export class SimulatedServer {
     if (answer.outcome === 'busy') return answer;
     if (isWaited) this.world.fail('a multi-key call overtook a waiter', whose);
     this.hadEffect(requests[0], sent);
-    for (const { ownerToken } of requests) this.rank(ownerToken);
+    for (const { ownerToken } of requests) {
+      this.rank(ownerToken);
+      this.granted.add(ownerToken);
+    }
     this.numbered(answer.fencingTokens[0], requests.length);
     return answer;
   }
@@ -126,13 +134,14 @@ export class SimulatedServer {
       : this.guarded(request, [nextOf(request)], () => this.table.release(request));
     if (answer.outcome !== 'lost') this.givenBack.add(request.ownerToken);
     // A lease that ended before its release leaves no message, so waiters notice at their next heartbeat.
-    else if (this.table.owner(request.key) === undefined) this.world.trouble(HEARTBEAT_MS);
+    else if (this.isOver(request)) this.world.trouble(HEARTBEAT_MS);
     if (answer.outcome !== 'lost' && request.next !== undefined) {
       this.rank(request.next.ownerToken);
       this.hadEffect(request.next, sent);
     }
     if (answer.outcome === 'granted') {
       const { fencingToken, ownerToken } = answer;
+      this.granted.add(ownerToken);
       this.numbered(fencingToken, (next ?? grantOwn)!.block, { ...request, ownerToken });
     }
     return answer;
@@ -215,6 +224,12 @@ export class SimulatedServer {
     if (this.world.timeline.now - sentAt > EXECUTION_LIMIT_MS + steppedMs) {
       this.world.fail('an acquire took effect after its deadline', ownerToken);
     }
+  }
+
+  /** Whether the token had a lease of the key that ended without a release, and the key is free. */
+  private isOver({ key, ownerToken }: LockName): boolean {
+    const held = this.granted.has(ownerToken) && !this.givenBack.has(ownerToken);
+    return held && this.table.owner(key) === undefined;
   }
 
   private rank(ownerToken: string): void {
