@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /**
- * `npm run pack -- FOLDER`: builds the library, creates the tarball for the registry, and prints its path and contents as JSON.
+ * Creates the tarball for the registry from the last build, and prints its path and contents as JSON.
+ * `npm run pack -- FOLDER` builds the library before. The tests do not, because each would rewrite files that others read.
  *
  * Packs a separate folder, because the documents are at the top of the repository, and the manifest names sources and tools
  * that users do not get.
@@ -61,6 +62,5 @@ function publishedManifest() {
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   const [folder = '.'] = process.argv.slice(2);
-  await import('./build-library.mjs');
   console.log(JSON.stringify(packLibrary(folder), undefined, 2));
 }

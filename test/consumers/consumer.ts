@@ -27,13 +27,6 @@ interface ConsumerManifest {
   readonly scripts: Readonly<Record<string, string>>;
 }
 
-/** The library as it is published. */
-export async function packLibrary(): Promise<string> {
-  const folder = await temporaryFolder('consumers-');
-  const { stdout } = await run(process.execPath, [join(ROOT, 'tools/pack-library.mjs'), folder], { cwd: ROOT });
-  return (JSON.parse(stdout) as { tarball: string }).tarball;
-}
-
 /** A fresh application in a separate folder. npm installs the library from its tarball, and all other packages. */
 export class Consumer {
   private constructor(

@@ -2,8 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 
 import { eventually } from '../support/eventually.js';
 import { freePort } from '../support/free-port.js';
+import { packLibrary } from '../support/pack-library.js';
 import { type RedisServer, startRedisServer } from '../support/redis-server.js';
-import { Consumer, endGroup, packLibrary, type Watcher } from './consumer.js';
+import { Consumer, endGroup, type Watcher } from './consumer.js';
 
 /** Mostly npm with its registry. */
 const LIMIT_MS = 240_000;

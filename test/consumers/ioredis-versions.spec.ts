@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
+import { packLibrary } from '../support/pack-library.js';
 import { type RedisServer, startRedisServer } from '../support/redis-server.js';
-import { Consumer, packLibrary } from './consumer.js';
+import { Consumer } from './consumer.js';
 
 /** Mostly npm with its registry. */
 const LIMIT_MS = 240_000;

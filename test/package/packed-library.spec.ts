@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Child } from '../support/child.js';
 import { eventually } from '../support/eventually.js';
+import { packLibrary } from '../support/pack-library.js';
 import { type RedisServer, startRedisServer } from '../support/redis-server.js';
-import { installLibrary, packCurrent, type PackedLibrary } from './packed-library.js';
+import { installLibrary, type PackedLibrary } from './packed-library.js';
 import { faultsOf, handOvers, holdsOf, ROLLING_KINDS, type RollingKind } from './rolling-deploy.js';
 
 const RELEASED = new URL('./released/', import.meta.url);
@@ -15,7 +16,7 @@ let tarball: string;
 let packed: PackedLibrary;
 
 beforeAll(async () => {
-  tarball = await packCurrent();
+  tarball = await packLibrary();
   packed = await installLibrary(tarball);
 }, 120_000);
 

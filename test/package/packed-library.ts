@@ -36,13 +36,6 @@ export interface PackedLibrary {
   startApplication(file: string, env: NodeJS.ProcessEnv): Child;
 }
 
-/** The tarball of the current code. Uses no registry. */
-export async function packCurrent(): Promise<string> {
-  const folder = await temporaryFolder();
-  const { stdout } = await run(process.execPath, [join(ROOT, 'tools/pack-library.mjs'), folder], { cwd: ROOT });
-  return (JSON.parse(stdout) as { tarball: string }).tarball;
-}
-
 /** Installs a tarball without a registry; test/consumers has real installs. All parts of an application share one Nest. */
 export async function installLibrary(tarball: string): Promise<PackedLibrary> {
   const home = await temporaryFolder();

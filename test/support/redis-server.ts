@@ -83,7 +83,8 @@ export class RedisServer {
     this.child = child;
     const ready = sentinel ? 'Sentinel ID is' : 'Ready to accept connections';
     await within(STARTS_WITHIN_MS, 'the start of redis-server', child.printed(ready));
-    const info = await this.run((redis) => redis.info('server'));
+    const answer = this.run((redis) => redis.info('server'));
+    const info = await within(STARTS_WITHIN_MS, 'the first answer of redis-server', answer);
     if (!info.includes(`process_id:${child.pid}\r\n`)) throw new Error(`Another Redis responds on port ${this.port}`);
   }
 
