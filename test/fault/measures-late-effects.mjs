@@ -51,6 +51,22 @@ export const measuresOfLateEffects = [
     test: downgrading('leaves no lock in the store when the command that acquired it is executed again'),
   },
   {
+    promise: 'P4',
+    what: 'a writer that became a reader does not share a lease that ended before it began',
+    file: 'engine/downgrading.ts',
+    measure: 'reading.grant.startedAt <= lease.startedAt',
+    without: 'reading.grant.startedAt < 0',
+    test: downgrading('does not share the lease of a reader that ended in the store before the writer began'),
+  },
+  {
+    promise: 'P7',
+    what: 'readers whose command the store executed after a downgrade are not lost by its late answer',
+    file: 'engine/downgrading.ts',
+    measure: 'reading.grant.startedAt <= lease.startedAt',
+    without: 'reading.grant.startedAt <= sentAt',
+    test: downgrading('keeps a reader whose command was sent before its own and executed after it'),
+  },
+  {
     promise: 'P22',
     what: 'a message about a waiting process does not undo a lease that a shutdown left in place',
     file: 'engine/messages.ts',

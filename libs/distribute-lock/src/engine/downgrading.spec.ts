@@ -105,6 +105,46 @@ describe('A writer that becomes a reader', () => {
     await (await there.acquire('k')).release();
   });
 
+  it('keeps a reader whose command was sent before its own and executed after it', async () => {
+    const { clock, here, there, lease } = await start(1_000);
+    const late = new LateAnswers();
+    let execute: () => void = () => undefined;
+    here.detours.downgrade = late.detour;
+    here.detours.acquire = async (ask) => {
+      await new Promise<void>((resolve) => (execute = resolve));
+      return ask();
+    };
+    await clock.pass(10);
+    const reading = here.acquire('k', { kind: 'read', ttl: 1_000, wait: '1s' });
+    await clock.pass(10);
+    const downgraded = lease.downgrade();
+    execute();
+    const reader = await reading;
+    late.arrive();
+    await downgraded;
+    expect(here.events.map(({ type }) => type)).toEqual(['acquired', 'acquired']);
+    await clock.pass(3_000);
+    expect([reader.isHeld(), kept(lease)]).toEqual([true, 'true, read']);
+    await Promise.all([reader.release(), lease.release()]);
+    await (await there.acquire('k')).release();
+  });
+
+  it('does not share the lease of a reader that ended in the store before the writer began', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [here, there] = [world.process(), world.process()];
+    const reader = await here.acquire('k', { kind: 'read', ttl: 60_000 });
+    await world.store.release({ key: 'k', ownerToken: reader.grant.ownerToken, kind: 'read' });
+    const lease = await here.acquire('k', { kind: 'write', ttl: 1_000 });
+    await lease.downgrade();
+    expect([reader.isHeld(), kept(lease)]).toEqual([false, 'true, read']);
+    await clock.pass(3_000);
+    expect(kept(lease)).toBe('true, read');
+    await expect(there.acquire('k', { kind: 'write' })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await lease.release();
+    await (await there.acquire('k')).release();
+  });
+
   it('leaves no lock in the store when the command that acquired it is executed again', async () => {
     const clock = new ManualClock();
     const world = new ManualWorld(clock);

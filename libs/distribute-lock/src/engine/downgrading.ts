@@ -34,7 +34,6 @@ class Downgrade extends Retry {
   private sent = false;
   /** See `Attempt.finalUndoAt`. */
   private finalUndoAt = 0;
-  private readonly firstSentAt: number;
   private settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;
 
   constructor(
@@ -44,7 +43,6 @@ class Downgrade extends Retry {
   ) {
     super();
     this.grant = lease.grant;
-    this.firstSentAt = Math.floor(context.clock.now());
     this.readToken = context.tokens.next(states.reading.suffix());
   }
 
@@ -139,8 +137,9 @@ class Downgrade extends Retry {
     writing.drop(grant);
     // The writer's token has no release, so its final undo starts here.
     abandoned.released(grant, grant.ttlMs);
-    // The store may have admitted readers of this process before this answer. An older read grant ended when the writer began.
-    if (reading.grant !== undefined && reading.grant.startedAt < this.firstSentAt)
+    // The store may have admitted readers of this process before this answer. A reader that asked before the writer began has a
+    // lease that ended then.
+    if (reading.grant !== undefined && reading.grant.startedAt <= lease.startedAt)
       watchdog.lose(reading.grant, { reason: 'deleted' });
     reading.releaseEnds(readToken);
     const isFirst = reading.grant === undefined;
