@@ -119,6 +119,16 @@ describe('The rule of outcomes', () => {
     ).toHaveLength(1);
   });
 
+  it('accepts LOCK_UNAVAILABLE when the lease of the shared attempt ended before the answer', () => {
+    const message = 'its answer came after the end of the lease.';
+    const history = (maxHold: number) =>
+      made()
+        .operation('a', { asked: 0, refused: 83, code: 'LOCK_UNAVAILABLE', message, maxHold })
+        .operation('b', { asked: 25, refused: 83, code: 'LOCK_UNAVAILABLE', message });
+    expect(history(66).violations()).toEqual([]);
+    expect(history(200).violations()).toHaveLength(2);
+  });
+
   it('reports inner work that is granted without `reentrant`, or refused with it', () => {
     const inner = { call: 'withLock', asked: 20, inside: 'a' } as const;
     const granted = { granted: 21, released: 30 };
@@ -142,6 +152,15 @@ describe('The rule of outcomes', () => {
     expect(lost({ onLost: 'throw', lost: 40, ended: 'ok' }).violations()).toHaveLength(1);
     expect(lost({ onLost: 'signal', lost: 40, ended: 'LEASE_LOST' }).violations()).toHaveLength(1);
     expect(lost({ onLost: 'throw', ended: 'LEASE_LOST' }).violations()).toHaveLength(1);
+  });
+
+  it('accepts a loss of data before a reader shared an older lease', () => {
+    const reader = (sent: number) =>
+      made()
+        .operation('a', { ...held, kind: 'read', call: 'withLock', onLost: 'throw', ended: 'LEASE_LOST', sent })
+        .run({ type: 'data-lost', name: 'flush-all', from: held.asked - 30, at: held.asked - 29 });
+    expect(reader(held.asked - 60).violations()).toEqual([]);
+    expect(reader(held.asked).violations()).toHaveLength(1);
   });
 });
 

@@ -30,6 +30,7 @@ interface HandMadeOperation extends RecordedOptions {
   readonly releaseMs?: number;
   readonly refused?: number;
   readonly code?: string;
+  readonly message?: string;
   readonly aborted?: number;
   readonly ended?: string;
 }
@@ -58,7 +59,7 @@ export class HandMade {
       releaseMs = 0,
       ...others
     } = rest;
-    const { refused, code = 'LOCK_CONTENDED', aborted, ended, ...options } = others;
+    const { refused, code = 'LOCK_CONTENDED', message = '', aborted, ended, ...options } = others;
     const byKey = (value: number): Record<string, number> => Object.fromEntries(keys.map((key) => [key, value]));
     const at = (time: number | undefined, event: Bare<OfOperation, 'op' | 'at'>): void => {
       if (time !== undefined) this.events.push({ ...event, at: time, process, op });
@@ -66,7 +67,7 @@ export class HandMade {
     at(asked, { type: 'ask', call, keys, options: { ttl: 1e6, ...options }, inside, probe });
     at(aborted, { type: 'abort' });
     at(granted, { type: 'granted', tokens: byKey(token), sentAt: byKey(sent), until });
-    at(refused, { type: 'refused', code, message: '' });
+    at(refused, { type: 'refused', code, message });
     at(downgraded, { type: 'downgrade' });
     at(lost, { type: 'lost', code: 'LEASE_LOST', reason, message: '' });
     at(notHeld, { type: 'not-held' });

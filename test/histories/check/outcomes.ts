@@ -1,4 +1,4 @@
-import type { History, Violation } from './history.js';
+import { ttlOf, type History, type Violation } from './history.js';
 import type { Operation } from './operation.js';
 
 /** Timers of the runtime may fire this early. */
@@ -36,7 +36,9 @@ function isAllowed(operation: Operation, code: string, history: History): boolea
     case 'LOCK_WAIT_TIMEOUT':
       return waitMs > 0 && inTime;
     case 'LOCK_UNAVAILABLE':
-      return inTime && history.troubled({ from: askedAt, to: settledAt }, process);
+      return (
+        inTime && (history.troubled({ from: askedAt, to: settledAt }, process) || answeredLate(operation, history))
+      );
     case 'LOCK_ABORTED':
       return abortedAt <= settledAt;
     case 'LOCK_SHUTDOWN':
@@ -47,6 +49,21 @@ function isAllowed(operation: Operation, code: string, history: History): boolea
     default:
       return false;
   }
+}
+
+/** Callers that do not wait share an attempt, whose lease may end before the answer to its command arrives. */
+function answeredLate({ process, keys, message, askedAt, settledAt = askedAt }: Operation, history: History): boolean {
+  if (!message.includes('its answer came after the end of the lease')) return false;
+  return history.operations.some((other) => {
+    const shares = other.process === process && other.keys.some((key) => keys.includes(key));
+    const pending = other.askedAt <= settledAt && (other.settledAt ?? Infinity) >= askedAt;
+    return shares && pending && settledAt - other.askedAt >= provenMs(other);
+  });
+}
+
+/** For how long the answer to its first command proves its lease. */
+function provenMs({ options }: Operation): number {
+  return Math.min(ttlOf(options), Number(options.maxHold ?? Infinity)) * 0.99 - EARLY_MS;
 }
 
 const waited = ({ askedAt, settledAt = askedAt }: Operation): number => settledAt - askedAt;
@@ -71,9 +88,9 @@ function endFault(operation: Operation, history: History): string | undefined {
     : `ended with ${ended.code}, although its lease was held`;
 }
 
-/** The reply to a release may report a loss that the holder did not know. */
-function lossBehindRelease({ askedAt, releasedAt = askedAt, options }: Operation, history: History): boolean {
-  const during = { from: askedAt, to: releasedAt };
+/** The reply to a release may report a loss that the holder did not know. A reader may share an older lease. */
+function lossBehindRelease({ askedAt, releasedAt = askedAt, options, hold }: Operation, history: History): boolean {
+  const during = { from: Math.min(askedAt, ...Object.values(hold?.sentAt ?? {})), to: releasedAt };
   return (
     options.onLost === 'throw' && history.dataLosses.some(({ at, from }) => at >= during.from && from <= during.to)
   );
