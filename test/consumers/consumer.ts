@@ -1,11 +1,11 @@
 import { execFile, spawn, type SpawnOptions } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Child } from '../support/child.js';
 import { onCleanup } from '../support/cleanup.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -131,10 +131,4 @@ async function nameDotFiles(folder: string): Promise<void> {
   for (const file of await readdir(folder)) {
     if (file.startsWith('dot.')) await rename(join(folder, file), join(folder, file.slice('dot'.length)));
   }
-}
-
-async function temporaryFolder(prefix: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), prefix));
-  onCleanup(() => rm(folder, { recursive: true, force: true }));
-  return folder;
 }

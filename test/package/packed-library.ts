@@ -1,11 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Child } from '../support/child.js';
-import { onCleanup } from '../support/cleanup.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -38,7 +37,7 @@ export interface PackedLibrary {
 
 /** Installs a tarball without a registry; test/consumers has real installs. All parts of an application share one Nest. */
 export async function installLibrary(tarball: string): Promise<PackedLibrary> {
-  const home = await temporaryFolder();
+  const home = await temporaryFolder('packed-library-');
   const folder = join(home, 'application');
   await cp(APPLICATIONS, folder, { recursive: true });
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
@@ -67,12 +66,6 @@ export async function installLibrary(tarball: string): Promise<PackedLibrary> {
         }),
       ),
   };
-}
-
-async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'packed-library-'));
-  onCleanup(() => rm(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 async function link(folder: string, name: string): Promise<void> {

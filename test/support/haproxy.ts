@@ -1,20 +1,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Child } from './child.js';
-import { onCleanup } from './cleanup.js';
 import { debianBinary } from './debian-binary.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
+import { temporaryFolder } from './temporary-folder.js';
 
 /** Starts HAProxy in TCP mode in front of these ports. Clients reach the first one; it ends with the spec file. */
 export async function startHaproxy(...targets: readonly number[]): Promise<Haproxy> {
-  const folder = await mkdtemp(join(tmpdir(), 'haproxy-'));
-  onCleanup(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder('haproxy-');
   const proxy = new Haproxy(await freePort(), await freePort(), targets);
   const file = join(folder, 'haproxy.cfg');
   await writeFile(file, proxy.configuration());

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -8,6 +7,7 @@ import { Child, type ChildExit } from '../../support/child.js';
 import { onCleanup } from '../../support/cleanup.js';
 import { eventually, within } from '../../support/eventually.js';
 import { redisServerBinary } from '../../support/redis-binary.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
 import type { DemoEnv } from './demo-instance.js';
 import { descendants, runs } from './processes.js';
 
@@ -28,8 +28,7 @@ export interface StarterOptions {
 
 /** Starts the starter on ports that the system chooses, with a separate folder for temporary files. */
 export async function launchStarter(options: StarterOptions = {}): Promise<DemoStarter> {
-  const folder = await mkdtemp(join(tmpdir(), 'demo-starter-'));
-  onCleanup(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder('demo-starter-');
   return new DemoStarter(folder, options);
 }
 
