@@ -61,9 +61,9 @@ function answeredLate({ process, keys, message, askedAt, settledAt = askedAt }: 
   });
 }
 
-/** For how long the answer to its first command proves its lease. */
+/** For how long the answer to its first command proves its lease. A lease ends for its holder 1 % and 2 ms early. */
 function provenMs({ options }: Operation): number {
-  return Math.min(ttlOf(options), Number(options.maxHold ?? Infinity)) * 0.99 - EARLY_MS;
+  return Math.min(ttlOf(options), Number(options.maxHold ?? Infinity)) * 0.99 - 2;
 }
 
 const waited = ({ askedAt, settledAt = askedAt }: Operation): number => settledAt - askedAt;
