@@ -26,6 +26,7 @@ export interface NodeConnection {
   readonly epoch: number;
   /** The last connection error, for messages. */
   readonly trouble: string;
+  /** Rejects with the known cause at the limit, and when the connection is closed. */
   whenReady(limitMs: number): Promise<void>;
   /** Reports outages of the connection. */
   observeConnection?(listener: ConnectionListener): void;

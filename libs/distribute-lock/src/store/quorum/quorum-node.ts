@@ -118,8 +118,8 @@ export class QuorumNode {
   late(step: NodeStep): void {
     this.clock.nextTurn(() => {
       if (step.settled) return;
-      if (step.sent) this.unanswered ??= step;
-      this.fail(step, this.noAnswer(step.limitMs, step.sent));
+      this.unanswered ??= step;
+      this.fail(step, this.noAnswer(step.limitMs, true));
     });
   }
 
@@ -131,10 +131,12 @@ export class QuorumNode {
     this.fail(step, new LockStoreError('The step was cancelled.', true, { sent: step.sent }));
   }
 
-  /** The limit applies to answers. A connection may take longer if a majority depends on it. */
+  /**
+   * The limit applies to answers. A connection may take longer if a majority depends on it. Only the connection limits
+   * that wait, because it knows why it is not open.
+   */
   private sendWhenReady(step: NodeStep, patienceMs: number): void {
     const until = this.clock.now() + patienceMs;
-    this.timers.add(step, patienceMs);
     this.connection.whenReady(patienceMs).then(
       () => {
         if (!step.settled) this.send(step, Math.min(step.limitMs, until - this.clock.now()));
