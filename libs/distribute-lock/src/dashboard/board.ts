@@ -84,6 +84,8 @@ export class Board {
   private readonly merged = new Map<LockRef, Lock>();
   private readonly touched = new Set<LockRef>();
   private all: readonly Lock[] = [];
+  /** Number of locks with a holder, when {@link locks} was last called. */
+  held = 0;
   private tidiedAt = 0;
   private places = 0;
   private waitNumber = 0;
@@ -152,7 +154,10 @@ export class Board {
   /** All locks that an instance holds or waits for. */
   locks(): readonly Lock[] {
     for (const ref of this.touched) this.merge(ref);
-    if (this.touched.size > 0) this.all = [...this.merged.values()];
+    if (this.touched.size > 0) {
+      this.all = [...this.merged.values()];
+      this.held = this.all.reduce((sum, { holders }) => sum + (holders.length > 0 ? 1 : 0), 0);
+    }
     this.touched.clear();
     return this.all;
   }
@@ -190,6 +195,7 @@ export class Board {
   }
 
   barsSince(revision: number, refs: ReadonlySet<LockRef>): Bar[] {
+    if (revision === this.revision) return [];
     return [...this.bars.values()].filter((bar) => bar.revision > revision && refs.has(bar.ref));
   }
 

@@ -204,8 +204,7 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
     const { board } = this;
     board.tidy(now);
     const locks = board.locks();
-    const held = locks.reduce((sum, { holders }) => sum + (holders.length > 0 ? 1 : 0), 0);
-    const round: ViewRound = { now, locks, held, instances: board.list(), totals: board.totals() };
+    const round: ViewRound = { now, locks, held: board.held, instances: board.list(), totals: board.totals() };
     for (const page of this.pages) sendChanges(page, round);
     if (now - this.requestedAt > ASK_MS || this.again || this.watchedRefs().join('\n') !== this.watched)
       this.ask(this.again);
