@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import { DistributeLock, LockModule, type LockModuleOptions, LockService } from 'nestjs-distribute-lock';
 
 import { eventually } from '../support/eventually.js';
+import { startFaultProxy } from '../support/fault-proxy.js';
 import { startRedisServer } from '../support/redis-server.js';
 import { RecordingLogger } from './support/recording-logger.js';
 
@@ -70,6 +71,30 @@ describe('The log', () => {
       expect.stringMatching(`Redis 127.0.0.1:${server.port} .* after \\d+\\.\\d s; 2 calls failed`) as unknown,
     ]);
     expect(JSON.stringify(logger.lines)).not.toContain('hunter2');
+  });
+
+  it('has no line about a connection that is reset and opened again at once', async () => {
+    const proxy = await startFaultProxy((await startRedisServer()).port);
+    const logger = new RecordingLogger();
+    const app = await start({ connection: proxy.url }, logger);
+    const accepted = proxy.accepted;
+    proxy.cut();
+    await eventually(() => expect(proxy.accepted).toBeGreaterThan(accepted), 5_000);
+    await (await app.get(LockService).acquire('a')).release();
+    await sleep(500);
+    expect(logger.about('Redis')).toEqual([]);
+  });
+
+  it('says why a new connection fails, not how the old one ended', async () => {
+    const proxy = await startFaultProxy((await startRedisServer()).port);
+    const logger = new RecordingLogger();
+    await start({ connection: proxy.url }, logger);
+    proxy.refuse();
+    proxy.cut();
+    await eventually(() => expect(logger.about('Redis')).toHaveLength(1), 5_000);
+    expect(logger.about('Redis')).toEqual([
+      ['warn', expect.stringMatching(`connection to Redis 127.0.0.1:${proxy.port} .*ECONNREFUSED`) as unknown],
+    ]);
   });
 
   it('reports a Redis that does not respond', async () => {

@@ -186,7 +186,8 @@ export class RedisConnection implements LinkListener {
   unusable(link?: Link): void {
     const part = this.partOf(link);
     const node = typeof part === 'string' ? `${part}: ` : '';
-    this.outage.begin(part, this.lastError ?? node + reasonOf(link), this.lastError !== undefined);
+    // An error of an open connection, such as a reset, says how it ended. The next attempt says whether the server fails.
+    this.outage.begin(part, this.lastError ?? node + reasonOf(link));
     for (const listener of this.listeners) listener.unusable?.();
   }
 
