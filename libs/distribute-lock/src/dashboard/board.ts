@@ -74,6 +74,13 @@ export interface Lock {
   readonly waitingSince: number;
 }
 
+/** All locks that an instance holds or waits for. */
+export interface Locks {
+  readonly all: readonly Lock[];
+  /** Number of locks with a holder. */
+  readonly held: number;
+}
+
 /** What all pages of this instance share: the instances, their locks, and the bars of the last minute. */
 export class Board {
   private readonly instances = new Map<string, KnownInstance>();
@@ -83,9 +90,7 @@ export class Board {
   /** Locks from the reports of all instances, and those whose reports have changed. */
   private readonly merged = new Map<LockRef, Lock>();
   private readonly touched = new Set<LockRef>();
-  private all: readonly Lock[] = [];
-  /** Number of locks with a holder, when {@link locks} was last called. */
-  held = 0;
+  private counted: Locks = { all: [], held: 0 };
   private tidiedAt = 0;
   private places = 0;
   private waitNumber = 0;
@@ -151,15 +156,13 @@ export class Board {
     return [...this.instances.values()].sort((a, b) => a.label.localeCompare(b.label) || a.place - b.place);
   }
 
-  /** All locks that an instance holds or waits for. */
-  locks(): readonly Lock[] {
+  /** Most rounds change no lock, so the locks are counted after a change only. */
+  locks(): Locks {
+    if (this.touched.size === 0) return this.counted;
     for (const ref of this.touched) this.merge(ref);
-    if (this.touched.size > 0) {
-      this.all = [...this.merged.values()];
-      this.held = this.all.reduce((sum, { holders }) => sum + (holders.length > 0 ? 1 : 0), 0);
-    }
     this.touched.clear();
-    return this.all;
+    const all = [...this.merged.values()];
+    return (this.counted = { all, held: all.filter(({ holders }) => holders.length > 0).length });
   }
 
   has(ref: LockRef): boolean {
@@ -215,7 +218,7 @@ export class Board {
 
   /** The lock with this opaque name, if an instance holds it. */
   find(id: string): Lock | undefined {
-    return this.locks().find(({ ref, holders }) => holders.length > 0 && this.idOf(ref) === id);
+    return this.locks().all.find(({ ref, holders }) => holders.length > 0 && this.idOf(ref) === id);
   }
 
   private join(summary: Summary, now: number): KnownInstance {

@@ -203,8 +203,7 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
     if (this.pages.size === 0 || this.board === undefined) return;
     const { board } = this;
     board.tidy(now);
-    const locks = board.locks();
-    const round: ViewRound = { now, locks, held: board.held, instances: board.list(), totals: board.totals() };
+    const round: ViewRound = { now, locks: board.locks(), instances: board.list(), totals: board.totals() };
     for (const page of this.pages) sendChanges(page, round);
     if (now - this.requestedAt > ASK_MS || this.again || this.watchedRefs().join('\n') !== this.watched)
       this.ask(this.again);

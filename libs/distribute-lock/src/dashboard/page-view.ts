@@ -1,4 +1,4 @@
-import { type Bar, type Board, type Instance, keyOf, type Lock } from './board.js';
+import { type Bar, type Board, type Instance, keyOf, type Lock, type Locks } from './board.js';
 import type { LockRef } from './summary.js';
 
 /** Rows of one page of the table. */
@@ -47,9 +47,7 @@ export interface ViewRights {
 /** The state that all pages share in one round. */
 export interface ViewRound {
   readonly now: number;
-  readonly locks: readonly Lock[];
-  /** Number of locks with a holder. */
-  readonly held: number;
+  readonly locks: Locks;
   readonly instances: readonly Instance[];
   readonly totals: { readonly waiting: number; readonly waitingSince: number; readonly lost: number };
 }
@@ -78,17 +76,18 @@ export class PageView {
 
   delta(round: ViewRound): ViewDelta {
     const { now, locks, instances, totals } = round;
-    const chosen = this.request.filter === '' ? locks : locks.filter(({ ref, name }) => this.fits(ref, name));
+    const { all, held } = locks;
+    const chosen = this.request.filter === '' ? all : all.filter(({ ref, name }) => this.fits(ref, name));
     this.chooseLanes();
     const shown = this.page(chosen);
     return defined({
       t: now,
-      cards: this.news('cards', [round.held, totals.waiting, totals.waitingSince, totals.lost]),
+      cards: this.news('cards', [held, totals.waiting, totals.waitingSince, totals.lost]),
       instances: this.news(
         'instances',
         instances.map(({ place, label, responds }) => [place, label, responds]),
       ),
-      total: this.news('total', [chosen.length, locks.length]),
+      total: this.news('total', [chosen.length, all.length]),
       order: this.news(
         'order',
         shown.map(({ ref }) => this.board.idOf(ref)),
