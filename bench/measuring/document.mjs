@@ -36,7 +36,7 @@ const TRUST = [
   '- Compare ratios within a row. Absolute figures hold for this machine only: on loopback a round trip is mostly the time to wake two processes.',
   '- With one client at a time, a microsecond of work costs more than a microsecond of latency, because the other side goes to sleep. Expect 10 % between runs, and 20 % on a busy machine.',
   '- The rounds of a figure show its spread. A smaller difference means nothing.',
-  '- Ratios depend on the processor too. Compare two versions of this library in one run on one machine, not by two editions of this page.',
+  '- Ratios depend on the processor too. Two editions of this page compare only if the same machine wrote both.',
   '- Client CPU counts one process on one core. Heap figures exclude other memory of the runtime.',
   '- Other libraries poll, so their waiting rows depend on their intervals. Some have an option to poll faster, for more commands; that is not measured.',
   '- `redlock` and `@microfleet/ioredis-lock` run on ioredis 5, for which they were made. `simple-redis-mutex` runs on node-redis, the rest on ioredis 6.',

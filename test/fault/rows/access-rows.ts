@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 
 import { freePort } from '../../support/free-port.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
 import { expectBelow } from '../support/bound.js';
 import { PREFIX, type Locks } from '../support/lock-engine.js';
 import { monotonicMs } from '../support/monotonic.js';
@@ -81,7 +81,7 @@ export function describeAccessRows(world: TopologyWorld): void {
     let ways: Way[];
     let cert: string;
     beforeAll(async () => {
-      const files = certificate();
+      const files = await certificate();
       cert = files.cert;
       ways = [];
       for (const server of world.servers) {
@@ -109,8 +109,8 @@ export function describeAccessRows(world: TopologyWorld): void {
   });
 }
 
-function certificate(): { key: string; cert: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'lock-tls-'));
+async function certificate(): Promise<{ key: string; cert: string }> {
+  const folder = await temporaryFolder('lock-tls-');
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   const about = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-days', '2'];
   execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, ...about], {

@@ -1,10 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ClusterNode } from 'ioredis';
 
-import { onCleanup } from '../../support/cleanup.js';
 import { SecondProcess } from '../../support/second-process.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
 
 const SCRIPT = new URL('./scale-process.child.mjs', import.meta.url);
 const LIBRARY = new URL('../../../libs/distribute-lock/dist/esm/index.js', import.meta.url);
@@ -85,8 +83,7 @@ export class Crowd {
   private constructor(readonly processes: readonly ScaleProcess[]) {}
 
   static async start(count: number, settings: ScaleProcessSettings): Promise<Crowd> {
-    const folder = await mkdtemp(join(tmpdir(), 'scale-'));
-    onCleanup(() => rm(folder, { recursive: true, force: true }));
+    const folder = await temporaryFolder('scale-');
     const processes: ScaleProcess[] = [];
     while (processes.length < count) {
       const some = Array.from({ length: Math.min(STARTING, count - processes.length) }, (_, i) => {

@@ -75,7 +75,7 @@ export interface Lock {
 }
 
 /** All locks that an instance holds or waits for. */
-export interface Locks {
+export interface LockList {
   readonly all: readonly Lock[];
   /** Number of locks with a holder. */
   readonly held: number;
@@ -87,10 +87,10 @@ export class Board {
   private readonly bars = new Map<string, Bar>();
   private readonly ids = new Map<LockRef, string>();
   private readonly secret = randomBytes(16);
-  /** Locks from the reports of all instances, and those whose reports have changed. */
+  /** LockList from the reports of all instances, and those whose reports have changed. */
   private readonly merged = new Map<LockRef, Lock>();
   private readonly touched = new Set<LockRef>();
-  private counted: Locks = { all: [], held: 0 };
+  private counted: LockList = { all: [], held: 0 };
   private tidiedAt = 0;
   private places = 0;
   private waitNumber = 0;
@@ -157,7 +157,7 @@ export class Board {
   }
 
   /** Most rounds change no lock, so the locks are counted after a change only. */
-  locks(): Locks {
+  locks(): LockList {
     if (this.touched.size === 0) return this.counted;
     for (const ref of this.touched) this.merge(ref);
     this.touched.clear();

@@ -1,4 +1,4 @@
-import { type Bar, type Board, type Instance, keyOf, type Lock, type Locks } from './board.js';
+import { type Bar, type Board, type Instance, keyOf, type Lock, type LockList } from './board.js';
 import type { LockRef } from './summary.js';
 
 /** Rows of one page of the table. */
@@ -47,7 +47,7 @@ export interface ViewRights {
 /** The state that all pages share in one round. */
 export interface ViewRound {
   readonly now: number;
-  readonly locks: Locks;
+  readonly locks: LockList;
   readonly instances: readonly Instance[];
   readonly totals: { readonly waiting: number; readonly waitingSince: number; readonly lost: number };
 }
