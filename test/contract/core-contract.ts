@@ -162,8 +162,8 @@ export function describeCoreContract(makeWorld: () => World): void {
   });
 
   it.each([
-    ['without renewal', { ttl: 200, renew: false }],
-    ['beyond maxHold', { ttl: 200, maxHold: 100 }],
+    ['without renewal', { ttl: 300, renew: false }],
+    ['beyond maxHold', { ttl: 600, maxHold: 300 }],
   ])('ends a lease %s, notifies the holder in time, and grants the lock to the next caller', async (_, options) => {
     const key = newKey();
     const lease = await here.acquire(key, options);

@@ -154,14 +154,14 @@ function describeObservers(here: Process, locks: LockService, newKey: () => stri
 
   it('is not entered by a listener of a loss that runs in a timer of the call', async () => {
     const key = newKey();
-    const other = await here.acquire(newKey(), { ttl: 200, renew: false });
+    const other = await here.acquire(newKey(), { ttl: 600, renew: false });
     const entered = new Promise((resolve) => {
       other.signal.addEventListener('abort', () => resolve(enter(key)));
     });
     await locks.withLock(key, async () => {
       // This lease ends first, so the timer of all leases of the process starts in this context.
-      const brief = await here.acquire(newKey(), { ttl: 60 });
-      await work(400);
+      const brief = await here.acquire(newKey(), { ttl: 300 });
+      await work(800);
       await brief.release();
     });
     await entered;

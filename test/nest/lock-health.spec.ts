@@ -50,10 +50,10 @@ describe('LockHealthIndicator', () => {
   });
 
   it('counts the leases that were lost in the last minute, and the lag of renewals', async () => {
-    const lease = await locks.acquire('renewed', { ttl: 200 });
-    await delay(300);
+    const lease = await locks.acquire('renewed', { ttl: 900 });
+    await delay(500);
     await lease.release();
-    await locks.acquire('lost', { ttl: 60, renew: false });
+    await locks.acquire('lost', { ttl: 300, renew: false });
     await eventually(async () => {
       expect(await indicator.isHealthy('locks', { maxLost: 0 })).toMatchObject({ locks: { status: 'down', lost: 1 } });
     });

@@ -29,8 +29,8 @@ class Reports {
   /** Sets a timer that all leases of the process share. */
   @Get('report')
   async report(): Promise<void> {
-    const brief = await this.locks.acquire('brief', { ttl: 60 });
-    await delay(400);
+    const brief = await this.locks.acquire('brief', { ttl: 300 });
+    await delay(800);
     await brief.release();
   }
 }
@@ -50,7 +50,7 @@ describe('an observer', () => {
         .catch(({ code }: { code: string }) => code);
     };
     app.get(LockEvents).listen(write, 'lost');
-    await app.get(LockService).acquire('other', { ttl: 200, renew: false });
+    await app.get(LockService).acquire('other', { ttl: 600, renew: false });
     await fetch(`${await app.getUrl()}/report?tenant=alice`);
     expect(await wrote).toBe('LOCK_KEY');
   });

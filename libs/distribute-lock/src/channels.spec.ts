@@ -174,7 +174,7 @@ describe('The diagnostics channels', () => {
 
   it('report a lost lease once, as its state and as the end of its hold', async () => {
     subscribe();
-    const lease = await engine.acquire(call('g', { ttl: 60, renew: false }));
+    const lease = await engine.acquire(call('g', { ttl: 300, renew: false }));
     await new Promise((resolve) => lease.signal.addEventListener('abort', resolve));
     await lease.release();
     expect(published.slice(6)).toEqual(['state lost', 'hold error', 'hold asyncStart', 'hold asyncEnd']);
