@@ -106,11 +106,15 @@ describe('A quorum whose nodes are slow', () => {
     const proxies = await world.proxies();
     const locks = world.locks(proxies.map(({ url }) => url));
     await (await locks.acquire(world.newKey(), { wait: 1_000 })).release();
-    for (const proxy of proxies) proxy.delay(100);
+    for (const proxy of proxies) proxy.hold('toClient');
     const key = world.newKey();
     const refused = unavailable(locks, key, { ttl: '30s' });
     await eventually(async () => expect(await world.taken(key)).toBe(5));
-    for (const proxy of proxies) proxy.hold('toServer'); // the votes arrive, the fencing token does not
+    // The votes arrive, the fencing token does not. All in one turn, so that no reply is read in between.
+    for (const proxy of proxies) {
+      void proxy.resume();
+      proxy.hold('toServer');
+    }
     expect((await refused).message).toMatch(
       / [45] failed or did not respond \(3 required\).* did not respond within \d+ ms/,
     );
