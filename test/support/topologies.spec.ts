@@ -1,9 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 import { onCleanup } from './cleanup.js';
 import { eventually } from './eventually.js';
 import { startRedisCluster } from './redis-cluster.js';
 import { startPrimaries } from './redis-primaries.js';
 import { startSentinelTopology } from './redis-sentinels.js';
+
+/** Longer than the `failover-timeout` of the Sentinels. */
+const GIVEN_UP_AFTER_MS = 4_000;
 
 describe('startPrimaries', () => {
   it('starts primaries that do not know each other', async () => {
@@ -33,6 +37,16 @@ describe('startSentinelTopology', () => {
     await topology.heal(old);
     expect(await old.run((redis) => redis.get('key'))).toBe('value');
   });
+
+  it('requests a failover again after Sentinel gave one up, because the replica did not reply', async () => {
+    const topology = await startSentinelTopology({ replicas: 1 });
+    const [replica] = topology.replicas;
+    replica.pause();
+    const resumed = delay(GIVEN_UP_AFTER_MS).then(() => replica.resume());
+
+    expect(await topology.switchOver()).toBe(replica);
+    await resumed;
+  }, 60_000);
 });
 
 describe('startRedisCluster', () => {
