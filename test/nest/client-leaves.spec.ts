@@ -1,7 +1,14 @@
+import { once } from 'node:events';
 import { type ClientRequest, request, type Server } from 'node:http';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
+import { connect as openSocket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { jest } from '@jest/globals';
 import { Controller, Get, Header, type INestApplication, Logger, Res } from '@nestjs/common';
+import type { AbstractHttpAdapter } from '@nestjs/core';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import {
   CurrentLease,
@@ -9,31 +16,38 @@ import {
   type Lease,
   LockInterceptor,
   LockModule,
+  type LockModuleOptions,
   LockService,
 } from 'nestjs-distribute-lock';
 
+import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { useRedis } from '../support/use-redis.js';
 import { ADAPTERS } from './support/adapters.js';
 import { expectFree, isLocked } from './support/show-locked.js';
 import { stage } from './support/stage.js';
 
-/** Started by the first request that needs it, and continues after it. */
+/** Started by the first request that needs it, and continues after it. Polls one after the other, so that none waits for another. */
 class Poller {
   readonly seen: string[] = [];
-  private timer: NodeJS.Timeout | undefined;
+  private polls: Promise<void> | undefined;
+  private stopped = false;
 
   start(): void {
-    this.timer ??= setInterval(() => {
-      this.poll().then(
-        () => this.seen.push('polled'),
-        (error: { code: string }) => this.seen.push(error.code),
-      );
-    }, 20);
+    this.polls ??= this.repeat();
   }
 
-  stop(): void {
-    clearInterval(this.timer);
+  async stop(): Promise<void> {
+    this.stopped = true;
+    await this.polls;
+  }
+
+  private async repeat(): Promise<void> {
+    while (!this.stopped) {
+      const outcome = this.poll().then(() => 'polled');
+      this.seen.push(await outcome.catch((error: { code: string }) => error.code));
+      await sleep(20);
+    }
   }
 
   @DistributeLock({ key: 'poll', wait: '20s' })
@@ -82,9 +96,21 @@ class Orders {
     return stage.play(undefined, undefined);
   }
 
+  @Get('busy')
+  busy(): Promise<string> {
+    return stage.play(undefined, undefined);
+  }
+
   @Get('steps')
   steps(): Promise<void> {
     return this.allSteps.run();
+  }
+
+  @Get('pages')
+  @DistributeLock({ key: 'pages' })
+  async *pages(): AsyncGenerator<string> {
+    yield 'page';
+    await this.allSteps.run();
   }
 
   @Get('limited')
@@ -107,6 +133,37 @@ class Orders {
   }
 }
 
+async function start(adapter: AbstractHttpAdapter, options: LockModuleOptions): Promise<INestApplication> {
+  const imports = [LockModule.forRoot(options)];
+  const module = await Test.createTestingModule({
+    imports,
+    controllers: [Orders],
+    providers: [Poller, Steps],
+  }).compile();
+  const app = module.createNestApplication(adapter);
+  app.useLogger(['error', 'warn']);
+  await app.listen(0, '127.0.0.1');
+  return app;
+}
+
+function ask(url: string, path: string): ClientRequest {
+  const asking = request(`${url}/${path}`).end();
+  asking.on('error', () => undefined); // the client closes the connection on purpose
+  return asking;
+}
+
+const connectionsOf = (app: INestApplication): Promise<number> =>
+  new Promise((resolve) => {
+    (app.getHttpServer() as Server).getConnections((_error, count) => resolve(count));
+  });
+
+/** Resolves when the server has noticed the disconnect, too. */
+async function leave(app: INestApplication, leaving: ClientRequest): Promise<void> {
+  const before = await connectionsOf(app);
+  leaving.destroy();
+  await eventually(async () => expect(await connectionsOf(app)).toBeLessThan(before));
+}
+
 describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
   const redis = useRedis();
   const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
@@ -115,19 +172,12 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
   let url: string;
 
   beforeAll(async () => {
-    const module = await Test.createTestingModule({
-      imports: [LockModule.forRoot({ connection: redis.url, prefix: redis.prefix })],
-      controllers: [Orders],
-      providers: [Poller, Steps],
-    }).compile();
-    app = module.createNestApplication(adapter());
-    app.useLogger(['error', 'warn']);
-    await app.listen(0, '127.0.0.1');
+    app = await start(adapter(), { connection: redis.url, prefix: redis.prefix });
     url = await app.getUrl();
   });
 
   afterAll(async () => {
-    app.get(Poller).stop();
+    await app.get(Poller).stop();
     await app.close();
   });
 
@@ -138,28 +188,10 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
     answers.mockClear();
   });
 
-  function ask(path = 'settle'): ClientRequest {
-    const asking = request(`${url}/${path}`).end();
-    asking.on('error', () => undefined); // the client closes the connection on purpose
-    return asking;
-  }
-
-  const connections = (): Promise<number> =>
-    new Promise((resolve) => {
-      (app.getHttpServer() as Server).getConnections((_error, count) => resolve(count));
-    });
-
-  /** Resolves when the server has noticed the disconnect, too. */
-  async function leave(leaving: ClientRequest): Promise<void> {
-    const before = await connections();
-    leaving.destroy();
-    await eventually(async () => expect(await connections()).toBeLessThan(before));
-  }
-
   it('that leaves while it waits ends the wait, and no error is logged', async () => {
     const first = fetch(`${url}/settle`);
     await stage.entered(1);
-    const leaving = ask();
+    const leaving = ask(url, 'settle');
     // It has asked for the lock by then, and listens for a disconnect.
     await eventually(() => expect(answers).toHaveBeenCalledTimes(2));
     leaving.destroy();
@@ -173,10 +205,28 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
     expect(errors).not.toHaveBeenCalled();
   });
 
+  it('that leaves ends the waits of requests that it sent before the first response', async () => {
+    const PIPELINED = 12;
+    const warnings: string[] = [];
+    const warned = ({ name }: Error): void => void warnings.push(name);
+    process.on('warning', warned);
+    const taken = await app.get(LockService).acquire('settle');
+    const socket = openSocket(Number(new URL(url).port), '127.0.0.1');
+    const requests = ['busy', ...Array.from({ length: PIPELINED }, () => 'settle')];
+    socket.write(requests.map((path) => `GET /${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`).join(''));
+    await eventually(() => expect(answers).toHaveBeenCalledTimes(PIPELINED));
+    socket.destroy();
+
+    for (const { value } of answers.mock.results) await expect(value).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
+    process.off('warning', warned);
+    expect(warnings).toEqual([]);
+    await taken.release();
+  });
+
   it('that leaves while its handler runs does not end the lock of the handler', async () => {
-    const leaving = ask();
+    const leaving = ask(url, 'settle');
     await stage.entered(1);
-    await leave(leaving);
+    await leave(app, leaving);
     expect(await isLocked(redis, 'settle')).toBe(true);
 
     stage.open();
@@ -186,29 +236,37 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
 
   it('that leaves does not affect the lock of work that its request started', async () => {
     const { seen } = app.get(Poller);
-    const leaving = ask('poll');
+    const leaving = ask(url, 'poll');
     await stage.entered(1);
     await eventually(() => expect(seen).toContain('polled'));
-    await leave(leaving);
+    await leave(app, leaving);
     const before = seen.length;
     await eventually(() => expect(seen.length).toBeGreaterThan(before + 2));
     stage.open();
     await eventually(() => expect(seen.length).toBeGreaterThan(before + 5));
+    // The request has ended, so its client does not end a wait either.
+    const taken = await app.get(LockService).acquire('poll', { wait: '5s' });
+    await sleep(50);
+    await taken.release();
+    await eventually(() => expect(seen.length).toBeGreaterThan(before + 10));
     expect(new Set(seen)).toEqual(new Set(['polled']));
   });
 
-  it('that leaves ends only waits of later steps, and none with abortOnDisconnect: false', async () => {
-    const { outcomes } = app.get(Steps);
-    const taken = await app.get(LockService).acquire('step:taken');
-    const leaving = ask('steps');
-    await stage.entered(1);
-    await leave(leaving);
-    stage.open();
-    await eventually(() => expect(outcomes).toEqual(['free: ran', 'taken: LOCK_ABORTED']));
-    await taken.release();
-    await eventually(() => expect(outcomes.at(-1)).toBe('patient: ran'));
-    outcomes.length = 0;
-  });
+  it.each(['steps', 'pages'])(
+    'that leaves ends only waits of later steps, and none with abortOnDisconnect: false (%s)',
+    async (path) => {
+      const { outcomes } = app.get(Steps);
+      const taken = await app.get(LockService).acquire('step:taken');
+      const leaving = ask(url, path);
+      await stage.entered(1);
+      await leave(app, leaving);
+      stage.open();
+      await eventually(() => expect(outcomes).toEqual(['free: ran', 'taken: LOCK_ABORTED']));
+      await taken.release();
+      await eventually(() => expect(outcomes.at(-1)).toBe('patient: ran'));
+      outcomes.length = 0;
+    },
+  );
 
   it('that stays connected gets 503 when a time limit of the handler ended the wait', async () => {
     const taken = await app.get(LockService).acquire('limited');
@@ -226,5 +284,74 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
       { held: true },
     ]);
     await expectFree(redis, 'passthrough');
+  });
+});
+
+describe('a client with HTTP/2', () => {
+  const redis = useRedis();
+  const answers = jest.spyOn(LockInterceptor.prototype, 'around');
+  let app: INestApplication;
+  let client: ClientHttp2Session;
+
+  beforeAll(async () => {
+    app = await start(new FastifyAdapter({ http2: true }), { connection: redis.url, prefix: redis.prefix });
+    client = connect(await app.getUrl());
+  });
+
+  afterAll(async () => {
+    client.destroy();
+    await app.close();
+  });
+
+  beforeEach(() => {
+    stage.reset();
+    stage.close();
+    answers.mockClear();
+  });
+
+  function askInStream(path: string): ClientHttp2Stream {
+    const asking = client.request({ ':path': `/${path}` });
+    asking.on('error', () => undefined);
+    return asking.end();
+  }
+
+  it('that cancels its request ends the wait', async () => {
+    const taken = await app.get(LockService).acquire('settle');
+    const leaving = askInStream('settle');
+    await eventually(() => expect(answers).toHaveBeenCalledTimes(1));
+    leaving.close(constants.NGHTTP2_CANCEL);
+    await expect(answers.mock.results[0]?.value).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
+    await taken.release();
+  });
+
+  it('that cancels its request ends the waits of later steps', async () => {
+    const { outcomes } = app.get(Steps);
+    const taken = await app.get(LockService).acquire('step:taken');
+    const leaving = askInStream('steps');
+    await stage.entered(1);
+    leaving.close(constants.NGHTTP2_CANCEL);
+    await once(leaving, 'close');
+    stage.open();
+    await eventually(() => expect(outcomes).toEqual(['free: ran', 'taken: LOCK_ABORTED']));
+    await taken.release();
+    await eventually(() => expect(outcomes.at(-1)).toBe('patient: ran'));
+  });
+});
+
+describe('a client of an application with abortOnDisconnect: false', () => {
+  const redis = useRedis();
+
+  it('that leaves while it waits ends no wait', async () => {
+    stage.reset();
+    const { url: connection, prefix } = redis;
+    const app = await start(new ExpressAdapter(), { connection, prefix, abortOnDisconnect: false });
+    onCleanup(() => app.close());
+    const { outcomes } = app.get(Steps);
+    const taken = await app.get(LockService).acquire('step:taken');
+    const leaving = ask(await app.getUrl(), 'steps');
+    await eventually(() => expect(outcomes).toEqual(['free: ran']));
+    await leave(app, leaving);
+    await taken.release();
+    await eventually(() => expect(outcomes).toEqual(['free: ran', 'taken: ran', 'patient: ran']));
   });
 });

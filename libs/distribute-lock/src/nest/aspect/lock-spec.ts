@@ -90,7 +90,7 @@ export interface DistributeLockOptions extends LockOptions {
    */
   readonly contendedStatus?: number;
   /**
-   * Whether the wait for this lock ends when the client closes the connection. A free lock is still acquired.
+   * Whether the wait for this lock ends when the client of the HTTP request closes the connection. A free lock is still acquired.
    * @defaultValue the module's `abortOnDisconnect`, which is `true`
    */
   readonly abortOnDisconnect?: boolean;

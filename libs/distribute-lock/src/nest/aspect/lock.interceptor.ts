@@ -56,7 +56,7 @@ export class LockInterceptor implements NestInterceptor {
       subscriber.add(scope.begin());
       return scope.run(() =>
         next.handle().subscribe({
-          next: (value) => subscriber.next(this.mapWhenRead(value, context)),
+          next: (value) => subscriber.next(this.mapWhenRead(value, scope)),
           error: (error) => {
             const mapped = this.errors.map(error, context);
             if (mapped instanceof Promise) void mapped.then((exception: unknown) => subscriber.error(exception));
@@ -69,15 +69,18 @@ export class LockInterceptor implements NestInterceptor {
   }
 
   /** Maps errors of an async iterable, which Nest reads after `intercept()` has returned. */
-  private mapWhenRead(value: unknown, context: ExecutionContext): unknown {
+  private mapWhenRead(value: unknown, scope: CallScope): unknown {
     if (isAsyncIterable(value))
       eachIterator(value, (iterator) => {
         const next = iterator.next.bind(iterator);
         replace(iterator, 'next', async (...given: [] | [unknown]) => {
+          const end = scope.begin();
           try {
             return await next(...given);
           } catch (error) {
-            throw await this.errors.map(error, context);
+            throw await this.errors.map(error, scope.context);
+          } finally {
+            end();
           }
         });
       });

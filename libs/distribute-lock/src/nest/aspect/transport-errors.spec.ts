@@ -53,6 +53,7 @@ describe('TransportErrors over HTTP', () => {
   it.each([
     ['on Express', { destroyed: true, writableFinished: false }, 499],
     ['on Fastify', { raw: { destroyed: true, writableFinished: false } }, 499],
+    ['with HTTP/2', { raw: { stream: { destroyed: true }, writableEnded: false, writableFinished: true } }, 499],
     ['that was answered', { destroyed: true, writableFinished: true }, 503],
   ])('maps an aborted wait to 499 only if the connection was closed: %s', (_, response, status) => {
     const mapped = setUp({ response }).map(new LockAbortedError('m')) as HttpException;

@@ -159,8 +159,8 @@ export interface LockModuleOptions {
    */
   readonly retryAfter?: RetryAfter;
   /**
-   * Whether the waits of a request end when its client closes the connection. A free lock is still acquired, so later steps of the
-   * request continue.
+   * Whether the waits of decorated methods in an HTTP request end when its client closes the connection. A free lock is still acquired,
+   * so later steps of the request continue. Calls of `LockService` end only by their `signal`.
    * @defaultValue `true`
    */
   readonly abortOnDisconnect?: boolean;
