@@ -1,7 +1,7 @@
 import type { Clock } from '../../runtime/clock.js';
 import { Timer } from '../../runtime/timers.js';
 import { NO_VOTE } from '../lua/generated/reply-codes.js';
-import type { AcquireRequest } from '../lock-store.js';
+import type { AcquireRequest, LockStoreError } from '../lock-store.js';
 import { COMMAND_LIMIT_MS } from '../redis/link.js';
 import type { Ballot } from './ballot.js';
 import { limitOf } from './quorum-node.js';
@@ -11,7 +11,8 @@ import type { NodeReply } from './node-connection.js';
 /** Result of an attempt. */
 export type CandidateResult =
   | { readonly granted: true; readonly fencingToken: number; readonly waiting: number }
-  | ({ readonly granted: false } & Refusal);
+  /** `trouble`: nodes that failed may be the reason, because no holder is known. */
+  | ({ readonly granted: false; readonly trouble: LockStoreError | undefined } & Refusal);
 
 /** Each consecutive split vote doubles the pause before the next attempt, up to this number of doublings. */
 const MOST_DOUBLINGS = 6;
@@ -72,7 +73,9 @@ export class Candidate extends Timer {
     if (end.outcome === 'failed') throw noMajority(end, ballot.sent);
     const refusal = refusalOf(end);
     this.splits = refusal.held ? 0 : this.splits + 1;
-    return { granted: false, ...refusal };
+    const { failed, doubtful } = end.tally;
+    const isUnclear = !refusal.held && end.outcome !== 'yes' && failed + doubtful > 0;
+    return { granted: false, ...refusal, trouble: isUnclear ? noMajority(end) : undefined };
   }
 
   /** A random pause, so that competing owners do not split the votes again. */

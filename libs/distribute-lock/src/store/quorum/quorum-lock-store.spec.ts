@@ -67,6 +67,21 @@ describe('QuorumLockStore', () => {
     expect(await renew()).toBe(1);
   });
 
+  it.each([
+    ['fails', { away: true }],
+    ['is not connected', { ready: false, whenReady: () => new Promise<void>(() => undefined) }],
+  ])('reports a failure while no holder is known and a node %s', async (_, fault) => {
+    const { clock, connections, acquire } = make();
+    const [first, second, third] = connections;
+    first.theirs = true;
+    Object.assign(second, fault);
+    const failed = acquire().catch((error: unknown) => error);
+    await clock.pass(1_000);
+    expect(await failed).toMatchObject({ passing: true, votes: { granted: 1, refused: 1, failed: 1 } });
+    third.theirs = true;
+    expect(await acquire()).toMatchObject({ outcome: 'busy' });
+  });
+
   it('remembers an owner until its release', async () => {
     const { store, name, acquire, remembered } = make();
     expect(await acquire()).toMatchObject({ outcome: 'granted' });

@@ -97,9 +97,10 @@ export class QuorumLockStore implements LockStore {
       this.keep(candidate);
       return { outcome: 'granted', fencingToken, waiting };
     }
-    const { held, foreign, remainingMs } = answer;
+    const { held, foreign, remainingMs, trouble } = answer;
     if (request.wait)
       return { outcome: 'queued', remainingMs: this.lookAfterMs(candidate, answer), foreign: held && foreign };
+    if (trouble !== undefined) throw trouble;
     // The owner sends no further command.
     if (!candidate.over) this.forget(request);
     return { outcome: 'busy', remainingMs, foreign };
