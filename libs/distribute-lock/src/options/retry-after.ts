@@ -28,7 +28,10 @@ export function checkRetryAfter(retryAfter: RetryAfter | undefined): void {
 export function retryAfterMs(retryAfter: RetryAfter | undefined, info: RetryAfterInfo): number {
   if (retryAfter === undefined) return info.estimateMs;
   try {
-    return durationMs('retryAfter', typeof retryAfter === 'function' ? retryAfter(info) : retryAfter, 1);
+    const chosen: unknown = typeof retryAfter === 'function' ? retryAfter(info) : retryAfter;
+    // A promise is no duration, and its rejection would end the process.
+    if (chosen instanceof Promise) chosen.catch(() => undefined);
+    return durationMs('retryAfter', chosen as Duration, 1);
   } catch {
     return info.estimateMs;
   }
