@@ -32,6 +32,8 @@ export type WorkerEvent = { readonly at: number } & (
       readonly tokens: Readonly<Record<string, number>>;
       /** When the command of the grant was sent, for each key. */
       readonly sentAt: Readonly<Record<string, number>>;
+      /** How many leases the grant has served, this one included, for each key. */
+      readonly leases: Readonly<Record<string, number>>;
       /** The lease is proven until then. */
       readonly until: number;
     } & OfOperation)

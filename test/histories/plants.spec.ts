@@ -19,6 +19,7 @@ const alone: Partial<WorldPlan> = { processes: 1, callers: 1, gapMs: 80 };
 /** So many keys that hardly any is asked for twice. */
 const many = Array.from({ length: 200 }, (_, i) => ({ ...key('exclusive'), name: `exclusive-${i}` }));
 const stop: FaultPlan = { name: 'stop', afterMs: 300, forMs: 1_300, process: 0, draw: 0 };
+const outage: FaultPlan = { name: 'refuse', afterMs: 300, forMs: 3_400, process: 0, draw: 0 };
 
 const PLANTED: readonly Planted[] = [
   { plant: 'second holder', rules: ['exclusion'] },
@@ -27,11 +28,21 @@ const PLANTED: readonly Planted[] = [
   { plant: 'ignored loss', rules: ['exclusion'], world: { holdMs: [400], faults: [[stop, stop, stop, stop]] } },
   { plant: 'falling token', rules: ['fencing', 'register'] },
   { plant: 'falling token', rules: ['fencing'], world: { keys: [key('semaphore')] } },
+  {
+    plant: 'token of an old block',
+    rules: ['fencing'],
+    world: { keys: [{ ...key('semaphore'), permits: 2 }], waits: [2_500], holdMs: [30] },
+  },
   { plant: 'stale read', rules: ['register'] },
   { plant: 'hanging call', rules: ['wait bounds'] },
   { plant: 'late answer', rules: ['wait bounds'] },
   { plant: 'untyped error', rules: ['outcomes'] },
   { plant: 'contention without a holder', rules: ['contention'], world: { ...alone, waits: [0], keys: many } },
+  {
+    plant: 'contention in an outage',
+    rules: ['contention'],
+    world: { waits: [0, 300], gapMs: 80, faults: [[outage, outage, outage]] },
+  },
   { plant: 'free lock refused', rules: ['free locks'], world: { ...alone, waits: [1_500] } },
   {
     plant: 'overtaken caller',

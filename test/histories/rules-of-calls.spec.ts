@@ -150,6 +150,7 @@ describe('The rule of outcomes', () => {
     expect(lost({ onLost: 'throw', lost: 40, ended: 'LEASE_LOST' }).violations()).toEqual([]);
     expect(lost({ onLost: 'signal', lost: 40, ended: 'ok' }).violations()).toEqual([]);
     expect(lost({ onLost: 'throw', lost: 40, ended: 'ok' }).violations()).toHaveLength(1);
+    expect(lost({ onLost: 'throw', lost: 40, ended: 'none' }).violations()).toHaveLength(1);
     expect(lost({ onLost: 'signal', lost: 40, ended: 'LEASE_LOST' }).violations()).toHaveLength(1);
     expect(lost({ onLost: 'throw', ended: 'LEASE_LOST' }).violations()).toHaveLength(1);
   });
@@ -198,6 +199,30 @@ describe('The rule of contention', () => {
     expect(made().operation('b', waiting).operation('a', refused).violations()).toEqual([]);
   });
 
+  it('reports contention in an outage, except for a lease of the same process', () => {
+    const outage = { type: 'fault', name: 'refuse', from: 200, cutOff: true, of: 'p1' } as const;
+    const late = { asked: 2_900, refused: 3_000 };
+    const other = { asked: -50, granted: -10, released: 9_000, process: 'p2' };
+    const history = (at: number, more: object = {}) =>
+      made()
+        .run({ ...outage, at })
+        .operation('b', { ...other, ...more })
+        .operation('a', late);
+    expect(history(3_500).violations()).toEqual([
+      'contention: a was refused because of a holder of k, but its process had no answer for 2800 ms',
+    ]);
+    expect(history(2_900).violations()).toEqual([]);
+    expect(history(3_500, { process: 'p1' }).violations()).toEqual([]);
+    const waits = { asked: 2_900, wait: 100, refused: 3_000, code: 'LOCK_WAIT_TIMEOUT' };
+    expect(
+      made()
+        .run({ ...outage, at: 3_500 })
+        .operation('b', other)
+        .operation('a', waits)
+        .violations(),
+    ).toHaveLength(1);
+  });
+
   it('accepts that a key stays taken until it expires', () => {
     const expires = { ...held, ttl: 400, until: 400, release: 'expire' } as const;
     expect(made().operation('b', expires).operation('a', refused).violations()).toEqual([]);
@@ -224,6 +249,35 @@ describe('The rule of free locks', () => {
         .operation('a', waits)
         .violations(),
     ).toHaveLength(1);
+  });
+
+  it('reports a late grant of a free lock', () => {
+    const history = (granted: number) =>
+      made()
+        .operation('b', { asked: -50, granted: -10, released: 100, process: 'p2' })
+        .operation('a', { asked: 0, wait: 2_000, granted, released: granted + 10, token: 2 });
+    expect(history(1_000).violations()).toEqual([]);
+    expect(history(1_200).violations()).toEqual([
+      'free locks: a waited, although k was free for 1100 ms, 100 ms after its call',
+    ]);
+  });
+
+  it('reports a wait beside free permits, unless another waiter may need them first', () => {
+    const inUse = { ...semaphore, asked: -50, granted: -10, released: 9_000, process: 'p2' };
+    const history = (weight: number) =>
+      made()
+        .operation('b', { ...inUse, weight })
+        .operation('a', { ...semaphore, ...waits });
+    expect(history(3).violations()).toEqual([]);
+    expect(history(2).violations()).toHaveLength(1);
+    const other = { ...semaphore, wait: 9_000, aborted: 2_050, refused: 2_050, code: 'LOCK_ABORTED', process: 'p3' };
+    const beside = (asked: number, weight: number) =>
+      history(2)
+        .operation('c', { ...other, asked, weight })
+        .violations();
+    expect(beside(0, 2)).toEqual([]);
+    expect(beside(200, 2)).toEqual([]);
+    expect(beside(200, 1)).toHaveLength(1);
   });
 
   it('accepts that a multi-key call keeps the first keys while it waits for the last', () => {
@@ -291,6 +345,16 @@ describe('The rule of order', () => {
     expect(stood(20, 90).violations()).toEqual(message);
     expect(stood(20, 300).violations()).toEqual([]);
     expect(stood(320, 480).violations()).toEqual(message);
+  });
+
+  it('reports a caller that was overtaken and never served', () => {
+    const history = (refused: number, code: string) =>
+      made()
+        .operation('a', { ...semaphore, asked: 0, wait: 900, aborted: refused, refused, code })
+        .operation('b', late);
+    expect(history(900, 'LOCK_WAIT_TIMEOUT').violations()).toEqual(message);
+    expect(history(900, 'LOCK_ABORTED').violations()).toEqual(message);
+    expect(history(540, 'LOCK_ABORTED').violations()).toEqual([]);
   });
 
   it('allows for late turns of the event loop between a message and the answer to its claim', () => {

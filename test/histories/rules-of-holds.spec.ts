@@ -167,6 +167,21 @@ describe('The rule of fencing tokens', () => {
     expect(history(20, 6, 5).violations()).toEqual([]);
   });
 
+  it('orders a permit that was handed over in memory behind the grants before its release', () => {
+    const history = (token: number, leases = 2) =>
+      made()
+        .operation('a', { ...held, ...semaphore, token: 5 })
+        .operation('b', { ...semaphore, asked: 20, granted: 40, released: 90, token: 7, process: 'p2' })
+        .operation('c', { ...semaphore, asked: 5, sent: 0, leases, granted: 51, released: 60, token });
+    expect(history(8).violations()).toEqual([]);
+    expect(history(6).violations()).toEqual(['fencing: k: c has the token 6, although b was granted before with 7']);
+    // the store may have granted another permit before
+    expect(history(6, 1).violations()).toEqual([]);
+    // a process that has lost a message does not know of that grant
+    const lost = history(6).run({ ...cut, from: 0, at: 1 });
+    expect(lost.violations()).toEqual([]);
+  });
+
   it('reports inner work with another token', () => {
     const inner = { asked: 20, granted: 21, released: 30, inside: 'a', reentrant: true };
     const history = (token: number) =>
@@ -221,14 +236,22 @@ describe('The rule of leases', () => {
     ).toEqual(['leases: the lease of a on k is proven for 2490 ms; its ttl is 2000 ms']);
   });
 
-  it('lets readers of a process share a lease while one of them asks for the longer one', () => {
+  it('reports a lease that is proven for longer than a ttl below the claim window', () => {
+    const history = (until: number) => made().operation('a', { ...held, ttl: 400, until });
+    expect(history(410).violations()).toEqual([]);
+    expect(history(900).violations()).toEqual(['leases: the lease of a on k is proven for 890 ms; its ttl is 400 ms']);
+  });
+
+  it('reports a reader that inherits the ttl of another reader of its process', () => {
     const reader = { kind: 'read', asked: 5_000, granted: 5_010, released: 5_050, ttl: 2_000 } as const;
-    const history = (released: number) =>
+    const history = (until: number) =>
       made()
-        .operation('a', { ...held, kind: 'read', ttl: 9_000, until: 9_000, released })
-        .operation('b', { ...reader, until: 9_000 });
-    expect(history(5_100).violations()).toEqual([]);
-    expect(history(4_500).violations()).toEqual([]);
+        .operation('a', { ...held, kind: 'read', ttl: 9_000, until: 9_000, released: 5_100 })
+        .operation('b', { ...reader, until });
+    expect(history(7_010).violations()).toEqual([]);
+    expect(history(9_000).violations()).toEqual([
+      'leases: the lease of b on k is proven for 3990 ms; its ttl is 2000 ms',
+    ]);
   });
 
   it('reports a renewal with renew: false', () => {
@@ -303,6 +326,15 @@ describe('The rule of kept keys', () => {
         .violations(),
     ).toEqual([]);
     expect(history(90).run({ type: 'killed', of: 'p1', at: 60 }).violations()).toEqual([]);
+  });
+
+  it('counts `minHold` from the start of the lease, also after a local hand-over', () => {
+    const history = (minHold: number) =>
+      made()
+        .operation('a', { ...held, sent: -200, leases: 2, minHold })
+        .operation('b', second);
+    expect(history(60).violations()).toEqual([]);
+    expect(history(90).violations()).toEqual(message);
   });
 
   it('reports a key that is granted to another caller before it expires', () => {

@@ -1,26 +1,65 @@
 import type { History, Violation } from './history.js';
 import { overlap, type Interval } from './interval.js';
 import type { Operation } from './operation.js';
-import { longestTtl, possessions, type Possession } from './possession.js';
+import { holdEnd, longestTtl, possessions, type Possession } from './possession.js';
 
 /** The state of the lock that a process knows may be this old. */
 const EARLIER_MS = 20;
 /** A reading process learns with its next renewal that a waiting writer has left. */
 const GATE_MS = 1_500;
 
-/** A call with wait 0 is refused as contended only when another caller holds the lock, or may be about to get it. */
+/** A waiting process asks again within a heartbeat after an answer, and does not know of a holder without the next answer. */
+const KNOWN_MS = 1_800;
+/** A holder that has just lost its lease counts. */
+const JUST_MS = 100;
+
+/**
+ * A call with wait 0 is refused as contended only when another caller holds the lock, or may be about to get it. Behind an
+ * outage, a process knows only the leases that it holds, also when the wait of a caller has passed.
+ */
 export function checkContention(history: History): Violation[] {
   const byKey = possessions(history, true);
-  return history.operations
-    .filter(({ outcome, waitMs, inside }) => outcome === 'LOCK_CONTENDED' && waitMs === 0 && inside === undefined)
+  const calls = history.operations.filter(({ inside }) => inside === undefined);
+  const refused = calls.filter(({ outcome, waitMs }) => outcome === 'LOCK_CONTENDED' && waitMs === 0);
+  const taken = refused
     .filter((operation) => !operation.keys.some((key) => isTaken(operation, byKey.get(key) ?? [], history)))
     .filter(({ keys, askedAt, settledAt = askedAt }) => !isForeign(history, keys, { from: askedAt, to: settledAt }))
-    .map((operation) => ({
-      rule: 'contention',
-      message: `${operation.id} was refused because of a holder of ${operation.keys.join(' and ')}, but no caller can have held it`,
-      operations: [operation],
-      at: operation.settledAt ?? operation.askedAt,
-    }));
+    .map((operation) => fault(operation, 'but no caller can have held it'));
+  const late = calls.filter(({ outcome }) => outcome === 'LOCK_WAIT_TIMEOUT');
+  const unanswered = [...refused, ...late]
+    .filter((operation) => unansweredMs(operation, history) > KNOWN_MS && !isOwn(operation, calls, history))
+    .map((operation) =>
+      fault(operation, `but its process had no answer for ${Math.round(unansweredMs(operation, history))} ms`),
+    );
+  return [...taken, ...unanswered];
+}
+
+function fault(operation: Operation, why: string): Violation {
+  const { id, keys, settledAt, askedAt } = operation;
+  return {
+    rule: 'contention',
+    message: `${id} was refused because of a holder of ${keys.join(' and ')}, ${why}`,
+    operations: [operation],
+    at: settledAt ?? askedAt,
+  };
+}
+
+/** How long the process ran without an answer. */
+function unansweredMs({ process, askedAt, settledAt = askedAt }: Operation, history: History): number {
+  const from = history.unansweredSince(process, settledAt);
+  return settledAt - from - history.standstillMs(process, { from, to: settledAt }, 0);
+}
+
+/** Whether the process holds one of the keys itself, or a multi-key call of it keeps one while it waits for the others. */
+function isOwn(operation: Operation, calls: readonly Operation[], history: History): boolean {
+  const { process, keys, askedAt, settledAt = askedAt } = operation;
+  const near = { from: settledAt - JUST_MS, to: settledAt };
+  return calls.some((other) => {
+    if (other === operation || other.process !== process || !other.keys.some((key) => keys.includes(key))) return false;
+    const from = other.keys.length > 1 ? other.askedAt : (other.hold?.from ?? Infinity);
+    const to = other.hold === undefined ? (other.settledAt ?? Infinity) : holdEnd(other, history);
+    return overlap({ from, to }, near) > 0;
+  });
 }
 
 function isTaken(operation: Operation, possessed: readonly Possession[], history: History): boolean {

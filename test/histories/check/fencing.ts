@@ -1,3 +1,4 @@
+import { groupBy } from './group-by.js';
 import type { History, Violation } from './history.js';
 import { validHolds, type ValidHold } from './valid-holds.js';
 
@@ -5,7 +6,7 @@ import { validHolds, type ValidHold } from './valid-holds.js';
 export function checkFencing(history: History): Violation[] {
   const nested = history.operations.flatMap((operation) => checkNested(operation.inside, operation, history));
   const ordered = [...validHolds(history).values()].flatMap((holds) =>
-    holds[0].operation.kind === 'semaphore' ? checkPermits(holds) : checkLock(holds),
+    holds[0].operation.kind === 'semaphore' ? checkPermits(holds, history) : checkLock(holds),
   );
   return [...nested, ...ordered];
 }
@@ -29,17 +30,17 @@ function checkLock(holds: readonly ValidHold[]): Violation[] {
   return violations;
 }
 
-/**
- * Permits are granted concurrently. One grant is certainly earlier than another if it was seen before the other call began.
- * A caller may get permits that its process requested before the call.
- */
-function checkPermits(holds: readonly ValidHold[]): Violation[] {
+/** Permits are granted concurrently. One grant is certainly earlier than another if it was seen before the other could begin. */
+function checkPermits(holds: readonly ValidHold[], history: History): Violation[] {
   const violations: Violation[] = [];
-  const byAsked = holds.map((hold) => ({ hold, askedAt: askedAt(hold) })).sort((a, b) => a.askedAt - b.askedAt);
+  const byGrant = groupBy(holds, grantOf);
+  const inOrder = holds
+    .map((hold) => ({ hold, earliest: earliestGrant(hold, byGrant.get(grantOf(hold)) ?? [], history) }))
+    .sort((a, b) => a.earliest - b.earliest);
   let next = 0;
   let largest: ValidHold | undefined;
-  for (const { hold, askedAt: asked } of byAsked) {
-    for (; next < holds.length && holds[next].from < asked; next += 1) {
+  for (const { hold, earliest } of inOrder) {
+    for (; next < holds.length && holds[next].from < earliest; next += 1) {
       if (largest === undefined || holds[next].token > largest.token) largest = holds[next];
     }
     if (largest !== undefined && hold.token <= largest.token) violations.push(fault(largest, hold));
@@ -47,8 +48,22 @@ function checkPermits(holds: readonly ValidHold[]): Violation[] {
   return violations;
 }
 
-const askedAt = ({ operation, key }: ValidHold): number =>
-  Math.min(operation.askedAt, operation.hold?.sentAt[key] ?? Infinity);
+/** Permits that one process requested at the same time have the same name. */
+const grantOf = ({ operation, key }: ValidHold): string => `${operation.process} ${operation.hold?.sentAt[key]}`;
+
+/**
+ * The earliest time at which the permits may have been granted. The store grants them after the process has requested them, which
+ * may be before the call. In memory they are handed over after the previous holder has released them.
+ */
+function earliestGrant({ operation, key, from }: ValidHold, ofGrant: readonly ValidHold[], history: History): number {
+  const { askedAt, hold } = operation;
+  const nth = hold?.leases[key] ?? 1;
+  // A process that has lost a message may hand over a permit although the store has granted a later one.
+  if (nth === 1 || history.troubled({ from: askedAt, to: from }))
+    return Math.min(askedAt, hold?.sentAt[key] ?? Infinity);
+  const released = ofGrant.filter((other) => other.operation.hold?.leases[key] === nth - 1).map(({ to }) => to);
+  return released.length === 0 ? askedAt : Math.max(askedAt, Math.min(...released));
+}
 
 function checkNested(
   inside: string | undefined,

@@ -1,6 +1,7 @@
+import { groupBy } from './group-by.js';
 import type { History, Violation } from './history.js';
-import { longestGap, type Interval } from './interval.js';
-import type { Operation } from './operation.js';
+import { longestGap, overlap, type Interval } from './interval.js';
+import { WAITED, type Operation } from './operation.js';
 import { possessions, type Possession } from './possession.js';
 
 /**
@@ -11,19 +12,23 @@ const HEALTHY_MS = 1_000;
 const TROUBLED_MS = 3_000;
 /** P9: an offer to a dead waiter is valid for a claim window, so a fault affects later calls, too. */
 const AFTER_FAULT_MS = 2_000;
+/** Calls within this time may reach the server in either order. */
+const TOGETHER_MS = 100;
 
 /** A free lock is granted to a waiter within the bounds, and at once after all faults. */
 export function checkFreeLocks(history: History): Violation[] {
   const byKey = possessions(history, false);
+  const waiting = groupBy(history.operations.filter(queuesForPermits), ({ keys }) => keys[0]);
   return history.operations
     .filter(({ inside }) => inside === undefined)
     .flatMap((operation) => {
-      const { id, outcome, probe, askedAt, settledAt = askedAt } = operation;
+      const { id, outcome = '', probe, askedAt, settledAt = askedAt } = operation;
       if (probe && outcome !== 'granted') return [fault(`${id} did not get a lock that had to be free`, operation)];
-      if (outcome !== 'LOCK_WAIT_TIMEOUT') return [];
+      if (operation.waitMs === 0 || !WAITED.has(outcome)) return [];
       const waited = { from: askedAt, to: settledAt };
+      const ahead = aheadOf(operation, waiting.get(operation.keys[0]) ?? []);
       const gap = longestGap(
-        operation.keys.flatMap((key) => inTheWay(operation, byKey.get(key) ?? [], waited)),
+        [...operation.keys.flatMap((key) => inTheWay(operation, byKey.get(key) ?? [], waited)), ...ahead],
         waited,
       );
       const ms = gap.to - gap.from - history.standstillMs(operation.process, gap);
@@ -39,9 +44,34 @@ export function checkFreeLocks(history: History): Violation[] {
     });
 }
 
-function inTheWay(operation: Operation, possessed: readonly Possession[], waited: Interval): readonly Possession[] {
-  return possessed.filter((each) => each.operation !== operation && each.to > waited.from && each.from < waited.to);
+/** When others hold the lock, or so many of its permits that the rest does not suffice. */
+function inTheWay(operation: Operation, possessed: readonly Possession[], waited: Interval): readonly Interval[] {
+  const others = possessed.filter((each) => each.operation !== operation && overlap(each, waited) > 0);
+  const { permits } = operation.options;
+  if (permits === undefined) return others;
+  const times = [...new Set(others.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b);
+  const parts = times.slice(1).map((to, i) => ({ from: times[i], to }));
+  return parts.filter((part) => weightOf(operation) + weightIn(others, part) > permits);
 }
+
+function weightIn(possessed: readonly Possession[], part: Interval): number {
+  return possessed.reduce((sum, each) => sum + (overlap(each, part) > 0 ? each.weight : 0), 0);
+}
+
+const queuesForPermits = ({ kind, waitMs, inside }: Operation): boolean =>
+  kind === 'semaphore' && waitMs > 0 && inside === undefined;
+
+/** Waits of callers that may be before this one in the queue, and may need more permits. */
+function aheadOf(operation: Operation, waiting: readonly Operation[]): readonly Interval[] {
+  if (!queuesForPermits(operation)) return [];
+  const { askedAt } = operation;
+  return waiting
+    .filter((other) => other !== operation)
+    .filter((other) => other.askedAt < askedAt + TOGETHER_MS || weightOf(other) > weightOf(operation))
+    .map((other) => ({ from: other.askedAt, to: other.settledAt ?? Infinity }));
+}
+
+const weightOf = ({ options: { weight = 1 } }: Operation): number => weight;
 
 function fault(message: string, operation: Operation): Violation {
   return { rule: 'free locks', message, operations: [operation], at: operation.settledAt ?? operation.askedAt };

@@ -19,6 +19,8 @@ interface HandMadeOperation extends RecordedOptions {
   readonly sent?: number;
   readonly granted?: number;
   readonly token?: number;
+  /** How many leases the grant has served, this one included; by default 1. */
+  readonly leases?: number;
   /** By default the lease is proven until long after its end. */
   readonly until?: number;
   readonly lost?: number;
@@ -50,6 +52,7 @@ export class HandMade {
       sent = asked,
       granted,
       token = 1,
+      leases = 1,
       until = 1e6,
       lost,
       reason,
@@ -66,7 +69,7 @@ export class HandMade {
     };
     at(asked, { type: 'ask', call, keys, options: { ttl: 1e6, ...options }, inside, probe });
     at(aborted, { type: 'abort' });
-    at(granted, { type: 'granted', tokens: byKey(token), sentAt: byKey(sent), until });
+    at(granted, { type: 'granted', tokens: byKey(token), sentAt: byKey(sent), leases: byKey(leases), until });
     at(refused, { type: 'refused', code, message });
     at(downgraded, { type: 'downgrade' });
     at(lost, { type: 'lost', code: 'LEASE_LOST', reason, message: '' });

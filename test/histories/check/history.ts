@@ -89,6 +89,18 @@ export class History {
     return Math.min(at, to);
   }
 
+  /** Since when the process has had no answer, at that time; the time itself if it could have one. */
+  unansweredSince(process: string, at: number): number {
+    let since = at;
+    const cutOff = this.faults.filter((fault) => fault.cutOff && (fault.of ?? process) === process);
+    for (const { name, from, at: to } of cutOff.toSorted((a, b) => b.from - a.from)) {
+      // The answer to an earlier command may still pass.
+      const last = name === 'half-open-to-server' ? from + ANSWERS_WITHIN_MS : from;
+      if (last < since && to >= since) since = last;
+    }
+    return since;
+  }
+
   private slow(near: Interval, process: string | undefined): boolean {
     const names = process === undefined ? [...this.standstills.keys()] : [process];
     return names.some((name) => this.standstillMs(name, near) > SLOW_MS);
@@ -119,6 +131,8 @@ function withOuter(operation: Operation, byId: ReadonlyMap<string, Operation>): 
     : { ...operation, inside: undefined };
 }
 
+/** The limit for the answer to a command. */
+const ANSWERS_WITHIN_MS = 800;
 /** A process or a network that is stopped for longer in total may miss a time limit of the library. */
 const SLOW_MS = 200;
 const SLOW_BEFORE_MS = 1_000;

@@ -12,12 +12,20 @@ export function checkKeptKeys(history: History): Violation[] {
   });
 }
 
+/** A lease begins this long before its holder records it, and longer by the standstills before that. */
+const SEEN_WITHIN_MS = 25;
+const STANDSTILLS_MS = 500;
+
 /** Only without a fault until then, because a fault may lose the lease. */
 function keptUntil({ operation, key, from, to }: ValidHold, history: History): number {
   const { options, hold, process } = operation;
   if (hold?.ended !== 'release') return to;
-  const expires = options.release === 'expire' ? ttlOf(options) : 0;
-  const until = hold.sentAt[key] + Math.max(expires, Number(options.minHold ?? 0));
+  const sentAt = hold.sentAt[key];
+  const expiresAt = options.release === 'expire' ? sentAt + ttlOf(options) : to;
+  // A grant that was handed over in memory may be much older than the lease.
+  const lateMs = history.standstillMs(process, { from: from - STANDSTILLS_MS, to: from }, 0);
+  const startedAt = Math.max(sentAt, from - SEEN_WITHIN_MS - lateMs);
+  const until = Math.max(expiresAt, startedAt + Number(options.minHold ?? 0));
   const ended = history.endOf(process) ?? Infinity;
   return ended < until || history.troubled({ from, to: until }, process) ? to : until;
 }

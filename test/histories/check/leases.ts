@@ -1,15 +1,10 @@
 import { groupBy } from './group-by.js';
 import { ttlOf, type History, type Violation } from './history.js';
 import type { Operation } from './operation.js';
-import { longestTtl } from './possession.js';
 
-/** The shortest validity of an offer. */
+/** The shortest validity of an offer in Redis. */
 const CLAIM_WINDOW_MS = 1_750;
 const SLACK_MS = 50;
-/**
- * Readers of a process share a lease. It is shortened within this time after the reader with the longest ttl has left.
- */
-const SHORTENED_WITHIN_MS = 1_000;
 /** Reasons of a loss that require a change of the data. */
 const OF_DATA: ReadonlySet<string> = new Set(['deleted', 'taken', 'forced']);
 
@@ -19,7 +14,7 @@ export function checkLeases(history: History): Violation[] {
   const readers = groupBy(held.filter(reads), placeOf);
   return held.flatMap((operation) =>
     [
-      provenTooLong(operation, reads(operation) ? (readers.get(placeOf(operation)) ?? []) : []),
+      provenTooLong(operation, reads(operation) && (readers.get(placeOf(operation)) ?? []).length > 1),
       heldTooLong(operation),
       lostForNothing(operation, history),
       takenEarly(operation, history),
@@ -32,9 +27,10 @@ const reads = ({ kind, hold }: Operation): boolean => kind === 'read' || (hold?.
 /** Readers of one process and key share a lease. */
 const placeOf = ({ process, keys }: Operation): string => `${process} ${keys.join(' ')}`;
 
-function provenTooLong(operation: Operation, beside: readonly Operation[]): Violation | undefined {
+/** Each reader keeps its own ttl in a lease that it shares. */
+function provenTooLong(operation: Operation, isShared: boolean): Violation | undefined {
   const { events, options, keys } = operation;
-  let ttlMs = Math.max(ttlOf(options), CLAIM_WINDOW_MS);
+  let ttlMs = ttlOf(options);
   let last = Infinity;
   for (const event of events) {
     if (event.type === 'extend') ttlMs = Math.max(ttlMs, event.ttlMs);
@@ -42,23 +38,16 @@ function provenTooLong(operation: Operation, beside: readonly Operation[]): Viol
     if (/^extend|^downgrade/.test(event.type)) last = Infinity;
     if (event.type !== 'granted' && event.type !== 'proven') continue;
     const proven = event.until - event.at;
-    if (proven > Math.max(ttlMs, ...sharedTtls(beside, event.at)) + SLACK_MS)
+    if (proven > ttlMs + SLACK_MS)
       return fault(`is proven for ${Math.round(proven)} ms; its ttl is ${ttlOf(options)} ms`, operation, event.at);
     // a multi-key call renews its keys while it waits for the last one
     if (options.renew === false && keys.length === 1 && event.until > last + SLACK_MS)
       return fault('was renewed in spite of `renew: false`', operation, event.at);
     // a reader that shares an older lease may have its own ttl from its entry on
-    if (event.type === 'granted' && beside.length > 1) last = event.at + ttlOf(options);
+    if (event.type === 'granted' && isShared) last = event.at + ttlOf(options);
     else last = Math.max(event.until, last === Infinity ? 0 : last);
   }
   return undefined;
-}
-
-/** The ttls that other readers of the process ask for, or asked for just before. */
-function sharedTtls(beside: readonly Operation[], at: number): number[] {
-  return beside
-    .filter(({ hold, askedAt }) => hold !== undefined && askedAt <= at && hold.to >= at - SHORTENED_WITHIN_MS)
-    .map(longestTtl);
 }
 
 /** The hold of a stopped process ends with its last proof, so that proof must not be later either. */

@@ -6,10 +6,14 @@ export type OperationEvent = Extract<WorkerEvent, { readonly op: string }> & { r
 type EventOf<Type extends OperationEvent['type']> = Extract<OperationEvent, { readonly type: Type }>;
 export type Write = EventOf<'write'>;
 
+/** Outcomes of calls that waited for the lock until then. */
+export const WAITED: ReadonlySet<string> = new Set(['granted', 'LOCK_WAIT_TIMEOUT', 'LOCK_ABORTED']);
+
 /** How a lease was held, from the grant that the holder saw to the end that it could know. */
 export interface Hold extends Interval {
   readonly tokens: Readonly<Record<string, number>>;
   readonly sentAt: Readonly<Record<string, number>>;
+  readonly leases: Readonly<Record<string, number>>;
   /** When its downgrade made it a read lock. */
   readonly readsFrom: number;
   /** `release`: the holder released a held lease. `open`: the history ended before. */
@@ -67,7 +71,7 @@ export function readOperation(events: readonly [EventOf<'ask'>, ...OperationEven
 
 /** A stopped holder learns of a loss too late, so its lease ends with its last proof. */
 function readHold(granted: EventOf<'granted'>, events: readonly OperationEvent[], history: History): Hold {
-  const { at: from, tokens, sentAt } = granted;
+  const { at: from, tokens, sentAt, leases } = granted;
   const readsFrom = find(events, 'downgrade')?.at ?? Infinity;
   const release = find(events, 'release');
   const lost = events.find(({ type }) => type === 'lost' || type === 'not-held');
@@ -78,6 +82,7 @@ function readHold(granted: EventOf<'granted'>, events: readonly OperationEvent[]
     to: Math.max(from, to),
     tokens,
     sentAt,
+    leases,
     readsFrom,
     ended,
   });

@@ -1,6 +1,6 @@
 import { groupBy } from './group-by.js';
 import type { History, Violation } from './history.js';
-import type { Operation } from './operation.js';
+import { WAITED, type Operation } from './operation.js';
 
 /** Calls within this time may reach the server in either order. */
 const TOGETHER_MS = 100;
@@ -19,10 +19,12 @@ export function checkOrder(history: History): Violation[] {
 }
 
 function overtaken(operations: readonly Operation[], history: History): Violation[] {
-  const granted = operations.filter(({ outcome }) => outcome === 'granted');
-  return granted.flatMap((late) => {
-    const { settledAt: servedAt = 0, askedAt } = late;
-    const overtook = granted.find(({ process, askedAt: from, settledAt: to = 0 }) => {
+  // A caller whose wait ended without a lease may have been overtaken, too.
+  const waited = operations.filter(({ outcome }) => outcome !== undefined && WAITED.has(outcome));
+  return waited.flatMap((late) => {
+    const { outcome, settledAt: servedAt = 0, askedAt } = late;
+    if (outcome !== 'granted') return [];
+    const overtook = waited.find(({ process, askedAt: from, settledAt: to = 0 }) => {
       if (from >= askedAt - TOGETHER_MS || to <= servedAt + SEEN_MS || history.troubled({ from, to })) return false;
       // A process that was stopped asked later, and saw its grant later.
       const askedLateMs = history.standstillMs(process, { from, to: askedAt });

@@ -78,8 +78,8 @@ function endFault(operation: Operation, history: History): string | undefined {
   if (ended === undefined || hold === undefined || release === undefined) return undefined;
   const lost = events.some(({ type, at }) => type === 'lost' && at <= release.at);
   if (options.onLost === 'throw' && lost) {
-    if (ended.code !== 'ok') return undefined;
-    return history.shutsDown(process, ended.at) ? undefined : 'lost its lease, and withLock did not reject';
+    if (ended.code === 'LEASE_LOST' || history.shutsDown(process, ended.at)) return undefined;
+    return `lost its lease, and withLock ended with ${ended.code}`;
   }
   if (ended.code === 'ok') return undefined;
   const mayBeLost = ended.code === 'LEASE_LOST' && options.onLost === 'throw' && hold.ended === 'lost';

@@ -68,7 +68,8 @@ function keptWhileItWaits(operation: Operation, history: History): readonly (Int
   return ascending.slice(0, -1).map((key) => ({ key, from: askedAt, to }));
 }
 
-function holdEnd({ hold, releasedAt, options, settledAt = 0 }: Operation, history: History): number {
+/** When the key of the operation may be free again. */
+export function holdEnd({ hold, releasedAt, options, settledAt = 0 }: Operation, history: History): number {
   const end = Math.max(hold!.to, releasedAt ?? 0);
   const minHold = settledAt + Number(options.minHold ?? 0);
   const expires = options.release === 'expire' || hold!.ended === 'killed' ? longestTtl({ options, events: [] }) : 0;

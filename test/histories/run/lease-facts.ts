@@ -3,13 +3,20 @@ import { LeaseHandle } from '../../../libs/distribute-lock/src/engine/lease/leas
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import { NestedLease } from '../../../libs/distribute-lock/src/engine/lease/nested-lease.js';
 import { monotonicMs } from '../../fault/support/monotonic.js';
+import type { WorkerEvent } from '../event.js';
+
+type Granted = Extract<WorkerEvent, { type: 'granted' }>;
 
 /** The clock of the library starts with its process. */
 const OFFSET_MS = monotonicMs() - performance.now();
 
-/** When the command of the grant was sent, for each key. A history uses no other internal data of a lease. */
-export function sentAtOf(lease: Lease): Record<string, number> {
-  return Object.fromEntries(handlesOf(lease).map(({ key, grant }) => [key, grant.startedAt + OFFSET_MS]));
+/** When the command of the grant was sent, and how many leases it has served. A history uses no other internal data of a lease. */
+export function grantsOf(lease: Lease): Pick<Granted, 'sentAt' | 'leases'> {
+  const handles = handlesOf(lease);
+  return {
+    sentAt: Object.fromEntries(handles.map(({ key, grant }) => [key, grant.startedAt + OFFSET_MS])),
+    leases: Object.fromEntries(handles.map(({ key, grant }) => [key, grant.passes])),
+  };
 }
 
 function handlesOf(lease: Lease): readonly LeaseHandle[] {

@@ -2,7 +2,7 @@ import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import { monotonicMs } from '../../fault/support/monotonic.js';
 import type { WorkerEvent } from '../event.js';
-import { sentAtOf } from './lease-facts.js';
+import { grantsOf } from './lease-facts.js';
 import type { Recorder } from './recorder.js';
 
 interface Watched {
@@ -23,7 +23,7 @@ export class LeaseWatch {
     const at = monotonicMs();
     const until = at + lease.remainingMs();
     const tokens = Object.fromEntries(lease.fencingTokens);
-    this.recorder.record({ type: 'granted', op, tokens, sentAt: sentAtOf(lease), until }, at);
+    this.recorder.record({ type: 'granted', op, tokens, ...grantsOf(lease), until }, at);
     this.leases.set(op, { lease, until });
     const { signal } = lease;
     const lost = (): void => {

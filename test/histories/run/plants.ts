@@ -1,5 +1,7 @@
-import { LockWaitTimeoutError } from '../../../libs/distribute-lock/src/errors.js';
+import { isLockError, LockContendedError, LockWaitTimeoutError } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
+import type { Grant } from '../../../libs/distribute-lock/src/engine/lease/grant.js';
+import { LeaseHandle } from '../../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { AcquireAnswer, AcquireRequest, LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
 import { Redis } from 'ioredis';
@@ -26,6 +28,9 @@ const PLANTS = {
   'second holder': { answer: sometimes(5, granted) },
   'too many permits': { answer: sometimes(5, granted) },
   'falling token': { answer: sometimes(10, tokenOfYesterday) },
+  'token of an old block': {
+    acquire: async (acquire, key, options) => withTokenOfGrant(await acquire(key, options)),
+  },
   'ignored loss': { acquire: async (acquire, key, options) => neverLost(await acquire(key, options)) },
   'endless lease': { acquire: async (acquire, key, options) => provenForLonger(await acquire(key, options)) },
   'hanging call': { acquire: every(20, () => new Promise<Lease>(() => {})) },
@@ -34,6 +39,7 @@ const PLANTS = {
   'contention without a holder': {
     answer: sometimes(10, refusedForNothing),
   },
+  'contention in an outage': { acquire: (acquire, key, options) => acquire(key, options).catch(refusedInstead) },
   'overtaken caller': { acquire: every(10, (acquire, key, options) => pause(400).then(() => acquire(key, options))) },
   'untyped error': { acquire: every(20, () => Promise.reject(new TypeError('planted'))) },
   'lease lost for nothing': {
@@ -100,6 +106,12 @@ function tokenOfYesterday(answer: AcquireAnswer): AcquireAnswer {
   return answer.outcome === 'granted' ? { ...answer, fencingToken: answer.fencingToken - 86_400_000_000 } : answer;
 }
 
+/** Reports a holder instead of an outage. */
+function refusedInstead(error: unknown): never {
+  if (!isLockError(error, 'LOCK_UNAVAILABLE')) throw error;
+  throw new LockContendedError('planted', { key: error.key, retryAfterMs: 1 });
+}
+
 /** Makes a lease report that it is held, also after a loss. */
 function neverLost(lease: Lease): Lease {
   return withChanges(lease, { isHeld: () => true, remainingMs: () => 5_000, signal: new AbortController().signal });
@@ -108,6 +120,17 @@ function neverLost(lease: Lease): Lease {
 /** Makes a lease report a later end than that in the store. */
 function provenForLonger(lease: Lease): Lease {
   return withChanges(lease, { remainingMs: () => lease.remainingMs() + 5_000 });
+}
+
+const firstTokens = new WeakMap<Grant, number>();
+
+/** Makes a permit that is handed over in memory continue the block of its grant, though other permits were granted since. */
+function withTokenOfGrant(lease: Lease): Lease {
+  if (!(lease instanceof LeaseHandle)) return lease;
+  const { grant, key, fencingToken } = lease;
+  if (grant.passes === 1) firstTokens.set(grant, fencingToken);
+  const first = firstTokens.get(grant) ?? fencingToken;
+  return withChanges(lease, { fencingTokens: new Map([[key, first + grant.passes - 1]]) });
 }
 
 function soonLost(lease: Lease): Lease {
