@@ -11,7 +11,7 @@ describe('The lock table and the scripts', () => {
 
   it(`return the same replies and leave the same data in ${SEQUENCES} sequences of commands`, async () => {
     await sides.compareAll(SEQUENCES);
-  }, 120_000);
+  }, 300_000);
 
   it('issue rising fencing tokens although the counter is lost', async () => {
     const { store, client, keys } = sides.lane;
