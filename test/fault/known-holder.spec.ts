@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { Injectable } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { DistributeLock, LockModule } from 'nestjs-distribute-lock';
@@ -51,14 +53,16 @@ describe('P24: a caller gets LOCK_CONTENDED or LOCK_WAIT_TIMEOUT only when a hol
     for (const lease of waiting) await (await lease).release();
   });
 
-  it.each(Object.entries(KINDS))('when the connection of a caller that waits for %s breaks', async (_, options) => {
+  it.each(Object.entries(KINDS))('when the connection of callers that wait for %s breaks', async (_, options) => {
     const [holder, proxy] = await Promise.all([world.process(), world.proxy()]);
     const service = new LockService(world.locks(proxy.url).engine);
     const key = world.newKey();
     const held = options.kind === 'read' ? { kind: 'write' as const } : options;
     const { lease } = await holder.do('acquire', { key, ttl: '30s', ...held });
-    const waiting = service.acquire(key, { ...options, wait: '20s' });
-    await eventually(async () => expect(await service.tryAcquire(key, options)).toBeNull());
+    const waiting = Array.from({ length: 3 }, () => service.acquire(key, { ...options, wait: '20s' }));
+    const places = options.fair === 'strict' ? waiting.length : 1;
+    await eventually(async () => expect((await service.inspect(key)).waiting).toBeGreaterThanOrEqual(places));
+    expect(await service.tryAcquire(key, options)).toBeNull();
     proxy.refuse();
     proxy.cut();
     await eventually(async () => {
@@ -66,8 +70,34 @@ describe('P24: a caller gets LOCK_CONTENDED or LOCK_WAIT_TIMEOUT only when a hol
     }, 5_000);
     await proxy.resume();
     await holder.do('release', { lease });
-    await (await waiting).release();
+    for (const each of waiting) await (await each).release();
   });
+
+  it.each(Object.entries(KINDS))(
+    'when Redis stops responding while several callers wait for %s',
+    async (_, options) => {
+      const [holder, proxy] = await Promise.all([world.process(), world.proxy()]);
+      const service = new LockService(world.locks(proxy.url).engine);
+      const key = world.newKey();
+      const held = options.kind === 'read' ? { kind: 'write' as const } : options;
+      const { lease } = await holder.do('acquire', { key, ttl: '30s', ...held });
+      const short = Array.from({ length: 3 }, () => service.acquire(key, { ...options, wait: '4s' }));
+      const ended = Promise.allSettled(short);
+      const waiting = Array.from({ length: 3 }, () => service.acquire(key, { ...options, wait: '20s' }));
+      const places = options.fair === 'strict' ? short.length + waiting.length : 1;
+      await eventually(async () => expect((await service.inspect(key)).waiting).toBeGreaterThanOrEqual(places));
+      expect(await service.tryAcquire(key, options)).toBeNull();
+      proxy.hold();
+      await sleep(3_000);
+      for (let i = 0; i < 3; i += 1)
+        await expect(service.tryAcquire(key, options)).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+      for (const each of await ended)
+        expect(each).toMatchObject({ status: 'rejected', reason: { code: 'LOCK_UNAVAILABLE' } });
+      await proxy.resume();
+      await holder.do('release', { lease });
+      for (const each of waiting) await (await each).release();
+    },
+  );
 
   /** Each of them ends the answers of Redis. */
   const OUTAGES: Record<string, (proxy: FaultProxy) => void> = {

@@ -77,4 +77,15 @@ describe('P13: minHold at shutdown', () => {
     expect(left).toBeGreaterThan(500);
     expectBelow(left, 1_505);
   });
+
+  it.each(['exclusive', 'read', 'semaphore'] as const)('leaves the rest to the ttl of every key (%s)', async (kind) => {
+    const locks = world.locks();
+    const keys = Array.from({ length: 4 }, () => world.newKey());
+    const permits = kind === 'semaphore' ? { permits: 1 } : {};
+    for (const key of keys)
+      await (await locks.acquire(key, { kind, ...permits, ttl: 1_000, minHold: '20s' })).release();
+    await locks.engine.drain(50);
+    await locks.engine.close();
+    for (const key of keys) expect(await world.client.pttl(PREFIX + key)).toBeGreaterThan(15_000);
+  });
 });

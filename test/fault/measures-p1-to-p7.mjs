@@ -147,7 +147,7 @@ export const measuresP1toP7 = [
     promise: 'P5',
     what: 'a store without any reply is unavailable, not contended',
     file: 'engine/key-state.ts',
-    measure: '!attempt.seesHolder && attempt.lastError === undefined',
+    measure: 'each?.seesHolder === false && each.lastError === undefined',
     without: 'false',
     test: ['acquire-settles', 'and never replies'],
   },

@@ -1,5 +1,6 @@
 /** Measures for true outcomes and for the options of each holder (P24, P25); see measures-p8-to-p17.mjs. */
 const eachReader = (title) => ['engine/each-reader', title];
+const ofShutdown = (title) => ['engine/shutdown', title];
 
 export const measuresP24P25 = [
   {
@@ -12,11 +13,33 @@ export const measuresP24P25 = [
   },
   {
     promise: 'P24',
+    what: 'an error of the shared heartbeat counts for all callers with strict fairness',
+    file: 'engine/key-state.ts',
+    measure: 'return attempt?.lastError ?? (single ? this.singlesError : undefined);',
+    without: 'return attempt?.lastError;',
+    test: [
+      'known-holder',
+      'when Redis stops responding while several callers wait for an exclusive lock with strict fairness',
+    ],
+  },
+  {
+    promise: 'P24',
     what: 'a caller whose wait ends before the answer shares the outcome of its attempt',
     file: 'engine/wake-ups.ts',
     measure: 'if (list.state.isUndecided(list)) return this.giveUp(list, waiter);',
     without: '',
     test: ['engine/settling', 'gets the free lock from an answer that arrives after its wait'],
+  },
+  {
+    promise: 'P24',
+    what: 'of the attempts of strict callers, only the one that is sent again knows a holder',
+    file: 'engine/exclusive.ts',
+    measure: '[this.sharedList?.attempt, this.longestQueued]',
+    without: 'this.lists().map(({ attempt }) => attempt)',
+    test: [
+      'known-holder',
+      'when the connection of callers that wait for an exclusive lock with strict fairness breaks',
+    ],
   },
   {
     promise: 'P25',
@@ -30,7 +53,7 @@ export const measuresP24P25 = [
     promise: 'P25',
     what: 'a reader ends with its own lease while other readers continue',
     file: 'engine/readers.ts',
-    measure: 'reader.endOwn(lossByTime({ ttlMs, lateMs: now - dueAt, renew, reachedLimit: false }));',
+    measure: 'reader.endOwn(why({ ttlMs, lateMs, renew, reachedLimit, unconfirmed }));',
     without: '',
     test: ['reader-options', 'a reader with renew: false ends beside a renewed one'],
   },
@@ -49,5 +72,61 @@ export const measuresP24P25 = [
     measure: 'for (const grant of state.grants()) watchdog.guardEnd(grant);',
     without: 'state.grants();',
     test: ['shutdown', 'notifies work that outlasts it'],
+  },
+  {
+    promise: 'P25',
+    what: 'a reader whose ttl ends before its maxHold is renewed beside a longer lease',
+    file: 'engine/readers.ts',
+    measure: 'Math.min(endsAt, from + ttlMs) > leaseUntil',
+    without: 'endsAt > leaseUntil',
+    test: eachReader('is renewed for a reader whose ttl ends before its maxHold'),
+  },
+  {
+    promise: 'P25',
+    what: 'a lease is shortened when the reader that needed its length has left before it entered',
+    file: 'engine/shared.ts',
+    measure: 'else this.shortenSoon(grant, now);',
+    without: '',
+    test: eachReader('is shortened again when the reader that needed its length has left'),
+  },
+  {
+    promise: 'P25',
+    what: '... and is not lengthened for a reader that waits behind a writer',
+    file: 'engine/shared.ts',
+    measure: 'grant.contended ? 0 : ',
+    without: '',
+    test: eachReader('is not lengthened for a reader that waits behind a writer'),
+  },
+  {
+    promise: 'P25',
+    what: 'an extension without confirmation does not outlast its caller',
+    file: 'engine/extending.ts',
+    measure: 'watchdog.shortenAgain(grant);',
+    without: '{}',
+    test: ['engine/each-its-ttl', 'keeps a lease of its ttl as a reader'],
+  },
+  {
+    promise: 'P25',
+    what: 'maxHold ends a hold after the shutdown, too',
+    file: 'engine/lease/lifetime-plan.ts',
+    measure: 'this.cancelOwn = this.clock.after(this.leftMs, this.due);',
+    without: '',
+    test: ofShutdown('loses its lease when its maxHold has passed'),
+  },
+  {
+    promise: 'P13',
+    what: 'the drain waits until each key with minHold is left to its rest',
+    file: 'engine/shutdown.ts',
+    measure: ' && this.leaving === 0',
+    without: '',
+    test: ofShutdown('is left to its ttl before the drain ends'),
+  },
+  {
+    promise: 'P13',
+    what: '... which is the longest of the readers that share the key',
+    file: 'engine/shutdown.ts',
+    measure: 'if (shared !== undefined) shared.leftUntil = until;',
+    without: '',
+    test: ofShutdown('stays locked for the longest minHold of its readers'),
   },
 ];

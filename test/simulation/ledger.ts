@@ -95,8 +95,13 @@ export class Ledger {
     if (!hold.lease.signal.aborted)
       this.world.fail('a holder was notified of a loss, but the signal did not abort', label);
     if (this.world.server.givenBack.has(hold.ownerToken)) this.world.fail('a release was reported as a loss', label);
-    const { renew, maxHoldMs, release, ttlMs } = hold.pendingCall.options;
-    if (maxHoldMs < Infinity && release === 'expire') {
+    const { renew, maxHoldMs, minHoldMs, release, ttlMs } = hold.pendingCall.options;
+    // The key stays locked for as long as without the loss.
+    if (minHoldMs > 0) {
+      const restMs = hold.process.realMs(hold.lease.startedAt + minHoldMs - hold.process.now());
+      this.world.pendingCalls.leftUntil(hold.lease.key, this.world.timeline.now + restMs);
+    }
+    if (release === 'expire') {
       const longestMs = Math.max(ttlMs, hold.lease.grant.ttlMs, CLAIM_WINDOW_MS);
       const overMs = hold.process.realMs(surelyOverMs(longestMs));
       this.world.pendingCalls.leftUntil(hold.lease.key, this.world.timeline.now + overMs);

@@ -6,7 +6,7 @@ import {
   type LockOptions,
   resolveLockOptions,
 } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { LockEngine } from '../../libs/distribute-lock/src/engine/lock-engine.js';
+import { LockEngine, type LockEngineSettings } from '../../libs/distribute-lock/src/engine/lock-engine.js';
 import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
 import { type Detours, withDetours } from './held-up-store.js';
@@ -31,7 +31,7 @@ export class ManualWorld {
     this.store = new MemoryLockStore(clock);
   }
 
-  process(detours: Detours = {}, maxWaiters = 5): ManualProcess {
+  process(detours: Detours = {}, maxWaiters = 5, settings: Partial<LockEngineSettings> = {}): ManualProcess {
     const observer = new LockEvents();
     const events: LockEvent[] = [];
     observer.listen((event) => events.push(event));
@@ -41,6 +41,7 @@ export class ManualWorld {
       maxWaiters,
       events: observer,
       clock: this.clock,
+      ...settings,
     });
     const callOf = (key: string, { signal, endsWait, scoped = false, ...options }: Asked): LockCall => {
       return { key, name: 'unit', options: resolveLockOptions(options), scoped, signal, endsWait };

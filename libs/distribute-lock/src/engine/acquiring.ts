@@ -58,20 +58,21 @@ export class Acquiring {
   /** @internal */
   answered(command: AttemptCommand, answer: AcquireAnswer): void {
     const { attempt } = command;
+    const { single, state } = attempt.list;
     attempt.inFlight = false;
+    if (single) state.singlesError = undefined;
     if (answer.resent === true) this.resent(attempt);
     if (answer.outcome === 'granted') {
       if (attempt.awaitsMessage && !attempt.over) this.context.store.messageMissed?.();
       if (!attempt.over) reportHandOver(attempt.list.first, attempt.path);
       const { ttlMs, block, sentAt } = command;
       const { fencingToken, waiting } = answer;
-      const { state } = attempt.list;
       this.won(attempt, this.newGrant(state, attempt.ownerToken, ttlMs, sentAt, fencingToken, block, waiting));
       // Nothing waits in the store, so it has lost the places of callers that sleep here.
       if (waiting === 0 && state.longestQueued !== undefined) this.placesLost(state);
       else if (attempt.speaksForAll) this.attempts.sendLast(state);
     } else this.notGranted(attempt, answer);
-    this.context.changed(attempt.list.state);
+    this.context.changed(state);
   }
 
   /** What the store gave by a command that was sent at `sentAt`, or by a message that arrived then. */
@@ -204,7 +205,8 @@ export class Acquiring {
     // No waiting caller is left.
     if (list.first === undefined) return this.attempts.abandon(attempt);
     if (attempt.offered) return this.wakeUps.wake({ reason: 'offer', attempt });
-    attempt.holderLeftMs = leftMs;
+    // A command is executed after it was sent.
+    attempt.holderEndsAt = leftMs < 0 ? leftMs : (attempt.lastSentAt || this.context.clock.now()) + leftMs;
     this.attempts.sleep(attempt, leftMs, foreign, isNew);
   }
 
@@ -235,6 +237,7 @@ export class Acquiring {
     }
     attempt.lastError = error;
     const { list } = attempt;
+    if (attempt === list.state.longestQueued) list.state.singlesError = error;
     const passing = isPassing(error);
     this.wakeUps.wake({ reason: 'failure', list, error, passing });
     if (!passing && attempt.speaksForAll) this.placesLost(list.state);

@@ -99,7 +99,7 @@ export class Attempts {
   /** Pub/sub is unavailable: a sleeping attempt polls. */
   poll(attempt: Attempt): void {
     const sleeps = attempt.list.single ? attempt.queued : attempt.isScheduled;
-    if (sleeps && attempt.answered) this.sleep(attempt, attempt.holderLeftMs, false);
+    if (sleeps && attempt.answered) this.sleep(attempt, -1, false);
   }
 
   /** The shared heartbeat also sends the attempt that was queued last. */

@@ -217,6 +217,10 @@ describe('A writer that becomes a reader', () => {
       await clock.pass(200);
       expect(await refused).toEqual(['LEASE_LOST']);
       expect(writer.isHeld()).toBe(false);
+      expect(writer.signal.reason).toMatchObject({
+        reason: 'outage',
+        message: expect.stringContaining('Redis rejected its downgrade, but may execute an earlier attempt'),
+      });
       await late.execute!();
       await (await there.acquire('k')).release();
     });

@@ -23,6 +23,8 @@ export function downgradeLease(context: EngineContext, key: DowngradedKey, lease
   return new Downgrade(context, key, lease).run();
 }
 
+const UNPROVEN = 'Redis rejected its downgrade, but may execute an earlier attempt that had no reply';
+
 /**
  * Turns a write grant into a read grant by one command that may be sent again. Until the answer arrives the grant is neither
  * renewed nor released, but the writer's lease can still end.
@@ -97,7 +99,7 @@ class Downgrade extends Retry {
 
   /** An earlier command has no answer, so the store may have replaced the write lock, or may still do so. */
   private unproven(): void {
-    this.context.watchdog.lose(this.grant, { reason: 'outage' });
+    this.context.watchdog.lose(this.grant, { reason: 'outage', why: UNPROVEN });
     this.lost();
   }
 

@@ -1,6 +1,7 @@
 import { LateAnswers } from '../../../../test/support/held-up-store.js';
-import { ManualClock } from '../../../../test/support/manual-clock.js';
-import { ManualWorld } from '../../../../test/support/manual-world.js';
+import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
+import { type ManualProcess, ManualWorld } from '../../../../test/support/manual-world.js';
+import { LockStoreError } from '../store/lock-store.js';
 import type { Lease } from './lease/lease.js';
 
 describe('A caller behind callers of its process with another ttl', () => {
@@ -37,6 +38,52 @@ describe('A caller behind callers of its process with another ttl', () => {
     await first.release();
     await clock.pass(10);
     await expectBrief(clock, await second, there);
+  });
+
+  const AN_HOUR = 3_600_000;
+  const TEN = { ttl: '10s', wait: '10s' } as const;
+  const keyLasts = async ({ engine }: ManualProcess): Promise<number> => (await engine.inspect('k')).remainingMs ?? 0;
+
+  describe.each(['comes after its release', 'is lost'])('after a caller whose reply to an extension %s', (what) => {
+    async function extendAndRelease({ detours }: ManualProcess, lease: Lease): Promise<void> {
+      const late = new LateAnswers();
+      detours.renew = async (ask) => {
+        await late.detour(ask);
+        return what === 'is lost' ? [new LockStoreError('no reply', true)] : [0];
+      };
+      const code = what === 'is lost' ? 'LOCK_UNAVAILABLE' : 'LEASE_LOST';
+      const extended = expect(lease.extend(AN_HOUR)).rejects.toMatchObject({ code });
+      await settled();
+      delete detours.renew;
+      if (what === 'is lost') late.arrive();
+      await settled();
+      await lease.release();
+      late.arrive();
+      await extended;
+    }
+
+    it('gets a lease of its ttl', async () => {
+      const { clock, here } = start();
+      const before = await here.acquire('k');
+      const [requested, second] = [here.acquire('k', TEN), here.acquire('k', TEN)];
+      await clock.pass(10);
+      await before.release();
+      await extendAndRelease(here, await requested);
+      await clock.pass(10);
+      await second;
+      expect(await keyLasts(here)).toBeLessThanOrEqual(10_000);
+    });
+
+    it('keeps a lease of its ttl as a reader', async () => {
+      const { clock, here } = start();
+      const first = await here.acquire('k', { ...TEN, kind: 'read' });
+      const second = await here.acquire('k', { ...TEN, kind: 'read' });
+      await extendAndRelease(here, first);
+      await clock.pass(1_000);
+      expect(await keyLasts(here)).toBeLessThanOrEqual(10_000);
+      await clock.pass(20_000);
+      expect(second.isHeld()).toBe(true);
+    });
   });
 
   it('gets a lease of its ttl with strict fairness', async () => {

@@ -36,6 +36,23 @@ describe('A lease that readers share', () => {
     expect([short.isHeld(), next.isHeld()]).toEqual([false, false]);
   });
 
+  it('is not extended while a shortening is unconfirmed', async () => {
+    const { clock, here } = start();
+    const short = await here.acquire('k', { kind, ttl: 1_000 });
+    const visitor = await here.acquire('k', { kind, ttl: 60_000 });
+    let failures = 0;
+    here.detours.renew = async (ask) => {
+      failures += 1;
+      if (failures > 1) return ask();
+      throw new LockStoreError('no reply', true);
+    };
+    await visitor.release();
+    await clock.pass(340);
+    expect(failures).toBe(1);
+    await expect(short.extend(60_000)).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    expect(short.remainingMs()).toBeLessThanOrEqual(1_000);
+  });
+
   it('regains its full length once the shortening is confirmed', async () => {
     const { clock, here } = start();
     const short = await here.acquire('k', { kind, ttl: 1_000 });
@@ -79,5 +96,119 @@ describe('A lease that readers share', () => {
     await settled();
     expect([short.isHeld(), long.isHeld()]).toEqual([false, true]);
     expect(short.signal.reason).toMatchObject({ code: 'LEASE_LOST' });
+  });
+
+  it('is renewed for a reader whose ttl ends before its maxHold, beside a reader with a longer lease', async () => {
+    const { clock, here } = start();
+    const long = await here.acquire('k', { kind, ttl: '1h' });
+    const limited = await here.acquire('k', { kind, ttl: 1_000, maxHold: 1_500 });
+    await clock.pass(1_440);
+    expect(limited.isHeld()).toBe(true);
+    await clock.pass(60);
+    expect(limited.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'maxHold' });
+    expect(long.isHeld()).toBe(true);
+  });
+
+  it('is not shortened for a reader without renewal by an extension below the rest of its ttl', async () => {
+    const { clock, here } = start();
+    const reader = await here.acquire('k', { kind, ttl: 10_000, renew: false });
+    await clock.pass(1_000);
+    await reader.extend(100);
+    await clock.pass(8_000);
+    expect(reader.isHeld()).toBe(true);
+    await clock.pass(900);
+    expect(reader.isHeld()).toBe(false);
+  });
+
+  it('is shortened again when the reader that needed its length has left before the reply', async () => {
+    const { clock, here, there } = start();
+    await here.acquire('k', { kind, ttl: 10_000, renew: false });
+    const late = new LateAnswers();
+    here.detours.renew = late.detour;
+    const leaving = new AbortController();
+    const visit = here.acquire('k', { kind, ttl: '1h', wait: '5s', signal: leaving.signal });
+    await clock.pass(1);
+    leaving.abort();
+    await expect(visit).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
+    delete here.detours.renew;
+    late.arrive();
+    await clock.pass(4_000);
+    here.detours.renew = here.detours.release = () => new Promise(() => undefined); // the process crashes
+    await clock.pass(6_010);
+    await (await there.acquire('k', { kind: 'write' })).release();
+  });
+
+  it('is shortened again when the command of the reader that needed its length got no reply', async () => {
+    const { clock, here, there } = start();
+    await here.acquire('k', { kind, ttl: 10_000, renew: false });
+    here.detours.renew = async (ask) => {
+      await ask();
+      throw new LockStoreError('no reply', true);
+    };
+    await expect(here.acquire('k', { kind, ttl: '1h' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    delete here.detours.renew;
+    await clock.pass(4_000);
+    here.detours.renew = here.detours.release = () => new Promise(() => undefined); // the process crashes
+    await clock.pass(6_010);
+    await (await there.acquire('k', { kind: 'write' })).release();
+  });
+
+  it('is not lengthened for a reader that waits behind a writer', async () => {
+    const { clock, here, there } = start();
+    await here.acquire('k', { kind, ttl: 10_000, renew: false });
+    const writing = there.acquire('k', { kind: 'write', wait: '20s' });
+    await clock.pass(10);
+    const reading = here.acquire('k', { kind, ttl: '1h', wait: '9s' });
+    const refused = expect(reading).rejects.toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+    for (let i = 0; i < 9_000 / 50; i += 1) {
+      await clock.pass(50);
+      expect((await there.engine.inspect('k')).remainingMs).toBeLessThanOrEqual(10_000);
+    }
+    await refused;
+    here.detours.renew = here.detours.release = () => new Promise(() => undefined); // the process crashes
+    await clock.pass(1_200);
+    await (await writing).release();
+  });
+
+  it('is shortened again when a writer came before the reply, and the reader has left', async () => {
+    const { clock, here, there } = start();
+    await here.acquire('k', { kind, ttl: 10_000, renew: false });
+    const late = new LateAnswers();
+    here.detours.renew = late.detour;
+    const leaving = new AbortController();
+    const visit = here.acquire('k', { kind, ttl: '1h', wait: '9s', signal: leaving.signal });
+    await clock.pass(10);
+    const writing = there.acquire('k', { kind: 'write', wait: '20s' });
+    await clock.pass(10);
+    delete here.detours.renew;
+    late.arrive();
+    await clock.pass(10);
+    leaving.abort();
+    await expect(visit).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
+    await clock.pass(4_000);
+    here.detours.renew = here.detours.release = () => new Promise(() => undefined); // the process crashes
+    await clock.pass(6_200);
+    await (await writing).release();
+  });
+
+  it.each([
+    ['expired', {}],
+    ['maxHold', { maxHold: 1_000 }],
+  ] as const)('ends with the reason %s for its only reader, which wants no renewal', async (reason, options) => {
+    const { clock, here } = start();
+    const reader = await here.acquire('k', { kind, ttl: 1_000, renew: false, ...options });
+    await clock.pass(1_000);
+    expect(reader.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason });
+  });
+
+  it('names the ttl of the reader that is lost, not that of the shared lease', async () => {
+    const { clock, here } = start();
+    await here.acquire('k', { kind, ttl: 60_000 });
+    const short = await here.acquire('k', { kind, ttl: 1_000, renew: false });
+    await clock.pass(2_000);
+    expect(short.signal.reason).toMatchObject({
+      reason: 'expired',
+      message: expect.stringContaining('its ttl of 1000 ms has passed, and "renew" is false'),
+    });
   });
 });

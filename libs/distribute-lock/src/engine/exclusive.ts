@@ -80,7 +80,10 @@ export class ExclusiveState extends KeyState {
   /** Whether this process holds the lock at `now`, or waits behind a process that does. */
   private isTaken(now: number): boolean {
     if (this.grant !== undefined) return now < this.grant.validUntil;
-    return this.lists().some(({ attempt }) => attempt?.seesHolder === true);
+    // Of the strict callers, only the attempt that was queued first is sent again, so the answers to the others may be old.
+    return [this.sharedList?.attempt, this.longestQueued].some(
+      (attempt) => attempt?.seesHolder === true && this.troubleOf(attempt.list) === undefined,
+    );
   }
 
   override get ownTtlMs(): number {

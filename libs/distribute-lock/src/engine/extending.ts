@@ -1,6 +1,6 @@
 import { LockUnavailableError } from '../errors.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
-import { isLost, LockStoreError, lossOfAnswer } from '../store/lock-store.js';
+import { isLost, LockStoreError, lossOfAnswer, mayTakeEffect } from '../store/lock-store.js';
 import type { EngineContext } from './context.js';
 
 /** Extends a held lease; see `Lease.extend`. */
@@ -21,11 +21,13 @@ export async function extendLease(
     watchdog.confirm(grant, sentAt, ttlMs);
     return;
   }
+  if (answer instanceof Error ? mayTakeEffect(answer) : !isLost(answer)) watchdog.shortenAgain(grant);
   if (answer instanceof Error && lease.isHeld()) throw unconfirmed(call.name, key, answer);
   // The grant of a released lease may serve the next caller, so it must not end here.
   if (!lease.ended) {
     if (isLost(answer)) watchdog.lose(grant, lossOfAnswer(answer));
-    else watchdog.expire(grant);
+    // Other readers may share the grant.
+    else lease.endOverdue();
   }
   throw lease.signal.reason ?? lease.lostError('it was released before the extension was confirmed', 'released');
 }

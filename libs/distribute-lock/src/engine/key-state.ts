@@ -91,8 +91,8 @@ export class Attempt extends Retry {
   /** The ttl that the last command requested. */
   ttlMs = 0;
   lastError: Error | undefined = undefined;
-  /** Rest of the lease in front, as of the last `queued` answer; -1 when unknown. */
-  holderLeftMs = -1;
+  /** The earliest end of the lease in front, as of the last `queued` answer; -1 when unknown. */
+  holderEndsAt = -1;
 
   constructor(
     readonly list: WaitList,
@@ -118,7 +118,7 @@ export class Attempt extends Retry {
 
   /** The lease in front has ended without a message, as far as the latest answer shows. */
   private hasExpired(now: number): boolean {
-    return this.lastSentAt > 0 && this.holderLeftMs >= 0 && now >= this.lastSentAt + this.holderLeftMs;
+    return this.lastSentAt > 0 && this.holderEndsAt >= 0 && now >= this.holderEndsAt;
   }
 
   /** It is queued behind a lease that has not ended, so a message announces its grant. */
@@ -180,11 +180,6 @@ export class WaitList {
     waiter.givenUp = true;
   }
 
-  /** Whether the lock may be free: no answer of the store says otherwise, and this process does not hold it. */
-  get mayBeFree(): boolean {
-    return this.attempt?.answered === false && this.state.mayGrantMore;
-  }
-
   /** @returns whether the waiter was in this list */
   remove(waiter: Waiter): boolean {
     if (waiter.list !== this) return false;
@@ -209,6 +204,8 @@ export abstract class KeyState {
   singles: Map<string, WaitList> | undefined = undefined;
   /** The ttl of all single callers; 0 if they differ. */
   private singleTtlMs = 0;
+  /** Why the latest command of the single caller that was queued first failed; undefined after an answer to any of them. */
+  singlesError: Error | undefined = undefined;
   /** Owner token of the release in flight: messages about it are outdated. */
   protected releasing: string | undefined = undefined;
   /** Idle, and kept for the next call of the key; see `KeyStates`. */
@@ -259,14 +256,21 @@ export abstract class KeyState {
     return !this.hasGrant;
   }
 
+  /** Whether the lock may be free: no answer of the store says otherwise, and this process does not hold it. */
+  mayBeFree({ attempt }: WaitList): boolean {
+    return attempt?.answered === false && this.mayGrantMore;
+  }
+
   /** Whether no holder is known, and the next answer of the store decides if the callers of the list have to wait. */
-  isUndecided({ attempt }: WaitList): boolean {
-    return this.mayGrantMore && attempt !== undefined && !attempt.seesHolder && attempt.lastError === undefined;
+  isUndecided({ attempt, single }: WaitList): boolean {
+    if (!this.mayGrantMore || attempt?.lastError !== undefined) return false;
+    const attempts = [attempt, single ? this.longestQueued : undefined];
+    return attempts.some((each) => each?.seesHolder === false && each.lastError === undefined);
   }
 
   /** Why the latest command for the callers of the list failed. The attempt that was queued first asks for single callers. */
   troubleOf({ attempt, single }: WaitList): Error | undefined {
-    return attempt?.lastError ?? (single ? this.longestQueued?.lastError : undefined);
+    return attempt?.lastError ?? (single ? this.singlesError : undefined);
   }
 
   /** Whether an offer says if other processes wait. */
@@ -332,14 +336,9 @@ export abstract class KeyState {
     return (this.sharedList?.size ?? 0) + (this.singles?.size ?? 0);
   }
 
-  /** Waiters without an attempt in Redis. */
-  get waitingInMemory(): number {
-    return this.sharedList?.attempt === undefined ? (this.sharedList?.size ?? 0) : 0;
-  }
-
-  /** Rest of the lease in front of the waiters; -1 when unknown. */
-  get holderLeftMs(): number {
-    return this.sharedList?.attempt?.holderLeftMs ?? -1;
+  /** See `Attempt.holderEndsAt`. The attempt that was queued first asks for single callers. */
+  get holderEndsAt(): number {
+    return (this.sharedList?.attempt ?? this.longestQueued)?.holderEndsAt ?? -1;
   }
 
   /** The attempt of a single caller that was queued first. */

@@ -29,6 +29,11 @@ export class KeyStates {
     return state?.resting === true ? undefined : state;
   }
 
+  /** The states of a key, for all kinds. */
+  ofKey(key: string): KeyState[] {
+    return Object.values(this.byKind).flatMap((states) => states.get(key) ?? []);
+  }
+
   /** The state that the token belongs to. */
   ofToken(key: string, ownerToken: string): KeyState | undefined {
     return this.find(kindOfToken(ownerToken), key);

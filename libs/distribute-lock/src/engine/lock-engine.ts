@@ -23,6 +23,7 @@ import { KeyStates } from './key-states.js';
 import type { KindServices } from './kind.js';
 import { KINDS, kindOfOption } from './kinds.js';
 import { inspection } from './inspecting.js';
+import { reportHeldLong } from './long-holds.js';
 import type { LockInspection } from './lock-inspection.js';
 import { Messages } from './messages.js';
 import { MultiKey } from './multi-key.js';
@@ -216,9 +217,9 @@ export class LockEngine implements LeaseActions {
       return Promise.resolve();
     }
     const heldMs = lease.heldMsAt(now);
-    holds.record(call.name, Math.max(heldMs, lease.plan.keepForMs));
+    if (lease.hasBegun) holds.record(call.name, Math.max(heldMs, lease.plan.keepForMs));
     if (!lease.lost) reportReleased(events, call, heldMs);
-    if (lease.mayBeKept && this.shutdown.keeps(state, lease)) return Promise.resolve();
+    if (this.shutdown.keeps(state, lease)) return Promise.resolve();
     kept.drop(call);
     state.replace(grant, lease, undefined);
     return state.leaseEnded(lease, now) ?? Promise.resolve();
@@ -234,6 +235,10 @@ export class LockEngine implements LeaseActions {
     const writing = this.states.find(lease.kind, lease.key) as ExclusiveState;
     const reading = this.stateOf('read', lease.key) as SharedState;
     return downgradeLease(this.context, { writing, reading }, lease);
+  }
+
+  endOverdue({ grant }: LeaseHandle): void {
+    this.context.watchdog.endOverdue(grant);
   }
 
   /** The locks that this process holds or waits for. */
@@ -296,15 +301,12 @@ export class LockEngine implements LeaseActions {
 
   lost(lease: LeaseHandle, error: LeaseLostError): void {
     const { call, heldMs } = lease;
-    if (!lease.mayBeKept) this.context.kept.drop(call);
+    if (lease.grant.ended || !lease.mayBeKept) this.context.kept.drop(call);
     reportLost(this.context.events, call, heldMs, error);
   }
 
   heldLong(lease: LeaseHandle): void {
-    const { key, grant, call, heldMs } = lease;
-    const state = this.states.find(grant.kind, key);
-    const waiting = Math.max(state?.waiting ?? 0, (state?.waitingInMemory ?? 0) + grant.waitingElsewhere);
-    this.context.events.emit({ type: 'held-long', name: call.name, heldMs, waiting });
+    reportHeldLong(this.context.events, this.states, this.multiKey.partsOf(lease));
   }
 
   private enter(waiter: Waiter): void {

@@ -4,7 +4,12 @@ import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
 import { LockEvents } from '../events.js';
 import type { Lease } from './lease/lease.js';
-import { LOCK_DEFAULTS, type LockOptions, type ResolvedLockOptions } from '../options/lock-options.js';
+import {
+  LOCK_DEFAULTS,
+  type LockOptions,
+  type ResolvedLockOptions,
+  resolveLockOptions,
+} from '../options/lock-options.js';
 import { type LockMessage, LockStoreError } from '../store/lock-store.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
 import { LockEngine } from './lock-engine.js';
@@ -153,5 +158,58 @@ describe('A key that is kept after its work, and whose renewals get no reply', (
     await clock.pass(400);
     expect(undone).toBe(1);
     expect(await isFree()).toBe(true);
+  });
+});
+
+describe('A key that outlasts its work, when the work outlasts its lease', () => {
+  const start = () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [here, there] = [world.process(), world.process()];
+    const isFree = async (options: LockOptions): Promise<boolean> => {
+      const other = await there.acquire('k', options).catch(() => undefined);
+      await other?.release();
+      return other !== undefined;
+    };
+    return { clock, here, isFree };
+  };
+
+  it.each([
+    ["release: 'expire'", { release: 'expire' }, {}],
+    ['minHold', { minHold: '100s' }, {}],
+    ["release: 'expire' of a reader", { release: 'expire', kind: 'read' }, { kind: 'write' }],
+    ["release: 'expire' of a semaphore", { release: 'expire', kind: 'semaphore', permits: 1 }, undefined],
+  ] as const)('stays locked until its ttl has passed: %s', async (_, options, other: LockOptions = options) => {
+    const { clock, here, isFree } = start();
+    const lease = await here.acquire('k', { ttl: '100s', renew: false, ...options });
+    await clock.pass(99_900);
+    expect(lease.signal.reason).toMatchObject({ reason: 'expired' });
+    expect(await isFree(other)).toBe(false);
+    await clock.pass(1_110);
+    expect(await isFree(other)).toBe(true);
+  });
+
+  it('stays locked until its ttl has passed, when its renewals get no reply', async () => {
+    const { clock, here, isFree } = start();
+    const lease = await here.acquire('k', { ttl: '100s', release: 'expire' });
+    here.detours.renew = () => new Promise(() => undefined);
+    await clock.pass(99_900);
+    expect(lease.signal.reason).toMatchObject({ reason: 'outage' });
+    expect(await isFree({})).toBe(false);
+    await clock.pass(110);
+    expect(await isFree({})).toBe(true);
+  });
+
+  it('no longer counts as kept', async () => {
+    const clock = new ManualClock();
+    const options = resolveLockOptions({ ttl: '1s', release: 'expire', renew: false });
+    const few = new LockEngine(new MemoryLockStore(clock), {
+      ...{ defaults: LOCK_DEFAULTS, maxWaitersPerKey: 10, maxWaiters: 10, maxKept: 1 },
+      ...{ events: new LockEvents(), clock },
+    });
+    for (const key of ['a', 'b']) {
+      await few.acquire({ key, name: 'x', options, scoped: false });
+      await clock.pass(1_100);
+    }
   });
 });

@@ -40,6 +40,8 @@ export interface MultiKeySettings {
  */
 export class MultiKey {
   private readonly command: OneCommand;
+  /** The leases of each multi-key call. */
+  private readonly parts = new WeakMap<LeaseHandle, readonly LeaseHandle[]>();
 
   constructor(
     private readonly context: EngineContext,
@@ -64,6 +66,11 @@ export class MultiKey {
       reportRefused(this.context.events, first, this.context.clock.now() - since, error as Error);
       throw error;
     }
+  }
+
+  /** The leases of the call that acquired this lease, for all its keys. */
+  partsOf(lease: LeaseHandle): readonly LeaseHandle[] {
+    return this.parts.get(lease) ?? [lease];
   }
 
   private async take(calls: readonly LockCall[], since: number): Promise<Lease> {
@@ -152,7 +159,12 @@ export class MultiKey {
 
   private begun(taken: readonly Lease[], since: number): Lease {
     const handles = taken.filter((lease) => lease instanceof LeaseHandle);
-    for (const lease of handles) lease.begin();
+    for (const lease of handles) {
+      lease.begin();
+      this.parts.set(lease, handles);
+      // From now on the hold may be reported as long.
+      this.context.watchdog.watch(lease.grant);
+    }
     const fencingTokens = handles.map(({ fencingToken }) => fencingToken);
     if (handles.length > 0)
       reportHold(

@@ -15,6 +15,7 @@ export interface Reader extends Holder {
 /** The readers of one process, which share one lease. Each keeps its own options. */
 export class Readers implements Holder, SharedHold {
   shortenAt = Infinity;
+  leftUntil = -Infinity;
   private readonly all = new Set<Reader>();
 
   get shared(): this {
@@ -39,7 +40,10 @@ export class Readers implements Holder, SharedHold {
   }
 
   get keptUntil(): number {
-    return this.latest(({ keptUntil = -Infinity }) => keptUntil);
+    return Math.max(
+      this.leftUntil,
+      this.latest(({ keptUntil = -Infinity }) => keptUntil),
+    );
   }
 
   get holds(): readonly LockHold[] {
@@ -55,9 +59,10 @@ export class Readers implements Holder, SharedHold {
   }
 
   needMs(now: number): number {
-    return this.latest(({ renew, ttlMs, leaseUntil }) =>
+    const needMs = this.latest(({ renew, ttlMs, leaseUntil }) =>
       renew ? Math.min(ttlMs, leaseUntil - now) : leaseUntil - now,
     );
+    return Math.max(needMs, this.leftUntil - now);
   }
 
   /** Each renewed reader needs a renewal after a third of its ttl, or of the rest that it found when it entered. */
@@ -65,8 +70,9 @@ export class Readers implements Holder, SharedHold {
     if (toShorten) return confirmedAt;
     let at = this.shortenAt;
     for (const { renew, leaseUntil, startedAt, ttlMs } of this.all) {
-      if (!renew || endsAt > leaseUntil - LIMIT_TOLERANCE_MS) continue;
       const from = Math.max(confirmedAt, startedAt);
+      // The lease may last longer than the ttl of this reader.
+      if (!renew || Math.min(endsAt, from + ttlMs) > leaseUntil - LIMIT_TOLERANCE_MS) continue;
       at = Math.min(at, from + Math.min(ttlMs, mostMs, validUntil - from) / 3);
     }
     return at;
@@ -76,11 +82,14 @@ export class Readers implements Holder, SharedHold {
     return -this.latest((reader) => -reader.ownValidUntil(confirmedAt));
   }
 
-  endOverdue({ confirmedAt, dueAt }: Grant, now: number, earlyMs: number): void {
+  endOverdue(grant: Grant, now: number, earlyMs: number, why = lossByTime): void {
+    const { confirmedAt, unconfirmed } = grant;
+    const lateMs = grant.lateMsAt(now);
     for (const reader of [...this.all]) {
       if (now < reader.ownValidUntil(confirmedAt) - earlyMs) continue;
-      const { ttlMs, renew } = reader;
-      reader.endOwn(lossByTime({ ttlMs, lateMs: now - dueAt, renew, reachedLimit: false }));
+      const { ttlMs, renew, startedAt, renewUntil } = reader;
+      const reachedLimit = Math.max(confirmedAt, startedAt) + ttlMs > renewUntil - LIMIT_TOLERANCE_MS;
+      reader.endOwn(why({ ttlMs, lateMs, renew, reachedLimit, unconfirmed }));
     }
   }
 

@@ -52,8 +52,10 @@ export class Releasing {
   handOver(state: KeyState, lease: LeaseHandle, now: number): Promise<void> | undefined {
     const { grant } = lease;
     const next = state.nextHolder(lease, now);
-    // A downgrade without an answer may still be executed, and would take the lock from the next holder.
-    if (next === undefined || lease.leaving === grant || !mayHandOver(grant, next.plan, now, state.inOrder)) {
+    // A downgrade without an answer may still be executed, and would take the lock from the next holder. After an extension
+    // without an answer, the key may stay locked for longer than the ttl of the next holder.
+    const isUnsure = lease.leaving === grant || lease.isChanging || grant.toShorten;
+    if (next === undefined || isUnsure || !mayHandOver(grant, next.plan, now, state.inOrder)) {
       return this.release(state, grant, lease, now);
     }
     this.handOverInTurn(state, grant, lease);

@@ -316,12 +316,8 @@ export class SemaphoreState extends KeyState {
     return this.runs.reduce((sum, { size }) => sum + size, super.waiting);
   }
 
-  override get waitingInMemory(): number {
-    return this.runs.reduce((sum, { attempt, size }) => sum + (attempt === undefined ? size : 0), 0);
-  }
-
-  override get holderLeftMs(): number {
-    return this.firstRun?.attempt?.holderLeftMs ?? -1;
+  override get holderEndsAt(): number {
+    return this.firstRun?.attempt?.holderEndsAt ?? -1;
   }
 
   override attemptOf(ownerToken: string): Attempt | undefined {

@@ -1,6 +1,7 @@
 import { type Detour, LateAnswers } from '../../../../test/support/held-up-store.js';
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
+import { LeaseHandle } from './lease/lease-handle.js';
 import { MOST_LATE_MS } from './settling.js';
 
 describe('A call whose wait is over', () => {
@@ -19,7 +20,8 @@ describe('A call whose wait is over', () => {
 
   const start = () => {
     const clock = new ManualClock();
-    const here = new ManualWorld(clock).process();
+    const world = new ManualWorld(clock);
+    const [here, there] = [world.process(), world.process()];
     const late = new LateAnswers();
     /** Records when and how the call settles. */
     const settles = (call: Promise<unknown>): Outcome => {
@@ -36,7 +38,7 @@ describe('A call whose wait is over', () => {
       }
       await clock.pass(0);
     };
-    return { clock, here, late, settles, pass };
+    return { clock, here, there, late, settles, pass };
   };
 
   it('settles in time although a reader with a longer ttl joins, which needs another command', async () => {
@@ -81,7 +83,7 @@ describe('A call whose wait is over', () => {
     await clock.pass(0);
     clock.turn();
     await clock.pass(0);
-    expect(call.with).toMatchObject({ key: 'k' });
+    expect(call.with).toBeInstanceOf(LeaseHandle);
   });
 
   it('settles in time after the client of a waiting caller has left', async () => {
@@ -104,7 +106,7 @@ describe('A call whose wait is over', () => {
     expect(call.with).toBeUndefined();
     late.arrive();
     await pass(1);
-    expect(call.with).toMatchObject({ key: 'k' });
+    expect(call.with).toBeInstanceOf(LeaseHandle);
   });
 
   it('gets the free lock from a late answer, also when its client left just before the end of its wait', async () => {
@@ -118,7 +120,49 @@ describe('A call whose wait is over', () => {
     expect(call.with).toBeUndefined();
     late.arrive();
     await pass(1);
-    expect(call.with).toMatchObject({ key: 'k' });
+    expect(call.with).toBeInstanceOf(LeaseHandle);
+  });
+
+  it('enters the lease of earlier readers, although its client left while that lease was renewed', async () => {
+    const { here, late, settles, pass } = start();
+    await here.acquire('k', { ...READ, renew: false });
+    await pass(1_500);
+    here.detours.renew = late.detour;
+    const client = new AbortController();
+    const call = settles(here.acquire('k', { ...READ, wait: '10s', endsWait: client.signal }));
+    await pass(20);
+    client.abort();
+    await pass(20);
+    late.arrive();
+    await pass(1);
+    expect(call.with).toBeInstanceOf(LeaseHandle);
+  });
+
+  it('gets LOCK_ABORTED if a writer waits for those readers', async () => {
+    const { here, there, late, settles, pass } = start();
+    await here.acquire('k', { ...READ, renew: false });
+    settles(there.acquire('k', { kind: 'write', wait: '1h' }));
+    await pass(1_500);
+    here.detours.renew = late.detour;
+    const client = new AbortController();
+    const call = settles(here.acquire('k', { ...READ, wait: '10s', endsWait: client.signal }));
+    await pass(20);
+    client.abort();
+    await pass(1);
+    expect(call.with).toMatchObject({ code: 'LOCK_ABORTED' });
+  });
+
+  it('settles in time while the heartbeat that it shares with an earlier strict caller has no answer', async () => {
+    const { clock, here, there, settles, pass } = start();
+    await there.acquire('k', { ttl: '10m' });
+    settles(here.acquire('k', { fair: 'strict', wait: '1h' }));
+    await pass(1);
+    const calledAt = clock.now();
+    const call = settles(here.acquire('k', { fair: 'strict', wait: 2_000 }));
+    await pass(1);
+    here.detours.acquire = never;
+    await pass(3_000);
+    expectUnavailableInTime(call, calledAt + 2_000);
   });
 
   it('keeps its limit when its client leaves after the wait', async () => {

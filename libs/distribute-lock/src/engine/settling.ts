@@ -94,8 +94,9 @@ export function timeUp({ clock, estimates }: EngineContext, waiter: Waiter, list
   return waits ? waitTimedOut(call, now - since, retryAfterMs) : contended(call, retryAfterMs);
 }
 
-/** Time after which a retry may succeed; -1 when unknown. */
-function leftMs(state: KeyState, now: number): number {
-  const ends = state.grants().map(({ validUntil }) => Math.max(0, validUntil - now));
-  return ends.length === 0 ? state.holderLeftMs : Math.min(...ends);
+/** Rest of the lease in front of a caller; -1 when unknown. */
+export function leftMs(state: KeyState, now: number): number {
+  const ends = state.hasGrant ? state.grants().map(({ validUntil }) => validUntil) : [state.holderEndsAt];
+  const end = Math.min(...ends);
+  return end < 0 ? end : Math.max(0, end - now);
 }

@@ -6,7 +6,7 @@ import { HEARTBEAT_MS } from './heartbeat.js';
 import { KeyState, type Waiter, type WaitList } from './key-state.js';
 import type { Kind, KindServices } from './kind.js';
 import { type Reader, Readers } from './readers.js';
-import { hand, refuseContended } from './settling.js';
+import { hand, leftMs, refuseContended } from './settling.js';
 
 /** A reader without renewal enters only while this share of its ttl is left. */
 const UNRENEWED_SHARE = 0.9;
@@ -118,6 +118,8 @@ export class SharedState extends KeyState {
       waiter = behind;
     }
     if (this.list.first !== undefined) this.renewWithin(0);
+    // A reader that needed a longer lease may have left before the answer.
+    else this.shortenSoon(grant, now);
     this.tidy();
   }
 
@@ -133,8 +135,8 @@ export class SharedState extends KeyState {
     return this.services.releasing.release(this, lease.grant, lease, now);
   }
 
-  /** After the reader with the longest need has left, shortens the lease within a third of what the others need. */
-  private shortenSoon(grant: Grant, now: number): void {
+  /** When the readers need less than the lease has left, shortens the lease within a third of what the others need. */
+  shortenSoon(grant: Grant, now: number): void {
     const readers = grant.holder as Readers;
     const needMs = readers.needMs(now);
     if (grant.ended || grant.endsAt <= now + needMs + SHORTEN_TOLERANCE_MS) return;
@@ -163,6 +165,10 @@ export class SharedState extends KeyState {
     const { context, acquiring } = this.services;
     const before = context.clock.now() - MOST_LOST_MS;
     acquiring.wakeUps.wake({ reason: 'failure', list: this.list, error, passing: true, before });
+  }
+
+  override mayBeFree(list: WaitList): boolean {
+    return this.grant === undefined ? super.mayBeFree(list) : !this.grant.contended;
   }
 
   /** While no writer is known, the readers of this process wait only for the renewal of their lease. */
@@ -297,7 +303,8 @@ class ReaderGate extends Timer {
     const { grant, list, warnings } = state;
     if (grant === undefined || list.first === undefined) return state.tidy();
     const joined = grant.renewal !== undefined;
-    const renewal = this.services.context.watchdog.renew(grant, state.ttlMsOf(list));
+    // While a writer waits, no reader enters, so the lease stays as long as its holders need.
+    const renewal = this.services.context.watchdog.renew(grant, grant.contended ? 0 : state.ttlMsOf(list));
     this.inFlight = true;
     renewal.answered = (answer) => this.answered(grant, answer, renewal, joined ? undefined : warnings);
   }
@@ -320,7 +327,9 @@ class ReaderGate extends Timer {
     if (warnings !== undefined) grant.contended = answer > 0 || state.warnings > warnings;
     const { list } = state;
     if (grant.contended) {
-      this.services.acquiring.wakeUps.wake({ reason: 'contended', list, leftMs: state.holderLeftMs });
+      const now = this.services.context.clock.now();
+      this.services.acquiring.wakeUps.wake({ reason: 'contended', list, leftMs: leftMs(state, now) });
+      state.shortenSoon(grant, now);
       return this.within(warnings === undefined ? 0 : HEARTBEAT_MS);
     }
     if (list.first !== undefined && renewal.ttlMs < state.ttlMsOf(list)) return this.within(0);

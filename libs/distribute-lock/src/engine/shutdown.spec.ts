@@ -1,5 +1,7 @@
+import { LateAnswers } from '../../../../test/support/held-up-store.js';
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
+import type { LockOptions } from '../options/lock-options.js';
 
 describe('LockEngine.drain with running work', () => {
   const start = async () => {
@@ -40,6 +42,39 @@ describe('LockEngine.drain with running work', () => {
   });
 });
 
+describe('Work that continues after LockEngine.close', () => {
+  const start = () => {
+    const clock = new ManualClock();
+    const { engine, acquire } = new ManualWorld(clock).process();
+    const work = (options: LockOptions) => acquire('k', { ...options, scoped: true });
+    return { clock, engine, work };
+  };
+
+  it('learns that the shutdown ended its lease beside a reader with a longer ttl', async () => {
+    const { clock, engine, work } = start();
+    const long = await work({ kind: 'read', ttl: '1h' });
+    const short = await work({ kind: 'read', ttl: '3s' });
+    await engine.close();
+    await clock.pass(2_980);
+    expect(short.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'shutdown' });
+    expect(long.isHeld()).toBe(true);
+  });
+
+  it.each<[string, LockOptions]>([
+    ['a reader beside a longer lease', { kind: 'read' }],
+    ["release: 'expire'", { release: 'expire' }],
+  ])('loses its lease when its maxHold has passed: %s', async (_, options) => {
+    const { clock, engine, work } = start();
+    const limited = await work({ ...options, ttl: '30s', maxHold: '2s' });
+    await clock.pass(700);
+    const other = options.kind === 'read' ? await work({ kind: 'read', ttl: '1h' }) : undefined;
+    await engine.close();
+    await clock.pass(1_300);
+    expect(limited.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'maxHold' });
+    expect(other?.isHeld()).not.toBe(false);
+  });
+});
+
 describe('A key whose minHold has not passed when the application shuts down', () => {
   it.each([{ kind: 'exclusive' }, { kind: 'semaphore', permits: 1 }] as const)(
     'stays locked although another process asks for it during the shutdown ($kind)',
@@ -61,4 +96,105 @@ describe('A key whose minHold has not passed when the application shuts down', (
       await other.release();
     },
   );
+
+  it('is left to its ttl before the drain ends', async () => {
+    const clock = new ManualClock();
+    const { engine, acquire, detours } = new ManualWorld(clock).process();
+    for (const key of ['a', 'b']) await (await acquire(key, { minHold: '5s' })).release();
+    const late = new LateAnswers();
+    detours.renew = late.detour;
+    let drained = false;
+    void engine.drain(1_000).then(() => (drained = true));
+    await clock.pass(900);
+    expect([late.size, drained]).toEqual([2, false]);
+    late.arrive();
+    await clock.pass(1);
+    expect(drained).toBe(true);
+  });
+
+  it('delays the drain no longer than a release does', async () => {
+    const clock = new ManualClock();
+    const { engine, acquire, detours } = new ManualWorld(clock).process();
+    await (await acquire('k', { minHold: '5s' })).release();
+    detours.renew = () => new Promise(() => undefined);
+    let drained = false;
+    void engine.drain(0).then(() => (drained = true));
+    await clock.pass(500);
+    expect(drained).toBe(true);
+  });
+
+  describe('and that readers of one process share', () => {
+    const kind = 'read';
+    const begin = () => {
+      const clock = new ManualClock();
+      const world = new ManualWorld(clock);
+      const [here, there] = [world.process(), world.process()];
+      const isFree = async (): Promise<boolean> => {
+        const writer = await there.acquire('k', { kind: 'write' }).catch(() => undefined);
+        await writer?.release();
+        return writer !== undefined;
+      };
+      return { clock, here, isFree };
+    };
+
+    it('stays locked for the longest minHold of its readers', async () => {
+      const { clock, here, isFree } = begin();
+      const longest = await here.acquire('k', { kind, minHold: '5s' });
+      const last = await here.acquire('k', { kind, minHold: '1s' });
+      await longest.release();
+      await last.release();
+      await here.engine.drain(50);
+      await here.engine.close();
+      await clock.pass(4_900);
+      expect(await isFree()).toBe(false);
+      await clock.pass(110);
+      expect(await isFree()).toBe(true);
+    });
+
+    it('stays locked after the work of another reader', async () => {
+      const { clock, here, isFree } = begin();
+      await (await here.acquire('k', { kind, minHold: '5s' })).release();
+      const working = await here.acquire('k', { kind, scoped: true });
+      void here.engine.drain(1_000);
+      await clock.pass(100);
+      await working.release();
+      await clock.pass(4_700);
+      expect(await isFree()).toBe(false);
+      await clock.pass(210);
+      expect(await isFree()).toBe(true);
+    });
+
+    it('stays locked when another reader outlasts the drain', async () => {
+      const { clock, here, isFree } = begin();
+      await (await here.acquire('k', { kind, ttl: '1s', minHold: '5s' })).release();
+      await here.acquire('k', { kind, ttl: '1s', scoped: true });
+      void here.engine.drain(1_000);
+      await clock.pass(1_600);
+      await here.engine.close();
+      await clock.pass(3_300);
+      expect(await isFree()).toBe(false);
+      await clock.pass(110);
+      expect(await isFree()).toBe(true);
+    });
+  });
+});
+
+describe('The reason of a loss after the engine was closed', () => {
+  it.each([
+    [{}, 'shutdown'],
+    [{ renew: false }, 'expired'],
+    [{ maxHold: 5_000 }, 'maxHold'],
+  ] as const)('is that of the options %j: %s', async (options, reason) => {
+    const clock = new ManualClock();
+    const { engine, acquire } = new ManualWorld(clock).process();
+    const kinds = [{ kind: 'exclusive' }, { kind: 'read' }, { kind: 'semaphore', permits: 1 }] as const;
+    const leases = await Promise.all(
+      kinds.map((kind) => acquire(kind.kind, { ...kind, ...options, ttl: 10_000, scoped: true })),
+    );
+    await clock.pass(1_000);
+    await engine.close();
+    await clock.pass(10_000);
+    const lost = { code: 'LEASE_LOST', reason };
+    expect(leases.map(({ signal }) => signal.reason as unknown)).toMatchObject([lost, lost, lost]);
+  });
 });

@@ -31,6 +31,8 @@ export class Shutdown {
   private readonly held = new Set<KeptHold>();
   private empty: (() => void) | undefined;
   private ending: Promise<void> | undefined;
+  /** Number of commands without an answer that leave a key to its ttl. */
+  private leaving = 0;
 
   constructor(
     private readonly context: EngineContext,
@@ -40,10 +42,11 @@ export class Shutdown {
 
   /** Keeps the key of an ended lease for as long as its plan requires, if it does. */
   keeps(state: KeyState, lease: LeaseHandle): boolean {
-    if (endsByItself(lease)) return this.leaveToTtl(state, lease);
-    const { keepForMs } = lease.plan;
-    if (keepForMs === 0) return false;
-    const until = lease.startedAt + keepForMs;
+    if (lease.mayBeKept && endsByItself(lease)) return this.leaveToTtl(state, lease);
+    const { grant, mayBeKept, plan, startedAt } = lease;
+    const own = mayBeKept && plan.keepForMs > 0 ? startedAt + plan.keepForMs : -Infinity;
+    const until = Math.max(own, grant.holder?.shared?.leftUntil ?? -Infinity);
+    if (until === -Infinity) return false;
     const restMs = until - this.context.clock.now();
     if (restMs <= 0) return false;
     this.keep(state, lease, until, restMs);
@@ -103,7 +106,7 @@ export class Shutdown {
   }
 
   private isQuiet(): boolean {
-    return this.states.empty && this.context.abandoned.size === 0;
+    return this.states.empty && this.context.abandoned.size === 0 && this.leaving === 0;
   }
 
   private quiet(timeoutMs: number): Promise<void> {
@@ -119,23 +122,33 @@ export class Shutdown {
     });
   }
 
-  /** The process exits before the end of `minHold`, so the remaining time becomes the ttl of the key. */
+  /**
+   * The process exits before the end of `minHold`, so the remaining time becomes the ttl of the key. The drain waits for the
+   * command, because a store that is closed before discards it.
+   */
   private leave(held: KeptHold): void {
     this.held.delete(held);
     const { store, clock, timers, watchdog } = this.context;
     const { grant } = held.lease;
     const { key, ownerToken } = grant;
-    const ttlMs = Math.max(1, Math.ceil(held.renewUntil - clock.now()));
+    const { shared } = grant.holder ?? {};
+    const until = Math.max(held.renewUntil, shared?.leftUntil ?? -Infinity);
+    const ttlMs = Math.max(1, Math.ceil(until - clock.now()));
     timers.remove(held);
     const state = this.states.ofToken(key, ownerToken);
     state?.replace(grant, held, undefined);
-    if (state?.isHeld(grant) !== true) {
+    const isHeld = state?.isHeld(grant) === true;
+    if (shared !== undefined) shared.leftUntil = until;
+    if (!isHeld) {
       watchdog.unwatch(grant);
       grant.ended = true;
       if (state !== undefined) this.listener.grantEnded(state, grant);
     }
-    void store
-      .renew([{ key, ownerToken, kind: grant.kind, ttlMs, exact: state?.isHeld(grant) !== true }])
-      .catch(() => undefined);
+    this.leaving += 1;
+    const left = (): void => {
+      this.leaving -= 1;
+      this.look();
+    };
+    store.renew([{ key, ownerToken, kind: grant.kind, ttlMs, exact: !isHeld }]).then(left, left);
   }
 }

@@ -1,7 +1,6 @@
 import type { Holder } from './lease/grant.js';
 import { LeaseHandle } from './lease/lease-handle.js';
 import type { LockCall } from './lease/lock-call.js';
-import { MOST_NAMES, OTHER_NAMES } from '../options/lock-name.js';
 import { type RetryAfter, retryAfterMs } from '../options/retry-after.js';
 import type { Clock } from '../runtime/clock.js';
 import { KeptHold } from './kept-leases.js';
@@ -10,19 +9,15 @@ import type { KeyState } from './key-state.js';
 /** Remembered holds per name: enough for a median, and few enough to follow changes of the work. */
 const MOST_HOLDS = 15;
 
-/** Recent hold times of each name. Memory is bounded by the number of names and of holds per name. */
+/** Recent hold times of each name. Memory is bounded, because a process has a limited number of names. */
 export class HoldTimes {
   private readonly byName = new Map<string, number[]>();
-  private recorded = 0;
 
   record(name: string, heldMs: number): void {
     const holds = this.byName.get(name);
-    if (holds === undefined) this.begin(name, heldMs);
-    else if (holds.length < MOST_HOLDS) holds.push(heldMs);
-    else {
-      this.recorded = (this.recorded + 1) % MOST_HOLDS;
-      holds[this.recorded] = heldMs;
-    }
+    if (holds === undefined) return void this.byName.set(name, [heldMs]);
+    if (holds.length === MOST_HOLDS) holds.shift();
+    holds.push(heldMs);
   }
 
   /**
@@ -33,11 +28,6 @@ export class HoldTimes {
     const longer = this.byName.get(name)?.filter((heldMs) => heldMs > ageMs || ageMs === 0) ?? [];
     if (longer.length === 0) return undefined;
     return longer.sort((one, other) => one - other)[longer.length >> 1] - ageMs;
-  }
-
-  private begin(name: string, heldMs: number): void {
-    if (this.byName.size < MOST_NAMES || name === OTHER_NAMES) this.byName.set(name, [heldMs]);
-    else this.record(OTHER_NAMES, heldMs);
   }
 }
 

@@ -172,7 +172,7 @@ export class WakeUps {
   private abort(waiter: Waiter): void {
     const { call, list } = waiter;
     if (list === undefined) return;
-    if (call.signal?.aborted === true || !list.mayBeFree) return this.leave(list, waiter, aborted(call));
+    if (call.signal?.aborted === true || !list.state.mayBeFree(list)) return this.leave(list, waiter, aborted(call));
     // The client left before the first answer of the store, which decides whether the caller has to wait at all.
     this.giveUp(list, waiter);
   }

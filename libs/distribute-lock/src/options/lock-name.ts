@@ -5,7 +5,7 @@ import { shown } from './values.js';
 /** The name of a `LockService` call without option `name`. */
 export const DEFAULT_NAME = 'service';
 /** Replaces every name above the limit. */
-export const OTHER_NAMES = 'other';
+const OTHER_NAMES = 'other';
 /** The limit of names in a process: each name adds labels to metrics and a group of estimates. */
 export const MOST_NAMES = 200;
 const LONGEST_NAME = 100;

@@ -1,7 +1,7 @@
 import { kindOfToken, type TokenKind } from '../../runtime/owner-token.js';
 import { Retry } from '../../runtime/retries.js';
 import type { RenewAnswer } from '../../store/lock-store.js';
-import type { Loss } from './loss.js';
+import type { Loss, Overdue } from './loss.js';
 
 /** Safety margin for clock drift and timer granularity: a holder learns of the end before its key expires in Redis. */
 const DRIFT_SHARE = 0.01;
@@ -28,6 +28,9 @@ export const LIMIT_TOLERANCE_MS = 5;
 /** A holder that begins on an offer and releases within this time sends no command but its release. */
 const CONFIRM_AFTER_MS = 50;
 
+/** The number of waiting processes when none is known, but one may wait. */
+const PERHAPS_ONE = -1;
+
 /** Fencing tokens that the store has reserved for a process. */
 export class FencingBlock {
   constructor(
@@ -52,6 +55,8 @@ const NO_NUMBERS = new FencingBlock(0, 0);
 /** A renewal without an answer yet. */
 export interface Renewal {
   readonly sentAt: number;
+  /** How late it was sent, because the event loop was blocked. */
+  readonly lateMs: number;
   readonly ttlMs: number;
   /** Set if the command may shorten the lease. `mostMs` is the limit of the grant before the command. */
   readonly shortening?: { readonly mostMs: number };
@@ -70,14 +75,16 @@ export interface LockHold {
 export interface SharedHold {
   /** When to shorten a lease that is longer than its holders need; `Infinity` for never. */
   shortenAt: number;
+  /** Until when the key stays held for holders whose work has ended, after a shutdown has begun; `-Infinity` for none. */
+  leftUntil: number;
   /** How long a lease renewed at `now` must last to cover all holders. */
   needMs(now: number): number;
   /** When the first holder needs a renewal; `Infinity` if none does. */
   renewalAt(grant: Grant): number;
   /** When the first of their leases ends without another renewal. */
   validUntil(grant: Grant): number;
-  /** Ends the leases that expire within `earlyMs` after `now`. */
-  endOverdue(grant: Grant, now: number, earlyMs: number): void;
+  /** Ends the leases that expire within `earlyMs` after `now`, for the reason that `why` finds. */
+  endOverdue(grant: Grant, now: number, earlyMs: number, why?: (overdue: Overdue) => Loss): void;
 }
 
 /** The holder of a grant, as the watchdog sees it. */
@@ -116,10 +123,10 @@ export class Grant extends Retry {
   confirmedAt: number;
   /** See {@link mostMs}. `undefined` means `Infinity`, because a stored `Infinity` takes memory in every grant. */
   private limitMs: number | undefined = undefined;
-  /** A command to shorten the lease was sent and is not confirmed. */
+  /** The store may hold the lease for longer than is known: a command to shorten or to extend it is not confirmed. */
   toShorten = false;
-  /** How many other processes wait for the lock, as far as known. */
-  waitingElsewhere: number;
+  /** How many other processes wait for the lock, as far as known; {@link PERHAPS_ONE} if none is known, but one may wait. */
+  private waiters: number;
   /** How many leases it has served. */
   passes = 0;
   holder: Holder | undefined = undefined;
@@ -149,7 +156,7 @@ export class Grant extends Retry {
     this.startedAt = this.confirmedAt = Math.floor(sentAt);
     this.validUntil = validUntil(sentAt, ttlMs);
     this.endsAt = Math.floor(sentAt + ttlMs);
-    this.waitingElsewhere = waiting;
+    this.waiters = waiting;
   }
 
   /** Computed, because a field would take memory in every grant. */
@@ -174,13 +181,24 @@ export class Grant extends Retry {
     if (this.numbers.left === 0) this.numbers = NO_NUMBERS;
   }
 
-  /** Another process waits for the lock. */
+  /** Another process waits for the lock, or may wait. */
   get contended(): boolean {
-    return this.waitingElsewhere > 0;
+    return this.waiters !== 0;
   }
 
   set contended(contended: boolean) {
-    this.waitingElsewhere = contended ? Math.max(1, this.waitingElsewhere) : 0;
+    this.waiters = contended ? Math.max(1, this.waiters) : 0;
+  }
+
+  /** How many other processes wait for the lock, as far as known. */
+  get waitingElsewhere(): number {
+    return Math.max(0, this.waiters);
+  }
+
+  /** The store has counted the waiting processes. A message may be newer than a count of 0, so the grant stays contended. */
+  counted(waiting: number): void {
+    if (waiting > 0) this.waiters = waiting;
+    else if (this.waiters > 0) this.waiters = PERHAPS_ONE;
   }
 
   /** When to renew: a third of the ttl after the last confirmed command was sent. */
@@ -220,6 +238,11 @@ export class Grant extends Retry {
   shortened({ mostMs }: { readonly mostMs: number }): void {
     this.mostMs = mostMs;
     this.toShorten = false;
+  }
+
+  /** How late the process was at `now`: with the timer of the grant, or with its latest renewal. */
+  lateMsAt(now: number, renewal = this.renewal): number {
+    return Math.max(now - this.dueAt, renewal?.lateMs ?? 0);
   }
 
   due(): void {

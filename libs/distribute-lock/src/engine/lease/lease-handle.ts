@@ -9,7 +9,7 @@ import { type Grant, type Holder, type LockHold, validUntil } from './grant.js';
 import { Lease } from './lease.js';
 import { HoldLimit, type LifetimePlan, planBeforeWork, planOf } from './lifetime-plan.js';
 import type { LockCall } from './lock-call.js';
-import { type Loss, lossSentence } from './loss.js';
+import { isPlanned, type Loss, lossSentence } from './loss.js';
 
 /** What the engine does for its leases. */
 export interface LeaseActions {
@@ -20,7 +20,9 @@ export interface LeaseActions {
   extend(lease: LeaseHandle, ttlMs: number): Promise<void>;
   /** Moves the lease to a read grant. */
   downgrade(lease: LeaseHandle): Promise<void>;
-  /** The lease has been held for longer than `warnAfter`. */
+  /** Notifies the holders of the grant whose time has passed. */
+  endOverdue(lease: LeaseHandle): void;
+  /** The lease has been held for longer than `warnAfter`. It calls `reported()`. */
   heldLong(lease: LeaseHandle): void;
   /** The lease is lost, and its holder was notified. */
   lost(lease: LeaseHandle, error: LeaseLostError): void;
@@ -75,10 +77,15 @@ export class LeaseHandle extends Lease implements Holder {
     this.limitHold();
   }
 
+  /** Whether its work has begun. A multi-key call may release a key before. */
+  get hasBegun(): boolean {
+    return this.phase !== 'waiting';
+  }
+
   private limitHold(): void {
     if (this.plan.holdForMs === Infinity || this.ended) return;
     const { timers, clock } = this.engine;
-    this.limit = new HoldLimit(timers, this.holdEnd - clock.now(), () => this.endHold());
+    this.limit = new HoldLimit(timers, clock, this.holdEnd, () => this.endHold());
   }
 
   /** `maxHold` has passed: the work loses the lease, and the key is released. */
@@ -95,9 +102,12 @@ export class LeaseHandle extends Lease implements Holder {
   }
 
   reportLong(before: number): void {
-    if (this.unreportedSince > before) return;
+    if (this.unreportedSince <= before) this.engine.heldLong(this);
+  }
+
+  /** Its hold needs no further report. */
+  reported(): void {
     this.phase = 'reported';
-    this.engine.heldLong(this);
   }
 
   get key(): string {
@@ -141,8 +151,9 @@ export class LeaseHandle extends Lease implements Holder {
 
   /** Records a confirmed extension whose command was sent at `sentAt`. It never shortens the lease. */
   extendedTo(ttlMs: number, sentAt: number): void {
-    const endsAt = Math.max(sentAt + ttlMs, this.extended?.endsAt ?? 0);
-    const until = Math.max(validUntil(sentAt, ttlMs), this.extended?.validUntil ?? 0);
+    const { startedAt, extended } = this;
+    const endsAt = Math.max(sentAt + ttlMs, extended?.endsAt ?? startedAt + this.ttlMs);
+    const until = Math.max(validUntil(sentAt, ttlMs), extended?.validUntil ?? validUntil(startedAt, this.ttlMs));
     this.extended = { ttlMs: Math.max(ttlMs, this.ttlMs), endsAt, validUntil: until };
   }
 
@@ -159,9 +170,15 @@ export class LeaseHandle extends Lease implements Holder {
     this.released = this.end();
   }
 
-  /** Whether the key may stay held on purpose after the work. A lost lease is not kept, unless `maxHold` ended it. */
+  /** Whether the key may stay held on purpose after the work. A lost lease is not kept, unless it ended as planned. */
   get mayBeKept(): boolean {
-    return !(this.endReason instanceof LeaseLostError) || this.endReason.reason === 'maxHold';
+    return !(this.endReason instanceof LeaseLostError) || isPlanned(this.endReason.reason);
+  }
+
+  /** Lets the key of a lost lease stay held as long as without the loss. */
+  get keptUntil(): number {
+    const { keepForMs } = this.plan;
+    return keepForMs === 0 ? -Infinity : this.startedAt + keepForMs;
   }
 
   /** Its holder was notified of a loss. */
@@ -211,7 +228,12 @@ export class LeaseHandle extends Lease implements Holder {
     return this.isHeld() ? Math.max(0, this.validUntil - this.engine.clock.now()) : 0;
   }
 
-  async extend(ttl: Duration = this.grant.holder === this ? this.grant.ttlMs : this.ttlMs): Promise<void> {
+  /** The ttl of a shared grant is the longest of its holders, so each of them has its own. */
+  private get presentTtlMs(): number {
+    return this.grant.holder === this ? this.grant.ttlMs : this.ttlMs;
+  }
+
+  async extend(ttl: Duration = this.presentTtlMs): Promise<void> {
     const ttlMs = durationMs('ttl', ttl, MIN_TTL_MS);
     await this.inTurn('extend()', () => this.engine.extend(this, ttlMs));
   }
@@ -224,6 +246,11 @@ export class LeaseHandle extends Lease implements Holder {
     const downgraded = (): void => void (this.downgrading = undefined);
     this.downgrading ??= this.inTurn('downgrade()', () => this.engine.downgrade(this)).finally(downgraded);
     await this.downgrading;
+  }
+
+  /** Whether a change has no answer yet. */
+  get isChanging(): boolean {
+    return this.changing !== undefined;
   }
 
   /** Makes changes one at a time: each starts from the result of the previous one, even if that failed. */
@@ -242,7 +269,19 @@ export class LeaseHandle extends Lease implements Holder {
   }
 
   private checkHeld(call: string): void {
-    if (!this.isHeld()) throw this.lostError(`it was released or lost before ${call} could begin`, this.whyEnded());
+    if (this.isHeld()) return;
+    this.endOverdue();
+    if (this.endReason instanceof LeaseLostError) throw this.endReason;
+    const reason = this.endReason === undefined ? 'released' : 'shutdown';
+    const why = reason === 'released' ? 'released' : 'ended by the shutdown of the application';
+    throw this.lostError(`it was ${why} before ${call} could begin`, reason);
+  }
+
+  /** Ends the lease now if its time has passed and its timer has not fired, for the reason that the timer would find. */
+  endOverdue(): void {
+    if (this.ended) return;
+    this.engine.endOverdue(this);
+    if (!this.ended && this.engine.clock.now() >= this.holdEnd) this.endHold();
   }
 
   release(): Promise<void> {
@@ -266,7 +305,7 @@ export class LeaseHandle extends Lease implements Holder {
     const { options } = this.call;
     const isLimited = loss.reason === 'expired' && this.plan.maxHoldEndsTtl;
     const { reason } = isLimited ? { reason: 'maxHold' as const } : loss;
-    const error = this.lostError(lossSentence({ ...loss, reason }, this.grant.ttlMs, options), reason);
+    const error = this.lostError(lossSentence({ ...loss, reason }, this.presentTtlMs, options), reason);
     this.notify(error);
     this.engine.lost(this, error);
   }
@@ -283,12 +322,6 @@ export class LeaseHandle extends Lease implements Holder {
     const reason = `The lease of "${this.call.name}" was released: the application is shutting down.`;
     this.notify(new LockShutdownError(reason, { key: this.key }));
     this.released = this.end();
-  }
-
-  /** Without a recorded reason, `release()` ended the lease, or its time passed while the process was blocked. */
-  private whyEnded(): LeaseLossReason {
-    if (this.endReason instanceof LeaseLostError) return this.endReason.reason;
-    return this.released === undefined ? 'blocked' : 'released';
   }
 
   /** @internal */

@@ -1,4 +1,5 @@
 import { MIN_TTL_MS, type ResolvedLockOptions } from '../../options/lock-options.js';
+import type { CancelTimer, Clock } from '../../runtime/clock.js';
 import { Timer, type Timers } from '../../runtime/timers.js';
 import { surelyOverMs } from './grant.js';
 
@@ -87,18 +88,30 @@ function makePlan({ ttlMs: requestedMs, renew, maxHoldMs, minHoldMs, release }: 
   };
 }
 
-/** Ends the hold of one holder when the plan says so. */
+/** Ends the hold of one holder when the plan says so, also after shutdown has closed the shared timers. */
 export class HoldLimit extends Timer {
+  private cancelOwn: CancelTimer | undefined = undefined;
+
   constructor(
     private readonly timers: Timers,
-    endsInMs: number,
+    private readonly clock: Clock,
+    private readonly endsAt: number,
     readonly due: () => void,
   ) {
     super();
-    timers.add(this, Math.max(0, Math.floor(endsInMs)));
+    timers.add(this, this.leftMs);
+  }
+
+  private get leftMs(): number {
+    return Math.max(0, Math.floor(this.endsAt - this.clock.now()));
+  }
+
+  override forgotten(): void {
+    this.cancelOwn = this.clock.after(this.leftMs, this.due);
   }
 
   cancel(): void {
     this.timers.remove(this);
+    this.cancelOwn?.();
   }
 }

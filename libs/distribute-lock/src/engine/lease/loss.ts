@@ -2,40 +2,61 @@ import type { LeaseLossReason } from '../../errors.js';
 import type { ResolvedLockOptions } from '../../options/lock-options.js';
 import type { Lease } from './lease.js';
 
-/** A grant timer that fires this late, compared with the ttl, shows that the event loop was blocked. */
+/** A timer that fires or a renewal that is sent this late, compared with the ttl, shows that the event loop was blocked. */
 const BLOCKED_SHARE = 0.1;
 const BLOCKED_MS = 20;
+
+const UNCONFIRMED = 'Redis offered the lock, but did not confirm its lease in time';
 
 /** Why a grant is lost. */
 export interface Loss {
   readonly reason: LeaseLossReason;
-  /** For `blocked`: how late the timer of the grant fired. The event loop was blocked for at least that long. */
+  /** For `blocked`: how late the process was. The event loop was blocked for at least that long. */
   readonly blockedMs?: number;
+  /** Replaces the sentence of the reason. */
+  readonly why?: string;
 }
 
 /** A lease whose time has passed without a confirmed renewal. */
-interface Overdue {
+export interface Overdue {
+  /** How long the lease lasted without another confirmation. */
   readonly ttlMs: number;
-  /** How late the timer of the grant fired. */
+  /** How late the timer of the grant fired, or its renewal was sent. */
   readonly lateMs: number;
   readonly renew: boolean;
   /** The lease lasted as long as `maxHold` allows. */
   readonly reachedLimit: boolean;
+  /** The lease began on an offer, and the store has not confirmed it. */
+  readonly unconfirmed: boolean;
 }
 
 /** Why a lease ended when its time passed. */
-export function lossByTime({ ttlMs, lateMs, renew, reachedLimit }: Overdue): Loss {
-  if (reachedLimit) return { reason: 'maxHold' };
+export function lossByTime({ ttlMs, lateMs, renew, reachedLimit, unconfirmed }: Overdue): Loss {
   if (!renew) return { reason: 'expired' };
-  if (lateMs < Math.max(BLOCKED_MS, ttlMs * BLOCKED_SHARE)) return { reason: 'outage' };
-  return { reason: 'blocked', blockedMs: lateMs };
+  if (reachedLimit) return { reason: 'maxHold' };
+  if (lateMs >= Math.max(BLOCKED_MS, ttlMs * BLOCKED_SHARE)) return { reason: 'blocked', blockedMs: lateMs };
+  return unconfirmed ? { reason: 'outage', why: UNCONFIRMED } : { reason: 'outage' };
+}
+
+/** Whether the lease ended as planned, by its `ttl` or its `maxHold`. */
+export const isPlanned = (reason: LeaseLossReason): boolean => reason === 'expired' || reason === 'maxHold';
+
+/** Why a lease ended when its time passed after the engine was closed, which ends all renewals. */
+export function lossAfterClose(overdue: Overdue): Loss {
+  const loss = lossByTime(overdue);
+  return isPlanned(loss.reason) ? loss : { reason: 'shutdown' };
 }
 
 /** Whether the process merely cannot prove the lease: the store may still hold the key. */
-export const isUnproven = ({ reason }: Loss): boolean => reason === 'outage' || reason === 'blocked';
+export const isUnproven = ({ reason }: Loss): boolean =>
+  reason === 'outage' || reason === 'blocked' || isPlanned(reason);
 
 /** Describes the loss as the end of a sentence about the lease. */
-export function lossSentence({ reason, blockedMs = 0 }: Loss, ttlMs: number, options: ResolvedLockOptions): string {
+export function lossSentence(
+  { reason, blockedMs = 0, why }: Loss,
+  ttlMs: number,
+  options: ResolvedLockOptions,
+): string {
   const sentences: Readonly<Record<LeaseLossReason, string>> = {
     blocked: `the event loop was blocked, or the process stopped, for at least ${seconds(blockedMs)}, so it was not renewed in time`,
     expired: `its ttl of ${ttlMs} ms has passed, and "renew" is false`,
@@ -47,7 +68,7 @@ export function lossSentence({ reason, blockedMs = 0 }: Loss, ttlMs: number, opt
     shutdown: 'the application has shut down, so its renewal stopped',
     released: 'it was released',
   };
-  return sentences[reason];
+  return why ?? sentences[reason];
 }
 
 const seconds = (ms: number): string => (ms < 1_000 ? `${Math.floor(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`);

@@ -1,4 +1,3 @@
-import { LeaseLostError } from '../../errors.js';
 import type { Duration } from '../../options/values.js';
 import { Lease } from './lease.js';
 
@@ -38,13 +37,11 @@ export class MultiKeyLease extends Lease {
   }
 
   async extend(ttl?: Duration): Promise<void> {
-    this.checkHeld('extend()');
-    await Promise.all(this.parts.map((part) => part.extend(ttl)));
+    await Promise.all(this.changed.map((part) => part.extend(ttl)));
   }
 
   async downgrade(): Promise<void> {
-    this.checkHeld('downgrade()');
-    await Promise.all(this.parts.map((part) => part.downgrade()));
+    await Promise.all(this.changed.map((part) => part.downgrade()));
   }
 
   release(): Promise<void> {
@@ -55,14 +52,10 @@ export class MultiKeyLease extends Lease {
     await this.release();
   }
 
-  private checkHeld(call: string): void {
-    if (this.isHeld()) return;
-    const { fencingToken, signal } = this;
-    if (signal.aborted) throw signal.reason;
-    throw new LeaseLostError(`The lease of ${this.keys.length} keys was released or lost before ${call} was called.`, {
-      fencingToken,
-      reason: this.released === undefined ? 'blocked' : 'released',
-    });
+  /** The leases to change: all, or only one that is no longer held, which rejects with the reason. */
+  private get changed(): readonly Lease[] {
+    const ended = this.parts.find((part) => !part.isHeld());
+    return ended === undefined ? this.parts : [ended];
   }
 }
 

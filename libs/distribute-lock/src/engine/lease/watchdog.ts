@@ -12,7 +12,7 @@ import {
   mayTakeEffect,
 } from '../../store/lock-store.js';
 import { EARLY_MS, type Grant, LIMIT_TOLERANCE_MS, type Renewal } from './grant.js';
-import { type Loss, lossByTime } from './loss.js';
+import { type Loss, lossAfterClose, lossByTime, type Overdue } from './loss.js';
 
 /**
  * Renews every grant of the process at a third of its ttl; grants of one tick share one call. Notifies the holder when a grant
@@ -84,6 +84,13 @@ export class Watchdog {
     return grant.renewal!;
   }
 
+  /** An extension that is not confirmed may have lengthened the lease. A shared lease is shortened now, any other by its release. */
+  shortenAgain(grant: Grant): void {
+    if (grant.ended) return;
+    grant.toShorten = true;
+    if (grant.holder?.shared !== undefined) this.watch(grant);
+  }
+
   /** How long the back-off after a failed renewal still lasts; 0 when the grant may be renewed now. */
   retryInMs({ failures, isScheduled, renewal, dueAt }: Grant): number {
     if (failures === 0 || !isScheduled || renewal !== undefined) return 0;
@@ -103,8 +110,9 @@ export class Watchdog {
       return isTooLong(grant, sentAt, request.ttlMs) ? { ...request, exact: true } : request;
     });
     const renewals = requests.map((request, i): Renewal => {
-      const { mostMs } = grants[i];
-      return { sentAt, ttlMs: request.ttlMs, ...(request.exact === true ? { shortening: { mostMs } } : {}) };
+      const { mostMs, dueAt } = grants[i];
+      const lateMs = Math.max(0, sentAt - dueAt);
+      return { sentAt, lateMs, ttlMs: request.ttlMs, ...(request.exact === true ? { shortening: { mostMs } } : {}) };
     });
     grants.forEach((grant, i) => {
       grant.renewal = renewals[i];
@@ -136,17 +144,19 @@ export class Watchdog {
     renewal.answered?.(answer);
   }
 
-  private apply(grant: Grant, { sentAt, ttlMs, shortening }: Renewal, answer: RenewAnswer): void {
+  private apply(grant: Grant, renewal: Renewal, answer: RenewAnswer): void {
+    const { sentAt, ttlMs, shortening } = renewal;
     if (grant.ended) return;
     const now = this.clock.now();
-    if (now >= grant.validUntil) return this.expire(grant, now);
+    if (now >= grant.validUntil) return this.expire(grant, now, renewal);
     // A downgrade removes the token from the store, so its absence is no loss.
     if (isLost(answer)) return grant.holder?.leaving === grant ? undefined : this.lose(grant, lossOfAnswer(answer));
     if (answer instanceof Error) {
-      if (shortening !== undefined && !mayTakeEffect(answer)) grant.mostMs = shortening.mostMs;
+      if (mayTakeEffect(answer)) grant.toShorten ||= isForVisitor(grant, sentAt, ttlMs);
+      else if (shortening !== undefined) grant.mostMs = shortening.mostMs;
       return this.retry(grant, now);
     }
-    if (answer > 0) grant.waitingElsewhere = answer;
+    grant.counted(answer);
     if (shortening !== undefined) grant.shortened(shortening);
     if (lockChannels.state.hasSubscribers) reportRenewal(grant, now);
     this.confirm(grant, sentAt, ttlMs, now);
@@ -167,22 +177,22 @@ export class Watchdog {
     return grant.ended;
   }
 
-  expire(grant: Grant, now = this.clock.now()): void {
-    const { holder, ttlMs, dueAt } = grant;
-    const { renew = true, leaving } = holder ?? {};
-    const wantsRenewal = renew || leaving === grant;
-    this.lose(
-      grant,
-      lossByTime({ ttlMs, lateMs: now - dueAt, renew: wantsRenewal, reachedLimit: reachesLimit(grant) }),
-    );
+  /** Notifies each holder whose time has passed before the timer of the grant fired. */
+  endOverdue(grant: Grant, now = this.clock.now()): void {
+    const { shared } = grant.holder ?? {};
+    if (!this.isOver(grant, now)) shared?.endOverdue(grant, now, 0);
+  }
+
+  expire(grant: Grant, now = this.clock.now(), renewal = grant.renewal): void {
+    this.lose(grant, lossByTime(overdue(grant, now, renewal)));
   }
 
   /** Shutdown has closed the shared timers; a separate timer notifies the holder before the end. */
   guardEnd(grant: Grant): void {
     const now = this.clock.now();
-    if (!grant.ended) grant.holder?.shared?.endOverdue(grant, now, EARLY_MS);
+    if (!grant.ended) grant.holder?.shared?.endOverdue(grant, now, EARLY_MS, lossAfterClose);
     if (grant.ended) return;
-    if (now >= grant.validUntil - EARLY_MS) return this.lose(grant, { reason: 'shutdown' });
+    if (now >= grant.validUntil - EARLY_MS) return this.lose(grant, lossAfterClose(overdue(grant, now)));
     const leftMs = Math.max(1, untilEnd(grant, now) - EARLY_MS);
     this.clock.after(Math.min(leftMs, LONGEST_MS), () => this.guardEnd(grant));
   }
@@ -207,6 +217,15 @@ function reportRenewal(grant: Grant, now: number): void {
   lockChannels.state.publish({ type: 'renewed', name, lagMs: Math.max(0, now - renewalAt(grant)) });
 }
 
+/** The grant, whose time has passed at `now`, and its latest renewal. */
+function overdue(grant: Grant, now: number, renewal = grant.renewal): Overdue {
+  const { holder, unconfirmed, startedAt, endsAt } = grant;
+  const { renew = true, leaving } = holder ?? {};
+  const ttlMs = unconfirmed ? endsAt - startedAt : grant.ttlMs;
+  const reachedLimit = reachesLimit(grant);
+  return { ttlMs, lateMs: grant.lateMsAt(now, renewal), renew: renew || leaving === grant, reachedLimit, unconfirmed };
+}
+
 /** The lease lasts as long as its holder may hold it. */
 function reachesLimit({ endsAt, holder }: Grant): boolean {
   return holder !== undefined && endsAt > holder.leaseUntil - LIMIT_TOLERANCE_MS;
@@ -221,6 +240,11 @@ function renewalMs({ ttlMs, holder }: Grant, now: number): number {
 /** Whether a shared lease lasts longer than its holders need; after a crash the key would stay locked for that long. */
 function isTooLong({ holder, endsAt, toShorten }: Grant, now: number, neededMs: number): boolean {
   return holder?.shared !== undefined && (toShorten || endsAt > now + neededMs + LIMIT_TOLERANCE_MS);
+}
+
+/** Whether a renewal of a shared lease was longer than its holders need, for a reader that wanted to enter. */
+function isForVisitor({ holder }: Grant, sentAt: number, ttlMs: number): boolean {
+  return holder?.shared !== undefined && ttlMs > Math.max(1, holder.shared.needMs(sentAt)) + LIMIT_TOLERANCE_MS;
 }
 
 function renewalAt(grant: Grant): number {
