@@ -31,7 +31,14 @@ const PLANTED: readonly Planted[] = [
   {
     plant: 'token of an old block',
     rules: ['fencing'],
-    world: { keys: [{ ...key('semaphore'), permits: 2 }], waits: [2_500], holdMs: [30] },
+    world: {
+      ...alone,
+      callers: 5,
+      gapMs: 10,
+      keys: [{ ...key('semaphore'), permits: 2 }],
+      waits: [2_500],
+      holdMs: [30],
+    },
   },
   { plant: 'stale read', rules: ['register'] },
   { plant: 'hanging call', rules: ['wait bounds'] },
