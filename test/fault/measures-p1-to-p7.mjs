@@ -147,8 +147,8 @@ export const measuresP1toP7 = [
     promise: 'P5',
     what: 'a store without any reply is unavailable, not contended',
     file: 'engine/key-state.ts',
-    measure: 'each?.seesHolder === false && each.lastError === undefined',
-    without: 'false',
+    measure: 'if (attempt?.seesHolder === false) return true;',
+    without: 'if (attempt?.seesHolder === false) return false;',
     test: ['acquire-settles', 'and never replies'],
   },
   {

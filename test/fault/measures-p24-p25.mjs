@@ -69,8 +69,8 @@ export const measuresP24P25 = [
     promise: 'P2',
     what: 'at shutdown a lease that is no longer renewed ends in time',
     file: 'engine/lock-engine.ts',
-    measure: 'for (const grant of state.grants()) watchdog.guardEnd(grant);',
-    without: 'state.grants();',
+    measure: 'watchdog.close(this.states.all().flatMap((state) => state.grants()));',
+    without: '',
     test: ['shutdown', 'notifies work that outlasts it'],
   },
   {

@@ -237,7 +237,8 @@ export class Acquiring {
     }
     attempt.lastError = error;
     const { list } = attempt;
-    if (attempt === list.state.longestQueued) list.state.singlesError = error;
+    // The search is long while no attempt is queued.
+    if (attempt.queued && attempt === list.state.longestQueued) list.state.singlesError = error;
     const passing = isPassing(error);
     this.wakeUps.wake({ reason: 'failure', list, error, passing });
     if (!passing && attempt.speaksForAll) this.placesLost(list.state);

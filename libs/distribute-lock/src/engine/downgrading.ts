@@ -158,10 +158,12 @@ class Downgrade extends Retry {
 
   /** The read lease is at least as long as the writer's lease was, and keeps its fencing token. */
   private readGrant(waiting: number, sentAt: number): Grant {
-    const { key, ttlMs, validUntil } = this.grant;
+    const { key, ttlMs, validUntil, toShorten } = this.grant;
     const { watchdog } = this.context;
     const made = new Grant(watchdog.check, key, this.readToken, ttlMs, sentAt, this.lease.fencingToken, 1, waiting);
     made.validUntil = Math.max(made.validUntil, validUntil);
+    // An extension that is not confirmed may have lengthened the writer's lease, which the read lease continues.
+    made.toShorten = toShorten;
     return made;
   }
 }

@@ -86,6 +86,26 @@ describe('A caller behind callers of its process with another ttl', () => {
     });
   });
 
+  it.each([
+    ['gets no reply', async () => Promise.resolve([new LockStoreError('no reply', true)])],
+    ['is rejected by the store', async () => Promise.reject(new LockStoreError('no reply', true))],
+  ])('shares no longer lease than its ttl with a downgraded writer whose extension %s', async (_, end) => {
+    const { clock, here } = start();
+    const writer = await here.acquire('k', { kind: 'write', ttl: 2_000 });
+    here.detours.renew = async (ask) => {
+      await ask();
+      return end();
+    };
+    await expect(writer.extend(60_000)).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    delete here.detours.renew;
+    await writer.downgrade();
+    const reader = await here.acquire('k', { kind: 'read', ttl: 2_000 });
+    await writer.release();
+    await clock.pass(1_500);
+    expect(reader.isHeld()).toBe(true);
+    expect(await keyLasts(here)).toBeLessThanOrEqual(2_000);
+  });
+
   it('gets a lease of its ttl with strict fairness', async () => {
     const { clock, here, there } = start();
     const first = await here.acquire('k', { ttl: 2_000, fair: 'strict' });

@@ -13,7 +13,7 @@ export async function extendLease(
   const sentAt = clock.now();
   const { ownerToken, kind } = grant;
   const ttlMs = Math.min(requestedMs, Math.max(1, Math.floor(lease.renewUntil - sentAt)));
-  const [answer] = await store.renew([{ key, ownerToken, kind, ttlMs }]);
+  const [answer] = await store.renew([{ key, ownerToken, kind, ttlMs }]).catch((error: Error) => [error]);
   if (typeof answer === 'number' && lease.isHeld()) {
     // An earlier command that shortens the shared lease has no reply and may still be executed.
     if (grant.mostMs < ttlMs) throw unconfirmed(call.name, key, notProven());

@@ -264,8 +264,9 @@ export abstract class KeyState {
   /** Whether no holder is known, and the next answer of the store decides if the callers of the list have to wait. */
   isUndecided({ attempt, single }: WaitList): boolean {
     if (!this.mayGrantMore || attempt?.lastError !== undefined) return false;
-    const attempts = [attempt, single ? this.longestQueued : undefined];
-    return attempts.some((each) => each?.seesHolder === false && each.lastError === undefined);
+    if (attempt?.seesHolder === false) return true;
+    const first = single ? this.longestQueued : undefined;
+    return first?.seesHolder === false && first.lastError === undefined;
   }
 
   /** Why the latest command for the callers of the list failed. The attempt that was queued first asks for single callers. */

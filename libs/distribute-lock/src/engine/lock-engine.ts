@@ -295,7 +295,7 @@ export class LockEngine implements LeaseActions {
     const { abandoned, timers, watchdog } = this.context;
     abandoned.close();
     timers.close();
-    for (const state of this.states.all()) for (const grant of state.grants()) watchdog.guardEnd(grant);
+    watchdog.close(this.states.all().flatMap((state) => state.grants()));
     await this.store.close();
   }
 

@@ -48,6 +48,34 @@ describe('A call of a lease whose time has passed before its timer fired', () =>
     expect(await refusalOf(ended.extend())).toMatchObject({ reason: 'shutdown' });
   });
 
+  it.each(['exclusive', 'read'] as const)(
+    'rejects with "shutdown" after the engine was closed and the event loop was blocked, kind %s',
+    async (kind) => {
+      const clock = new ManualClock();
+      const { engine, acquire, events } = new ManualWorld(clock).process();
+      const [extended, released] = [await acquire('a', { kind, ttl: 3_000 }), await acquire('b', { kind, ttl: 3_000 })];
+      if (kind === 'read') await acquire('a', { kind, ttl: '1h' });
+      await engine.close();
+      clock.jump(3_000);
+      expect(await refusalOf(extended.extend())).toMatchObject({ reason: 'shutdown' });
+      await released.release();
+      expect(events.filter(({ type }) => type === 'lost').map(({ reason }) => reason)).toEqual([
+        'shutdown',
+        'shutdown',
+      ]);
+    },
+  );
+
+  it('rejects with "maxHold" if an extension without renewal was limited by it', async () => {
+    const clock = new ManualClock();
+    const { acquire } = new ManualWorld(clock).process();
+    const lease = await acquire('k', { ttl: 1_000, renew: false, maxHold: 60_000 });
+    await lease.extend(120_000);
+    await clock.pass(60_000);
+    expect(lease.signal.reason).toMatchObject({ reason: 'maxHold' });
+    expect(await refusalOf(lease.extend())).toMatchObject({ reason: 'maxHold' });
+  });
+
   it('ends only that reader when the reply to its extension is late', async () => {
     const clock = new ManualClock();
     const { acquire, detours } = new ManualWorld(clock).process();

@@ -1,6 +1,10 @@
+import { jest } from '@jest/globals';
+
 import { type Detour, LateAnswers } from '../../../../test/support/held-up-store.js';
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
+import { LockStoreError } from '../store/lock-store.js';
+import { KeyState } from './key-state.js';
 import { LeaseHandle } from './lease/lease-handle.js';
 import { MOST_LATE_MS } from './settling.js';
 
@@ -163,6 +167,52 @@ describe('A call whose wait is over', () => {
     here.detours.acquire = never;
     await pass(3_000);
     expectUnavailableInTime(call, calledAt + 2_000);
+  });
+
+  it('gets LOCK_WAIT_TIMEOUT when its process has got the lock after an outage', async () => {
+    const clock = new ManualClock();
+    const here = new ManualWorld(clock).process({}, 10, { random: () => 0.5 });
+    const strict = (wait: number) => here.acquire('k', { fair: 'strict', wait });
+    const held = await strict(0);
+    const next = strict(20_000);
+    await clock.pass(1);
+    const last = strict(1_500).catch((error: unknown) => error);
+    await clock.pass(1_000);
+    strict(20_000).catch(() => undefined);
+    let failures = 0;
+    here.detours.acquire = () => {
+      failures += 1;
+      return Promise.reject(new LockStoreError('no answer', true));
+    };
+    while (failures === 0 && clock.now() < 10_000) await clock.pass(1);
+    delete here.detours.acquire;
+    await held.release();
+    await clock.pass(0);
+    expect((await next).isHeld()).toBe(true);
+    await clock.pass(1_000);
+    expect(await last).toMatchObject({ code: 'LOCK_WAIT_TIMEOUT' });
+  });
+
+  it('searches no other strict callers while Redis is away, when its attempt fails and when its wait is over', async () => {
+    const searches = jest.spyOn(KeyState.prototype, 'longestQueued', 'get');
+    const clock = new ManualClock();
+    const here = new ManualWorld(clock).process({}, 100);
+    const fails: (() => void)[] = [];
+    here.detours.acquire = () =>
+      new Promise((_, reject) => {
+        fails.push(() => reject(new LockStoreError('no answer', true)));
+      });
+    const calls = Array.from({ length: 100 }, () => here.acquire('k', { fair: 'strict', wait: 500 }));
+    const ended = Promise.allSettled(calls);
+    await clock.pass(1);
+    for (const fail of fails.splice(0)) fail();
+    await clock.pass(400);
+    expect(fails.length).toBe(100);
+    await clock.pass(1_000);
+    const outcomes = await ended;
+    expect(outcomes).toHaveLength(100);
+    expect(searches.mock.calls.length).toBeLessThan(10);
+    searches.mockRestore();
   });
 
   it('keeps its limit when its client leaves after the wait', async () => {

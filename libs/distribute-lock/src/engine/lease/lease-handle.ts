@@ -5,7 +5,7 @@ import type { Clock } from '../../runtime/clock.js';
 import { outside } from '../../runtime/outside.js';
 import type { TokenKind } from '../../runtime/owner-token.js';
 import type { Timers } from '../../runtime/timers.js';
-import { type Grant, type Holder, type LockHold, validUntil } from './grant.js';
+import { type Grant, type Holder, LIMIT_TOLERANCE_MS, type LockHold, validUntil } from './grant.js';
 import { Lease } from './lease.js';
 import { HoldLimit, type LifetimePlan, planBeforeWork, planOf } from './lifetime-plan.js';
 import type { LockCall } from './lock-call.js';
@@ -303,11 +303,16 @@ export class LeaseHandle extends Lease implements Holder {
   lose(loss: Loss): void {
     if (this.endReason !== undefined) return;
     const { options } = this.call;
-    const isLimited = loss.reason === 'expired' && this.plan.maxHoldEndsTtl;
+    const isLimited = loss.reason === 'expired' && (this.plan.maxHoldEndsTtl || this.isExtendedToLimit);
     const { reason } = isLimited ? { reason: 'maxHold' as const } : loss;
     const error = this.lostError(lossSentence({ ...loss, reason }, this.presentTtlMs, options), reason);
     this.notify(error);
     this.engine.lost(this, error);
+  }
+
+  /** An extension lasts as long as `maxHold` allows. */
+  private get isExtendedToLimit(): boolean {
+    return this.extended !== undefined && this.extended.endsAt > this.renewUntil - LIMIT_TOLERANCE_MS;
   }
 
   private notify(reason: Error): void {

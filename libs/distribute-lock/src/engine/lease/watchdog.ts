@@ -20,6 +20,8 @@ import { type Loss, lossAfterClose, lossByTime, type Overdue } from './loss.js';
  */
 export class Watchdog {
   private batch: Grant[] = [];
+  /** Why a lease ends when its time has passed. */
+  private why: (overdue: Overdue) => Loss = lossByTime;
 
   constructor(
     private readonly store: LockStore,
@@ -180,19 +182,24 @@ export class Watchdog {
   /** Notifies each holder whose time has passed before the timer of the grant fired. */
   endOverdue(grant: Grant, now = this.clock.now()): void {
     const { shared } = grant.holder ?? {};
-    if (!this.isOver(grant, now)) shared?.endOverdue(grant, now, 0);
+    if (!this.isOver(grant, now)) shared?.endOverdue(grant, now, 0, this.why);
   }
 
   expire(grant: Grant, now = this.clock.now(), renewal = grant.renewal): void {
-    this.lose(grant, lossByTime(overdue(grant, now, renewal)));
+    this.lose(grant, this.why(overdue(grant, now, renewal)));
   }
 
-  /** Shutdown has closed the shared timers; a separate timer notifies the holder before the end. */
-  guardEnd(grant: Grant): void {
+  /** Shutdown has closed the shared timers, so nothing is renewed from now on. Each holder is notified before the end of its lease. */
+  close(grants: readonly Grant[]): void {
+    this.why = lossAfterClose;
+    for (const grant of grants) this.guardEnd(grant);
+  }
+
+  private guardEnd(grant: Grant): void {
     const now = this.clock.now();
-    if (!grant.ended) grant.holder?.shared?.endOverdue(grant, now, EARLY_MS, lossAfterClose);
+    if (!grant.ended) grant.holder?.shared?.endOverdue(grant, now, EARLY_MS, this.why);
     if (grant.ended) return;
-    if (now >= grant.validUntil - EARLY_MS) return this.lose(grant, lossAfterClose(overdue(grant, now)));
+    if (now >= grant.validUntil - EARLY_MS) return this.lose(grant, this.why(overdue(grant, now)));
     const leftMs = Math.max(1, untilEnd(grant, now) - EARLY_MS);
     this.clock.after(Math.min(leftMs, LONGEST_MS), () => this.guardEnd(grant));
   }
