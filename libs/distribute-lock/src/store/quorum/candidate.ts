@@ -73,8 +73,10 @@ export class Candidate extends Timer {
     if (end.outcome === 'failed') throw noMajority(end, ballot.sent);
     const refusal = refusalOf(end);
     this.splits = refusal.held ? 0 : this.splits + 1;
-    const { failed, doubtful } = end.tally;
-    const isUnclear = !refusal.held && end.outcome !== 'yes' && failed + doubtful > 0;
+    const { nodes, needed, yes, no, failed, doubtful } = end.tally;
+    // The poll may have ended before the answers that name the holder.
+    const mayBeHeld = refusal.most + nodes - yes - no - failed - doubtful >= needed;
+    const isUnclear = !mayBeHeld && end.outcome !== 'yes' && failed + doubtful > 0;
     return { granted: false, ...refusal, trouble: isUnclear ? noMajority(end) : undefined };
   }
 
@@ -101,6 +103,8 @@ export class Candidate extends Timer {
 export interface Refusal {
   /** Another owner has a majority and holds the lock. Otherwise the votes may be split, without a holder. */
   readonly held: boolean;
+  /** The most votes of one other owner that are known. */
+  readonly most: number;
   /** Milliseconds until enough votes expire for a majority; -1 when unknown. */
   readonly remainingMs: number;
   /** A foreign client holds a vote, so no message announces its release. */
@@ -112,8 +116,10 @@ function refusalOf({ replies, tally }: PollEnd): Refusal {
   const refused = replies.filter(([code]) => code === NO_VOTE);
   const votes = new Map<string, number>();
   for (const [, , token] of refused) votes.set(String(token), (votes.get(String(token)) ?? 0) + 1);
+  const most = Math.max(0, ...votes.values());
   return {
-    held: Math.max(0, ...votes.values()) >= tally.needed,
+    held: most >= tally.needed,
+    most,
     remainingMs: remainingMs(refused, tally.needed - tally.yes),
     foreign: votes.has(''),
   };

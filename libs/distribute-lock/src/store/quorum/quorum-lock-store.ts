@@ -98,9 +98,9 @@ export class QuorumLockStore implements LockStore {
       return { outcome: 'granted', fencingToken, waiting };
     }
     const { held, foreign, remainingMs, trouble } = answer;
+    if (trouble !== undefined) throw trouble;
     if (request.wait)
       return { outcome: 'queued', remainingMs: this.lookAfterMs(candidate, answer), foreign: held && foreign };
-    if (trouble !== undefined) throw trouble;
     // The owner sends no further command.
     if (!candidate.over) this.forget(request);
     return { outcome: 'busy', remainingMs, foreign };
