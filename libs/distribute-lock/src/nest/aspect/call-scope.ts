@@ -72,8 +72,8 @@ export class CallScope implements RequestData {
   /** Aborts when the client of an HTTP request disconnects before the response. Created on first use. */
   get clientLeft(): AbortSignal | undefined {
     if (this.leaving === undefined && this.transport === 'http') this.leaving = this.watchClient();
-    // Work that outlives the request, such as a timer, has no client to disconnect.
-    return this.ended && this.leaving?.aborted === true ? undefined : this.leaving;
+    // Work that outlives the handler, such as a timer, has no client to disconnect.
+    return this.ended ? undefined : this.leaving;
   }
 
   private watchClient(): AbortSignal | undefined {

@@ -72,17 +72,21 @@ export class LockInterceptor implements NestInterceptor {
   private mapWhenRead(value: unknown, scope: CallScope): unknown {
     if (isAsyncIterable(value))
       eachIterator(value, (iterator) => {
-        const next = iterator.next.bind(iterator);
-        replace(iterator, 'next', async (...given: [] | [unknown]) => {
-          const end = scope.begin();
-          try {
-            return await next(...given);
-          } catch (error) {
-            throw await this.errors.map(error, scope.context);
-          } finally {
-            end();
-          }
-        });
+        for (const name of ['next', 'return', 'throw'] as const) {
+          const step = iterator[name]?.bind(iterator);
+          if (step === undefined) continue;
+          replace(iterator, name, async (...given: [] | [unknown]) => {
+            const end = scope.begin();
+            try {
+              // Nest ends the iterator outside of the request when the client leaves.
+              return await scope.run(() => step(...(given as [unknown])));
+            } catch (error) {
+              throw await this.errors.map(error, scope.context);
+            } finally {
+              end();
+            }
+          });
+        }
       });
     return value;
   }
