@@ -45,6 +45,17 @@ describe('The rule of exclusion', () => {
     ).toEqual([]);
   });
 
+  it('treats a writer whose downgrade was rejected as a writer', () => {
+    const history = (code: string) =>
+      made()
+        .operation('a', { ...held, downgraded: 30 }, { type: 'downgraded', at: 35, code })
+        .operation('b', { ...second, kind: 'read' });
+    expect(history('ok').violations()).toEqual([]);
+    expect(history('LOCK_UNAVAILABLE').violations()).toEqual(['exclusion: k is held at the same time by a, b (reads)']);
+    const closed = history('LOCK_UNAVAILABLE').shutdown('p1', 33);
+    expect(closed.violations()).toEqual([]);
+  });
+
   it('treats a writer as a reader after its downgrade', () => {
     const reader = { ...second, kind: 'read' } as const;
     expect(

@@ -1,6 +1,6 @@
 import type { History, Violation } from './history.js';
 import { overlap, type Interval } from './interval.js';
-import type { Operation } from './operation.js';
+import { weightOf, type Operation } from './operation.js';
 import { holdEnd, longestTtl, possessions, type Possession } from './possession.js';
 
 /** The state of the lock that a process knows may be this old. */
@@ -50,16 +50,23 @@ function unansweredMs({ process, askedAt, settledAt = askedAt }: Operation, hist
   return settledAt - from - history.standstillMs(process, { from, to: settledAt }, 0);
 }
 
-/** Whether the process holds one of the keys itself, or a multi-key call of it keeps one while it waits for the others. */
+/**
+ * Whether the process itself holds what the call lacks. A multi-key call keeps a key while it waits for the others, and for permits,
+ * earlier callers go first.
+ */
 function isOwn(operation: Operation, calls: readonly Operation[], history: History): boolean {
   const { process, keys, askedAt, settledAt = askedAt } = operation;
+  const { permits } = operation.options;
   const near = { from: settledAt - JUST_MS, to: settledAt };
-  return calls.some((other) => {
+  const own = calls.filter((other) => {
     if (other === operation || other.process !== process || !other.keys.some((key) => keys.includes(key))) return false;
-    const from = other.keys.length > 1 ? other.askedAt : (other.hold?.from ?? Infinity);
+    const mayBeAhead = other.keys.length > 1 || (permits !== undefined && other.waitMs > 0);
+    const from = mayBeAhead ? other.askedAt : (other.hold?.from ?? Infinity);
     const to = other.hold === undefined ? (other.settledAt ?? Infinity) : holdEnd(other, history);
     return overlap({ from, to }, near) > 0;
   });
+  if (permits === undefined) return own.length > 0;
+  return [operation, ...own].reduce((sum, each) => sum + weightOf(each), 0) > permits;
 }
 
 function isTaken(operation: Operation, possessed: readonly Possession[], history: History): boolean {

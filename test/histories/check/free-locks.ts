@@ -1,7 +1,7 @@
 import { groupBy } from './group-by.js';
 import type { History, Violation } from './history.js';
 import { longestGap, overlap, type Interval } from './interval.js';
-import { WAITED, type Operation } from './operation.js';
+import { WAITED, weightOf, type Operation } from './operation.js';
 import { possessions, type Possession } from './possession.js';
 
 /**
@@ -70,8 +70,6 @@ function aheadOf(operation: Operation, waiting: readonly Operation[]): readonly 
     .filter((other) => other.askedAt < askedAt + TOGETHER_MS || weightOf(other) > weightOf(operation))
     .map((other) => ({ from: other.askedAt, to: other.settledAt ?? Infinity }));
 }
-
-const weightOf = ({ options: { weight = 1 } }: Operation): number => weight;
 
 function fault(message: string, operation: Operation): Violation {
   return { rule: 'free locks', message, operations: [operation], at: operation.settledAt ?? operation.askedAt };

@@ -88,6 +88,11 @@ export class HandMade {
     return this;
   }
 
+  shutdown(process: string, at: number): this {
+    this.events.push({ type: 'shutdown', process, at });
+    return this;
+  }
+
   standstill(process: string, from: number, to: number): this {
     this.events.push({ type: 'standstill', process, from, at: to });
     return this;

@@ -85,7 +85,8 @@ export class History {
   reachesServerAt(process: string, { from, to }: Interval): number {
     let at = from;
     const cutOff = this.faults.filter((fault) => fault.cutOff && (fault.of ?? process) === process);
-    for (const fault of cutOff.sort((a, b) => a.from - b.from)) if (fault.from <= at && fault.at > at) at = fault.at;
+    for (const fault of cutOff.sort((a, b) => a.from - b.from))
+      if (fault.from <= at && fault.at - ENDS_WITHIN_MS > at) at = fault.at - ENDS_WITHIN_MS;
     return Math.min(at, to);
   }
 
@@ -96,7 +97,7 @@ export class History {
     for (const { name, from, at: to } of cutOff.toSorted((a, b) => b.from - a.from)) {
       // The answer to an earlier command may still pass.
       const last = name === 'half-open-to-server' ? from + ANSWERS_WITHIN_MS : from;
-      if (last < since && to >= since) since = last;
+      if (last < since && to > since + ENDS_WITHIN_MS) since = last;
     }
     return since;
   }
@@ -131,6 +132,8 @@ function withOuter(operation: Operation, byId: ReadonlyMap<string, Operation>): 
     : { ...operation, inside: undefined };
 }
 
+/** A fault ends up to this long before its end is recorded. */
+const ENDS_WITHIN_MS = 50;
 /** The limit for the answer to a command. */
 const ANSWERS_WITHIN_MS = 800;
 /** A process or a network that is stopped for longer in total may miss a time limit of the library. */

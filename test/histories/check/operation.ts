@@ -6,6 +6,9 @@ export type OperationEvent = Extract<WorkerEvent, { readonly op: string }> & { r
 type EventOf<Type extends OperationEvent['type']> = Extract<OperationEvent, { readonly type: Type }>;
 export type Write = EventOf<'write'>;
 
+/** The permits that the call needs. */
+export const weightOf = ({ options: { weight = 1 } }: Operation): number => weight;
+
 /** Outcomes of calls that waited for the lock until then. */
 export const WAITED: ReadonlySet<string> = new Set(['granted', 'LOCK_WAIT_TIMEOUT', 'LOCK_ABORTED']);
 
@@ -69,10 +72,19 @@ export function readOperation(events: readonly [EventOf<'ask'>, ...OperationEven
   };
 }
 
+/** A rejected downgrade leaves the write lock as it is. A shutdown does not wait for the reply, so the store may have executed it. */
+function isRejected(downgraded: EventOf<'downgraded'> | undefined, history: History): boolean {
+  if (downgraded === undefined) return false;
+  const { code, process, at } = downgraded;
+  return code !== 'ok' && code !== 'LEASE_LOST' && !history.shutsDown(process, at);
+}
+
 /** A stopped holder learns of a loss too late, so its lease ends with its last proof. */
 function readHold(granted: EventOf<'granted'>, events: readonly OperationEvent[], history: History): Hold {
   const { at: from, tokens, sentAt, leases } = granted;
-  const readsFrom = find(events, 'downgrade')?.at ?? Infinity;
+  const readsFrom = isRejected(find(events, 'downgraded'), history)
+    ? Infinity
+    : (find(events, 'downgrade')?.at ?? Infinity);
   const release = find(events, 'release');
   const lost = events.find(({ type }) => type === 'lost' || type === 'not-held');
   const killed = history.endOf(granted.process);
