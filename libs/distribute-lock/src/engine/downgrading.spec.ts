@@ -210,6 +210,22 @@ describe('A writer that becomes a reader', () => {
       await (await there.acquire('k')).release();
     });
 
+    it('is lost when the lock engine is closed before the reply', async () => {
+      const { clock, here, there, late, outcomes } = await startLate();
+      const writer = await here.acquire('k', { ttl: 1_000 });
+      const refused = outcomes(writer.downgrade());
+      await clock.pass(10);
+      await here.engine.close();
+      expect(await refused).toEqual(['LOCK_UNAVAILABLE']);
+      await late.execute!();
+      const reader = await there.acquire('k', { kind: 'read' });
+      expect([writer.isHeld(), reader.isHeld()]).toEqual([false, true]);
+      expect(writer.signal.reason).toMatchObject({
+        reason: 'shutdown',
+        message: expect.stringContaining('the application has shut down before Redis confirmed its downgrade'),
+      });
+    });
+
     it('is lost when the server rejects the next downgrade', async () => {
       const { clock, here, there, late, outcomes } = await startLate(new LockStoreError('NOPERM', false));
       const writer = await here.acquire('k', { ttl: 1_000 });

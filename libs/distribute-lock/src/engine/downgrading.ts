@@ -1,5 +1,6 @@
 import { Grant } from './lease/grant.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
+import type { Loss } from './lease/loss.js';
 import { Retry } from '../runtime/retries.js';
 import { finalUndoAt } from '../store/abandoned-tokens.js';
 import { isLost, LockStoreError, lossOfAnswer, mayTakeEffect, type RenewAnswer } from '../store/lock-store.js';
@@ -23,7 +24,14 @@ export function downgradeLease(context: EngineContext, key: DowngradedKey, lease
   return new Downgrade(context, key, lease).run();
 }
 
-const UNPROVEN = 'Redis rejected its downgrade, but may execute an earlier attempt that had no reply';
+const UNPROVEN: Loss = {
+  reason: 'outage',
+  why: 'Redis rejected its downgrade, but may execute an earlier attempt that had no reply',
+};
+const CLOSED: Loss = {
+  reason: 'shutdown',
+  why: 'the application has shut down before Redis confirmed its downgrade',
+};
 
 /**
  * Turns a write grant into a read grant by one command that may be sent again. Until the answer arrives the grant is neither
@@ -71,7 +79,10 @@ class Downgrade extends Retry {
   }
 
   override forgotten(): void {
-    this.refused(new LockStoreError('it was closed before it answered.', false));
+    const error = new LockStoreError('it was closed before it answered.', false);
+    if (!this.sent) return this.refused(error);
+    this.settle?.reject(unavailable(this.lease.call, error));
+    this.unproven(CLOSED);
   }
 
   private answered(answer: RenewAnswer, sentAt: number): void {
@@ -98,8 +109,8 @@ class Downgrade extends Retry {
   }
 
   /** An earlier command has no answer, so the store may have replaced the write lock, or may still do so. */
-  private unproven(): void {
-    this.context.watchdog.lose(this.grant, { reason: 'outage', why: UNPROVEN });
+  private unproven(loss = UNPROVEN): void {
+    this.context.watchdog.lose(this.grant, loss);
     this.lost();
   }
 
