@@ -112,7 +112,7 @@ export class LockWaitTimeoutError extends LockError {
   }
 }
 
-/** The signal of the caller ended the wait; `cause` is the reason of the signal. @public */
+/** The signal of the caller, or the disconnect of its client, ended the wait; `cause` is the reason. @public */
 export class LockAbortedError extends LockError {
   readonly code = 'LOCK_ABORTED';
 
@@ -190,7 +190,8 @@ export class LockUsageError extends LockError {
  * - `'blocked'`: the event loop was blocked, or the process was suspended, until it was too late to renew the lease
  * - `'expired'`: `ttl` passed, and `renew` is false
  * - `'maxHold'`: `maxHold` passed
- * - `'outage'`: Redis did not confirm a renewal within the `ttl`, or rejected a downgrade after an attempt without a reply
+ * - `'outage'`: Redis did not confirm a renewal within the `ttl` or a hand-over in time, or rejected a downgrade after an attempt
+ *   without a reply
  * - `'deleted'`: the key no longer exists in Redis: it was deleted, or Redis lost its data
  * - `'taken'`: another owner holds the key in Redis
  * - `'forced'`: `LockService.forceRelease` ended the lease
@@ -210,7 +211,7 @@ export interface LeaseLostErrorDetails extends LockErrorDetails {
 }
 
 /**
- * The lease ended while the work ran. This error is also `lease.signal.reason`.
+ * The lease ended while the work ran. After a loss, this error is also `lease.signal.reason`.
  *
  * Another process may hold the lock now: stop the work, or let the protected resource reject the fencing token.
  * @public

@@ -8,11 +8,11 @@ import { knownAs } from './runtime/process-wide.js';
  * An event in the life of a lock. Its `name` never contains the rendered key.
  *
  * - `contended`: another caller holds the lock, or `wait` has passed. This is normal. One event per call.
- * - `refused`: the call ended without a lease for any other reason. One event per call.
+ * - `refused`: the call ended without a lease for any other reason, except an invalid key or option. One event per call.
  * - `acquired`, `released`: one event for each key of a call.
  * - `held-long`: a lease is held for longer than option `warnAfter`. One event per lease.
  * - `lost`: the lease ended before its release.
- * - `release-failed`: Redis did not confirm a release, so the key ends with its `ttl`.
+ * - `release-failed`: Redis did not confirm a release. It is repeated, and the key ends with its `ttl` at the latest.
  * - `disconnected`, `reconnected`: an outage of a connection to Redis, and its end. `name` is the kind and address of the server.
  * - `degraded`: concerns no single lock. Pub/sub is unavailable, so waiting callers poll; or messages were dropped that no process of
  *   this package sends; or some abandoned attempts could not be undone.

@@ -6,8 +6,8 @@ import type { Reader } from './readers.js';
 import { Timer } from '../runtime/timers.js';
 
 /**
- * Leases that outlast their work (`minHold`, `release: 'expire'`). Such a call counts from its start until its key may be free
- * again, so concurrent calls cannot keep more than `most` leases.
+ * Leases that outlast their work (`minHold`, `release: 'expire'`). Such a call counts from its start until its key is free
+ * for certain, so concurrent calls cannot keep more than `most` leases.
  */
 export class KeptLeases {
   private readonly calls = new Set<LockCall>();

@@ -36,10 +36,11 @@ export function aborted({ name, key, signal, endsWait }: LockCall): LockAbortedE
   });
 }
 
-export function nested({ name, key }: LockCall, outer: string): LockUsageError {
+export function nested({ name, key, options }: LockCall, outer: string): LockUsageError {
+  const remedy = options.kind === 'semaphore' ? 'with the sum of the weights' : 'or set "reentrant: true"';
   return new LockUsageError(
     `The lock "${name}" is already held by this call chain (as "${outer}"), so the call would wait for itself. ` +
-      'Acquire it once, or set "reentrant: true".',
+      `Acquire it once, ${remedy}.`,
     { key },
   );
 }

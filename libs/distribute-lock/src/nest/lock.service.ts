@@ -55,6 +55,7 @@ export class LockService {
    * @throws LockAbortedError when `signal` aborted
    * @throws LockUnavailableError when Redis failed, refused or did not respond
    * @throws LockShutdownError when the application is stopping
+   * @throws LockUsageError when the lock can never work this way
    * @throws LockKeyError, LockConfigurationError when key or options are invalid
    */
   acquire(key: string | readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
@@ -125,8 +126,8 @@ export class LockService {
   }
 
   /**
-   * Ends all leases of `key`, for operators. Each holder is notified at once: its `lease.signal` aborts. Work that ignores the signal
-   * continues beside the next holder; then only a resource that checks fencing tokens is safe.
+   * Ends all leases of `key`, for operators. Each holder is notified by a message, or at its next renewal: its `lease.signal`
+   * aborts. Work that ignores the signal continues beside the next holder; then only a resource that checks fencing tokens is safe.
    *
    * @returns whether a lease was ended
    * @throws the errors of {@link inspect}

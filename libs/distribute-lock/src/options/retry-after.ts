@@ -3,7 +3,7 @@ import { type Duration, durationMs } from './values.js';
 
 /** Facts about a call that did not get its lock. @public */
 export interface RetryAfterInfo {
-  /** Class and method, or option `name` of the call. */
+  /** Class and method, or option `name` of the call; `other` above 200 names in a process. */
   readonly name: string;
   readonly key: string;
   readonly kind: NonNullable<LockOptions['kind']>;

@@ -14,7 +14,8 @@ export interface ApiLockResponsesOptions {
 
 /**
  * Documents the responses of a locked route in OpenAPI: the status when another caller holds the lock, and 503 when locks are
- * unavailable or the server shuts down. Both have the header `Retry-After`.
+ * unavailable or the server shuts down. Both have the header `Retry-After`, except after an
+ * aborted wait.
  *
  * On a class, the decorator documents every route. On a method, Swagger no longer adds the response of a success, as with every
  * `@ApiResponse`: add `@ApiCreatedResponse()` or `@ApiOkResponse()`.

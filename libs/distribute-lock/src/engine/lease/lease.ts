@@ -13,7 +13,7 @@ export abstract class Lease implements AsyncDisposable {
   /** All keys of the lease, in order of acquisition. */
   abstract readonly keys: readonly string[];
   /**
-   * Rises with every grant of the key; a safe integer. A multi-key lease reports its largest token, so that no resource has seen
+   * Rises with every grant of the key; readers that share a lease share its token. A safe integer. A multi-key lease reports its largest token, so that no resource has seen
    * a larger one for any of the keys. For a resource that is also written under one key alone, use the token of that key.
    */
   abstract readonly fencingToken: number;
@@ -29,17 +29,20 @@ export abstract class Lease implements AsyncDisposable {
   /** Milliseconds for which the lease can be proven without another renewal; 0 when it is not held. */
   abstract remainingMs(): number;
   /**
-   * Extends the lease to at least `ttl` from now and uses `ttl` for later renewals; it never shortens the lease. Concurrent
-   * changes of a lease run one after the other.
+   * Extends the lease to at least `ttl` from now, but not beyond `maxHold`, and uses `ttl` for later renewals. It never shortens
+   * the lease. Concurrent changes of a lease run one after the other.
    * @throws LeaseLostError when the lease is no longer held
    * @throws LockUnavailableError when Redis did not confirm the extension; the lease is unchanged
+   * @throws LockShutdownError when the shutdown ended the lease during the call
    */
   abstract extend(ttl?: Duration): Promise<void>;
   /**
    * Turns a write or exclusive lock into a read lock; no other writer can hold the lock in between. Stop writing before the call.
    * The fencing token stays the same, and waiting readers may enter. Does nothing on a read lock.
    * @throws LeaseLostError when the lease is no longer held or is lost during the call
-   * @throws LockUnavailableError when Redis rejected the downgrade; the lease is unchanged
+   * @throws LockUnavailableError when Redis rejected the downgrade and the lease is unchanged, or when the connection was closed before
+   * the reply and the lease is lost
+   * @throws LockShutdownError when the shutdown ended the lease during the call
    * @throws LockUsageError on a semaphore, and on a connection without read locks
    */
   abstract downgrade(): Promise<void>;

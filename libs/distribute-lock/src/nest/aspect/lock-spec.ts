@@ -23,7 +23,7 @@ import { checkFlag, checkNames } from '../../options/values.js';
 
 /** Argument of `onContended`: facts about the lock that the call did not get. @public */
 export interface LockContentionInfo {
-  /** Class and method. */
+  /** Class and method; `other` above 200 names in a process. */
   readonly name: string;
   /** `LOCK_CONTENDED`: another caller holds the lock. `LOCK_WAIT_TIMEOUT`: the call did not get it within `wait`. */
   readonly code: Extract<LockErrorCode, 'LOCK_CONTENDED' | 'LOCK_WAIT_TIMEOUT'>;
@@ -90,7 +90,8 @@ export interface DistributeLockOptions extends LockOptions {
    */
   readonly contendedStatus?: number;
   /**
-   * Whether the wait for this lock ends when the client of the HTTP request closes the connection. A free lock is still acquired.
+   * Whether the wait for this lock ends when the client of the HTTP request closes the connection, or cancels the request with
+   * HTTP/2. A free lock is still acquired. GraphQL resolvers are not affected.
    * @defaultValue the module's `abortOnDisconnect`, which is `true`
    */
   readonly abortOnDisconnect?: boolean;

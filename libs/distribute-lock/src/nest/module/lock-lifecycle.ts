@@ -111,7 +111,7 @@ export class LockLifecycle
     } else {
       logger.warn(
         `${locks} ${held.length === 1 ? 'is' : 'are'} still held after ${inSeconds(this.settings.drainTimeoutMs)}: ${list}. ` +
-          'Each key stays locked until its ttl ends, unless the work ends before the process.',
+          'Each key stays locked until its ttl ends, unless the work ends before the connections close.',
       );
     }
   }

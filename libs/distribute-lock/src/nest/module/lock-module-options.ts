@@ -138,8 +138,9 @@ export interface LockModuleOptions {
    */
   readonly maxWaiters?: number | MaxWaiters;
   /**
-   * How many locks may outlast their work (`minHold`, `release: 'expire'`). A call counts from its start. Further calls get a
-   * `LockUnavailableError` before their work runs.
+   * How many locks may outlast their work (`minHold`, `release: 'expire'`). A call counts from its start until
+   * its key is free; with `release: 'expire'` until ten seconds after its `ttl`. Further calls get a `LockUnavailableError` before
+   * their work runs.
    * @defaultValue `10000`
    */
   readonly maxKept?: number;
@@ -151,7 +152,7 @@ export interface LockModuleOptions {
   /**
    * Replaces the estimate in `retryAfterMs` and `Retry-After` when another caller holds the lock: a duration, or a function that
    * returns one. The estimate is used if the function throws or returns no duration.
-   * @defaultValue the median remaining time of recent holds of that `name`; 1 s without observations; never above the rest of the lease
+   * @defaultValue the median of recent holds of that `name` in this process, less the age of a hold of this process; 1 s without observations; never above the rest of the lease
    * @example
    * ```ts
    * retryAfter: ({ name, estimateMs }) => (name === 'nightly' ? '10m' : estimateMs)
@@ -159,8 +160,9 @@ export interface LockModuleOptions {
    */
   readonly retryAfter?: RetryAfter;
   /**
-   * Whether the waits of decorated methods in an HTTP request end when its client closes the connection. A free lock is still acquired,
-   * so later steps of the request continue. Calls of `LockService` end only by their `signal`.
+   * Whether the waits of decorated methods in an HTTP request end when its client closes the connection, or cancels the request with
+   * HTTP/2. A free lock is still acquired, so later steps of the request continue. Calls of `LockService` end only by their `signal`.
+   * GraphQL resolvers are not affected.
    * @defaultValue `true`
    */
   readonly abortOnDisconnect?: boolean;

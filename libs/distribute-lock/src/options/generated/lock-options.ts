@@ -21,6 +21,7 @@ export interface LockOptions {
   readonly renew?: boolean;
   /**
    * The longest time that a lease may last. Before it has passed, `lease.signal` aborts and the key is released, even if `ttl` is longer.
+   * With `release: 'expire'`, the key stays locked until its `ttl` has passed.
    * @defaultValue no limit
    */
   readonly maxHold?: Duration;
@@ -44,7 +45,7 @@ export interface LockOptions {
   readonly reentrant?: boolean;
   /**
    * The kind of lock. `'exclusive'` and its synonym `'write'` admit one holder. `'read'` admits any number of readers while no writer
-   * holds the lock. `'semaphore'` admits holders while `permits` are free. All callers of a key must agree whether it is a semaphore.
+   * holds the lock or waits for it. `'semaphore'` admits holders while `permits` are free. All callers of a key must agree whether it is a semaphore.
    * @defaultValue `'exclusive'`
    */
   readonly kind?: 'exclusive' | 'write' | 'read' | 'semaphore';
@@ -64,14 +65,15 @@ export interface LockOptions {
    * all waiters wait until the key expires, also those of this process.
    *
    * Longer work is renewed as usual, and the key expires one `ttl` after the last renewal: never before `ttl` has passed since the
-   * acquisition, and never while the work runs. After a hand-over from another process, a `ttl` below 1750 ms counts as 1750 ms. With
+   * acquisition, and never while the work holds its lease. After a hand-over from another process, a `ttl` below 1750 ms counts as 1750 ms. With
    * `minHold`, the later end applies. Readers of one process share a lease, which is kept until the `ttl` of each reader has passed.
    * @defaultValue `'end'`
    */
   readonly release?: 'end' | 'expire';
   /**
    * What a lost lease does to `withLock` and decorated methods. `'signal'` only aborts `lease.signal`. `'throw'` also rejects the call
-   * with `LeaseLostError` after the work has ended.
+   * with `LeaseLostError` after the work has succeeded; if the work fails, its own error is kept. Streams, files and web responses are
+   * not affected.
    * @defaultValue `'signal'`
    */
   readonly onLost?: 'signal' | 'throw';
