@@ -216,6 +216,21 @@ describe('The rule of free locks', () => {
     expect(beside(200, 1)).toHaveLength(1);
   });
 
+  it('reports a reader that waits although only readers hold the lock', () => {
+    const reader = { kind: 'read', asked: 100, wait: 5_500 } as const;
+    const history = (granted: number) =>
+      made()
+        .operation('b', { kind: 'read', asked: 0, granted: 1, released: 6_000, process: 'p2' })
+        .operation('a', { ...reader, granted, released: granted + 10 });
+    expect(history(2_600).violations()).toEqual([]);
+    expect(history(2_700).violations()).toEqual([
+      'free locks: a waited, although k was free for 2600 ms, 0 ms after its call',
+    ]);
+    const writer = { kind: 'write', asked: 50, wait: 2_000, process: 'p3' } as const;
+    const behind = history(2_700).operation('c', { ...writer, refused: 2_050, code: 'LOCK_WAIT_TIMEOUT' });
+    expect(behind.violations()).toEqual([]);
+  });
+
   it('accepts that a multi-key call keeps the first keys while it waits for the last', () => {
     const several = { asked: 0, wait: 2_000, refused: 2_000, code: 'LOCK_WAIT_TIMEOUT', process: 'p2' };
     const taken = { asked: -50, granted: -10, released: 9_000, process: 'p3' };

@@ -12,13 +12,18 @@ const HEALTHY_MS = 1_000;
 const TROUBLED_MS = 3_000;
 /** P9: an offer to a dead waiter is valid for a claim window, so a fault affects later calls, too. */
 const AFTER_FAULT_MS = 2_000;
+/** A reading process learns with its next renewal that a waiting writer has left. */
+const GATE_MS = 1_500;
 /** Calls within this time may reach the server in either order. */
 const TOGETHER_MS = 100;
 
 /** A free lock is granted to a waiter within the bounds, and at once after all faults. */
 export function checkFreeLocks(history: History): Violation[] {
   const byKey = possessions(history, false);
-  const waiting = groupBy(history.operations.filter(queuesForPermits), ({ keys }) => keys[0]);
+  const waiting = groupBy(
+    history.operations.filter(waits).flatMap((operation) => operation.keys.map((key) => ({ key, operation }))),
+    ({ key }) => key,
+  );
   return history.operations
     .filter(({ inside }) => inside === undefined)
     .flatMap((operation) => {
@@ -26,14 +31,15 @@ export function checkFreeLocks(history: History): Violation[] {
       if (probe && outcome !== 'granted') return [fault(`${id} did not get a lock that had to be free`, operation)];
       if (operation.waitMs === 0 || !WAITED.has(outcome)) return [];
       const waited = { from: askedAt, to: settledAt };
-      const ahead = aheadOf(operation, waiting.get(operation.keys[0]) ?? []);
       const gap = longestGap(
-        [...operation.keys.flatMap((key) => inTheWay(operation, byKey.get(key) ?? [], waited)), ...ahead],
+        operation.keys.flatMap((key) => [
+          ...inTheWay(operation, byKey.get(key) ?? [], waited),
+          ...aheadOf(operation, waiting.get(key) ?? [], history),
+        ]),
         waited,
       );
       const ms = gap.to - gap.from - history.standstillMs(operation.process, gap);
-      if (ms <= (history.troubled({ ...waited, from: waited.from - AFTER_FAULT_MS }) ? TROUBLED_MS : HEALTHY_MS))
-        return [];
+      if (ms <= longestMs(operation, waited, history)) return [];
       const since = Math.round(gap.from - askedAt);
       return [
         fault(
@@ -44,9 +50,16 @@ export function checkFreeLocks(history: History): Violation[] {
     });
 }
 
-/** When others hold the lock, or so many of its permits that the rest does not suffice. */
+function longestMs({ kind }: Operation, waited: Interval, history: History): number {
+  const isTroubled = history.troubled({ ...waited, from: waited.from - AFTER_FAULT_MS });
+  return (isTroubled ? TROUBLED_MS : HEALTHY_MS) + (kind === 'read' ? GATE_MS : 0);
+}
+
+/** When others hold the lock, or so many of its permits that the rest does not suffice. Readers do not exclude each other. */
 function inTheWay(operation: Operation, possessed: readonly Possession[], waited: Interval): readonly Interval[] {
-  const others = possessed.filter((each) => each.operation !== operation && overlap(each, waited) > 0);
+  const others = possessed.filter(
+    (each) => each.operation !== operation && overlap(each, waited) > 0 && !(reads(operation) && reads(each.operation)),
+  );
   const { permits } = operation.options;
   if (permits === undefined) return others;
   const times = [...new Set(others.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b);
@@ -58,17 +71,26 @@ function weightIn(possessed: readonly Possession[], part: Interval): number {
   return possessed.reduce((sum, each) => sum + (overlap(each, part) > 0 ? each.weight : 0), 0);
 }
 
-const queuesForPermits = ({ kind, waitMs, inside }: Operation): boolean =>
-  kind === 'semaphore' && waitMs > 0 && inside === undefined;
+const reads = ({ kind }: Operation): boolean => kind === 'read';
+const waits = ({ waitMs, inside }: Operation): boolean => waitMs > 0 && inside === undefined;
 
-/** Waits of callers that may be before this one in the queue, and may need more permits. */
-function aheadOf(operation: Operation, waiting: readonly Operation[]): readonly Interval[] {
-  if (!queuesForPermits(operation)) return [];
-  const { askedAt } = operation;
+/** Waits of callers that may go first: those of writers before a reader, and those before it in the queue for permits. */
+function aheadOf(
+  operation: Operation,
+  waiting: readonly { readonly operation: Operation }[],
+  history: History,
+): readonly Interval[] {
+  const { kind } = operation;
+  if (kind !== 'read' && (kind !== 'semaphore' || !waits(operation))) return [];
   return waiting
-    .filter((other) => other !== operation)
-    .filter((other) => other.askedAt < askedAt + TOGETHER_MS || weightOf(other) > weightOf(operation))
-    .map((other) => ({ from: other.askedAt, to: other.settledAt ?? Infinity }));
+    .map((other) => other.operation)
+    .filter((other) => other !== operation && mayGoFirst(other, operation))
+    .map((other) => ({ from: other.askedAt, to: other.settledAt ?? history.endOf(other.process) ?? Infinity }));
+}
+
+function mayGoFirst(other: Operation, operation: Operation): boolean {
+  if (reads(operation)) return !reads(other);
+  return other.askedAt < operation.askedAt + TOGETHER_MS || weightOf(other) > weightOf(operation);
 }
 
 function fault(message: string, operation: Operation): Violation {
