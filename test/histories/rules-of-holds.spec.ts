@@ -282,6 +282,16 @@ describe('The rule of leases', () => {
     ).toEqual([]);
   });
 
+  it('accepts a loss of a process that was stopped in slices for half of the ttl', () => {
+    const history = (to: number) =>
+      made()
+        .standstill('p1', 20, 80)
+        .standstill('p1', 100, to)
+        .operation('a', { asked: 0, granted: 10, ttl: 250, until: 247, lost: 250, released: 260 });
+    expect(history(175).violations()).toEqual([]);
+    expect(history(150).violations()).toEqual(['leases: the lease of a on k was lost without a cause']);
+  });
+
   it('reports a loss without a cause', () => {
     const lost = { ...short, until: 2_000, lost: 40 };
     expect(made().operation('a', lost).violations()).toEqual(['leases: the lease of a on k was lost without a cause']);
