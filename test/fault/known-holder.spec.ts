@@ -38,6 +38,16 @@ class Jobs {
 describe('P24: a caller gets LOCK_CONTENDED or LOCK_WAIT_TIMEOUT only when a holder is known', () => {
   const world = useLockWorld();
 
+  /** Another process holds a key, and the service of this one reaches Redis by a proxy. */
+  async function holdElsewhere(options: LockOptions) {
+    const [holder, proxy] = await Promise.all([world.process(), world.proxy()]);
+    const service = new LockService(world.locks(proxy.url).engine);
+    const key = world.newKey();
+    const held = options.kind === 'read' ? { kind: 'write' as const } : options;
+    const { lease } = await holder.do('acquire', { key, ttl: '30s', ...held });
+    return { holder, proxy, service, key, lease };
+  }
+
   it.each(Object.entries(KINDS))('when Redis does not respond while callers wait for %s', async (_, options) => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
@@ -54,11 +64,7 @@ describe('P24: a caller gets LOCK_CONTENDED or LOCK_WAIT_TIMEOUT only when a hol
   });
 
   it.each(Object.entries(KINDS))('when the connection of callers that wait for %s breaks', async (_, options) => {
-    const [holder, proxy] = await Promise.all([world.process(), world.proxy()]);
-    const service = new LockService(world.locks(proxy.url).engine);
-    const key = world.newKey();
-    const held = options.kind === 'read' ? { kind: 'write' as const } : options;
-    const { lease } = await holder.do('acquire', { key, ttl: '30s', ...held });
+    const { holder, proxy, service, key, lease } = await holdElsewhere(options);
     const waiting = Array.from({ length: 3 }, () => service.acquire(key, { ...options, wait: '20s' }));
     const places = options.fair === 'strict' ? waiting.length : 1;
     await eventually(async () => expect((await service.inspect(key)).waiting).toBeGreaterThanOrEqual(places));
@@ -76,11 +82,7 @@ describe('P24: a caller gets LOCK_CONTENDED or LOCK_WAIT_TIMEOUT only when a hol
   it.each(Object.entries(KINDS))(
     'when Redis stops responding while several callers wait for %s',
     async (_, options) => {
-      const [holder, proxy] = await Promise.all([world.process(), world.proxy()]);
-      const service = new LockService(world.locks(proxy.url).engine);
-      const key = world.newKey();
-      const held = options.kind === 'read' ? { kind: 'write' as const } : options;
-      const { lease } = await holder.do('acquire', { key, ttl: '30s', ...held });
+      const { holder, proxy, service, key, lease } = await holdElsewhere(options);
       const short = Array.from({ length: 3 }, () => service.acquire(key, { ...options, wait: '4s' }));
       const ended = Promise.allSettled(short);
       const waiting = Array.from({ length: 3 }, () => service.acquire(key, { ...options, wait: '20s' }));

@@ -1,6 +1,6 @@
 import { LateAnswers } from '../../../../test/support/held-up-store.js';
 import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
-import { ManualWorld } from '../../../../test/support/manual-world.js';
+import { type ManualProcess, ManualWorld } from '../../../../test/support/manual-world.js';
 import { LockStoreError } from '../store/lock-store.js';
 
 const kind = 'read';
@@ -120,6 +120,14 @@ describe('A lease that readers share', () => {
     expect(reader.isHeld()).toBe(false);
   });
 
+  /** The process crashes 4 s later. The lease lasts no longer than the 10 s of the reader that remains. */
+  async function expectFreeAfterCrash(clock: ManualClock, here: ManualProcess, there: ManualProcess): Promise<void> {
+    await clock.pass(4_000);
+    here.detours.renew = here.detours.release = () => new Promise(() => undefined);
+    await clock.pass(6_010);
+    await (await there.acquire('k', { kind: 'write' })).release();
+  }
+
   it('is shortened again when the reader that needed its length has left before the reply', async () => {
     const { clock, here, there } = start();
     await here.acquire('k', { kind, ttl: 10_000, renew: false });
@@ -132,10 +140,7 @@ describe('A lease that readers share', () => {
     await expect(visit).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
     delete here.detours.renew;
     late.arrive();
-    await clock.pass(4_000);
-    here.detours.renew = here.detours.release = () => new Promise(() => undefined); // the process crashes
-    await clock.pass(6_010);
-    await (await there.acquire('k', { kind: 'write' })).release();
+    await expectFreeAfterCrash(clock, here, there);
   });
 
   it('is shortened again when the command of the reader that needed its length got no reply', async () => {
@@ -147,10 +152,7 @@ describe('A lease that readers share', () => {
     };
     await expect(here.acquire('k', { kind, ttl: '1h' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     delete here.detours.renew;
-    await clock.pass(4_000);
-    here.detours.renew = here.detours.release = () => new Promise(() => undefined); // the process crashes
-    await clock.pass(6_010);
-    await (await there.acquire('k', { kind: 'write' })).release();
+    await expectFreeAfterCrash(clock, here, there);
   });
 
   it('is not lengthened for a reader that waits behind a writer', async () => {

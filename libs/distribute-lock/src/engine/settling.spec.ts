@@ -127,33 +127,34 @@ describe('A call whose wait is over', () => {
     expect(call.with).toBeInstanceOf(LeaseHandle);
   });
 
-  it('enters the lease of earlier readers, although its client left while that lease was renewed', async () => {
-    const { here, late, settles, pass } = start();
-    await here.acquire('k', { ...READ, renew: false });
-    await pass(1_500);
-    here.detours.renew = late.detour;
-    const client = new AbortController();
-    const call = settles(here.acquire('k', { ...READ, wait: '10s', endsWait: client.signal }));
-    await pass(20);
-    client.abort();
-    await pass(20);
-    late.arrive();
-    await pass(1);
-    expect(call.with).toBeInstanceOf(LeaseHandle);
-  });
+  describe('whose client leaves while its process renews the lease of earlier readers', () => {
+    /** A reader that joins the lease, and whose client has left. The answer to the renewal is late. */
+    async function joinAndLeave({ here, late, settles, pass }: ReturnType<typeof start>): Promise<Outcome> {
+      await pass(1_500);
+      here.detours.renew = late.detour;
+      const client = new AbortController();
+      const call = settles(here.acquire('k', { ...READ, wait: '10s', endsWait: client.signal }));
+      await pass(20);
+      client.abort();
+      await pass(20);
+      return call;
+    }
 
-  it('gets LOCK_ABORTED if a writer waits for those readers', async () => {
-    const { here, there, late, settles, pass } = start();
-    await here.acquire('k', { ...READ, renew: false });
-    settles(there.acquire('k', { kind: 'write', wait: '1h' }));
-    await pass(1_500);
-    here.detours.renew = late.detour;
-    const client = new AbortController();
-    const call = settles(here.acquire('k', { ...READ, wait: '10s', endsWait: client.signal }));
-    await pass(20);
-    client.abort();
-    await pass(1);
-    expect(call.with).toMatchObject({ code: 'LOCK_ABORTED' });
+    it('enters the lease', async () => {
+      const made = start();
+      await made.here.acquire('k', { ...READ, renew: false });
+      const call = await joinAndLeave(made);
+      made.late.arrive();
+      await made.pass(1);
+      expect(call.with).toBeInstanceOf(LeaseHandle);
+    });
+
+    it('gets LOCK_ABORTED if a writer waits', async () => {
+      const made = start();
+      await made.here.acquire('k', { ...READ, renew: false });
+      made.settles(made.there.acquire('k', { kind: 'write', wait: '1h' }));
+      expect(await joinAndLeave(made)).toMatchObject({ with: { code: 'LOCK_ABORTED' } });
+    });
   });
 
   it('settles in time while the heartbeat that it shares with an earlier strict caller has no answer', async () => {
