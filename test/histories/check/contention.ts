@@ -1,13 +1,10 @@
 import type { History, Violation } from './history.js';
 import { overlap, type Interval } from './interval.js';
 import { weightOf, type Operation } from './operation.js';
-import { holdEnd, longestTtl, possessions, type Possession } from './possession.js';
+import { GATE_MS, holdEnd, longestTtl, possessions, type Possession } from './possession.js';
 
 /** The state of the lock that a process knows may be this old. */
 const EARLIER_MS = 20;
-/** A reading process learns with its next renewal that a waiting writer has left. */
-const GATE_MS = 1_500;
-
 /** A waiting process asks again within a heartbeat after an answer, and does not know of a holder without the next answer. */
 const KNOWN_MS = 1_800;
 /** A holder that has just lost its lease counts. */
@@ -79,9 +76,9 @@ function isTaken(operation: Operation, possessed: readonly Possession[], history
     return each.operation !== operation && overlap(each, { from: askedAt - earlierMs, to: settledAt + 1 }) > 0;
   });
   if (kind === 'read') return others.some((each) => each.operation.kind !== 'read');
-  const { permits, weight = 1 } = options;
+  const { permits } = options;
   if (permits === undefined) return others.length > 0;
-  return weight + others.reduce((sum, each) => sum + each.weight, 0) > permits;
+  return weightOf(operation) + others.reduce((sum, each) => sum + each.weight, 0) > permits;
 }
 
 /** After a data loss, the store may report a lock that its holder has lost. */

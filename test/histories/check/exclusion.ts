@@ -1,4 +1,5 @@
 import type { History, Violation } from './history.js';
+import { weightOf } from './operation.js';
 import { validHolds, type ValidHold } from './valid-holds.js';
 
 /** A part of a hold with one weight and mode. */
@@ -48,7 +49,7 @@ function conflict(stretch: Stretch, inside: readonly Stretch[]): Omit<Violation,
   const others = permits === undefined ? inside.filter(({ reads }) => !(reads && stretch.reads)) : inside;
   const all = [...others, stretch];
   if (permits !== undefined) {
-    const weight = all.reduce((sum, { hold }) => sum + (hold.operation.options.weight ?? 1), 0);
+    const weight = all.reduce((sum, { hold }) => sum + weightOf(hold.operation), 0);
     if (weight <= permits) return undefined;
   } else if (others.length === 0) return undefined;
   const names = all.map(({ hold, reads }) => `${hold.operation.id}${reads ? ' (reads)' : ''}`);

@@ -2,7 +2,7 @@ import { groupBy } from './group-by.js';
 import type { History, Violation } from './history.js';
 import { longestGap, overlap, type Interval } from './interval.js';
 import { WAITED, weightOf, type Operation } from './operation.js';
-import { possessions, type Possession } from './possession.js';
+import { GATE_MS, possessions, type Possession } from './possession.js';
 
 /**
  * P12 and P9: a message wakes a waiter. After a lost message or a dead waiter, the heartbeat or the end of a claim
@@ -12,8 +12,6 @@ const HEALTHY_MS = 1_000;
 const TROUBLED_MS = 3_000;
 /** P9: an offer to a dead waiter is valid for a claim window, so a fault affects later calls, too. */
 const AFTER_FAULT_MS = 2_000;
-/** A reading process learns with its next renewal that a waiting writer has left. */
-const GATE_MS = 1_500;
 /** Calls within this time may reach the server in either order. */
 const TOGETHER_MS = 100;
 

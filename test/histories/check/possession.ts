@@ -1,8 +1,10 @@
 import { groupBy } from './group-by.js';
 import { ttlOf, type History } from './history.js';
 import type { Interval } from './interval.js';
-import type { Operation } from './operation.js';
+import { weightOf, type Operation } from './operation.js';
 
+/** A reading process learns with its next renewal that a waiting writer has left. */
+export const GATE_MS = 1_500;
 /** The shortest validity of an offer. */
 const CLAIM_WINDOW_MS = 1_750;
 /** Delay until a process sees an executed release or its message. */
@@ -28,7 +30,7 @@ export function possessions(history: History, asking: boolean): ReadonlyMap<stri
       const interval = intervalOf(operation, history, asking);
       const kept = asking ? [] : keptWhileItWaits(operation, history);
       const whole = interval === undefined ? [] : operation.keys.map((key) => ({ key, ...interval }));
-      const weight = operation.options.weight ?? 1;
+      const weight = weightOf(operation);
       return [...kept, ...whole].map(({ key, from, to }) => ({ key, possession: { from, to, operation, weight } }));
     });
   const byKey = groupBy(all, ({ key }) => key);
