@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 
-import type { LockMessage } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { onCleanup } from '../support/cleanup.js';
-import { eventually } from '../support/eventually.js';
 import { startRedisServer } from '../support/redis-server.js';
 
 const TTL = 20_000;
@@ -70,27 +68,6 @@ describe('A semaphore in Redis', () => {
       expect(await client.pexpiretime(held)).toBe(Math.max(...ends));
       await release(sequence);
     }
-  });
-
-  it('brings 64 fencing tokens with an offer, and 16 once the issued numbers are ahead of the clock', async () => {
-    const other = RedisLockStore.open(url, { prefix });
-    onCleanup(() => other.close());
-    const waiting = randomBytes(16).toString('base64url');
-    const offers: LockMessage[] = [];
-    await other.subscribe(waiting, { message: (message) => offers.push(message), resubscribed: () => undefined });
-    const of = (ownerToken: string) =>
-      ({ key, kind, ownerToken, ttlMs: TTL, wait: true, block: 1, permits: 12 }) as const;
-    await store.acquire(of(token(1, 12)));
-    for (let i = 1; i <= 12; i += 1) await other.acquire(of(`${waiting}:${i}:1`));
-    await release(1, 12);
-    await eventually(() => expect(offers.filter(({ type }) => type === 'granted')).toHaveLength(12));
-
-    const blocks = offers.filter(({ type }) => type === 'granted').map(({ block }) => block);
-    expect(blocks.slice(0, 7)).toEqual(Array.from({ length: 7 }, () => 64));
-    expect(blocks.slice(-3)).toEqual([16, 16, 16]);
-    const numbers = offers.flatMap(({ fencingToken = 0, block = 0 }) => [fencingToken, fencingToken + block - 1]);
-    expect(numbers).toEqual(numbers.toSorted((one, another) => one - another));
-    expect(new Set(numbers).size).toBe(24);
   });
 
   it('keeps every lease and hands leases over on a full server; only new ones are refused', async () => {

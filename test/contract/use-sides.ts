@@ -110,12 +110,7 @@ export class Sides {
 
   private byProcess(messages: readonly LockMessage[]): LockMessage[][] {
     return this.processes.map((process) =>
-      withReadersSorted(
-        messages
-          .filter(({ ownerToken }) => ownerToken.startsWith(process))
-          .map(withoutNumber)
-          .map(asWarning),
-      ),
+      withReadersSorted(messages.filter(({ ownerToken }) => ownerToken.startsWith(process)).map(asWarning)),
     );
   }
 
@@ -125,10 +120,6 @@ export class Sides {
     return store;
   }
 }
-
-/** The sides may issue different fencing tokens; only their presence is compared. */
-const withoutNumber = (message: LockMessage): LockMessage =>
-  message.fencingToken === undefined ? message : { ...message, fencingToken: 0 };
 
 /** A process that holds permits receives one notice of contention, for any of its leases. */
 const asWarning = (message: LockMessage): LockMessage =>

@@ -32,14 +32,6 @@ export const measuresP1toP7 = [
   },
   {
     promise: 'P1',
-    what: 'the lifetime of an offer counts from the first command with its token, not from its message',
-    file: 'engine/acquiring.ts',
-    measure: 'validUntil(since, Math.min(CLAIM_WINDOW_MS, ttlMs))',
-    without: 'validUntil(now, Math.min(CLAIM_WINDOW_MS, ttlMs))',
-    test: ['begun-on-offer', 'when nothing passes and its message was late'],
-  },
-  {
-    promise: 'P1',
     what: 'permits in use are the sum over all leases, including offers',
     file: lua('semaphore-state'),
     measure: 'ends[leases[i]], used = endsAt, used + weight end',
@@ -47,12 +39,13 @@ export const measuresP1toP7 = [
     test: ['permits', 'never has more permits in use than it has'],
   },
   {
-    promise: 'P2',
-    what: 'an unconfirmed lease that began on an offer is valid only as long as the offer',
-    file: 'engine/lease/grant.ts',
-    measure: 'this.validUntil = until;',
-    without: '',
-    test: ['begun-on-offer', 'is notified before the offer ends'],
+    promise: 'P27',
+    what: 'a hold begins when the store has answered its claim, not on the message of an offer',
+    file: 'engine/acquiring.ts',
+    measure: "this.wakeUps.wake({ reason: 'message', attempt });",
+    without:
+      'this.won(attempt, this.newGrant(attempt.list.state, attempt.ownerToken, attempt.list.first!.plan.ttlMs, this.context.clock.now(), 1, 1, 0));',
+    test: ['blocked-at-begin', 'keeps an exclusive lock while another process waits'],
   },
   {
     promise: 'P2',

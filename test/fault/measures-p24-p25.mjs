@@ -53,7 +53,7 @@ export const measuresP24P25 = [
     promise: 'P25',
     what: 'a reader ends with its own lease while other readers continue',
     file: 'engine/readers.ts',
-    measure: 'reader.endOwn(why({ ttlMs, lateMs, renew, reachedLimit, unconfirmed }));',
+    measure: 'reader.endOwn(why({ ttlMs, lateMs, renew, reachedLimit }));',
     without: '',
     test: ['reader-options', 'a reader with renew: false ends beside a renewed one'],
   },

@@ -18,8 +18,8 @@ export const measuresP8toP17 = [
     promise: 'P9',
     what: 'a dead waiter is skipped when no subscriber receives its message',
     file: lua('offer'),
-    measure: 'if notify(head, granted, lock) ~= 0 then return true end',
-    without: 'if notify(head, granted, lock) then return true end',
+    measure: "if notify(head, 'g', lock) ~= 0 then return true end",
+    without: "if notify(head, 'g', lock) then return true end",
     test: ['crashes', 'after SIGKILL while it was first'],
   },
   {

@@ -1,8 +1,7 @@
-import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { Forger } from './support/forger.js';
-import { openLocks, PREFIX, type Locks } from './support/lock-engine.js';
+import { PREFIX } from './support/lock-engine.js';
 import type { FightPlan, Hold } from './support/loops.js';
 import { useLockWorld } from './support/use-lock-world.js';
 import { overlaps } from './support/witness.js';
@@ -32,21 +31,14 @@ const mostAtOnce = (holds: readonly Hold[]): number =>
 const meet = (one: Hold, other: Hold): boolean => one.entered < other.left && other.entered < one.left;
 
 describe.each([
-  { who: 'a client that publishes', confirmOffers: false },
-  { who: 'a client that publishes and reads, with confirmOffers', confirmOffers: true },
-])('P22: 100,000 messages of $who', ({ confirmOffers }) => {
+  { who: 'a client that publishes', reads: false },
+  { who: 'a client that publishes and reads', reads: true },
+])('P22: 100,000 messages of $who', ({ reads }) => {
   const world = useLockWorld();
 
-  const open = (): Locks => {
-    const locks = openLocks(world.server.url, { confirmOffers });
-    onCleanup(() => locks.engine.close());
-    return locks;
-  };
-
   it('delete no lock, let no two holders overlap, and leave no memory behind', async () => {
-    const env = { LOCK_SETTINGS: JSON.stringify({ confirmOffers }) };
-    const processes = await Promise.all([1, 2, 3].map(() => world.process(undefined, env)));
-    const [holder, waiter] = [open(), open()];
+    const processes = await Promise.all([1, 2, 3].map(() => world.process()));
+    const [holder, waiter] = [world.locks(), world.locks()];
     const steady = await Promise.all([
       holder.acquire('steady-job', { ttl: '5s' }),
       holder.acquire('steady-doc', { ttl: '5s', kind: 'read' }),
@@ -73,11 +65,7 @@ describe.each([
       'foreign',
       'none',
     ];
-    const forger = new Forger(
-      world.server.url,
-      [...keys.map((key) => PREFIX + key), 'x:job', '', 'a b\nc'],
-      confirmOffers,
-    );
+    const forger = new Forger(world.server.url, [...keys.map((key) => PREFIX + key), 'x:job', '', 'a b\nc'], reads);
     await forger.listen();
 
     const holds = Object.fromEntries(Object.keys(plans).map((name) => [name, [] as Hold[]])) as Record<

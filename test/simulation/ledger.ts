@@ -1,7 +1,7 @@
 import { surelyOverMs } from '../../libs/distribute-lock/src/engine/lease/grant.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import { planOf } from '../../libs/distribute-lock/src/engine/lease/lifetime-plan.js';
-import { isConfirmed, QUANTUM_HOLDS, QUANTUM_MS } from '../../libs/distribute-lock/src/engine/local-hand-over.js';
+import { QUANTUM_HOLDS, QUANTUM_MS } from '../../libs/distribute-lock/src/engine/local-hand-over.js';
 import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import { GateWatch } from './gate-watch.js';
 import { Hold } from './hold.js';
@@ -240,5 +240,5 @@ export class Ledger {
 
 /** A process asks for permits in runs of callers with equal options; a fault may delay one of the runs. */
 function runOf({ grant }: LeaseHandle, { options }: PendingCall): string {
-  return ` ${options.weight} ${grant.ttlMs} ${isConfirmed(planOf(options))}`;
+  return ` ${options.weight} ${grant.ttlMs}`;
 }

@@ -83,19 +83,19 @@ export const ENGINE_MUTANTS: Readonly<Record<string, () => Restore>> = {
         },
     ),
 
-  'an offer that is valid for a claim window from its message': () =>
+  'a hold that begins on the message of an offer, without a claim': () =>
     patch(
       Acquiring,
       'offered',
-      (original) =>
-        function (this: Inside, attempt: Attempt, fencingToken: number | undefined) {
-          Object.assign(attempt, { since: this.context.clock.now() });
-          original.call(this, attempt, fencingToken);
+      () =>
+        function (this: Inside, attempt: Attempt) {
+          const now = this.context.clock.now();
+          const { list, ownerToken } = attempt;
+          const grant = this.newGrant(list.state, ownerToken, list.first!.plan.ttlMs, now, Math.ceil(now), 1, 0);
+          this.attempts.endGranted(attempt);
+          this.wakeUps.wake({ reason: 'granted', list, grant, now });
         },
     ),
-
-  'an unconfirmed lease that is valid for its ttl after an offer': () =>
-    patch(Grant, 'beginUnconfirmed', () => () => undefined),
 
   'no heartbeat': () =>
     patch(
@@ -167,6 +167,7 @@ interface Inside {
   readonly context: EngineContext;
   readonly attempts: Attempts;
   readonly wakeUps: Acquiring['wakeUps'];
+  readonly newGrant: Acquiring['newGrant'];
   prepare(attempt: Attempt, grant: Grant): void;
 }
 

@@ -1,26 +1,7 @@
-import type { LockName } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { processOf } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { Hold } from './hold.js';
 import { shares } from './modes.js';
 import type { World } from './world.js';
-
-/** Grants of permits by the server. */
-class Permitted {
-  /** Every fencing token that the server sent. */
-  readonly sent = new Set<number>();
-  /** By owner token. After a lost offer the owner asks again and gets another fencing token; this is the first one. */
-  readonly grants = new Map<string, number>();
-
-  add(ownerToken: string, first: number): void {
-    this.sent.add(first);
-    if (!this.grants.has(ownerToken)) this.grants.set(ownerToken, first);
-  }
-
-  highestOfOthers(process: string | undefined): number {
-    const others = [...this.grants].filter(([ownerToken]) => processOf(ownerToken) !== process);
-    return Math.max(-1, ...others.map(([, first]) => first));
-  }
-}
 
 /** Watches the guarantees of fencing tokens. */
 export class Numbers {
@@ -28,7 +9,8 @@ export class Numbers {
   private readonly owners = new Map<number, string>();
   private readonly highest = new Map<string, number>();
   private readonly highestOfWriters = new Map<string, number>();
-  private readonly permitted = new Map<string, Permitted>();
+  /** The permits of each key, in the order of their holds. */
+  private readonly permits = new Map<string, readonly { readonly at: number; readonly fencingToken: number }[]>();
 
   constructor(private readonly world: World) {}
 
@@ -58,27 +40,20 @@ export class Numbers {
     if (!reads) this.highestOfWriters.set(key, fencingToken);
   }
 
-  permit({ key, ownerToken }: LockName, first: number): void {
-    const permitted = this.permitted.get(key) ?? new Permitted();
-    permitted.add(ownerToken, first);
-    this.permitted.set(key, permitted);
-  }
-
   /**
-   * Replies arrive in any order, so a grant of the server must have the token that the server issued. A local hand-over
-   * must have a larger token than all earlier holders of its process, and than all earlier grants to other processes. A process
-   * that counts a permit whose data the server lost is exempt.
+   * The token of a permit is larger than the earlier tokens of its process, and than the tokens of all holds that began before the call.
+   * A process that counts a permit whose data the server lost is exempt.
    */
   private checkPermit(hold: Hold): void {
-    const { lease, ownerToken } = hold;
+    const { lease, ownerToken, pendingCall } = hold;
     const { fencingToken, key } = lease;
-    const permitted = this.permitted.get(key) ?? new Permitted();
-    const process = processOf(ownerToken);
-    const line = `${process} ${key}`;
+    const line = `${processOf(ownerToken)} ${key}`;
     const before = this.highest.get(line) ?? -1;
     this.highest.set(line, Math.max(before, fencingToken));
-    if (permitted.sent.has(fencingToken) || this.world.ledger.countsForgotten(hold)) return;
-    if (fencingToken <= Math.max(before, permitted.highestOfOthers(process)))
-      this.world.fail('fencing tokens of permits do not rise', key);
+    const earlier = this.permits.get(key) ?? [];
+    const seen = earlier.filter(({ at }) => at < pendingCall.calledAt).map((permit) => permit.fencingToken);
+    this.permits.set(key, [...earlier, { at: this.world.timeline.now, fencingToken }]);
+    if (this.world.ledger.countsForgotten(hold)) return;
+    if (fencingToken <= Math.max(before, ...seen)) this.world.fail('fencing tokens of permits do not rise', key);
   }
 }

@@ -1,4 +1,3 @@
-import { kindOfToken } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type {
   AcquireAllAnswer,
   AcquireAnswer,
@@ -100,7 +99,7 @@ export class SimulatedServer {
     if (answer.outcome !== 'busy') this.hadEffect(request, sent);
     if (answer.outcome === 'granted') {
       this.granted.add(request.ownerToken);
-      this.numbered(answer.fencingToken, request.block, request);
+      this.numbered(answer.fencingToken, request.block);
     }
     return answer;
   }
@@ -142,7 +141,7 @@ export class SimulatedServer {
     if (answer.outcome === 'granted') {
       const { fencingToken, ownerToken } = answer;
       this.granted.add(ownerToken);
-      this.numbered(fencingToken, (next ?? grantOwn)!.block, { ...request, ownerToken });
+      this.numbered(fencingToken, (next ?? grantOwn)!.block);
     }
     return answer;
   }
@@ -237,8 +236,7 @@ export class SimulatedServer {
   }
 
   /** Tokens ahead of the clock would be issued again after the counter is lost. */
-  private numbered(first: number, block: number, request?: LockName): void {
-    if (request?.kind === 'semaphore') this.world.ledger.numbers.permit(request, first);
+  private numbered(first: number, block: number): void {
     if (first + block > (EPOCH_MS + this.world.timeline.now) * 1_000 + MOST_AHEAD) {
       this.world.fail('fencing tokens are issued faster than the clock runs');
     }
@@ -268,9 +266,7 @@ export class SimulatedServer {
   }
 
   private publish(processId: string, message: LockMessage): number {
-    const { type, ownerToken, fencingToken } = message;
-    if (type === 'granted' && fencingToken !== undefined && kindOfToken(ownerToken) === 'semaphore')
-      this.world.ledger.numbers.permit(message, fencingToken);
+    const { type, ownerToken } = message;
     const inbox = this.inboxes.get(processId);
     if (inbox !== undefined) return inbox.deliver(message);
     if (type === 'granted') this.unheard(processId, ownerToken);

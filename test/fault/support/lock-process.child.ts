@@ -20,7 +20,7 @@ process.on('uncaughtException', trouble('uncaught exception'));
 
 const locks = openLocks(
   JSON.parse(process.env['LOCK_CONNECTION'] ?? '') as Connection,
-  JSON.parse(process.env['LOCK_SETTINGS'] ?? '{}') as { confirmOffers?: boolean },
+  {},
   JSON.parse(process.env['LOCK_STORE'] ?? '{}') as StoreSettings,
 );
 const awake = setInterval(() => {}, 60_000);
@@ -91,6 +91,14 @@ const commands: Commands = {
   async block({ ms, lease }) {
     block(ms);
     return heldAt(leases[lease]);
+  },
+  async blockAtBegin({ key, ms, ...options }) {
+    return locks.acquire(key, options).then(async (lease) => {
+      block(ms);
+      const held = heldAt(lease);
+      await lease.release();
+      return held;
+    });
   },
   async blockAndRelease({ ms, lease }) {
     block(ms);

@@ -33,6 +33,8 @@ export interface Commands {
   isHeld(asked: { lease: LeaseNumber }): Promise<HeldAt>;
   /** Blocks the event loop, and reads the lease in the same turn. */
   block(asked: { ms: number; lease: LeaseNumber }): Promise<HeldAt>;
+  /** Acquires the lock, blocks the event loop in the first turn of the hold, reads the lease and releases it. */
+  blockAtBegin(asked: Omit<AcquireOptions, 'signal'> & { key: string; ms: number }): Promise<HeldAt>;
   /** Blocks the event loop, and releases in the same turn. */
   blockAndRelease(asked: { ms: number; lease: LeaseNumber }): Promise<void>;
   /** Reads the lease in the first turn after the process was stopped or blocked for longer than `ms`. */

@@ -1,4 +1,4 @@
-import { Grant, validUntil } from './lease/grant.js';
+import { Grant } from './lease/grant.js';
 import { finalUndoAt } from '../store/abandoned-tokens.js';
 import {
   type AcquireAnswer,
@@ -7,11 +7,9 @@ import {
   LockStoreError,
   mayTakeEffect,
 } from '../store/lock-store.js';
-import { CLAIM_WINDOW_MS, OFFERED_NUMBERS } from '../store/protocol.js';
 import { Attempts } from './attempts.js';
 import type { EngineContext } from './context.js';
 import type { Attempt, KeyState } from './key-state.js';
-import { CONFIRMED_WITHIN_MS, isConfirmed } from './local-hand-over.js';
 import { reportHandOver } from './reports.js';
 import { WakeUps } from './wake-ups.js';
 
@@ -75,7 +73,7 @@ export class Acquiring {
     this.context.changed(state);
   }
 
-  /** What the store gave by a command that was sent at `sentAt`, or by a message that arrived then. */
+  /** What the store gave by a command that was sent at `sentAt`. */
   newGrant(
     { key }: KeyState,
     ownerToken: string,
@@ -116,45 +114,16 @@ export class Acquiring {
   }
 
   private prepare(attempt: Attempt, grant: Grant): void {
-    // An offer does not say whether other processes wait, except for permits.
-    grant.contended ||= attempt.contended || (grant.unconfirmed && !attempt.list.state.offersReportWaiters);
+    grant.contended ||= attempt.contended;
     // A holder learns of waiters and of a forced release only through the subscription.
     void this.context.inbox.ready();
   }
 
-  /** A message offered the lock to the attempt's token. */
-  offered(attempt: Attempt, fencingToken: number | undefined, block: number | undefined): void {
+  /** A message says that the store offers the lock to the attempt: the process claims it, and its caller begins on the reply. */
+  offered(attempt: Attempt): void {
     attempt.offered = true;
     attempt.sleepsUntil = 'retry';
-    const now = this.context.clock.now();
-    const mayBegin = fencingToken !== undefined && !this.context.confirmOffers;
-    const grant = mayBegin ? this.provenOffer(attempt, fencingToken, now, block) : undefined;
-    if (grant !== undefined) {
-      reportHandOver(attempt.list.first, 'message');
-      this.attempts.endGranted(attempt);
-      this.prepare(attempt, grant);
-    }
-    this.wakeUps.wake({ reason: 'message', attempt, grant, now });
-  }
-
-  /**
-   * The grant of an offer on which the first caller may begin without a claim, because the offer is guaranteed for some time.
-   *
-   * The process does not know when the offer was made, because the message may have been delayed. But the store cannot offer a
-   * lock to a token before the token was first sent. The offer therefore ends no earlier than one claim window after that. The
-   * process trusts the offer for at most one ttl, which is the limit for every lease after a loss of data. The remaining time must
-   * suffice for a confirmation, and no command of the token may be in flight.
-   */
-  private provenOffer(attempt: Attempt, fencingToken: number, now: number, block = OFFERED_NUMBERS): Grant | undefined {
-    const { list, since, ownerToken } = attempt;
-    const plan = list.first?.plan;
-    if (plan === undefined || attempt.inFlight || attempt.lastError !== undefined) return undefined;
-    const { ttlMs } = plan;
-    const offeredUntil = validUntil(since, Math.min(CLAIM_WINDOW_MS, ttlMs));
-    if (!isConfirmed(plan) || offeredUntil - now < CONFIRMED_WITHIN_MS) return undefined;
-    const grant = this.newGrant(list.state, ownerToken, ttlMs, now, fencingToken, block, 0);
-    grant.beginUnconfirmed(offeredUntil);
-    return grant;
+    this.wakeUps.wake({ reason: 'message', attempt });
   }
 
   private notGranted(attempt: Attempt, answer: Exclude<AcquireAnswer, { outcome: 'granted' }>): void {

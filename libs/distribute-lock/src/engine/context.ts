@@ -27,7 +27,6 @@ export interface ContextSettings {
   /** `Infinity` disables the report. */
   readonly warnAfterMs: number;
   readonly maxKept: number;
-  readonly confirmOffers: boolean;
   /** The name of the module's connection. */
   readonly connection: string;
 }
@@ -51,7 +50,6 @@ export interface EngineContext {
   /** A number from 0 to 1, for jitter. */
   readonly random: () => number;
   /** The store must confirm each message before the process acts on it. */
-  readonly confirmOffers: boolean;
   /** A waiter has been settled. */
   readonly settled: () => void;
   /** A wait list, an attempt or a grant of the key has changed. */
@@ -72,7 +70,7 @@ export function engineContext(
   settings: ContextSettings,
   { lost, undone, settled, changed, messages }: ContextListeners,
 ): EngineContext {
-  const { store, clock, events, random, processId, retryAfter, warnAfterMs, maxKept, confirmOffers } = settings;
+  const { store, clock, events, random, processId, retryAfter, warnAfterMs, maxKept } = settings;
   const timers = new Timers(clock);
   const holds = new HoldTimes();
   return {
@@ -97,7 +95,6 @@ export function engineContext(
     estimates: new WaitEstimates(clock, holds, retryAfter),
     events,
     random,
-    confirmOffers,
     settled,
     changed,
   };

@@ -274,11 +274,6 @@ export abstract class KeyState {
     return attempt?.lastError ?? (single ? this.singlesError : undefined);
   }
 
-  /** Whether an offer says if other processes wait. */
-  get offersReportWaiters(): boolean {
-    return false;
-  }
-
   /** The ttl of a grant by a release to whichever attempt of this process is first in the queue; 0 if it may not grant. */
   get ownTtlMs(): number {
     return 0;

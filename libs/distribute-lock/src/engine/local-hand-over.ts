@@ -8,20 +8,12 @@ export const QUANTUM_MS = 25;
 /** The most fencing tokens to reserve for waiters; more tokens could outrun the clock from which they start. */
 export const MOST_NUMBERS = 64;
 
-/** The least rest of an unconfirmed lease: enough for one command without an answer and a second one. */
-export const CONFIRMED_WITHIN_MS = 1_000;
-
-/** Whether the renewal of such a holder confirms the lease, even if the first command fails. */
-export const isConfirmed = ({ needsWholeTtl, renewForMs }: LifetimePlan): boolean =>
-  !needsWholeTtl && renewForMs > CONFIRMED_WITHIN_MS;
-
 /**
  * Whether a local hand-over to the next caller is allowed. Compares with the clock, because after a pause the timer that reports
  * the loss may not have fired yet.
  */
 export function mayHandOver(grant: Grant, next: LifetimePlan, now: number, inOrder = false): boolean {
-  const halfMs = grant.unconfirmed && isConfirmed(next) ? CONFIRMED_WITHIN_MS : next.ttlMs / 2;
-  const needsMs = next.needsWholeTtl ? next.ttlMs : halfMs;
+  const needsMs = next.needsWholeTtl ? next.ttlMs : next.ttlMs / 2;
   if (grant.ended || grant.numbers.left === 0 || grant.validUntil - now < needsMs) return false;
   // The ttl must be exactly what the next caller wants: after a crash of the caller, the key stays locked for that time.
   if (next.ttlMs !== grant.ttlMs) return false;

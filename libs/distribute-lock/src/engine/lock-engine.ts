@@ -71,11 +71,6 @@ export interface LockEngineSettings {
    */
   readonly warnAfterMs?: number;
   /**
-   * Whether the store confirms each offer and revocation that a message brings.
-   * @defaultValue `false`
-   */
-  readonly confirmOffers?: boolean;
-  /**
    * The name of the module's connection.
    * @defaultValue `'default'`
    */
@@ -144,7 +139,6 @@ export class LockEngine implements LeaseActions {
         retryAfter: settings.retryAfter,
         warnAfterMs: settings.warnAfterMs || Infinity,
         maxKept: settings.maxKept ?? DEFAULT_MAX_KEPT,
-        confirmOffers: settings.confirmOffers === true,
         connection: settings.connection ?? 'default',
       },
       {

@@ -1,6 +1,5 @@
 import type { Grant } from './lease/grant.js';
 import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
-import { OFFERED_NUMBERS, OFFERED_PERMIT_NUMBERS } from '../store/protocol.js';
 import type { Acquiring } from './acquiring.js';
 import { droppedTokens, type EngineContext } from './context.js';
 import type { Attempt } from './key-state.js';
@@ -18,14 +17,13 @@ export class Messages implements LockStoreListener {
   ) {}
 
   /** Drops and counts a message that another client may have forged: only a token of this process is accepted. */
-  message({ type, key, ownerToken, fencingToken, block, contended: isContended }: LockMessage): void {
-    if (!this.context.tokens.issued(ownerToken) || !hasNumbers(fencingToken, block)) return this.unreadable();
+  message({ type, key, ownerToken }: LockMessage): void {
+    if (!this.context.tokens.issued(ownerToken)) return this.unreadable();
     const state = this.states.ofToken(key, ownerToken);
     const attempt = state?.attemptOf(ownerToken);
     const grant = state?.grantOf(ownerToken);
     if (attempt !== undefined) {
-      if (isContended === true) attempt.contended = true;
-      if (type === 'granted') this.acquiring.offered(attempt, fencingToken, block);
+      if (type === 'granted') this.acquiring.offered(attempt);
       else if (type === 'contended') {
         attempt.contended = true;
         state?.othersCame();
@@ -40,13 +38,11 @@ export class Messages implements LockStoreListener {
   }
 
   private async revoked(grant: Grant): Promise<void> {
-    if (this.context.confirmOffers) {
-      if (this.confirming.has(grant)) return this.unreadable();
-      this.confirming.add(grant);
-      const holds = await this.holds(grant);
-      this.confirming.delete(grant);
-      if (holds) return this.unreadable();
-    }
+    if (this.confirming.has(grant)) return this.unreadable();
+    this.confirming.add(grant);
+    const holds = await this.holds(grant);
+    this.confirming.delete(grant);
+    if (holds) return this.unreadable();
     this.context.watchdog.lose(grant, { reason: 'forced' });
   }
 
@@ -80,10 +76,4 @@ export class Messages implements LockStoreListener {
   private attempts(): Attempt[] {
     return this.states.all().flatMap((state) => state.attempts());
   }
-}
-
-/** Whether the fencing tokens of a message, if any, are valid and no more than an offer may carry. */
-function hasNumbers(first: number | undefined, block = OFFERED_NUMBERS): boolean {
-  if (block < 1 || block > OFFERED_PERMIT_NUMBERS) return false;
-  return first === undefined || (Number.isSafeInteger(first) && Number.isSafeInteger(first + block));
 }

@@ -96,35 +96,6 @@ describe('A call of a lease whose time has passed before its timer fired', () =>
   });
 });
 
-describe('A lease that began on an offer', () => {
-  const start = async () => {
-    const clock = new ManualClock();
-    const world = new ManualWorld(clock);
-    const [here, there] = [world.process(), world.process()];
-    const before = await there.acquire('k');
-    const waiting = here.acquire('k', { wait: '10s' });
-    await clock.pass(100);
-    here.detours.renew = () => new Promise(() => undefined);
-    await before.release();
-    await clock.pass(1);
-    return { clock, lease: await waiting };
-  };
-
-  it('is lost by a blocked event loop if it was too late to confirm it', async () => {
-    const { clock, lease } = await start();
-    clock.jump(2_000);
-    await clock.pass(1);
-    expect(lease.signal.reason).toMatchObject({ reason: 'blocked' });
-  });
-
-  it('is lost by an outage if Redis does not confirm it, and the message does not name the ttl', async () => {
-    const { clock, lease } = await start();
-    await clock.pass(2_000);
-    const message = expect.stringContaining('Redis offered the lock, but did not confirm its lease in time');
-    expect(lease.signal.reason).toMatchObject({ reason: 'outage', message });
-  });
-});
-
 describe('A lease whose renewal was sent late', () => {
   it.each(['exclusive', 'read'] as const)(
     'is lost by the blocked event loop although its last timer fires in time, kind %s',

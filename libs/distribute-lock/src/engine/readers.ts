@@ -83,13 +83,13 @@ export class Readers implements Holder, SharedHold {
   }
 
   endOverdue(grant: Grant, now: number, earlyMs: number, why = lossByTime): void {
-    const { confirmedAt, unconfirmed } = grant;
+    const { confirmedAt } = grant;
     const lateMs = grant.lateMsAt(now);
     for (const reader of [...this.all]) {
       if (now < reader.ownValidUntil(confirmedAt) - earlyMs) continue;
       const { ttlMs, renew, startedAt, renewUntil } = reader;
       const reachedLimit = Math.max(confirmedAt, startedAt) + ttlMs > renewUntil - LIMIT_TOLERANCE_MS;
-      reader.endOwn(why({ ttlMs, lateMs, renew, reachedLimit, unconfirmed }));
+      reader.endOwn(why({ ttlMs, lateMs, renew, reachedLimit }));
     }
   }
 

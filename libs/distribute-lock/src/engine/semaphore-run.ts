@@ -1,5 +1,4 @@
 import { type Attempt, type Waiter, WaitList } from './key-state.js';
-import { isConfirmed } from './local-hand-over.js';
 
 /**
  * Callers of several processes that arrive within this time of each other may be served in either order. While callers of this process
@@ -147,9 +146,7 @@ export class Run extends WaitList {
   private isLike({ call: { options }, plan }: Waiter): boolean {
     if (this.last === undefined) return false;
     const { call, plan: own } = this.last;
-    const wantsSame = call.options.weight === options.weight && own.ttlMs === plan.ttlMs;
-    // Only a holder that will confirm its grant may begin on an offer.
-    return wantsSame && isConfirmed(own) === isConfirmed(plan);
+    return call.options.weight === options.weight && own.ttlMs === plan.ttlMs;
   }
 }
 

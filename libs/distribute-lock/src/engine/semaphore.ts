@@ -146,10 +146,6 @@ export class SemaphoreState extends KeyState {
     return true;
   }
 
-  override get offersReportWaiters(): boolean {
-    return true;
-  }
-
   override get idle(): boolean {
     return super.idle && this.waiting === 0 && this.ending.size === 0;
   }

@@ -14,10 +14,10 @@ export type WakeUp =
   | { readonly reason: 'local hand-over'; readonly list: WaitList; readonly grant: Grant; readonly now: number }
   /** The lease that the readers of this process share admits the reader. */
   | { readonly reason: 'reader gate'; readonly waiter: Waiter; readonly grant: Grant; readonly now: number }
-  /** A message offers the lock to the attempt. With a provable `grant` the waiter begins; otherwise the offer is claimed. */
-  | { readonly reason: 'message'; readonly attempt: Attempt; readonly grant: Grant | undefined; readonly now: number }
 
   // The attempt of the waiter is sent again.
+  /** A message says that the store offers the lock to the attempt. */
+  | { readonly reason: 'message'; readonly attempt: Attempt }
   /** An answer of the store names an offer whose message is late or lost. */
   | { readonly reason: 'offer'; readonly attempt: Attempt }
   /** No message came for some time. */
@@ -86,8 +86,6 @@ export class WakeUps {
       case 'reader gate':
         return event.waiter.list?.state.serve(event.waiter, event.grant, event.now);
       case 'message':
-        if (event.grant === undefined) return this.attempts.send(event.attempt);
-        return this.begin(event.attempt.list, event.grant, event.now);
       case 'offer':
       case 'heartbeat':
       case 'poll':

@@ -172,18 +172,6 @@ export interface LockMessage {
   readonly type: 'granted' | 'contended' | 'revoked';
   readonly key: string;
   readonly ownerToken: string;
-  /**
-   * First fencing token of an exclusive offer. A process that can prove that the claim window has not passed uses it to
-   * begin at once.
-   */
-  readonly fencingToken?: number;
-  /**
-   * Number of fencing tokens of an offer of permits.
-   * @defaultValue `16`
-   */
-  readonly block?: number;
-  /** Another process waits for permits; set on an offer of permits only. */
-  readonly contended?: boolean;
 }
 
 /** Receives events of a store. @public */

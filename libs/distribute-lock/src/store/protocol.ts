@@ -8,18 +8,7 @@
 export const CLAIM_WINDOW_MS = 1_750;
 /** A queue outlives several heartbeats. */
 export const QUEUE_TTL_MS = 15_000;
-/**
- * Number of fencing tokens of an offer, for its first holder and the callers behind it in the same process. The number
- * is limited because tokens must be issued more slowly than the server's clock counts microseconds. No server makes
- * 60,000 offers per second.
- */
-export const OFFERED_NUMBERS = 16;
-/**
- * Number of fencing tokens of an offer of permits, unless the issued numbers are ahead of the clock by
- * {@link AHEAD_MICROS}.
- */
-export const OFFERED_PERMIT_NUMBERS = 64;
-export const AHEAD_MICROS = 500;
+
 // Bounds of the work of one command, in Redis and in memory.
 
 /** Number of readers that receive a message about a waiting writer; the others learn it from their renewals. */

@@ -25,9 +25,6 @@ export const EARLY_MS = 1;
 /** A lease that ends within this time before the limit of its holder is not renewed again. */
 export const LIMIT_TOLERANCE_MS = 5;
 
-/** A holder that begins on an offer and releases within this time sends no command but its release. */
-const CONFIRM_AFTER_MS = 50;
-
 /** The number of waiting processes when none is known, but one may wait. */
 const PERHAPS_ONE = -1;
 
@@ -134,8 +131,6 @@ export class Grant extends Retry {
   ended = false;
   /** At most one renewal is in flight at a time. */
   renewal: Renewal | undefined = undefined;
-  /** The grant began on an offer, and the store has not confirmed it for its ttl yet. */
-  unconfirmed = false;
   /** When the command that obtained the grant was sent. In whole milliseconds. */
   readonly startedAt: number;
   numbers: FencingBlock;
@@ -203,15 +198,7 @@ export class Grant extends Retry {
 
   /** When to renew: a third of the ttl after the last confirmed command was sent. */
   get renewalAt(): number {
-    if (this.unconfirmed) return this.startedAt + CONFIRM_AFTER_MS;
     return this.validUntil - proofMs(this.ttlMs) + this.ttlMs / 3;
-  }
-
-  /** The grant is an offer without a claim: it can be proven until `until`, unless a command confirms it. */
-  beginUnconfirmed(until: number): void {
-    this.validUntil = until;
-    this.endsAt = until;
-    this.unconfirmed = true;
   }
 
   /** Applies a command that was sent at `sentAt` and found the lock held. The answer must arrive before the old end. */
@@ -222,7 +209,6 @@ export class Grant extends Retry {
     this.endsAt = Math.max(this.endsAt, Math.floor(sentAt + ttlMs));
     this.confirmedAt = Math.max(this.confirmedAt, Math.ceil(sentAt));
     this.failures = 0;
-    this.unconfirmed = false;
   }
 
   /** A command sent at `sentAt` may shorten the lease, so from now on the grant assumes the shorter time. */

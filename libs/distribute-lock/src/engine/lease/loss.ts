@@ -6,8 +6,6 @@ import type { Lease } from './lease.js';
 const BLOCKED_SHARE = 0.1;
 const BLOCKED_MS = 20;
 
-const UNCONFIRMED = 'Redis offered the lock, but did not confirm its lease in time';
-
 /** Why a grant is lost. */
 export interface Loss {
   readonly reason: LeaseLossReason;
@@ -26,16 +24,14 @@ export interface Overdue {
   readonly renew: boolean;
   /** The lease lasted as long as `maxHold` allows. */
   readonly reachedLimit: boolean;
-  /** The lease began on an offer, and the store has not confirmed it. */
-  readonly unconfirmed: boolean;
 }
 
 /** Why a lease ended when its time passed. */
-export function lossByTime({ ttlMs, lateMs, renew, reachedLimit, unconfirmed }: Overdue): Loss {
+export function lossByTime({ ttlMs, lateMs, renew, reachedLimit }: Overdue): Loss {
   if (!renew) return { reason: 'expired' };
   if (reachedLimit) return { reason: 'maxHold' };
   if (lateMs >= Math.max(BLOCKED_MS, ttlMs * BLOCKED_SHARE)) return { reason: 'blocked', blockedMs: lateMs };
-  return unconfirmed ? { reason: 'outage', why: UNCONFIRMED } : { reason: 'outage' };
+  return { reason: 'outage' };
 }
 
 /** Whether the lease ended as planned, by its `ttl` or its `maxHold`. */

@@ -226,11 +226,10 @@ function reportRenewal(grant: Grant, now: number): void {
 
 /** The grant, whose time has passed at `now`, and its latest renewal. */
 function overdue(grant: Grant, now: number, renewal = grant.renewal): Overdue {
-  const { holder, unconfirmed, startedAt, endsAt } = grant;
+  const { holder, ttlMs } = grant;
   const { renew = true, leaving } = holder ?? {};
-  const ttlMs = unconfirmed ? endsAt - startedAt : grant.ttlMs;
   const reachedLimit = reachesLimit(grant);
-  return { ttlMs, lateMs: grant.lateMsAt(now, renewal), renew: renew || leaving === grant, reachedLimit, unconfirmed };
+  return { ttlMs, lateMs: grant.lateMsAt(now, renewal), renew: renew || leaving === grant, reachedLimit };
 }
 
 /** The lease lasts as long as its holder may hold it. */

@@ -122,12 +122,6 @@ export interface LockModuleOptions {
    */
   readonly connectOnBoot?: boolean;
   /**
-   * Whether the store must confirm each offer and revocation that arrives as a message. It costs waiting callers one more round trip.
-   * Use it if clients that you do not trust may publish to the channels and read the keys of the locks.
-   * @defaultValue `false`
-   */
-  readonly confirmOffers?: boolean;
-  /**
    * How long shutdown waits for held leases.
    * @defaultValue `'2s'`
    */

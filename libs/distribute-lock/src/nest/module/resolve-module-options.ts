@@ -33,7 +33,6 @@ export interface LockSettings {
   readonly layout: LockLayout;
   readonly serverMayChange: boolean;
   readonly connectOnBoot: boolean;
-  readonly confirmOffers: boolean;
   readonly drainTimeoutMs: number;
   readonly maxWaitersPerKey: number;
   readonly maxWaiters: number;
@@ -56,7 +55,6 @@ const MODULE_OPTIONS: Readonly<Record<keyof LockModuleOptions, true>> = {
   layout: true,
   serverMayChange: true,
   connectOnBoot: true,
-  confirmOffers: true,
   drainTimeout: true,
   maxWaiters: true,
   maxKept: true,
@@ -75,9 +73,8 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
   checkNames(given, MODULE_OPTIONS);
   checkContendedStatus(given.contendedStatus);
   checkRetryAfter(given.retryAfter);
-  const { warnAfter, abortOnDisconnect = true, confirmOffers = false, serverMayChange = false } = given;
+  const { warnAfter, abortOnDisconnect = true, serverMayChange = false } = given;
   checkFlag('abortOnDisconnect', abortOnDisconnect);
-  checkFlag('confirmOffers', confirmOffers);
   checkFlag('serverMayChange', serverMayChange);
   const { drainTimeout, contendedStatus = DEFAULT_CONTENDED_STATUS, errors = {}, defaults = {} } = given;
   checkObject('Option "errors"', errors);
@@ -92,7 +89,6 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
     layout: layoutOf(given),
     serverMayChange,
     connectOnBoot: connectOnBootOf(given),
-    confirmOffers,
     drainTimeoutMs: drainTimeout === undefined ? DEFAULT_DRAIN_TIMEOUT_MS : durationMs('drainTimeout', drainTimeout),
     ...maxWaitersOf(given),
     maxKept: count('maxKept', given.maxKept ?? DEFAULT_MAX_KEPT),

@@ -146,8 +146,7 @@ export class SemaphoreTable {
   /** Offers permits: a lease for the claim window. Returns false when the process of the waiter is gone. */
   private offer(key: string, head: string, permits: number): boolean {
     this.give(key, head, CLAIM_WINDOW_MS, permits);
-    const contended = this.places.others(key, head) > 0;
-    if (this.notify(head, 'granted', key, this.locks.offeredPermitNumbers(), contended) > 0) return true;
+    if (this.notify(head, 'granted', key) > 0) return true;
     this.leases.takeBack(key, head);
     return false;
   }
@@ -193,18 +192,10 @@ export class SemaphoreTable {
     }
   }
 
-  private notify(
-    ownerToken: string,
-    type: LockMessage['type'],
-    key: string,
-    numbers?: Pick<LockMessage, 'fencingToken' | 'block'>,
-    contended = false,
-  ): number {
+  private notify(ownerToken: string, type: LockMessage['type'], key: string): number {
     const processId = processOf(ownerToken);
     if (processId === undefined) return 0;
-    const message = { type, key, ownerToken };
-    const numbered = { ...message, ...numbers };
-    const receivers = this.host.publish(processId, contended ? { ...numbered, contended } : numbered);
+    const receivers = this.host.publish(processId, { type, key, ownerToken });
     return this.host.counted === false ? 1 : receivers;
   }
 }

@@ -1,6 +1,6 @@
 import type { LockMessage } from '../lock-store.js';
 import { processOf } from '../../runtime/owner-token.js';
-import { AHEAD_MICROS, CLAIM_WINDOW_MS, OFFERED_NUMBERS, OFFERED_PERMIT_NUMBERS } from '../protocol.js';
+import { CLAIM_WINDOW_MS } from '../protocol.js';
 import { TokenQueues } from './token-queues.js';
 
 interface StoredLock {
@@ -37,13 +37,6 @@ export abstract class TableState {
     const first = Math.max(this.unusedFence, Math.floor(this.host.now() * 1000));
     this.unusedFence = first + block;
     return first;
-  }
-
-  /** Fencing tokens of an offer of permits: fewer while the issued numbers are ahead of the clock. */
-  offeredPermitNumbers(): Pick<LockMessage, 'fencingToken' | 'block'> {
-    const ahead = this.unusedFence - this.host.now() * 1000;
-    const block = ahead < AHEAD_MICROS ? OFFERED_PERMIT_NUMBERS : OFFERED_NUMBERS;
-    return { fencingToken: this.fencingTokens(block), block };
   }
 
   /** The first of `block` fencing tokens, without reading the clock. */
@@ -102,16 +95,15 @@ export abstract class TableState {
   protected offer(key: string, head: string): boolean {
     this.unqueue(key, head);
     this.set(key, head, CLAIM_WINDOW_MS);
-    if (this.notify(head, 'granted', key, this.fencingTokens(OFFERED_NUMBERS)) > 0) return true;
+    if (this.notify(head, 'granted', key) > 0) return true;
     this.locks.delete(key);
     return false;
   }
 
-  protected notify(ownerToken: string, type: LockMessage['type'], key: string, fencingToken?: number): number {
+  protected notify(ownerToken: string, type: LockMessage['type'], key: string): number {
     const processId = processOf(ownerToken);
     if (processId === undefined) return 0;
-    const message = { type, key, ownerToken };
-    const receivers = this.host.publish(processId, fencingToken === undefined ? message : { ...message, fencingToken });
+    const receivers = this.host.publish(processId, { type, key, ownerToken });
     return this.host.counted === false ? 1 : receivers;
   }
 

@@ -72,8 +72,7 @@ export class QuorumLockStore implements LockStore {
   async subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
     this.listener = listener;
     await this.inboxes.open(processId, {
-      // A message grants no lock: only votes do, and their replies carry the fencing tokens.
-      message: ({ type, key, ownerToken }) => listener.message({ type, key, ownerToken: ownerOf(ownerToken) }),
+      message: (message) => listener.message({ ...message, ownerToken: ownerOf(message.ownerToken) }),
       unreadable: () => listener.unreadable?.(),
       unsubscribed: () => listener.unsubscribed?.(),
       resubscribed: () => listener.resubscribed(),

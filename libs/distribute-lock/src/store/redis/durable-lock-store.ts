@@ -34,13 +34,7 @@ export class DurableLockStore implements LockStore {
   }
 
   subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
-    return this.plain.subscribe(processId, {
-      // Without the fencing token a process must claim the offer, because replicas may not have it.
-      message: ({ type, key, ownerToken }) => listener.message({ type, key, ownerToken }),
-      unreadable: () => listener.unreadable?.(),
-      unsubscribed: () => listener.unsubscribed?.(),
-      resubscribed: () => listener.resubscribed(),
-    });
+    return this.plain.subscribe(processId, listener);
   }
 
   /** Both connections lead to the same server. */

@@ -76,14 +76,10 @@ export class Inbox {
   }
 }
 
-/** Parses `<g|c|v>[first fencing token[x<count>]][+] <owner token> <lock key>`; a key may contain spaces. */
+/** Parses `<g|c|v> <owner token> <lock key>`; a key may contain spaces. */
 function parse(text: string, lockPrefix: string): LockMessage | undefined {
-  const [, letter = '', number = '', count = '', plus = '', ownerToken = '', lockKey = ''] =
-    /^(\w)(?:(\d+)(?:x(\d+))?)?(\+?) (\S+) ([\s\S]*)$/.exec(text) ?? [];
+  const [, letter = '', ownerToken = '', lockKey = ''] = /^(\w) (\S+) ([\s\S]*)$/.exec(text) ?? [];
   const type = TYPES[letter];
   if (type === undefined || !lockKey.startsWith(lockPrefix)) return undefined;
-  const message = { type, ownerToken, key: lockKey.slice(lockPrefix.length) };
-  if (number === '') return message;
-  const numbered = { ...message, fencingToken: Number(number), ...(count === '' ? {} : { block: Number(count) }) };
-  return plus === '' ? numbered : { ...numbered, contended: true };
+  return { type, ownerToken, key: lockKey.slice(lockPrefix.length) };
 }

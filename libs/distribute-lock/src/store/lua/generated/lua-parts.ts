@@ -335,13 +335,11 @@ end
 
 export const numbersPart = `local claimMs = '1750'
 local queueMs = '15000'
-local offeredNumbers = 16
 `;
 
 export const offerPart = `local function offer(lock, head)
   redis.call('SET', lock, head, 'PX', claimMs)
-  local granted = 'g' .. string.format('%.0f', fencingTokens(offeredNumbers))
-  if notify(head, granted, lock) ~= 0 then return true end
+  if notify(head, 'g', lock) ~= 0 then return true end
   redis.call('DEL', lock)
   return false
 end
@@ -542,13 +540,6 @@ local function others(token)
 end
 local MOST_OFFERS, MOST_IN_VAIN = 32, 64
 local stopped
-local offeredMany, aheadMicros = 64, 500
-local function offerNumbers()
-  local first = fencingTokens(offeredMany)
-  if last - saved < aheadMicros then return first, offeredMany end
-  last = last - offeredMany + offeredNumbers
-  return first, offeredNumbers
-end
 local function serve(permits, self, ttlMs)
   local served, offers, dead, removed, vain = false, 0, {}, 0, 0
   stopped = false
@@ -577,9 +568,7 @@ local function serve(permits, self, ttlMs)
       served = true
     else
       give(first, now + claimMs, permits)
-      local offered, count = offerNumbers()
-      local granted = string.format('g%.0fx%d%s', offered, count, others(first) == 1 and '+' or '')
-      if notify(first, granted, lock) == 0 then
+      if notify(first, 'g', lock) == 0 then
         takeBack(first)
         dead[processOf(first) or ''], vain = true, vain + 1
       else

@@ -54,7 +54,7 @@ return redis.call('DEL', KEYS[1])`,
 export const lockScript: LuaScript = withCluster(
   {
     name: 'lock',
-    sha1: '3f0a37220b8271ec99f48c37a9266d9178b62b98',
+    sha1: 'e5ac9cd0e0e52588c479a8f47d803f029b2b9cae',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -177,7 +177,7 @@ end
 saveFence()
 return replies`,
   },
-  '2a65aca193a3a70954950807882ab4bd6d58f3c6',
+  '462eb22ead35f77565858d312ee4ea82776a1549',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,
@@ -264,7 +264,7 @@ local fenceMs = '600000'`,
 export const quorumScript: LuaScript = withCluster(
   {
     name: 'quorum',
-    sha1: 'cc75d1766428e0252c31b91d8c1d7bfc57b0ba06',
+    sha1: '5a5505f10a42c0f73694552ed83db863abd05a33',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
@@ -333,7 +333,7 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   },
-  '0a0c2ab52faf56a441270d0d7b368179f2faa6ec',
+  '7b21575d25d7ef581f19254e29a9a1ebc1a8de57',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,
@@ -345,7 +345,7 @@ local fenceMs = '600000'`,
 export const readwriteScript: LuaScript = withCluster(
   {
     name: 'readwrite',
-    sha1: 'e75028fc6c208935c7b554f0df5b0d8abca1e305',
+    sha1: '4d138b7c0fbef52c3988ce238c61d3bbe2ff1961',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${takePart}${commonCasePart}${numbersPart}${queuePart}${silentPart}${offerPart}${leasesPart}${handPart}${enterPart}local function openGate()
@@ -416,7 +416,7 @@ end
 saveFence()
 return replies`,
   },
-  '2ae15e6594213176729d1879146e2409c914e3b6',
+  '4aa977648ffe04f147d251adb4e1a39550043e1d',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,
@@ -428,7 +428,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: '2faab2dcce4e8dbc970dfb13da900455781b55e5',
+    sha1: '4a1a9a741dc8d9b6f952e07b8e4f77598647d883',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}${semaphoreStatePart}${semaphoreQueuePart}${semaphoreCommandsPart}local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
@@ -451,7 +451,7 @@ end
 saveFence()
 return replies`,
   },
-  '94d7a9974a44d12350a4cf3338bc1dee648b0115',
+  '6a3f12cff43e5382ad429c1af7c522e605dd826e',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,

@@ -2,5 +2,3 @@
 -- text because Redis commands take them as text.
 local claimMs = 'PROTOCOL.CLAIM_WINDOW_MS'
 local queueMs = 'PROTOCOL.QUEUE_TTL_MS'
--- Number of fencing tokens of an offer.
-local offeredNumbers = PROTOCOL.OFFERED_NUMBERS

@@ -1,10 +1,8 @@
 -- Offers the lock: the key holds the token of the waiter for the claim window. The waiter has left the queue. It claims
--- the offer by acquire, or begins at once and renews it. For the latter, the message carries the first of a few fencing
--- tokens. Returns false if the process of the waiter is gone.
+-- the offer by acquire. Returns false if the process of the waiter is gone.
 local function offer(lock, head)
   redis.call('SET', lock, head, 'PX', claimMs)
-  local granted = 'g' .. string.format('%.0f', fencingTokens(offeredNumbers))
-  if notify(head, granted, lock) ~= 0 then return true end
+  if notify(head, 'g', lock) ~= 0 then return true end
   redis.call('DEL', lock)
   return false
 end

@@ -60,19 +60,6 @@ local MOST_OFFERS, MOST_IN_VAIN = PROTOCOL.MOST_PERMIT_OFFERS, 64
 -- The call has reached its bounds, and live processes may be queued behind the removed places.
 local stopped
 
--- Number of fencing tokens of an offer of permits, which many callers of one process may use. For them the counter may
--- run ahead of the clock by at most `aheadMicros`. Tokens increase after a loss of the counter only if they are issued
--- more slowly than the clock runs.
-local offeredMany, aheadMicros = PROTOCOL.OFFERED_PERMIT_NUMBERS, PROTOCOL.AHEAD_MICROS
-
--- Returns the first of them and their number.
-local function offerNumbers()
-  local first = fencingTokens(offeredMany)
-  if last - saved < aheadMicros then return first, offeredMany end
-  last = last - offeredMany + offeredNumbers
-  return first, offeredNumbers
-end
-
 -- The only place where permits are granted. They go to the heads of the queue while they fit. The token `self` comes
 -- last if it is not queued. A head that does not fit blocks the tokens behind it. Returns whether `self` was served.
 local function serve(permits, self, ttlMs)
@@ -106,10 +93,7 @@ local function serve(permits, self, ttlMs)
       served = true
     else
       give(first, now + claimMs, permits)
-      -- Its process begins at once with these fencing tokens, or claims the offer. `+`: another process waits.
-      local offered, count = offerNumbers()
-      local granted = string.format('g%.0fx%d%s', offered, count, others(first) == 1 and '+' or '')
-      if notify(first, granted, lock) == 0 then
+      if notify(first, 'g', lock) == 0 then
         takeBack(first)
         dead[processOf(first) or ''], vain = true, vain + 1
       else
