@@ -6,12 +6,24 @@ import { typeText, MAX_KEY_BYTES } from './check-key.js';
  */
 const ALWAYS = ['%', '{', '}', ':', '/', '|'];
 
+const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
+
 const PART = reservedCharacters([]);
 
-/** The characters to encode in values: those above, and those between two placeholders of this key. */
+/**
+ * The characters to encode in values: those above, and one of each text between two placeholders that has none of them.
+ *
+ * So each of these texts has a character that no value contains, escapes aside. Its first occurrence after a value is part of the
+ * text, at a known place, and shows where the value ends. Read from left to right, a key has one tuple of values only.
+ */
 export function reservedCharacters(literals: readonly string[]): RegExp {
-  const characters = new Set([...ALWAYS, ...literals.slice(1, -1).join('')]);
-  const codes = [...characters].map((character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  const reserved = new Set(ALWAYS);
+  for (const text of literals.slice(1, -1)) {
+    const characters = [...text];
+    if (characters.some((character) => reserved.has(character))) continue;
+    reserved.add(characters.find((character) => !LETTER_OR_DIGIT.test(character)) ?? text);
+  }
+  const codes = [...reserved].map((character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
   return new RegExp(`[${codes.join('')}]`, 'gu');
 }
 
@@ -33,7 +45,7 @@ export function faultBetween(literals: readonly string[]): string | undefined {
  * Encodes a value for a key, as a template with one placeholder does: `%`, `{`, `}`, `:`, `/` and `|` become `%XX`. All other
  * characters remain.
  *
- * Use {@link lockKey} for whole keys; it also encodes the separators between two values.
+ * Use {@link lockKey} for whole keys; it also encodes a separator such as `-` or `_` between two values.
  * @example
  * ```ts
  * encodeKeyPart('refund:7'); // 'refund%3A7'

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { runsOf } from '../../../../test/support/runs.js';
 import { isLockError } from '../errors.js';
 import type { RequestData } from './key-roots.js';
+import { encodeWith, reservedCharacters } from './encode-key.js';
 import { KeyTemplate } from './key-template.js';
 
 const RUNS = runsOf('key fuzz', 100_000);
@@ -229,15 +230,35 @@ describe('the key resolver', () => {
   });
 });
 
-/** Decodes a key by the documented rule: `%XX` is one character, and a value never contains a separator. */
+describe('reservedCharacters', () => {
+  // Short values over the characters of the separators, so that many pairs have similar keys.
+  const separator = fc.string({ unit: fc.constantFrom('a', 'b', '_', '-', ':', '4', 'A'), minLength: 1, maxLength: 3 });
+  const part = fc.string({ unit: fc.constantFrom('a', 'b', '_', '-', ':', '4', 'A', '%'), minLength: 1, maxLength: 5 });
+  const values = fc.tuple(part, part, part);
+
+  it(`keeps ${RUNS.numRuns} pairs of values apart`, () => {
+    const run = fc.property(separator, separator, values, values, (one, two, left, right) => {
+      const reserved = reservedCharacters(['', one, two, '']);
+      const keyOf = ([a, b, c]: readonly string[]) =>
+        encodeWith(reserved, a) + one + encodeWith(reserved, b) + two + encodeWith(reserved, c);
+      return (keyOf(left) === keyOf(right)) === (left.join('\n') === right.join('\n'));
+    });
+    fc.assert(run, RUNS);
+  });
+});
+
+/** Decodes a key by the documented rule: `%XX` is one character, and a value never contains a reserved character. */
 function readBack(key: string, first: string, borders: readonly string[], last: string): string[] {
   const values: string[] = [];
   let rest = key.slice(first.length, key.length - last.length);
+  const reserved = reservedCharacters([first, ...borders, last]);
   for (const border of borders) {
+    const mark = [...border].find((character) => encodeWith(reserved, character) !== character)!;
     let at = 0;
-    while (!rest.startsWith(border, at)) at += rest[at] === '%' ? 3 : 1;
-    values.push(rest.slice(0, at));
-    rest = rest.slice(at + border.length);
+    while (!rest.startsWith(mark, at)) at += rest[at] === '%' ? 3 : 1;
+    const end = at - border.indexOf(mark);
+    values.push(rest.slice(0, end));
+    rest = rest.slice(end + border.length);
   }
   return [...values, rest].map(decodeURIComponent);
 }

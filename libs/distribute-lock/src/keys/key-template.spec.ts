@@ -91,13 +91,43 @@ describe('KeyTemplate.render', () => {
     expect(render('#{arg0}', false)).toBe('false');
   });
 
-  it('encodes %, {, }, :, / and | and the text between two placeholders in values, and nothing else', () => {
+  it('encodes %, {, }, :, / and | in values, and nothing else', () => {
     expect(render('#{arg0}', 'a_b:c/d é{t}%|')).toBe('a_b%3Ac%2Fd é%7Bt%7D%25%7C');
-    expect(render('x_#{arg0}_:#{arg1}', 'a_b', 'c:d-x')).toBe('x_a%5Fb_:c%3Ad-x');
-    expect(render('#{arg0}-#{arg1}', 'a_b.c@d', '1')).toBe('a_b.c@d-1');
+    expect(render('x_#{arg0}_:#{arg1}', 'a_b', 'c:d-x')).toBe('x_a_b_:c%3Ad-x');
+  });
+
+  it('encodes one character of a separator that has none of them: the first that is neither letter nor digit', () => {
+    expect(render('#{arg0}-#{arg1}', 'a-b_c', 'd')).toBe('a%2Db_c-d');
+    expect(render('#{arg0}_and_#{arg1}', 'a and_b', 'd')).toBe('a and%5Fb_and_d');
     expect(render('#{arg0}🔒#{arg1}', '🔒', 'é🔓')).toBe('%F0%9F%94%92🔒é🔓');
     expect(render('#{arg0}2#{arg1}', '1', '2')).toBe('12%32');
-    expect(render('#{arg0}]^-#{arg1}', ']', 'a-^')).toBe('%5D]^-a%2D%5E');
+    expect(render('#{arg0}ab#{arg1}', 'cab', 'b')).toBe('c%61babb');
+    expect(render('#{arg0}]^-#{arg1}', ']', 'a-^')).toBe('%5D]^-a-^');
+  });
+
+  it('encodes one character for two separators that share it', () => {
+    expect(render('#{arg0}-#{arg1}_-#{arg2}', 'a_b', 'c-d', 'e')).toBe('a_b-c%2Dd_-e');
+  });
+
+  it.each([
+    ['tenant:#{arg0}:order:#{arg1}', ['eu', '1'], 'tenant:eu:order:1'],
+    ['tenant:#{arg0}:order:#{arg1}', ['order', 'tenant-1_a'], 'tenant:order:order:tenant-1_a'],
+    ['seat/#{arg0}/#{arg1}', ['hamlet', 'A-12'], 'seat/hamlet/A-12'],
+    [
+      'user:#{arg0}:job:#{arg1}',
+      ['0b8f7c1e-9f0e-4a53-8c0e-6d2b8f1c7a90', 'job'],
+      'user:0b8f7c1e-9f0e-4a53-8c0e-6d2b8f1c7a90:job:job',
+    ],
+    ['mail:#{arg0}:#{arg1}', ['ann.lee+x@example.org', 'welcome'], 'mail:ann.lee+x@example.org:welcome'],
+    ['report:#{arg0}|#{arg1}', ['2026-07-01', 'eu'], 'report:2026-07-01|eu'],
+    ['at:#{arg0}:#{arg1}', ['2026-07-01T10:00:00Z', 'x'], 'at:2026-07-01T10%3A00%3A00Z:x'],
+    ['account_#{arg0}_to_#{arg1}', ['7', '8'], 'account_7_to_8'],
+    ['account_#{arg0}_to_#{arg1}', ['a_1', 'b_2'], 'account_a%5F1_to_b%5F2'],
+    ['#{arg0}-#{arg1}', ['0b8f7c1e-9f0e', 'x'], '0b8f7c1e%2D9f0e-x'],
+    ['file:#{arg0}:#{arg1}', ['/var/data/a.txt', '1'], 'file:%2Fvar%2Fdata%2Fa.txt:1'],
+    ['{#{arg0}}:#{arg1}:#{arg2}', ['eu', 'order', '7'], '{eu}:order:7'],
+  ])('renders the shape %s of %j as %s', (text, values, key) => {
+    expect(render(text, ...values)).toBe(key);
   });
 
   it.each([

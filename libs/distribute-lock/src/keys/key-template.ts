@@ -18,7 +18,7 @@ export interface KeySite {
 
 /**
  * A lock key with `#{path}` placeholders, parsed once. Values with different texts produce different keys, because `encode-key.ts` encodes
- * the separators.
+ * a character of each separator.
  */
 export class KeyTemplate {
   private constructor(

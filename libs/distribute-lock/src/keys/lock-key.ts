@@ -11,7 +11,8 @@ export type KeyPart = string | number | bigint | boolean;
  * Renders the key that the template of a decorator produces from the same values: ``lockKey`acc:${id}` `` equals `acc:#{arg0}` for every
  * `id`, so `LockService` and `@DistributeLock` exclude each other.
  *
- * In values, `%`, `{`, `}`, `:`, `/`, `|` and the characters between two values are encoded as `%XX`.
+ * In values, `%`, `{`, `}`, `:`, `/` and `|` are encoded as `%XX`. If the text between two values has none of these, one character of it is
+ * encoded, too: the first that is neither letter nor digit, or else the first.
  * @throws LockKeyError when a value is empty, `null`, `undefined`, not finite or an object, or the key is longer than 1 KiB
  * @example
  * ```ts
