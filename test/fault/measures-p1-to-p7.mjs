@@ -48,6 +48,14 @@ export const measuresP1toP7 = [
     test: ['blocked-at-begin', 'keeps an exclusive lock while another process waits'],
   },
   {
+    promise: 'P27',
+    what: 'a reader that entered the lease of others is renewed while two thirds of its ttl are left',
+    file: 'engine/readers.ts',
+    measure: ', validUntil - restMs(countsMs));',
+    without: ', validUntil);',
+    test: ['engine/two-thirds', 'a reader'],
+  },
+  {
     promise: 'P2',
     what: 'the end of a lease counts from the time its renewal was sent',
     file: 'engine/lease/watchdog.ts',

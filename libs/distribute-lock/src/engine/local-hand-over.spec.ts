@@ -17,9 +17,9 @@ describe('mayHandOver', () => {
       ...more,
     }) as Grant;
 
-  it('allows a hand-over while at least half of the ttl is left', () => {
-    expect(mayHandOver(grant({ validUntil: NOW + 500 }), next, NOW)).toBe(true);
-    expect(mayHandOver(grant({ validUntil: NOW + 499 }), next, NOW)).toBe(false);
+  it('allows a hand-over while two thirds of the ttl are left, less the safety margin of 1 % and 2 ms', () => {
+    expect(mayHandOver(grant({ validUntil: NOW + 655 }), next, NOW)).toBe(true);
+    expect(mayHandOver(grant({ validUntil: NOW + 654 }), next, NOW)).toBe(false);
   });
 
   it('rejects an expired grant whose timer has not fired yet', () => {

@@ -1,4 +1,4 @@
-import type { Grant } from './lease/grant.js';
+import { type Grant, restMs } from './lease/grant.js';
 import type { LifetimePlan } from './lease/lifetime-plan.js';
 
 /** While another process waits, this process keeps the lock for at most this many holds, or this time. */
@@ -9,11 +9,11 @@ export const QUANTUM_MS = 25;
 export const MOST_NUMBERS = 64;
 
 /**
- * Whether a local hand-over to the next caller is allowed. Compares with the clock, because after a pause the timer that reports
+ * Whether a local hand-over to the next caller is allowed. The next holder must survive a pause as well as the first one. Compares with the clock, because after a pause the timer that reports
  * the loss may not have fired yet.
  */
 export function mayHandOver(grant: Grant, next: LifetimePlan, now: number, inOrder = false): boolean {
-  const needsMs = next.needsWholeTtl ? next.ttlMs : next.ttlMs / 2;
+  const needsMs = next.needsWholeTtl ? next.ttlMs : restMs(next.ttlMs);
   if (grant.ended || grant.numbers.left === 0 || grant.validUntil - now < needsMs) return false;
   // The ttl must be exactly what the next caller wants: after a crash of the caller, the key stays locked for that time.
   if (next.ttlMs !== grant.ttlMs) return false;

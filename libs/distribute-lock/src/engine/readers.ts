@@ -1,4 +1,4 @@
-import { type Grant, type Holder, LIMIT_TOLERANCE_MS, type LockHold, type SharedHold } from './lease/grant.js';
+import { type Grant, type Holder, LIMIT_TOLERANCE_MS, type LockHold, restMs, type SharedHold } from './lease/grant.js';
 import { type Loss, lossByTime } from './lease/loss.js';
 
 /** A holder of the lease that the readers of a process share. */
@@ -65,7 +65,7 @@ export class Readers implements Holder, SharedHold {
     return Math.max(needMs, this.leftUntil - now);
   }
 
-  /** Each renewed reader needs a renewal after a third of its ttl, or of the rest that it found when it entered. */
+  /** Each renewed reader needs a renewal when less than two thirds of its ttl are left, as any other holder. */
   renewalAt({ confirmedAt, endsAt, mostMs, toShorten, validUntil }: Grant): number {
     if (toShorten) return confirmedAt;
     let at = this.shortenAt;
@@ -73,7 +73,8 @@ export class Readers implements Holder, SharedHold {
       const from = Math.max(confirmedAt, startedAt);
       // The lease may last longer than the ttl of this reader.
       if (!renew || Math.min(endsAt, from + ttlMs) > leaseUntil - LIMIT_TOLERANCE_MS) continue;
-      at = Math.min(at, from + Math.min(ttlMs, mostMs, validUntil - from) / 3);
+      const countsMs = Math.min(ttlMs, mostMs);
+      at = Math.min(at, from + countsMs / 3, validUntil - restMs(countsMs));
     }
     return at;
   }

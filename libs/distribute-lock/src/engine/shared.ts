@@ -1,4 +1,4 @@
-import type { Grant, Holder, Renewal } from './lease/grant.js';
+import { type Grant, type Holder, type Renewal, restMs } from './lease/grant.js';
 import { LeaseHandle } from './lease/lease-handle.js';
 import { Timer } from '../runtime/timers.js';
 import { isLost, LockStoreError, type RenewAnswer } from '../store/lock-store.js';
@@ -197,7 +197,7 @@ export class SharedState extends KeyState {
   }
 
   private mayEnter(grant: Grant, { plan }: Waiter, now: number): boolean {
-    const needsMs = plan.ttlMs * (plan.renew ? 0.5 : UNRENEWED_SHARE);
+    const needsMs = plan.renew ? restMs(plan.ttlMs) : plan.ttlMs * UNRENEWED_SHARE;
     return !grant.ended && !grant.contended && grant.validUntil - now >= needsMs;
   }
 

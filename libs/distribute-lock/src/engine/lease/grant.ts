@@ -10,6 +10,12 @@ const DRIFT_MS = 2;
 /** For how long after the last confirmed command was sent the process can prove a lease of `ttlMs`. */
 const proofMs = (ttlMs: number): number => ttlMs * (1 - DRIFT_SHARE) - DRIFT_MS;
 
+/**
+ * How much of a renewed lease of `ttlMs` can be proven at least, from the first moment of a hold on: two thirds of the ttl, less the
+ * safety margin. With less, the lease is renewed, and no further holder begins on it.
+ */
+export const restMs = (ttlMs: number): number => proofMs(ttlMs) - ttlMs / 3;
+
 /** This long after its grant, a lease of `ttlMs` without renewal has ended in the store despite clock drift. */
 export const surelyOverMs = (ttlMs: number): number => Math.ceil(ttlMs * (1 + DRIFT_SHARE) + DRIFT_MS);
 
@@ -198,7 +204,7 @@ export class Grant extends Retry {
 
   /** When to renew: a third of the ttl after the last confirmed command was sent. */
   get renewalAt(): number {
-    return this.validUntil - proofMs(this.ttlMs) + this.ttlMs / 3;
+    return this.validUntil - restMs(this.ttlMs);
   }
 
   /** Applies a command that was sent at `sentAt` and found the lock held. The answer must arrive before the old end. */
