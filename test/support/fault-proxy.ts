@@ -22,7 +22,7 @@ export class FaultProxy {
   private readonly forget = onCleanup(() => this.stop());
   private server: Server | undefined;
 
-  constructor(private readonly targetPort: number) {}
+  constructor(private targetPort: number) {}
 
   get url(): string {
     return `redis://127.0.0.1:${this.port}`;
@@ -36,6 +36,11 @@ export class FaultProxy {
     this.port ||= await freePort();
     this.server = createServer((client) => this.accept(client)).listen(this.port, '127.0.0.1');
     await once(this.server, 'listening');
+  }
+
+  /** Leads new connections to another server, as an endpoint does after a planned failover. Open ones stay where they are. */
+  leadTo(targetPort: number): void {
+    this.targetPort = targetPort;
   }
 
   /** Resets every connection; new ones are accepted. */
