@@ -76,9 +76,9 @@ export class Inbox {
   }
 }
 
-/** Parses `<g|c|v> <owner token> <lock key>`; a key may contain spaces. */
+/** Parses `<g|c|v> <owner token> <lock key>`; a key may contain spaces. Earlier versions add numbers to the letter, which are ignored. */
 function parse(text: string, lockPrefix: string): LockMessage | undefined {
-  const [, letter = '', ownerToken = '', lockKey = ''] = /^(\w) (\S+) ([\s\S]*)$/.exec(text) ?? [];
+  const [, letter = '', ownerToken = '', lockKey = ''] = /^([a-z])[\dx+]* (\S+) ([\s\S]*)$/.exec(text) ?? [];
   const type = TYPES[letter];
   if (type === undefined || !lockKey.startsWith(lockPrefix)) return undefined;
   return { type, ownerToken, key: lockKey.slice(lockPrefix.length) };
