@@ -49,7 +49,7 @@ export type { KeyFunction, KeysFunction } from './keys/compile-keys.js';
 export { encodeKeyPart } from './keys/encode-key.js';
 export { type KeyPart, lockKey } from './keys/lock-key.js';
 
-export { currentLease } from './engine/lease/held-leases.js';
+export { currentLease, outsideLocks } from './engine/lease/held-leases.js';
 export { Lease } from './engine/lease/lease.js';
 export type { LockHolderInfo, LockInspection } from './engine/lock-inspection.js';
 

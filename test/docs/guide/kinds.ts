@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { currentLease, DistributeLock, lockKey, LockService } from 'nestjs-distribute-lock';
+import { OnEvent } from '@nestjs/event-emitter';
+import { currentLease, DistributeLock, lockKey, LockService, outsideLocks } from 'nestjs-distribute-lock';
 
 @Injectable()
 export class CatalogService {
@@ -66,4 +67,20 @@ export class AccountsService {
     return `booked ${id}`;
   }
   // #endregion
+}
+
+@Injectable()
+export class StockListener {
+  constructor(private readonly locks: LockService) {}
+
+  // #region outside-locks
+  @OnEvent('stock.changed')
+  onStockChanged({ sku }: { sku: string }) {
+    return outsideLocks(() => this.locks.withLock(`stock:${sku}`, { wait: '3s' }, () => this.rebuild(sku)));
+  }
+  // #endregion
+
+  private rebuild(sku: string): string {
+    return `rebuilt ${sku}`;
+  }
 }

@@ -40,7 +40,8 @@ export function nested({ name, key, options }: LockCall, outer: string): LockUsa
   const remedy = options.kind === 'semaphore' ? 'with the sum of the weights' : 'or set "reentrant: true"';
   return new LockUsageError(
     `The lock "${name}" is already held by this call chain (as "${outer}"), so the call would wait for itself. ` +
-      `Acquire it once, ${remedy}.`,
+      `Acquire it once, ${remedy}. Work that this call starts but does not wait for, such as an event listener, ` +
+      'belongs in outsideLocks().',
     { key },
   );
 }

@@ -1,4 +1,4 @@
-import { currentLease, runHolding } from './held-leases.js';
+import { currentLease, findCurrentLease, findHeld, outsideLocks, runHolding } from './held-leases.js';
 import type { Lease } from './lease.js';
 
 const leaseOf = (key: string) => ({ key, keys: [key] }) as unknown as Lease;
@@ -22,5 +22,62 @@ describe('currentLease', () => {
       expect(() => currentLease('secret')).toThrow(refused(/found no lease of that key/));
       expect(() => currentLease('secret')).not.toThrow(/secret/);
     });
+  });
+});
+
+describe('outsideLocks', () => {
+  it('runs its work outside of the locks of the call, also after an await', async () => {
+    await runHolding(leaseOf('outer'), async () => {
+      await outsideLocks(async () => {
+        await Promise.resolve();
+        expect(findCurrentLease()).toBeUndefined();
+      });
+      expect(findCurrentLease('outer')).toBeDefined();
+    });
+  });
+});
+
+describe('A chain of held leases', () => {
+  const newLease = (key: string) => ({ key, keys: [key], left: false }) as unknown as Lease & { left: boolean };
+
+  const lengthOfChain = (): number => {
+    let length = 0;
+    findHeld(() => {
+      length += 1;
+      return false;
+    });
+    return length;
+  };
+
+  const runs = 1_000;
+  const timer = (next: () => void): unknown => setImmediate(next);
+  const promise = (next: () => void): unknown => Promise.resolve().then(next);
+  const recursion = (next: () => void): unknown => next();
+
+  it.each([
+    ['timers', timer],
+    ['promises', promise],
+    ['recursion', recursion],
+  ])('does not grow when each run starts the next one from inside (%s)', async (_case, start) => {
+    const lengths = new Set<number>();
+    await new Promise<void>((resolve) => {
+      const run = (left: number, before?: { left: boolean }): void => {
+        const lease = newLease(`k${left}`);
+        runHolding(lease, () => {
+          // The run before ends after this one has begun.
+          if (before !== undefined) before.left = true;
+          lengths.add(lengthOfChain());
+          if (left === 0) resolve();
+          else start(() => run(left - 1, lease));
+        });
+      };
+      run(runs);
+    });
+    expect(Math.max(...lengths)).toBe(1);
+  });
+
+  it('holds a lease once, however often its work is entered', () => {
+    const lease = newLease('stream');
+    runHolding(lease, () => runHolding(lease, () => expect(lengthOfChain()).toBe(1)));
   });
 });

@@ -7,14 +7,42 @@ import type { Lease } from './lease.js';
 /** One lease of a call chain, with the leases around it. */
 interface Held {
   readonly lease: Lease;
-  readonly outer: Held | undefined;
+  outer: Held | undefined;
 }
 
 const chain = processWide('held leases', () => new AsyncLocalStorage<Held | undefined>());
 
 /** Runs `work` as the holder of `lease`: {@link findCurrentLease} finds it from anywhere inside. */
 export function runHolding<T>(lease: Lease, work: () => T): T {
-  return chain.run({ lease, outer: chain.getStore() }, work);
+  const outer = heldLeases();
+  return chain.run({ lease, outer: outer?.lease === lease ? outer.outer : outer }, work);
+}
+
+/**
+ * Runs `work` outside the locks of the running call, and returns its result. Use it for work that the call starts but does not wait
+ * for, such as a background job or an event listener. The work waits for a lock of the running call like any other caller, so do not
+ * wait for it while you hold that lock.
+ * @example
+ * ```ts
+ * void outsideLocks(() => this.reports.rebuild(sku));
+ * ```
+ * @public
+ */
+export function outsideLocks<T>(work: () => T): T {
+  return chain.run(undefined, work);
+}
+
+/** The leases of this call chain. A released lease leaves the chain, because timers and promises may continue the chain without an end. */
+function heldLeases(): Held | undefined {
+  const first = heldFrom(chain.getStore());
+  for (let held = first; held !== undefined; held = held.outer) held.outer = heldFrom(held.outer);
+  return first;
+}
+
+function heldFrom(start: Held | undefined): Held | undefined {
+  let held = start;
+  while (held?.lease.left === true) held = held.outer;
+  return held;
 }
 
 /**
@@ -44,7 +72,7 @@ export function findCurrentLease(key?: string): Lease | undefined {
 
 /** The innermost lease of this call chain that satisfies `wanted`. */
 export function findHeld(wanted: (lease: Lease) => boolean): Lease | undefined {
-  let held = chain.getStore();
+  let held = heldLeases();
   while (held !== undefined && !wanted(held.lease)) held = held.outer;
   return held?.lease;
 }
