@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { outsideLocks } from '../../libs/distribute-lock/src/engine/lease/held-leases.js';
+import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import { LockService } from '../../libs/distribute-lock/src/nest/lock.service.js';
+import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { eventually } from '../support/eventually.js';
 import { type Process, startProcess, type World } from './world.js';
 
@@ -62,6 +65,8 @@ export function describeNestingContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBeUndefined();
   });
 
+  describeLaterWork({ world, locks, there, newKey });
+
   if (world.exclusiveOnly !== true) describeOtherKinds(world, locks, there, newKey);
   else {
     it('refuses the combinations of kinds that are not supported', async () => {
@@ -90,6 +95,90 @@ export function describeNestingContract(makeWorld: () => World): void {
   });
 
   describeObservers(here, locks, newKey);
+}
+
+interface Setting {
+  readonly world: World;
+  readonly locks: LockService;
+  readonly there: LockService;
+  readonly newKey: () => string;
+}
+
+/** Begins a nested call, which runs until `end()` is called. */
+function startInner(locks: LockService, key: string, options: AcquireOptions = {}) {
+  return new Promise<{ lease: Lease; end: () => Promise<void> }>((resolve, reject) => {
+    const result = locks.withLock(key, { reentrant: true, ...options }, (lease) => {
+      const ended = new Promise<void>((end) => {
+        resolve({
+          lease,
+          end: () => {
+            end();
+            return result;
+          },
+        });
+      });
+      return ended;
+    });
+    result.catch(reject);
+  });
+}
+
+/** Nested calls that run for longer than the outer call, and work that leaves the chain. */
+function describeLaterWork({ world, locks, there, newKey }: Setting): void {
+  it.each([
+    ['a nested call that the outer call does not wait for', (key: string) => key],
+    ['a nested call in a multi-key call', (key: string) => [`${key}-a`, key]],
+  ])('keeps the key until the end of %s', async (_case, keysOf) => {
+    const key = newKey();
+    let outer: Lease | undefined;
+    const inners = await locks.withLock(keysOf(key), async (lease) => {
+      outer = lease;
+      return [await startInner(locks, key), await startInner(locks, key)];
+    });
+    expect([outer?.isHeld(), outer?.remainingMs()]).toEqual([false, 0]);
+    await expect(outer?.extend()).rejects.toMatchObject({ code: 'LEASE_LOST', reason: 'released' });
+    for (const inner of inners) {
+      expect(inner.lease.isHeld()).toBe(true);
+      await inner.lease.extend('60s');
+      await expect(there.withLock(key, () => 'never')).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+      // The next caller of this process waits, too.
+      await expect(locks.withLock(key, () => 'never')).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+      await inner.end();
+    }
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('hands the key over to a waiter of this process after the end of the last nested call', async () => {
+    const key = newKey();
+    const order: string[] = [];
+    const inner = await locks.withLock(key, () => startInner(locks, key));
+    const next = locks.withLock(key, { wait: '20s' }, () => void order.push('next'));
+    await expect(there.withLock(key, () => 'never')).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    order.push('inner ends');
+    await inner.end();
+    await next;
+    expect(order).toEqual(['inner ends', 'next']);
+  });
+
+  it('notifies a nested call of a loss after the end of the outer call', async () => {
+    const key = newKey();
+    const inner = await locks.withLock(key, { ttl: '3s' }, () => startInner(locks, key, { onLost: 'throw' }));
+    await world.overwrite(key, undefined);
+    await eventually(() => expect(inner.lease.signal.aborted).toBe(true));
+    await expect(inner.end()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+  });
+
+  it('lets work outside of the locks wait for them, and returns its result', async () => {
+    const key = newKey();
+    const later = await locks.withLock(key, () => ({
+      sync: outsideLocks(() => locks.current()),
+      result: outsideLocks(() => locks.withLock(key, { wait: '20s' }, ({ fencingToken }) => fencingToken)),
+      advice: locks.withLock(key, () => 'never').catch(({ message }: Error) => message),
+    }));
+    expect(later.sync).toBeUndefined();
+    expect(await later.result).toBeGreaterThan(0);
+    expect(await later.advice).toContain('outsideLocks()');
+  });
 }
 
 function describeOtherKinds(world: World, locks: LockService, there: LockService, newKey: () => string): void {
@@ -126,6 +215,35 @@ function describeOtherKinds(world: World, locks: LockService, there: LockService
       await expect(locks.withLock(key, { kind: 'write' }, () => 'never')).rejects.toMatchObject({ code: 'LOCK_USAGE' });
     });
     expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('refuses to downgrade while a nested call writes, and a nested writer during the downgrade', async () => {
+    const key = newKey();
+    await locks.withLock(key, { kind: 'write' }, async (outer) => {
+      const inner = await startInner(locks, key, { kind: 'write' });
+      const reader = await startInner(locks, key, { kind: 'read' });
+      await expect(outer.downgrade()).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+      await expect(there.withLock(key, { kind: 'read' }, () => 'never')).rejects.toMatchObject({
+        code: 'LOCK_CONTENDED',
+      });
+      await inner.end();
+      const downgraded = outer.downgrade();
+      const late = locks.withLock(key, { kind: 'write', reentrant: true }, () => 'never');
+      await expect(late).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+      await downgraded;
+      await reader.end();
+    });
+    expect(await world.owner(key)).toBeUndefined();
+  });
+
+  it('keeps a read lock until the end of a nested reader', async () => {
+    const key = newKey();
+    const inner = await locks.withLock(key, { kind: 'read' }, () => startInner(locks, key, { kind: 'read' }));
+    await expect(there.withLock(key, { kind: 'write' }, () => 'never')).rejects.toMatchObject({
+      code: 'LOCK_CONTENDED',
+    });
+    await inner.end();
+    await eventually(async () => expect(await world.owner(key)).toBeUndefined());
   });
 
   it('refuses a second permit of a semaphore inside the first', async () => {

@@ -13,6 +13,7 @@ import { measuresP23 } from './measures-p23.mjs';
 import { measuresP24P25 } from './measures-p24-p25.mjs';
 import { measuresP26 } from './measures-p26.mjs';
 import { measuresP8toP17 } from './measures-p8-to-p17.mjs';
+import { measuresOfNesting } from './measures-nesting.mjs';
 import { measuresOfPermits } from './measures-permits.mjs';
 import { measuresOfTopologies } from './measures-topologies.mjs';
 
@@ -33,4 +34,5 @@ export const MEASURES = [
   ...measuresP26,
   ...measuresOfTopologies,
   ...measuresOfLinks,
+  ...measuresOfNesting,
 ];

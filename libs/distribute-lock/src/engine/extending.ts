@@ -14,7 +14,7 @@ export async function extendLease(
   const { ownerToken, kind } = grant;
   const ttlMs = Math.min(requestedMs, Math.max(1, Math.floor(lease.renewUntil - sentAt)));
   const [answer] = await store.renew([{ key, ownerToken, kind, ttlMs }]).catch((error: Error) => [error]);
-  if (typeof answer === 'number' && lease.isHeld()) {
+  if (typeof answer === 'number' && lease.isProven()) {
     // An earlier command that shortens the shared lease has no reply and may still be executed.
     if (grant.mostMs < ttlMs) throw unconfirmed(call.name, key, notProven());
     lease.extendedTo(ttlMs, sentAt);
@@ -22,7 +22,7 @@ export async function extendLease(
     return;
   }
   if (answer instanceof Error ? mayTakeEffect(answer) : !isLost(answer)) watchdog.shortenAgain(grant);
-  if (answer instanceof Error && lease.isHeld()) throw unconfirmed(call.name, key, answer);
+  if (answer instanceof Error && lease.isProven()) throw unconfirmed(call.name, key, answer);
   // The grant of a released lease may serve the next caller, so it must not end here.
   if (!lease.ended) {
     if (isLost(answer)) watchdog.lose(grant, lossOfAnswer(answer));

@@ -182,7 +182,7 @@ export class LockEngine implements LeaseActions {
     const outer = outerLease(this, call.key);
     const fault = this.faultOf(call, outer);
     if (fault !== undefined) return Promise.reject(fault);
-    if (outer !== undefined) return Promise.resolve(new NestedLease(outer));
+    if (outer !== undefined) return Promise.resolve(new NestedLease(outer, call));
     const since = this.clock.now();
     return new Promise((resolve, reject) => {
       this.enter(new Waiter(this.waitEnds, reportWait(call), since, resolve, reject));

@@ -1,6 +1,8 @@
 import { LateAnswers } from '../../../../test/support/held-up-store.js';
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
+import type { Lease } from './lease/lease.js';
+import { runHolding } from './lease/held-leases.js';
 import type { LockOptions } from '../options/lock-options.js';
 
 describe('LockEngine.drain with running work', () => {
@@ -10,7 +12,7 @@ describe('LockEngine.drain with running work', () => {
     const lease = await acquire('k', { scoped: true });
     let drained = 0;
     const drain = (): void => void engine.drain(100).then(() => (drained += 1));
-    return { clock, engine, lease, drain, drained: () => drained };
+    return { clock, engine, acquire, lease, drain, drained: () => drained };
   };
 
   it('runs once and resolves for every caller', async () => {
@@ -39,6 +41,27 @@ describe('LockEngine.drain with running work', () => {
     closed.drain();
     await closed.clock.pass(1);
     expect(closed.drained()).toBe(1);
+  });
+
+  it('does not end a lease while a nested call still works under it', async () => {
+    const { clock, acquire, lease, drain, drained } = await start();
+    const nested = { reentrant: true } as const;
+    const work = await runHolding(lease, () => acquire('k', { ...nested, scoped: true }));
+    const open: Lease = await runHolding(lease, () => acquire('k', nested));
+    await lease.release();
+    drain();
+    await clock.pass(200);
+    expect([work.isHeld(), work.signal.aborted, open.isHeld()]).toEqual([true, false, true]);
+    await work.release();
+    await clock.pass(600);
+    expect(drained()).toBe(1);
+    // Without work, the shutdown ends the lease as it ends every other lease of `acquire()`.
+    const again = await start();
+    const idle: Lease = await runHolding(again.lease, () => again.acquire('k', nested));
+    await again.lease.release();
+    again.drain();
+    await again.clock.pass(200);
+    expect(idle.signal.reason).toMatchObject({ code: 'LOCK_SHUTDOWN' });
   });
 });
 

@@ -39,6 +39,9 @@ export class ObservedEngine extends LockEngine {
   }
 
   private forgetEnded(): void {
-    for (const each of this.given) if (!each.lease.isHeld()) this.given.delete(each);
+    for (const each of this.given) if (!isHeld(each.lease)) this.given.delete(each);
   }
 }
+
+/** A nested call may hold the lease of an outer call that has ended. */
+const isHeld = (lease: Lease): boolean => (lease instanceof LeaseHandle ? lease.isProven() : lease.isHeld());

@@ -10,6 +10,7 @@ import { Lease } from './lease.js';
 import { HoldLimit, type LifetimePlan, planBeforeWork, planOf } from './lifetime-plan.js';
 import type { LockCall } from './lock-call.js';
 import { isPlanned, type Loss, lossSentence } from './loss.js';
+import { NestedHolds } from './nested-holds.js';
 
 /** What the engine does for its leases. */
 export interface LeaseActions {
@@ -35,12 +36,14 @@ interface Extension {
   readonly validUntil: number;
 }
 
-/** The lease of one holder on a grant; see {@link Lease} for its guarantees. */
+/** The lease of one holder on a grant; see {@link Lease} for its guarantees. Nested calls hold it beside its owner. */
 export class LeaseHandle extends Lease implements Holder {
   /** How long the lease lasts. A multi-key call replaces the plan when its work begins. */
   plan: LifetimePlan;
   private phase: 'waiting' | 'working' | 'reported';
   private released: Promise<void> | undefined;
+  /** Only created for a nested call. */
+  private nested: NestedHolds | undefined;
   private downgrading: Promise<void> | undefined;
   /** The latest change (`extend`, `downgrade`) that has not finished. */
   private changing: Promise<void> | undefined;
@@ -207,9 +210,21 @@ export class LeaseHandle extends Lease implements Holder {
     return this.released !== undefined || this.endReason !== undefined;
   }
 
-  /** Whether `engine` granted the lease and it is held now. */
-  isStillOf(engine: LeaseActions): boolean {
-    return this.engine === engine && this.isHeld();
+  /** Whether `engine` granted the lease. */
+  isOf(engine: LeaseActions): boolean {
+    return this.engine === engine;
+  }
+
+  /** A nested call begins to hold the lease, until it calls `unnest()`. */
+  nest(call: LockCall): void {
+    this.nested ??= new NestedHolds();
+    this.nested.count(call, 1);
+  }
+
+  /** A nested call has ended. The last hold releases the lock. */
+  unnest(call: LockCall): Promise<void> {
+    this.nested?.count(call, -1);
+    return this.left ? this.releaseUnlessNested() : Promise.resolve();
   }
 
   get signal(): AbortSignal {
@@ -221,11 +236,21 @@ export class LeaseHandle extends Lease implements Holder {
   }
 
   isHeld(): boolean {
-    return !this.ended && !this.grant.ended && this.engine.clock.now() < this.validUntil;
+    return !this.left && this.isProven();
   }
 
   remainingMs(): number {
-    return this.isHeld() ? Math.max(0, this.validUntil - this.engine.clock.now()) : 0;
+    return this.left ? 0 : this.provenMs();
+  }
+
+  /** Whether the lease is held now, by its owner or by a nested call. */
+  isProven(): boolean {
+    return !this.ended && !this.grant.ended && this.engine.clock.now() < this.validUntil;
+  }
+
+  /** Like `remainingMs()`, also for nested calls. */
+  provenMs(): number {
+    return this.isProven() ? Math.max(0, this.validUntil - this.engine.clock.now()) : 0;
   }
 
   /** The ttl of a shared grant is the longest of its holders, so each of them has its own. */
@@ -233,7 +258,13 @@ export class LeaseHandle extends Lease implements Holder {
     return this.grant.holder === this ? this.grant.ttlMs : this.ttlMs;
   }
 
-  async extend(ttl: Duration = this.presentTtlMs): Promise<void> {
+  async extend(ttl?: Duration): Promise<void> {
+    this.checkOwned('extend()');
+    await this.extendHold(ttl);
+  }
+
+  /** Like `extend()`, also for nested calls. */
+  async extendHold(ttl: Duration = this.presentTtlMs): Promise<void> {
     const ttlMs = durationMs('ttl', ttl, MIN_TTL_MS);
     await this.inTurn('extend()', () => this.engine.extend(this, ttlMs));
   }
@@ -241,11 +272,19 @@ export class LeaseHandle extends Lease implements Holder {
   async downgrade(): Promise<void> {
     const { kind } = this;
     if (kind !== 'exclusive' && kind !== 'read') throw notDowngraded(this.call, `a ${kind} has no readers`);
+    this.checkOwned('downgrade()');
     this.checkHeld('downgrade()');
     if (kind === 'read') return;
+    if (this.nested !== undefined && this.nested.writers > 0)
+      throw notDowngraded(this.call, 'a nested call still writes; wait for its end before you downgrade');
     const downgraded = (): void => void (this.downgrading = undefined);
     this.downgrading ??= this.inTurn('downgrade()', () => this.engine.downgrade(this)).finally(downgraded);
     await this.downgrading;
+  }
+
+  /** Whether it is a read lock, or is about to become one. */
+  get readsOnly(): boolean {
+    return this.kind === 'read' || this.downgrading !== undefined;
   }
 
   /** Whether a change has no answer yet. */
@@ -268,8 +307,12 @@ export class LeaseHandle extends Lease implements Holder {
     return made;
   }
 
+  private checkOwned(call: string): void {
+    if (this.left && this.isProven()) throw this.lostError(`it was released before ${call} could begin`, 'released');
+  }
+
   private checkHeld(call: string): void {
-    if (this.isHeld()) return;
+    if (this.isProven()) return;
     this.endOverdue();
     if (this.endReason instanceof LeaseLostError) throw this.endReason;
     const reason = this.endReason === undefined ? 'released' : 'shutdown';
@@ -285,6 +328,12 @@ export class LeaseHandle extends Lease implements Holder {
   }
 
   release(): Promise<void> {
+    this.left = true;
+    return this.releaseUnlessNested();
+  }
+
+  private releaseUnlessNested(): Promise<void> {
+    if (this.nested !== undefined && this.nested.all > 0) return this.released ?? Promise.resolve();
     this.limit?.cancel();
     this.released ??= this.endReason === undefined ? this.end() : Promise.resolve();
     return this.released;
@@ -322,8 +371,12 @@ export class LeaseHandle extends Lease implements Holder {
     if (controller !== undefined) outside(() => controller.abort(reason));
   }
 
+  private get hasWork(): boolean {
+    return (this.call.scoped && !this.left) || (this.nested !== undefined && this.nested.work > 0);
+  }
+
   shutDown(): void {
-    if (this.call.scoped || this.ended) return;
+    if (this.ended || this.hasWork) return;
     const reason = `The lease of "${this.call.name}" was released: the application is shutting down.`;
     this.notify(new LockShutdownError(reason, { key: this.key }));
     this.released = this.end();

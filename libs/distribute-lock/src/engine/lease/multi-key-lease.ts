@@ -45,6 +45,7 @@ export class MultiKeyLease extends Lease {
   }
 
   release(): Promise<void> {
+    this.left = true;
     return (this.released ??= releaseAll(this.parts));
   }
 

@@ -1,13 +1,18 @@
 import type { Duration } from '../../options/values.js';
 import { type LeaseHandle, notDowngraded } from './lease-handle.js';
 import { Lease } from './lease.js';
+import type { LockCall } from './lock-call.js';
 
-/** A reentrant lease: it depends on the lease of the outer call in the same call chain. */
+/** A reentrant lease: it holds the lease of the outer call in the same call chain, also after the outer call has released it. */
 export class NestedLease extends Lease {
-  private left = false;
+  private released: Promise<void> | undefined;
 
-  constructor(readonly outer: LeaseHandle) {
+  constructor(
+    readonly outer: LeaseHandle,
+    private readonly call: LockCall,
+  ) {
     super();
+    outer.nest(call);
   }
 
   get key(): string {
@@ -31,16 +36,16 @@ export class NestedLease extends Lease {
   }
 
   isHeld(): boolean {
-    return !this.left && this.outer.isHeld();
+    return !this.left && this.outer.isProven();
   }
 
   remainingMs(): number {
-    return this.left ? 0 : this.outer.remainingMs();
+    return this.left ? 0 : this.outer.provenMs();
   }
 
   async extend(ttl?: Duration): Promise<void> {
     if (this.left) throw this.outer.lostError('the inner call released it before extend() was called', 'released');
-    await this.outer.extend(ttl);
+    await this.outer.extendHold(ttl);
   }
 
   /** Only the outer call may give up the right to write. */
@@ -48,9 +53,10 @@ export class NestedLease extends Lease {
     throw notDowngraded(this.outer.call, 'the outer call holds the lock; downgrade its lease instead');
   }
 
-  /** Does not release the lock, because the outer call still holds it. */
-  async release(): Promise<void> {
+  /** Releases the lock only if neither the outer call nor another nested call still holds it. */
+  release(): Promise<void> {
     this.left = true;
+    return (this.released ??= this.outer.unnest(this.call));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
