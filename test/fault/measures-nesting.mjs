@@ -1,6 +1,6 @@
 /** Measures for work that runs for longer than the call that acquired its lock; see measures-p1-to-p7.mjs. */
 const lease = (name) => `engine/lease/${name}.ts`;
-const nested = (title) => ['contract/memory', title];
+const shutdown = ['engine/shutdown', 'does not end a lease while a nested call still works under it'];
 
 export const measuresOfNesting = [
   {
@@ -17,7 +17,7 @@ export const measuresOfNesting = [
     file: lease('lease-handle'),
     measure: 'return this.left ? this.releaseUnlessNested() : Promise.resolve();',
     without: 'return Promise.resolve();',
-    test: nested('keeps the key until the end of a nested call that the outer call does not wait for'),
+    test: shutdown,
   },
   {
     promise: 'P29',
@@ -25,7 +25,7 @@ export const measuresOfNesting = [
     file: lease('lease-handle'),
     measure: ' || (this.nested !== undefined && this.nested.work > 0)',
     without: '',
-    test: ['engine/shutdown', 'does not end a lease while a nested call still works under it'],
+    test: shutdown,
   },
   {
     promise: 'P29',
@@ -33,7 +33,7 @@ export const measuresOfNesting = [
     file: lease('lease-handle'),
     measure: 'this.nested !== undefined && this.nested.writers > 0',
     without: 'this.nested === null',
-    test: nested('refuses to downgrade while a nested call writes, and a nested writer during the downgrade'),
+    test: ['engine/nesting', 'prevents the downgrade of its lease until it has ended'],
   },
   {
     promise: 'P29',
@@ -41,7 +41,7 @@ export const measuresOfNesting = [
     file: lease('lease-handle'),
     measure: ' || this.downgrading !== undefined',
     without: '',
-    test: nested('refuses to downgrade while a nested call writes, and a nested writer during the downgrade'),
+    test: ['engine/nesting', 'is refused during a downgrade'],
   },
   {
     promise: 'P29',
@@ -50,5 +50,13 @@ export const measuresOfNesting = [
     measure: 'held?.lease.left === true',
     without: 'held === null',
     test: ['engine/lease/held-leases', 'does not grow when each run starts the next one from inside (timers)'],
+  },
+  {
+    promise: 'P29',
+    what: 'a lease that the application has forgotten ends',
+    file: lease('open-lease'),
+    measure: 'if (!lease.left) end(lease);',
+    without: '',
+    test: ['forgotten-leases', 'ends when its handle is garbage-collected, and names the call'],
   },
 ];

@@ -197,10 +197,11 @@ export class LockUsageError extends LockError {
  * - `'forced'`: `LockService.forceRelease` ended the lease
  * - `'shutdown'`: the application shut down while the work ran, so the lease was no longer renewed
  * - `'released'`: the holder released the lease before it called a method that needs a held lease
+ * - `'forgotten'`: the lease of `acquire()` was garbage-collected before its release
  * @public
  */
 export type LeaseLossReason =
-  'blocked' | 'expired' | 'maxHold' | 'outage' | 'deleted' | 'taken' | 'forced' | 'shutdown' | 'released';
+  'blocked' | 'expired' | 'maxHold' | 'outage' | 'deleted' | 'taken' | 'forced' | 'shutdown' | 'released' | 'forgotten';
 
 /** Details of a {@link LeaseLostError}. @public */
 export interface LeaseLostErrorDetails extends LockErrorDetails {

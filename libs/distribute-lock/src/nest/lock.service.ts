@@ -7,6 +7,7 @@ import type { Lease } from '../engine/lease/lease.js';
 import type { LockCall } from '../engine/lease/lock-call.js';
 import type { LockInspection } from '../engine/lock-inspection.js';
 import { throwIfLost } from '../engine/lease/loss.js';
+import { OpenLease } from '../engine/lease/open-lease.js';
 import { DEFAULT_NAME, lockName } from '../options/lock-name.js';
 import {
   type AcquireOptions,
@@ -48,7 +49,8 @@ export class LockService {
 
   /**
    * Resolves with the lease of `key`; release it with `release()` or `await using`. Of several keys, in any order, the caller gets all
-   * or none, as one lease: when one key is lost, all are.
+   * or none, as one lease: when one key is lost, all are. Keep the lease until its release: a lease that is garbage-collected is lost,
+   * because no code can release it any more.
    *
    * @throws LockContendedError when another caller holds the lock and `wait` is 0
    * @throws LockWaitTimeoutError when the caller did not get the lock within `wait`
@@ -137,10 +139,10 @@ export class LockService {
     return this.client.forceRelease(key);
   }
 
-  /** Not `async`, which would add three microtasks to every lock. */
+  /** Not `async`, which would add microtasks to every lock. */
   private acquireAs(method: string, key: string | readonly string[], options: AcquireOptions): Promise<Lease> {
     try {
-      return this.request(method, key, callOf(options, this.resolve(options), false));
+      return this.request(method, key, callOf(options, this.resolve(options), false)).then(open);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -163,6 +165,8 @@ export class LockService {
     return resolveLockOptions(options, beneathOf(options.preset, this.settings.presets, this.client.defaults));
   }
 }
+
+const open = (lease: Lease): Lease => new OpenLease(lease);
 
 const callOf = (
   { name, signal }: AcquireOptions,

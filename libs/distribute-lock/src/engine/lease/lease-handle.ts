@@ -9,7 +9,7 @@ import { type Grant, type Holder, LIMIT_TOLERANCE_MS, type LockHold, validUntil 
 import { Lease } from './lease.js';
 import { HoldLimit, type LifetimePlan, planBeforeWork, planOf } from './lifetime-plan.js';
 import type { LockCall } from './lock-call.js';
-import { isPlanned, type Loss, lossSentence } from './loss.js';
+import { type Loss, lossSentence, mayBeKeptAfter } from './loss.js';
 import { NestedHolds } from './nested-holds.js';
 
 /** What the engine does for its leases. */
@@ -175,7 +175,7 @@ export class LeaseHandle extends Lease implements Holder {
 
   /** Whether the key may stay held on purpose after the work. A lost lease is not kept, unless it ended as planned. */
   get mayBeKept(): boolean {
-    return !(this.endReason instanceof LeaseLostError) || isPlanned(this.endReason.reason);
+    return !(this.endReason instanceof LeaseLostError) || mayBeKeptAfter(this.endReason.reason);
   }
 
   /** Lets the key of a lost lease stay held as long as without the loss. */

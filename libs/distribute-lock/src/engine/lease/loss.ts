@@ -37,6 +37,9 @@ export function lossByTime({ ttlMs, lateMs, renew, reachedLimit }: Overdue): Los
 /** Whether the lease ended as planned, by its `ttl` or its `maxHold`. */
 export const isPlanned = (reason: LeaseLossReason): boolean => reason === 'expired' || reason === 'maxHold';
 
+/** Whether the lease ended without a doubt about its key, so that the key may stay held on purpose. */
+export const mayBeKeptAfter = (reason: LeaseLossReason): boolean => isPlanned(reason) || reason === 'forgotten';
+
 /** Why a lease ended when its time passed after the engine was closed, which ends all renewals. */
 export function lossAfterClose(overdue: Overdue): Loss {
   const loss = lossByTime(overdue);
@@ -63,6 +66,8 @@ export function lossSentence(
     forced: 'LockService.forceRelease took the lock away',
     shutdown: 'the application has shut down, so its renewal stopped',
     released: 'it was released',
+    forgotten:
+      'its handle was garbage-collected before release(). Call release() in a finally block, or use LockService.withLock()',
   };
   return why ?? sentences[reason];
 }

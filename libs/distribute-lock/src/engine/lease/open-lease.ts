@@ -1,0 +1,72 @@
+import type { Duration } from '../../options/values.js';
+import { LeaseHandle } from './lease-handle.js';
+import { Lease } from './lease.js';
+import { MultiKeyLease } from './multi-key-lease.js';
+
+/**
+ * The lease that `LockService.acquire()` returns. Nothing inside the package refers to it, so it is garbage-collected when the
+ * application forgets it. The lease ends then, because no code can release it any more.
+ */
+export class OpenLease extends Lease {
+  constructor(private readonly inner: Lease) {
+    super();
+    forgotten.register(this, inner);
+  }
+
+  get key(): string {
+    return this.inner.key;
+  }
+
+  get keys(): readonly string[] {
+    return this.inner.keys;
+  }
+
+  get fencingToken(): number {
+    return this.inner.fencingToken;
+  }
+
+  get fencingTokens(): ReadonlyMap<string, number> {
+    return this.inner.fencingTokens;
+  }
+
+  get signal(): AbortSignal {
+    return this.inner.signal;
+  }
+
+  isHeld(): boolean {
+    return this.inner.isHeld();
+  }
+
+  remainingMs(): number {
+    return this.inner.remainingMs();
+  }
+
+  extend(ttl?: Duration): Promise<void> {
+    return this.inner.extend(ttl);
+  }
+
+  downgrade(): Promise<void> {
+    return this.inner.downgrade();
+  }
+
+  release(): Promise<void> {
+    return this.inner.release();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+}
+
+// It keeps the inner lease until the handle is collected, so that a release costs nothing.
+const forgotten = new FinalizationRegistry<Lease>((lease) => {
+  if (!lease.left) end(lease);
+});
+
+/** Ends the lease as lost, which notifies the listeners of the event and logs a warning. */
+function end(lease: Lease): void {
+  if (lease instanceof LeaseHandle) return lease.endOwn({ reason: 'forgotten' });
+  if (lease instanceof MultiKeyLease) for (const part of lease.parts) end(part);
+  // The outer call of a nested lease continues.
+  else void lease.release();
+}

@@ -1,0 +1,42 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
+import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
+import { LockService } from '../../../libs/distribute-lock/src/nest/lock.service.js';
+import { parentProcess } from '../../support/parent-process.js';
+import { openLocks } from './lock-engine.js';
+
+/** What a forgetful process reports about each of its leases. */
+export interface Forgotten {
+  readonly name: string;
+  readonly reason: string | undefined;
+  readonly message: string | undefined;
+}
+
+/** Forgets some leases and keeps others, and collects garbage until the forgotten ones have ended. Started with `--expose-gc`. */
+const parent = parentProcess<Record<never, never>, { lost: Forgotten; kept: boolean; collected: undefined }>();
+const { engine, events } = openLocks(process.env['LOCK_URL']!);
+const locks = new LockService(engine);
+const aborted: AbortSignal[] = [];
+
+async function forget(): Promise<void> {
+  // A race that another promise wins, an error between acquire and try, and an iteration that ended.
+  await Promise.race([locks.acquire('race', { name: 'race' }), Promise.resolve()]);
+  await locks.acquire('error', { name: 'error' }).then(({ signal }) => void aborted.push(signal));
+  await locks.acquire(['one', 'two'], { name: 'two keys' });
+  await locks.acquire('read', { name: 'reader', kind: 'read' });
+  await locks.acquire('permits', { name: 'permits', kind: 'semaphore', permits: 2 });
+}
+
+const kept: Lease = await locks.acquire('kept', { name: 'kept' });
+const released = await locks.acquire('released', { name: 'released' });
+await released.release();
+await forget();
+const expected = 6; // two for the multi-key lease
+const lost = () => events.filter(({ type }) => type === 'lost');
+while (lost().length < expected) {
+  globalThis.gc!();
+  await turn();
+}
+for (const { name, reason, error } of lost()) parent.send('lost', { name, reason, message: error?.message });
+parent.send('kept', kept.isHeld() && aborted.every((signal) => signal.aborted));
+parent.send('collected', undefined);
