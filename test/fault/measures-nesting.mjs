@@ -17,7 +17,7 @@ export const measuresOfNesting = [
     file: lease('lease-handle'),
     measure: 'return this.left ? this.releaseUnlessNested() : Promise.resolve();',
     without: 'return Promise.resolve();',
-    test: shutdown,
+    test: ['engine/nesting', 'releases the lease that its outer call has left'],
   },
   {
     promise: 'P29',

@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import { LockService } from '../../../libs/distribute-lock/src/nest/lock.service.js';
 import { parentProcess } from '../../support/parent-process.js';
+import type { Messages } from '../../support/second-process.js';
 import { openLocks } from './lock-engine.js';
 
 /** What a forgetful process reports about each of its leases. */
@@ -13,7 +14,7 @@ export interface Forgotten {
 }
 
 /** Forgets some leases and keeps others, and collects garbage until the forgotten ones have ended. Started with `--expose-gc`. */
-const parent = parentProcess<Record<never, never>, { lost: Forgotten; kept: boolean; collected: undefined }>();
+const parent = parentProcess<Messages, { lost: Forgotten; kept: boolean; collected: undefined }>();
 const { engine, events } = openLocks(process.env['LOCK_URL']!);
 const locks = new LockService(engine);
 const aborted: AbortSignal[] = [];

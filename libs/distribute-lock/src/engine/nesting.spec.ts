@@ -28,3 +28,19 @@ describe('A nested writer', () => {
     await downgraded;
   });
 });
+
+describe('The last nested call', () => {
+  it('releases the lease that its outer call has left', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [here, there] = [world.process(), world.process()];
+    const outer = await here.acquire('k');
+    const nest = () => runHolding(outer, () => here.acquire('k', { reentrant: true }));
+    const [first, last] = [await nest(), await nest()];
+    await outer.release();
+    await first.release();
+    await expect(there.acquire('k')).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await last.release();
+    expect((await there.acquire('k')).isHeld()).toBe(true);
+  });
+});

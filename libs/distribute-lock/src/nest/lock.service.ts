@@ -50,7 +50,7 @@ export class LockService {
   /**
    * Resolves with the lease of `key`; release it with `release()` or `await using`. Of several keys, in any order, the caller gets all
    * or none, as one lease: when one key is lost, all are. Keep the lease until its release: a lease that is garbage-collected is lost,
-   * because no code can release it any more.
+   * because no code can still release it.
    *
    * @throws LockContendedError when another caller holds the lock and `wait` is 0
    * @throws LockWaitTimeoutError when the caller did not get the lock within `wait`

@@ -51,7 +51,10 @@ describe('A chain of held leases', () => {
 
   const runs = 1_000;
   const timer = (next: () => void): unknown => setImmediate(next);
-  const promise = (next: () => void): unknown => Promise.resolve().then(next);
+  const promise = async (next: () => void): Promise<void> => {
+    await Promise.resolve();
+    next();
+  };
   const recursion = (next: () => void): unknown => next();
 
   it.each([

@@ -5,7 +5,7 @@ import { MultiKeyLease } from './multi-key-lease.js';
 
 /**
  * The lease that `LockService.acquire()` returns. Nothing inside the package refers to it, so it is garbage-collected when the
- * application forgets it. The lease ends then, because no code can release it any more.
+ * application forgets it. The lease ends then, because no code can still release it.
  */
 export class OpenLease extends Lease {
   constructor(private readonly inner: Lease) {
