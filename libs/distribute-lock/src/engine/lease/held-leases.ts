@@ -4,9 +4,15 @@ import { processWide } from '../../runtime/process-wide.js';
 import { LockUsageError } from '../../errors.js';
 import type { Lease } from './lease.js';
 
+/** A lease inside the package. */
+export interface HeldLease extends Lease {
+  /** Its holder has released it. A lost lease has not been released, because its work may still run. */
+  readonly left?: boolean;
+}
+
 /** One lease of a call chain, with the leases around it. */
 interface Held {
-  readonly lease: Lease;
+  readonly lease: HeldLease;
   outer: Held | undefined;
 }
 

@@ -44,6 +44,7 @@ export class LeaseHandle extends Lease implements Holder {
   private released: Promise<void> | undefined;
   /** Only created for a nested call. */
   private nested: NestedHolds | undefined;
+  left = false;
   private downgrading: Promise<void> | undefined;
   /** The latest change (`extend`, `downgrade`) that has not finished. */
   private changing: Promise<void> | undefined;

@@ -24,11 +24,6 @@ export abstract class Lease implements AsyncDisposable {
    * outside of any call or request.
    */
   abstract readonly signal: AbortSignal;
-  /**
-   * Its holder has released it. A lost lease has not been released, because its work may still run.
-   * @internal
-   */
-  left = false;
   /** Whether the lease is provably held at this moment. */
   abstract isHeld(): boolean;
   /** Milliseconds for which the lease can be proven without another renewal; 0 when it is not held. */

@@ -8,6 +8,7 @@ export class MultiKeyLease extends Lease {
   readonly fencingToken: number;
   private readonly controller = new AbortController();
   private released: Promise<void> | undefined;
+  left = false;
 
   /** @param parts - the leases of the keys, in key order, all held */
   constructor(readonly parts: readonly Lease[]) {

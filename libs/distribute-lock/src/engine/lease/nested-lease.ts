@@ -6,6 +6,7 @@ import type { LockCall } from './lock-call.js';
 /** A reentrant lease: it holds the lease of the outer call in the same call chain, also after the outer call has released it. */
 export class NestedLease extends Lease {
   private released: Promise<void> | undefined;
+  left = false;
 
   constructor(
     readonly outer: LeaseHandle,

@@ -1,4 +1,5 @@
 import type { Duration } from '../../options/values.js';
+import type { HeldLease } from './held-leases.js';
 import { LeaseHandle } from './lease-handle.js';
 import { Lease } from './lease.js';
 import { MultiKeyLease } from './multi-key-lease.js';
@@ -59,7 +60,7 @@ export class OpenLease extends Lease {
 }
 
 // It keeps the inner lease until the handle is collected, so that a release costs nothing.
-const forgotten = new FinalizationRegistry<Lease>((lease) => {
+const forgotten = new FinalizationRegistry<HeldLease>((lease) => {
   if (!lease.left) end(lease);
 });
 
