@@ -33,17 +33,17 @@ describe('A client of the application', () => {
   // The keys have more bytes than characters, and half of a surrogate pair would be another key.
   const KEYS = ['ascii', 'schlüssel', '鍵', 'lock-🔒'];
 
-  it.each<[string, RedisOptions, boolean]>([
-    ['works with default options', {}, true],
-    ['works with RESP2', { protocol: 2 }, true],
-    ['works with a time limit for each command', { commandTimeout: 5_000 }, true],
-    ['works with automatic pipelining', { enableAutoPipelining: true }, true],
-    ['works with friendly error stacks', { showFriendlyErrorStack: true }, true],
-    ['works with numbers as text', { stringNumbers: true }, true],
-    ['works with a key prefix', { keyPrefix: prefix }, false],
-  ])('%s', async (_, options, written) => {
+  it.each<[string, RedisOptions]>([
+    ['works with default options', {}],
+    ['works with RESP2', { protocol: 2 }],
+    ['works with a time limit for each command', { commandTimeout: 5_000 }],
+    ['works with automatic pipelining', { enableAutoPipelining: true }],
+    ['works with friendly error stacks', { showFriendlyErrorStack: true }],
+    ['works with numbers as text', { stringNumbers: true }],
+    ['works with a key prefix', { keyPrefix: prefix }],
+  ])('%s', async (_, options) => {
     const { client, store, ask, giveBack } = over(options);
-    expect(takesWritten(client)).toBe(written);
+    expect(takesWritten(client)).toBe(true);
     const outer = options.keyPrefix ?? '';
     const tokens = new Map(KEYS.map((key) => [key, newToken()]));
     const inRedis = (): Promise<(string | null)[]> =>

@@ -33,9 +33,7 @@ export const tenantUser = ({ name }: Tenant): { username: string; password: stri
 export function tenantAcl(topology: string, { name, prefix, keyPrefix = '' }: Tenant): string[] {
   const [, ...rules] = documentedAcl(topology);
   const named = rules.map((rule) => {
-    if (rule.startsWith('~')) return `~${keyPrefix}${rule.slice(1).replace('lock:*', `${prefix}*`)}`;
-    if (rule.startsWith('&')) return rule.replace(':lock:*', `:${keyPrefix}${prefix}*`);
-    return rule;
+    return rule.replace('lock:*', `${keyPrefix}${prefix}*`);
   });
   return [name, ...named];
 }

@@ -95,7 +95,7 @@ describe('behind a client that prefixes its keys', () => {
     const lease = await here.acquire('prefixed');
     expect(await admin.get('app:lock:prefixed')).toBe(lease.grant.ownerToken);
     const waiting = there.acquire('prefixed', { wait: '10s' });
-    await eventually(async () => expect(await admin.zcard('app:q1:{lock:prefixed}')).toBe(1));
+    await eventually(async () => expect(await admin.zcard('q1:{app:lock:prefixed}')).toBe(1));
     const releasedAt = performance.now();
     await lease.release();
     await (await waiting).release();

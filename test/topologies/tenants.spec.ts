@@ -19,11 +19,10 @@ import { tenantAcl, tenantUser, type Tenant } from './documented-acl.js';
 
 const ONE_PRIMARY = 'one primary, with Sentinel or without; each node of a quorum';
 const CLUSTER = 'Redis Cluster, on every node';
-/** In a Cluster the prefix of a client must have a `{tag}`. */
 const TENANTS: readonly Tenant[] = [
   { name: 'shop', prefix: 'shop:' },
   { name: 'bank', prefix: 'lock:bank:' },
-  { name: 'mail', prefix: 'lock:', keyPrefix: '{mail}:' },
+  { name: 'mail', prefix: 'lock:', keyPrefix: 'mail:' },
   { name: 'post', prefix: 'lock:', keyPrefix: '{post}:' },
 ];
 const OPTIONS = { ttl: '20s', wait: '10s' } as const;
@@ -159,8 +158,8 @@ describe.each(PLACES)('Tenants of $name with the ACL of the deployment guide', (
     const { both } = worlds.find(({ tenant }) => tenant === victim)!;
     const end = await allKinds(place, both);
     const { keyPrefix = '', prefix } = victim;
-    const names = new RedisKeys(prefix, keyPrefix);
-    const all = await Promise.all(place.admins.map(async (admin) => admin.keys(`${keyPrefix}*${prefix}*`)));
+    const names = new RedisKeys(keyPrefix + prefix);
+    const all = await Promise.all(place.admins.map(async (admin) => admin.keys(`*${names.prefix}*`)));
     const keys = [...new Set(all.flat())];
     const channels = await Promise.all(
       place.admins.map(async (admin) => (await admin.pubsub('CHANNELS', names.channel('').concat('*'))) as string[]),
@@ -186,7 +185,7 @@ describe.each(PLACES)('Tenants of $name with the ACL of the deployment guide', (
         await refused(`PTTL ${key}`, client.pttl(key));
         await refused(`EVAL ${key}`, client.eval("return redis.call('DEL', KEYS[1])", 1, key));
       }
-      const lock = `${names.fullPrefix}held-0`;
+      const lock = `${names.prefix}held-0`;
       for (const { lua } of [lockScript, semaphoreScript, quorumScript])
         await refused('a script of the library', client.eval(lua, 1, lock, 'd x:1'));
       for (const inbox of inboxes) {

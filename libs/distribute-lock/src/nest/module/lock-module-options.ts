@@ -85,6 +85,7 @@ export interface LockModuleOptions {
   readonly connections?: Readonly<Record<string, LockConnection | undefined>>;
   /**
    * Prefix of every lock's key in Redis. Names of helper keys contain it behind a short type, such as `f1:lock:`.
+   * A `keyPrefix` of the connection precedes it, as if it were the beginning of this option.
    * @defaultValue `'lock:'`
    */
   readonly prefix?: string;

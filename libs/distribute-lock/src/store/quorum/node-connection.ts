@@ -7,11 +7,10 @@ import { RedisConnection } from '../redis/redis-connection.js';
 import { messageOf, storeError, isWrongType, namingKeys } from '../redis/redis-errors.js';
 import { RedisKeys } from '../redis/redis-keys.js';
 import { isCount, isFencingToken, isLeftMs, unknownReply } from '../redis/reply-checks.js';
-import { Redis, type RedisOptions } from 'ioredis';
+import type { RedisOptions } from 'ioredis';
 import { processClock } from '../../runtime/clock.js';
 import { Inbox } from '../redis/inbox.js';
-import { ownOptions } from '../redis/own-options.js';
-import { another, keyPrefixOf, type RedisClient } from '../redis/redis-client.js';
+import { another, keyPrefixOf, openRedis, type RedisClient } from '../redis/redis-client.js';
 
 /** Reply of `quorum.lua`; the header of the script defines the codes. */
 export type NodeReply = readonly [code: number, x: number, y: number | string];
@@ -149,16 +148,17 @@ function checked(reply: unknown, command: string | number = ''): NodeReply {
 
 /** A node with a dedicated connection, which opens with the first command. */
 export function openMember(options: RedisOptions | string, prefix: string): QuorumMember {
-  const client = typeof options === 'string' ? new Redis(options, ownOptions({})) : new Redis(ownOptions(options));
-  return memberOn(new RedisConnection(client, processClock), prefix);
+  const { client, keyPrefix } = openRedis(options);
+  return memberOn(new RedisConnection(client, processClock), keyPrefix + prefix);
 }
 
 /** A node with a connection that copies the configuration of an application client. */
 export function memberOver(client: RedisClient, prefix: string): QuorumMember {
-  return memberOn(new RedisConnection(another(client), processClock, client), prefix);
+  const fullPrefix = keyPrefixOf(client.options) + prefix;
+  return memberOn(new RedisConnection(another(client), processClock, client), fullPrefix);
 }
 
 function memberOn(connection: RedisConnection, prefix: string): QuorumMember {
-  const keys = new RedisKeys(prefix, keyPrefixOf(connection.client));
+  const keys = new RedisKeys(prefix);
   return { connection: new RedisNodeConnection(connection, keys), inbox: new Inbox(connection, keys) };
 }

@@ -2,7 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 
 import type { Clock } from '../../runtime/clock.js';
 import { Link } from './link.js';
-import { addressOfMember, isReady, keyPrefixOf, nameOf, type RedisClient } from './redis-client.js';
+import { addressOfMember, isReady, nameOf, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 import { messageOf, redacted, storeError } from './redis-errors.js';
 import { slotOf } from './redis-keys.js';
@@ -15,7 +15,6 @@ export class ClusterConnection extends RedisConnection {
   override readonly clustered = true;
   /** Links by `host:port`, the name that the client gives to a node. */
   private readonly links = new Map<string, Link>();
-  private readonly keyPrefix: string;
   /** Counts lost nodes: after such a loss the client resends commands in flight, so their answers are ambiguous. */
   private readonly onClose = (): void => void (this.epoch += 1);
   private readonly onNode = (node: Redis): void => {
@@ -58,7 +57,6 @@ export class ClusterConnection extends RedisConnection {
     template?: RedisClient,
   ) {
     super(cluster, clock, template);
-    this.keyPrefix = keyPrefixOf(cluster);
     for (const node of cluster.nodes()) this.onNode(node);
     cluster
       .on('+node', this.onNode)
@@ -132,7 +130,7 @@ export class ClusterConnection extends RedisConnection {
   }
 
   private masterOf(lockKey: string): string | undefined {
-    return this.cluster.slots[slotOf(this.keyPrefix + lockKey)]?.[0];
+    return this.cluster.slots[slotOf(lockKey)]?.[0];
   }
 }
 

@@ -56,11 +56,11 @@ export class Inbox {
 
   private choose(processId: string, listener: LockStoreListener): Subscription {
     const { client } = this.commands;
-    const { fullPrefix } = this.keys;
+    const { prefix } = this.keys;
     const channel = this.keys.channel(processId);
     const subscriber: Subscriber = {
       message: (text) => {
-        const message = parse(text, fullPrefix);
+        const message = parse(text, prefix);
         if (message === undefined) listener.unreadable?.();
         else listener.message(message);
       },

@@ -47,7 +47,7 @@ export class Layout {
 
   /** Whether the prefix has a `{tag}`, so that all locks are in one slot and a server never refuses a call. */
   get inOneSlot(): boolean {
-    return hashed(this.keys.fullPrefix) !== this.keys.fullPrefix;
+    return hashed(this.keys.prefix) !== this.keys.prefix;
   }
 
   /** Asks the server on a new connection with one call whose keys are in two slots. Never rejects. */
@@ -67,10 +67,10 @@ export class Layout {
 
   /** Sentences for the operator. */
   advice(): readonly string[] {
-    const { fullPrefix } = this.keys;
+    const { prefix } = this.keys;
     if (this.inOneSlot)
       return [
-        `The prefix "${fullPrefix}" contains a {tag}, so a Redis Cluster keeps all locks in one slot, on one node. ` +
+        `The prefix "${prefix}" contains a {tag}, so a Redis Cluster keeps all locks in one slot, on one node. ` +
           'Remove the braces from the prefix, unless one call must take several keys at once.',
       ];
     if (this.clustered || this.refusal === undefined) return [];
@@ -111,9 +111,8 @@ export class Layout {
 
 /** Two names of counters in different slots, for a prefix without a `{tag}`. */
 function inTwoSlots(keys: RedisKeys): [string, string] {
-  const outer = keys.fullPrefix.slice(0, -keys.prefix.length);
   for (let i = 0; ; i += 1) {
     const other = keys.fenceOf(keys.lock(String(i)));
-    if (slotOf(outer + other) !== slotOf(outer + keys.fence)) return [keys.fence, other];
+    if (slotOf(other) !== slotOf(keys.fence)) return [keys.fence, other];
   }
 }

@@ -66,8 +66,9 @@ export function ownClusterOptions(options: ClusterOptions): ClusterOptions {
   return {
     clusterRetryStrategy: pauseMs,
     ...options,
-    redisOptions: { ...DEFAULTS, ...options.redisOptions, ...REQUIRED },
+    redisOptions: { ...DEFAULTS, ...options.redisOptions, ...REQUIRED, keyPrefix: '' },
     enableAutoPipelining: false,
+    keyPrefix: '',
     lazyConnect: true,
   };
 }
@@ -81,6 +82,7 @@ export function optionsInstead(given: RedisOptions): RedisOptions {
     reconnectOnError: null,
     enableOfflineQueue: true,
     failoverDetector: false,
+    keyPrefix: '',
     lazyConnect: true,
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     ...(given.sentinels && { sentinelRetryStrategy: pauseMs, sentinelCommandTimeout: SENTINEL_TIMEOUT_MS }),

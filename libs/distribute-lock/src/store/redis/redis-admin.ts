@@ -59,7 +59,7 @@ export class RedisAdmin {
     const lockKey = this.keys.lock(key);
     return takeAway(store, key, state, {
       notify: (ownerToken) => {
-        const message = `v ${ownerToken} ${this.keys.fullPrefix}${key}`;
+        const message = `v ${ownerToken} ${this.keys.prefix}${key}`;
         // Without the permission to publish, the next renewal notifies the holder.
         return this.inTime(lockKey, client.publish(this.keys.channel(processOf(ownerToken)!), message)).catch(
           () => undefined,

@@ -1,8 +1,15 @@
 import type { Socket } from 'node:net';
 
-import type { Cluster, ClusterNode, Redis, RedisOptions, SentinelAddress } from 'ioredis';
+import {
+  Redis,
+  type Cluster,
+  type ClusterNode,
+  type ClusterOptions,
+  type RedisOptions,
+  type SentinelAddress,
+} from 'ioredis';
 
-import { optionsInstead, pauseMs } from './own-options.js';
+import { optionsInstead, ownOptions, pauseMs } from './own-options.js';
 
 /** A client of any copy and major version of ioredis; recognized by its methods. @public */
 export type RedisClient = Redis | Cluster;
@@ -25,9 +32,21 @@ export function speaksResp3(client: RedisClient): boolean {
   return condition?.protocol === 3;
 }
 
-/** The key prefix of the client. */
-export function keyPrefixOf(client: RedisClient): string {
-  return client.options.keyPrefix ?? '';
+/**
+ * The key prefix in the options of a client. The library adds it to its own prefix and opens its connections without it:
+ * the client would add it to the names of keys only, but helper keys and channels contain the prefix, too.
+ */
+export function keyPrefixOf({ keyPrefix, redisOptions }: RedisOptions & ClusterOptions): string {
+  return keyPrefix || redisOptions?.keyPrefix || '';
+}
+
+/** Opens a client with options or a URL. Returns it without its key prefix, and that prefix. */
+export function openRedis(from: RedisOptions | string): { readonly client: Redis; readonly keyPrefix: string } {
+  const client = typeof from === 'string' ? new Redis(from, ownOptions({})) : new Redis(ownOptions(from));
+  const keyPrefix = keyPrefixOf(client.options);
+  // A URL overrides other options, so the prefix is removed afterwards.
+  client.options.keyPrefix = '';
+  return { client, keyPrefix };
 }
 
 /**
@@ -63,6 +82,7 @@ function anotherCluster(given: Cluster): Cluster {
     clusterRetryStrategy: pauseMs,
     enableAutoPipelining: false,
     enableOfflineQueue: true,
+    keyPrefix: '',
     lazyConnect: true,
     redisOptions: { ...redisOptions, ...instead },
   });

@@ -22,33 +22,33 @@ describe('RedisKeys', () => {
   });
 
   it.each([
-    [['{a}:1', '{a}:2'], '', true],
-    [['1', '2'], '{app}:', true],
-    [['1', '2'], '', false],
-    [['{a}:1', '{b}:1'], '', false],
-  ])('detects whether keys %p with the client prefix %p are in one slot', (those, outer, is) => {
-    expect(new RedisKeys('lock:', outer).inOneSlot(those)).toBe(is);
+    [['{a}:1', '{a}:2'], 'lock:', true],
+    [['1', '2'], '{app}:lock:', true],
+    [['1', '2'], 'lock:', false],
+    [['{a}:1', '{b}:1'], 'lock:', false],
+  ])('detects whether keys %p with the prefix %p are in one slot', (those, prefix, is) => {
+    expect(new RedisKeys(prefix).inOneSlot(those)).toBe(is);
   });
 
-  it('appends the length of the full prefix in bytes to the names of counters', () => {
+  it('appends the length of the prefix in bytes to the names of counters', () => {
     expect(keys.fence).toBe('f1:lock::5');
     expect(keys.fenceOf('lock:order:42')).toBe('f1:{lock:order:42}:5');
-    expect(new RedisKeys('schlüssel:', 'app:').fence).toBe('f1:schlüssel::15');
+    expect(new RedisKeys('app:schlüssel:').fence).toBe('f1:app:schlüssel::15');
   });
 
-  it('names an inbox by both prefixes and the channel id, without the secret', () => {
+  it('names an inbox by the prefix and the channel id, without the secret', () => {
     const processId = 'abcdefghijkSECRETSECRE';
     expect(keys.channel(processId)).toBe('nestjs-lock:1:lock:abcdefghijk');
-    expect(new RedisKeys('lock:', 'app:').channel(processId)).toBe('nestjs-lock:1:app:lock:abcdefghijk');
+    expect(new RedisKeys('app:lock:').channel(processId)).toBe('nestjs-lock:1:app:lock:abcdefghijk');
   });
 
   it.each([
-    ['', 'a', undefined],
-    ['', 'a}b', /^has a "}" but no "{tag}"/],
-    ['app:', '{a}', undefined],
-    ['app:', 'a', /^needs a "{tag}", because with a keyPrefix of its client/],
-  ])('says why a Cluster client with the key prefix %j cannot lock %j', (outer, key, fault) => {
-    const found = new RedisKeys('lock:', outer).clusterFault(key);
+    ['lock:', 'a', undefined],
+    ['lock:', 'a}b', /^has a "}" but no "{tag}"/],
+    ['app:lock:', '{a}', undefined],
+    ['app:lock:', 'a', undefined],
+  ])('says why a Cluster client with the prefix %j cannot lock %j', (prefix, key, fault) => {
+    const found = new RedisKeys(prefix).clusterFault(key);
     if (fault === undefined) expect(found).toBeUndefined();
     else expect(found).toMatch(fault);
   });

@@ -26,37 +26,31 @@ const TAG = /^[^{]*\{([^}]+)\}/;
 export class RedisKeys {
   /** The counter of fencing tokens: one for all locks of the prefix. */
   readonly fence: string;
-  /** The full prefix of every key in Redis. */
-  readonly fullPrefix: string;
   /**
-   * Suffix of counter names with the length of the full prefix. The scripts use it to find the prefix of a lock name,
+   * Suffix of counter names with the length of the prefix. The scripts use it to find the prefix of a lock name,
    * with which their channels begin.
    */
   private readonly fenceSuffix: string;
 
-  /** @param outer - key prefix of the client */
-  constructor(
-    readonly prefix: string,
-    private readonly outer = '',
-  ) {
-    this.fullPrefix = outer + prefix;
-    this.fenceSuffix = `:${Buffer.byteLength(this.fullPrefix)}`;
+  /** @param prefix - the full prefix of every key in Redis, with the `keyPrefix` of the client */
+  constructor(readonly prefix: string) {
+    this.fenceSuffix = `:${Buffer.byteLength(prefix)}`;
     this.fence = FENCE_PREFIX + prefix + this.fenceSuffix;
   }
 
   /** The inbox of a process. Its name includes the prefix, so that an ACL can exclude processes of other prefixes. */
   channel(processId: ProcessId): string {
-    return CHANNEL_PREFIX + this.fullPrefix + channelIdOf(processId);
+    return CHANNEL_PREFIX + this.prefix + channelIdOf(processId);
   }
 
   /** The inbox of a process for one lock, in its slot of a large Cluster. The scripts build the same name. */
   shardChannel(processId: ProcessId, lockKey: string): string {
-    return `${this.channel(processId)}:${this.outer}${this.fenceOf(lockKey)}`;
+    return `${this.channel(processId)}:${this.fenceOf(lockKey)}`;
   }
 
   /** The channel of hints; no inbox has this name, because an id of a process contains no colon. */
   get hints(): string {
-    return `${CHANNEL_PREFIX}${this.fullPrefix}hints:1`;
+    return `${CHANNEL_PREFIX}${this.prefix}hints:1`;
   }
 
   lock(key: string): string {
@@ -93,16 +87,13 @@ export class RedisKeys {
 
   /** Whether the keys share one `{tag}`, so that their locks are in one slot of a Redis Cluster. */
   inOneSlot(keys: readonly string[]): boolean {
-    return new Set(keys.map((key) => hashed(this.fullPrefix + key))).size === 1;
+    return new Set(keys.map((key) => hashed(this.lock(key)))).size === 1;
   }
 
   /** Reason why a key is invalid in Redis Cluster, where a lock and its helpers must be in one slot. */
   clusterFault(key: string): string | undefined {
     const lockKey = this.lock(key);
-    const helper = this.outer + this.queue(lockKey);
-    if (hashed(this.outer + lockKey) === hashed(helper)) return undefined;
-    if (this.outer !== '' && !TAG.test(key))
-      return 'needs a "{tag}", because with a keyPrefix of its client Redis Cluster has its lock and its queue in two slots';
+    if (hashed(lockKey) === hashed(this.queue(lockKey))) return undefined;
     return 'has a "}" but no "{tag}" before it, so Redis Cluster cannot keep its lock and its queue in one slot';
   }
 }

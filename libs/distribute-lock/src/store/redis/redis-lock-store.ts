@@ -1,4 +1,4 @@
-import { Cluster, Redis, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
+import { Cluster, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { processClock, type Clock } from '../../runtime/clock.js';
 import {
   type LuaScript,
@@ -33,8 +33,8 @@ import { FenceCounter } from './fence-counter.js';
 import { Inbox } from './inbox.js';
 import { Layout, type LockLayout } from './layout.js';
 import { CONNECT_LIMIT_MS } from './link.js';
-import { ownClusterOptions, ownOptions } from './own-options.js';
-import { another, isCluster, keyPrefixOf, type RedisClient } from './redis-client.js';
+import { ownClusterOptions } from './own-options.js';
+import { another, isCluster, keyPrefixOf, openRedis, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisHints } from './redis-hints.js';
 import { RedisKeys } from './redis-keys.js';
@@ -61,6 +61,12 @@ export interface RedisLockStoreSettings {
   readonly clock?: Clock;
 }
 
+/** The settings with the full prefix, which begins with the key prefix of the client. */
+const within = (keyPrefix: string, settings: RedisLockStoreSettings): RedisLockStoreSettings => ({
+  ...settings,
+  prefix: keyPrefix + settings.prefix,
+});
+
 /**
  * Locks on one Redis primary. Only the owner token identifies the holder, so a late release cannot free the lock of
  * another owner.
@@ -83,7 +89,7 @@ export class RedisLockStore implements LockStore {
     acks?: AckSettings,
   ) {
     const { prefix, clock = processClock } = settings;
-    const keys = new RedisKeys(prefix, keyPrefixOf(connection.client));
+    const keys = new RedisKeys(prefix);
     this.keys = keys;
     const acknowledging = acks && new Acknowledging(connection, acks);
     const shared = { connection, keys, clock, acknowledging };
@@ -102,8 +108,8 @@ export class RedisLockStore implements LockStore {
 
   /** Opens a dedicated connection on the first command or `connect()`. */
   static open(options: RedisOptions | string, settings: RedisLockStoreSettings): RedisLockStore {
-    const client = typeof options === 'string' ? new Redis(options, ownOptions({})) : new Redis(ownOptions(options));
-    return RedisLockStore.on(client, settings);
+    const { client, keyPrefix } = openRedis(options);
+    return RedisLockStore.on(client, within(keyPrefix, settings));
   }
 
   /** Opens a dedicated Cluster client on the first command or `connect()`. */
@@ -112,12 +118,15 @@ export class RedisLockStore implements LockStore {
     options: ClusterOptions,
     settings: RedisLockStoreSettings,
   ): RedisLockStore {
-    return RedisLockStore.on(new Cluster([...nodes], ownClusterOptions(options)), settings);
+    return RedisLockStore.on(
+      new Cluster([...nodes], ownClusterOptions(options)),
+      within(keyPrefixOf(options), settings),
+    );
   }
 
   /** Opens connections with the configuration of an application client. The application client itself is not used. */
   static over(client: RedisClient, settings: RedisLockStoreSettings): RedisLockStore {
-    return RedisLockStore.on(another(client), settings, client);
+    return RedisLockStore.on(another(client), within(keyPrefixOf(client.options), settings), client);
   }
 
   private static on(

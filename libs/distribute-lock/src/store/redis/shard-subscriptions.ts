@@ -38,9 +38,7 @@ class Shard {
   private readonly redis: Redis;
 
   constructor(node: Redis, { clock, timers }: RedisConnection, receive: (text: string) => void, lost: () => void) {
-    // The client would add its prefix to the names of sharded channels, although not to those of others.
-    const own = { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0, keyPrefix: '' };
-    const redis = node.duplicate(own);
+    const redis = node.duplicate({ lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
     this.redis = redis;
     redis.on('error', ignore);
     this.link = new Link(redis, { clock, timers, listener: {} });

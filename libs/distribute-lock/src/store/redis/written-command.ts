@@ -40,12 +40,8 @@ class WrittenCommand extends ClientCommand {
   }
 }
 
-/** Whether the client needs no processing of commands that a serialized command would skip. */
-export function takesWritten(client: RedisClient): client is Redis {
-  // The client must come from the same copy of ioredis as the command.
-  if (!(client instanceof Redis)) return false;
-  return !client.options.keyPrefix;
-}
+/** Whether the client comes from the same copy of ioredis as the command. */
+export const takesWritten = (client: RedisClient): client is Redis => client instanceof Redis;
 
 /** Serializes an argument. */
 export const written = (text: string): string => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
