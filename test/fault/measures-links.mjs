@@ -124,8 +124,8 @@ export const measuresOfLinks = [
     promise: 'P21',
     what: 'commands never use the client of the application, which may be within a MULTI',
     file: 'store/redis/redis-lock-store.ts',
-    measure: 'RedisLockStore.on(another(client), settings, client)',
-    without: 'RedisLockStore.on(client, settings, client)',
+    measure: 'RedisLockStore.on(another(client), full, client)',
+    without: 'RedisLockStore.on(client, full, client)',
     test: ['sockets/odd-replies', 'does not keep the library from locking'],
   },
 ];

@@ -167,8 +167,8 @@ export const measuresP8toP17 = [
     promise: 'P13',
     what: '... and no others',
     file: 'store/redis/redis-lock-store.ts',
-    measure: 'RedisLockStore.on(another(client), settings, client)',
-    without: 'RedisLockStore.on(client, settings, client)',
+    measure: 'RedisLockStore.on(another(client), full, client)',
+    without: 'RedisLockStore.on(client, full, client)',
     test: ['shutdown', 'closes the connections that it opened'],
   },
   {

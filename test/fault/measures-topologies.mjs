@@ -10,6 +10,22 @@ const END = {
 const toldFirst = (topology) => [`rows-${topology}`, 'while holding: the holder is notified'];
 
 export const measuresOfTopologies = [
+  {
+    promise: 'P11',
+    what: "the keyPrefix of an application's client is a part of every name, also of helper keys and channels",
+    file: 'store/redis/redis-lock-store.ts',
+    measure: 'prefix: keyPrefix + settings.prefix,',
+    without: 'prefix: settings.prefix,',
+    test: ['topologies/key-prefix', 'name one lock, one queue, one counter and the same channels'],
+  },
+  {
+    promise: 'P11',
+    what: '... and the client does not add it again',
+    file: 'store/redis/redis-client.ts',
+    measure: "client.options.keyPrefix = '';",
+    without: '',
+    test: ['topologies/key-prefix', 'name one lock, one queue, one counter and the same channels'],
+  },
   { promise: 'Sentinel', ...END, test: toldFirst('sentinel') },
   { promise: 'Cluster', ...END, test: toldFirst('cluster') },
   { promise: 'quorum', ...END, test: toldFirst('quorum') },

@@ -80,7 +80,7 @@ describe.each(SPELLINGS)('A keyPrefix in %s and the same text in "prefix"', (_, 
     const times: number[] = [];
     let held = await both[0].acquire('job', OPTIONS);
     for (let i = 1; i <= ROUNDS; i += 1) {
-      tokens.push(Number(held.fencingToken));
+      tokens.push(held.fencingToken);
       const waiting = both[i % 2].acquire('job', OPTIONS);
       await eventually(async () => expect(await everywhere((admin) => admin.keys('q1:*'))).not.toEqual([]), 10_000);
       const keys = await everywhere((admin) => admin.keys('*'));

@@ -126,7 +126,8 @@ export class RedisLockStore implements LockStore {
 
   /** Opens connections with the configuration of an application client. The application client itself is not used. */
   static over(client: RedisClient, settings: RedisLockStoreSettings): RedisLockStore {
-    return RedisLockStore.on(another(client), within(keyPrefixOf(client.options), settings), client);
+    const full = within(keyPrefixOf(client.options), settings);
+    return RedisLockStore.on(another(client), full, client);
   }
 
   private static on(
