@@ -11,6 +11,14 @@ const toldFirst = (topology) => [`rows-${topology}`, 'while holding: the holder 
 
 export const measuresOfTopologies = [
   {
+    promise: 'P26',
+    what: 'a retryStrategy that gives up does not end the connections of the library',
+    file: 'store/redis/own-options.ts',
+    measure: '    retryStrategy: pauseMs,\n    ...(options.sentinels && { sentinelRetryStrategy: pauseMs }),',
+    without: '',
+    test: ['topologies/giving-up', 'does not end locks: the connection is lost, reported, and opened again'],
+  },
+  {
     promise: 'P11',
     what: "the keyPrefix of an application's client is a part of every name, also of helper keys and channels",
     file: 'store/redis/redis-lock-store.ts',

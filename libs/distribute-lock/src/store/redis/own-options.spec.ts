@@ -1,8 +1,24 @@
-import { optionsInstead, ownClusterOptions, ownOptions } from './own-options.js';
+import { optionsInstead, ownClusterOptions, ownOptions, pauseMs } from './own-options.js';
 
 describe('ownClusterOptions', () => {
   it('disables automatic pipelining: some versions of the client refuse keys of several slots in one tick', () => {
     expect(ownClusterOptions({ enableAutoPipelining: true })).toMatchObject({ enableAutoPipelining: false });
+  });
+});
+
+describe('reconnection', () => {
+  it('is decided by the library, because a client that gives up would end all locks of the process', () => {
+    const giveUp = (): null => null;
+    const reconnects = { retryStrategy: pauseMs, sentinelRetryStrategy: pauseMs, reconnectOnError: null };
+    const options = {
+      sentinels: [],
+      retryStrategy: giveUp,
+      sentinelRetryStrategy: giveUp,
+      reconnectOnError: () => false,
+    };
+    expect(ownOptions(options)).toMatchObject(reconnects);
+    expect(optionsInstead(options)).toMatchObject(reconnects);
+    expect(ownClusterOptions({ clusterRetryStrategy: giveUp })).toMatchObject({ clusterRetryStrategy: pauseMs });
   });
 });
 

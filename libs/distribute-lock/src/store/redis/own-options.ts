@@ -50,11 +50,14 @@ const REQUIRED: RedisOptions = {
 export function ownOptions(options: RedisOptions): RedisOptions {
   return {
     maxRetriesPerRequest: MAX_RETRIES,
-    retryStrategy: pauseMs,
     ...DEFAULTS,
-    ...(options.sentinels && { sentinelRetryStrategy: pauseMs, sentinelCommandTimeout: SENTINEL_TIMEOUT_MS }),
+    ...(options.sentinels && { sentinelCommandTimeout: SENTINEL_TIMEOUT_MS }),
     ...options,
     ...REQUIRED,
+    // A client that gives up would end all locks of the process without a report.
+    retryStrategy: pauseMs,
+    ...(options.sentinels && { sentinelRetryStrategy: pauseMs }),
+    reconnectOnError: null,
     // `SentinelWatch` replaces it. It does not end the client when a failover happens during a reconnect.
     failoverDetector: false,
     lazyConnect: true,
@@ -64,8 +67,8 @@ export function ownOptions(options: RedisOptions): RedisOptions {
 /** Options of a Cluster client, which opens connections to its nodes. */
 export function ownClusterOptions(options: ClusterOptions): ClusterOptions {
   return {
-    clusterRetryStrategy: pauseMs,
     ...options,
+    clusterRetryStrategy: pauseMs,
     redisOptions: { ...DEFAULTS, ...options.redisOptions, ...REQUIRED, keyPrefix: '' },
     enableAutoPipelining: false,
     keyPrefix: '',
