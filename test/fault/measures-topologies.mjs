@@ -12,6 +12,14 @@ const toldFirst = (topology) => [`rows-${topology}`, 'while holding: the holder 
 export const measuresOfTopologies = [
   {
     promise: 'P26',
+    what: "... nor does an application's client that gives up",
+    file: 'store/redis/redis-connection.ts',
+    measure: 'if (attemptsOf(this.template) <= this.templateAttempts) ',
+    without: '',
+    test: ['topologies/giving-up', 'does not end locks: the connection is lost, reported, and opened again'],
+  },
+  {
+    promise: 'P26',
     what: 'a retryStrategy that gives up does not end the connections of the library',
     file: 'store/redis/own-options.ts',
     measure: '    retryStrategy: pauseMs,\n    ...(options.sentinels && { sentinelRetryStrategy: pauseMs }),',

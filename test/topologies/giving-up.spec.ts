@@ -1,13 +1,27 @@
+import { Redis } from 'ioredis';
+
 import type { ConnectionListener } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startRedisServer } from '../support/redis-server.js';
 
-describe('A retryStrategy that gives up, in the options of a connection', () => {
+const retryStrategy = (): null => null;
+const settings = { prefix: 'lock:' };
+
+function over(port: number): RedisLockStore {
+  const client = new Redis({ port, retryStrategy }).on('error', () => undefined);
+  onCleanup(() => client.disconnect());
+  return RedisLockStore.over(client, settings);
+}
+
+describe.each([
+  ['the options of a connection', (port: number) => RedisLockStore.open({ port, retryStrategy }, settings)],
+  ["an application's client", over],
+])('A retryStrategy that gives up, in %s', (_, open) => {
   it('does not end locks: the connection is lost, reported, and opened again', async () => {
     const server = await startRedisServer();
-    const store = RedisLockStore.open({ port: server.port, retryStrategy: () => null }, { prefix: 'lock:' });
+    const store = open(server.port);
     onCleanup(() => store.close());
     const reports: string[] = [];
     const listener: ConnectionListener = {

@@ -26,6 +26,10 @@ export function stateOf(client: RedisClient): string {
   return client.status === 'connecting' && tls !== undefined ? 'connecting with TLS' : client.status;
 }
 
+/** Attempts of the client to reconnect since it was ready. It counts before it calls its `retryStrategy`. */
+export const attemptsOf = (client: RedisClient): number =>
+  (client as unknown as { retryAttempts: number }).retryAttempts;
+
 /** Whether the connection uses RESP3, which allows commands on a subscribed connection. */
 export function speaksResp3(client: RedisClient): boolean {
   const { condition } = client as { condition?: { protocol?: unknown } | null };
