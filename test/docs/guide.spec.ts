@@ -7,7 +7,7 @@ import { LockTestingModule, TestLocks } from 'nestjs-distribute-lock/testing';
 import { LockAlerts } from './guide/events.js';
 import { type KeyValueClient, KeyValueLockStore } from './guide/key-value-store.js';
 import { type Invoice, InvoicesService } from './guide/keys.js';
-import { AccountsService, CatalogService, ExportsService } from './guide/kinds.js';
+import { AccountsService, CatalogService, ExportsService, StockListener } from './guide/kinds.js';
 import { ImportService } from './guide/lost.js';
 import { ImagesService } from './guide/ttl.js';
 import { ReportsService } from './guide/waiting.js';
@@ -18,6 +18,7 @@ const services = [
   CatalogService,
   ExportsService,
   AccountsService,
+  StockListener,
   ImagesService,
   ImportService,
   LockAlerts,
@@ -86,6 +87,15 @@ describe('The examples of the guide', () => {
     expect(await accounts.transfer('b', 'a', 5)).toBe('5 from b to a');
     expect(await accounts.close(['b', 'a', 'b'])).toEqual(['account:a', 'account:b']);
     expect(await accounts.withdraw('a')).toBe('booked a');
+  });
+
+  it('let a listener wait for the lock inside of which it was notified', async () => {
+    const listener = module.get(StockListener);
+    let rebuilt: Promise<string> | undefined;
+    await module.get(LockService).withLock('stock:7', () => {
+      rebuilt = listener.onStockChanged({ sku: '7' });
+    });
+    expect(await rebuilt).toBe('rebuilt 7');
   });
 
   it('extend a lease, and stop when it is lost', async () => {

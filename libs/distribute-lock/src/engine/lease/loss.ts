@@ -35,7 +35,7 @@ export function lossByTime({ ttlMs, lateMs, renew, reachedLimit }: Overdue): Los
 }
 
 /** Whether the lease ended as planned, by its `ttl` or its `maxHold`. */
-export const isPlanned = (reason: LeaseLossReason): boolean => reason === 'expired' || reason === 'maxHold';
+const isPlanned = (reason: LeaseLossReason): boolean => reason === 'expired' || reason === 'maxHold';
 
 /** Whether the lease ended without a doubt about its key, so that the key may stay held on purpose. */
 export const mayBeKeptAfter = (reason: LeaseLossReason): boolean => isPlanned(reason) || reason === 'forgotten';
