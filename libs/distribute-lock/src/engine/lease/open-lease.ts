@@ -3,6 +3,7 @@ import type { HeldLease } from './held-leases.js';
 import { LeaseHandle } from './lease-handle.js';
 import { Lease } from './lease.js';
 import { MultiKeyLease } from './multi-key-lease.js';
+import { NestedLease } from './nested-lease.js';
 
 /**
  * The lease that `LockService.acquire()` returns. Nothing inside the package refers to it, so it is garbage-collected when the
@@ -69,5 +70,5 @@ function end(lease: Lease): void {
   if (lease instanceof LeaseHandle) return lease.endOwn({ reason: 'forgotten' });
   if (lease instanceof MultiKeyLease) for (const part of lease.parts) end(part);
   // The outer call of a nested lease continues.
-  else void lease.release();
+  else if (lease instanceof NestedLease) void lease.release();
 }
