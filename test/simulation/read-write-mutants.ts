@@ -3,12 +3,8 @@ import { SharedState } from '../../libs/distribute-lock/src/engine/shared.js';
 import type { AcquireRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { READERS } from '../../libs/distribute-lock/src/store/lock-value.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
-import {
-  isReader,
-  type Before,
-  type ReaderLeases,
-} from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
-import type { TableHost } from '../../libs/distribute-lock/src/store/memory/table-state.js';
+import type { Before, ReaderLeases } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
+import { isReader, type TableHost } from '../../libs/distribute-lock/src/store/memory/table-state.js';
 import { patch, type Restore } from './patch.js';
 import type { MakeTable, SimulatedTableHost } from './tables.js';
 

@@ -2,7 +2,7 @@ import { processOf } from '../../libs/distribute-lock/src/runtime/owner-token.js
 import type { LockName, ReleaseRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
 import type { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 import { READERS } from '../../libs/distribute-lock/src/store/lock-value.js';
-import { isReader } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
+import { isReader } from '../../libs/distribute-lock/src/store/memory/table-state.js';
 import { isCalm } from './plan.js';
 import type { World } from './world.js';
 

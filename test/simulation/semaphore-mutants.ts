@@ -16,7 +16,7 @@ interface Inside {
   now(): number;
   serve(key: string, permits: number, self?: unknown): boolean;
   stops(head: string, permits: number, self?: unknown): boolean;
-  offer(key: string, head: string, permits: number): boolean;
+  offer(key: string, head: string, permits: number, heard: Map<string | undefined, boolean>): void;
 }
 
 type Leases = Pick<SemaphoreLeases, 'live' | 'used' | 'give' | 'takeBack' | 'raise'>;
@@ -110,7 +110,7 @@ export const SEMAPHORE_MUTANTS: Readonly<Record<string, MakeSemaphores>> = {
   'a heavy head that is overtaken': withStep(steps, 'serve', (original, inside) => (key, permits, self) => {
     const free = (): number => permits - inside.leases.used(key);
     for (const waiting of [...inside.places.of(key)]) {
-      if (weightOf(waiting) <= free()) inside.offer(key, waiting, permits);
+      if (weightOf(waiting) <= free()) inside.offer(key, waiting, permits, new Map());
     }
     return original(key, permits, self);
   }),

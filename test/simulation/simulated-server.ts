@@ -12,7 +12,7 @@ import type {
 } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
 import { READERS } from '../../libs/distribute-lock/src/store/lock-value.js';
-import { isReader } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
+import { isReader } from '../../libs/distribute-lock/src/store/memory/table-state.js';
 import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import { HEARTBEAT_MS } from '../../libs/distribute-lock/src/engine/heartbeat.js';
 import type { SimulatedTableHost, Tables } from './tables.js';

@@ -6,6 +6,11 @@
  * its place when one message is lost.
  */
 export const CLAIM_WINDOW_MS = 1_750;
+/**
+ * Duration of an offer whose message reached no subscriber. The waiter is dead, or its subscription is on another
+ * server, so it may still claim the offer; otherwise the next waiter is served after this time.
+ */
+export const UNHEARD_WINDOW_MS = 150;
 /** A queue outlives several heartbeats. */
 export const QUEUE_TTL_MS = 15_000;
 
@@ -17,6 +22,8 @@ export const MOST_READERS_NOTIFIED = 128;
 export const MOST_SILENT_READ = 1_000;
 /** Number of tokens of such processes that are removed. */
 export const MOST_SILENT_REMOVED = 100;
+/** Number of waiters that are notified after such an offer, until one message reaches a subscriber. */
+export const MOST_WOKEN = 16;
 /** Number of offers of permits. A process that claims an offer continues to serve the queue. */
 export const MOST_PERMIT_OFFERS = 32;
 /** Number of processes with permits that are notified of contention. */

@@ -11,7 +11,8 @@ import type {
 import { permitsOf, READERS } from '../lock-value.js';
 import { CLAIM_WINDOW_MS, MOST_READERS_NOTIFIED } from '../protocol.js';
 import { processOf } from '../../runtime/owner-token.js';
-import { isReader, ReadWriteSteps } from './read-write-steps.js';
+import { ReadWriteSteps } from './read-write-steps.js';
+import { isReader } from './table-state.js';
 
 /**
  * The protocol in memory. It runs the same steps in the same order as the scripts of the Redis store, so results of the
@@ -84,7 +85,8 @@ export class LockTable extends ReadWriteSteps {
     });
     if (taker?.mine !== undefined) return this.grantedNext(request, taker.mine);
     if (taker === undefined) return { outcome: 'free' };
-    return next === undefined ? { outcome: 'passed' } : { outcome: 'queued', remainingMs: CLAIM_WINDOW_MS };
+    if (next === undefined) return { outcome: 'passed' };
+    return { outcome: 'queued', remainingMs: Math.min(this.leftMs(key), CLAIM_WINDOW_MS) };
   }
 
   renew({ key, ownerToken, ttlMs, exact }: RenewRequest): Exclude<RenewAnswer, Error> {

@@ -1,9 +1,7 @@
-import { kindOfToken, processOf } from '../../runtime/owner-token.js';
+import { processOf } from '../../runtime/owner-token.js';
 import { READERS } from '../lock-value.js';
-import { CLAIM_WINDOW_MS } from '../protocol.js';
-import { TableState, Sweep } from './table-state.js';
-
-export const isReader = (token: string): boolean => kindOfToken(token) === 'read';
+import { CLAIM_WINDOW_MS, UNHEARD_WINDOW_MS } from '../protocol.js';
+import { isReader, TableState, Sweep } from './table-state.js';
 
 /** Previous holder of the lock: a writer, readers, or unknown. */
 export type Before = 'writer' | 'readers' | 'unknown';
@@ -70,23 +68,24 @@ export abstract class ReadWriteSteps extends TableState {
     return this.letIn(key, own);
   }
 
-  /** Admits the waiting readers. An offer to a reader is a lease for the claim window. */
+  /** Admits the waiting readers. An offer to a reader is a lease, for as long as `offer` says. */
   protected letIn(key: string, own?: string): boolean {
+    const heard = new Map<string | undefined, boolean>();
     for (const token of this.queued(key).filter(isReader)) {
       this.unqueue(key, token);
       if (token === own) continue;
-      this.leases.lend(key, token, CLAIM_WINDOW_MS);
-      if (this.notify(token, 'granted', key) === 0) this.leases.end(key, token);
+      const process = processOf(token);
+      if (heard.get(process) !== false) heard.set(process, this.notify(token, 'granted', key));
+      this.leases.lend(key, token, heard.get(process) === true ? CLAIM_WINDOW_MS : UNHEARD_WINDOW_MS);
     }
+    if (own === undefined && heard.size > 0 && ![...heard.values()].includes(true)) this.wakeNext(key);
     return this.settle(key);
   }
 
-  /** Assigns a free lock to waiters. Returns undefined when no waiter could be reached; the lock is then free. */
+  /** Assigns a free lock to waiters. Returns undefined when the queue is empty; the lock is then free. */
   protected hand(key: string, before: Before, own: Own): Taker | undefined {
-    for (let next = this.next(key, before); next !== undefined; next = this.next(key, before)) {
-      const served = next === READERS ? this.handToReaders(key, own) : this.handToWriter(key, next, own);
-      if (served !== undefined) return served;
-    }
+    const next = this.next(key, before);
+    if (next !== undefined) return next === READERS ? this.handToReaders(key, own) : this.handToWriter(key, next, own);
     this.locks.delete(key);
     this.leases.clear(key);
     return undefined;
@@ -101,21 +100,21 @@ export abstract class ReadWriteSteps extends TableState {
     return before === 'writer' || isReader(queued[0]) ? READERS : writer;
   }
 
-  private handToReaders(key: string, own: Own): Taker | undefined {
+  private handToReaders(key: string, own: Own): Taker {
     const waiting = this.queued(key).filter(isReader);
     const mine = own.reads ? (own.token ?? waiting.find((token) => isOwn(token, own))) : undefined;
-    if (!this.beginReading(key, mine, own.ttlMs)) return undefined;
+    this.beginReading(key, mine, own.ttlMs);
     return mine === undefined ? {} : { mine };
   }
 
-  private handToWriter(key: string, writer: string, own: Own): Taker | undefined {
+  private handToWriter(key: string, writer: string, own: Own): Taker {
     if (!own.reads && isOwn(writer, own)) {
       this.unqueue(key, writer);
       this.set(key, writer, own.ttlMs);
       this.leases.clear(key);
       return { mine: writer };
     }
-    if (!this.offer(key, writer)) return undefined;
+    this.offer(key, writer);
     this.leases.clear(key);
     return {};
   }

@@ -7,9 +7,9 @@ import type {
   ReleaseRequest,
   RenewRequest,
 } from '../lock-store.js';
-import { CLAIM_WINDOW_MS, MOST_HOLDERS_NOTIFIED, MOST_PERMIT_OFFERS } from '../protocol.js';
+import { CLAIM_WINDOW_MS, MOST_HOLDERS_NOTIFIED, MOST_PERMIT_OFFERS, UNHEARD_WINDOW_MS } from '../protocol.js';
 import type { LockTable } from './lock-table.js';
-import type { TableHost } from './table-state.js';
+import { publishTo, wakeFirst, type TableHost } from './table-state.js';
 import { SemaphoreLeases, SemaphorePlaces } from './semaphore-state.js';
 
 /** The token of the caller and the duration of its lease. */
@@ -118,6 +118,13 @@ export class SemaphoreTable {
    * last if it is not queued. A head that does not fit blocks the tokens behind it. Returns whether `self` was served.
    */
   private serve(key: string, permits: number, self?: Requester): boolean {
+    const heard = new Map<string | undefined, boolean>();
+    const served = this.assign(key, permits, heard, self);
+    if ([...heard.values()].includes(false)) wakeFirst(this.queued(key), (token) => this.notify(token, 'granted', key));
+    return served;
+  }
+
+  private assign(key: string, permits: number, heard: Map<string | undefined, boolean>, self?: Requester): boolean {
     let served = false;
     for (let offers = 0; offers < MOST_PERMIT_OFFERS;) {
       const waiting = this.queued(key)[0];
@@ -130,7 +137,10 @@ export class SemaphoreTable {
       } else if (head === self?.ownerToken) {
         this.give(key, head, self.ttlMs, permits);
         served = true;
-      } else if (this.offer(key, head, permits)) offers += 1;
+      } else {
+        this.offer(key, head, permits, heard);
+        offers += 1;
+      }
     }
     return served;
   }
@@ -143,12 +153,11 @@ export class SemaphoreTable {
     return weightOf(head) <= permits && (head === self?.ownerToken || this.places.endOf(head) > this.now());
   }
 
-  /** Offers permits: a lease for the claim window. Returns false when the process of the waiter is gone. */
-  private offer(key: string, head: string, permits: number): boolean {
-    this.give(key, head, CLAIM_WINDOW_MS, permits);
-    if (this.notify(head, 'granted', key) > 0) return true;
-    this.leases.takeBack(key, head);
-    return false;
+  /** Offers permits: a lease for the claim window, or a short one for a process that the message does not reach. */
+  private offer(key: string, head: string, permits: number, heard: Map<string | undefined, boolean>): void {
+    const process = processOf(head);
+    if (heard.get(process) !== false) heard.set(process, this.notify(head, 'granted', key));
+    this.give(key, head, heard.get(process) === true ? CLAIM_WINDOW_MS : UNHEARD_WINDOW_MS, permits);
   }
 
   private give(key: string, ownerToken: string, ttlMs: number, permits: number): void {
@@ -192,10 +201,7 @@ export class SemaphoreTable {
     }
   }
 
-  private notify(ownerToken: string, type: LockMessage['type'], key: string): number {
-    const processId = processOf(ownerToken);
-    if (processId === undefined) return 0;
-    const receivers = this.host.publish(processId, { type, key, ownerToken });
-    return this.host.counted === false ? 1 : receivers;
+  private notify(ownerToken: string, type: LockMessage['type'], key: string): boolean {
+    return publishTo(this.host, key, ownerToken, type);
   }
 }

@@ -1,6 +1,6 @@
 import type { LockMessage } from '../lock-store.js';
-import { processOf } from '../../runtime/owner-token.js';
-import { CLAIM_WINDOW_MS } from '../protocol.js';
+import { kindOfToken, processOf } from '../../runtime/owner-token.js';
+import { CLAIM_WINDOW_MS, MOST_WOKEN, UNHEARD_WINDOW_MS } from '../protocol.js';
 import { TokenQueues } from './token-queues.js';
 
 interface StoredLock {
@@ -19,6 +19,24 @@ export interface TableHost {
    * False if the number of receivers is unknown, as in Redis Cluster: a notified process is then assumed to respond.
    */
   readonly counted?: boolean;
+}
+
+export const isReader = (token: string): boolean => kindOfToken(token) === 'read';
+
+/** Sends a message to the process of the token. Returns whether it may have reached a subscriber. */
+export function publishTo(host: TableHost, key: string, ownerToken: string, type: LockMessage['type']): boolean {
+  const processId = processOf(ownerToken);
+  if (processId === undefined) return false;
+  return host.publish(processId, { type, key, ownerToken }) > 0 || host.counted === false;
+}
+
+/** Notifies the first process of the queue that a message reaches. */
+export function wakeFirst(queue: readonly string[], notify: (ownerToken: string) => boolean): void {
+  const tried = new Set<string | undefined>();
+  for (const token of queue.slice(0, MOST_WOKEN)) {
+    if (!tried.has(processOf(token)) && notify(token)) return;
+    tried.add(processOf(token));
+  }
 }
 
 /** Locks and their queues as a server stores them, with the basic steps of the commands. */
@@ -89,22 +107,25 @@ export abstract class TableState {
   }
 
   /**
-   * Offers the lock: the key holds the token of the waiter for the claim window. Returns false when its process is
-   * gone.
+   * Offers the lock: the key holds the token of the waiter for the claim window. If the message reaches no subscriber,
+   * the offer is short and the next process is notified; see `lib/offer.lua`.
    */
-  protected offer(key: string, head: string): boolean {
+  protected offer(key: string, head: string): void {
     this.unqueue(key, head);
-    this.set(key, head, CLAIM_WINDOW_MS);
-    if (this.notify(head, 'granted', key) > 0) return true;
-    this.locks.delete(key);
-    return false;
+    const heard = this.notify(head, 'granted', key);
+    this.set(key, head, heard ? CLAIM_WINDOW_MS : UNHEARD_WINDOW_MS);
+    if (!heard) this.wakeNext(key);
   }
 
-  protected notify(ownerToken: string, type: LockMessage['type'], key: string): number {
-    const processId = processOf(ownerToken);
-    if (processId === undefined) return 0;
-    const receivers = this.host.publish(processId, { type, key, ownerToken });
-    return this.host.counted === false ? 1 : receivers;
+  /** Notifies the first waiting process that a message reaches. */
+  protected wakeNext(key: string): void {
+    const inOrder = [...this.queued(key)].sort((a, b) => Number(isReader(b)) - Number(isReader(a)));
+    wakeFirst(inOrder, (token) => this.notify(token, 'granted', key));
+  }
+
+  /** Returns whether the message may have reached a subscriber. */
+  protected notify(ownerToken: string, type: LockMessage['type'], key: string): boolean {
+    return publishTo(this.host, key, ownerToken, type);
   }
 
   protected set(key: string, owner: string, ttlMs: number): void {

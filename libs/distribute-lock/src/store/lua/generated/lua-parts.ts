@@ -4,14 +4,12 @@ export const acquirePart = `local function offerToHead(lock, queue, token)
   local head, score = unpack(redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES'))
   if not head or head == token then return end
   if isReader(head) then return nil, nil, true end
-  local silent = isSilent(score)
-  if not silent then
+  if not isSilent(score) then
     redis.call('ZREM', queue, head)
-    if offer(lock, head) then return head end
+    offer(lock, queue, head)
+    return head
   end
-  local gone, origin = string.sub(head, 1, 22), token
-  if silent then gone = nil else origin = nil end
-  local found, more = offerToNext(lock, queue, '+inf', gone, origin, function(waiting) return waiting == token end)
+  local found, more = offerToNext(lock, queue, '+inf', token, function(waiting) return waiting == token end)
   if found then return found ~= token and found or nil end
   return nil, more
 end
@@ -223,16 +221,14 @@ local function handToWriter(upTo, kind, own, process, ttlMs, origin)
   local function isOwn(token)
     return kind == 'w' and isOneOf(token, own, process)
   end
-  local taker, more = nil, false
-  local silent = origin and isSilent(score)
-  if not silent then
+  local taker, more = first, false
+  if origin and isSilent(score) then
+    taker, more = offerToNext(lock, queue, upTo, origin, isOwn)
+    if not taker then return nil, nil, more end
+  else
     redis.call('ZREM', queue, first)
-    taker = (isOwn(first) or offer(lock, first)) and first
+    if not isOwn(first) then offer(lock, queue, first) end
   end
-  if not taker then
-    taker, more = offerToNext(lock, queue, upTo, not silent and string.sub(first, 1, 22), silent and origin, isOwn)
-  end
-  if not taker then return nil, nil, more end
   redis.call('UNLINK', readers, gate)
   if not isOwn(taker) then return taker end
   redis.call('SET', lock, taker, 'PX', ttlMs)
@@ -308,20 +304,19 @@ local function readersInQueue(upTo)
   return redis.call('ZRANGE', queue, '-inf', upTo or '(0', 'BYSCORE', 'LIMIT', 0, MOST_LET_IN, 'WITHSCORES')
 end
 local function letIn(waiting, own, lives)
-  local gone, dead = {}, {}
+  local gone, heard, anyHeard, unheard = {}, {}, own ~= nil, false
   for i = 1, #waiting, 2 do
     local token = waiting[i]
     local process = string.sub(token, 1, 22)
     gone[#gone + 1] = token
-    if token ~= own and not dead[process] and not (lives and not lives[process]) then
-      lend(token, claimMs)
-      if notify(token, 'g', lock) == 0 then
-        dead[process] = true
-        redis.call('ZREM', readers, token)
-      end
+    if token ~= own and not (lives and not lives[process]) then
+      if heard[process] ~= false then heard[process] = notify(token, 'g', lock) ~= 0 end
+      lend(token, heard[process] and claimMs or unheardMs)
+      if heard[process] then anyHeard = true else unheard = true end
     end
   end
   removeAll(queue, gone)
+  if unheard and not anyHeard then wakeNext(lock, queue) end
   return settle()
 end
 local function letMoreIn()
@@ -334,44 +329,37 @@ end
 `;
 
 export const numbersPart = `local claimMs = '1750'
+local unheardMs = '150'
 local queueMs = '15000'
 `;
 
-export const offerPart = `local function offer(lock, head)
+export const offerPart = `local function offer(lock, queue, head)
   redis.call('SET', lock, head, 'PX', claimMs)
-  if notify(head, 'g', lock) ~= 0 then return true end
-  redis.call('DEL', lock)
-  return false
+  if notify(head, 'g', lock) ~= 0 then return tonumber(claimMs) end
+  redis.call('PEXPIRE', lock, unheardMs)
+  wakeNext(lock, queue)
+  return tonumber(unheardMs)
 end
-local MOST_READ, MOST_REMOVED, MOST_OFFERS = 1000, 100, 64
+local MOST_READ, MOST_REMOVED = 1000, 100
 local function removeAll(queue, tokens)
   if #tokens > 0 then redis.call('ZREM', queue, unpack(tokens)) end
 end
-local function offerToNext(lock, queue, upTo, gone, origin, isOwn)
+local function offerToNext(lock, queue, upTo, origin, isOwn)
   local waiting = redis.call('ZRANGE', queue, 0, upTo, 'BYSCORE', 'LIMIT', 0, MOST_READ, 'WITHSCORES')
-  local lives = origin and liveProcesses(waiting, origin)
-  local dead, removed, offers, found = { [gone or ''] = true }, {}, 0, nil
+  local lives, removed, found = liveProcesses(waiting, origin), {}, nil
   for i = 1, #waiting, 2 do
     local token = waiting[i]
-    local process = string.sub(token, 1, 22)
-    if not found and isOwn(token) then
-      redis.call('ZREM', queue, token)
-      found = token
-    elseif (lives and not lives[process]) or (not found and dead[process]) then
+    if not lives[string.sub(token, 1, 22)] then
       if #removed < MOST_REMOVED then removed[#removed + 1] = token end
     elseif not found then
-      redis.call('ZREM', queue, token)
-      if offer(lock, token) then found = token end
-      dead[process], offers = true, offers + 1
+      found = token
     end
-    if (found and not lives) or offers == MOST_OFFERS then break end
   end
   removeAll(queue, removed)
-  return found, offers == MOST_OFFERS or #waiting == 2 * MOST_READ
-end
-local function wakeLast(lock, queue)
-  local last = redis.call('ZRANGE', queue, -1, -1)[1]
-  if last then notify(last, 'g', lock) end
+  if not found then return nil, #waiting == 2 * MOST_READ end
+  redis.call('ZREM', queue, found)
+  if not isOwn(found) then offer(lock, queue, found) end
+  return found
 end
 `;
 
@@ -417,6 +405,14 @@ local function notify(token, what, lock)
   end
   local receivers = redis.pcall('PUBLISH', channel, message)
   return counted and type(receivers) == 'number' and receivers or -1
+end
+local function wakeNext(lock, queue)
+  local tried = {}
+  for _, token in ipairs(redis.call('ZRANGE', queue, 0, 16 - 1)) do
+    local process = string.sub(token, 1, 22)
+    if not tried[process] and notify(token, 'g', lock) ~= 0 then return end
+    tried[process] = true
+  end
 end
 `;
 
@@ -538,44 +534,47 @@ local function others(token)
   end
   return 0
 end
-local MOST_OFFERS, MOST_IN_VAIN = 32, 64
+local MOST_OFFERS = 32
 local stopped
-local function serve(permits, self, ttlMs)
-  local served, offers, dead, removed, vain = false, 0, {}, 0, 0
+local function assign(permits, self, ttlMs)
+  local served, offers, heard, removed, unheard = false, 0, {}, 0, false
   stopped = false
   while offers < MOST_OFFERS do
-    stopped = removed >= MOST_REMOVED or vain >= MOST_IN_VAIN
+    stopped = removed >= MOST_REMOVED
     if stopped then
       local last = not self and tailOf()
       if last then notify(last, 'g', lock) end
-      return served
+      return served, unheard
     end
     local first = headOf()
     local free = permits - used
     if not first then
-      if not self or served or weightOf(self) > free then return served end
+      if not self or served or weightOf(self) > free then return served, unheard end
       first = self
     end
     if weightOf(first) > free then
-      if weightOf(first) <= permits and (first == self or placeCounts(first)) then return served end
-      leaveQueue(first)
-      removed = removed + 1
-    elseif first ~= self and dead[processOf(first) or ''] then
+      if weightOf(first) <= permits and (first == self or placeCounts(first)) then return served, unheard end
       leaveQueue(first)
       removed = removed + 1
     elseif first == self then
       give(first, now + ttlMs, permits)
       served = true
     else
+      local process = processOf(first) or ''
       give(first, now + claimMs, permits)
-      if notify(first, 'g', lock) == 0 then
-        takeBack(first)
-        dead[processOf(first) or ''], vain = true, vain + 1
-      else
-        offers = offers + 1
+      if heard[process] ~= false then heard[process] = notify(first, 'g', lock) ~= 0 end
+      if not heard[process] then
+        shorten(first, now + unheardMs)
+        unheard = true
       end
+      offers = offers + 1
     end
   end
+  return served, unheard
+end
+local function serve(permits, self, ttlMs)
+  local served, unheard = assign(permits, self, ttlMs)
+  if unheard then wakeNext(lock, queue) end
   return served
 end
 local function left(token)
@@ -657,6 +656,11 @@ local function takeBack(token)
   if not ends[token] then return end
   ends[token], used = nil, used - weightOf(token)
   redis.call('ZREM', held, token)
+end
+local function shorten(token, endsAt)
+  ends[token] = endsAt
+  redis.call('ZADD', held, endsAt, token)
+  expireAt(lastEnd())
 end
 local function raise(token, ttlMs)
   local endsAt = now + ttlMs

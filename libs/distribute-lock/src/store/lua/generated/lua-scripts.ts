@@ -54,7 +54,7 @@ return redis.call('DEL', KEYS[1])`,
 export const lockScript: LuaScript = withCluster(
   {
     name: 'lock',
-    sha1: 'e5ac9cd0e0e52588c479a8f47d803f029b2b9cae',
+    sha1: '74af2c6c8b6ddc0848051d67ab61083991803a36',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -132,19 +132,10 @@ ${numbersPart}${queuePart}${silentPart}${offerPart}${acquirePart}local function 
     redis.call('PEXPIRE', queue, queueMs)
     return 11, 0, 0
   end
-  local more = false
   if head and not isOwn(head) then
-    local taker = offer(lock, head) and head
-    if not taker then taker, more = offerToNext(lock, queue, '+inf', string.sub(head, 1, 22), nil, isOwn) end
-    head = taker
-  end
-  local isMine = head and isOwn(head)
-  if (head and not isMine) or (more and not head) then
-    if wanted then
-      append(queue, next)
-      return 2, head and tonumber(claimMs) or 0, 0
-    end
-    if not head then wakeLast(lock, queue) end
+    if wanted then append(queue, next) end
+    local offeredMs = offer(lock, queue, head)
+    if wanted then return 2, offeredMs, 0 end
     return 5, 0, 0
   end
   head = head or (wanted and next)
@@ -177,7 +168,7 @@ end
 saveFence()
 return replies`,
   },
-  '462eb22ead35f77565858d312ee4ea82776a1549',
+  '00ba4d1d6b6e86a2f4cc27f34e69057d7a0cd8f0',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,
@@ -264,7 +255,7 @@ local fenceMs = '600000'`,
 export const quorumScript: LuaScript = withCluster(
   {
     name: 'quorum',
-    sha1: '5a5505f10a42c0f73694552ed83db863abd05a33',
+    sha1: '34899e7b627526288b5ae1ae12b73a59156fba51',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
@@ -333,7 +324,7 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   },
-  '7b21575d25d7ef581f19254e29a9a1ebc1a8de57',
+  '4605a140613ada7c614ba4d00aa034bd5605cc0a',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,
@@ -345,7 +336,7 @@ local fenceMs = '600000'`,
 export const readwriteScript: LuaScript = withCluster(
   {
     name: 'readwrite',
-    sha1: '4d138b7c0fbef52c3988ce238c61d3bbe2ff1961',
+    sha1: '49fcadc3eeb60bc6a4a6ac93443be7f11cff7c78',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${takePart}${commonCasePart}${numbersPart}${queuePart}${silentPart}${offerPart}${leasesPart}${handPart}${enterPart}local function openGate()
@@ -377,11 +368,10 @@ local function leave(token, next, ttlMs, block, deadlineMs)
     if anyoneReads() then return leaveOthers(wanted, ttlMs, block) end
   end
   if wanted then append(queue, wanted) end
-  local taker, mine, more = hand(kind, kind, wanted, process, ttlMs)
+  local taker, mine = hand(kind, kind, wanted, process, ttlMs)
   if mine then return 8, fencingTokens(block), taker end
-  if not taker and not more then return 4, 0, 0 end
-  if wanted then return 2, taker and tonumber(claimMs) or 0, 0 end
-  if not taker then wakeLast(lock, queue) end
+  if not taker then return 4, 0, 0 end
+  if wanted then return 2, math.min(redis.call('PTTL', lock), tonumber(claimMs)), 0 end
   return 5, 0, 0
 end
 ${renewPart}local function keepReading(token, ttlMs, exact)
@@ -416,7 +406,7 @@ end
 saveFence()
 return replies`,
   },
-  '4aa977648ffe04f147d251adb4e1a39550043e1d',
+  'bb0540de77d2a8265a4998823f01902fde92d7f2',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,
@@ -428,7 +418,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: '4a1a9a741dc8d9b6f952e07b8e4f77598647d883',
+    sha1: '62f091108279be9069d085c47aaae3e74ae0ae87',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}${semaphoreStatePart}${semaphoreQueuePart}${semaphoreCommandsPart}local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
@@ -451,7 +441,7 @@ end
 saveFence()
 return replies`,
   },
-  '6a3f12cff43e5382ad429c1af7c522e605dd826e',
+  '1112ddcf7708f3dbb5b7c1373fbe65960cda37e5',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,

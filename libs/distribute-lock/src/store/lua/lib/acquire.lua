@@ -5,14 +5,12 @@ local function offerToHead(lock, queue, token)
   local head, score = unpack(redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES'))
   if not head or head == token then return end
   if isReader(head) then return nil, nil, true end
-  local silent = isSilent(score)
-  if not silent then
+  if not isSilent(score) then
     redis.call('ZREM', queue, head)
-    if offer(lock, head) then return head end
+    offer(lock, queue, head)
+    return head
   end
-  local gone, origin = string.sub(head, 1, 22), token
-  if silent then gone = nil else origin = nil end
-  local found, more = offerToNext(lock, queue, '+inf', gone, origin, function(waiting) return waiting == token end)
+  local found, more = offerToNext(lock, queue, '+inf', token, function(waiting) return waiting == token end)
   if found then return found ~= token and found or nil end
   return nil, more
 end

@@ -1,5 +1,5 @@
 -- Assigns the lock to readers: to `own` for its whole ttl, and to the waiting readers. Ends the leases of earlier
--- readers. Returns false if no reader could be reached.
+-- readers. Returns false if no reader got a lease.
 local function beginReading(own, ttlMs, waiting, lives)
   redis.call('SET', lock, READERS, 'PX', claimMs)
   redis.call('UNLINK', readers, gate)
@@ -37,16 +37,14 @@ local function handToWriter(upTo, kind, own, process, ttlMs, origin)
   local function isOwn(token)
     return kind == 'w' and isOneOf(token, own, process)
   end
-  local taker, more = nil, false
-  local silent = origin and isSilent(score)
-  if not silent then
+  local taker, more = first, false
+  if origin and isSilent(score) then
+    taker, more = offerToNext(lock, queue, upTo, origin, isOwn)
+    if not taker then return nil, nil, more end
+  else
     redis.call('ZREM', queue, first)
-    taker = (isOwn(first) or offer(lock, first)) and first
+    if not isOwn(first) then offer(lock, queue, first) end
   end
-  if not taker then
-    taker, more = offerToNext(lock, queue, upTo, not silent and string.sub(first, 1, 22), silent and origin, isOwn)
-  end
-  if not taker then return nil, nil, more end
   redis.call('UNLINK', readers, gate)
   if not isOwn(taker) then return taker end
   redis.call('SET', lock, taker, 'PX', ttlMs)
@@ -55,7 +53,7 @@ end
 
 -- Assigns a free lock to waiters. After a writer all readers are next; after readers the first writer is next. If the
 -- lock was found free, the oldest waiter decides the kind. Returns the new holder; second, the token of the caller that
--- got the lock for its whole ttl, if any. Returns nothing when no waiter could be reached and the lock is free; third,
+-- got the lock for its whole ttl, if any. Returns nothing when no waiter responds and the lock is free; third,
 -- whether the call has reached its bounds, so that others may wait.
 -- `own`, `process`: the caller's token of the kind `kind`, or all its tokens of that kind. `origin`: as in
 -- `offerToNext`.

@@ -81,23 +81,23 @@ local function readersInQueue(upTo)
   return redis.call('ZRANGE', queue, '-inf', upTo or '(0', 'BYSCORE', 'LIMIT', 0, MOST_LET_IN, 'WITHSCORES')
 end
 
--- Admits waiting readers, given with their scores. An offer to a reader is a lease for the claim window. `own` already
--- has its lease. `lives` is given if unresponsive processes count as dead.
+-- Admits waiting readers, given with their scores. An offer to a reader is a lease, for as long as `offer` says. `own`
+-- already has its lease. `lives` is given if unresponsive processes count as dead. Returns false if no reader has a
+-- lease.
 local function letIn(waiting, own, lives)
-  local gone, dead = {}, {}
+  local gone, heard, anyHeard, unheard = {}, {}, own ~= nil, false
   for i = 1, #waiting, 2 do
     local token = waiting[i]
     local process = string.sub(token, 1, 22)
     gone[#gone + 1] = token
-    if token ~= own and not dead[process] and not (lives and not lives[process]) then
-      lend(token, claimMs)
-      if notify(token, 'g', lock) == 0 then
-        dead[process] = true
-        redis.call('ZREM', readers, token)
-      end
+    if token ~= own and not (lives and not lives[process]) then
+      if heard[process] ~= false then heard[process] = notify(token, 'g', lock) ~= 0 end
+      lend(token, heard[process] and claimMs or unheardMs)
+      if heard[process] then anyHeard = true else unheard = true end
     end
   end
   removeAll(queue, gone)
+  if unheard and not anyHeard then wakeNext(lock, queue) end
   return settle()
 end
 

@@ -33,10 +33,9 @@ local function leave(token, next, ttlMs, block, deadlineMs)
     if anyoneReads() then return leaveOthers(wanted, ttlMs, block) end
   end
   if wanted then append(queue, wanted) end
-  local taker, mine, more = hand(kind, kind, wanted, process, ttlMs)
+  local taker, mine = hand(kind, kind, wanted, process, ttlMs)
   if mine then return REPLY.GRANTED_NEXT, fencingTokens(block), taker end
-  if not taker and not more then return REPLY.FREE, 0, 0 end
-  if wanted then return REPLY.QUEUED, taker and tonumber(claimMs) or 0, 0 end
-  if not taker then wakeLast(lock, queue) end
+  if not taker then return REPLY.FREE, 0, 0 end
+  if wanted then return REPLY.QUEUED, math.min(redis.call('PTTL', lock), tonumber(claimMs)), 0 end
   return REPLY.PASSED, 0, 0
 end

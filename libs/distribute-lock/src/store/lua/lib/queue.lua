@@ -56,3 +56,14 @@ local function notify(token, what, lock)
   local receivers = redis.pcall('PUBLISH', channel, message)
   return counted and type(receivers) == 'number' and receivers or -1
 end
+
+-- Notifies the first waiting process that a message reaches. It makes an attempt, learns when the present offers end,
+-- and repeats the attempt then.
+local function wakeNext(lock, queue)
+  local tried = {}
+  for _, token in ipairs(redis.call('ZRANGE', queue, 0, PROTOCOL.MOST_WOKEN - 1)) do
+    local process = string.sub(token, 1, 22)
+    if not tried[process] and notify(token, 'g', lock) ~= 0 then return end
+    tried[process] = true
+  end
+end

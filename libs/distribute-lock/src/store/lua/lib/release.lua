@@ -23,19 +23,10 @@ local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
     redis.call('PEXPIRE', queue, queueMs)
     return REPLY.DELEGATED, 0, 0
   end
-  local more = false
   if head and not isOwn(head) then
-    local taker = offer(lock, head) and head
-    if not taker then taker, more = offerToNext(lock, queue, '+inf', string.sub(head, 1, 22), nil, isOwn) end
-    head = taker
-  end
-  local isMine = head and isOwn(head)
-  if (head and not isMine) or (more and not head) then
-    if wanted then
-      append(queue, next)
-      return REPLY.QUEUED, head and tonumber(claimMs) or 0, 0
-    end
-    if not head then wakeLast(lock, queue) end
+    if wanted then append(queue, next) end
+    local offeredMs = offer(lock, queue, head)
+    if wanted then return REPLY.QUEUED, offeredMs, 0 end
     return REPLY.PASSED, 0, 0
   end
   head = head or (wanted and next)

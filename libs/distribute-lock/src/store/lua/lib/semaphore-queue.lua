@@ -55,52 +55,58 @@ local function others(token)
   return 0
 end
 
--- Maximum number of offers of one call, and of failed offers.
-local MOST_OFFERS, MOST_IN_VAIN = PROTOCOL.MOST_PERMIT_OFFERS, 64
+-- Maximum number of offers of one call.
+local MOST_OFFERS = PROTOCOL.MOST_PERMIT_OFFERS
 -- The call has reached its bounds, and live processes may be queued behind the removed places.
 local stopped
 
 -- The only place where permits are granted. They go to the heads of the queue while they fit. The token `self` comes
--- last if it is not queued. A head that does not fit blocks the tokens behind it. Returns whether `self` was served.
-local function serve(permits, self, ttlMs)
-  local served, offers, dead, removed, vain = false, 0, {}, 0, 0
+-- last if it is not queued. A head that does not fit blocks the tokens behind it. Returns whether `self` was served;
+-- second, whether a message of an offer reached no subscriber.
+local function assign(permits, self, ttlMs)
+  local served, offers, heard, removed, unheard = false, 0, {}, 0, false
   stopped = false
   while offers < MOST_OFFERS do
-    stopped = removed >= MOST_REMOVED or vain >= MOST_IN_VAIN
+    stopped = removed >= MOST_REMOVED
     if stopped then
       -- The process that came last probably responds: it makes an attempt, and its calls remove the rest.
       local last = not self and tailOf()
       if last then notify(last, 'g', lock) end
-      return served
+      return served, unheard
     end
     local first = headOf()
     local free = permits - used
     if not first then
-      if not self or served or weightOf(self) > free then return served end
+      if not self or served or weightOf(self) > free then return served, unheard end
       first = self
     end
     if weightOf(first) > free then
       -- A head blocks the queue unless its weight exceeds all permits (it was queued under another limit) or its
       -- process does not respond.
-      if weightOf(first) <= permits and (first == self or placeCounts(first)) then return served end
-      leaveQueue(first)
-      removed = removed + 1
-    elseif first ~= self and dead[processOf(first) or ''] then
+      if weightOf(first) <= permits and (first == self or placeCounts(first)) then return served, unheard end
       leaveQueue(first)
       removed = removed + 1
     elseif first == self then
       give(first, now + ttlMs, permits)
       served = true
     else
+      -- As for `offer` in offer.lua: an offer without a receiver of its message is short.
+      local process = processOf(first) or ''
       give(first, now + claimMs, permits)
-      if notify(first, 'g', lock) == 0 then
-        takeBack(first)
-        dead[processOf(first) or ''], vain = true, vain + 1
-      else
-        offers = offers + 1
+      if heard[process] ~= false then heard[process] = notify(first, 'g', lock) ~= 0 end
+      if not heard[process] then
+        shorten(first, now + unheardMs)
+        unheard = true
       end
+      offers = offers + 1
     end
   end
+  return served, unheard
+end
+
+local function serve(permits, self, ttlMs)
+  local served, unheard = assign(permits, self, ttlMs)
+  if unheard then wakeNext(lock, queue) end
   return served
 end
 

@@ -88,6 +88,12 @@ local function takeBack(token)
   redis.call('ZREM', held, token)
 end
 
+local function shorten(token, endsAt)
+  ends[token] = endsAt
+  redis.call('ZADD', held, endsAt, token)
+  expireAt(lastEnd())
+end
+
 -- Extends a lease, never shortens it. A full server accepts the first write and all later writes.
 local function raise(token, ttlMs)
   local endsAt = now + ttlMs
