@@ -2,16 +2,16 @@
  * Measures that bound the server time of one call (P23), in the form of the other measures; see measures-p8-to-p17.mjs.
  */
 const lua = (name) => `store/lua/lib/${name}.lua`;
-const bounds = 'MOST_READ, MOST_REMOVED, MOST_OFFERS = PROTOCOL.MOST_SILENT_READ, PROTOCOL.MOST_SILENT_REMOVED, 64';
+const bounds = 'MOST_READ, MOST_REMOVED = PROTOCOL.MOST_SILENT_READ, PROTOCOL.MOST_SILENT_REMOVED';
 
 export const measuresP23 = [
   {
     promise: 'P23',
-    what: 'a call reads a bounded part of the queue, and makes a bounded number of offers to dead processes',
+    what: 'a call reads a bounded part of the queue, and removes a bounded number of silent tokens',
     file: lua('offer'),
     measure: bounds,
-    without: 'MOST_READ, MOST_REMOVED, MOST_OFFERS = 1e9, 7000, 1e9',
-    test: ['server-time', 'write released, write waiters of many processes: dead'],
+    without: 'MOST_READ, MOST_REMOVED = 1e9, 7000',
+    test: ['server-time', 'exclusive lease ended, silent waiters: dead'],
   },
   {
     promise: 'P23',
