@@ -48,6 +48,21 @@ describe('The log', () => {
     await Promise.all(open.splice(0).map((app) => app.close()));
   });
 
+  it('reports once per template, at level debug, that a value is encoded', async () => {
+    const server = await startRedisServer();
+    const logger = new RecordingLogger();
+    const app = await start({ connection: server.url }, logger);
+    const encoded = (): unknown[] => logger.lines.filter(([, line]) => line.includes('encodes'));
+    await app.get(Orders).ship({ id: 'a-1_b' });
+    expect(encoded()).toEqual([]);
+    await app.get(Orders).ship({ id: 'eu:7/1:2' });
+    await app.get(Orders).ship({ id: 'eu:8' });
+    expect(encoded()).toEqual([
+      ['debug', expect.stringMatching(/"order:#\{arg0\.id\}" of Orders\.ship encodes : \/ in/)],
+    ]);
+    expect(JSON.stringify(encoded())).not.toContain('eu:7');
+  });
+
   it('reports a lost Redis and its return in one line each, without secrets', async () => {
     const server = await startRedisServer({ config: { requirepass: 'hunter2' } });
     const logger = new RecordingLogger();

@@ -14,6 +14,11 @@ export interface KeySite {
   readonly parameters: number | undefined;
   /** How requests reach the method, if known. */
   readonly handler?: HandlerFacts | undefined;
+  /**
+   * Called once per template, when a value is encoded for the first time: the key then differs from that of a program which inserts the
+   * value as it is.
+   */
+  readonly onEncoded?: ((method: string, template: string, characters: string) => void) | undefined;
 }
 
 /**
@@ -21,6 +26,8 @@ export interface KeySite {
  * a character of each separator.
  */
 export class KeyTemplate {
+  private encoded = false;
+
   private constructor(
     readonly text: string,
     /** Paths of the placeholders. */
@@ -56,11 +63,18 @@ export class KeyTemplate {
       const value = this.placeholders[index]?.read(args, request) ?? '';
       // Check the length first: encoding and joining huge values could exceed the maximum length of a string.
       if (value.length > MAX_KEY_BYTES) throw this.refusal(keyFault(value) ?? '', value, request);
-      key += encodeWith(this.reserved, value) + this.literals[index + 1];
+      const text = encodeWith(this.reserved, value);
+      if (!this.encoded && text !== value) this.reportEncoded(value);
+      key += text + this.literals[index + 1];
     }
     const fault = keyFault(key);
     if (fault !== undefined) throw this.refusal(fault, key, request);
     return key;
+  }
+
+  private reportEncoded(value: string): void {
+    this.encoded = true;
+    this.site.onEncoded?.(this.site.method, this.text, [...new Set(value.match(this.reserved))].join(' '));
   }
 
   /** Within a request, its data made the key invalid, even if they come from an argument. */

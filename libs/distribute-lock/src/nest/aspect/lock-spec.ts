@@ -1,5 +1,7 @@
 import { inspect } from 'node:util';
 
+import { Logger } from '@nestjs/common';
+
 import { LockConfigurationError, type LockErrorCode } from '../../errors.js';
 import {
   compileKey,
@@ -121,6 +123,17 @@ export interface LockSpec {
   readonly abortOnDisconnect: boolean | undefined;
   /** Indexes of the parameters that receive the lease. */
   readonly leaseParameters: readonly number[];
+}
+
+/**
+ * Logs that a key differs from the template with the values as they are. A service that replaces another locking program, and runs
+ * beside it, must not use such keys.
+ */
+export function logEncoded(method: string, template: string, characters: string): void {
+  new Logger('DistributeLock').debug(
+    `The key "${template}" of ${method} encodes ${characters} in a value, so a program that inserts the value as it is locks another key. ` +
+      'Further values are not logged.',
+  );
 }
 
 /** The method of a decorator. */

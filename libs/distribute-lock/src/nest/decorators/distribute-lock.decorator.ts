@@ -10,7 +10,7 @@ import {
   recordLeaseParameter,
   recordLock,
 } from '../aspect/lock-metadata.js';
-import { type DistributeLockOptions, lockSpec } from '../aspect/lock-spec.js';
+import { type DistributeLockOptions, lockSpec, logEncoded } from '../aspect/lock-spec.js';
 import { type AnyMethod, LockInterceptor } from '../aspect/lock.interceptor.js';
 import { lockedMethod, resultShape } from '../aspect/locked-method.js';
 import { ASPECT } from '../tokens.js';
@@ -110,6 +110,7 @@ function lockMethod(
     bound: boundParameters(target, name),
     parameters: declaredParameters(target, name, method),
     handler,
+    onEncoded: logEncoded,
     shape: resultShape(target, name, method),
     leaseParameters: leaseParametersOf(target).get(name) ?? [],
   });
