@@ -27,6 +27,8 @@ export interface LockClient {
   readonly defaults: ResolvedLockOptions;
   /** Callers of this process that wait, and how many may. */
   readonly load?: { readonly waiting: number; readonly most: number };
+  /** Whether a lease lasts when the application forgets its handle; otherwise the lease then ends. */
+  readonly keepsForgotten?: boolean;
   /** Resolves with a lease, or rejects with a `LockError`. */
   acquire(call: LockCall): Promise<Lease>;
   /** Acquires several keys: one call per key in ascending order, identical except for the key. */

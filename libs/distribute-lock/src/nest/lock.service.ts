@@ -142,7 +142,8 @@ export class LockService {
   /** Not `async`, which would add microtasks to every lock. */
   private acquireAs(method: string, key: string | readonly string[], options: AcquireOptions): Promise<Lease> {
     try {
-      return this.request(method, key, callOf(options, this.resolve(options), false)).then(open);
+      const lease = this.request(method, key, callOf(options, this.resolve(options), false));
+      return this.client.keepsForgotten === true ? lease : lease.then(open);
     } catch (error) {
       return Promise.reject(error);
     }

@@ -1,3 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
 import { jest } from '@jest/globals';
 import { type INestApplicationContext, Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
@@ -96,6 +100,20 @@ describe('TestLocks', () => {
     await held('order:42');
     orders.work.end();
     expect(await waiting).toBe('shipped');
+  });
+
+  it('keeps locks whose lease the test does not keep, also after a garbage collection', async () => {
+    await locks.contend('order:42');
+    await app.get(LockService).acquire(['stock:1', 'stock:2']);
+    const waiting = [codeOf(orders.shipLater('42')), codeOf(app.get(LockService).acquire('stock:1', { wait: '5s' }))];
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    for (let i = 0; i < 10; i += 1) {
+      collect();
+      await nextTurn();
+    }
+    await locks.advance('5s');
+    expect(await Promise.all(waiting)).toEqual(['LOCK_WAIT_TIMEOUT', 'LOCK_WAIT_TIMEOUT']);
   });
 
   it('ends the lock of a crashed instance after its ttl', async () => {

@@ -10,7 +10,7 @@ import { NestedLease } from './nested-lease.js';
  * application forgets it. The lease ends then, because no code can still release it.
  */
 export class OpenLease extends Lease {
-  constructor(private readonly inner: Lease) {
+  constructor(readonly inner: Lease) {
     super();
     forgotten.register(this, inner);
   }
