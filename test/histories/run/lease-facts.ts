@@ -2,6 +2,7 @@ import { MultiKeyLease } from '../../../libs/distribute-lock/src/engine/lease/mu
 import { LeaseHandle } from '../../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import { NestedLease } from '../../../libs/distribute-lock/src/engine/lease/nested-lease.js';
+import { OpenLease } from '../../../libs/distribute-lock/src/engine/lease/open-lease.js';
 import { monotonicMs } from '../../fault/support/monotonic.js';
 import type { WorkerEvent } from '../event.js';
 
@@ -19,8 +20,11 @@ export function grantsOf(lease: Lease): Pick<Granted, 'sentAt' | 'leases'> {
   };
 }
 
-function handlesOf(lease: Lease): readonly LeaseHandle[] {
+/** Throws for an unknown lease: without these facts, the checker would accept violations and report correct leases. */
+export function handlesOf(lease: Lease): readonly LeaseHandle[] {
+  if (lease instanceof OpenLease) return handlesOf(lease.inner);
   if (lease instanceof MultiKeyLease) return lease.parts.flatMap(handlesOf);
   if (lease instanceof NestedLease) return [lease.outer];
-  return lease instanceof LeaseHandle ? [lease] : [];
+  if (lease instanceof LeaseHandle) return [lease];
+  throw new TypeError(`The histories do not know a ${lease.constructor.name}.`);
 }

@@ -1,11 +1,11 @@
 import { isLockError, LockContendedError, LockWaitTimeoutError } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { Grant } from '../../../libs/distribute-lock/src/engine/lease/grant.js';
-import { LeaseHandle } from '../../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { AcquireAnswer, AcquireRequest, LockStore } from '../../../libs/distribute-lock/src/store/lock-store.js';
 import { Redis } from 'ioredis';
 import { PREFIX } from '../../fault/support/lock-engine.js';
+import { handlesOf } from './lease-facts.js';
 import type { OperationTools } from './operation.js';
 import type { WorkerSettings } from './worker.js';
 
@@ -126,8 +126,7 @@ const firstTokens = new WeakMap<Grant, number>();
 
 /** Makes a permit that is handed over in memory continue the block of its grant, though other permits were granted since. */
 function withTokenOfGrant(lease: Lease): Lease {
-  if (!(lease instanceof LeaseHandle)) return lease;
-  const { grant, key, fencingToken } = lease;
+  const [{ grant, key, fencingToken }] = handlesOf(lease);
   if (grant.passes === 1) firstTokens.set(grant, fencingToken);
   const first = firstTokens.get(grant) ?? fencingToken;
   return withChanges(lease, { fencingTokens: new Map([[key, first + grant.passes - 1]]) });
