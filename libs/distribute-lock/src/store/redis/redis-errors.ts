@@ -39,7 +39,8 @@ export function answerError(text: string, server = 'Redis'): LockStoreError {
 }
 
 /**
- * The error of a grant that too few replicas have, so that a failover may lose it. Waiters retry with the same token.
+ * The error of an acquire whose writes too few replicas have, so that a failover may lose a grant. Waiters retry with the
+ * same token.
  */
 export function tooFewReplicas(acknowledged: number): LockStoreError {
   const replicas = acknowledged === 1 ? '1 replica' : `${acknowledged} replicas`;
