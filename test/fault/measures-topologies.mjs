@@ -73,9 +73,17 @@ export const measuresOfTopologies = [
     promise: 'Sentinel',
     what: 'with `durability` a grant counts when enough replicas have it',
     file: 'store/redis/acknowledged.ts',
-    measure: 'return Number(count) < replicas ? withoutGrants(reply, texts.length, Number(count)) : reply;',
+    measure: 'return Number(count) < replicas ? marked(reply, texts.length, Number(count)) : reply;',
     without: 'return reply;',
     test: ['topologies-sentinel', 'refuse the lock, report how many acknowledged it'],
+  },
+  {
+    promise: 'P24',
+    what: '... and a lock whose holder has too few replicas is unavailable, not contended',
+    file: 'store/redis/acknowledged.ts',
+    measure: '[GRANTED, BUSY, QUEUED, STILL_QUEUED]',
+    without: '[GRANTED]',
+    test: ['durability', 'also while another process tries to acquire them'],
   },
   {
     promise: 'Sentinel',

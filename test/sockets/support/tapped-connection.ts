@@ -39,7 +39,7 @@ export class TappedConnection {
   private readonly answered = new RespFrames();
   private readonly unanswered: Asked[] = [];
   private readonly replyFaults: ReplyFault[] = [];
-  private intercepted: { readonly request: RegExp; readonly reply: string } | undefined;
+  private intercepted: { readonly request: RegExp; readonly replyTo: () => string | undefined } | undefined;
 
   constructor(
     private readonly client: Socket,
@@ -122,7 +122,12 @@ export class TappedConnection {
 
   /** Matching requests never reach the server and get this reply, as in `MULTI`. */
   intercept(request: RegExp, reply: string): void {
-    this.intercepted = { request, reply };
+    this.interceptSome(request, () => reply);
+  }
+
+  /** As {@link intercept}; a matching request for which `replyTo` returns undefined reaches the server. */
+  interceptSome(request: RegExp, replyTo: () => string | undefined): void {
+    this.intercepted = { request, replyTo };
   }
 
   endIntercept(): void {
@@ -150,7 +155,7 @@ export class TappedConnection {
       const request = words.join(' ');
       this.note(words);
       this.requested(request);
-      const reply = this.intercepted?.request.test(request) === true ? this.intercepted.reply : undefined;
+      const reply = this.intercepted?.request.test(request) === true ? this.intercepted.replyTo() : undefined;
       this.unanswered.push({ request, ...(reply !== undefined && { reply }) });
       if (reply === undefined) this.toServer.push(frame);
     }

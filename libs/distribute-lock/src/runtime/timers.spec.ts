@@ -41,6 +41,63 @@ describe('Timers', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('calls timers with different delays in the order of their times, after a late tick too', async () => {
+    const { clock, log, timers, timer } = make();
+    timers.add(timer('300'), 300);
+    timers.add(timer('100'), 100);
+    timers.add(timer('200'), 200);
+    clock.jump(1_000);
+    await clock.pass(0);
+    expect(log).toEqual(['100', '200', '300']);
+  });
+
+  it('calls timers that are due at the same time in the order in which they were added', async () => {
+    const { clock, log, timers, timer } = make();
+    const pass = () => clock.pass(1);
+    for (let delay = 50; delay > 0; delay -= 1) {
+      timers.add(timer(`${delay} a`), delay);
+      timers.add(timer(`${delay} b`), delay);
+      await pass();
+    }
+    expect(log).toEqual(Array.from({ length: 50 }, (_, i) => [`${50 - i} a`, `${50 - i} b`]).flat());
+  });
+
+  it('calls the rest of many timers with different delays when most were removed', async () => {
+    const { clock, log, timers, timer } = make();
+    const entries = Array.from({ length: 500 }, (_, i) => timer(String(i)));
+    entries.forEach((entry, i) => timers.add(entry, 1_000 - i));
+    entries.forEach((entry, i) => i % 50 !== 0 && timers.remove(entry));
+    await clock.pass(1_000);
+    expect(log).toEqual(['450', '400', '350', '300', '250', '200', '150', '100', '50', '0']);
+  });
+
+  it('calls a timer in time although its delay was in use for a later one', async () => {
+    const { clock, log, timers, timer } = make();
+    const removed = timer('removed');
+    timers.add(removed, 100, clock.now() + 50);
+    timers.remove(removed);
+    timers.add(timer('other'), 120);
+    timers.add(timer('kept'), 100);
+    await clock.pass(100);
+    expect(log).toEqual(['kept']);
+  });
+
+  it('spends little on 36,000 timers with different delays when one of them is due', async () => {
+    const { clock, timers, timer } = make();
+    let due = 0;
+    for (let i = 0; i < 36_000; i += 1)
+      timers.add(
+        timer('', () => (due += 1)),
+        60_000 + i,
+      );
+    await clock.pass(60_000);
+    const { user } = process.cpuUsage();
+    for (let i = 0; i < 1_000; i += 1) await clock.pass(1);
+    const each = (process.cpuUsage().user - user) / 1_000;
+    expect(due).toBe(1_001);
+    expect(each).toBeLessThan(100); // microseconds
+  });
+
   it('drops a removed timer at any position', async () => {
     const { clock, log, timers, timer } = make();
     const entries = ['a', 'b', 'c', 'd'].map((name) => timer(name));

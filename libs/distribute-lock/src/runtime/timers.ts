@@ -1,4 +1,5 @@
 import type { CancelTimer, Clock } from './clock.js';
+import { DueHeap, type Due } from './due-heap.js';
 
 /** The longest delay of a timer of Node, in milliseconds (about 24.8 days). */
 export const LONGEST_MS = 2 ** 31 - 1;
@@ -39,19 +40,29 @@ export class Deadline extends Alarm {
   }
 }
 
-/** Timers with the same delay. They are due in order of arrival, so the first is always the next. */
-interface Delay {
+/**
+ * Timers with the same delay. They are due in order of arrival, so the first is always the next. `dueAt` is never later than
+ * that of the first timer.
+ */
+interface Delay extends Due {
   readonly ms: number;
   first: Timer | undefined;
   last: Timer | undefined;
 }
 
+/** Of two timers that are due at the same time, the one with the longer delay was added first. */
+const isBefore = (a: Delay, b: Delay): boolean => a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.ms > b.ms);
+
+/** Lists of delays that stay when they are empty, because they are probably used again. */
+const MOST_EMPTY = 16;
+
 /**
- * Multiplexes all timeouts of a process on one timer of the runtime. Adding and removing a timer takes constant time, because
- * hundreds of thousands of leases share a few delays.
+ * Multiplexes all timeouts of a process on one timer of the runtime. Adding and removing a timer takes constant time when its
+ * delay is in use, because hundreds of thousands of leases share a few delays. Otherwise it takes logarithmic time.
  */
 export class Timers {
   private readonly delays = new Map<number, Delay>();
+  private readonly heap = new DueHeap(isBefore);
   private armedFor = Infinity;
   private cancel: CancelTimer | undefined;
   private closed = false;
@@ -66,9 +77,9 @@ export class Timers {
     this.remove(timer);
     if (this.closed) return timer.forgotten(false);
     const whole = Math.max(0, Math.ceil(delayMs));
-    const delay = this.delay(whole);
     // The runtime stores a whole number in place; a fraction would need a heap object for each timer.
     timer.dueAt = Math.ceil(now) + whole;
+    const delay = this.delay(whole, timer.dueAt);
     timer.delay = delay;
     timer.earlier = delay.last;
     if (delay.last === undefined) delay.first = timer;
@@ -87,7 +98,7 @@ export class Timers {
     if (later === undefined) delay.last = earlier;
     else later.earlier = earlier;
     timer.delay = timer.earlier = timer.later = undefined;
-    if (delay.first === undefined && this.delays.size > 16) this.delays.delete(delay.ms);
+    if (delay.first === undefined && this.delays.size > MOST_EMPTY) this.drop(delay);
   }
 
   /** Discards all timers, and all timers added later; none of them becomes due. */
@@ -103,15 +114,41 @@ export class Timers {
       }
     }
     this.delays.clear();
+    this.heap.clear();
   }
 
-  private delay(ms: number): Delay {
+  private delay(ms: number, dueAt: number): Delay {
     let delay = this.delays.get(ms);
     if (delay === undefined) {
-      delay = { ms, first: undefined, last: undefined };
+      delay = { ms, dueAt, heapIndex: -1, first: undefined, last: undefined };
       this.delays.set(ms, delay);
+      this.heap.add(delay);
+    } else if (delay.first === undefined && dueAt < delay.dueAt) {
+      // The caller has read the clock before the last timer of the list was added.
+      delay.dueAt = dueAt;
+      this.heap.moved(delay);
     }
     return delay;
+  }
+
+  private drop(delay: Delay): void {
+    this.delays.delete(delay.ms);
+    this.heap.remove(delay);
+  }
+
+  /** The timer that is due next. */
+  private next(): Timer | undefined {
+    for (let delay = this.heap.first; delay !== undefined; delay = this.heap.first) {
+      const { first } = delay;
+      if (first === undefined) this.drop(delay);
+      else if (first.dueAt <= delay.dueAt) return first;
+      else {
+        // Earlier timers of the list were removed.
+        delay.dueAt = first.dueAt;
+        this.heap.moved(delay);
+      }
+    }
+    return undefined;
   }
 
   private arm(at: number, now: number): void {
@@ -124,15 +161,11 @@ export class Timers {
     this.cancel = undefined;
     this.armedFor = Infinity;
     const now = this.clock.now();
-    let next = Infinity;
-    for (const delay of [...this.delays.values()]) {
-      while (delay.first !== undefined && delay.first.dueAt <= now) {
-        const timer = delay.first;
-        this.remove(timer);
-        timer.due();
-      }
-      if (delay.first !== undefined && delay.first.dueAt < next) next = delay.first.dueAt;
+    let timer = this.next();
+    for (; timer !== undefined && timer.dueAt <= now; timer = this.next()) {
+      this.remove(timer);
+      timer.due();
     }
-    if (next < this.armedFor) this.arm(next, this.clock.now());
+    if (timer !== undefined && timer.dueAt < this.armedFor) this.arm(timer.dueAt, this.clock.now());
   }
 }

@@ -1,5 +1,5 @@
 import type { LuaText } from '../lua/generated/lua-scripts.js';
-import { GRANTED, NOT_REPLICATED } from '../lua/generated/reply-codes.js';
+import { BUSY, GRANTED, NOT_REPLICATED, QUEUED, STILL_QUEUED } from '../lua/generated/reply-codes.js';
 import { LockStoreError } from '../lock-store.js';
 import { REPLY_WORDS } from './command.js';
 import { isCluster, type RedisClient } from './redis-client.js';
@@ -37,7 +37,7 @@ interface HeldCall {
 
 /**
  * Runs scripts followed by `WAIT` on the same connection, because `WAIT` counts only the writes on that connection.
- * Marks grants that too few replicas have.
+ * Marks the replies of calls whose writes too few replicas have.
  *
  * The server answers nothing on a connection while `WAIT` blocks. One `WAIT` is therefore in flight at a time, and the
  * calls that arrive in between share the next one. With one `WAIT` per call, a replica that takes 80 ms would limit the
@@ -124,7 +124,7 @@ export class Acknowledging {
       if (error !== null || waitError !== null) return error ?? waitError;
       // On a new connection `WAIT` has no writes to wait for, so its count proves nothing.
       if (this.connection.epoch !== epoch) return connectionChanged();
-      return Number(count) < replicas ? withoutGrants(reply, texts.length, Number(count)) : reply;
+      return Number(count) < replicas ? marked(reply, texts.length, Number(count)) : reply;
     });
   }
 }
@@ -133,14 +133,20 @@ const givenUp = (): Error => new LockStoreError('The call was cancelled before i
 const connectionChanged = (): Error =>
   new LockStoreError('The connection was lost before the replicas were counted.', true);
 
-function withoutGrants(replies: unknown, commands: number, count: number): unknown {
+/**
+ * Replies that depend on the replicas. The owner in front of a refused or queued attempt may be another attempt that no
+ * replica has acknowledged.
+ */
+const DEPENDENT: readonly unknown[] = [GRANTED, BUSY, QUEUED, STILL_QUEUED];
+
+function marked(replies: unknown, commands: number, count: number): unknown {
   if (typeof replies === 'number') return Array.from({ length: commands }, () => [NOT_REPLICATED, count, 0]).flat();
   if (!Array.isArray(replies)) return replies;
-  const marked: unknown[] = [...replies];
-  for (let at = 0; at < marked.length; at += REPLY_WORDS) {
-    if (marked[at] === GRANTED) marked.splice(at, 2, NOT_REPLICATED, count);
+  const words: unknown[] = [...replies];
+  for (let at = 0; at < words.length; at += REPLY_WORDS) {
+    if (DEPENDENT.includes(words[at])) words.splice(at, 2, NOT_REPLICATED, count);
   }
-  return marked;
+  return words;
 }
 
 function refreshed(client: RedisClient): Promise<void> {

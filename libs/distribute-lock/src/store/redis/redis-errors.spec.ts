@@ -1,17 +1,50 @@
 import { inspect } from 'node:util';
 
-import { answerError, redacted, storeError } from './redis-errors.js';
+import { answerError, isDemotion, redacted, storeError } from './redis-errors.js';
 
 describe('The conversion of Redis errors', () => {
-  it.each(['LOADING Redis is loading', 'READONLY You can not', 'CLUSTERDOWN x', 'TRYAGAIN x', 'MOVED 1 a:1', 'BUSY x'])(
-    'classifies the reply %p as passing',
-    (text) => expect(answerError(text).passing).toBe(true),
-  );
+  const inScript = (text: string): string => `ERR Error running script (call to f_0a1): @user_script:1: ${text}`;
 
-  it.each(['NOPERM no', 'NOAUTH no', 'WRONGPASS no', 'OOM no', 'WRONGTYPE no', 'MISCONF no', 'ERR no'])(
-    'classifies the reply %p as lasting',
-    (text) => expect(answerError(text).passing).toBe(false),
-  );
+  it.each([
+    'LOADING Redis is loading',
+    'READONLY You can not',
+    'CLUSTERDOWN x',
+    'TRYAGAIN x',
+    'MOVED 1 a:1',
+    'BUSY x',
+    "MISCONF Redis is configured to save RDB snapshots, but it's unable to persist to disk",
+    'INPROG Failover already in progress',
+    'ERR internal error',
+    'ERR max number of clients reached',
+    'NEWERROR of a later release',
+    inScript("@user_script: 1: -READONLY You can't write against a read only replica."),
+    inScript('MISCONF Errors writing to the AOF file'),
+  ])('classifies the reply %p as passing', (text) => expect(answerError(text).passing).toBe(true));
+
+  it.each([
+    'NOPERM no',
+    'NOAUTH no',
+    'WRONGPASS no',
+    'ERR invalid password',
+    'ERR AUTH <password> called without any password configured for the default user.',
+    'OOM no',
+    'WRONGTYPE no',
+    'CROSSSLOT no',
+    "ERR unknown command 'evalsha'",
+    'ERR DB index is out of range',
+    'ERR operation not permitted',
+    'ERR ACL failure in script: User locks has no permissions',
+    inScript('WRONGTYPE Operation against a key holding the wrong kind of value'),
+    inScript("@user_script: 1: -OOM command not allowed when used memory > 'maxmemory'."),
+    inScript("@user_script: 1: The user executing the script can't run this command or subcommand"),
+    inScript('@user_script: 1: Unknown Redis command called from script'),
+  ])('classifies the reply %p as lasting', (text) => expect(answerError(text).passing).toBe(false));
+
+  it('detects a demotion inside a script of each Redis version', () => {
+    expect(isDemotion("READONLY You can't write")).toBe(true);
+    expect(isDemotion(inScript("@user_script: 1: -READONLY You can't write"))).toBe(true);
+    expect(isDemotion('ERR internal error')).toBe(false);
+  });
 
   it('classifies a lost connection as passing', () => {
     expect(storeError(new Error('connect ECONNREFUSED 127.0.0.1:6379')).passing).toBe(true);

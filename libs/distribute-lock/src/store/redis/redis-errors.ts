@@ -3,13 +3,21 @@ import type { RedisClient } from './redis-client.js';
 import { isSortedSet } from './redis-keys.js';
 import type { Clock } from '../../runtime/clock.js';
 
-/** Error replies of a server that is starting, failing over or busy. */
-const PASSING = /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|UNBLOCKED)\b/;
 /** The first word of an error reply. */
 const ANSWER = /^[A-Z]{2,}[A-Z0-9]*\b/;
 
+/** Redis before version 7 writes the error of a command inside a script behind this text. */
+const IN_SCRIPT = /^ERR Error running script \(call to \w+\): (@user_script: ?\d+: )*-?/;
 /** Error replies of a server that does not offer a command, to any user or to this one. */
-const LACKING = /^(NOPERM|ERR unknown command|ERR .*\bnot (allowed|supported|permitted))\b/i;
+const LACKING =
+  /^(NOPERM\b|(ERR )?(unknown (redis )?command|.*\bnot (allowed|supported|permitted)\b|ACL failure|the user executing the script can't run))/i;
+/**
+ * Error replies that stay the same until an operator or the application acts: wrong credentials, an unusable key, a full
+ * server. Every other reply may differ the next time, also one that this library does not know.
+ */
+const LASTING =
+  /^(NOAUTH|WRONGPASS|DENIED|NOPROTO|WRONGTYPE|CROSSSLOT|OOM|ERR (invalid password|AUTH <password> called|Client sent AUTH|(invalid )?DB index|Error compiling script))\b/i;
+
 /** What needs the command. */
 const NEEDS: readonly (readonly [command: RegExp, advice: string])[] = [
   [/\beval(sha)?\b/i, 'Every lock needs scripts: use a server that allows EVAL and EVALSHA.'],
@@ -22,13 +30,17 @@ const TLS =
 
 /** Converts the text of an error reply into an error. */
 export function answerError(text: string, server = 'Redis'): LockStoreError {
-  const advice = LACKING.test(text) ? NEEDS.find(([command]) => command.test(text))?.[1] : undefined;
+  const bare = bareText(text);
+  const lacks = LACKING.test(bare);
+  const advice = lacks ? NEEDS.find(([command]) => command.test(text))?.[1] : undefined;
   const failed = `${server} request failed: ${redacted(text)}.`;
-  return new LockStoreError(advice === undefined ? failed : `${failed} ${advice}`, PASSING.test(text));
+  const passing = !lacks && !LASTING.test(bare);
+  return new LockStoreError(advice === undefined ? failed : `${failed} ${advice}`, passing);
 }
 
 /**
- * The error of a grant that too few replicas have, so that a failover may lose it. Waiters retry with the same token.
+ * The error of an acquire whose writes too few replicas have, so that a failover may lose a grant. Waiters retry with the
+ * same token.
  */
 export function tooFewReplicas(acknowledged: number): LockStoreError {
   const replicas = acknowledged === 1 ? '1 replica' : `${acknowledged} replicas`;
@@ -54,7 +66,7 @@ export const neverSent = ({ message, passing }: LockStoreError): LockStoreError 
   new LockStoreError(message, passing, { sent: false });
 
 /** Whether the server has become a replica. */
-export const isDemotion = (text: string): boolean => text.startsWith('READONLY');
+export const isDemotion = (text: string): boolean => bareText(text).startsWith('READONLY');
 
 /** Whether the command must be sent to another Cluster node, or to the same one again. */
 export const isRedirection = (error: unknown): boolean => /^(MOVED|ASK|TRYAGAIN)\b/.test(messageOf(error));
@@ -75,6 +87,8 @@ function hasNodeError(error: unknown): error is { lastNodeError: Error } {
 function codeOf(error: unknown): string {
   return String((error as { readonly code?: unknown } | undefined)?.code);
 }
+
+const bareText = (text: string): string => text.replace(IN_SCRIPT, '');
 
 /** Removes the credentials of URLs from a text. */
 export function redacted(text: string): string {

@@ -33,7 +33,7 @@ export const MISMATCH = 10;
 /** Nothing changed; another script must run the command. */
 export const DELEGATED = 11;
 
-/** Replaces GRANTED when too few replicas have the grant; no script uses it. */
+/** Replaces the reply to an acquire when too few replicas acknowledge its writes; no script uses it. */
 export const NOT_REPLICATED = 12;
 
 /** The token waits in the queue and was there before the command. */
