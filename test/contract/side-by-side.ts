@@ -8,7 +8,7 @@ import {
 } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import { LockTable } from '../../libs/distribute-lock/src/store/memory/lock-table.js';
-import { CLAIM_WINDOW_MS, QUEUE_TTL_MS, UNHEARD_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
+import { CLAIM_WINDOW_MS, QUEUE_TTL_MS, SHORT_OFFER_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import { READERS } from '../../libs/distribute-lock/src/store/lock-value.js';
 import type { ReaderLeases } from '../../libs/distribute-lock/src/store/memory/read-write-steps.js';
 import { isReader } from '../../libs/distribute-lock/src/store/memory/table-state.js';
@@ -21,7 +21,7 @@ import type { Command, Sequence } from './command-sequence.js';
 
 // A longer sequence proves nothing: an offer may have ended on one side only.
 const MOST_MS = TOLERANCE_MS - 300;
-const MOST_UNHEARD_MS = UNHEARD_WINDOW_MS - 50;
+const MOST_SHORT_MS = SHORT_OFFER_MS - 50;
 
 /** Longer than the limit for heartbeats, even on a slow machine. */
 const SILENT_MS = CLAIM_WINDOW_MS + TOLERANCE_MS;
@@ -77,7 +77,7 @@ export class SideBySide {
       clientNow: () => now() + 3_600_000,
       publish: (processId: string, message: LockMessage) => {
         if (!redis.listening.has(processId)) {
-          this.mostMs = MOST_UNHEARD_MS;
+          this.mostMs = MOST_SHORT_MS;
           return 0;
         }
         this.messages.push(message);

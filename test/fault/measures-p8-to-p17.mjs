@@ -18,7 +18,7 @@ export const measuresP8toP17 = [
     promise: 'P9',
     what: 'an offer is short if its message reaches no subscriber',
     file: lua('offer'),
-    measure: "redis.call('PEXPIRE', lock, unheardMs)",
+    measure: "redis.call('PEXPIRE', lock, shortMs)",
     without: '',
     test: ['crashes', 'after SIGKILL while it was first'],
   },

@@ -1,5 +1,5 @@
 import type { ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { UNHEARD_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
+import { SHORT_OFFER_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import { isCalm, type Plan } from './plan.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import { MultiKeyWatch } from './multi-key-watch.js';
@@ -164,8 +164,8 @@ const isRead = ({ options }: PendingCall): boolean => options.kind === 'read';
 function patienceMs(plan: Plan): number {
   const trip = 8 * plan.latencyMs + 10 * plan.lagMs + 20;
   // A waiter without messages may miss its short offer, because it makes an attempt every 100 to 250 ms.
-  const unheard = plan.callers.filter(({ process }) => plan.processes[process]?.deaf).length;
-  const poll = plan.processes.some(({ deaf }) => deaf) ? 250 + unheard * (UNHEARD_WINDOW_MS + trip) : 0;
+  const missed = plan.callers.filter(({ process }) => plan.processes[process]?.deaf).length;
+  const poll = plan.processes.some(({ deaf }) => deaf) ? 250 + missed * (SHORT_OFFER_MS + trip) : 0;
   if (isCalm(plan)) return trip + poll;
   const onlyLostMessages = plan.faults.length + plan.lateShare + plan.refusalShare === 0;
   if (onlyLostMessages) return HEARTBEAT_MS + trip + poll;

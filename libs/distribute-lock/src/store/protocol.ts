@@ -10,7 +10,7 @@ export const CLAIM_WINDOW_MS = 1_750;
  * Duration of an offer whose message reached no subscriber. The waiter is dead, or its subscription is on another
  * server, so it may still claim the offer; otherwise the next waiter is served after this time.
  */
-export const UNHEARD_WINDOW_MS = 150;
+export const SHORT_OFFER_MS = 150;
 /** A queue outlives several heartbeats. */
 export const QUEUE_TTL_MS = 15_000;
 

@@ -1,6 +1,6 @@
 import { processOf } from '../../runtime/owner-token.js';
 import { READERS } from '../lock-value.js';
-import { CLAIM_WINDOW_MS, UNHEARD_WINDOW_MS } from '../protocol.js';
+import { CLAIM_WINDOW_MS, SHORT_OFFER_MS } from '../protocol.js';
 import { isReader, TableState, Sweep } from './table-state.js';
 
 /** Previous holder of the lock: a writer, readers, or unknown. */
@@ -70,15 +70,15 @@ export abstract class ReadWriteSteps extends TableState {
 
   /** Admits the waiting readers. An offer to a reader is a lease, for as long as `offer` says. */
   protected letIn(key: string, own?: string): boolean {
-    const heard = new Map<string | undefined, boolean>();
+    const reached = new Map<string | undefined, boolean>();
     for (const token of this.queued(key).filter(isReader)) {
       this.unqueue(key, token);
       if (token === own) continue;
       const process = processOf(token);
-      if (heard.get(process) !== false) heard.set(process, this.notify(token, 'granted', key));
-      this.leases.lend(key, token, heard.get(process) === true ? CLAIM_WINDOW_MS : UNHEARD_WINDOW_MS);
+      if (reached.get(process) !== false) reached.set(process, this.notify(token, 'granted', key));
+      this.leases.lend(key, token, reached.get(process) === true ? CLAIM_WINDOW_MS : SHORT_OFFER_MS);
     }
-    if (own === undefined && heard.size > 0 && ![...heard.values()].includes(true)) this.wakeNext(key);
+    if (own === undefined && reached.size > 0 && ![...reached.values()].includes(true)) this.wakeNext(key);
     return this.settle(key);
   }
 

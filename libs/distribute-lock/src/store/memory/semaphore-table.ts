@@ -7,7 +7,7 @@ import type {
   ReleaseRequest,
   RenewRequest,
 } from '../lock-store.js';
-import { CLAIM_WINDOW_MS, MOST_HOLDERS_NOTIFIED, MOST_PERMIT_OFFERS, UNHEARD_WINDOW_MS } from '../protocol.js';
+import { CLAIM_WINDOW_MS, MOST_HOLDERS_NOTIFIED, MOST_PERMIT_OFFERS, SHORT_OFFER_MS } from '../protocol.js';
 import type { LockTable } from './lock-table.js';
 import { publishTo, wakeFirst, type TableHost } from './table-state.js';
 import { SemaphoreLeases, SemaphorePlaces } from './semaphore-state.js';
@@ -118,13 +118,14 @@ export class SemaphoreTable {
    * last if it is not queued. A head that does not fit blocks the tokens behind it. Returns whether `self` was served.
    */
   private serve(key: string, permits: number, self?: Requester): boolean {
-    const heard = new Map<string | undefined, boolean>();
-    const served = this.assign(key, permits, heard, self);
-    if ([...heard.values()].includes(false)) wakeFirst(this.queued(key), (token) => this.notify(token, 'granted', key));
+    const reached = new Map<string | undefined, boolean>();
+    const served = this.assign(key, permits, reached, self);
+    if ([...reached.values()].includes(false))
+      wakeFirst(this.queued(key), (token) => this.notify(token, 'granted', key));
     return served;
   }
 
-  private assign(key: string, permits: number, heard: Map<string | undefined, boolean>, self?: Requester): boolean {
+  private assign(key: string, permits: number, reached: Map<string | undefined, boolean>, self?: Requester): boolean {
     let served = false;
     for (let offers = 0; offers < MOST_PERMIT_OFFERS;) {
       const waiting = this.queued(key)[0];
@@ -138,7 +139,7 @@ export class SemaphoreTable {
         this.give(key, head, self.ttlMs, permits);
         served = true;
       } else {
-        this.offer(key, head, permits, heard);
+        this.offer(key, head, permits, reached);
         offers += 1;
       }
     }
@@ -154,10 +155,10 @@ export class SemaphoreTable {
   }
 
   /** Offers permits: a lease for the claim window, or a short one for a process that the message does not reach. */
-  private offer(key: string, head: string, permits: number, heard: Map<string | undefined, boolean>): void {
+  private offer(key: string, head: string, permits: number, reached: Map<string | undefined, boolean>): void {
     const process = processOf(head);
-    if (heard.get(process) !== false) heard.set(process, this.notify(head, 'granted', key));
-    this.give(key, head, heard.get(process) === true ? CLAIM_WINDOW_MS : UNHEARD_WINDOW_MS, permits);
+    if (reached.get(process) !== false) reached.set(process, this.notify(head, 'granted', key));
+    this.give(key, head, reached.get(process) === true ? CLAIM_WINDOW_MS : SHORT_OFFER_MS, permits);
   }
 
   private give(key: string, ownerToken: string, ttlMs: number, permits: number): void {

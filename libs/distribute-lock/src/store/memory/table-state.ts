@@ -1,6 +1,6 @@
 import type { LockMessage } from '../lock-store.js';
 import { kindOfToken, processOf } from '../../runtime/owner-token.js';
-import { CLAIM_WINDOW_MS, MOST_WOKEN, UNHEARD_WINDOW_MS } from '../protocol.js';
+import { CLAIM_WINDOW_MS, MOST_WOKEN, SHORT_OFFER_MS } from '../protocol.js';
 import { TokenQueues } from './token-queues.js';
 
 interface StoredLock {
@@ -112,9 +112,9 @@ export abstract class TableState {
    */
   protected offer(key: string, head: string): void {
     this.unqueue(key, head);
-    const heard = this.notify(head, 'granted', key);
-    this.set(key, head, heard ? CLAIM_WINDOW_MS : UNHEARD_WINDOW_MS);
-    if (!heard) this.wakeNext(key);
+    const reached = this.notify(head, 'granted', key);
+    this.set(key, head, reached ? CLAIM_WINDOW_MS : SHORT_OFFER_MS);
+    if (!reached) this.wakeNext(key);
   }
 
   /** Notifies the first waiting process that a message reaches. */

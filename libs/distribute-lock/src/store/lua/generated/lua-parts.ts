@@ -304,19 +304,19 @@ local function readersInQueue(upTo)
   return redis.call('ZRANGE', queue, '-inf', upTo or '(0', 'BYSCORE', 'LIMIT', 0, MOST_LET_IN, 'WITHSCORES')
 end
 local function letIn(waiting, own, lives)
-  local gone, heard, anyHeard, unheard = {}, {}, own ~= nil, false
+  local gone, reached, anyReached, missed = {}, {}, own ~= nil, false
   for i = 1, #waiting, 2 do
     local token = waiting[i]
     local process = string.sub(token, 1, 22)
     gone[#gone + 1] = token
     if token ~= own and not (lives and not lives[process]) then
-      if heard[process] ~= false then heard[process] = notify(token, 'g', lock) ~= 0 end
-      lend(token, heard[process] and claimMs or unheardMs)
-      if heard[process] then anyHeard = true else unheard = true end
+      if reached[process] ~= false then reached[process] = notify(token, 'g', lock) ~= 0 end
+      lend(token, reached[process] and claimMs or shortMs)
+      if reached[process] then anyReached = true else missed = true end
     end
   end
   removeAll(queue, gone)
-  if unheard and not anyHeard then wakeNext(lock, queue) end
+  if missed and not anyReached then wakeNext(lock, queue) end
   return settle()
 end
 local function letMoreIn()
@@ -329,16 +329,16 @@ end
 `;
 
 export const numbersPart = `local claimMs = '1750'
-local unheardMs = '150'
+local shortMs = '150'
 local queueMs = '15000'
 `;
 
 export const offerPart = `local function offer(lock, queue, head)
   redis.call('SET', lock, head, 'PX', claimMs)
   if notify(head, 'g', lock) ~= 0 then return tonumber(claimMs) end
-  redis.call('PEXPIRE', lock, unheardMs)
+  redis.call('PEXPIRE', lock, shortMs)
   wakeNext(lock, queue)
-  return tonumber(unheardMs)
+  return tonumber(shortMs)
 end
 local MOST_READ, MOST_REMOVED = 1000, 100
 local function removeAll(queue, tokens)
@@ -537,23 +537,23 @@ end
 local MOST_OFFERS = 32
 local stopped
 local function assign(permits, self, ttlMs)
-  local served, offers, heard, removed, unheard = false, 0, {}, 0, false
+  local served, offers, reached, removed, missed = false, 0, {}, 0, false
   stopped = false
   while offers < MOST_OFFERS do
     stopped = removed >= MOST_REMOVED
     if stopped then
       local last = not self and tailOf()
       if last then notify(last, 'g', lock) end
-      return served, unheard
+      return served, missed
     end
     local first = headOf()
     local free = permits - used
     if not first then
-      if not self or served or weightOf(self) > free then return served, unheard end
+      if not self or served or weightOf(self) > free then return served, missed end
       first = self
     end
     if weightOf(first) > free then
-      if weightOf(first) <= permits and (first == self or placeCounts(first)) then return served, unheard end
+      if weightOf(first) <= permits and (first == self or placeCounts(first)) then return served, missed end
       leaveQueue(first)
       removed = removed + 1
     elseif first == self then
@@ -562,19 +562,19 @@ local function assign(permits, self, ttlMs)
     else
       local process = processOf(first) or ''
       give(first, now + claimMs, permits)
-      if heard[process] ~= false then heard[process] = notify(first, 'g', lock) ~= 0 end
-      if not heard[process] then
-        shorten(first, now + unheardMs)
-        unheard = true
+      if reached[process] ~= false then reached[process] = notify(first, 'g', lock) ~= 0 end
+      if not reached[process] then
+        shorten(first, now + shortMs)
+        missed = true
       end
       offers = offers + 1
     end
   end
-  return served, unheard
+  return served, missed
 end
 local function serve(permits, self, ttlMs)
-  local served, unheard = assign(permits, self, ttlMs)
-  if unheard then wakeNext(lock, queue) end
+  local served, missed = assign(permits, self, ttlMs)
+  if missed then wakeNext(lock, queue) end
   return served
 end
 local function left(token)

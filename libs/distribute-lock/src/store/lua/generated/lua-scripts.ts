@@ -54,7 +54,7 @@ return redis.call('DEL', KEYS[1])`,
 export const lockScript: LuaScript = withCluster(
   {
     name: 'lock',
-    sha1: '74af2c6c8b6ddc0848051d67ab61083991803a36',
+    sha1: '60192cb911aaf1cb7b87edc1c890e667a939a36a',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -168,7 +168,7 @@ end
 saveFence()
 return replies`,
   },
-  '00ba4d1d6b6e86a2f4cc27f34e69057d7a0cd8f0',
+  '2dc44eac010e27a5f934e839cde2d87619850906',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,
@@ -255,7 +255,7 @@ local fenceMs = '600000'`,
 export const quorumScript: LuaScript = withCluster(
   {
     name: 'quorum',
-    sha1: '34899e7b627526288b5ae1ae12b73a59156fba51',
+    sha1: '8a89d43ece7995d49815505c6fdb3762250140c0',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
@@ -324,7 +324,7 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   },
-  '4605a140613ada7c614ba4d00aa034bd5605cc0a',
+  '4aa558c8adb766299edf2212c24a56259dc9b62f',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,
@@ -336,7 +336,7 @@ local fenceMs = '600000'`,
 export const readwriteScript: LuaScript = withCluster(
   {
     name: 'readwrite',
-    sha1: '49fcadc3eeb60bc6a4a6ac93443be7f11cff7c78',
+    sha1: '76cca42342da9788777a3b03f86004262357eb10',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${takePart}${commonCasePart}${numbersPart}${queuePart}${silentPart}${offerPart}${leasesPart}${handPart}${enterPart}local function openGate()
@@ -406,7 +406,7 @@ end
 saveFence()
 return replies`,
   },
-  'bb0540de77d2a8265a4998823f01902fde92d7f2',
+  'dd1306ae7672ba51cb206e0604ad4c1c3fa36005',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,
@@ -418,7 +418,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: '62f091108279be9069d085c47aaae3e74ae0ae87',
+    sha1: '3f721e94f13cca0d758d57f352635bf41a08e10f',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}${semaphoreStatePart}${semaphoreQueuePart}${semaphoreCommandsPart}local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
@@ -441,7 +441,7 @@ end
 saveFence()
 return replies`,
   },
-  '1112ddcf7708f3dbb5b7c1373fbe65960cda37e5',
+  '05c9a06b65be2cf7e3f3530e28c7cbcfdca8a153',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,

@@ -85,19 +85,19 @@ end
 -- already has its lease. `lives` is given if unresponsive processes count as dead. Returns false if no reader has a
 -- lease.
 local function letIn(waiting, own, lives)
-  local gone, heard, anyHeard, unheard = {}, {}, own ~= nil, false
+  local gone, reached, anyReached, missed = {}, {}, own ~= nil, false
   for i = 1, #waiting, 2 do
     local token = waiting[i]
     local process = string.sub(token, 1, 22)
     gone[#gone + 1] = token
     if token ~= own and not (lives and not lives[process]) then
-      if heard[process] ~= false then heard[process] = notify(token, 'g', lock) ~= 0 end
-      lend(token, heard[process] and claimMs or unheardMs)
-      if heard[process] then anyHeard = true else unheard = true end
+      if reached[process] ~= false then reached[process] = notify(token, 'g', lock) ~= 0 end
+      lend(token, reached[process] and claimMs or shortMs)
+      if reached[process] then anyReached = true else missed = true end
     end
   end
   removeAll(queue, gone)
-  if unheard and not anyHeard then wakeNext(lock, queue) end
+  if missed and not anyReached then wakeNext(lock, queue) end
   return settle()
 end
 

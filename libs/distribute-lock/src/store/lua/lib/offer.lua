@@ -5,9 +5,9 @@
 local function offer(lock, queue, head)
   redis.call('SET', lock, head, 'PX', claimMs)
   if notify(head, 'g', lock) ~= 0 then return tonumber(claimMs) end
-  redis.call('PEXPIRE', lock, unheardMs)
+  redis.call('PEXPIRE', lock, shortMs)
   wakeNext(lock, queue)
-  return tonumber(unheardMs)
+  return tonumber(shortMs)
 end
 
 -- Bounds of one call: tokens that it reads from a queue, and tokens of unresponsive processes that it removes.

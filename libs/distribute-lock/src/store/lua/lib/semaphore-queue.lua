@@ -64,7 +64,7 @@ local stopped
 -- last if it is not queued. A head that does not fit blocks the tokens behind it. Returns whether `self` was served;
 -- second, whether a message of an offer reached no subscriber.
 local function assign(permits, self, ttlMs)
-  local served, offers, heard, removed, unheard = false, 0, {}, 0, false
+  local served, offers, reached, removed, missed = false, 0, {}, 0, false
   stopped = false
   while offers < MOST_OFFERS do
     stopped = removed >= MOST_REMOVED
@@ -72,18 +72,18 @@ local function assign(permits, self, ttlMs)
       -- The process that came last probably responds: it makes an attempt, and its calls remove the rest.
       local last = not self and tailOf()
       if last then notify(last, 'g', lock) end
-      return served, unheard
+      return served, missed
     end
     local first = headOf()
     local free = permits - used
     if not first then
-      if not self or served or weightOf(self) > free then return served, unheard end
+      if not self or served or weightOf(self) > free then return served, missed end
       first = self
     end
     if weightOf(first) > free then
       -- A head blocks the queue unless its weight exceeds all permits (it was queued under another limit) or its
       -- process does not respond.
-      if weightOf(first) <= permits and (first == self or placeCounts(first)) then return served, unheard end
+      if weightOf(first) <= permits and (first == self or placeCounts(first)) then return served, missed end
       leaveQueue(first)
       removed = removed + 1
     elseif first == self then
@@ -93,20 +93,20 @@ local function assign(permits, self, ttlMs)
       -- As for `offer` in offer.lua: an offer without a receiver of its message is short.
       local process = processOf(first) or ''
       give(first, now + claimMs, permits)
-      if heard[process] ~= false then heard[process] = notify(first, 'g', lock) ~= 0 end
-      if not heard[process] then
-        shorten(first, now + unheardMs)
-        unheard = true
+      if reached[process] ~= false then reached[process] = notify(first, 'g', lock) ~= 0 end
+      if not reached[process] then
+        shorten(first, now + shortMs)
+        missed = true
       end
       offers = offers + 1
     end
   end
-  return served, unheard
+  return served, missed
 end
 
 local function serve(permits, self, ttlMs)
-  local served, unheard = assign(permits, self, ttlMs)
-  if unheard then wakeNext(lock, queue) end
+  local served, missed = assign(permits, self, ttlMs)
+  if missed then wakeNext(lock, queue) end
   return served
 end
 
