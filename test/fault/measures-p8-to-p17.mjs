@@ -167,8 +167,8 @@ export const measuresP8toP17 = [
     promise: 'P13',
     what: 'connections that the library opened are closed',
     file: 'store/redis/redis-connection.ts',
-    measure: 'this.templateEnded);\n    this.client.disconnect();',
-    without: 'this.templateEnded);',
+    measure: 'this.templateWatch?.end();\n    this.client.disconnect();',
+    without: 'this.templateWatch?.end();',
     test: ['shutdown', 'ends at once when it holds no lock'],
   },
   {

@@ -13,10 +13,26 @@ export const measuresOfTopologies = [
   {
     promise: 'P26',
     what: "... nor does an application's client that gives up",
-    file: 'store/redis/redis-connection.ts',
-    measure: 'if (attemptsOf(this.template) <= this.templateAttempts) ',
+    file: 'store/redis/template-watch.ts',
+    measure: 'if (attemptsOf(this.client) > this.attempts) return true;',
     without: '',
-    test: ['topologies/giving-up', 'does not end locks: the connection is lost, reported, and opened again'],
+    test: ['topologies/giving-up', "on one primary: the connection of an application's client"],
+  },
+  {
+    promise: 'P26',
+    what: "... nor does an application's client that finds no Sentinel",
+    file: 'store/redis/template-watch.ts',
+    measure: 'return !this.closed && manuallyClosing !== true;',
+    without: 'return false;',
+    test: ['topologies/giving-up', "on Sentinels that cannot be reached: the connection of an application's client"],
+  },
+  {
+    promise: 'P26',
+    what: '... nor does it end connections that the library opens later',
+    file: 'store/redis/redis-client.ts',
+    measure: 'if (isEnded(given) && !gaveUp.has(given)) own.disconnect();',
+    without: 'if (isEnded(given)) own.disconnect();',
+    test: ['topologies/giving-up', "on one primary, RESP2: the connection of an application's client"],
   },
   {
     promise: 'P26',
@@ -24,7 +40,7 @@ export const measuresOfTopologies = [
     file: 'store/redis/own-options.ts',
     measure: '    retryStrategy: pauseMs,\n    ...(options.sentinels && { sentinelRetryStrategy: pauseMs }),',
     without: '',
-    test: ['topologies/giving-up', 'does not end locks: the connection is lost, reported, and opened again'],
+    test: ['topologies/giving-up', 'on one primary: the connection of the options of a connection'],
   },
   {
     promise: 'P11',

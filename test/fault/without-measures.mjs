@@ -64,6 +64,7 @@ async function fails(copy, [spec, title]) {
     '--selectProjects',
     'fault',
     'sockets',
+    'topologies',
     'unit',
   ];
   const { stdout } = await run(process.execPath, args, { cwd: copy, timeout: 120_000, maxBuffer: 1e8 }).catch((e) => e);

@@ -20,6 +20,9 @@ export const isReady = (client: RedisClient): boolean => client.status === 'read
 /** Whether the client is closed for good. */
 export const isEnded = (client: RedisClient): boolean => client.status === 'end';
 
+/** Clients of the application that have ended because they gave up, and were not closed. */
+export const gaveUp = new WeakSet<RedisClient>();
+
 /** State of the client for messages. It mentions TLS because a server without TLS leaves the handshake unanswered. */
 export function stateOf(client: RedisClient): string {
   const { tls }: RedisOptions = isCluster(client) ? (client.options.redisOptions ?? {}) : client.options;
@@ -60,7 +63,7 @@ export function openRedis(from: RedisOptions | string): { readonly client: Redis
  */
 export function another(given: RedisClient): RedisClient {
   const own = isCluster(given) ? anotherCluster(given) : anotherRedis(given);
-  if (isEnded(given)) own.disconnect();
+  if (isEnded(given) && !gaveUp.has(given)) own.disconnect();
   return own;
 }
 

@@ -6,19 +6,11 @@ import { LockStoreError } from '../lock-store.js';
 import type { Layout } from './layout.js';
 import { COMMAND_LIMIT_MS, Link, type LinkListener } from './link.js';
 import { Outage } from './outage.js';
-import {
-  addressOf,
-  addressOfMember,
-  attemptsOf,
-  isCluster,
-  isEnded,
-  placeOf,
-  stateOf,
-  type RedisClient,
-} from './redis-client.js';
+import { addressOf, addressOfMember, isCluster, isEnded, placeOf, stateOf, type RedisClient } from './redis-client.js';
 import { messageOf, neverSent, redacted, storeError } from './redis-errors.js';
 import { SentinelWatch } from './sentinel-watch.js';
 import { ServerClock } from './server-clock.js';
+import { TemplateWatch } from './template-watch.js';
 
 /** A command that waits until its link accepts writes. */
 class Waiting extends Timer {
@@ -63,13 +55,7 @@ export class RedisConnection implements LinkListener {
   private readonly listeners = new Set<LinkListener>();
   private readonly handlers: readonly (readonly [string, (error: Error) => void])[];
   private lastError: string | undefined;
-  /** Attempts of the template to reconnect, when it was last ready or reconnecting. */
-  private templateAttempts = 0;
-  private readonly countAttempts = (): void => void (this.templateAttempts = attemptsOf(this.template));
-  private readonly templateEnded = (): void => {
-    // A client that gave up counted one more attempt. It was not closed, so this client keeps trying.
-    if (attemptsOf(this.template) <= this.templateAttempts) this.client.disconnect();
-  };
+  private readonly templateWatch: TemplateWatch | undefined;
 
   constructor(
     readonly client: RedisClient,
@@ -78,10 +64,7 @@ export class RedisConnection implements LinkListener {
     readonly template = client,
   ) {
     // When the application closes its client, the library closes the copy.
-    if (template !== client) {
-      this.countAttempts();
-      template.on('ready', this.countAttempts).on('reconnecting', this.countAttempts).on('end', this.templateEnded);
-    }
+    if (template !== client) this.templateWatch = new TemplateWatch(template, () => this.client.disconnect());
     this.timers = new Timers(clock);
     this.outage = new Outage(
       addressOf(client),
@@ -218,10 +201,7 @@ export class RedisConnection implements LinkListener {
     this.rejectWaiting();
     this.link?.end();
     this.watch?.close();
-    this.template
-      .off('ready', this.countAttempts)
-      .off('reconnecting', this.countAttempts)
-      .off('end', this.templateEnded);
+    this.templateWatch?.end();
     this.client.disconnect();
   }
 
