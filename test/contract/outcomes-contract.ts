@@ -49,13 +49,16 @@ export function describeOutcomesContract(makeWorld: () => World): void {
   it('estimates retryAfterMs from the holds of that name, and as 1 s without any', async () => {
     const key = newKey();
     const name = 'short work';
+    let longestMs = 0;
     for (const heldMs of [60, 50, 70]) {
+      const calledAt = performance.now();
       const lease = await here.acquire(key, { name });
       await setTimeout(heldMs);
       await lease.release();
+      longestMs = Math.max(longestMs, Math.ceil(performance.now() - calledAt));
     }
     const lease = await here.acquire(key, { name, ttl: '30s' });
-    expect(await contended(here, key, name)).toBeLessThanOrEqual(70);
+    expect(await contended(here, key, name)).toBeLessThanOrEqual(longestMs);
     expect(await contended(there, key, name)).toBe(1_000);
     await lease.release();
     const other = await there.acquire(key, { name: 'unknown work', ttl: '30s' });
