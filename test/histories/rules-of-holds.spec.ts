@@ -23,6 +23,27 @@ describe('The rule of exclusion', () => {
     ]);
   });
 
+  it('counts the nested calls of a holder, also after its end, and not against each other', () => {
+    const nested = { call: 'withLock', asked: 20, granted: 21, inside: 'a', reentrant: true } as const;
+    const history = made()
+      .operation('a', held)
+      .operation("a'0", { ...nested, released: 80 })
+      .operation("a'1", { ...nested, released: 90 })
+      .operation("a'1'0", { ...nested, inside: "a'1", asked: 60, granted: 60, released: 95 });
+    expect(history.violations()).toEqual([]);
+    history.operation('b', { ...second, granted: 93, released: 99 });
+    expect(history.violations()).toEqual(["exclusion: k is held at the same time by a'1'0, b"]);
+  });
+
+  it('reports a reader beside a nested writer, though the outer call reads', () => {
+    const nested = { asked: 20, granted: 21, released: 90, inside: 'a', reentrant: true } as const;
+    const history = made()
+      .operation('a', { ...held, downgraded: 30 }, { type: 'downgraded', at: 31, code: 'ok' })
+      .operation("a'", nested)
+      .operation('b', { ...second, granted: 70, released: 75, kind: 'read' });
+    expect(history.violations()).toEqual(["exclusion: k is held at the same time by a', b (reads)"]);
+  });
+
   it('reports a writer beside a reader, in either order', () => {
     const read = { kind: 'read' } as const;
     expect(

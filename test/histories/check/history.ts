@@ -45,8 +45,7 @@ export class History {
     const operations = [...byOperation.values()]
       .filter(([first]) => first.type === 'ask')
       .map((own) => readOperation(own as [Asked & { process: string }, ...OperationEvent[]], this));
-    const byId = new Map(operations.map((operation) => [operation.id, operation]));
-    this.operations = operations.map((operation) => withOuter(operation, byId));
+    this.operations = withOuters(operations);
   }
 
   get endsAt(): number {
@@ -124,12 +123,20 @@ export class History {
   }
 }
 
-/** An outer call without a lease holds no lock, so the inner one is an ordinary call. */
-function withOuter(operation: Operation, byId: ReadonlyMap<string, Operation>): Operation {
-  const outer = byId.get(operation.inside ?? '');
-  return outer?.hold !== undefined && outer.hold.to > operation.askedAt
-    ? operation
-    : { ...operation, inside: undefined };
+/** Connects nested calls. An outer call without a lease holds no lock, so the inner one is an ordinary call. */
+function withOuters(inOrder: readonly Operation[]): Operation[] {
+  const byId = new Map<string, { readonly operation: Operation; readonly nested: Operation[] }>();
+  return inOrder.map((bare) => {
+    const outer = byId.get(bare.inside ?? '');
+    const isNested = (outer?.operation.hold?.to ?? -Infinity) > bare.askedAt;
+    const nested: Operation[] = [];
+    const operation: Operation = isNested
+      ? { ...bare, outer: outer!.operation, nested }
+      : { ...bare, inside: undefined, nested };
+    if (isNested) outer!.nested.push(operation);
+    byId.set(bare.id, { operation, nested });
+    return operation;
+  });
 }
 
 /** A fault ends up to this long before its end is recorded. */

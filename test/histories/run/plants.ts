@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
 import { isLockError, LockContendedError, LockWaitTimeoutError } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { Grant } from '../../../libs/distribute-lock/src/engine/lease/grant.js';
@@ -10,6 +12,8 @@ import type { OperationTools } from './operation.js';
 import type { WorkerSettings } from './worker.js';
 
 type Keys = string | readonly string[];
+type Work = (lease: Lease) => Promise<void>;
+type WithLock = (key: Keys, options: AcquireOptions, work: Work) => Promise<void>;
 type Acquire = (key: Keys, options?: AcquireOptions) => Promise<Lease>;
 
 interface Plant {
@@ -17,6 +21,10 @@ interface Plant {
   readonly answer?: (answer: AcquireAnswer, request: AcquireRequest) => AcquireAnswer;
   /** Replaces `acquire`. */
   readonly acquire?: (acquire: Acquire, key: Keys, options: AcquireOptions) => Promise<Lease>;
+  /** Replaces `withLock`. */
+  readonly withLock?: (withLock: WithLock, key: Keys, options: AcquireOptions, work: Work) => Promise<void>;
+  /** Replaces `outsideLocks`. */
+  readonly outside?: <T>(work: () => T) => T;
   /** Replaces the value that a holder reads from the resource. */
   readonly read?: (version: number) => number;
   /** Runs once, at the start. */
@@ -46,6 +54,8 @@ const PLANTS = {
     acquire: every(20, async (acquire, key, options) => soonLost(await acquire(key, options))),
   },
   'key granted too early': { acquire: (acquire, key, options) => acquire(key, { ...options, minHold: 0 }) },
+  'uncounted nested call': { withLock: beside },
+  'detached work inside the lock': { outside: (work) => work() },
   'stale read': { read: sometimes(10, (version) => Math.max(0, version - 1)) },
   'key left behind': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted', 'PX', 120_000)) },
   'key without an end': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted')) },
@@ -66,11 +76,18 @@ export function plantIn(settings: WorkerSettings, store: LockStore) {
         plant.acquire === undefined
           ? service.acquire(key, options)
           : plant.acquire((...call) => service.acquire(...call), key, options);
-      const planted = Object.assign(Object.create(service) as typeof service, plant.acquire && { acquire });
+      const withLock: WithLock = (key, options, work) =>
+        plant.withLock!((...call) => service.withLock(...call), key, options, work);
+      const planted = Object.assign(
+        Object.create(service) as typeof service,
+        plant.acquire && { acquire },
+        plant.withLock && { withLock },
+      );
       const read = async (key: string): Promise<number> => plant.read!(await register.read(key));
       return {
         ...tools,
         service: planted,
+        outside: plant.outside ?? tools.outside,
         register: plant.read === undefined ? register : { read, write: (...write) => register.write(...write) },
       };
     },
@@ -130,6 +147,15 @@ function withTokenOfGrant(lease: Lease): Lease {
   if (grant.passes === 1) firstTokens.set(grant, fencingToken);
   const first = firstTokens.get(grant) ?? fencingToken;
   return withChanges(lease, { fencingTokens: new Map([[key, first + grant.passes - 1]]) });
+}
+
+const outerLease = new AsyncLocalStorage<Lease>();
+
+/** A reentrant call takes the lease of the call around it, which does not wait for its end. */
+function beside(withLock: WithLock, key: Keys, options: AcquireOptions, work: Work): Promise<void> {
+  const outer = outerLease.getStore();
+  if (outer !== undefined && options.reentrant === true) return work(neverLost(outer));
+  return withLock(key, options, (lease) => outerLease.run(lease, () => work(lease)));
 }
 
 function soonLost(lease: Lease): Lease {

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Redis } from 'ioredis';
 
+import { outsideLocks } from '../../../libs/distribute-lock/src/engine/lease/held-leases.js';
 import { LockService } from '../../../libs/distribute-lock/src/nest/lock.service.js';
 import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { locksOn, PREFIX } from '../../fault/support/lock-engine.js';
@@ -54,6 +55,7 @@ const tools: OperationTools = planted.tools({
   register,
   recorder,
   leases,
+  outside: outsideLocks,
   ending: ending.signal,
 });
 
