@@ -24,6 +24,13 @@ const many = Array.from({ length: 200 }, (_, i) => ({ ...key('exclusive'), name:
 const stop: FaultPlan = { name: 'stop', afterMs: 300, forMs: 1_300, process: 0, draw: 0 };
 const outage: FaultPlan = { name: 'refuse', afterMs: 300, forMs: 3_400, process: 0, draw: 0 };
 
+const BLOCKED: Partial<WorldPlan> = {
+  blockFirstShare: 0.05,
+  keys: [{ ...key('exclusive'), ttlMs: 41_000 }],
+  calls: ['acquire'],
+  waits: [4_000],
+};
+
 const PLANTED: readonly Planted[] = [
   { plant: 'second holder', rules: ['exclusion'] },
   { plant: 'second holder', rules: ['exclusion'], world: { keys: [key('read-write')] } },
@@ -65,6 +72,8 @@ const PLANTED: readonly Planted[] = [
   { plant: 'key left behind', rules: ['clean-up'] },
   { plant: 'key without an end', rules: ['clean-up'] },
   { plant: 'stray rejection', rules: ['stray errors'] },
+  { plant: 'hold before its claim', rules: ['exclusion'], theme: 'blocked', world: BLOCKED },
+  { plant: 'lease lost for nothing', rules: ['leases'], theme: 'blocked', world: BLOCKED },
   { plant: 'uncounted nested call', rules: ['exclusion'], theme: 'nested' },
   { plant: 'detached work inside the lock', rules: ['outcomes'], theme: 'nested' },
 ];

@@ -313,6 +313,15 @@ describe('The rule of leases', () => {
     expect(history(150).violations()).toEqual(['leases: the lease of a on k was lost without a cause']);
   });
 
+  it('reports a loss of a process that was stopped for less than half of a long ttl', () => {
+    const history = (to: number) =>
+      made()
+        .standstill('p1', 20, to)
+        .operation('a', { asked: 0, granted: 10, ttl: 20_000, until: 20_010, lost: to + 1, released: to + 2 });
+    expect(history(10_100).violations()).toEqual([]);
+    expect(history(9_900).violations()).toEqual(['leases: the lease of a on k was lost without a cause']);
+  });
+
   it('reports a loss without a cause', () => {
     const lost = { ...short, until: 2_000, lost: 40 };
     expect(made().operation('a', lost).violations()).toEqual(['leases: the lease of a on k was lost without a cause']);

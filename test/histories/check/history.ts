@@ -68,15 +68,19 @@ export class History {
     return long.reduce((sum, each) => sum + overlap(each, { from, to }), 0);
   }
 
-  /** Whether a fault may affect the process, or any process, in that time. */
+  /** Whether a fault or a standstill may affect the process, or any process, in that time. */
   troubled({ from, to }: Interval, process?: string): boolean {
+    return this.faulty({ from, to }, process) || this.slow({ from: from - SLOW_BEFORE_MS, to }, process);
+  }
+
+  /** Whether a fault may affect the process, or any process, in that time. */
+  faulty({ from, to }: Interval, process?: string): boolean {
     const near = { from: from - AFTERMATH_MS, to };
     const mine = ({ of }: Fault): boolean => of === undefined || process === undefined || of === process;
     return (
       this.faults.some((fault) => mine(fault) && overlap({ from: fault.from, to: fault.at }, near) > 0) ||
       this.dataLosses.some((loss) => overlap({ from: loss.from, to: loss.at }, near) > 0) ||
-      (process === undefined && [...this.endedAt.values()].some((at) => between(at, near))) ||
-      this.slow({ from: from - SLOW_BEFORE_MS, to }, process)
+      (process === undefined && [...this.endedAt.values()].some((at) => between(at, near)))
     );
   }
 

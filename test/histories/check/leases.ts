@@ -8,6 +8,9 @@ const SLACK_MS = 50;
 /** Reasons of a loss that require a change of the data. */
 const OF_DATA: ReadonlySet<string> = new Set(['deleted', 'taken', 'forced']);
 
+/** Such a ttl outlasts every standstill of a slow machine that its process does not record. */
+const LONG_TTL_MS = 10_000;
+
 /** A renewal is sent after a third of the ttl. If the process is stopped for this share of it, in slices, the reply may be late. */
 const STOPPED_SHARE = 0.5;
 
@@ -71,7 +74,8 @@ function lostForNothing(operation: Operation, history: History): Violation | und
   if (hold === undefined || lost === undefined) return undefined;
   if (options.renew === false || options.maxHold !== undefined || history.shutsDown(process, lost.at)) return undefined;
   const near = { from: lost.at - Math.max(ttlOf(options), CLAIM_WINDOW_MS), to: lost.at };
-  if (history.troubled(near, process)) return undefined;
+  const isLong = ttlOf(options) >= LONG_TTL_MS;
+  if (isLong ? history.faulty(near, process) : history.troubled(near, process)) return undefined;
   const last = { from: lost.at - ttlOf(options), to: lost.at };
   if (history.standstillMs(process, last, 0) > ttlOf(options) * STOPPED_SHARE) return undefined;
   return fault('was lost without a cause', operation, lost.at);

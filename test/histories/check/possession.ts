@@ -81,8 +81,10 @@ export function holdEnd(operation: Operation, history: History): number {
 }
 
 /** All nested calls with a lease. */
-const nestedIn = ({ nested }: Operation): Operation[] =>
-  nested.filter(({ hold }) => hold !== undefined).flatMap((inner) => [inner, ...nestedIn(inner)]);
+function nestedIn({ nested }: Operation): readonly Operation[] {
+  const direct = nested.filter(({ hold }) => hold !== undefined);
+  return direct.concat(direct.flatMap(nestedIn));
+}
 
 const endsAs = (operation: Operation, ended: Hold['ended']): boolean =>
   [operation, ...nestedIn(operation)].some(({ hold }) => hold?.ended === ended);

@@ -14,6 +14,8 @@ export interface OperationPlan {
   readonly abortAfterMs?: number;
   /** Blocks the event loop during the hold. */
   readonly blockMs?: number;
+  /** Blocks the event loop from the first moment of the hold. */
+  readonly blockFirstMs?: number;
   readonly extendMs?: number;
   readonly downgrades?: boolean;
   /** A call for the same key inside the work of `withLock`. */
@@ -40,7 +42,7 @@ export const LONGEST_TTL_MS = 3_000;
 /** Draws the next operation of a caller. */
 export function planOperation(random: Random, world: WorldPlan): OperationPlan {
   const operation = planUsual(random, world);
-  return world.theme === undefined ? operation : themePlan(world.theme).operation(random, operation);
+  return world.theme === undefined ? operation : themePlan(world.theme).operation(random, operation, world);
 }
 
 function planUsual(random: Random, world: WorldPlan): OperationPlan {

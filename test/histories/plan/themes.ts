@@ -7,7 +7,7 @@ export interface ThemePlan {
   /** Overrides of the settings from the seed. */
   readonly world: Partial<WorldPlan>;
   /** Changes an operation that was drawn as usual. */
-  readonly operation: (random: Random, operation: OperationPlan) => OperationPlan;
+  readonly operation: (random: Random, operation: OperationPlan, world: WorldPlan) => OperationPlan;
 }
 
 const key = (kind: KeyPlan['kind'], ttlMs: number): KeyPlan => ({
@@ -17,6 +17,9 @@ const key = (kind: KeyPlan['kind'], ttlMs: number): KeyPlan => ({
   readShare: 0.6,
   ttlMs,
 });
+
+/** Longer than twice the longest block. */
+const LONG_TTL_MS = 41_000;
 
 const THEMES = {
   /** Calls inside a lock that their caller does not wait for: reentrant ones, and those of `outsideLocks`. */
@@ -38,6 +41,27 @@ const THEMES = {
       detached: random.chance(0.2) ? { holdMs: random.int(0, 30) } : undefined,
     }),
   },
+  /** The event loop is blocked from the first moment of a hold, for at most half of its `ttl`. */
+  blocked: {
+    world: {
+      processes: 3,
+      callers: 6,
+      keys: [key('exclusive', LONG_TTL_MS), key('read-write', LONG_TTL_MS), key('semaphore', LONG_TTL_MS)],
+      waits: [0, 300, 4_000, 8_000],
+      keptShare: 0,
+      blockShare: 0,
+      blockFirstShare: 0.02,
+      holdMs: [20, 80],
+      gapMs: 150,
+      faults: [],
+    },
+    operation: (random, operation, { blockFirstShare = 0 }) => ({
+      ...operation,
+      options: { ...operation.options, ttl: LONG_TTL_MS, renew: true, maxHold: undefined },
+      abortAfterMs: undefined,
+      blockFirstMs: random.chance(blockFirstShare) ? drawBlock(random) : undefined,
+    }),
+  },
 } satisfies Record<string, ThemePlan>;
 
 export type Theme = keyof typeof THEMES;
@@ -48,4 +72,10 @@ export const themePlan = (theme: Theme): ThemePlan => THEMES[theme];
 
 function nested(random: Random): NonNullable<OperationPlan['outlasting']>[number] {
   return { holdMs: random.int(0, 150), reads: random.chance(0.3), again: random.chance(0.3) };
+}
+
+/** Mostly short ones, so that a history ends soon, though longer than the claim window and the heartbeat. */
+function drawBlock(random: Random): number {
+  if (random.chance(0.93)) return random.int(2_000, 3_000);
+  return random.chance(0.8) ? random.int(3_000, 8_000) : random.int(8_000, 20_000);
 }

@@ -43,6 +43,8 @@ export interface WorldPlan {
   readonly keptShare: number;
   /** Share of operations that block the event loop while they hold. */
   readonly blockShare: number;
+  /** Share of operations that block the event loop from the first moment of their hold. */
+  readonly blockFirstShare?: number;
   /** The longest hold of most operations, followed by those of the others. */
   readonly holdMs: readonly [number, ...number[]];
   readonly gapMs: number;

@@ -107,6 +107,7 @@ export class Operation {
   private async work(lease: Lease): Promise<void> {
     const { plan, tools } = this;
     const { kind } = plan.options;
+    if (plan.blockFirstMs !== undefined) this.block(plan.blockFirstMs);
     this.startNested();
     const written = this.more.inside === undefined && (kind === 'exclusive' || kind === 'write') ? plan.keys : [];
     const seen = await Promise.all(written.map((key) => tools.register.read(key)));

@@ -56,6 +56,10 @@ const PLANTS = {
   'key granted too early': { acquire: (acquire, key, options) => acquire(key, { ...options, minHold: 0 }) },
   'uncounted nested call': { withLock: beside },
   'detached work inside the lock': { outside: (work) => work() },
+  'hold before its claim': {
+    start: ({ url }) => Promise.resolve(void (redisOfPlant = new Redis(url))),
+    acquire: async (acquire, key, options) => validForAClaim(await acquire(key, options)),
+  },
   'stale read': { read: sometimes(10, (version) => Math.max(0, version - 1)) },
   'key left behind': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted', 'PX', 120_000)) },
   'key without an end': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted')) },
@@ -149,6 +153,8 @@ function withTokenOfGrant(lease: Lease): Lease {
   return withChanges(lease, { fencingTokens: new Map([[key, first + grant.passes - 1]]) });
 }
 
+const CLAIM_WINDOW_MS = 1_750;
+
 const outerLease = new AsyncLocalStorage<Lease>();
 
 /** A reentrant call takes the lease of the call around it, which does not wait for its end. */
@@ -156,6 +162,14 @@ function beside(withLock: WithLock, key: Keys, options: AcquireOptions, work: Wo
   const outer = outerLease.getStore();
   if (outer !== undefined && options.reentrant === true) return work(neverLost(outer));
   return withLock(key, options, (lease) => outerLease.run(lease, () => work(lease)));
+}
+
+let redisOfPlant: Redis;
+
+/** Ends the lease in Redis after the claim window, as if the holder had not claimed it yet. */
+async function validForAClaim(lease: Lease): Promise<Lease> {
+  await redisOfPlant.pexpire(PREFIX + lease.key, CLAIM_WINDOW_MS);
+  return lease;
 }
 
 function soonLost(lease: Lease): Lease {
