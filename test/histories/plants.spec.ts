@@ -31,6 +31,17 @@ const BLOCKED: Partial<WorldPlan> = {
   waits: [4_000],
 };
 
+const failover: FaultPlan = { name: 'planned-failover', afterMs: 700, forMs: 0, process: 0, draw: 0 };
+const FAILING_OVER: Partial<WorldPlan> = {
+  // No renewal reports the loss soon.
+  keys: [{ ...key('exclusive'), ttlMs: 20_000 }],
+  waits: [2_500],
+  holdMs: [2_000],
+  gapMs: 10,
+  operations: 40,
+  faults: [[failover, failover, failover]],
+};
+
 const PLANTED: readonly Planted[] = [
   { plant: 'second holder', rules: ['exclusion'] },
   { plant: 'second holder', rules: ['exclusion'], world: { keys: [key('read-write')] } },
@@ -74,6 +85,7 @@ const PLANTED: readonly Planted[] = [
   { plant: 'stray rejection', rules: ['stray errors'] },
   { plant: 'hold before its claim', rules: ['exclusion'], theme: 'blocked', world: BLOCKED },
   { plant: 'lease lost for nothing', rules: ['leases'], theme: 'blocked', world: BLOCKED },
+  { plant: 'locks lost in a failover', rules: ['exclusion'], theme: 'failover', world: FAILING_OVER },
   { plant: 'uncounted nested call', rules: ['exclusion'], theme: 'nested' },
   { plant: 'detached work inside the lock', rules: ['outcomes'], theme: 'nested' },
 ];
@@ -125,7 +137,7 @@ async function rulesThatNotice(
     gapMs: 10,
   };
   const fixed: Partial<WorldPlan> = { ...(theme === undefined ? plain : {}), faults: [], ...world };
-  const { events, folder } = await runHistory({ seed, operations: 120, theme, fixed }, plant);
+  const { events, folder } = await runHistory({ seed, operations: fixed.operations ?? 120, theme, fixed }, plant);
   const violations = checkHistory(events);
   for (const violation of violations) expect(describeViolation(violation, events)).toContain(violation.message);
   await rm(folder, { recursive: true });

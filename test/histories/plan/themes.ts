@@ -1,4 +1,5 @@
 import type { Random } from '../../simulation/random.js';
+import type { FaultPlan } from './fault-plan.js';
 import type { OperationPlan } from './operation-plan.js';
 import type { KeyPlan, WorldPlan } from './world-plan.js';
 
@@ -20,6 +21,15 @@ const key = (kind: KeyPlan['kind'], ttlMs: number): KeyPlan => ({
 
 /** Longer than twice the longest block. */
 const LONG_TTL_MS = 41_000;
+
+/** Far enough apart that most rules apply between them. */
+const FAILOVERS: readonly FaultPlan[] = Array.from({ length: 200 }, (_, i) => ({
+  name: 'planned-failover',
+  afterMs: i === 0 ? 1_500 : 7_000,
+  forMs: 0,
+  process: 0,
+  draw: 0,
+}));
 
 const THEMES = {
   /** Calls inside a lock that their caller does not wait for: reentrant ones, and those of `outsideLocks`. */
@@ -61,6 +71,11 @@ const THEMES = {
       abortAfterMs: undefined,
       blockFirstMs: random.chance(blockFirstShare) ? drawBlock(random) : undefined,
     }),
+  },
+  /** Planned failovers: open connections stay at the old primary, which answers `READONLY`. */
+  failover: {
+    world: { processes: 4, callers: 6, waits: [300, 1_500, 2_500], gapMs: 1_200, keptShare: 0, faults: [FAILOVERS] },
+    operation: (_, operation) => operation,
   },
 } satisfies Record<string, ThemePlan>;
 

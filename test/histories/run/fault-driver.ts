@@ -22,6 +22,8 @@ export interface Scene {
   kill(number: number): Promise<void>;
   /** Shuts a process down, and starts a new one. */
   shutDown(number: number): Promise<void>;
+  /** Exchanges the roles of primary and replica. */
+  failOver(): Promise<void>;
   /** Uses a lock engine of the run, over a connection without faults. */
   forceRelease(key: string): Promise<unknown>;
 }
@@ -50,6 +52,7 @@ export class FaultDriver {
     const { name, process } = fault;
     if (name === 'kill') return this.scene.kill(process);
     if (name === 'shut-down') return this.scene.shutDown(process);
+    if (name === 'planned-failover') return this.failOver(name);
     if (isOneOf(OF_SERVER, name)) return this.ofServer(fault);
     return isOneOf(OF_DATA, name) ? this.ofData(fault) : this.ofProcess(fault);
   }
@@ -95,6 +98,12 @@ export class FaultDriver {
       await server.start();
     }
     recorder.record({ type: 'fault', name, from, cutOff: name !== 'flush-scripts' });
+  }
+
+  private async failOver(name: FaultName): Promise<void> {
+    const from = monotonicMs();
+    await this.scene.failOver();
+    this.scene.recorder.record({ type: 'fault', name, from, cutOff: false });
   }
 
   private async ofData({ name, draw }: FaultPlan): Promise<void> {

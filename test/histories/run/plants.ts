@@ -8,6 +8,7 @@ import type { AcquireAnswer, AcquireRequest, LockStore } from '../../../libs/dis
 import { Redis } from 'ioredis';
 import { PREFIX } from '../../fault/support/lock-engine.js';
 import { handlesOf } from './lease-facts.js';
+import type { RedisServer } from '../../support/redis-server.js';
 import type { OperationTools } from './operation.js';
 import type { WorkerSettings } from './worker.js';
 
@@ -27,6 +28,8 @@ interface Plant {
   readonly outside?: <T>(work: () => T) => T;
   /** Replaces the value that a holder reads from the resource. */
   readonly read?: (version: number) => number;
+  /** Runs on the new primary. */
+  readonly afterFailover?: (primary: RedisServer) => Promise<unknown>;
   /** Runs once, at the start. */
   readonly start?: (settings: WorkerSettings) => Promise<unknown>;
 }
@@ -60,6 +63,7 @@ const PLANTS = {
     start: ({ url }) => Promise.resolve(void (redisOfPlant = new Redis(url))),
     acquire: async (acquire, key, options) => validForAClaim(await acquire(key, options)),
   },
+  'locks lost in a failover': { afterFailover: (primary) => primary.run((redis) => redis.flushall()) },
   'stale read': { read: sometimes(10, (version) => Math.max(0, version - 1)) },
   'key left behind': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted', 'PX', 120_000)) },
   'key without an end': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted')) },
@@ -67,6 +71,12 @@ const PLANTS = {
 } satisfies Record<string, Plant>;
 
 export type PlantName = keyof typeof PLANTS;
+
+/** A planted violation of the run, after a planned failover. */
+export async function plantAfterFailover(name: PlantName | undefined, primary: RedisServer): Promise<void> {
+  const plant: Plant = name === undefined ? {} : PLANTS[name];
+  await plant.afterFailover?.(primary);
+}
 
 /** The store and the tools of a worker, with the violation that its settings name. */
 export function plantIn(settings: WorkerSettings, store: LockStore) {

@@ -125,6 +125,7 @@ export class Slots {
       file,
       url: slot.way.url,
       ownClient: number % 2 === 1,
+      protocol: number % 4 === 1 ? 2 : 3,
       registerUrl,
     });
     slot.worker = worker;

@@ -41,7 +41,7 @@ process.on('unhandledRejection', stray);
 process.on('uncaughtException', stray);
 
 // Half of the processes use a client of the application.
-const client = settings.ownClient ? new Redis(settings.url) : undefined;
+const client = settings.ownClient ? new Redis(settings.url, { protocol: settings.protocol }) : undefined;
 client?.on('error', () => {});
 const store =
   client === undefined

@@ -9,6 +9,8 @@ export interface WorkerSettings {
   readonly url: string;
   /** Whether the locks get a client of the application instead of the URL. */
   readonly ownClient: boolean;
+  /** Version of RESP of that client. */
+  readonly protocol: 2 | 3;
   readonly registerUrl: string;
   /** The file of its events. */
   readonly file: string;
