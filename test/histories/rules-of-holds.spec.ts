@@ -160,6 +160,28 @@ describe('The rule of leases', () => {
     ).toEqual([]);
   });
 
+  it('accepts that a downgraded lease joins a shorter one, which is renewed for its own ttl and no longer', () => {
+    const history = (until: number) =>
+      made().operation(
+        'a',
+        {
+          kind: 'write',
+          asked: 0,
+          granted: 10,
+          ttl: 2_000,
+          until: 1_978,
+          renew: false,
+          downgraded: 100,
+          released: 300,
+        },
+        { type: 'downgraded', at: 150, code: 'ok' },
+        { type: 'proven', at: 160, until: 180 },
+        { type: 'proven', at: 170, until },
+      );
+    expect(history(1_985).violations()).toEqual([]);
+    expect(history(2_100).violations()).toEqual(['leases: the lease of a on k was renewed in spite of `renew: false`']);
+  });
+
   it('accepts a loss of a process that was stopped in slices for half of the ttl', () => {
     const history = (to: number) =>
       made()

@@ -38,10 +38,13 @@ function provenTooLong(operation: Operation, isShared: boolean): Violation | und
   const { events, options, keys } = operation;
   let ttlMs = ttlOf(options);
   let last = Infinity;
+  let leastEnd = 0;
   for (const event of events) {
     if (event.type === 'extend') ttlMs = Math.max(ttlMs, event.ttlMs);
     // these lengthen the lease, too
     if (/^extend|^downgrade/.test(event.type)) last = Infinity;
+    // A downgraded lease may join a shorter one, which is then renewed until its ttl has passed.
+    if (event.type === 'downgraded') leastEnd = operation.hold!.from + ttlOf(options);
     if (event.type !== 'granted' && event.type !== 'proven') continue;
     const proven = event.until - event.at;
     if (proven > ttlMs + SLACK_MS)
@@ -51,7 +54,7 @@ function provenTooLong(operation: Operation, isShared: boolean): Violation | und
       return fault('was renewed in spite of `renew: false`', operation, event.at);
     // a reader that shares an older lease may have its own ttl from its entry on
     if (event.type === 'granted' && isShared) last = event.at + ttlOf(options);
-    else last = Math.max(event.until, last === Infinity ? 0 : last);
+    else last = Math.max(event.until, last === Infinity ? leastEnd : last);
   }
   return undefined;
 }
