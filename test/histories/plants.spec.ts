@@ -25,7 +25,8 @@ const stop: FaultPlan = { name: 'stop', afterMs: 300, forMs: 1_300, process: 0, 
 const outage: FaultPlan = { name: 'refuse', afterMs: 300, forMs: 3_400, process: 0, draw: 0 };
 
 const BLOCKED: Partial<WorldPlan> = {
-  blockFirstShare: 0.05,
+  operations: 60,
+  blockFirstShare: 0.1,
   keys: [{ ...key('exclusive'), ttlMs: 41_000 }],
   calls: ['acquire'],
   waits: [4_000],
@@ -86,6 +87,12 @@ const PLANTED: readonly Planted[] = [
   { plant: 'hold before its claim', rules: ['exclusion'], theme: 'blocked', world: BLOCKED },
   { plant: 'lease lost for nothing', rules: ['leases'], theme: 'blocked', world: BLOCKED },
   { plant: 'locks lost in a failover', rules: ['exclusion'], theme: 'failover', world: FAILING_OVER },
+  {
+    plant: 'refused after an error',
+    rules: ['outcomes'],
+    theme: 'errors',
+    world: { calls: ['acquire'], waits: [800], gapMs: 40 },
+  },
   { plant: 'uncounted nested call', rules: ['exclusion'], theme: 'nested' },
   { plant: 'detached work inside the lock', rules: ['outcomes'], theme: 'nested' },
 ];

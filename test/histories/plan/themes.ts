@@ -31,6 +31,14 @@ const FAILOVERS: readonly FaultPlan[] = Array.from({ length: 200 }, (_, i) => ({
   draw: 0,
 }));
 
+const ERRORS: readonly FaultPlan[] = Array.from({ length: 200 }, (_, i) => ({
+  name: i % 2 === 0 ? 'passing-errors' : 'refused-publish',
+  afterMs: 500,
+  forMs: 2_500,
+  process: 0,
+  draw: 0,
+}));
+
 const THEMES = {
   /** Calls inside a lock that their caller does not wait for: reentrant ones, and those of `outsideLocks`. */
   nested: {
@@ -75,6 +83,19 @@ const THEMES = {
   /** Planned failovers: open connections stay at the old primary, which answers `READONLY`. */
   failover: {
     world: { processes: 4, callers: 6, waits: [300, 1_500, 2_500], gapMs: 1_200, keptShare: 0, faults: [FAILOVERS] },
+    operation: (_, operation) => operation,
+  },
+  /** A server that answers one script call in ten with an error, or refuses `PUBLISH`, for seconds. */
+  errors: {
+    world: {
+      callers: 8,
+      waits: [0, 800, 1_500, 2_500],
+      severalShare: 0.05,
+      keptShare: 0,
+      blockShare: 0,
+      gapMs: 1_000,
+      faults: [ERRORS],
+    },
     operation: (_, operation) => operation,
   },
 } satisfies Record<string, ThemePlan>;

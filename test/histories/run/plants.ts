@@ -1,6 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-import { isLockError, LockContendedError, LockWaitTimeoutError } from '../../../libs/distribute-lock/src/errors.js';
+import {
+  isLockError,
+  LockContendedError,
+  LockUnavailableError,
+  LockWaitTimeoutError,
+} from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { Grant } from '../../../libs/distribute-lock/src/engine/lease/grant.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
@@ -64,6 +69,7 @@ const PLANTS = {
     acquire: async (acquire, key, options) => validForAClaim(await acquire(key, options)),
   },
   'locks lost in a failover': { afterFailover: (primary) => primary.run((redis) => redis.flushall()) },
+  'refused after an error': { acquire: every(20, refusedAtOnce) },
   'stale read': { read: sometimes(10, (version) => Math.max(0, version - 1)) },
   'key left behind': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted', 'PX', 120_000)) },
   'key without an end': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted')) },
@@ -180,6 +186,10 @@ let redisOfPlant: Redis;
 async function validForAClaim(lease: Lease): Promise<Lease> {
   await redisOfPlant.pexpire(PREFIX + lease.key, CLAIM_WINDOW_MS);
   return lease;
+}
+
+function refusedAtOnce(_: Acquire, key: Keys): Promise<Lease> {
+  return Promise.reject(new LockUnavailableError('planted', { key: String(key), retryAfterMs: 1 }));
 }
 
 function soonLost(lease: Lease): Lease {
