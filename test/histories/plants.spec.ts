@@ -93,6 +93,7 @@ const PLANTED: readonly Planted[] = [
     theme: 'errors',
     world: { calls: ['acquire'], waits: [800], gapMs: 40 },
   },
+  { plant: 'too many permits', rules: ['exclusion'], theme: 'permits', world: { keys: [key('semaphore')] } },
   { plant: 'uncounted nested call', rules: ['exclusion'], theme: 'nested' },
   { plant: 'detached work inside the lock', rules: ['outcomes'], theme: 'nested' },
 ];

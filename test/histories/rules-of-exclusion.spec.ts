@@ -118,6 +118,16 @@ describe('The rule of exclusion', () => {
     expect(tooMuch.violations()).toEqual(['exclusion: k is held at the same time by a, b']);
   });
 
+  it('compares the weight with the largest number of permits in use', () => {
+    const more = { ...semaphore, permits: 4 };
+    const history = (weight: number) =>
+      made()
+        .operation('a', { ...held, ...more, weight: 2 })
+        .operation('b', { ...second, ...semaphore, weight });
+    expect(history(2).violations()).toEqual([]);
+    expect(history(3).violations()).toEqual(['exclusion: k is held at the same time by a, b']);
+  });
+
   it('ends the hold of a stopped process with its last proof, and not before', () => {
     const stopped = { asked: 0, granted: 10, notHeld: 90, released: 90 };
     const next = { ...second, asked: 40 };

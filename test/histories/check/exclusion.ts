@@ -11,7 +11,8 @@ interface Stretch {
 }
 
 /**
- * Conflicting valid holds never overlap: a writer is alone, and the weights do not exceed the permits. The calls of one chain do
+ * Conflicting valid holds never overlap: a writer is alone, and the weights do not exceed the permits. During a rolling deploy, the
+ * largest number of permits counts. The calls of one chain do
  * not exclude each other.
  */
 export function checkExclusion(history: History): Violation[] {
@@ -55,7 +56,8 @@ function conflict(stretch: Stretch, inside: readonly Stretch[]): Omit<Violation,
   const all = [...others, stretch];
   if (permits !== undefined) {
     const weight = all.reduce((sum, { hold }) => sum + weightOf(hold.operation), 0);
-    if (weight <= permits) return undefined;
+    const most = Math.max(...all.map(({ hold }) => hold.operation.options.permits ?? permits));
+    if (weight <= most) return undefined;
   } else if (others.length === 0) return undefined;
   const names = all.map(({ hold, reads }) => `${hold.operation.id}${reads ? ' (reads)' : ''}`);
   return {

@@ -9,6 +9,8 @@ export interface ThemePlan {
   readonly world: Partial<WorldPlan>;
   /** Changes an operation that was drawn as usual. */
   readonly operation: (random: Random, operation: OperationPlan, world: WorldPlan) => OperationPlan;
+  /** The settings of a key in one process, where processes differ. */
+  readonly keyOf?: (key: KeyPlan, process: number) => KeyPlan;
 }
 
 const key = (kind: KeyPlan['kind'], ttlMs: number): KeyPlan => ({
@@ -97,6 +99,20 @@ const THEMES = {
       faults: [ERRORS],
     },
     operation: (_, operation) => operation,
+  },
+  /** A rolling deploy: every second process uses a larger number of permits. */
+  permits: {
+    world: {
+      processes: 4,
+      callers: 8,
+      keys: [key('semaphore', 700), { ...key('semaphore', 1_200), name: 'semaphore-of-3', permits: 3 }],
+      severalShare: 0,
+      keptShare: 0,
+      holdMs: [20, 80],
+      gapMs: 100,
+    },
+    operation: (_, operation) => operation,
+    keyOf: (plan, process) => (process % 2 === 0 ? plan : { ...plan, permits: plan.permits + 2 }),
   },
 } satisfies Record<string, ThemePlan>;
 

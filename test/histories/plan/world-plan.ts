@@ -93,6 +93,12 @@ export function planWorld({ seed, operations, mood: given, theme, fixed }: World
   };
 }
 
+/** The settings of one process. */
+export function worldOf(world: WorldPlan, process: number): WorldPlan {
+  const { keyOf } = world.theme === undefined ? {} : themePlan(world.theme);
+  return keyOf === undefined ? world : { ...world, keys: world.keys.map((key) => keyOf(key, process)) };
+}
+
 function planKeys(random: Random): KeyPlan[] {
   const ttl = (): number => random.pick([400, 700, 1_200, 2_000]);
   const named = (kind: KeyPlan['kind'], count: number): KeyPlan[] =>

@@ -127,6 +127,7 @@ export class Slots {
     slot.names.push(name);
     const worker = new Worker({
       name,
+      number,
       world,
       plant,
       file,

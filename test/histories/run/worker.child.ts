@@ -9,7 +9,7 @@ import { parentProcess } from '../../support/parent-process.js';
 import { Random } from '../../simulation/random.js';
 import type { WorkerEvent } from '../event.js';
 import { planOperation } from '../plan/operation-plan.js';
-import { planWorld } from '../plan/world-plan.js';
+import { planWorld, worldOf } from '../plan/world-plan.js';
 import { LeaseWatch } from './lease-watch.js';
 import { watchLoop } from './loop-watch.js';
 import { Operation, pause, type OperationTools } from './operation.js';
@@ -21,7 +21,7 @@ import type { ToWorker, WorkerSettings } from './worker.js';
 /** A process whose callers do the operations of the seed. It ends after its shutdown. */
 const parent = parentProcess<ToWorker>();
 const settings = JSON.parse(process.env['HISTORY_WORKER'] ?? '') as WorkerSettings;
-const plan = planWorld(settings.world);
+const plan = worldOf(planWorld(settings.world), settings.number);
 const recorder = new Recorder<WorkerEvent>(settings.file, settings.name);
 const leases = new LeaseWatch(recorder);
 const ending = new AbortController();

@@ -5,6 +5,8 @@ import type { PlantName } from './plants.js';
 /** The settings of a worker. */
 export interface WorkerSettings {
   readonly name: string;
+  /** The number of its slot. */
+  readonly number: number;
   readonly world: WorldSettings;
   readonly url: string;
   /** Whether the locks get a client of the application instead of the URL. */
