@@ -1,3 +1,4 @@
+import type { Clock } from '../runtime/clock.js';
 import { Timer, type Timers } from '../runtime/timers.js';
 import type { LockStore, LockStoreListener } from '../store/lock-store.js';
 
@@ -7,6 +8,8 @@ const RESUBSCRIBE_MS = 2_000;
 export class InboxSubscription extends Timer {
   /** Whether messages arrive; without them waiting callers poll. */
   open = false;
+  /** Since when messages arrive; earlier ones may have been missed. */
+  private openSince = Infinity;
   private opening: Promise<void> | undefined;
   private requested = false;
   private reported = false;
@@ -15,6 +18,7 @@ export class InboxSubscription extends Timer {
     private readonly store: LockStore,
     private readonly processId: string,
     private readonly timers: Timers,
+    private readonly clock: Clock,
     private readonly messages: () => LockStoreListener,
     /** Called once for each period without messages. */
     private readonly degraded: (error: Error) => void = () => undefined,
@@ -36,6 +40,15 @@ export class InboxSubscription extends Timer {
   changed(open: boolean): void {
     if (open !== this.open) this.available(open);
     this.open = open;
+    this.openSince = open ? this.clock.now() : Infinity;
+  }
+
+  /**
+   * Whether a message has announced each process that waits for a lock since `since`, when the store was last asked. Without
+   * messages, other processes may wait unannounced.
+   */
+  announcesSince(since: number): boolean {
+    return since >= this.openSince;
   }
 
   due(): void {

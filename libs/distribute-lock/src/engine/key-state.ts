@@ -82,6 +82,8 @@ export class Attempt extends Retry {
   placed = false;
   /** No place of another process was directly before its place. */
   adjacent = false;
+  /** How many grants came too late, so that the command was repeated; see {@link MOST_LATE_ANSWERS}. */
+  lateGrants = 0;
   /** When the last command was sent. */
   lastSentAt = 0;
   /** The shared heartbeat sent it, so its answer counts for all attempts of the key. */
@@ -110,7 +112,9 @@ export class Attempt extends Retry {
 
   /** A command is sent. */
   wasSent(now: number): void {
-    if (this.offered) this.path = 'message';
+    // The grant has been reported.
+    if (this.lateGrants > 0) this.path = undefined;
+    else if (this.offered) this.path = 'message';
     else if (this.queued) this.path = this.hasExpired(now) ? 'expiry' : 'heartbeat';
     this.offered = false;
     this.lastSentAt = now;

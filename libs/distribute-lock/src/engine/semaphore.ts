@@ -154,6 +154,8 @@ export class SemaphoreState extends KeyState {
   runOf(waiter: Waiter, now: number): Run {
     this.tidy();
     const last = this.runs.at(-1);
+    // Without messages, other processes may wait behind that run.
+    if (last?.reached === true && this.isContended) last.closed = true;
     if (last?.takes(waiter, now) === true) return last;
     if (last !== undefined) last.closed = true;
     const run = new Run(this, false);
@@ -355,9 +357,12 @@ export class SemaphoreState extends KeyState {
     return this.freeAt(now, options.permits) === 0;
   }
 
-  /** Another process is known to wait. */
+  /** Another process waits, or may wait while this process receives no messages. */
   private get isContended(): boolean {
-    for (const { contended } of this.held.values()) if (contended) return true;
+    const { inbox } = this.services.context;
+    for (const { contended, confirmedAt } of this.held.values()) {
+      if (contended || !inbox.announcesSince(confirmedAt)) return true;
+    }
     return false;
   }
 

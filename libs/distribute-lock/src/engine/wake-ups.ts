@@ -36,6 +36,8 @@ export type WakeUp =
   | { readonly reason: 'place lost'; readonly attempt: Attempt }
   /** The store does not know the attempt after a release of this process. */
   | { readonly reason: 'release'; readonly attempt: Attempt }
+  /** The answer came so late that a pause of two thirds of the ttl would end the lease. */
+  | { readonly reason: 'late grant'; readonly attempt: Attempt }
   /** The grant is shorter than the ttl of the present first waiter. */
   | { readonly reason: 'longer ttl'; readonly attempt: Attempt }
   /** The store did not queue the attempt of non-waiting callers, and a waiting caller has joined them. */
@@ -94,6 +96,7 @@ export class WakeUps {
       case 'resubscribed':
       case 'place lost':
       case 'release':
+      case 'late grant':
       case 'longer ttl':
       case 'waiter joined':
         return this.attempts.send(event.attempt);
@@ -162,8 +165,9 @@ export class WakeUps {
   /** Ends the call at its limit. Answers that arrived while the event loop was blocked are processed first. */
   private endLate(waiter: Waiter): void {
     this.context.clock.nextTurn(() => {
-      const { list } = waiter;
-      if (list !== undefined) this.leave(list, waiter, timeUp(this.context, waiter, list));
+      const { list, isScheduled } = waiter;
+      // An answer may have given it more time.
+      if (list !== undefined && !isScheduled) this.leave(list, waiter, timeUp(this.context, waiter, list));
     });
   }
 
