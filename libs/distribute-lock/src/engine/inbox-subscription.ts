@@ -32,10 +32,12 @@ export class InboxSubscription extends Timer {
     return this.opening;
   }
 
-  /** The subscription was restored or lost. */
-  changed(open: boolean): void {
+  /** The subscription was restored or lost; with a reason if an operator must act. */
+  changed(open: boolean, reason?: Error): void {
     if (open !== this.open) this.available(open);
     this.open = open;
+    if (open) this.reported = false;
+    if (reason !== undefined) this.report(reason);
   }
 
   due(): void {
@@ -46,13 +48,16 @@ export class InboxSubscription extends Timer {
     try {
       this.changed(await this.store.subscribe(this.processId, this.messages()));
       if (this.open) this.messages().resubscribed();
-      this.reported = false;
     } catch (error) {
       this.timers.add(this, RESUBSCRIBE_MS);
       if (!this.reported) this.available(false);
-      if (!this.reported) this.degraded(error instanceof Error ? error : new Error(String(error)));
-      this.reported = true;
+      this.report(error instanceof Error ? error : new Error(String(error)));
     }
     this.opening = undefined;
+  }
+
+  private report(error: Error): void {
+    if (!this.reported) this.degraded(error);
+    this.reported = true;
   }
 }

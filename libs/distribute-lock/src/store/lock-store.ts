@@ -180,8 +180,11 @@ export interface LockStoreListener {
   message(message: LockMessage): void;
   /** A message arrived that does not follow the protocol of this package. */
   unreadable?(): void;
-  /** No message arrives until {@link resubscribed}: waiting callers must poll. */
-  unsubscribed?(): void;
+  /**
+   * No message arrives until {@link resubscribed}: waiting callers must poll.
+   * @param reason - present if it lasts until an operator acts, such as a missing permission
+   */
+  unsubscribed?(reason?: Error): void;
   /** Messages arrive again, but some may have been missed: waiting callers should repeat their attempts. */
   resubscribed(): void;
   /** Reports abandoned tokens that the store could not undo: their keys stay locked until their ttl ends. */

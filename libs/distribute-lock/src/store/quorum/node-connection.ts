@@ -90,6 +90,7 @@ class RedisNodeConnection implements NodeConnection {
       const deadlineMs = link.serverClock.deadline(sentAt, COMMAND_LIMIT_MS);
       const timed = words.length === 0 ? words : [...words, deadlineMs];
       const reply = checked(await this.send(link, lock, timed), words[0]);
+      if (reply[0] === NO_VOTE && words[0] === 'w') this.connection.waits?.(String(words[2]), lock);
       if (reply[0] !== TOO_LATE) return reply;
       link.serverClock.correct(reply[1], sentAt);
       void link.readClock();

@@ -74,7 +74,7 @@ export class QuorumLockStore implements LockStore {
     await this.inboxes.open(processId, {
       message: (message) => listener.message({ ...message, ownerToken: ownerOf(message.ownerToken) }),
       unreadable: () => listener.unreadable?.(),
-      unsubscribed: () => listener.unsubscribed?.(),
+      unsubscribed: (reason) => listener.unsubscribed?.(reason),
       resubscribed: () => listener.resubscribed(),
     });
     return true;

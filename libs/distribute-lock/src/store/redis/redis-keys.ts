@@ -43,6 +43,11 @@ export class RedisKeys {
     return CHANNEL_PREFIX + this.prefix + channelIdOf(processId);
   }
 
+  /** The channels of all processes, as a pattern. */
+  get channels(): string {
+    return `${CHANNEL_PREFIX}${this.prefix}*`;
+  }
+
   /** The inbox of a process for one lock, in its slot of a large Cluster. The scripts build the same name. */
   shardChannel(processId: ProcessId, lockKey: string): string {
     return `${this.channel(processId)}:${this.fenceOf(lockKey)}`;
@@ -51,6 +56,11 @@ export class RedisKeys {
   /** The channel of hints; no inbox has this name, because an id of a process contains no colon. */
   get hints(): string {
     return `${CHANNEL_PREFIX}${this.prefix}hints:1`;
+  }
+
+  /** A channel without subscribers. */
+  get probe(): string {
+    return `${CHANNEL_PREFIX}${this.prefix}probe:1`;
   }
 
   lock(key: string): string {

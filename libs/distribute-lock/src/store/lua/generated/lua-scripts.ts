@@ -44,6 +44,16 @@ function withCluster(script: LuaScript, sha1: string, part: string, instead: str
   return { ...script, cluster };
 }
 
+export const checkInboxScript: LuaScript = {
+  name: 'check-inbox',
+  sha1: 'c1390c21f49653c2e7784b034e71ad443cbee3ea',
+  lua: `local sharded = ARGV[3] and redis.pcall('SPUBLISH', ARGV[3], ARGV[1])
+if type(sharded) == 'number' and sharded > 0 then return sharded end
+local plain = redis.pcall('PUBLISH', ARGV[2], ARGV[1])
+if type(plain) == 'number' then return plain end
+return type(sharded) == 'number' and sharded or plain.err`,
+};
+
 export const deleteForeignScript: LuaScript = {
   name: 'delete-foreign',
   sha1: '708b61c8defb6a8962235c40975ef70c7ff1a0e0',
