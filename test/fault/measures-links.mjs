@@ -76,7 +76,7 @@ export const measuresOfLinks = [
     what: 'waiters poll while their subscription does not respond',
     file: 'engine/messages.ts',
     measure:
-      "this.context.inbox.changed(false);\n    for (const attempt of this.attempts()) this.acquiring.wakeUps.wake({ reason: 'lost connection', attempt });",
+      "this.context.inbox.changed(false, reason);\n    for (const attempt of this.attempts()) this.acquiring.wakeUps.wake({ reason: 'lost connection', attempt });",
     without: '',
     test: ['sockets/link-messages', 'a subscription of the library is not needed while it does not respond'],
   },
