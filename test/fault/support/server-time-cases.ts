@@ -15,9 +15,9 @@ export interface ServerTimeCase {
 /** A holder of `held`, with waiters of `kind` behind it. */
 async function crowd(world: ServerTimeWorld, count: number, held: LockKind, kind: LockKind, owners: Owners) {
   const holder = world.token(world.live, held);
-  await world.acquire(holder, { kind: held, permits: 1 });
+  await world.acquire(holder, { kind: held });
   const waiters = world.tokens(count, owners, kind);
-  await world.all(waiters, (token) => world.acquire(token, { kind, permits: 1 }));
+  await world.all(waiters, (token) => world.acquire(token, { kind }));
   return { holder, waiters };
 }
 
@@ -26,10 +26,10 @@ function releaseAndServe(held: LockKind, kind: LockKind, owners: Owners): Server
   return async (world, entries) => {
     const { holder } = await crowd(world, entries, held, kind, owners);
     const last = world.token(world.live, kind);
-    await world.acquire(last, { kind, permits: 1 });
+    await world.acquire(last, { kind });
     return world.timed(async () => {
       await world.release(holder, { kind: held });
-      await world.untilGranted(last, { kind, permits: 1 });
+      await world.untilGranted(last, { kind });
     });
   };
 }
@@ -41,7 +41,7 @@ function releaseLive(held: LockKind, kind: LockKind, owners: Owners): ServerTime
     const { holder, waiters } = await crowd(world, entries, held, kind, owners);
     return world.timed(async () => {
       await world.release(holder, { kind: held });
-      await world.each(waiters.slice(0, 100), (token) => world.acquire(token, { kind, permits: 1 }));
+      await world.each(waiters.slice(0, 100), (token) => world.acquire(token, { kind }));
       await world.each(waiters.slice(0, 100), (token) => world.release(token, { kind }));
     });
   };
@@ -63,17 +63,17 @@ function holders(kind: LockKind, dead: boolean, rival: LockKind): ServerTimeCase
   return async (world, entries) => {
     await world.reviveAll();
     const permits = entries + 10;
-    const holding = world.tokens(entries, 'many', kind);
-    const live = world.token(world.live, kind);
-    await world.acquire(live, { kind, permits });
+    const holding = world.tokens(entries, 'many', kind, permits);
+    const live = world.token(world.live, kind, permits);
+    await world.acquire(live, { kind });
     await world.putLeases(live, holding, dead ? -1_000 : 30_000);
     return world.timed(async () => {
       await world.renew(live, kind);
-      const next = world.token(world.live, kind);
-      await world.acquire(next, { kind, permits });
+      const next = world.token(world.live, kind, permits);
+      await world.acquire(next, { kind });
       await world.renew(next, kind);
-      const other = world.token(world.live, rival);
-      await world.acquire(other, { kind: rival, permits });
+      const other = world.token(world.live, rival, permits);
+      await world.acquire(other, { kind: rival });
       await world.release(other, { kind: rival });
       await world.release(next, { kind });
       await world.release(live, { kind });

@@ -136,11 +136,6 @@ export class Acquiring {
     attempt.lastError = undefined;
     if (answer.outcome === 'queued') return this.queued(attempt, answer);
     const { list } = attempt;
-    if (answer.outcome === 'mismatch') {
-      // The store has not queued the token. The next caller may want other permits, so the attempt ends.
-      this.attempts.endRefused(attempt);
-      return this.wakeUps.wake({ reason: 'mismatch', list, permits: answer.permits });
-    }
     this.wakeUps.wake({ reason: 'contended', list, leftMs: answer.remainingMs });
     if (list.first !== undefined) this.wakeUps.wake({ reason: 'waiter joined', attempt });
     else this.attempts.endRefused(attempt);

@@ -2,7 +2,7 @@ import type { Grant } from './lease/grant.js';
 import type { Attempts } from './attempts.js';
 import type { EngineContext } from './context.js';
 import type { Attempt, KeyState, Waiter, WaitList } from './key-state.js';
-import { aborted, contended, mismatch, shuttingDown, unavailable } from './refusals.js';
+import { aborted, contended, shuttingDown, unavailable } from './refusals.js';
 import { MOST_LATE_MS, refuse, refuseNonWaiting, timeUp, withdraw } from './settling.js';
 
 /** Every reason for which a waiter continues. {@link WakeUps.wake} is the only place where one does. */
@@ -50,8 +50,6 @@ export type WakeUp =
   // The waiter gets an error.
   /** Another holder has the lock, so the non-waiting callers are refused. */
   | { readonly reason: 'contended'; readonly list: WaitList; readonly leftMs: number; readonly state?: KeyState }
-  /** The key is in use for another kind of lock; the next waiter may want that kind. */
-  | { readonly reason: 'mismatch'; readonly list: WaitList; readonly permits: number | undefined }
   /** The store failed. A passing failure ends only the non-waiting callers that arrived before `before`. */
   | {
       readonly reason: 'failure';
@@ -107,8 +105,6 @@ export class WakeUps {
         return event.state.grantEnded();
       case 'contended':
         return this.refuseContended(event.list, event.leftMs, event.state);
-      case 'mismatch':
-        return this.refuseFirst(event.list, event.permits);
       case 'failure':
         return this.refuseFailed(event.list, event.error, event.passing, event.before);
       case 'key taken':
@@ -137,12 +133,6 @@ export class WakeUps {
   private refuseContended(list: WaitList, leftMs: number, state: KeyState | undefined): void {
     const { estimates } = this.context;
     refuseNonWaiting(this.context, list, ({ call }) => contended(call, estimates.of(call, leftMs, state)));
-  }
-
-  private refuseFirst(list: WaitList, permits: number | undefined): void {
-    if (list.first !== undefined) refuse(this.context, list.first, mismatch(list.first.call, permits));
-    if (list.first === undefined) this.attempts.abandonAll(list);
-    this.attempts.sendFor(list);
   }
 
   private refuseFailed(list: WaitList, error: Error, passing: boolean, before: number | undefined): void {

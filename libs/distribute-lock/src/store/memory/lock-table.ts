@@ -8,7 +8,7 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import { permitsOf, READERS } from '../lock-value.js';
+import { READERS } from '../lock-value.js';
 import { CLAIM_WINDOW_MS, MOST_READERS_NOTIFIED } from '../protocol.js';
 import { processOf } from '../../runtime/owner-token.js';
 import { isReader, ReadWriteSteps } from './read-write-steps.js';
@@ -31,11 +31,6 @@ export class LockTable extends ReadWriteSteps {
       this.raise(key, ttlMs);
       this.unqueue(key, ownerToken);
       return this.granted(key, block);
-    }
-    const permits = permitsOf(owner);
-    if (permits !== undefined) {
-      this.unqueue(key, ownerToken);
-      return { outcome: 'mismatch', permits };
     }
     const reads = isReader(ownerToken);
     if (owner === undefined && this.removeSilent(key, ownerToken)) {

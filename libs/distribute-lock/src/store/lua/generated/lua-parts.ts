@@ -33,11 +33,6 @@ local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
     redis.call('ZREM', queue, token)
     return 1, fencingTokens(block), redis.call('ZCARD', queue)
   end
-  local permits = string.match(owner, '^semaphore:(%d+)$')
-  if permits then
-    redis.call('ZREM', queue, token)
-    return 10, tonumber(permits), 0
-  end
   if command == 'w' and owner == 'readers' then return 11, 0, 0 end
   local code, leftMs, holder = waitBehind(owner, queue, token, command, redis.call('PTTL', lock))
   if command == 'w' then notify(owner, 'c', lock) end
@@ -119,11 +114,6 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
     return 1, fencingTokens(block), kind == 'r' and writerWaits() or redis.call('ZCARD', queue)
   end
   owner = owner or redis.call('GET', lock)
-  local permits = string.match(owner, '^semaphore:(%d+)$')
-  if permits then
-    redis.call('ZREM', queue, token)
-    return 10, tonumber(permits), 0
-  end
   local isReaderBehind = command == 'w' and kind == 'r' and owner == READERS
   local untilMs = isReaderBehind and untilOpen() or redis.call('PTTL', lock)
   local code, leftMs, holder = waitBehind(owner, queue, token, command, untilMs)
@@ -428,32 +418,26 @@ export const renewPart = `local function renew(lock, queue, token, ttlMs, exact)
 end
 `;
 
-export const semaphoreCommandsPart = `local function mismatch(permits)
-  return 10, permits, 0
-end
-local function acquire(token, ttlMs, block, permits, deadlineMs, command)
-  if isLate(deadlineMs) then return 14, now, 0 end
-  permits, unsettled = tonumber(permits), true
-  if stored and not limit then
-    leaveQueue(token)
-    return mismatch(0)
-  end
+export const semaphoreCommandsPart = `local function waitForKey(token, command)
   readLeases()
-  if limit and limit ~= permits then
-    local present = limit
-    leaveQueue(token)
-    takeBack(token)
-    serve(present)
-    return mismatch(present)
-  end
+  local leftMs = redis.call('PTTL', lock)
+  if command ~= 'w' then return 3, leftMs, 1 end
+  enqueue(token)
+  return 2, leftMs, 2
+end
+local function acquire(token, ttlMs, block, deadlineMs, _, command)
+  if isLate(deadlineMs) then return 14, now, 0 end
+  if stored and not limit then return waitForKey(token, command) end
+  unsettled = true
+  readLeases()
   if ends[token] then
     leaveQueue(token)
     raise(token, ttlMs)
-    serve(limit)
+    serve()
     return 1, fencingTokens(block), others(token)
   end
   if headOf() and redis.call('ZSCORE', queue, token) then extendPlace(token) end
-  if serve(permits, token, ttlMs) then return 1, fencingTokens(block), others(token) end
+  if serve(token, ttlMs) then return 1, fencingTokens(block), others(token) end
   if command ~= 'w' then return 3, left(token), 0 end
   local adjacent = enqueue(token)
   return 2, left(token), adjacent
@@ -466,12 +450,12 @@ local function release(token, next, ttlMs, block, deadlineMs)
   if found then takeBack(token) else leaveQueue(token) end
   if not limit then return 6, 0, 0 end
   if not found or next == '' then
-    serve(limit)
+    serve()
     return found and 4 or 6, 0, 0
   end
   local offered = ends[next]
   if offered then raise(next, ttlMs) else enqueue(next) end
-  if serve(limit, not offered and next, ttlMs) or offered then
+  if serve(not offered and next, ttlMs) or offered then
     return 8, fencingTokens(block), others(next)
   end
   return 2, left(next), 0
@@ -540,7 +524,7 @@ local function others(token)
 end
 local MOST_OFFERS, MOST_IN_VAIN = 32, 64
 local stopped
-local function serve(permits, self, ttlMs)
+local function serve(self, ttlMs)
   local served, offers, dead, removed, vain = false, 0, {}, 0, 0
   stopped = false
   while offers < MOST_OFFERS do
@@ -550,14 +534,14 @@ local function serve(permits, self, ttlMs)
       if last then notify(last, 'g', lock) end
       return served
     end
-    local first = headOf()
-    local free = permits - used
-    if not first then
-      if not self or served or weightOf(self) > free then return served end
-      first = self
-    end
-    if weightOf(first) > free then
-      if weightOf(first) <= permits and (first == self or placeCounts(first)) then return served end
+    local waiting = headOf()
+    local first = waiting or not served and self
+    if not first then return served end
+    local weight, permits = weightOf(first)
+    permits = permits or limit or select(2, weightOf(self))
+    local isUsable = weight > 0 and weight <= permits
+    if not isUsable or weight > permits - used then
+      if isUsable and (first == self or placeCounts(first)) then return served end
       leaveQueue(first)
       removed = removed + 1
     elseif first ~= self and dead[processOf(first) or ''] then
@@ -604,7 +588,8 @@ local function look(i)
   ends, used, unsettled, head, tail, arrival = nil, 0, false, nil, nil, nil
 end
 local function weightOf(token)
-  return tonumber(string.match(token, ':%w+:(%d+)$') or 0)
+  local permits, weight = string.match(token, ':[%l%d]+P?(%d*):(%d+)$')
+  return tonumber(weight or 0), tonumber(permits)
 end
 local function readLeases()
   if ends then return end
@@ -643,11 +628,10 @@ local function leaveQueue(token)
   if token == tail then tail = nil end
 end
 local function give(token, endsAt, permits)
-  ends[token], used = endsAt, used + weightOf(token)
-  if not stored then
-    redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd())
-    redis.call('UNLINK', held)
-  end
+  local weight = weightOf(token)
+  ends[token], used = endsAt, used + weight
+  if limit ~= permits then redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd()) end
+  if not stored then redis.call('UNLINK', held) end
   redis.call('ZADD', held, endsAt, token)
   if not stored then redis.call('PEXPIREAT', held, endsAt) end
   stored, limit = true, permits
@@ -655,7 +639,8 @@ local function give(token, endsAt, permits)
 end
 local function takeBack(token)
   if not ends[token] then return end
-  ends[token], used = nil, used - weightOf(token)
+  local weight = weightOf(token)
+  ends[token], used = nil, used - weight
   redis.call('ZREM', held, token)
 end
 local function raise(token, ttlMs)

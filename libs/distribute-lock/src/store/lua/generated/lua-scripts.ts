@@ -54,7 +54,7 @@ return redis.call('DEL', KEYS[1])`,
 export const lockScript: LuaScript = withCluster(
   {
     name: 'lock',
-    sha1: 'e5ac9cd0e0e52588c479a8f47d803f029b2b9cae',
+    sha1: '2b1026d8256e0695411ec5f63f43ce7076951fd3',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -177,7 +177,7 @@ end
 saveFence()
 return replies`,
   },
-  '462eb22ead35f77565858d312ee4ea82776a1549',
+  '412de1dab35055b0ea4a6041f20f98439807c3a4',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,
@@ -345,7 +345,7 @@ local fenceMs = '600000'`,
 export const readwriteScript: LuaScript = withCluster(
   {
     name: 'readwrite',
-    sha1: '4d138b7c0fbef52c3988ce238c61d3bbe2ff1961',
+    sha1: '54ad50d5cd8da1eb5b5261a85c76e89bef8ea511',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${takePart}${commonCasePart}${numbersPart}${queuePart}${silentPart}${offerPart}${leasesPart}${handPart}${enterPart}local function openGate()
@@ -416,7 +416,7 @@ end
 saveFence()
 return replies`,
   },
-  '4aa977648ffe04f147d251adb4e1a39550043e1d',
+  'dd5965556036ef4c526df238b148f075de8fca3d',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,
@@ -428,7 +428,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: '4a1a9a741dc8d9b6f952e07b8e4f77598647d883',
+    sha1: '3f75ec47c903708a0506333040e6d8b35b7e0c87',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}${semaphoreStatePart}${semaphoreQueuePart}${semaphoreCommandsPart}local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
@@ -451,7 +451,7 @@ end
 saveFence()
 return replies`,
   },
-  '6a3f12cff43e5382ad429c1af7c522e605dd826e',
+  '89c5bd7453b0c5f4fe1140f8895b68d3f89b7c4b',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,

@@ -27,9 +27,6 @@ export const GRANTED_NEXT = 8;
 /** The server rejected the command. */
 export const REFUSED = 9;
 
-/** A lock of another kind uses the key. */
-export const MISMATCH = 10;
-
 /** Nothing changed; another script must run the command. */
 export const DELEGATED = 11;
 

@@ -35,11 +35,6 @@ local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
     redis.call('ZREM', queue, token)
     return REPLY.GRANTED, fencingTokens(block), redis.call('ZCARD', queue)
   end
-  local permits = string.match(owner, '^semaphore:(%d+)$')
-  if permits then
-    redis.call('ZREM', queue, token)
-    return REPLY.MISMATCH, tonumber(permits), 0
-  end
   if command == 'w' and owner == 'readers' then return REPLY.DELEGATED, 0, 0 end
   local code, leftMs, holder = waitBehind(owner, queue, token, command, redis.call('PTTL', lock))
   if command == 'w' then notify(owner, 'c', lock) end

@@ -51,11 +51,6 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
     return REPLY.GRANTED, fencingTokens(block), kind == 'r' and writerWaits() or redis.call('ZCARD', queue)
   end
   owner = owner or redis.call('GET', lock)
-  local permits = string.match(owner, '^semaphore:(%d+)$')
-  if permits then
-    redis.call('ZREM', queue, token)
-    return REPLY.MISMATCH, tonumber(permits), 0
-  end
   local isReaderBehind = command == 'w' and kind == 'r' and owner == READERS
   local untilMs = isReaderBehind and untilOpen() or redis.call('PTTL', lock)
   local code, leftMs, holder = waitBehind(owner, queue, token, command, untilMs)
