@@ -65,6 +65,7 @@ async function fails(copy, [spec, title]) {
     'fault',
     'sockets',
     'unit',
+    'topologies',
   ];
   const { stdout } = await run(process.execPath, args, { cwd: copy, timeout: 120_000, maxBuffer: 1e8 }).catch((e) => e);
   const { numFailedTests, numPassedTests } = JSON.parse(stdout);

@@ -26,6 +26,8 @@ export const MOST_PLACES_SEARCHED = 32;
 
 /** A counter of fencing tokens that serves one lock expires this long after the last grant. Only the scripts use it. */
 export const FENCE_TTL_MS = 600_000;
+/** Time within which a process that knew a node of a quorum replaces the new id of the node by its former one. */
+export const NEW_RECORD_MS = 5_000;
 /**
  * Time after sending within which a command may take effect, by the server's clock. Redis rejects an acquire that
  * arrives later. The undo of an unanswered acquire is therefore final if it is sent after this time.

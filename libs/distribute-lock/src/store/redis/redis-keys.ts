@@ -8,11 +8,12 @@ const GATE_PREFIX = 'g1:';
 const PERMITS_PREFIX = 's1:';
 const PERMITS_QUEUE_PREFIX = 'sq1:';
 const PERMITS_PLACES_PREFIX = 'sa1:';
+const MEMBERS_PREFIX = 'qm1:';
 /** A lock prefix of this form could name a helper key of this or another version of the protocol. */
-const HELPER = /^(?:[fgqrs]|s[aq])\d*(?::|$)/;
+const HELPER = /^(?:[fgqrs]|s[aq]|qm)\d*(?::|$)/;
 
 /** Names of helpers that are sorted sets. */
-const SORTED_SET = /^(?:[qrs]|s[aq])1:/;
+const SORTED_SET = /^(?:[qrs]|s[aq]|qm)1:/;
 
 export const isSortedSet = (name: string): boolean => SORTED_SET.test(name);
 
@@ -78,6 +79,11 @@ export class RedisKeys {
       beside(lockKey, PERMITS_QUEUE_PREFIX),
       beside(lockKey, PERMITS_PLACES_PREFIX),
     ];
+  }
+
+  /** The record of the nodes of a quorum, on each of its nodes. */
+  get members(): string {
+    return MEMBERS_PREFIX + this.prefix;
   }
 
   /** The fencing counter of one lock, where locks cannot share one. */

@@ -203,6 +203,60 @@ end
 return 1`,
 };
 
+export const membersScript: LuaScript = {
+  name: 'members',
+  sha1: 'c0c8ae3c5908045929fef343e38a028b339fc7ed',
+  lua: `local members, nodes, keepMs, known, id = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1', ARGV[4]
+${clockPart}local endsAt = nowMs() + keepMs
+redis.call('ZREMRANGEBYSCORE', members, '-inf', nowMs())
+if known and redis.call('ZSCORE', members, '!new') and not redis.call('ZSCORE', members, '=' .. id) then
+  redis.call('DEL', members)
+end
+local record = redis.call('ZRANGE', members, 0, -1, 'WITHSCORES')
+local own, ends, count = nil, {}, 0
+for i = 1, #record, 2 do
+  local kind, name = string.match(record[i], '^([#=+])([%w_-]+)$')
+  if kind == '#' then
+    if name ~= nodes then return { 3, record[i + 1] - nowMs(), name } end
+  elseif kind then
+    if kind == '=' then own = name end
+    if not ends[name] then count = count + 1 end
+    ends[name] = math.max(ends[name] or 0, tonumber(record[i + 1]))
+  end
+end
+local function keep(member)
+  redis.call('ZADD', members, 'GT', endsAt, member)
+end
+keep('#' .. nodes)
+if not own then
+  own = id
+  if not known then redis.call('ZADD', members, nowMs() + 5000, '!new') end
+end
+keep('=' .. own)
+if not ends[own] then count = count + 1 end
+local refused, sent = { own }, { [own] = true }
+for i = 5, #ARGV do
+  local other = ARGV[i]
+  sent[other] = true
+  if other ~= own then
+    if not ends[other] and count >= tonumber(nodes) then
+      refused[#refused + 1] = other
+    else
+      if not ends[other] then count = count + 1 end
+      ends[other] = endsAt
+      keep('+' .. other)
+    end
+  end
+end
+if redis.call('PTTL', members) < keepMs then redis.call('PEXPIRE', members, keepMs) end
+if #refused == 1 then return { 1, 0, own } end
+local latest = 0
+for name, ending in pairs(ends) do
+  if not sent[name] then latest = math.max(latest, ending) end
+end
+return { 2, latest, table.concat(refused, ' ') }`,
+};
+
 export const multiKeyScript: LuaScript = withCluster(
   {
     name: 'multi-key',
@@ -264,11 +318,10 @@ local fenceMs = '600000'`,
 export const quorumScript: LuaScript = withCluster(
   {
     name: 'quorum',
-    sha1: '5a5505f10a42c0f73694552ed83db863abd05a33',
+    sha1: '405e092b15dde2bc3a605594c3eaf241d444b06e',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
-if not command then return { 0, 0, 0 } end
 ${clockPart}${fenceNumberPart}${numbersPart}${onePrimaryPart}${queuePart}local function lastFence()
   return fenceNumber(redis.call('GET', fence)) or refuseFence(fence)
 end
@@ -333,7 +386,7 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   },
-  '7b21575d25d7ef581f19254e29a9a1ebc1a8de57',
+  '9741aec228ee3893c6a13786cc9b9954241c3bb3',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,

@@ -56,3 +56,12 @@ export const FENCE_WRITTEN = 1;
 
 /** The primary knows a larger fencing token. */
 export const FENCE_TOO_LOW = 2;
+
+/** The server accepts all nodes of the process. */
+export const MEMBERS = 1;
+
+/** The server has no place for some nodes of the process. */
+export const NO_PLACE = 2;
+
+/** The list of the process has another number of nodes. */
+export const OTHER_COUNT = 3;
