@@ -167,7 +167,7 @@ export const measuresP8toP17 = [
     promise: 'P13',
     what: '... and no others',
     file: 'store/redis/redis-lock-store.ts',
-    measure: 'RedisLockStore.on(another(client), full, client)',
+    measure: 'RedisLockStore.on(another(client, settings.credentials), full, client)',
     without: 'RedisLockStore.on(client, full, client)',
     test: ['shutdown', 'closes the connections that it opened'],
   },

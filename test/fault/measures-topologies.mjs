@@ -35,6 +35,22 @@ export const measuresOfTopologies = [
     test: ['topologies/giving-up', "on one primary, RESP2: the connection of an application's client"],
   },
   {
+    promise: 'P18',
+    what: 'credentials are read before each connection',
+    file: 'store/redis/credentials.ts',
+    measure: 'if (isText(username) || isText(password)) Object.assign(options, { username, password });',
+    without: 'void [username, password, options];',
+    test: ['topologies/rotating-credentials', 'on one primary, with the option "credentials"'],
+  },
+  {
+    promise: 'P18',
+    what: '... also of each node of a Cluster',
+    file: 'store/redis/credentials.ts',
+    measure: "client.on('+node', (node: Redis) => void followNode(node, source));",
+    without: '',
+    test: ['topologies/rotating-credentials', 'on Cluster, with the option "credentials"'],
+  },
+  {
     promise: 'P26',
     what: 'a retryStrategy that gives up does not end the connections of the library',
     file: 'store/redis/own-options.ts',

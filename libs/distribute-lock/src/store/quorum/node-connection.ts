@@ -9,6 +9,7 @@ import { RedisKeys } from '../redis/redis-keys.js';
 import { isCount, isFencingToken, isLeftMs, unknownReply } from '../redis/reply-checks.js';
 import type { RedisOptions } from 'ioredis';
 import { processClock } from '../../runtime/clock.js';
+import type { CredentialsSource } from '../redis/credentials.js';
 import { Inbox } from '../redis/inbox.js';
 import { another, keyPrefixOf, openRedis, type RedisClient } from '../redis/redis-client.js';
 
@@ -147,15 +148,19 @@ function checked(reply: unknown, command: string | number = ''): NodeReply {
 }
 
 /** A node with a dedicated connection, which opens with the first command. */
-export function openMember(options: RedisOptions | string, prefix: string): QuorumMember {
-  const { client, keyPrefix } = openRedis(options);
+export function openMember(
+  options: RedisOptions | string,
+  prefix: string,
+  credentials?: CredentialsSource,
+): QuorumMember {
+  const { client, keyPrefix } = openRedis(options, credentials);
   return memberOn(new RedisConnection(client, processClock), keyPrefix + prefix);
 }
 
 /** A node with a connection that copies the configuration of an application client. */
-export function memberOver(client: RedisClient, prefix: string): QuorumMember {
+export function memberOver(client: RedisClient, prefix: string, credentials?: CredentialsSource): QuorumMember {
   const fullPrefix = keyPrefixOf(client.options) + prefix;
-  return memberOn(new RedisConnection(another(client), processClock, client), fullPrefix);
+  return memberOn(new RedisConnection(another(client, credentials), processClock, client), fullPrefix);
 }
 
 function memberOn(connection: RedisConnection, prefix: string): QuorumMember {
