@@ -7,9 +7,10 @@
  * The code keeps its names and lines, so it is readable in a debugger without source maps.
  */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { transformSync } from 'esbuild';
 import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
 import typescript from 'typescript';
@@ -82,9 +83,16 @@ async function writeCode() {
   }
   const core = esm.find(({ fileName }) => fileName === CORE);
   writeFileSync(join(DIST, 'cjs', CORE_NAMES), namesOf(core));
+  withoutSpaces(join(DIST, 'cjs', CORE));
   await bundle.close();
   const files = [...pathsOf('esm', esm), ...pathsOf('cjs', cjs), join('cjs', CORE_NAMES)];
   return files.filter((path) => path !== join('esm', CORE));
+}
+
+/** Makes the largest file smaller. Names stay, and lines are short enough to find the place of a stack trace. */
+function withoutSpaces(path) {
+  const settings = { minifyWhitespace: true, lineLimit: 500, charset: 'utf8' };
+  writeFileSync(path, transformSync(readFileSync(path, 'utf8'), settings).code);
 }
 
 function namesOf({ fileName, exports }) {
@@ -205,12 +213,12 @@ function withoutComments() {
     name: 'without-comments',
     transform: (code, id) => {
       const { outputText } = typescript.transpileModule(code, { compilerOptions });
-      return { code: /[\\/]lua[\\/]generated[\\/]/.test(id) ? outputText : withTabs(outputText), map: null };
+      return { code: /[\\/]lua[\\/]generated[\\/]/.test(id) ? outputText : withoutIndent(outputText), map: null };
     },
   };
 }
 
-/** Tabs make files smaller. The texts of Lua scripts stay unchanged, because Redis identifies them by their hash. */
-function withTabs(code) {
-  return code.replace(/^(?: {4})+/gm, (spaces) => '\t'.repeat(spaces.length / 4));
+/** Makes files smaller. The texts of Lua scripts stay unchanged, because Redis identifies them by their hash. */
+function withoutIndent(code) {
+  return code.replace(/^(?: {4})+/gm, '');
 }

@@ -59,14 +59,14 @@ export function describeInspectingContract(makeWorld: () => World): void {
   });
 
   it.each([
-    ['readers', { kind: 'read' }, 'r'],
-    ['permits', { kind: 'semaphore', permits: 3 }, '1'],
+    ['readers', { kind: 'read' }, ':r'],
+    ['permits', { kind: 'semaphore', permits: 3 }, 'P3:1'],
   ] as const)('does not report %s that have crashed, once their ttl has passed', async (_, options, suffix) => {
     const key = newKey();
     const store = world.store();
     onCleanup(() => store.close());
-    const ownerToken = `${'c'.repeat(22)}:1:${suffix}`;
-    await store.acquire({ key, ...options, ownerToken, ttlMs: 50, wait: false, block: 1 });
+    const ownerToken = `${'c'.repeat(22)}:1${suffix}`;
+    await store.acquire({ key, kind: options.kind, ownerToken, ttlMs: 50, wait: false, block: 1 });
     const lease = await there.acquire(key, options);
     await eventually(async () => expect((await here.locks.inspect(key)).holders).toHaveLength(1));
     expect((await there.locks.inspect(key)).holders).toMatchObject([{ here: true }]);

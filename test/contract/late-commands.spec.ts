@@ -20,7 +20,7 @@ const OTHER = 'ProcessNumberTwo------';
 const TOKEN = `${PROCESS}:1`;
 const NEXT = `${PROCESS}:2`;
 const WAITER = `${OTHER}:1`;
-const weighted = (token: string): string => `${token}:1`;
+const weighted = (token: string): string => `${token}P1:1`;
 
 const keysOf: Readonly<Record<string, readonly string[]>> = {
   lock: ['fence', 'lock', 'queue'],
@@ -49,7 +49,7 @@ describe('A command whose deadline has passed', () => {
     [lockScript, [`w ${TOKEN} 30000 1 ${PAST}`]],
     [readwriteScript, [`a ${TOKEN} 30000 1 ${PAST}`]],
     [readwriteScript, [`w ${TOKEN}:r 30000 1 ${PAST}`]],
-    [semaphoreScript, [`a ${weighted(TOKEN)} 30000 1 2 ${PAST}`]],
+    [semaphoreScript, [`a ${weighted(TOKEN)} 30000 1 ${PAST}`]],
     [multiKeyScript, [`30000 ${PAST} ${TOKEN} ${NEXT}`]],
     [quorumScript, ['a', TOKEN, TOKEN, 30_000, 1, PAST]],
     [quorumScript, ['w', TOKEN, TOKEN, 30_000, 1, PAST]],
@@ -86,11 +86,11 @@ describe('A command whose deadline has passed', () => {
   });
 
   it.each([
-    ['lock', lockScript, TOKEN, NEXT, ''],
-    ['readwrite', readwriteScript, TOKEN, NEXT, ''],
-    ['semaphore', semaphoreScript, weighted(TOKEN), weighted(NEXT), '1 '],
-  ] as const)('releases the lock, and acquires it for no other token: %s', async (_, script, token, next, permits) => {
-    await run(script, `a ${token} 30000 1 ${permits}${FUTURE}`);
+    ['lock', lockScript, TOKEN, NEXT],
+    ['readwrite', readwriteScript, TOKEN, NEXT],
+    ['semaphore', semaphoreScript, weighted(TOKEN), weighted(NEXT)],
+  ] as const)('releases the lock, and acquires it for no other token: %s', async (_, script, token, next) => {
+    await run(script, `a ${token} 30000 1 ${FUTURE}`);
 
     const reply = await run(script, `r ${token} ${next} 30000 1 ${PAST}`);
 

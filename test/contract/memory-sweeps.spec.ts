@@ -26,7 +26,7 @@ describe('Expired locks in memory without any later attempt', () => {
   it('are removed, also those of permits', () => {
     const { now, ...rest } = world();
     const leases = new SemaphoreLeases(new LockTable({ now, ...rest }), now);
-    for (let i = 0; i < KEYS; i += 1) leases.give(`key-${i}`, 'alice:1:1', now() + TTL, 2);
+    for (let i = 0; i < KEYS; i += 1) leases.give(`key-${i}`, 'alice:1P2:1', now() + TTL);
     expect(Math.max(...sizes(leases))).toBeLessThan(FEW);
   });
 

@@ -255,12 +255,15 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
     await expectFree(keys);
   });
 
-  it('report the key that is in use with another kind', async () => {
+  it('wait for a key that another process uses as a semaphore; this process must not', async () => {
     if (world.exclusiveOnly === true) return;
     const [a, b] = newKeys();
     const held = await there.acquire(b, { kind: 'semaphore', permits: 2 });
-    await expect(here.acquireMultiKey([a, b], { wait: '5s' })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+    await expect(there.acquireMultiKey([a, b], { wait: '5s' })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+    await expect(here.acquireMultiKey([a, b])).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    const waiting = here.acquireMultiKey([a, b], { wait: '5s' });
     await held.release();
+    await (await waiting).release();
     await expectFree([a, b]);
   });
 

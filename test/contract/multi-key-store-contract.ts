@@ -68,7 +68,7 @@ export function describeMultiKeyStoreContract(makeWorld: () => World, prefix = '
     const keys = newKeys();
     const others = [
       () => ask(keys[1], { kind: 'read', ownerToken: `${bob}:9:r` }),
-      () => ask(keys[1], { kind: 'semaphore', ownerToken: `${bob}:9:1`, permits: 2 }),
+      () => ask(keys[1], { kind: 'semaphore', ownerToken: `${bob}:9P2:1` }),
       () => world.overwrite(keys[1], 'a foreign client', TTL),
     ];
     for (const take of others) {

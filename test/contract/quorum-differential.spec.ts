@@ -1,6 +1,11 @@
 import { Redis } from 'ioredis';
 
-import { NO_VOTE } from '../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
+import {
+  MEMBERS,
+  NO_PLACE,
+  NO_VOTE,
+  OTHER_COUNT,
+} from '../../libs/distribute-lock/src/store/lua/generated/reply-codes.js';
 import { type NodeReply, openMember } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { NodeModel } from '../simulation/quorum/node-model.js';
@@ -29,6 +34,13 @@ function step(random: Random, far: number): Words {
   if (kind < 0.65) return ['f', token, owner, first, first + random.int(0, 9)];
   if (kind < 0.9) return ['d', token, owner, random.int(0, 1), random.pick(['-', ...OWNERS])];
   return [random.pick(['n', 'l']), token, owner, random.int(60_000, 120_000), random.chance(0.3) ? 0 : first];
+}
+
+/** The words of a process with a list of three or five nodes that knows some of their ids. */
+function members(random: Random): Words {
+  const ids = Array.from({ length: 6 }, (_, i) => processId(String(i)));
+  const others = ids.filter(() => random.chance(0.4));
+  return ['m', random.chance(0.9) ? 3 : 5, random.int(60_000, 120_000), random.int(0, 1), random.pick(ids), ...others];
 }
 
 /** Exact except for the values that depend on a clock. */
@@ -76,5 +88,26 @@ describe('The model of a node', () => {
     await eventually(() => expect(heard).toHaveLength(told.length));
     expect(heard).toEqual(told);
     expect([...codes].sort().join(' ')).toBe('a0 a1 a2 d0 d1 f0 f1 f2 l0 l1 n0 n1 w0 w1 w2');
+  });
+
+  it(`keeps the same record of members as members.lua, in ${SEQUENCES} sequences`, async () => {
+    const admin = new Redis(redis.url);
+    onCleanup(() => admin.disconnect());
+    const model = new NodeModel({ now: () => Date.now(), publish: () => 0 });
+    const codes = new Set<number>();
+    for (let seed = 1; seed <= SEQUENCES; seed += 1) {
+      const random = new Random(seed);
+      await admin.del(new RedisKeys(redis.prefix).members);
+      model.forget();
+      for (let i = 0; i < STEPS; i += 1) {
+        const words = members(random);
+        const [code, x, y] = await connection.run('', words, () => true);
+        const expected = model.run('', words);
+        codes.add(code);
+        expect([code, y]).toEqual([expected[0], expected[2]]);
+        expect(Math.abs(x - expected[1])).toBeLessThan(NEAR.left);
+      }
+    }
+    expect(codes).toEqual(new Set([MEMBERS, NO_PLACE, OTHER_COUNT]));
   });
 });

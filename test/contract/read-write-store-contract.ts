@@ -263,10 +263,11 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     ]);
   });
 
-  it('reports that the key is a semaphore, or that a foreign client holds it', async () => {
+  it('reports no end of its holders by a message while the key is a semaphore or a foreign client holds it', async () => {
     await world.overwrite(key, 'semaphore:3', TTL);
     for (const kind of ['read', 'write', 'exclusive'] as const) {
-      expect(await acquire(alice, kind)).toEqual({ outcome: 'mismatch', permits: 3 });
+      expect(await acquire(alice, kind, { wait: false })).toMatchObject({ outcome: 'busy', foreign: true });
+      expect(await acquire(alice, kind)).toMatchObject({ outcome: 'queued', foreign: true });
     }
     await world.overwrite(key, 'x', TTL);
     for (const kind of ['read', 'write'] as const) {

@@ -168,14 +168,29 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     ['an exclusive lock', {}, /a semaphore of 3 permits/],
     ['a read lock', { kind: 'read' } as const, /a semaphore of 3 permits/],
     ['a write lock', { kind: 'write' } as const, /a semaphore of 3 permits/],
-  ])('refuses %s on its key', async (_, options, message) => {
+  ])('refuses %s on its key in one process, and makes another process wait', async (_, options, message) => {
     const key = newKey();
-    const holder = await here.acquire(key, permits(3));
+    const holder = await here.acquire(key, permits(3, 3));
     for (const wait of [0, '20s'] as const) {
-      const refused = there.acquire(key, { ...options, wait });
+      const refused = here.acquire(key, { ...options, wait });
       await expect(refused).rejects.toMatchObject({ code: 'LOCK_USAGE', message: expect.stringMatching(message) });
     }
+    const weighed = 'permits' in options ? { ...options, weight: 3 } : options;
+    await expect(there.acquire(key, weighed)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    const waiting = there.acquire(key, { ...weighed, wait: '20s' });
     await holder.release();
+    await (await waiting).release();
+  });
+
+  it('admits the callers of another process within their own number of permits', async () => {
+    const key = newKey();
+    const old = [await here.acquire(key, permits(3)), await here.acquire(key, permits(3, 2))];
+    const added = await there.acquire(key, permits(5, 2));
+    await expect(there.acquire(key, permits(5))).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    const waiting = here.acquire(key, { ...permits(3), wait: '20s' });
+    for (const lease of old) await lease.release();
+    for (const lease of [await waiting, added]) await lease.release();
+    expect(await world.owner(key)).toBeUndefined();
   });
 
   it.each([0, '20s'] as const)(
@@ -197,18 +212,31 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     const controller = new AbortController();
     const left = here.acquire(key, { ...permits(2), wait: '20s', signal: controller.signal });
     const other = here.acquire(key, { ...permits(1), wait: '20s' });
+    const refused = expect(other).rejects.toMatchObject({
+      code: 'LOCK_USAGE',
+      message: expect.stringMatching(/of 2 permits/),
+    });
     controller.abort();
     await expect(left).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
-    await expect(other).rejects.toMatchObject({ code: 'LOCK_USAGE', message: expect.stringMatching(/of 2 permits/) });
+    await refused;
   });
 
-  it.each(['exclusive', 'read'] as const)('is refused where the key is a lock of kind %s', async (kind) => {
-    const key = newKey();
-    const holder = await here.acquire(key, { kind });
-    const refused = there.acquire(key, { ...permits(3), wait: '20s' });
-    await expect(refused).rejects.toMatchObject({ code: 'LOCK_USAGE', message: expect.stringMatching(/another kind/) });
-    await holder.release();
-  });
+  it.each(['exclusive', 'read'] as const)(
+    'waits where the key is a lock of kind %s in another process',
+    async (kind) => {
+      const key = newKey();
+      const holder = await here.acquire(key, { kind });
+      const refused = here.acquire(key, { ...permits(3), wait: '20s' });
+      await expect(refused).rejects.toMatchObject({
+        code: 'LOCK_USAGE',
+        message: expect.stringMatching(/another kind/),
+      });
+      await expect(there.acquire(key, permits(3))).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+      const waiting = [1, 2].map((weight) => there.acquire(key, { ...permits(3, weight), wait: '20s' }));
+      await holder.release();
+      for (const lease of await Promise.all(waiting)) await lease.release();
+    },
+  );
 
   it('grants the permits of a lost lease to others, and notifies only its holder', async () => {
     const key = newKey();

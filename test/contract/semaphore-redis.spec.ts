@@ -18,9 +18,9 @@ describe('A semaphore in Redis', () => {
   let url = '';
   let key = '';
   let count = 0;
-  const token = (sequence: number, weight: number): string => `${processId}:${sequence}:${weight}`;
+  const token = (sequence: number, weight: number): string => `${processId}:${sequence}P3:${weight}`;
   const acquire = (sequence: number, weight = 1, wait = true) =>
-    store.acquire({ key, kind, ownerToken: token(sequence, weight), ttlMs: TTL, wait, block: 1, permits: 3 });
+    store.acquire({ key, kind, ownerToken: token(sequence, weight), ttlMs: TTL, wait, block: 1 });
   const release = (sequence: number, weight = 1) => store.release({ key, kind, ownerToken: token(sequence, weight) });
   const renew = async (sequence: number, ttlMs: number, weight = 1) =>
     (await store.renew([{ key, kind, ownerToken: token(sequence, weight), ttlMs }]))[0];
@@ -53,7 +53,8 @@ describe('A semaphore in Redis', () => {
     expect(await setIfFree()).toBeNull();
     await release(1);
     expect(await setIfFree()).toBe('OK');
-    expect(await acquire(2)).toEqual({ outcome: 'mismatch' });
+    expect(await acquire(2)).toMatchObject({ outcome: 'queued', foreign: true });
+    await release(2);
   });
 
   it('ends to the millisecond with the last lease, and its leases with it', async () => {
@@ -68,6 +69,21 @@ describe('A semaphore in Redis', () => {
       expect(await client.pexpiretime(held)).toBe(Math.max(...ends));
       await release(sequence);
     }
+  });
+
+  it('counts and serves tokens of the release 1.0.0-rc.0, which do not name the number of permits', async () => {
+    await acquire(1, 2);
+    const [held, queue, places] = keys.permits(keys.lock(key));
+    const [holding, waiting] = ['8:1', '9:2'].map((rest) => `${processId}:${rest}`);
+    await client.zadd(held, Date.now() + TTL, holding);
+    await client.zadd(queue, 1, waiting);
+    await client.zadd(places, Date.now() + TTL, waiting);
+    expect(await acquire(2, 1, false)).toMatchObject({ outcome: 'busy' });
+    expect(await release(1, 2)).toEqual({ outcome: 'free' });
+    expect(await client.zrange(held, '0', '-1')).toEqual([waiting, holding]);
+    expect(await client.get(keys.lock(key))).toBe('semaphore:3');
+    for (const ownerToken of [holding, waiting]) await store.release({ key, kind, ownerToken });
+    expect(await names()).toEqual([]);
   });
 
   it('keeps every lease and hands leases over on a full server; only new ones are refused', async () => {

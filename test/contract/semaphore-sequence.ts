@@ -1,16 +1,23 @@
 import type { Random } from '../simulation/random.js';
 import { BLOCKS, TTLS_MS, type Command } from './command-sequence.js';
 
-/** Mostly equal, because holders with different numbers of permits cannot share. */
-const PERMITS = [3, 3, 3, 3, 3, 3, 3, 3, 3, 2, 4];
-const WEIGHTS = [1, 1, 1, 2, 3];
+/** The permits and the weight of a token. Most callers know the same number of permits. */
+const PERMITS = ['P3:1', 'P3:1', 'P3:1', 'P3:1', 'P3:2', 'P3:3', 'P2:1', 'P5:1', 'P5:2'];
 const TOKENS_A_PROCESS = 3;
-const FOREIGN = ['x', 'semaphore:3', 'semaphore:2', 'semaphore:', 'semaphore:3:1', `${'p'.repeat(22)}:1`];
+const FOREIGN = [
+  'x',
+  'semaphore:3',
+  'semaphore:2',
+  'semaphore:',
+  'semaphore:3:1',
+  `${'p'.repeat(22)}:1`,
+  `${'p'.repeat(22)}:1P3:1`,
+];
 
 /** Commands that these processes may send to a semaphore, and other events of its key. */
 export function semaphoreCommandOf(random: Random, key: string, processes: readonly string[]): Command {
   const process = random.pick(processes);
-  const token = (): string => `${process}:${random.int(1, TOKENS_A_PROCESS)}:${random.pick(WEIGHTS)}`;
+  const token = (): string => `${process}:${random.int(1, TOKENS_A_PROCESS)}${random.pick(PERMITS)}`;
   const ttlMs = random.pick(TTLS_MS);
   const block = random.pick(BLOCKS);
   const ownerToken = token();
@@ -19,7 +26,7 @@ export function semaphoreCommandOf(random: Random, key: string, processes: reado
   if (dice < 0.5) {
     return {
       type: 'acquire',
-      request: { ...name, ttlMs, wait: random.chance(0.75), block, permits: random.pick(PERMITS) },
+      request: { ...name, ttlMs, wait: random.chance(0.75), block },
     };
   }
   if (dice < 0.6) return { type: 'release', request: name };

@@ -14,7 +14,7 @@ const kind = 'semaphore';
 interface Speaker {
   readonly store: LockStore;
   readonly heard: LockMessage[];
-  token(sequence: number, weight: number): string;
+  token(sequence: number, weight: number, permits?: number): string;
 }
 
 /** Options that differ from the defaults. */
@@ -44,14 +44,18 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     const store = world.store();
     onCleanup(() => store.close());
     const id = randomBytes(16).toString('base64url');
-    return { store, heard: [], token: (sequence, weight) => `${id}:${sequence}:${weight}` };
+    return {
+      store,
+      heard: [],
+      token: (sequence, weight, permits = PERMITS) => `${id}:${sequence}P${permits}:${weight}`,
+    };
   }
 
   const acquire = (
     who: Speaker,
     sequence: number,
     { weight = 1, wait = true, ttlMs = TTL, permits = PERMITS }: Asked = {},
-  ) => who.store.acquire({ key, kind, ownerToken: who.token(sequence, weight), ttlMs, wait, block: 1, permits });
+  ) => who.store.acquire({ key, kind, ownerToken: who.token(sequence, weight, permits), ttlMs, wait, block: 1 });
   const release = (who: Speaker, sequence: number, weight = 1, next?: string) =>
     who.store.release({
       key,
@@ -62,7 +66,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
   const renew = async (who: Speaker, sequence: number, ttlMs = TTL, weight = 1) =>
     (await who.store.renew([{ key, kind, ownerToken: who.token(sequence, weight), ttlMs }]))[0];
   const exclusive = (wait: boolean) =>
-    carol.store.acquire({ key, ownerToken: carol.token(9, 1).slice(0, -2), ttlMs: TTL, wait, block: 1 });
+    carol.store.acquire({ key, ownerToken: carol.token(9, 1).slice(0, -'P3:1'.length), ttlMs: TTL, wait, block: 1 });
   const hears = (who: Speaker, type: LockMessage['type'], ownerToken: string) =>
     eventually(() => {
       expect(who.heard).toContainEqual(expect.objectContaining({ type, key, ownerToken }));
@@ -210,8 +214,8 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
   it('offers permits for a short time to a head that receives no message, and wakes the next process', async () => {
     if (!world.counted) return;
     await acquire(alice, 1, { weight: 3 });
-    const gone = `${randomBytes(16).toString('base64url')}:1:3`;
-    await alice.store.acquire({ key, kind, ownerToken: gone, ttlMs: TTL, wait: true, block: 1, permits: PERMITS });
+    const gone = `${randomBytes(16).toString('base64url')}:1P3:3`;
+    await alice.store.acquire({ key, kind, ownerToken: gone, ttlMs: TTL, wait: true, block: 1 });
     await acquire(bob, 1);
     await release(alice, 1, 3);
     expect(await world.leftMs(key)).toBeLessThanOrEqual(150);
@@ -221,29 +225,49 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     await release(bob, 1);
   });
 
-  it('replies with its limit to a caller with another one, and forgets the earlier attempt of that caller', async () => {
-    await acquire(alice, 1);
-    await acquire(bob, 1, { weight: 3 });
-    const otherLimit = { outcome: 'mismatch', permits: PERMITS };
-    expect(await acquire(bob, 1, { weight: 3, permits: 5 })).toEqual(otherLimit);
-    // It was the head of the queue, so the next caller may take the rest.
-    expect(await acquire(carol, 1, { weight: 2 })).toMatchObject(granted);
-    expect(await acquire(carol, 1, { weight: 2, permits: 2 })).toEqual(otherLimit);
-    expect(await acquire(bob, 2, { weight: 2, wait: false })).toMatchObject(granted);
-    await release(bob, 2, 2);
-    await release(alice, 1);
-  });
+  describe('with callers that know different numbers of permits', () => {
+    const five = (who: Speaker, sequence: number, asked: Asked = {}) =>
+      acquire(who, sequence, { ...asked, permits: 5 });
+    const two = (who: Speaker, sequence: number, asked: Asked = {}) => acquire(who, sequence, { ...asked, permits: 2 });
+    const leave = (who: Speaker, sequence: number, permits: number, weight = 1) =>
+      who.store.release({ key, kind, ownerToken: who.token(sequence, weight, permits) });
 
-  it('removes a caller from the queue that is heavier than all permits', async () => {
-    await acquire(alice, 1, { weight: 2, permits: 2 });
-    await acquire(bob, 1, { weight: 2, permits: 2 });
-    await world.overwrite(key, undefined);
-    expect(await acquire(carol, 1, { permits: 1 })).toMatchObject(granted);
-    expect(await acquire(alice, 2, { permits: 1 })).toMatchObject(queued);
-    await release(carol, 1);
-    await hears(alice, 'granted', alice.token(2, 1));
-    await release(alice, 2);
-    await release(bob, 1, 2);
+    it('admits each within its own number, and never more than the largest in all', async () => {
+      await acquire(alice, 1, { weight: 3 });
+      expect(await five(bob, 1, { weight: 3, wait: false })).toMatchObject(busy);
+      expect(await five(bob, 2, { weight: 2 })).toMatchObject(granted);
+      expect(await world.owner(key)).toBe('semaphore:5');
+      expect(await five(carol, 1, { wait: false })).toMatchObject(busy);
+      await release(alice, 1, 3);
+      for (const other of [two, acquire]) expect(await other(alice, 2, { wait: false, weight: 2 })).toMatchObject(busy);
+      expect(await acquire(alice, 3)).toMatchObject(granted);
+      expect(await world.owner(key)).toBe('semaphore:3');
+      expect(await five(carol, 2, { weight: 2 })).toMatchObject(granted);
+      await release(alice, 3);
+      await leave(bob, 2, 5, 2);
+      await leave(carol, 2, 5, 2);
+      expect(await world.owner(key)).toBeUndefined();
+    });
+
+    it('lets a waiter with a smaller number block those behind it until it fits', async () => {
+      await acquire(alice, 1, { weight: 3 });
+      expect(await two(bob, 1)).toMatchObject(queued);
+      expect(await five(carol, 1)).toMatchObject(queued);
+      expect(await release(alice, 1, 3)).toEqual({ outcome: 'free' });
+      await hears(bob, 'granted', bob.token(1, 1, 2));
+      await hears(carol, 'granted', carol.token(1, 1, 5));
+      expect(await two(alice, 2, { wait: false })).toMatchObject(busy);
+      await leave(bob, 1, 2);
+      await leave(carol, 1, 5);
+    });
+
+    it('keeps the longest lease when the number at the key changes', async () => {
+      await acquire(alice, 1, { ttlMs: 60_000 });
+      await five(bob, 1);
+      expect(await world.leftMs(key)).toBeGreaterThan(50_000);
+      await release(alice, 1);
+      await leave(bob, 1, 5);
+    });
   });
 
   it('serves other waiters when an offer is claimed', async () => {
@@ -306,16 +330,26 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     expect(await world.owner(key)).toBeUndefined();
   });
 
-  it('excludes exclusive callers and is excluded by them, before any caller is queued', async () => {
+  it('makes exclusive callers wait, and waits for them, as behind a foreign holder', async () => {
+    const foreign = { foreign: true };
     await acquire(alice, 1);
-    for (const wait of [false, true]) expect(await exclusive(wait)).toEqual({ outcome: 'mismatch', permits: PERMITS });
-    expect(await world.waiting(key)).toBe(0);
+    expect(await exclusive(false)).toMatchObject({ ...busy, ...foreign });
+    expect(await exclusive(true)).toMatchObject({ ...queued, ...foreign });
     await release(alice, 1);
-    expect(await exclusive(false)).toMatchObject(granted);
-    for (const wait of [false, true]) expect(await acquire(alice, 2, { wait })).toEqual({ outcome: 'mismatch' });
+    expect(await exclusive(true)).toMatchObject(granted);
+    expect(await acquire(alice, 2, { wait: false })).toMatchObject({ ...busy, ...foreign });
+    for (const sequence of [2, 3, 2]) expect(await acquire(alice, sequence)).toMatchObject({ ...queued, ...foreign });
+    expect(await release(alice, 2)).toMatchObject(lost);
     await world.overwrite(key, 'x', TTL);
-    expect(await acquire(alice, 2)).toEqual({ outcome: 'mismatch' });
+    const answer = await acquire(alice, 3);
+    expect(answer).toMatchObject({ ...queued, ...foreign });
+    expect(answer.outcome === 'queued' && answer.remainingMs).toBeGreaterThan(TTL - 5_000);
     await world.overwrite(key, undefined);
+    // The waiters kept their order.
+    expect(await acquire(bob, 1, { weight: 3 })).toMatchObject(queued);
+    await hears(alice, 'granted', alice.token(3, 1));
+    await release(bob, 1, 3);
+    await release(alice, 3);
   });
 
   it('forgets every holder when its key was deleted by hand, and restores no lease', async () => {

@@ -76,7 +76,7 @@ export const measuresOfLinks = [
     what: 'waiters poll while their subscription does not respond',
     file: 'engine/messages.ts',
     measure:
-      "this.context.inbox.changed(false);\n    for (const attempt of this.attempts()) this.acquiring.wakeUps.wake({ reason: 'lost connection', attempt });",
+      "this.context.inbox.changed(false, reason);\n    for (const attempt of this.attempts()) this.acquiring.wakeUps.wake({ reason: 'lost connection', attempt });",
     without: '',
     test: ['sockets/link-messages', 'a subscription of the library is not needed while it does not respond'],
   },
@@ -100,8 +100,8 @@ export const measuresOfLinks = [
     promise: 'P18',
     what: 'a client of the application is a template, and its credentials are read for each connection',
     file: 'store/redis/redis-client.ts',
-    measure: 'Object.assign(own.options, { username, password, sentinelUsername, sentinelPassword });',
-    without: 'void [username, password, sentinelUsername, sentinelPassword];',
+    measure: 'return follow(own, sourceOf(given) ?? (() => given.options as LockCredentials));',
+    without: 'return own;',
     test: ['sockets/link-commands', 'is a template whose password may change'],
   },
   {
@@ -124,7 +124,7 @@ export const measuresOfLinks = [
     promise: 'P21',
     what: 'commands never use the client of the application, which may be within a MULTI',
     file: 'store/redis/redis-lock-store.ts',
-    measure: 'RedisLockStore.on(another(client), full, client)',
+    measure: 'RedisLockStore.on(another(client, settings.credentials), full, client)',
     without: 'RedisLockStore.on(client, full, client)',
     test: ['sockets/odd-replies', 'does not keep the library from locking'],
   },

@@ -56,6 +56,38 @@ export const measuresP1toP7 = [
     test: ['engine/two-thirds', 'a reader'],
   },
   {
+    promise: 'P27',
+    what: 'a grant that was answered late is claimed again before its hold begins',
+    file: 'engine/acquiring.ts',
+    measure: 'if (begins && this.isLate(attempt, grant, now)) return this.claimAgain(attempt);',
+    without: '',
+    test: ['engine/pauses', 'whose first answer was late'],
+  },
+  {
+    promise: 'P27',
+    what: 'a multi-key hold begins when two thirds of the ttl of each key are left',
+    file: 'engine/multi-key.ts',
+    measure: 'lease.remainingMs() < restMs(planOf(options).ttlMs)',
+    without: 'lease.remainingMs() < 0',
+    test: ['engine/pauses', 'of several keys'],
+  },
+  {
+    promise: 'P27',
+    what: 'a reader enters after a late renewal only while two thirds of its ttl are left',
+    file: 'engine/shared.ts',
+    measure: 'return slow || grant.validUntil - now >= restMs(waiter.plan.ttlMs);',
+    without: 'return true;',
+    test: ['engine/pauses', 'admitted by a late renewal'],
+  },
+  {
+    promise: 'P27',
+    what: 'a reader enters after a downgrade only while two thirds of its ttl are left',
+    file: 'engine/shared.ts',
+    measure: '({ plan }) => grant!.validUntil - now >= restMs(plan.ttlMs)',
+    without: '() => true',
+    test: ['engine/pauses', 'a reader that waited for it, when the answer was late'],
+  },
+  {
     promise: 'P2',
     what: 'the end of a lease counts from the time its renewal was sent',
     file: 'engine/lease/watchdog.ts',
@@ -223,5 +255,23 @@ export const measuresP1toP7 = [
     measure: 'resent: this.connection.epoch !== this.epoch',
     without: 'resent: false',
     test: ['nothing-left-behind', 'a release whose reply was lost'],
+  },
+  {
+    promise: 'P2',
+    what: 'thousands of readers that enter together do not block the event loop',
+    file: 'engine/shared.ts',
+    measure: 'context.watchdog.joined(grant, Readers.of(lease), now);',
+    without: 'context.watchdog.watch(grant, now);',
+    test: ['engine/many-readers', 'enter and leave in a time that grows with their number'],
+  },
+  {
+    promise: 'P2',
+    what: '... nor when they leave together',
+    file: 'engine/shared.ts',
+    measure:
+      'if (grant.ended || readers.needAtLeast(grant.endsAt - now - SHORTEN_TOLERANCE_MS, now)) return;\n    const needMs = readers.needMs(now);',
+    without:
+      'const needMs = readers.needMs(now);\n    if (grant.ended || grant.endsAt <= now + needMs + SHORTEN_TOLERANCE_MS) return;',
+    test: ['engine/many-readers', 'enter and leave in a time that grows with their number'],
   },
 ];

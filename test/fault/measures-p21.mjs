@@ -29,8 +29,8 @@ export const measuresP21 = [
     promise: 'P21',
     what: 'a node of a quorum votes only by a reply to the step',
     file: 'store/quorum/node-connection.ts',
-    measure: 'checked(await this.send(link, lock, timed), words[0]);',
-    without: '(await this.send(link, lock, timed)) as NodeReply;',
+    measure: 'checked(await this.send(link, lock, [...words, deadlineMs]), words[0]);',
+    without: '(await this.send(link, lock, [...words, deadlineMs])) as NodeReply;',
     test: ['sockets/odd-replies-by-command', 'of a quorum, to an acquire that waits'],
   },
   {

@@ -15,6 +15,15 @@ export const measuresP23 = [
   },
   {
     promise: 'P23',
+    what: 'writers that enter together notify the readers once',
+    file: lua('enter'),
+    measure: 'if closeGate() or code == REPLY.STILL_QUEUED then notifyReaders() end',
+    without: 'closeGate() notifyReaders()',
+    also: { file: lua('enter'), measure: 'messagesLeft = messagesLeft - #tokens', without: '' },
+    test: ['server-time', '64 writers enter behind many readers'],
+  },
+  {
+    promise: 'P23',
     what: 'each reader that enters offers the lock to the next readers',
     file: lua('enter'),
     measure: 'letMoreIn()',

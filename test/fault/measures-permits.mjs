@@ -1,8 +1,24 @@
-/** Measures for permits: rising fencing tokens (P25), and no waiting beside a free permit; see measures-p8-to-p17.mjs. */
+/** Measures for permits: rollouts (P1), rising fencing tokens (P25), and no waiting beside a free permit; see measures-p8-to-p17.mjs. */
 const RUN = 'engine/semaphore-run.ts';
 const takesAll = (title) => ['engine/semaphore-run', title];
 
 export const measuresOfPermits = [
+  {
+    promise: 'P1',
+    what: 'each caller gets its permits within the number that it knows, while another version knows another number',
+    file: 'store/lua/lib/semaphore-queue.lua',
+    measure: 'or weight > permits - used then',
+    without: 'or weight > (limit or permits) - used then',
+    test: ['changed-permits', 'admits each caller within the number'],
+  },
+  {
+    promise: 'P1',
+    what: 'callers for permits wait while a lock of another kind has the key',
+    file: 'store/lua/lib/semaphore-commands.lua',
+    measure: 'if stored and not limit then return waitForKey(token, command) end',
+    without: '',
+    test: ['changed-permits', 'from an exclusive lock to a semaphore'],
+  },
   {
     promise: 'P12',
     what: 'a process with waiting callers is in the queue unless it holds every permit',

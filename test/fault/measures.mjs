@@ -12,6 +12,7 @@ import { measuresP22 } from './measures-p22.mjs';
 import { measuresP23 } from './measures-p23.mjs';
 import { measuresP24P25 } from './measures-p24-p25.mjs';
 import { measuresP26 } from './measures-p26.mjs';
+import { measuresP28 } from './measures-p28.mjs';
 import { measuresP8toP17 } from './measures-p8-to-p17.mjs';
 import { measuresOfNesting } from './measures-nesting.mjs';
 import { measuresOfPermits } from './measures-permits.mjs';
@@ -32,6 +33,7 @@ export const MEASURES = [
   ...measuresOfPermits,
   ...measuresOfLateEffects,
   ...measuresP26,
+  ...measuresP28,
   ...measuresOfTopologies,
   ...measuresOfLinks,
   ...measuresOfNesting,

@@ -2,12 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { eventually } from '../support/eventually.js';
-import { startFaultProxy } from '../support/fault-proxy.js';
-import { startRedisServer } from '../support/redis-server.js';
+import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.js';
+import { type RedisServer, startRedisServer } from '../support/redis-server.js';
 import { LockProcess } from './support/lock-process.js';
+import { monotonicMs } from './support/monotonic.js';
 import { overlaps } from './support/witness.js';
 
 const FOR_MS = 5_000;
+const HEARTBEAT_MS = 1_430;
 /** A replica is in step at once. */
 const config = { 'repl-diskless-sync-delay': '0' };
 
@@ -19,23 +21,14 @@ describe.each([2, 3] as const)('P28: a planned failover behind open connections,
     ['writers', { kind: 'write' }],
     ['callers for one permit', { kind: 'semaphore', permits: 1 }],
   ])('lets no two holders overlap: %s', async (_, options) => {
-    const [old, next] = [await startRedisServer({ config }), await startRedisServer({ config })];
-    await next.run((redis) => redis.call('REPLICAOF', '127.0.0.1', String(old.port)));
-    await eventually(async () => {
-      expect(await next.run((redis) => redis.info('replication'))).toContain('master_link_status:up');
-    });
-    const endpoint = await startFaultProxy(old.port);
-    const connection = { host: '127.0.0.1', port: endpoint.port, protocol };
+    const pair = await startPair();
+    const connection = { host: '127.0.0.1', port: pair.endpoint.port, protocol };
     const processes = await Promise.all([1, 2, 3].map(() => LockProcess.start(connection)));
     const plan = { key: 'job', callers: 4, forMs: FOR_MS, holdMs: 3, ttl: '30s', wait: '1m', ...options } as const;
     const fights = Promise.all(processes.map((process) => process.do('fight', plan)));
 
     await sleep(1_500);
-    endpoint.leadTo(next.port);
-    await old.run((redis) => redis.call('FAILOVER', 'TO', '127.0.0.1', String(next.port)));
-    await eventually(async () => {
-      expect(await next.run((redis) => redis.info('replication'))).toContain('role:master');
-    });
+    await failOver(pair);
 
     const done = await fights;
     const holds = done.flatMap((fight) => fight.holds);
@@ -45,4 +38,57 @@ describe.each([2, 3] as const)('P28: a planned failover behind open connections,
     expect(holds.length).toBeGreaterThan(100);
     await Promise.all(processes.map((process) => process.kill()));
   });
+
+  it('moves the subscriptions to the new primary, and serves waiters at their usual rate after 5 s', async () => {
+    const pair = await startPair();
+    const connection = { host: '127.0.0.1', port: pair.endpoint.port, protocol };
+    const processes = await Promise.all([1, 2, 3].map(() => LockProcess.start(connection)));
+    const plan = { key: 'job', callers: 4, forMs: 9_000, holdMs: 3, ttl: '30s', wait: '1m' } as const;
+    const startedAt = monotonicMs();
+    const fights = Promise.all(processes.map((process) => process.do('fight', plan)));
+
+    await sleep(2_000);
+    const failedOverAt = monotonicMs();
+    await failOver(pair);
+    const inboxes = (server: RedisServer) => server.run((redis) => redis.pubsub('CHANNELS', 'nestjs-lock:*'));
+    await eventually(async () => {
+      expect(await inboxes(pair.next)).toHaveLength(3);
+      expect(await inboxes(pair.old)).toEqual([]);
+    }, HEARTBEAT_MS);
+
+    const done = await fights;
+    const entered = done.map(({ holds }) => holds.map((hold) => hold.entered));
+    const rate = (times: number[], from: number, to: number): number =>
+      times.filter((at) => at >= from && at < to).length / (to - from);
+    const usual = rate(entered.flat(), startedAt + 500, failedOverAt);
+    const later = [failedOverAt + 5_000, startedAt + plan.forMs] as const;
+    expect(rate(entered.flat(), ...later) / usual).toBeGreaterThan(0.5);
+    for (const times of entered) expect((3 * rate(times, ...later)) / usual).toBeGreaterThan(0.1);
+    expect(overlaps(done.flatMap(({ holds }) => holds))).toEqual([]);
+    await Promise.all(processes.map((process) => process.kill()));
+  });
 });
+
+interface Pair {
+  readonly old: RedisServer;
+  readonly next: RedisServer;
+  readonly endpoint: FaultProxy;
+}
+
+/** A primary with a replica, behind one endpoint. */
+async function startPair(): Promise<Pair> {
+  const [old, next] = [await startRedisServer({ config }), await startRedisServer({ config })];
+  await next.run((redis) => redis.call('REPLICAOF', '127.0.0.1', String(old.port)));
+  await eventually(async () => {
+    expect(await next.run((redis) => redis.info('replication'))).toContain('master_link_status:up');
+  });
+  return { old, next, endpoint: await startFaultProxy(old.port) };
+}
+
+async function failOver({ old, next, endpoint }: Pair): Promise<void> {
+  endpoint.leadTo(next.port);
+  await old.run((redis) => redis.call('FAILOVER', 'TO', '127.0.0.1', String(next.port)));
+  await eventually(async () => {
+    expect(await next.run((redis) => redis.info('replication'))).toContain('role:master');
+  });
+}

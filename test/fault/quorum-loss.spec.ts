@@ -59,10 +59,22 @@ describe('P2 on a quorum: a holder that cannot renew is notified before its leas
 describe('P4 on a quorum: lost votes', () => {
   const world = useQuorumWorld();
   const ttl = 3_000;
+  const opened: Locks[] = [];
+  const open = (urls?: readonly string[]): Locks => {
+    const locks = world.locks(urls);
+    opened.push(locks);
+    return locks;
+  };
+
+  // Each test begins with nodes that no process knows.
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map(({ engine }) => engine.close()));
+    await Promise.all(world.clients.map((client) => client.flushall()));
+  });
 
   /** Returns a lease with the votes of all nodes. Three votes suffice for the grant; later votes would still count. */
   async function unanimous(options: { ttl: Duration }): Promise<{ locks: Locks; lease: Lease }> {
-    const locks = world.locks();
+    const locks = open();
     const lease = await locks.acquire(world.newKey(), { ...options, wait: '5s' });
     await eventually(async () => expect(await world.taken(lease.key)).toBe(5));
     return { locks, lease };
@@ -85,14 +97,14 @@ describe('P4 on a quorum: lost votes', () => {
     for (const node of [0, 1]) await world.clients[node].flushall();
     await eventually(async () => expect(await world.taken(lease.key, [0, 1])).toBe(2), ttl);
     expect(lease.isHeld()).toBe(true);
-    await expect(world.locks().acquire(lease.key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await expect(open().acquire(lease.key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     await lease.release();
     expect(await world.taken(lease.key)).toBe(0);
   });
 
   it('on a minority have no effect when another vote arrived late', async () => {
     const proxies = await world.proxies();
-    const locks = world.locks(proxies.map(({ url }) => url));
+    const locks = open(proxies.map(({ url }) => url));
     await (await locks.acquire(world.newKey(), { wait: '5s' })).release();
     for (const node of [1, 2]) proxies[node].hold();
     const lease = await locks.acquire(world.newKey(), { ttl: '20s' });
@@ -148,6 +160,7 @@ describe('P4 on a quorum: votes that arrive later', () => {
 
   it('count like those of the grant: one after the other, each node may restart without its data', async () => {
     const lease = await world.locks().acquire(world.newKey(), { ttl, wait: '5s' });
+    await eventually(async () => expect(await world.taken(lease.key)).toBe(5));
     for (const [node, server] of world.servers.entries()) {
       await server.restart({ empty: true });
       await eventually(async () => expect(await world.taken(lease.key, [node])).toBe(1));

@@ -20,18 +20,21 @@ describe('P23: the server time of the longest call', () => {
     world = await ServerTimeWorld.open(locks.server.url, locks.client);
   });
   beforeEach(() => world.empty());
-  afterAll(() => process.stdout.write(rows.join('')));
+  afterAll(async () => {
+    await world.empty();
+    process.stdout.write(rows.join(''));
+  });
 
   it.each(serverTimeCases)(
     '$title: $entries',
-    async ({ title, entries, run }) => {
+    async ({ title, entries, run, ...own }) => {
       for (const count of COUNTS) {
         await world.empty();
         const { longestMs, sumMs, calls } = await run(world, count);
         rows.push(`| ${title} | ${entries} | ${count} | ${longestMs.toFixed(2)} | ${sumMs.toFixed(1)} | ${calls} |\n`);
       }
       if (COUNTS.length > 0) return;
-      const { count, boundMs } = SAMPLE[entries];
+      const { count, boundMs } = { ...SAMPLE[entries], ...own };
       // A busy machine may interrupt the server during a call, but not in every round.
       let longestMs = Infinity;
       for (let round = 0; round < 3 && longestMs >= boundMs; round += 1) {

@@ -42,6 +42,21 @@ describe('P12: a waiter wakes', () => {
     expectBelow(tookMs, SAFETY_NET_MS);
   });
 
+  it.each([2, 3] as const)('by polling when no message arrives for some heartbeats, RESP%i', async (protocol) => {
+    const eater = await startMessageEater(world.server.port);
+    const [holder, waiter] = [world.locks(), world.locks({ port: eater.port, protocol })];
+    const lease = await holder.acquire('unheard', { ttl: '30s' });
+    const waiting = waiter.acquire('unheard', { wait });
+    await eventually(() => {
+      expect(waiter.events.find(({ type }) => type === 'degraded')?.error?.message).toContain('no message arrives');
+    }, 10_000);
+    await lease.release();
+    await (await waiting).release();
+    const took: number[] = [];
+    for (let i = 0; i < 5; i += 1) took.push(await handOver(holder, waiter));
+    expectBelow(median(took), 400);
+  });
+
   it('by its heartbeat when the connection of its subscription is killed with the release', async () => {
     const proxy = await world.proxy();
     const waiter = world.locks(proxy.url);

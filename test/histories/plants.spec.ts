@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { checkHistory } from './check/check-history.js';
 import { describeViolation } from './check/describe.js';
 import type { FaultPlan } from './plan/fault-plan.js';
+import type { Theme } from './plan/themes.js';
 import type { KeyPlan, WorldPlan } from './plan/world-plan.js';
 import { runHistory } from './run/history-run.js';
 import type { PlantName } from './run/plants.js';
@@ -12,6 +13,8 @@ interface Planted {
   /** The rules that must report it. */
   readonly rules: readonly string[];
   readonly world?: Partial<WorldPlan>;
+  /** Its settings apply instead of those of this file. */
+  readonly theme?: Theme;
 }
 
 const key = (kind: KeyPlan['kind']): KeyPlan => ({ name: kind, kind, permits: 3, readShare: 0.7, ttlMs: 400 });
@@ -20,6 +23,25 @@ const alone: Partial<WorldPlan> = { processes: 1, callers: 1, gapMs: 80 };
 const many = Array.from({ length: 200 }, (_, i) => ({ ...key('exclusive'), name: `exclusive-${i}` }));
 const stop: FaultPlan = { name: 'stop', afterMs: 300, forMs: 1_300, process: 0, draw: 0 };
 const outage: FaultPlan = { name: 'refuse', afterMs: 300, forMs: 3_400, process: 0, draw: 0 };
+
+const BLOCKED: Partial<WorldPlan> = {
+  operations: 60,
+  blockFirstShare: 0.1,
+  keys: [{ ...key('exclusive'), ttlMs: 41_000 }],
+  calls: ['acquire'],
+  waits: [4_000],
+};
+
+const failover: FaultPlan = { name: 'planned-failover', afterMs: 700, forMs: 0, process: 0, draw: 0 };
+const FAILING_OVER: Partial<WorldPlan> = {
+  // No renewal reports the loss soon.
+  keys: [{ ...key('exclusive'), ttlMs: 20_000 }],
+  waits: [2_500],
+  holdMs: [2_000],
+  gapMs: 10,
+  operations: 40,
+  faults: [[failover, failover, failover]],
+};
 
 const PLANTED: readonly Planted[] = [
   { plant: 'second holder', rules: ['exclusion'] },
@@ -62,6 +84,18 @@ const PLANTED: readonly Planted[] = [
   { plant: 'key left behind', rules: ['clean-up'] },
   { plant: 'key without an end', rules: ['clean-up'] },
   { plant: 'stray rejection', rules: ['stray errors'] },
+  { plant: 'hold before its claim', rules: ['exclusion'], theme: 'blocked', world: BLOCKED },
+  { plant: 'lease lost for nothing', rules: ['leases'], theme: 'blocked', world: BLOCKED },
+  { plant: 'locks lost in a failover', rules: ['exclusion'], theme: 'failover', world: FAILING_OVER },
+  {
+    plant: 'refused after an error',
+    rules: ['outcomes'],
+    theme: 'errors',
+    world: { calls: ['acquire'], waits: [800], gapMs: 40 },
+  },
+  { plant: 'too many permits', rules: ['exclusion'], theme: 'permits', world: { keys: [key('semaphore')] } },
+  { plant: 'uncounted nested call', rules: ['exclusion'], theme: 'nested' },
+  { plant: 'detached work inside the lock', rules: ['outcomes'], theme: 'nested' },
 ];
 
 /** On a slow machine many bounds do not apply, so the test tries again. */
@@ -70,10 +104,10 @@ const TRIES = 4;
 describe('A violation that is planted in a real history', () => {
   it.concurrent.each(PLANTED)(
     'is reported: $plant, by $rules',
-    async ({ plant, rules, world }) => {
+    async ({ plant, rules, world, theme }) => {
       const missing = new Set(rules);
       for (let seed = 1; seed <= TRIES && missing.size > 0; seed += 1) {
-        for (const rule of await rulesThatNotice(plant, seed, world)) missing.delete(rule);
+        for (const rule of await rulesThatNotice(plant, seed, world, theme)) missing.delete(rule);
       }
 
       expect([...missing]).toEqual([]);
@@ -93,8 +127,13 @@ describe('A violation that is planted in a real history', () => {
   );
 });
 
-async function rulesThatNotice(plant: PlantName, seed: number, world: Partial<WorldPlan> = {}): Promise<Set<string>> {
-  const fixed: Partial<WorldPlan> = {
+async function rulesThatNotice(
+  plant: PlantName,
+  seed: number,
+  world: Partial<WorldPlan> = {},
+  theme?: Theme,
+): Promise<Set<string>> {
+  const plain: Partial<WorldPlan> = {
     processes: 2,
     callers: 4,
     keys: [key('exclusive')],
@@ -104,10 +143,9 @@ async function rulesThatNotice(plant: PlantName, seed: number, world: Partial<Wo
     blockShare: 0,
     holdMs: [10],
     gapMs: 10,
-    faults: [],
-    ...world,
   };
-  const { events, folder } = await runHistory({ seed, operations: 120, fixed }, plant);
+  const fixed: Partial<WorldPlan> = { ...(theme === undefined ? plain : {}), faults: [], ...world };
+  const { events, folder } = await runHistory({ seed, operations: fixed.operations ?? 120, theme, fixed }, plant);
   const violations = checkHistory(events);
   for (const violation of violations) expect(describeViolation(violation, events)).toContain(violation.message);
   await rm(folder, { recursive: true });

@@ -139,6 +139,9 @@ describe('The rule of outcomes', () => {
     expect(history({ ...granted, reentrant: true }).violations()).toEqual([]);
     expect(history({ refused: 21, code: 'LOCK_USAGE' }).violations()).toEqual([]);
     expect(history(granted).violations()).toEqual(["outcomes: a' was granted inside its own lock"]);
+    expect(history({ refused: 21, code: 'LOCK_USAGE', reentrant: true }).violations()).toEqual([
+      "outcomes: a' was refused with LOCK_USAGE after 1.0 of 0 ms: ",
+    ]);
   });
 
   it('reports a loss that `withLock` does not report, and a false one', () => {

@@ -116,6 +116,16 @@ describe('The rule of contention', () => {
     expect(all.violations()).toEqual([]);
   });
 
+  it('accepts a refusal behind a caller with fewer permits, which waits', () => {
+    const of = (permits: number, process: string) => ({ kind: 'semaphore', permits, process }) as const;
+    const history = made()
+      .operation('b', { ...of(4, 'p1'), weight: 2, asked: 0, granted: 1, released: 600 })
+      .operation('a', { ...of(4, 'p1'), asked: 500, refused: 510 });
+    expect(history.violations()).toHaveLength(1);
+    const ahead = { ...of(2, 'p2'), wait: 900, asked: 400, granted: 601, released: 610, token: 2 };
+    expect(history.operation('d', ahead).violations()).toEqual([]);
+  });
+
   it('accepts that a key stays taken until it expires', () => {
     const expires = { ...held, ttl: 400, until: 400, release: 'expire' } as const;
     expect(made().operation('b', expires).operation('a', refused).violations()).toEqual([]);

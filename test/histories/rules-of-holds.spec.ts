@@ -5,128 +5,6 @@ const held = { asked: 0, granted: 10, released: 50 };
 const semaphore = { kind: 'semaphore', permits: 3 } as const;
 const cut = { type: 'fault', name: 'cut', cutOff: false } as const;
 
-describe('The rule of exclusion', () => {
-  const second = { asked: 20, granted: 40, released: 60, token: 2, process: 'p2' };
-
-  it('accepts consecutive holders', () => {
-    expect(
-      made()
-        .operation('a', held)
-        .operation('b', { ...second, granted: 50 })
-        .violations(),
-    ).toEqual([]);
-  });
-
-  it('reports two holders at the same time', () => {
-    expect(made().operation('a', held).operation('b', second).violations()).toEqual([
-      'exclusion: k is held at the same time by a, b',
-    ]);
-  });
-
-  it('reports a writer beside a reader, in either order', () => {
-    const read = { kind: 'read' } as const;
-    expect(
-      made()
-        .operation('a', { ...held, ...read })
-        .operation('b', second)
-        .violations(),
-    ).toHaveLength(1);
-    expect(
-      made()
-        .operation('a', held)
-        .operation('b', { ...second, ...read })
-        .violations(),
-    ).toHaveLength(1);
-    expect(
-      made()
-        .operation('a', { ...held, ...read })
-        .operation('b', { ...second, ...read })
-        .violations(),
-    ).toEqual([]);
-  });
-
-  it('treats a writer whose downgrade was rejected as a writer', () => {
-    const history = (code: string) =>
-      made()
-        .operation('a', { ...held, downgraded: 30 }, { type: 'downgraded', at: 35, code })
-        .operation('b', { ...second, kind: 'read' });
-    expect(history('ok').violations()).toEqual([]);
-    expect(history('LOCK_UNAVAILABLE').violations()).toEqual(['exclusion: k is held at the same time by a, b (reads)']);
-    const closed = history('LOCK_UNAVAILABLE').shutdown('p1', 33);
-    expect(closed.violations()).toEqual([]);
-  });
-
-  it('treats a writer as a reader after its downgrade', () => {
-    const reader = { ...second, kind: 'read' } as const;
-    expect(
-      made()
-        .operation('a', { ...held, downgraded: 30 })
-        .operation('b', reader)
-        .violations(),
-    ).toEqual([]);
-    expect(
-      made()
-        .operation('a', { ...held, downgraded: 45 })
-        .operation('b', reader)
-        .violations(),
-    ).toHaveLength(1);
-    expect(
-      made()
-        .operation('a', { ...held, downgraded: 30 })
-        .operation('b', second)
-        .violations(),
-    ).toHaveLength(1);
-  });
-
-  it('reports one of several keys', () => {
-    const both = made()
-      .operation('a', { ...held, keys: ['j', 'k'] })
-      .operation('b', second);
-    expect(both.violations()).toEqual(['exclusion: k is held at the same time by a, b']);
-  });
-
-  it('reports more weight than permits', () => {
-    const first = { ...held, ...semaphore, weight: 2 };
-    const fits = made()
-      .operation('a', first)
-      .operation('b', { ...second, ...semaphore, weight: 1 });
-    const tooMuch = made()
-      .operation('a', first)
-      .operation('b', { ...second, ...semaphore, weight: 2 });
-    expect(fits.violations()).toEqual([]);
-    expect(tooMuch.violations()).toEqual(['exclusion: k is held at the same time by a, b']);
-  });
-
-  it('ends the hold of a stopped process with its last proof, and not before', () => {
-    const stopped = { asked: 0, granted: 10, notHeld: 90, released: 90 };
-    const next = { ...second, asked: 40 };
-    const history = (until: number) =>
-      made()
-        .operation('a', { ...stopped, until })
-        .standstill('p1', 11, 90)
-        .operation('b', next);
-    expect(
-      history(39)
-        .run({ ...cut, from: 0, at: 1 })
-        .violations(),
-    ).toEqual([]);
-    expect(
-      history(41)
-        .run({ ...cut, from: 0, at: 1 })
-        .violations(),
-    ).toEqual(['exclusion: k is held at the same time by a, b']);
-  });
-
-  it('ends a hold with the loss of the data', () => {
-    const lossy = made().operation('a', held).run({ type: 'data-lost', name: 'flush-all', from: 30, at: 35 });
-    expect(lossy.operation('b', { ...second, asked: 36 }).violations()).toEqual([]);
-    const other = made()
-      .operation('a', held)
-      .run({ type: 'data-lost', name: 'delete-key', key: 'j', from: 30, at: 35 });
-    expect(other.operation('b', { ...second, asked: 36 }).violations()).toHaveLength(1);
-  });
-});
-
 describe('The rule of fencing tokens', () => {
   const second = { asked: 50, granted: 60, released: 70, process: 'p2' };
 
@@ -201,6 +79,20 @@ describe('The rule of fencing tokens', () => {
         .operation("a'", { ...inner, token });
     expect(history(1).violations()).toEqual([]);
     expect(history(2).violations()).toEqual(["fencing: a' runs inside a on k, but its token 2 is not 1"]);
+  });
+
+  it('accepts another token of inner work that began after the loss of the outer lease', () => {
+    const outer = { ...held, until: 15, released: 40 };
+    const history = (granted: number) =>
+      made()
+        .operation('a', outer, { type: 'lost', at: 20, code: 'LEASE_LOST', reason: 'blocked', message: 'late' })
+        .operation("a'", { asked: 12, granted, released: 30, inside: 'a', reentrant: true, token: 2 });
+    const messages = (granted: number) =>
+      history(granted)
+        .violations()
+        .filter((text) => text.includes('inside'));
+    expect(messages(21)).toEqual([]);
+    expect(messages(13)).toHaveLength(1);
   });
 });
 
@@ -282,6 +174,28 @@ describe('The rule of leases', () => {
     ).toEqual([]);
   });
 
+  it('accepts that a downgraded lease joins a shorter one, which is renewed for its own ttl and no longer', () => {
+    const history = (until: number) =>
+      made().operation(
+        'a',
+        {
+          kind: 'write',
+          asked: 0,
+          granted: 10,
+          ttl: 2_000,
+          until: 1_978,
+          renew: false,
+          downgraded: 100,
+          released: 300,
+        },
+        { type: 'downgraded', at: 150, code: 'ok' },
+        { type: 'proven', at: 160, until: 180 },
+        { type: 'proven', at: 170, until },
+      );
+    expect(history(1_985).violations()).toEqual([]);
+    expect(history(2_100).violations()).toEqual(['leases: the lease of a on k was renewed in spite of `renew: false`']);
+  });
+
   it('accepts a loss of a process that was stopped in slices for half of the ttl', () => {
     const history = (to: number) =>
       made()
@@ -290,6 +204,15 @@ describe('The rule of leases', () => {
         .operation('a', { asked: 0, granted: 10, ttl: 250, until: 247, lost: 250, released: 260 });
     expect(history(175).violations()).toEqual([]);
     expect(history(150).violations()).toEqual(['leases: the lease of a on k was lost without a cause']);
+  });
+
+  it('reports a loss of a process that was stopped for less than half of a long ttl', () => {
+    const history = (to: number) =>
+      made()
+        .standstill('p1', 20, to)
+        .operation('a', { asked: 0, granted: 10, ttl: 20_000, until: 20_010, lost: to + 1, released: to + 2 });
+    expect(history(10_100).violations()).toEqual([]);
+    expect(history(9_900).violations()).toEqual(['leases: the lease of a on k was lost without a cause']);
   });
 
   it('reports a loss without a cause', () => {

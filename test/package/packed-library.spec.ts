@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Child } from '../support/child.js';
@@ -9,8 +9,10 @@ import { installLibrary, type PackedLibrary } from './packed-library.js';
 import { faultsOf, handOvers, holdsOf, ROLLING_KINDS, type RollingKind } from './rolling-deploy.js';
 
 const RELEASED = new URL('./released/', import.meta.url);
-/** The tarball of the latest candidate or release; docs/internals/releasing.md says when to replace it. */
-const latest = readdirSync(RELEASED).find((file) => file.endsWith('.tgz'))!;
+/** The tarball of the latest published version, if there is one; docs/internals/releasing.md says when to replace it. */
+const latest = existsSync(RELEASED) ? readdirSync(RELEASED).find((file) => file.endsWith('.tgz')) : undefined;
+/** The test of a rolling deployment needs a published version. */
+const describePublished = latest === undefined ? describe.skip : describe;
 
 let tarball: string;
 let packed: PackedLibrary;
@@ -86,13 +88,13 @@ describe('the packed library', () => {
   });
 });
 
-describe(`a rolling deployment, from ${latest} to the current version`, () => {
+describePublished(`a rolling deployment, from ${latest} to the current version`, () => {
   const BESIDE_MS = 2_000;
   let released: PackedLibrary;
   let redis: RedisServer;
 
   beforeAll(async () => {
-    released = await installLibrary(fileURLToPath(new URL(latest, RELEASED)));
+    released = await installLibrary(fileURLToPath(new URL(latest!, RELEASED)));
   }, 120_000);
 
   beforeEach(async () => {

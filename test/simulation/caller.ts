@@ -87,8 +87,7 @@ export class Caller {
       (isLockError(error, 'LOCK_WAIT_TIMEOUT') && waitMs > 0 && waited && !this.mustBeServed()) ||
       (isLockError(error, 'LOCK_UNAVAILABLE') && waited && !isCalm(world.plan)) ||
       (isLockError(error, 'LOCK_ABORTED') && aborted) ||
-      (isLockError(error, 'LOCK_SHUTDOWN') && process.draining) ||
-      (isLockError(error, 'LOCK_USAGE') && this.mayMismatch());
+      (isLockError(error, 'LOCK_SHUTDOWN') && process.draining);
     if (!right) world.fail('a caller was refused without a valid reason', `${pendingCall.label}: ${String(error)}`);
     this.goOn();
   }
@@ -96,14 +95,6 @@ export class Caller {
   /** Without faults no lock is held for this long, so the caller must be granted it. */
   private mustBeServed(): boolean {
     return this.plan.options.waitMs === PATIENT_MS && isCalm(this.world.plan);
-  }
-
-  /** A semaphore sees a foreign value at its key as a lock of another kind. */
-  private mayMismatch(): boolean {
-    const { faults } = this.world.plan;
-    return (
-      this.plan.options.kind === 'semaphore' && faults.some(({ kind }) => kind === 'foreign' || kind === 'overwrite')
-    );
   }
 
   private extend(hold: Hold, ttlMs: number): void {

@@ -6,7 +6,7 @@ import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.j
 import { GateWatch } from './gate-watch.js';
 import { Hold } from './hold.js';
 import { Lefts } from './lefts.js';
-import { capacityOf, shares, weightOf } from './modes.js';
+import { capacityOf, weightOf } from './modes.js';
 import { Numbers } from './numbers.js';
 import { isCalm } from './plan.js';
 import type { PendingCall } from './pending-calls.js';
@@ -57,7 +57,7 @@ export class Ledger {
     this.holds.add(hold);
     this.byLabel.set(pendingCall.label, hold);
     if (!lease.isHeld()) this.world.fail('an invalid lease was granted', pendingCall.label);
-    if (!shares(pendingCall.options) && isCalm(this.world.plan) && this.world.pendingCalls.isKept(lease.key)) {
+    if (!this.shares(pendingCall) && isCalm(this.world.plan) && this.world.pendingCalls.isKept(lease.key)) {
       this.world.fail('a lock was granted to another caller before its minHold', pendingCall.label);
     }
     this.lefts.check(hold);
@@ -125,6 +125,27 @@ export class Ledger {
     return (this.used.get(key) ?? 0) + weightOf(options, reads) <= capacityOf(options);
   }
 
+  /** Whether others may hold the key at the same time. */
+  shares({ key, options }: PendingCall): boolean {
+    return weightOf(options) < this.capacity(key);
+  }
+
+  /** The total weight that holders of the key may have: the largest that its callers know. */
+  capacity(key: string): number {
+    return Math.max(...this.capacities(key));
+  }
+
+  /** Whether processes know different numbers of permits of the key, as in a rolling deploy. */
+  isMixed(key: string): boolean {
+    return this.capacities(key).size > 1;
+  }
+
+  /** The total weights that callers of the key know. */
+  private capacities(key: string): ReadonlySet<number> {
+    const callers = this.world.plan.callers.filter((caller) => (caller.keys ?? [caller.key]).includes(key));
+    return new Set(callers.map(({ options }) => capacityOf(options)));
+  }
+
   /** Checks at every moment: the leases that holders rely on exist in the server, and their weight fits. */
   check(): void {
     this.used.clear();
@@ -162,8 +183,9 @@ export class Ledger {
 
   private use({ pendingCall, reads }: Hold): void {
     const { key, options, label } = pendingCall;
-    if (!this.fits(pendingCall, reads)) this.world.fail('two valid holds', `${label} of ${key}`);
-    this.used.set(key, (this.used.get(key) ?? 0) + weightOf(options, reads));
+    const used = (this.used.get(key) ?? 0) + weightOf(options, reads);
+    if (used > this.capacity(key)) this.world.fail('two valid holds', `${label} of ${key}`);
+    this.used.set(key, used);
   }
 
   private checkOver(hold: Hold): void {
@@ -191,7 +213,7 @@ export class Ledger {
     if (kind === 'read') return this.gates.started(hold);
     const rank = world.server.ranks.get(ownerToken) ?? -1;
     const together = kind === 'semaphore';
-    if (this.inTurn && !shares(pendingCall.options) && rank < (this.lastRank.get(lease.key) ?? -1))
+    if (this.inTurn && !this.shares(pendingCall) && rank < (this.lastRank.get(lease.key) ?? -1))
       world.fail('a waiting process was overtaken');
     this.lastRank.set(lease.key, rank);
     if (pendingCall.options.fair === 'strict' || pendingCall.keys !== undefined || (together && !pendingCall.waits))

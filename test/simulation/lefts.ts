@@ -32,10 +32,10 @@ export class Lefts {
 
   /** The remaining leases must leave room for a new hold. */
   check({ lease, ownerToken, pendingCall, reads: isReader }: Hold): void {
-    const { kind, permits, weight } = pendingCall.options;
+    const { kind, weight } = pendingCall.options;
     const lefts = this.standing(lease.key).filter(({ reads }) => !reads || !isReader);
     const taken = lefts.reduce((sum, left) => sum + left.weight, 0);
-    const room = kind === 'semaphore' ? permits - weight : 0;
+    const room = kind === 'semaphore' ? this.world.ledger.capacity(lease.key) - weight : 0;
     if (taken > room && !this.world.server.forgotten.has(ownerToken))
       this.world.fail('a lock was granted to another caller before its ttl had passed', pendingCall.label);
   }

@@ -11,6 +11,3 @@ export function weightOf({ kind, weight }: ResolvedLockOptions, reads = kind ===
 
 /** The total weight that holders of a key may have. */
 export const capacityOf = ({ kind, permits }: ResolvedLockOptions): number => (kind === 'semaphore' ? permits : ALL);
-
-/** Whether others may hold the key at the same time. */
-export const shares = (options: ResolvedLockOptions): boolean => weightOf(options) < capacityOf(options);

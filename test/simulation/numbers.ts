@@ -1,6 +1,5 @@
 import { processOf } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { Hold } from './hold.js';
-import { shares } from './modes.js';
 import type { World } from './world.js';
 
 /** Watches the guarantees of fencing tokens. */
@@ -33,7 +32,7 @@ export class Numbers {
       return;
     }
     if (server.forgotten.has(ownerToken)) return;
-    if (shares(options) && !reads) return this.checkPermit(hold);
+    if (this.world.ledger.shares(pendingCall) && !reads) return this.checkPermit(hold);
     const bound = reads ? this.highestOfWriters : this.highest;
     if (fencingToken <= (bound.get(key) ?? -1)) this.world.fail('fencing tokens do not rise', key);
     this.highest.set(key, Math.max(fencingToken, this.highest.get(key) ?? -1));
@@ -42,7 +41,7 @@ export class Numbers {
 
   /**
    * The token of a permit is larger than the earlier tokens of its process, and than the tokens of all holds that began before the call.
-   * A process that counts a permit whose data the server lost is exempt.
+   * A process that counts a permit whose data the server lost is exempt. So are processes that know different numbers of permits.
    */
   private checkPermit(hold: Hold): void {
     const { lease, ownerToken, pendingCall } = hold;
@@ -53,7 +52,7 @@ export class Numbers {
     const earlier = this.permits.get(key) ?? [];
     const seen = earlier.filter(({ at }) => at < pendingCall.calledAt).map((permit) => permit.fencingToken);
     this.permits.set(key, [...earlier, { at: this.world.timeline.now, fencingToken }]);
-    if (this.world.ledger.countsForgotten(hold)) return;
+    if (this.world.ledger.countsForgotten(hold) || this.world.ledger.isMixed(key)) return;
     if (fencingToken <= Math.max(before, ...seen)) this.world.fail('fencing tokens of permits do not rise', key);
   }
 }

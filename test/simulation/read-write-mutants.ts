@@ -90,7 +90,7 @@ export const READ_WRITE_MUTANTS: Readonly<Record<string, MakeTable>> = {
   'a downgrade that shortens the lease': broken((inside) =>
     replace(inside, 'beginReading', (original) => (key, own, ttlMs) => original(key, own, ttlMs / 2)),
   ),
-  'no gate': broken((_, leases) => replace(leases, 'closeGate', () => () => undefined)),
+  'no gate': broken((_, leases) => replace(leases, 'closeGate', () => () => true)),
   'a phase that keeps old leases': broken((_, leases) => replace(leases, 'clear', () => () => undefined)),
   'an end that is never lowered': broken((inside) =>
     replace(inside, 'settle', (original) => (key) => {

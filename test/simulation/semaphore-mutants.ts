@@ -1,6 +1,6 @@
 import { Run } from '../../libs/distribute-lock/src/engine/semaphore-run.js';
 import { SemaphoreState } from '../../libs/distribute-lock/src/engine/semaphore.js';
-import { weightOf } from '../../libs/distribute-lock/src/runtime/owner-token.js';
+import { permitsOfToken, weightOf } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { Waiter } from '../../libs/distribute-lock/src/engine/key-state.js';
 import type { AcquireRequest, ReleaseRequest } from '../../libs/distribute-lock/src/store/lock-store.js';
 import type { SemaphoreLeases, SemaphorePlaces } from '../../libs/distribute-lock/src/store/memory/semaphore-state.js';
@@ -14,9 +14,9 @@ interface Inside {
   readonly leases: SemaphoreLeases;
   readonly places: SemaphorePlaces;
   now(): number;
-  serve(key: string, permits: number, self?: unknown): boolean;
-  stops(head: string, permits: number, self?: unknown): boolean;
-  offer(key: string, head: string, permits: number, heard: Map<string | undefined, boolean>): void;
+  serve(key: string, self?: unknown): boolean;
+  stops(head: string, self?: unknown): boolean;
+  offer(key: string, head: string, reached: Map<string | undefined, boolean>): void;
 }
 
 type Leases = Pick<SemaphoreLeases, 'live' | 'used' | 'give' | 'takeBack' | 'raise'>;
@@ -40,6 +40,9 @@ function withStep<T, K extends keyof T>(
 
 const leases = (inside: Inside): Leases => inside.leases;
 const steps = (inside: Inside): Inside => inside;
+
+const fits = ({ leases: inner }: Inside, key: string, ownerToken: string): boolean =>
+  weightOf(ownerToken) <= permitsOfToken(ownerToken) - inner.used(key);
 
 /** Every release returns permits, also a repeated one. */
 class PermitCountedTwice extends SemaphoreTable {
@@ -107,23 +110,31 @@ export const SEMAPHORE_MUTANTS: Readonly<Record<string, MakeSemaphores>> = {
   }),
   'the time of the client instead of the server': (world, locks) =>
     new SemaphoreTable({ ...world, now: () => world.clientNow() }, locks),
-  'a heavy head that is overtaken': withStep(steps, 'serve', (original, inside) => (key, permits, self) => {
-    const free = (): number => permits - inside.leases.used(key);
+  'a heavy head that is overtaken': withStep(steps, 'serve', (original, inside) => (key, self) => {
     for (const waiting of [...inside.places.of(key)]) {
-      if (weightOf(waiting) <= free()) inside.offer(key, waiting, permits, new Map());
+      if (fits(inside, key, waiting)) inside.offer(key, waiting, new Map());
     }
-    return original(key, permits, self);
+    return original(key, self);
   }),
-  'a newcomer that overtakes the queue': withStep(steps, 'serve', (original, inside) => (key, permits, self) => {
+  'a newcomer that overtakes the queue': withStep(steps, 'serve', (original, inside) => (key, self) => {
     const asking = self as { ownerToken: string; ttlMs: number } | undefined;
-    if (asking === undefined || weightOf(asking.ownerToken) > permits - inside.leases.used(key)) {
-      return original(key, permits, self);
-    }
-    inside.leases.give(key, asking.ownerToken, inside.now() + asking.ttlMs, permits);
+    if (asking === undefined || !fits(inside, key, asking.ownerToken)) return original(key, self);
+    inside.leases.give(key, asking.ownerToken, inside.now() + asking.ttlMs);
     inside.places.leave(key, asking.ownerToken);
     return true;
   }),
-  'a dead head that keeps its place': withStep(steps, 'stops', () => (head, permits) => weightOf(head) <= permits),
+  'a dead head that keeps its place': withStep(steps, 'stops', () => () => true),
+  'holders that know another number of permits not counted': withStep(
+    leases,
+    'used',
+    (_, owner, { leases: all }) =>
+      (key) => {
+        const counted = [...owner.live(key).keys()].filter(
+          (ownerToken) => permitsOfToken(ownerToken) === all.limit(key),
+        );
+        return counted.reduce((sum, ownerToken) => sum + weightOf(ownerToken), 0);
+      },
+  ),
 };
 
 /** Each removes one measure from the lock engine. */

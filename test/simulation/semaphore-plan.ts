@@ -7,14 +7,18 @@ const SHARE = 0.3;
 const LONG_SHARE = 0.15;
 const LONG_MS = 6_000;
 
-/** Possibly turns the history into one about semaphores, with one limit per key, and light and heavy callers. */
+/** The share of these in which some processes know another number of permits, as in a rolling deploy. */
+const MIXED_SHARE = 0.3;
+
+/** Possibly turns the history into one about semaphores, with light and heavy callers. */
 export function perhapsWithPermits(plan: Plan): Plan {
   const random = new Random(plan.seed ^ 0x2c1b3c6d);
   if (!random.chance(SHARE)) return plan;
   const limits: Readonly<Record<string, number>> = { a: random.pick([1, 2, 2, 3, 5]), b: random.pick([1, 2, 3]) };
   const light = random.chance(0.3);
+  const added = random.chance(MIXED_SHARE) ? random.int(1, 3) : 0;
   const callers = plan.callers.map((caller): CallerPlan => {
-    const permits = limits[caller.key];
+    const permits = limits[caller.key] + (caller.process % 2 === 1 ? added : 0);
     const weight = light || random.chance(0.5) ? 1 : random.int(1, permits);
     return { ...caller, options: { ...caller.options, kind: 'semaphore', permits, weight, fair: 'process' } };
   });

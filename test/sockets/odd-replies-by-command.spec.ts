@@ -38,7 +38,7 @@ const process = newProcessId();
 const key = 'odd';
 const name = { key, ownerToken: `${process}:1` };
 const reader = { key, ownerToken: `${process}:1:r`, kind: 'read' } as const;
-const permits = { key, ownerToken: `${process}:1:1`, kind: 'semaphore' } as const;
+const permits = { key, ownerToken: `${process}:1P2:1`, kind: 'semaphore' } as const;
 const wanted = { ttlMs: 1_000, block: 2 };
 const next = (ownerToken: string) => ({ next: { ownerToken, ...wanted } });
 const orThrow = (answer: RenewAnswer): RenewAnswer => {
@@ -54,13 +54,13 @@ const COMMANDS: Readonly<Record<string, Ask>> = {
   'an acquire that waits': (store) => store.acquire({ ...name, ...wanted, wait: true }),
   'an acquire that does not wait': (store) => store.acquire({ ...name, ...wanted, wait: false }),
   'an acquire to read': (store) => store.acquire({ ...reader, ...wanted, wait: true }),
-  'an acquire of permits': (store) => store.acquire({ ...permits, ...wanted, wait: true, permits: 2 }),
+  'an acquire of permits': (store) => store.acquire({ ...permits, ...wanted, wait: true }),
   'an acquire of several keys': (store) => store.acquireAll!([{ ...name, ...wanted, wait: false }]),
   'a release': (store) => store.release(name),
   'a release with a next attempt': (store) => store.release({ ...name, ...next(`${process}:2`) }),
   'a release to its own process': (store) => store.release({ ...name, grantOwn: wanted }),
   'a release of a reader': (store) => store.release({ ...reader, ...next(`${process}:2:r`) }),
-  'a release of permits': (store) => store.release({ ...permits, ...next(`${process}:2:1`) }),
+  'a release of permits': (store) => store.release({ ...permits, ...next(`${process}:2P2:1`) }),
   'a renewal': (store) => renewed(store, name),
   'a renewal of a reader': (store) => renewed(store, reader),
   'a renewal of permits': (store) => renewed(store, permits),

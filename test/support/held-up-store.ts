@@ -3,7 +3,9 @@ import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.
 /** Replaces one kind of command. It may call `ask` for the reply of the store, and settles at any time. */
 export type Detour = (ask: () => Promise<unknown>) => Promise<unknown>;
 
-export type Detours = Partial<Record<'acquire' | 'acquireAll' | 'release' | 'renew' | 'downgrade', Detour>>;
+export type Detours = Partial<
+  Record<'subscribe' | 'acquire' | 'acquireAll' | 'release' | 'renew' | 'downgrade', Detour>
+>;
 
 /** A store whose commands pass through the `detours` that are set at the time of the call. */
 export function withDetours(store: LockStore, detours: Detours): LockStore {

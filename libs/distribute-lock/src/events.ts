@@ -14,8 +14,8 @@ import { knownAs } from './runtime/process-wide.js';
  * - `lost`: the lease ended before its release.
  * - `release-failed`: Redis did not confirm a release. It is repeated, and the key ends with its `ttl` at the latest.
  * - `disconnected`, `reconnected`: an outage of a connection to Redis, and its end. `name` is the kind and address of the server.
- * - `degraded`: concerns no single lock. Pub/sub is unavailable, so waiting callers poll; or messages were dropped that no process of
- *   this package sends; or some abandoned attempts could not be undone.
+ * - `degraded`: concerns no single lock. Pub/sub is unavailable, or the server refuses `PUBLISH`, so waiting callers poll; or messages
+ *   were dropped that no process of this package sends; or some abandoned attempts could not be undone.
  * @public
  */
 export interface LockEvent {

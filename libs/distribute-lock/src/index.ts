@@ -56,6 +56,7 @@ export type { LockHolderInfo, LockInspection } from './engine/lock-inspection.js
 export type {
   ClusterConnectionOptions,
   Durability,
+  LockCredentialsProvider,
   LockConnection,
   LockModuleAsyncOptions,
   LockModuleOptions,
@@ -73,6 +74,7 @@ export type { RetryAfter, RetryAfterInfo } from './options/retry-after.js';
 
 export { type LockedWork, LockService } from './nest/lock.service.js';
 
+export type { LockCredentials } from './store/redis/credentials.js';
 export type { LockLayout } from './store/redis/layout.js';
 export {
   type AcquireAllAnswer,

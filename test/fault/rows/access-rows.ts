@@ -64,7 +64,7 @@ export function describeAccessRows(world: TopologyWorld): void {
 
   it('no right to a key, and for that key only', async () => {
     const mine = `${PREFIX}mine`;
-    await user('fewkeys', '~f1:*', `~${mine}*`, `~q1:{${mine}*`, '&*', '+@all');
+    await user('fewkeys', '~f1:*', '~qm1:*', `~${mine}*`, `~q1:{${mine}*`, '&*', '+@all');
     const locks = world.locks(undefined, { username: 'fewkeys', password: 'a-secret' });
     const [theirs, own] = await Promise.all(['theirs', 'mine'].map((key) => outcome(locks, key, { wait: '5s' })));
     expect(theirs).toMatchObject({ code: 'LOCK_UNAVAILABLE', message: expect.stringMatching(/NOPERM/) as string });

@@ -13,7 +13,7 @@ const PAUSE_MS = 10;
 const MOST_RECORDED = 500;
 const NUMBERS = ['', '', '5', '0', '1e9', '-1', '9'.repeat(20), '9007199254740993', '1795000000000000'];
 const LETTERS = ['g', 'g', 'g', 'c', 'c', 'v', 'x', ''];
-const SUFFIXES = ['', '', ':r', ':1', ':99'];
+const SUFFIXES = ['', '', ':r', 'P2:1', 'P99:99'];
 
 interface Recorded {
   readonly channel: string;

@@ -1,4 +1,5 @@
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
+import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { LeaseHandle } from '../../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import { parentProcess } from '../../support/parent-process.js';
 import { openLocks, type Connection, type StoreSettings } from './lock-engine.js';
@@ -28,7 +29,7 @@ const leases: LeaseHandle[] = [];
 const aborts = new Map<string, AbortController>();
 let meter: Meter | undefined;
 
-const heldAt = (lease: LeaseHandle) => ({ held: lease.isHeld(), at: monotonicMs() });
+const heldAt = (lease: Lease) => ({ held: lease.isHeld(), at: monotonicMs() });
 
 /** Blocks the thread, so that no timer runs and no socket is read. */
 function block(ms: number): void {
@@ -99,6 +100,22 @@ const commands: Commands = {
       await lease.release();
       return held;
     });
+  },
+  async blockTwice({ keys, beforeMs, ms, ...options }) {
+    const acquire = (of: readonly string[]): Promise<Lease> =>
+      of.length === 1 ? locks.acquire(of[0], options) : locks.acquireMultiKey(of, options);
+    // Now the server knows the script.
+    await (await acquire(keys.map((key) => `${key}-before`))).release();
+    const begun = acquire(keys).then((lease) => {
+      block(ms);
+      return { lease, ...heldAt(lease) };
+    });
+    // The command leaves in this turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    block(beforeMs);
+    const { lease, ...held } = await begun;
+    await lease.release();
+    return held;
   },
   async blockAndRelease({ ms, lease }) {
     block(ms);

@@ -35,6 +35,13 @@ export interface Commands {
   block(asked: { ms: number; lease: LeaseNumber }): Promise<HeldAt>;
   /** Acquires the lock, blocks the event loop in the first turn of the hold, reads the lease and releases it. */
   blockAtBegin(asked: Omit<AcquireOptions, 'signal'> & { key: string; ms: number }): Promise<HeldAt>;
+  /**
+   * Acquires the keys, blocks the event loop for `beforeMs` while the answer is under way, and again for `ms` in the first turn of
+   * the hold. Reads the lease and releases it.
+   */
+  blockTwice(
+    asked: Omit<AcquireOptions, 'signal'> & { keys: readonly string[]; beforeMs: number; ms: number },
+  ): Promise<HeldAt>;
   /** Blocks the event loop, and releases in the same turn. */
   blockAndRelease(asked: { ms: number; lease: LeaseNumber }): Promise<void>;
   /** Reads the lease in the first turn after the process was stopped or blocked for longer than `ms`. */

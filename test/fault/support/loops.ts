@@ -14,6 +14,8 @@ export interface FightPlan extends Omit<AcquireOptions, 'signal'> {
   readonly holdMs: number;
   /** Share of the waits that are aborted at a random time. */
   readonly aborts?: number;
+  /** Pause of a caller after each hold. */
+  readonly gapMs?: number;
 }
 
 /** One hold as its process saw it. `left` is the end of its work, or the time at which it was notified of the loss. */
@@ -24,7 +26,10 @@ export interface Hold {
 }
 
 /** Callers that acquire the lock repeatedly. Counts refusals by code. */
-export async function fight(locks: Locks, { key, callers, forMs, holdMs, aborts = 0, ...options }: FightPlan) {
+export async function fight(
+  locks: Locks,
+  { key, callers, forMs, holdMs, aborts = 0, gapMs = 0, ...options }: FightPlan,
+) {
   const holds: Hold[] = [];
   const refusals: Record<string, number> = {};
   const until = monotonicMs() + forMs;
@@ -37,6 +42,7 @@ export async function fight(locks: Locks, { key, callers, forMs, holdMs, aborts 
       try {
         const lease = await take(locks, key, { ...options, signal });
         holds.push(await hold(lease, Math.random() * holdMs));
+        if (gapMs > 0) await pause(gapMs);
       } catch (error) {
         const code = isLockError(error) ? error.code : String(error);
         refusals[code] = (refusals[code] ?? 0) + 1;

@@ -75,14 +75,14 @@ export class ServerTimeWorld {
     await this.redis.flushall();
   }
 
-  token(process: string, kind: LockKind = 'exclusive'): string {
-    const suffix = { exclusive: '', write: '', read: ':r', semaphore: ':1' }[kind];
+  token(process: string, kind: LockKind = 'exclusive', permits = 1): string {
+    const suffix = { exclusive: '', write: '', read: ':r', semaphore: `P${permits}:1` }[kind];
     return `${process}:${(this.sequence += 1).toString(36)}${suffix}`;
   }
 
-  tokens(count: number, owners: Owners, kind: LockKind): string[] {
+  tokens(count: number, owners: Owners, kind: LockKind, permits = 1): string[] {
     const one = newProcessId();
-    return Array.from({ length: count }, () => this.token(owners === 'one' ? one : newProcessId(), kind));
+    return Array.from({ length: count }, () => this.token(owners === 'one' ? one : newProcessId(), kind, permits));
   }
 
   acquire(ownerToken: string, options: Partial<AcquireRequest> = {}) {

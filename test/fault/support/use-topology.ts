@@ -7,7 +7,7 @@ import { RedisKeys } from '../../../libs/distribute-lock/src/store/redis/redis-k
 import { onCleanup } from '../../support/cleanup.js';
 import { eventually } from '../../support/eventually.js';
 import { LockProcess } from './lock-process.js';
-import { openLocks, PREFIX, type Locks } from './lock-engine.js';
+import { type Connection, openLocks, PREFIX, type Locks } from './lock-engine.js';
 import { monotonicMs } from './monotonic.js';
 import { Network } from './network.js';
 import type { Identity, StartTopology, Topology, Way } from './topology.js';
@@ -17,6 +17,8 @@ export interface TopologyWorld extends Pick<Topology, 'servers' | 'restart' | 'd
   network(): Promise<Network>;
   /** A lock engine in this process. To other engines it is like another process. */
   locks(ways?: readonly Way[], identity?: Identity): Locks;
+  /** The connection options of a client. */
+  connectionWith(identity: Identity): Connection;
   /** Starts a lock process. */
   process(ways?: readonly Way[], env?: NodeJS.ProcessEnv): Promise<LockProcess>;
   /** A key that no other test uses. */
@@ -58,6 +60,7 @@ export function useTopology(start: StartTopology, config: Readonly<Record<string
       onCleanup(() => locks.engine.close());
       return locks;
     },
+    connectionWith: (identity) => topology.connection(undefined, identity),
     async process(ways, env) {
       const started = await LockProcess.start(topology.connection(ways), env);
       processes.push(started);

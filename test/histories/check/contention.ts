@@ -78,7 +78,9 @@ function isTaken(operation: Operation, possessed: readonly Possession[], history
   if (kind === 'read') return others.some((each) => each.operation.kind !== 'read');
   const { permits } = options;
   if (permits === undefined) return others.length > 0;
-  return weightOf(operation) + others.reduce((sum, each) => sum + each.weight, 0) > permits;
+  // A caller with fewer permits that waits goes first.
+  const fewest = Math.min(permits, ...others.map((each) => each.operation.options.permits ?? permits));
+  return weightOf(operation) + others.reduce((sum, each) => sum + each.weight, 0) > fewest;
 }
 
 /** After a data loss, the store may report a lock that its holder has lost. */

@@ -1,6 +1,6 @@
 import type { History, Violation } from './history.js';
-import { weightOf } from './operation.js';
-import { validHolds, type ValidHold } from './valid-holds.js';
+import { rootOf, weightOf } from './operation.js';
+import { allHolds, type ValidHold } from './valid-holds.js';
 
 /** A part of a hold with one weight and mode. */
 interface Stretch {
@@ -10,9 +10,13 @@ interface Stretch {
   readonly reads: boolean;
 }
 
-/** Conflicting valid holds never overlap: a writer is alone, and the weights do not exceed the permits. */
+/**
+ * Conflicting valid holds never overlap: a writer is alone, and the weights do not exceed the permits. During a rolling deploy, the
+ * largest number of permits counts. The calls of one chain do
+ * not exclude each other.
+ */
 export function checkExclusion(history: History): Violation[] {
-  return [...validHolds(history).values()].flatMap((holds) => conflicts(holds, 'exclusion'));
+  return [...allHolds(history).values()].flatMap((holds) => conflicts(holds, 'exclusion'));
 }
 
 /** Conflicting holds of one key that overlap. */
@@ -46,11 +50,14 @@ function overlaps(inOrder: readonly Stretch[], rule: string): Violation[] {
 function conflict(stretch: Stretch, inside: readonly Stretch[]): Omit<Violation, 'rule'> | undefined {
   const { operation, key } = stretch.hold;
   const { permits } = operation.options;
-  const others = permits === undefined ? inside.filter(({ reads }) => !(reads && stretch.reads)) : inside;
+  const root = rootOf(operation);
+  const foreign = inside.filter(({ hold }) => rootOf(hold.operation) !== root);
+  const others = permits === undefined ? foreign.filter(({ reads }) => !(reads && stretch.reads)) : foreign;
   const all = [...others, stretch];
   if (permits !== undefined) {
     const weight = all.reduce((sum, { hold }) => sum + weightOf(hold.operation), 0);
-    if (weight <= permits) return undefined;
+    const most = Math.max(...all.map(({ hold }) => hold.operation.options.permits ?? permits));
+    if (weight <= most) return undefined;
   } else if (others.length === 0) return undefined;
   const names = all.map(({ hold, reads }) => `${hold.operation.id}${reads ? ' (reads)' : ''}`);
   return {

@@ -1,10 +1,11 @@
 import { groupBy } from './group-by.js';
 import type { History, Violation } from './history.js';
+import type { Operation } from './operation.js';
 import { validHolds, type ValidHold } from './valid-holds.js';
 
 /** Fencing tokens rise with the grants of a key; readers that share a lease share a token. */
 export function checkFencing(history: History): Violation[] {
-  const nested = history.operations.flatMap((operation) => checkNested(operation.inside, operation, history));
+  const nested = history.operations.flatMap(checkNested);
   const ordered = [...validHolds(history).values()].flatMap((holds) =>
     holds[0].operation.kind === 'semaphore' ? checkPermits(holds, history) : checkLock(holds),
   );
@@ -65,21 +66,18 @@ function earliestGrant({ operation, key, from }: ValidHold, ofGrant: readonly Va
   return released.length === 0 ? askedAt : Math.max(askedAt, Math.min(...released));
 }
 
-function checkNested(
-  inside: string | undefined,
-  operation: History['operations'][number],
-  { operations }: History,
-): Violation[] {
-  if (inside === undefined || operation.hold === undefined) return [];
-  const outer = operations.find(({ id }) => id === inside);
+function checkNested(operation: Operation): Violation[] {
+  const { outer, hold, inside } = operation;
   const [key] = operation.keys;
-  if (outer?.hold === undefined || outer.hold.tokens[key] === operation.hold.tokens[key]) return [];
+  if (outer?.hold === undefined || hold === undefined || outer.hold.tokens[key] === hold.tokens[key]) return [];
+  // A call inside a lost lock acquires it again.
+  if (outer.hold.ended === 'lost' && outer.hold.to <= hold.from) return [];
   return [
     {
       rule: 'fencing',
-      message: `${operation.id} runs inside ${inside} on ${key}, but its token ${operation.hold.tokens[key]} is not ${outer.hold.tokens[key]}`,
+      message: `${operation.id} runs inside ${inside} on ${key}, but its token ${hold.tokens[key]} is not ${outer.hold.tokens[key]}`,
       operations: [outer, operation],
-      at: operation.hold.from,
+      at: hold.from,
     },
   ];
 }

@@ -45,8 +45,7 @@ export class History {
     const operations = [...byOperation.values()]
       .filter(([first]) => first.type === 'ask')
       .map((own) => readOperation(own as [Asked & { process: string }, ...OperationEvent[]], this));
-    const byId = new Map(operations.map((operation) => [operation.id, operation]));
-    this.operations = operations.map((operation) => withOuter(operation, byId));
+    this.operations = withOuters(operations);
   }
 
   get endsAt(): number {
@@ -69,15 +68,19 @@ export class History {
     return long.reduce((sum, each) => sum + overlap(each, { from, to }), 0);
   }
 
-  /** Whether a fault may affect the process, or any process, in that time. */
+  /** Whether a fault or a standstill may affect the process, or any process, in that time. */
   troubled({ from, to }: Interval, process?: string): boolean {
+    return this.faulty({ from, to }, process) || this.slow({ from: from - SLOW_BEFORE_MS, to }, process);
+  }
+
+  /** Whether a fault may affect the process, or any process, in that time. */
+  faulty({ from, to }: Interval, process?: string): boolean {
     const near = { from: from - AFTERMATH_MS, to };
     const mine = ({ of }: Fault): boolean => of === undefined || process === undefined || of === process;
     return (
       this.faults.some((fault) => mine(fault) && overlap({ from: fault.from, to: fault.at }, near) > 0) ||
       this.dataLosses.some((loss) => overlap({ from: loss.from, to: loss.at }, near) > 0) ||
-      (process === undefined && [...this.endedAt.values()].some((at) => between(at, near))) ||
-      this.slow({ from: from - SLOW_BEFORE_MS, to }, process)
+      (process === undefined && [...this.endedAt.values()].some((at) => between(at, near)))
     );
   }
 
@@ -124,12 +127,20 @@ export class History {
   }
 }
 
-/** An outer call without a lease holds no lock, so the inner one is an ordinary call. */
-function withOuter(operation: Operation, byId: ReadonlyMap<string, Operation>): Operation {
-  const outer = byId.get(operation.inside ?? '');
-  return outer?.hold !== undefined && outer.hold.to > operation.askedAt
-    ? operation
-    : { ...operation, inside: undefined };
+/** Connects nested calls. An outer call without a lease holds no lock, so the inner one is an ordinary call. */
+function withOuters(inOrder: readonly Operation[]): Operation[] {
+  const byId = new Map<string, { readonly operation: Operation; readonly nested: Operation[] }>();
+  return inOrder.map((bare) => {
+    const outer = byId.get(bare.inside ?? '');
+    const isNested = (outer?.operation.hold?.to ?? -Infinity) > bare.askedAt;
+    const nested: Operation[] = [];
+    const operation: Operation = isNested
+      ? { ...bare, outer: outer!.operation, nested }
+      : { ...bare, inside: undefined, nested };
+    if (isNested) outer!.nested.push(operation);
+    byId.set(bare.id, { operation, nested });
+    return operation;
+  });
 }
 
 /** A fault ends up to this long before its end is recorded. */

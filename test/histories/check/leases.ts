@@ -8,6 +8,9 @@ const SLACK_MS = 50;
 /** Reasons of a loss that require a change of the data. */
 const OF_DATA: ReadonlySet<string> = new Set(['deleted', 'taken', 'forced']);
 
+/** Such a ttl outlasts every standstill of a slow machine that its process does not record. */
+const LONG_TTL_MS = 10_000;
+
 /** A renewal is sent after a third of the ttl. If the process is stopped for this share of it, in slices, the reply may be late. */
 const STOPPED_SHARE = 0.5;
 
@@ -35,10 +38,13 @@ function provenTooLong(operation: Operation, isShared: boolean): Violation | und
   const { events, options, keys } = operation;
   let ttlMs = ttlOf(options);
   let last = Infinity;
+  let leastEnd = 0;
   for (const event of events) {
     if (event.type === 'extend') ttlMs = Math.max(ttlMs, event.ttlMs);
     // these lengthen the lease, too
     if (/^extend|^downgrade/.test(event.type)) last = Infinity;
+    // A downgraded lease may join a shorter one, which is then renewed until its ttl has passed.
+    if (event.type === 'downgraded') leastEnd = operation.hold!.from + ttlOf(options);
     if (event.type !== 'granted' && event.type !== 'proven') continue;
     const proven = event.until - event.at;
     if (proven > ttlMs + SLACK_MS)
@@ -48,7 +54,7 @@ function provenTooLong(operation: Operation, isShared: boolean): Violation | und
       return fault('was renewed in spite of `renew: false`', operation, event.at);
     // a reader that shares an older lease may have its own ttl from its entry on
     if (event.type === 'granted' && isShared) last = event.at + ttlOf(options);
-    else last = Math.max(event.until, last === Infinity ? 0 : last);
+    else last = Math.max(event.until, last === Infinity ? leastEnd : last);
   }
   return undefined;
 }
@@ -71,7 +77,8 @@ function lostForNothing(operation: Operation, history: History): Violation | und
   if (hold === undefined || lost === undefined) return undefined;
   if (options.renew === false || options.maxHold !== undefined || history.shutsDown(process, lost.at)) return undefined;
   const near = { from: lost.at - Math.max(ttlOf(options), CLAIM_WINDOW_MS), to: lost.at };
-  if (history.troubled(near, process)) return undefined;
+  const isLong = ttlOf(options) >= LONG_TTL_MS;
+  if (isLong ? history.faulty(near, process) : history.troubled(near, process)) return undefined;
   const last = { from: lost.at - ttlOf(options), to: lost.at };
   if (history.standstillMs(process, last, 0) > ttlOf(options) * STOPPED_SHARE) return undefined;
   return fault('was lost without a cause', operation, lost.at);

@@ -33,6 +33,8 @@ export interface Operation {
   readonly kind: NonNullable<RecordedOptions['kind']>;
   readonly waitMs: number;
   readonly inside: string | undefined;
+  /** The call around it, if that held the lock; undefined with `inside`. */
+  readonly outer: Operation | undefined;
   readonly probe: boolean;
   readonly askedAt: number;
   /** When it was granted or refused; undefined without either. */
@@ -44,7 +46,14 @@ export interface Operation {
   readonly hold: Hold | undefined;
   /** When `release()` or `withLock` settled. */
   readonly releasedAt: number | undefined;
+  /** The calls inside it, which hold its lease until their end. */
+  readonly nested: readonly Operation[];
   readonly events: readonly OperationEvent[];
+}
+
+/** The outermost call, whose lease the operation holds. */
+export function rootOf(operation: Operation): Operation {
+  return operation.outer === undefined ? operation : rootOf(operation.outer);
 }
 
 export function readOperation(events: readonly [EventOf<'ask'>, ...OperationEvent[]], history: History): Operation {
@@ -60,6 +69,8 @@ export function readOperation(events: readonly [EventOf<'ask'>, ...OperationEven
     kind: ask.options.kind ?? 'exclusive',
     waitMs: Number(ask.options.wait ?? 0),
     inside: ask.inside,
+    outer: undefined,
+    nested: [],
     probe: ask.probe === true,
     askedAt: ask.at,
     settledAt: granted?.at ?? refused?.at,

@@ -1,5 +1,5 @@
 import { ttlOf, type History, type Violation } from './history.js';
-import type { Operation } from './operation.js';
+import { rootOf, type Operation } from './operation.js';
 
 /** Timers of the runtime may fire this early. */
 const EARLY_MS = 2;
@@ -19,10 +19,10 @@ function faultsOf(rule: string, message: string | undefined, operation: Operatio
 }
 
 function refusalFault(operation: Operation, history: History): string | undefined {
-  const { outcome, message, inside, kind, options } = operation;
-  const reenters = inside !== undefined && kind !== 'semaphore' && (options.reentrant === true || kind === 'read');
+  const { outcome, message, inside } = operation;
   if (outcome === undefined) return undefined;
-  if (outcome === 'granted') return inside === undefined || reenters ? undefined : 'was granted inside its own lock';
+  if (outcome === 'granted')
+    return inside === undefined || mayReenter(operation) ? undefined : 'was granted inside its own lock';
   if (isAllowed(operation, outcome, history)) return undefined;
   return `was refused with ${outcome} after ${waited(operation).toFixed(1)} of ${operation.waitMs} ms: ${message}`;
 }
@@ -45,11 +45,17 @@ function isAllowed(operation: Operation, code: string, history: History): boolea
       return history.shutsDown(process, settledAt);
     case 'LOCK_USAGE':
       // A call chain that holds the key would wait for itself.
-      return operation.inside !== undefined;
+      return operation.inside !== undefined && !(mayReenter(operation) && isUnchanged(rootOf(operation)));
     default:
       return false;
   }
 }
+
+const mayReenter = ({ inside, kind, options }: Operation): boolean =>
+  inside !== undefined && kind !== 'semaphore' && (options.reentrant === true || kind === 'read');
+
+/** Whether it never gave up its right to write: no call that writes may enter a read lock. */
+const isUnchanged = ({ events }: Operation): boolean => events.every(({ type }) => type !== 'downgrade');
 
 /** Callers that do not wait share an attempt, whose lease may end before the answer to its command arrives. */
 function answeredLate({ process, keys, message, askedAt, settledAt = askedAt }: Operation, history: History): boolean {

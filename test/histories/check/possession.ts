@@ -1,7 +1,7 @@
 import { groupBy } from './group-by.js';
 import { ttlOf, type History } from './history.js';
 import type { Interval } from './interval.js';
-import { weightOf, type Operation } from './operation.js';
+import { weightOf, type Hold, type Operation } from './operation.js';
 
 /** A reading process learns with its next renewal that a waiting writer has left. */
 export const GATE_MS = 1_500;
@@ -70,24 +70,38 @@ function keptWhileItWaits(operation: Operation, history: History): readonly (Int
   return ascending.slice(0, -1).map((key) => ({ key, from: askedAt, to }));
 }
 
-/** When the key of the operation may be free again. */
-export function holdEnd({ hold, releasedAt, options, settledAt = 0 }: Operation, history: History): number {
-  const end = Math.max(hold!.to, releasedAt ?? 0);
+/** When the key of the operation may be free again: after the last of its nested calls. */
+export function holdEnd(operation: Operation, history: History): number {
+  const { options, settledAt = 0 } = operation;
+  const ends = [operation, ...nestedIn(operation)].map(({ hold, releasedAt }) => Math.max(hold!.to, releasedAt ?? 0));
+  const end = Math.max(...ends);
   const minHold = settledAt + Number(options.minHold ?? 0);
-  const expires = options.release === 'expire' || hold!.ended === 'killed' ? longestTtl({ options, events: [] }) : 0;
+  const expires = options.release === 'expire' || endsAs(operation, 'killed') ? longestTtl({ options, events: [] }) : 0;
   return Math.min(Math.max(end, minHold, end + expires * 1.02), Math.max(end, history.endsAt));
 }
+
+/** All nested calls with a lease. */
+function nestedIn({ nested }: Operation): readonly Operation[] {
+  const direct = nested.filter(({ hold }) => hold !== undefined);
+  return direct.concat(direct.flatMap(nestedIn));
+}
+
+const endsAs = (operation: Operation, ended: Hold['ended']): boolean =>
+  [operation, ...nestedIn(operation)].some(({ hold }) => hold?.ended === ended);
 
 function tailMs(operation: Operation, history: History, { from, to }: Interval): number {
   const { settledAt, hold, waitMs, process } = operation;
   const healthy = !history.troubled({ from, to }, process) && settledAt !== undefined;
-  if (!healthy || hold?.ended === 'lost' || hold?.ended === 'killed') return longestTtl(operation) + UNDONE_WITHIN_MS;
+  if (!healthy || endsAs(operation, 'lost') || endsAs(operation, 'killed'))
+    return longestTtl(operation) + UNDONE_WITHIN_MS;
   return isAnswered(operation) || (hold === undefined && waitMs === 0) ? 0 : ANSWER_MS;
 }
 
 /** A release waits for its reply only for a limited time; one that ended earlier had its reply. */
-function isAnswered({ hold, releasedAt }: Operation): boolean {
-  return hold !== undefined && releasedAt !== undefined && releasedAt - hold.to < RELEASE_WAITS_MS;
+function isAnswered(operation: Operation): boolean {
+  return [operation, ...nestedIn(operation)].every(
+    ({ hold, releasedAt }) => hold !== undefined && releasedAt !== undefined && releasedAt - hold.to < RELEASE_WAITS_MS,
+  );
 }
 
 /** The latest end of its lease that other callers may know. */

@@ -13,21 +13,31 @@ export interface ValidHold extends Interval {
 }
 
 /**
- * All valid intervals of a key, in the order of their grants. A lease is invalid from the moment Redis has lost its
- * grant.
+ * The valid intervals of a key, in the order of their grants. A lease is invalid from the moment Redis has lost its
+ * grant. A nested call holds the lease of the call around it.
  */
 export function validHolds(history: History): ReadonlyMap<string, readonly ValidHold[]> {
-  const holds = history.operations.flatMap((operation) => holdsOf(operation, history.dataLosses));
+  return holdsOf(
+    history.operations.filter(({ inside }) => inside === undefined),
+    history,
+  );
+}
+
+/** Like `validHolds`, with those of nested calls, which may last longer than the call around them. */
+export const allHolds = (history: History): ReadonlyMap<string, readonly ValidHold[]> =>
+  holdsOf(history.operations, history);
+
+function holdsOf(operations: readonly Operation[], { dataLosses }: History): Map<string, ValidHold[]> {
+  const holds = operations.flatMap((operation) => holdsOfOne(operation, dataLosses));
   return groupBy(
     holds.toSorted((a, b) => a.from - b.from),
     ({ key }) => key,
   );
 }
 
-/** Work inside the lease of an outer call has no lease. */
-function holdsOf(operation: Operation, losses: readonly DataLoss[]): ValidHold[] {
-  const { hold, inside } = operation;
-  if (hold === undefined || inside !== undefined) return [];
+function holdsOfOne(operation: Operation, losses: readonly DataLoss[]): ValidHold[] {
+  const { hold } = operation;
+  if (hold === undefined) return [];
   const { from, readsFrom } = hold;
   return operation.keys.flatMap((key) => {
     const lost = losses.filter((loss) => (loss.key ?? key) === key && hold.sentAt[key] < loss.at);

@@ -16,7 +16,11 @@ const OF_PROCESS = [
 export const OF_SERVER = ['stop-server', 'restart-server', 'flush-scripts'] as const;
 export const OF_DATA = ['restart-empty', 'flush-all', 'delete-key', 'delete-helper', 'force-release'] as const;
 
-export type FaultName = (typeof OF_PROCESS | typeof OF_SERVER | typeof OF_DATA)[number];
+/** Replies of a server that refuses commands for some time. */
+export const OF_REPLIES = ['passing-errors', 'refused-publish'] as const;
+
+export type FaultName =
+  (typeof OF_PROCESS | typeof OF_SERVER | typeof OF_DATA)[number] | (typeof OF_REPLIES)[number] | 'planned-failover';
 
 /** One fault: its kind, time, process and duration. */
 export interface FaultPlan {

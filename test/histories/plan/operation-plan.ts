@@ -1,5 +1,6 @@
 import type { Random } from '../../simulation/random.js';
 import type { CallName, RecordedOptions } from '../event.js';
+import { themePlan } from './themes.js';
 import type { KeyPlan, WorldPlan } from './world-plan.js';
 
 /** One operation of a caller: its call, and its actions during the hold. */
@@ -13,11 +14,25 @@ export interface OperationPlan {
   readonly abortAfterMs?: number;
   /** Blocks the event loop during the hold. */
   readonly blockMs?: number;
+  /** Blocks the event loop from the first moment of the hold. */
+  readonly blockFirstMs?: number;
   readonly extendMs?: number;
   readonly downgrades?: boolean;
   /** A call for the same key inside the work of `withLock`. */
   readonly inner?: 'reentrant' | 'refused';
+  /** Calls for the same key inside the work of `withLock`, which does not wait for their end. */
+  readonly outlasting?: readonly OutlastingPlan[];
+  /** A call for the same key outside of the lock, which the work of `withLock` starts. */
+  readonly detached?: { readonly holdMs: number };
   readonly releasesTwice?: boolean;
+}
+
+/** A reentrant call that may hold the lock for longer than the call around it. */
+export interface OutlastingPlan {
+  readonly holdMs: number;
+  readonly reads: boolean;
+  /** Whether another such call begins at its end. */
+  readonly again: boolean;
 }
 
 const TTLS = [250, 400, 700, 1_200, 2_000];
@@ -26,6 +41,11 @@ export const LONGEST_TTL_MS = 3_000;
 
 /** Draws the next operation of a caller. */
 export function planOperation(random: Random, world: WorldPlan): OperationPlan {
+  const operation = planUsual(random, world);
+  return world.theme === undefined ? operation : themePlan(world.theme).operation(random, operation, world);
+}
+
+function planUsual(random: Random, world: WorldPlan): OperationPlan {
   const key = random.pick(world.keys);
   const keys = random.chance(world.severalShare) ? several(random, world, key) : [key.name];
   const call = random.pick(world.calls);

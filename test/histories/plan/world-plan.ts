@@ -1,6 +1,7 @@
 import { Random } from '../../simulation/random.js';
 import type { CallName } from '../event.js';
 import { planFaults, type FaultPlan } from './fault-plan.js';
+import { themePlan, type Theme } from './themes.js';
 
 /** A key and the settings that its callers share. */
 export interface KeyPlan {
@@ -27,6 +28,7 @@ const MOODS: readonly Mood[] = ['calm', 'faulty', 'lossy', 'faulty'];
 export interface WorldPlan {
   readonly seed: number;
   readonly mood: Mood;
+  readonly theme?: Theme;
   readonly operations: number;
   readonly processes: number;
   /** Concurrent callers of each process. */
@@ -41,6 +43,8 @@ export interface WorldPlan {
   readonly keptShare: number;
   /** Share of operations that block the event loop while they hold. */
   readonly blockShare: number;
+  /** Share of operations that block the event loop from the first moment of their hold. */
+  readonly blockFirstShare?: number;
   /** The longest hold of most operations, followed by those of the others. */
   readonly holdMs: readonly [number, ...number[]];
   readonly gapMs: number;
@@ -52,12 +56,13 @@ export interface WorldSettings {
   readonly seed: number;
   readonly operations: number;
   readonly mood?: Mood;
+  readonly theme?: Theme;
   /** Overrides of the settings from the seed, for tests of the checker. */
   readonly fixed?: Partial<WorldPlan>;
 }
 
 /** Returns the same settings for every run of the same seed. */
-export function planWorld({ seed, operations, mood: given, fixed }: WorldSettings): WorldPlan {
+export function planWorld({ seed, operations, mood: given, theme, fixed }: WorldSettings): WorldPlan {
   const random = new Random(seed * 2_654_435_761);
   const mood = given ?? MOODS[seed % MOODS.length];
   const processes = random.int(3, 4);
@@ -66,6 +71,7 @@ export function planWorld({ seed, operations, mood: given, fixed }: WorldSetting
   return {
     seed,
     mood,
+    theme,
     operations,
     processes,
     callers: random.int(16, 30),
@@ -82,8 +88,15 @@ export function planWorld({ seed, operations, mood: given, fixed }: WorldSetting
     ]),
     gapMs: random.pick([5, 40, 150]),
     faults: mood === 'calm' ? [] : planFaults(random, mood, processes),
+    ...(theme === undefined ? {} : themePlan(theme).world),
     ...fixed,
   };
+}
+
+/** The settings of one process. */
+export function worldOf(world: WorldPlan, process: number): WorldPlan {
+  const { keyOf } = world.theme === undefined ? {} : themePlan(world.theme);
+  return keyOf === undefined ? world : { ...world, keys: world.keys.map((key) => keyOf(key, process)) };
 }
 
 function planKeys(random: Random): KeyPlan[] {

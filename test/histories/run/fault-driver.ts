@@ -4,9 +4,11 @@ import type { Redis } from 'ioredis';
 import { PREFIX } from '../../fault/support/lock-engine.js';
 import { monotonicMs } from '../../fault/support/monotonic.js';
 import type { FaultProxy } from '../../support/fault-proxy.js';
+import type { SocketProxy } from '../../sockets/support/socket-proxy.js';
 import type { RedisServer } from '../../support/redis-server.js';
+import { startErrors, endErrors } from './passing-errors.js';
 import type { RunEvent } from '../event.js';
-import { OF_DATA, OF_SERVER, type FaultName, type FaultPlan } from '../plan/fault-plan.js';
+import { OF_DATA, OF_REPLIES, OF_SERVER, type FaultName, type FaultPlan } from '../plan/fault-plan.js';
 import type { Recorder } from './recorder.js';
 import type { Worker } from './worker.js';
 
@@ -22,6 +24,10 @@ export interface Scene {
   kill(number: number): Promise<void>;
   /** Shuts a process down, and starts a new one. */
   shutDown(number: number): Promise<void>;
+  /** The proxies behind those of the processes, which may replace replies. */
+  readonly replies: readonly SocketProxy[];
+  /** Exchanges the roles of primary and replica. */
+  failOver(): Promise<void>;
   /** Uses a lock engine of the run, over a connection without faults. */
   forceRelease(key: string): Promise<unknown>;
 }
@@ -50,6 +56,8 @@ export class FaultDriver {
     const { name, process } = fault;
     if (name === 'kill') return this.scene.kill(process);
     if (name === 'shut-down') return this.scene.shutDown(process);
+    if (name === 'planned-failover') return this.failOver(name);
+    if (isOneOf(OF_REPLIES, name)) return this.ofReplies(fault);
     if (isOneOf(OF_SERVER, name)) return this.ofServer(fault);
     return isOneOf(OF_DATA, name) ? this.ofData(fault) : this.ofProcess(fault);
   }
@@ -95,6 +103,25 @@ export class FaultDriver {
       await server.start();
     }
     recorder.record({ type: 'fault', name, from, cutOff: name !== 'flush-scripts' });
+  }
+
+  private async failOver(name: FaultName): Promise<void> {
+    const from = monotonicMs();
+    await this.scene.failOver();
+    this.scene.recorder.record({ type: 'fault', name, from, cutOff: false });
+  }
+
+  private async ofReplies({ name, forMs }: FaultPlan): Promise<void> {
+    const { server, replies, recorder } = this.scene;
+    const from = monotonicMs();
+    const mayPublish = (may: boolean): Promise<unknown> =>
+      server.run((redis) => redis.call('ACL', 'SETUSER', 'default', `${may ? '+' : '-'}publish`));
+    if (name === 'passing-errors') startErrors(replies);
+    else await mayPublish(false);
+    await sleep(forMs);
+    if (name === 'passing-errors') endErrors(replies);
+    else await mayPublish(true);
+    recorder.record({ type: 'fault', name, from, cutOff: false });
   }
 
   private async ofData({ name, draw }: FaultPlan): Promise<void> {

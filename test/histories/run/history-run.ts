@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { openLocks, type Locks } from '../../fault/support/lock-engine.js';
+import type { SocketProxy } from '../../sockets/support/socket-proxy.js';
 import type { FaultProxy } from '../../support/fault-proxy.js';
 import { startRedisServer, type RedisServer } from '../../support/redis-server.js';
 import { RUN, type HistoryEvent, type RunEvent } from '../event.js';
@@ -12,9 +13,10 @@ import { planWorld, type WorldPlan, type WorldSettings } from '../plan/world-pla
 import { FaultDriver, type Scene } from './fault-driver.js';
 import { channels, persistentKeys, whatStays } from './last-look.js';
 import { watchLoop } from './loop-watch.js';
-import type { PlantName } from './plants.js';
+import { plantAfterFailover, type PlantName } from './plants.js';
 import { readEvents } from './read-events.js';
 import { Recorder } from './recorder.js';
+import { Servers } from './servers.js';
 import { Slots } from './slots.js';
 import type { Worker } from './worker.js';
 
@@ -34,17 +36,16 @@ export async function runHistory(world: WorldSettings, plant?: PlantName): Promi
   const plan = planWorld(world);
   const folder = await mkdtemp(join(tmpdir(), 'history-'));
   const recorder = new Recorder<RunEvent>(join(folder, `${RUN}.jsonl`), RUN);
-  const [server, register] = await Promise.all([
-    startRedisServer({ config: { appendonly: 'yes', appendfsync: 'no' } }),
-    startRedisServer(),
-  ]);
-  const parts = { plan, world, plant, folder, recorder, serverPort: server.port, registerUrl: register.url };
-  const run = new HistoryRun(plan, server, recorder, new Slots(parts));
+  const replica = plan.faults.flat().some(({ name }) => name === 'planned-failover');
+  const [servers, register] = await Promise.all([Servers.start({ replica }), startRedisServer()]);
+  const serverPort = servers.primary.port;
+  const parts = { plan, world, plant, folder, recorder, serverPort, registerUrl: register.url };
+  const run = new HistoryRun(plan, servers, recorder, new Slots(parts), plant);
   try {
     await run.run();
   } finally {
     await run.stop();
-    await Promise.all([server.stop(), register.stop()]);
+    await Promise.all([servers.stop(), register.stop()]);
     recorder.close();
   }
   return { plan, folder, events: await readEvents(folder) };
@@ -57,15 +58,29 @@ class HistoryRun implements Scene {
 
   constructor(
     private readonly plan: WorldPlan,
-    readonly server: RedisServer,
+    private readonly servers: Servers,
     readonly recorder: Recorder<RunEvent>,
     private readonly slots: Slots,
+    private readonly plant: PlantName | undefined,
   ) {
     this.keys = plan.keys.map(({ name }) => name);
   }
 
   get ways(): readonly FaultProxy[] {
     return this.slots.ways;
+  }
+
+  get replies(): readonly SocketProxy[] {
+    return this.slots.replies;
+  }
+
+  get server(): RedisServer {
+    return this.servers.primary;
+  }
+
+  async failOver(): Promise<void> {
+    await this.servers.failOver(this.ways);
+    await plantAfterFailover(this.plant, this.server);
   }
 
   worker(number: number): Worker {

@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import { monotonicMs } from '../../fault/support/monotonic.js';
@@ -26,6 +28,7 @@ export class LeaseWatch {
     this.recorder.record({ type: 'granted', op, tokens, ...grantsOf(lease), until }, at);
     this.leases.set(op, { lease, until });
     const { signal } = lease;
+    setMaxListeners(0, signal); // nested calls share it
     const lost = (): void => {
       if (!this.leases.has(op)) return;
       const { reason: error } = signal;

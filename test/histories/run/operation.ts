@@ -14,14 +14,22 @@ export interface OperationTools {
   readonly register: Pick<Register, 'read' | 'write'>;
   readonly recorder: Recorder<WorkerEvent>;
   readonly leases: LeaseWatch;
+  /** `outsideLocks` of the library. */
+  readonly outside: <T>(work: () => T) => T;
   /** Ends every pause early, because the process shuts down. */
   readonly ending: AbortSignal;
 }
+
+/** So long that the work around it ends before. */
+const DETACHED_WAIT_MS = 2_500;
 
 const codeOf = (error: unknown): string => (isLockError(error) ? error.code : 'none');
 
 /** Acquires locks as planned, works under the lease, and releases it. Records all events. */
 export class Operation {
+  /** Calls that the work has started and does not wait for. */
+  private readonly started: Promise<void>[] = [];
+
   constructor(
     private readonly tools: OperationTools,
     private readonly plan: OperationPlan,
@@ -42,6 +50,7 @@ export class Operation {
     if (call === 'withLock') await this.withLock(controller.signal, asked);
     else await this.acquire(controller.signal, asked);
     asked();
+    await Promise.all(this.started);
   }
 
   private get key(): string | readonly string[] {
@@ -98,6 +107,8 @@ export class Operation {
   private async work(lease: Lease): Promise<void> {
     const { plan, tools } = this;
     const { kind } = plan.options;
+    if (plan.blockFirstMs !== undefined) this.block(plan.blockFirstMs);
+    this.startNested();
     const written = this.more.inside === undefined && (kind === 'exclusive' || kind === 'write') ? plan.keys : [];
     const seen = await Promise.all(written.map((key) => tools.register.read(key)));
     await this.pause(plan.holdMs / 2, lease.signal);
@@ -140,6 +151,33 @@ export class Operation {
     const { keys, options } = this.plan;
     const plan: OperationPlan = { call: 'withLock', keys, options, holdMs: 0, gapMs: 0 };
     await new Operation(this.tools, plan, `${this.op}'`, { inside: this.op }).run();
+  }
+
+  /** Runs in the call chain of this work, and may end after it. */
+  private startNested(): void {
+    const { keys, options, outlasting = [], detached } = this.plan;
+    for (const [i, { holdMs, reads, again }] of outlasting.entries()) {
+      const inner = { ...options, kind: reads ? ('read' as const) : options.kind };
+      const plan: OperationPlan = {
+        call: 'withLock',
+        keys,
+        options: inner,
+        holdMs,
+        gapMs: 0,
+        outlasting: again ? [{ holdMs, reads, again: false }] : [],
+      };
+      this.started.push(new Operation(this.tools, plan, `${this.op}'${i}`, { inside: this.op }).run());
+    }
+    if (detached === undefined) return;
+    const { ttl, kind } = options;
+    const plan: OperationPlan = {
+      call: 'withLock',
+      keys,
+      options: { ttl, kind, wait: DETACHED_WAIT_MS },
+      ...detached,
+      gapMs: 0,
+    };
+    this.started.push(this.tools.outside(() => new Operation(this.tools, plan, `${this.op}~`).run()));
   }
 
   private pause(ms: number, signal: AbortSignal): Promise<void> {

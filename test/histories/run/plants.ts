@@ -1,4 +1,11 @@
-import { isLockError, LockContendedError, LockWaitTimeoutError } from '../../../libs/distribute-lock/src/errors.js';
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+import {
+  isLockError,
+  LockContendedError,
+  LockUnavailableError,
+  LockWaitTimeoutError,
+} from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { Grant } from '../../../libs/distribute-lock/src/engine/lease/grant.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
@@ -6,10 +13,13 @@ import type { AcquireAnswer, AcquireRequest, LockStore } from '../../../libs/dis
 import { Redis } from 'ioredis';
 import { PREFIX } from '../../fault/support/lock-engine.js';
 import { handlesOf } from './lease-facts.js';
+import type { RedisServer } from '../../support/redis-server.js';
 import type { OperationTools } from './operation.js';
 import type { WorkerSettings } from './worker.js';
 
 type Keys = string | readonly string[];
+type Work = (lease: Lease) => Promise<void>;
+type WithLock = (key: Keys, options: AcquireOptions, work: Work) => Promise<void>;
 type Acquire = (key: Keys, options?: AcquireOptions) => Promise<Lease>;
 
 interface Plant {
@@ -17,8 +27,14 @@ interface Plant {
   readonly answer?: (answer: AcquireAnswer, request: AcquireRequest) => AcquireAnswer;
   /** Replaces `acquire`. */
   readonly acquire?: (acquire: Acquire, key: Keys, options: AcquireOptions) => Promise<Lease>;
+  /** Replaces `withLock`. */
+  readonly withLock?: (withLock: WithLock, key: Keys, options: AcquireOptions, work: Work) => Promise<void>;
+  /** Replaces `outsideLocks`. */
+  readonly outside?: <T>(work: () => T) => T;
   /** Replaces the value that a holder reads from the resource. */
   readonly read?: (version: number) => number;
+  /** Runs on the new primary. */
+  readonly afterFailover?: (primary: RedisServer) => Promise<unknown>;
   /** Runs once, at the start. */
   readonly start?: (settings: WorkerSettings) => Promise<unknown>;
 }
@@ -46,6 +62,14 @@ const PLANTS = {
     acquire: every(20, async (acquire, key, options) => soonLost(await acquire(key, options))),
   },
   'key granted too early': { acquire: (acquire, key, options) => acquire(key, { ...options, minHold: 0 }) },
+  'uncounted nested call': { withLock: beside },
+  'detached work inside the lock': { outside: (work) => work() },
+  'hold before its claim': {
+    start: ({ url }) => Promise.resolve(void (redisOfPlant = new Redis(url))),
+    acquire: async (acquire, key, options) => validForAClaim(await acquire(key, options)),
+  },
+  'locks lost in a failover': { afterFailover: (primary) => primary.run((redis) => redis.flushall()) },
+  'refused after an error': { acquire: every(20, refusedAtOnce) },
   'stale read': { read: sometimes(10, (version) => Math.max(0, version - 1)) },
   'key left behind': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted', 'PX', 120_000)) },
   'key without an end': { start: ({ url }) => once(url, (redis) => redis.set(`${PREFIX}left`, 'planted')) },
@@ -53,6 +77,12 @@ const PLANTS = {
 } satisfies Record<string, Plant>;
 
 export type PlantName = keyof typeof PLANTS;
+
+/** A planted violation of the run, after a planned failover. */
+export async function plantAfterFailover(name: PlantName | undefined, primary: RedisServer): Promise<void> {
+  const plant: Plant = name === undefined ? {} : PLANTS[name];
+  await plant.afterFailover?.(primary);
+}
 
 /** The store and the tools of a worker, with the violation that its settings name. */
 export function plantIn(settings: WorkerSettings, store: LockStore) {
@@ -66,11 +96,18 @@ export function plantIn(settings: WorkerSettings, store: LockStore) {
         plant.acquire === undefined
           ? service.acquire(key, options)
           : plant.acquire((...call) => service.acquire(...call), key, options);
-      const planted = Object.assign(Object.create(service) as typeof service, plant.acquire && { acquire });
+      const withLock: WithLock = (key, options, work) =>
+        plant.withLock!((...call) => service.withLock(...call), key, options, work);
+      const planted = Object.assign(
+        Object.create(service) as typeof service,
+        plant.acquire && { acquire },
+        plant.withLock && { withLock },
+      );
       const read = async (key: string): Promise<number> => plant.read!(await register.read(key));
       return {
         ...tools,
         service: planted,
+        outside: plant.outside ?? tools.outside,
         register: plant.read === undefined ? register : { read, write: (...write) => register.write(...write) },
       };
     },
@@ -130,6 +167,29 @@ function withTokenOfGrant(lease: Lease): Lease {
   if (grant.passes === 1) firstTokens.set(grant, fencingToken);
   const first = firstTokens.get(grant) ?? fencingToken;
   return withChanges(lease, { fencingTokens: new Map([[key, first + grant.passes - 1]]) });
+}
+
+const CLAIM_WINDOW_MS = 1_750;
+
+const outerLease = new AsyncLocalStorage<Lease>();
+
+/** A reentrant call takes the lease of the call around it, which does not wait for its end. */
+function beside(withLock: WithLock, key: Keys, options: AcquireOptions, work: Work): Promise<void> {
+  const outer = outerLease.getStore();
+  if (outer !== undefined && options.reentrant === true) return work(neverLost(outer));
+  return withLock(key, options, (lease) => outerLease.run(lease, () => work(lease)));
+}
+
+let redisOfPlant: Redis;
+
+/** Ends the lease in Redis after the claim window, as if the holder had not claimed it yet. */
+async function validForAClaim(lease: Lease): Promise<Lease> {
+  await redisOfPlant.pexpire(PREFIX + lease.key, CLAIM_WINDOW_MS);
+  return lease;
+}
+
+function refusedAtOnce(_: Acquire, key: Keys): Promise<Lease> {
+  return Promise.reject(new LockUnavailableError('planted', { key: String(key), retryAfterMs: 1 }));
 }
 
 function soonLost(lease: Lease): Lease {

@@ -2,6 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { startSocketProxy, type SocketProxy } from '../../sockets/support/socket-proxy.js';
 import { startFaultProxy, type FaultProxy } from '../../support/fault-proxy.js';
 import type { RunEvent } from '../event.js';
 import type { WorldPlan, WorldSettings } from '../plan/world-plan.js';
@@ -36,6 +37,8 @@ interface Slot {
 
 /** The processes of a history, each with a separate proxy to the server. */
 export class Slots {
+  /** Behind the other proxies, in histories with errors. */
+  readonly replies: SocketProxy[] = [];
   private readonly slots: Slot[] = [];
   /** Processes that end as intended. */
   private readonly ending = new Set<Worker>();
@@ -48,8 +51,11 @@ export class Slots {
 
   async start(): Promise<void> {
     const { plan, serverPort } = this.parts;
+    const hasErrors = plan.faults.flat().some(({ name }) => name === 'passing-errors');
     for (let i = 0; i < plan.processes; i += 1) {
-      const way = await startFaultProxy(serverPort);
+      const replies = hasErrors ? await startSocketProxy(serverPort) : undefined;
+      if (replies !== undefined) this.replies.push(replies);
+      const way = await startFaultProxy(replies?.port ?? serverPort);
       const operations = Math.floor((plan.operations + i) / plan.processes);
       this.slots.push({ way, operations, names: [], worker: undefined, done: false });
     }
@@ -108,6 +114,7 @@ export class Slots {
       await worker?.kill();
       await way.stop();
     }
+    for (const each of this.replies) await each.stop();
   }
 
   private async replace(number: number): Promise<void> {
@@ -120,11 +127,13 @@ export class Slots {
     slot.names.push(name);
     const worker = new Worker({
       name,
+      number,
       world,
       plant,
       file,
       url: slot.way.url,
       ownClient: number % 2 === 1,
+      protocol: number % 4 === 1 ? 2 : 3,
       registerUrl,
     });
     slot.worker = worker;

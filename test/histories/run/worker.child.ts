@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Redis } from 'ioredis';
 
+import { outsideLocks } from '../../../libs/distribute-lock/src/engine/lease/held-leases.js';
 import { LockService } from '../../../libs/distribute-lock/src/nest/lock.service.js';
 import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { locksOn, PREFIX } from '../../fault/support/lock-engine.js';
@@ -8,7 +9,7 @@ import { parentProcess } from '../../support/parent-process.js';
 import { Random } from '../../simulation/random.js';
 import type { WorkerEvent } from '../event.js';
 import { planOperation } from '../plan/operation-plan.js';
-import { planWorld } from '../plan/world-plan.js';
+import { planWorld, worldOf } from '../plan/world-plan.js';
 import { LeaseWatch } from './lease-watch.js';
 import { watchLoop } from './loop-watch.js';
 import { Operation, pause, type OperationTools } from './operation.js';
@@ -20,7 +21,7 @@ import type { ToWorker, WorkerSettings } from './worker.js';
 /** A process whose callers do the operations of the seed. It ends after its shutdown. */
 const parent = parentProcess<ToWorker>();
 const settings = JSON.parse(process.env['HISTORY_WORKER'] ?? '') as WorkerSettings;
-const plan = planWorld(settings.world);
+const plan = worldOf(planWorld(settings.world), settings.number);
 const recorder = new Recorder<WorkerEvent>(settings.file, settings.name);
 const leases = new LeaseWatch(recorder);
 const ending = new AbortController();
@@ -40,7 +41,7 @@ process.on('unhandledRejection', stray);
 process.on('uncaughtException', stray);
 
 // Half of the processes use a client of the application.
-const client = settings.ownClient ? new Redis(settings.url) : undefined;
+const client = settings.ownClient ? new Redis(settings.url, { protocol: settings.protocol }) : undefined;
 client?.on('error', () => {});
 const store =
   client === undefined
@@ -54,6 +55,7 @@ const tools: OperationTools = planted.tools({
   register,
   recorder,
   leases,
+  outside: outsideLocks,
   ending: ending.signal,
 });
 

@@ -5,10 +5,14 @@ import type { PlantName } from './plants.js';
 /** The settings of a worker. */
 export interface WorkerSettings {
   readonly name: string;
+  /** The number of its slot. */
+  readonly number: number;
   readonly world: WorldSettings;
   readonly url: string;
   /** Whether the locks get a client of the application instead of the URL. */
   readonly ownClient: boolean;
+  /** Version of RESP of that client. */
+  readonly protocol: 2 | 3;
   readonly registerUrl: string;
   /** The file of its events. */
   readonly file: string;

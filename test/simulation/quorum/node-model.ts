@@ -1,9 +1,12 @@
 import type { LockMessage } from '../../../libs/distribute-lock/src/store/lock-store.js';
-import { QUEUE_TTL_MS } from '../../../libs/distribute-lock/src/store/protocol.js';
+import { NEW_RECORD_MS, QUEUE_TTL_MS } from '../../../libs/distribute-lock/src/store/protocol.js';
 import {
   FENCE_TOO_LOW,
   FENCE_WRITTEN,
+  MEMBERS,
+  NO_PLACE,
   NO_VOTE,
+  OTHER_COUNT,
   TOO_LATE,
   VOTE,
   VOTED_BEFORE,
@@ -30,18 +33,20 @@ export interface NodeSurroundings {
   publish(processId: string, message: LockMessage): number;
 }
 
-/** One node of a quorum: a step-by-step model of `quorum.lua`. */
+/** One node of a quorum: a step-by-step model of `quorum.lua` and `members.lua`. */
 export class NodeModel {
   readonly votes = new Map<string, Vote>();
   readonly queues = new Map<string, Queue>();
   readonly fences = new Map<string, number>();
+  /** Ends of the entries in the record of members. */
+  readonly members = new Map<string, number>();
 
   constructor(protected readonly surroundings: NodeSurroundings) {}
 
   run(key: string, words: readonly (string | number)[]): NodeReply {
+    if (words[0] === 'm') return this.keepMembers(words.slice(1).map(String));
     const [command = '', token = '', owner = '', x = '', y = '', deadlineMs = '0'] = words.map(String);
     const late = Number(deadlineMs) > 0 && this.surroundings.now() > Number(deadlineMs);
-    if (command === '') return [NO_VOTE, 0, 0];
     if (late && (command === 'a' || command === 'w')) return [TOO_LATE, this.clockMs(), 0];
     if (command === 'a' || command === 'w')
       return this.acquire(key, token, owner, Number(x), Number(y), command === 'w');
@@ -61,7 +66,7 @@ export class NodeModel {
 
   /** Loses all data, like a restart. */
   forget(): void {
-    for (const lost of [this.votes, this.queues, this.fences]) lost.clear();
+    for (const lost of [this.votes, this.queues, this.fences, this.members]) lost.clear();
   }
 
   /** The owner token that has the vote. */
@@ -110,6 +115,34 @@ export class NodeModel {
     return [FENCE_WRITTEN, 0, 0];
   }
 
+  private keepMembers([nodes, keepMs, known, id, ...others]: readonly string[]): NodeReply {
+    const now = this.clockMs();
+    const { members } = this;
+    for (const [name, end] of members) if (end <= now) members.delete(name);
+    if (known === '1' && members.has('!new') && !members.has(`=${id}`)) members.clear();
+    const count = [...members.keys()].find((name) => name.startsWith('#') && name !== `#${nodes}`);
+    if (count !== undefined) return [OTHER_COUNT, members.get(count)! - now, count.slice(1)];
+    const keep = (name: string): void => {
+      members.set(name, Math.max(members.get(name) ?? 0, now + Number(keepMs)));
+    };
+    const ids = (): string[] => [...new Set([...members.keys()].filter(isId).map(nameOf))];
+    const before = [...members.keys()].find((name) => name.startsWith('='));
+    if (before === undefined && known === '0') members.set('!new', now + NEW_RECORD_MS);
+    const own = before?.slice(1) ?? id;
+    keep(`#${nodes}`);
+    keep(`=${own}`);
+    const refused: string[] = [];
+    for (const other of others) {
+      if (other === own) continue;
+      if (ids().includes(other) || ids().length < Number(nodes)) keep(`+${other}`);
+      else refused.push(other);
+    }
+    if (refused.length === 0) return [MEMBERS, 0, own];
+    const sent = new Set([own, ...others]);
+    const ends = [...members].filter(([name]) => isId(name) && !sent.has(nameOf(name)));
+    return [NO_PLACE, Math.max(0, ...ends.map(([, end]) => end)), [own, ...refused].join(' ')];
+  }
+
   private release(key: string, token: string, owner: string, tell: boolean, next: string, late: boolean): NodeReply {
     const mine = this.voted(key) === token;
     if (mine) this.votes.delete(key);
@@ -148,3 +181,6 @@ export class NodeModel {
     if (owners.length === 0) this.queues.delete(key);
   }
 }
+
+const isId = (member: string): boolean => /^[=+]/.test(member);
+const nameOf = (member: string): string => member.slice(1);

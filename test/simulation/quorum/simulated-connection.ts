@@ -56,6 +56,7 @@ export class SimulatedConnection implements NodeConnection, NodeInbox {
   }
 
   async run(key: string, words: readonly (string | number)[], isWanted: () => boolean): Promise<NodeReply> {
+    if (words[0] === 'm') return this.askMembers(words);
     const sentAt = this.process.now();
     for (;;) {
       if (this.serverClock.refreshes(sentAt)) this.readClock();
@@ -65,6 +66,20 @@ export class SimulatedConnection implements NodeConnection, NodeInbox {
       this.readClock();
       if (!isWanted()) throw new LockStoreError('too late', true);
     }
+  }
+
+  /** Draws no random number, so that heartbeats do not change the plan of a history. */
+  private askMembers(words: readonly (string | number)[]): Promise<NodeReply> {
+    const { epoch, world, node } = this;
+    return new Promise((resolve, reject) => {
+      const arrive = (): void => {
+        if (this.process.gone) return;
+        if (epoch !== this.epoch || !this.ready) return reject(new LockStoreError('connection lost', true));
+        if (node.awayUntil > world.now) return world.in(node.awayUntil - world.now, arrive);
+        resolve(node.model.run('', words));
+      };
+      world.in(CLOCK_TRIP_MS, arrive);
+    });
   }
 
   private ask(key: string, words: readonly (string | number)[]): Promise<NodeReply> {

@@ -1,4 +1,4 @@
-import { Grant } from './lease/grant.js';
+import { Grant, MOST_LATE_ANSWERS, restMs } from './lease/grant.js';
 import { finalUndoAt } from '../store/abandoned-tokens.js';
 import {
   type AcquireAnswer,
@@ -11,6 +11,7 @@ import { Attempts } from './attempts.js';
 import type { EngineContext } from './context.js';
 import type { Attempt, KeyState } from './key-state.js';
 import { reportHandOver } from './reports.js';
+import { MOST_LATE_MS } from './settling.js';
 import { WakeUps } from './wake-ups.js';
 
 type Queued = Extract<AcquireAnswer, { outcome: 'queued' }>;
@@ -86,8 +87,11 @@ export class Acquiring {
     return new Grant(this.context.watchdog.check, key, ownerToken, ttlMs, sentAt, fencingToken, block, waiting);
   }
 
-  /** The store granted the attempt. */
-  won(attempt: Attempt, grant: Grant): void {
+  /**
+   * The store granted the attempt.
+   * @param begins - whether the hold begins now; the hold of a multi-key call begins with its last key
+   */
+  won(attempt: Attempt, grant: Grant, begins = true): void {
     const { attempts, wakeUps } = this;
     attempt.sent = true;
     if (attempt.over) return attempts.undo(attempt);
@@ -100,8 +104,9 @@ export class Acquiring {
       attempts.abandon(attempt);
       return wakeUps.wake({ reason: 'unusable grant', list });
     }
-    attempts.endGranted(attempt);
     const now = this.context.clock.now();
+    if (begins && this.isLate(attempt, grant, now)) return this.claimAgain(attempt);
+    attempts.endGranted(attempt);
     if (now < grant.validUntil) {
       this.prepare(attempt, grant);
       return wakeUps.wake({ reason: 'granted', list, grant, now });
@@ -111,6 +116,23 @@ export class Acquiring {
     // Fail non-waiting callers instead of retrying.
     wakeUps.wake({ reason: 'failure', list, error: tooLate(), passing: true });
     wakeUps.wake({ reason: 'unusable grant', list });
+  }
+
+  /** Whether the lease cannot begin, because a pause of two thirds of its ttl would end it. */
+  private isLate({ lateGrants, list }: Attempt, { validUntil, ttlMs }: Grant, now: number): boolean {
+    // A caller that does not wait has time for one further command.
+    const most = list.waits ? MOST_LATE_ANSWERS : 1;
+    return now < validUntil && validUntil - now < restMs(ttlMs) && lateGrants < most;
+  }
+
+  /** Repeats the command, which the store answers with a fresh lease for the same token. */
+  private claimAgain(attempt: Attempt): void {
+    attempt.lateGrants += 1;
+    attempt.sleepsUntil = 'retry';
+    const { first } = attempt.list;
+    // The event loop was blocked for longer than the limit of the call.
+    if (first?.isScheduled === false) this.context.timers.add(first, MOST_LATE_MS);
+    this.wakeUps.wake({ reason: 'late grant', attempt });
   }
 
   private prepare(attempt: Attempt, grant: Grant): void {
@@ -136,11 +158,6 @@ export class Acquiring {
     attempt.lastError = undefined;
     if (answer.outcome === 'queued') return this.queued(attempt, answer);
     const { list } = attempt;
-    if (answer.outcome === 'mismatch') {
-      // The store has not queued the token. The next caller may want other permits, so the attempt ends.
-      this.attempts.endRefused(attempt);
-      return this.wakeUps.wake({ reason: 'mismatch', list, permits: answer.permits });
-    }
     this.wakeUps.wake({ reason: 'contended', list, leftMs: answer.remainingMs });
     if (list.first !== undefined) this.wakeUps.wake({ reason: 'waiter joined', attempt });
     else this.attempts.endRefused(attempt);

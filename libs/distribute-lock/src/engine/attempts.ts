@@ -72,13 +72,13 @@ export class Attempts {
     const { first, state } = list;
     if (attempt.over || first === undefined) return;
     this.context.timers.remove(attempt);
-    const { kind, permits } = first.call.options;
+    const { kind } = first.call.options;
     const { ownerToken } = attempt;
     const ttlMs = state.ttlMsOf(list);
     attempt.ttlMs = ttlMs;
     const block = Math.min(list.size, MOST_NUMBERS);
     attempt.wasSent(Math.floor(sentAt));
-    const request = { key: state.key, ownerToken, kind, ttlMs, wait: list.waits, block, permits };
+    const request = { key: state.key, ownerToken, kind, ttlMs, wait: list.waits, block };
     whenAnswered(this.context.store.acquire(request), this.listener(attempt, ttlMs, block, sentAt));
   }
 

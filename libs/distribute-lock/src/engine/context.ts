@@ -101,7 +101,7 @@ export function engineContext(
 }
 
 const inboxOf = (
-  { store, processId, events, connection }: ContextSettings,
+  { store, clock, processId, events, connection }: ContextSettings,
   timers: Timers,
   messages: () => LockStoreListener,
 ): InboxSubscription =>
@@ -109,6 +109,7 @@ const inboxOf = (
     store,
     processId,
     timers,
+    clock,
     messages,
     (error) => events.emit(noMessages(error)),
     (available) => reportPubsub(connection, available),

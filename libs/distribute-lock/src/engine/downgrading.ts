@@ -42,6 +42,8 @@ class Downgrade extends Retry {
   private readonly readToken: string;
   /** A command was sent, or may have been. */
   private sent = false;
+  /** The longest ttl of a command. */
+  private longestMs = 0;
   /** See `Attempt.finalUndoAt`. */
   private finalUndoAt = 0;
   private settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;
@@ -68,14 +70,22 @@ class Downgrade extends Retry {
 
   due(): void {
     const { store, clock } = this.context;
-    const { key, ownerToken, ttlMs } = this.grant;
+    const { key, ownerToken } = this.grant;
+    const ttlMs = this.ttlMs();
     // A lease that was released, or whose `maxHold` has passed, is released without a downgrade.
     if (this.grant.ended || this.lease.ended) return this.lost();
     const sentAt = clock.now();
+    this.longestMs = Math.max(this.longestMs, ttlMs);
     store.downgrade!({ key, ownerToken, kind: 'write', readToken: this.readToken, ttlMs }).then(
-      (answer) => this.answered(answer, sentAt),
-      (error: Error) => this.answered(error, sentAt),
+      (answer) => this.answered(answer, sentAt, ttlMs),
+      (error: Error) => this.answered(error, sentAt, ttlMs),
     );
+  }
+
+  /** The ttl of the read lease, which readers that wait here will share. */
+  private ttlMs(): number {
+    const { reading } = this.states;
+    return reading.waiting === 0 ? this.grant.ttlMs : Math.max(this.grant.ttlMs, reading.ttlMsOf(reading.list));
   }
 
   override forgotten(): void {
@@ -85,14 +95,14 @@ class Downgrade extends Retry {
     this.unproven(CLOSED);
   }
 
-  private answered(answer: RenewAnswer, sentAt: number): void {
+  private answered(answer: RenewAnswer, sentAt: number, ttlMs: number): void {
     if (answer instanceof Error) return this.failed(answer);
     const { clock, watchdog } = this.context;
     this.sent = true;
     if (isLost(answer)) watchdog.lose(this.grant, lossOfAnswer(answer));
     else if (clock.now() >= this.grant.validUntil) watchdog.expire(this.grant);
     if (this.grant.ended || isLost(answer)) return this.lost();
-    this.reads(answer, sentAt);
+    this.reads(this.readGrant(answer, sentAt, ttlMs));
   }
 
   private failed(error: Error): void {
@@ -136,12 +146,11 @@ class Downgrade extends Retry {
   }
 
   private abandonReader(): void {
-    const { key, ttlMs } = this.grant;
-    const name = { key, ownerToken: this.readToken };
-    this.context.abandoned.abandon(name, ttlMs, { finalAt: this.finalUndoAt });
+    const name = { key: this.grant.key, ownerToken: this.readToken };
+    this.context.abandoned.abandon(name, this.longestMs, { finalAt: this.finalUndoAt });
   }
 
-  private reads(waiting: number, sentAt: number): void {
+  private reads(readGrant: Grant): void {
     const { reading, writing } = this.states;
     const { watchdog, abandoned } = this.context;
     const { grant, lease, readToken } = this;
@@ -158,7 +167,7 @@ class Downgrade extends Retry {
     const isFirst = reading.grant === undefined;
     if (isFirst) {
       abandoned.granted(readToken, this.finalUndoAt);
-      reading.open(this.readGrant(waiting, sentAt), lease.fencingToken);
+      reading.open(readGrant, lease.fencingToken);
     } else this.abandonReader(); // the readers share one grant
     reading.join(lease);
     if (isFirst) reading.admitAll();
@@ -168,13 +177,13 @@ class Downgrade extends Retry {
   }
 
   /** The read lease is at least as long as the writer's lease was, and keeps its fencing token. */
-  private readGrant(waiting: number, sentAt: number): Grant {
-    const { key, ttlMs, validUntil, toShorten } = this.grant;
+  private readGrant(waiting: number, sentAt: number, ttlMs: number): Grant {
+    const { key, validUntil, toShorten } = this.grant;
     const { watchdog } = this.context;
     const made = new Grant(watchdog.check, key, this.readToken, ttlMs, sentAt, this.lease.fencingToken, 1, waiting);
     made.validUntil = Math.max(made.validUntil, validUntil);
-    // An extension that is not confirmed may have lengthened the writer's lease, which the read lease continues.
-    made.toShorten = toShorten;
+    // A command that is not confirmed may have lengthened the lease: an extension of the writer, or an earlier downgrade.
+    made.toShorten = toShorten || ttlMs < this.longestMs;
     return made;
   }
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../runtime/clock.js';
 import { Timer, type Timers } from '../runtime/timers.js';
 import type { LockStore, LockStoreListener } from '../store/lock-store.js';
 
@@ -7,6 +8,8 @@ const RESUBSCRIBE_MS = 2_000;
 export class InboxSubscription extends Timer {
   /** Whether messages arrive; without them waiting callers poll. */
   open = false;
+  /** Since when messages arrive; earlier ones may have been missed. */
+  private openSince = Infinity;
   private opening: Promise<void> | undefined;
   private requested = false;
   private reported = false;
@@ -15,6 +18,7 @@ export class InboxSubscription extends Timer {
     private readonly store: LockStore,
     private readonly processId: string,
     private readonly timers: Timers,
+    private readonly clock: Clock,
     private readonly messages: () => LockStoreListener,
     /** Called once for each period without messages. */
     private readonly degraded: (error: Error) => void = () => undefined,
@@ -32,10 +36,21 @@ export class InboxSubscription extends Timer {
     return this.opening;
   }
 
-  /** The subscription was restored or lost. */
-  changed(open: boolean): void {
+  /** The subscription was restored or lost; with a reason if an operator must act. */
+  changed(open: boolean, reason?: Error): void {
     if (open !== this.open) this.available(open);
     this.open = open;
+    this.openSince = open ? this.clock.now() : Infinity;
+    if (open) this.reported = false;
+    if (reason !== undefined) this.report(reason);
+  }
+
+  /**
+   * Whether a message has announced each process that waits for a lock since `since`, when the store was last asked. Without
+   * messages, other processes may wait unannounced.
+   */
+  announcesSince(since: number): boolean {
+    return since >= this.openSince;
   }
 
   due(): void {
@@ -46,13 +61,16 @@ export class InboxSubscription extends Timer {
     try {
       this.changed(await this.store.subscribe(this.processId, this.messages()));
       if (this.open) this.messages().resubscribed();
-      this.reported = false;
     } catch (error) {
       this.timers.add(this, RESUBSCRIBE_MS);
       if (!this.reported) this.available(false);
-      if (!this.reported) this.degraded(error instanceof Error ? error : new Error(String(error)));
-      this.reported = true;
+      this.report(error instanceof Error ? error : new Error(String(error)));
     }
     this.opening = undefined;
+  }
+
+  private report(error: Error): void {
+    if (!this.reported) this.degraded(error);
+    this.reported = true;
   }
 }

@@ -82,6 +82,8 @@ export class Attempt extends Retry {
   placed = false;
   /** No place of another process was directly before its place. */
   adjacent = false;
+  /** How many grants came too late, so that the command was repeated; see {@link MOST_LATE_ANSWERS}. */
+  lateGrants = 0;
   /** When the last command was sent. */
   lastSentAt = 0;
   /** The shared heartbeat sent it, so its answer counts for all attempts of the key. */
@@ -110,15 +112,14 @@ export class Attempt extends Retry {
 
   /** A command is sent. */
   wasSent(now: number): void {
-    if (this.offered) this.path = 'message';
-    else if (this.queued) this.path = this.hasExpired(now) ? 'expiry' : 'heartbeat';
+    // The lease in front has ended without a message, as far as the latest answer shows.
+    const hasExpired = this.lastSentAt > 0 && this.holderEndsAt >= 0 && now >= this.holderEndsAt;
+    // The grant has been reported.
+    if (this.lateGrants > 0) this.path = undefined;
+    else if (this.offered) this.path = 'message';
+    else if (this.queued) this.path = hasExpired ? 'expiry' : 'heartbeat';
     this.offered = false;
     this.lastSentAt = now;
-  }
-
-  /** The lease in front has ended without a message, as far as the latest answer shows. */
-  private hasExpired(now: number): boolean {
-    return this.lastSentAt > 0 && this.holderEndsAt >= 0 && now >= this.holderEndsAt;
   }
 
   /** It is queued behind a lease that has not ended, so a message announces its grant. */

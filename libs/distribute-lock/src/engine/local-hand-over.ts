@@ -9,13 +9,14 @@ export const QUANTUM_MS = 25;
 export const MOST_NUMBERS = 64;
 
 /**
- * Whether a local hand-over to the next caller is allowed. The next holder must survive a pause as well as the first one. Compares with the clock, because after a pause the timer that reports
- * the loss may not have fired yet.
+ * Whether a local hand-over to the next caller is allowed. The next holder must survive a pause as well as the first one. Compares
+ * with the clock, because after a pause the timer that reports the loss may not have fired yet.
+ * @param inTurns - whether another process waits, or may wait, and must get its turn
  */
-export function mayHandOver(grant: Grant, next: LifetimePlan, now: number, inOrder = false): boolean {
+export function mayHandOver(grant: Grant, next: LifetimePlan, now: number, inTurns = grant.contended): boolean {
   const needsMs = next.needsWholeTtl ? next.ttlMs : restMs(next.ttlMs);
   if (grant.ended || grant.numbers.left === 0 || grant.validUntil - now < needsMs) return false;
   // The ttl must be exactly what the next caller wants: after a crash of the caller, the key stays locked for that time.
   if (next.ttlMs !== grant.ttlMs) return false;
-  return !grant.contended || inOrder || (grant.passes < QUANTUM_HOLDS && now - grant.startedAt < QUANTUM_MS);
+  return !inTurns || (grant.passes < QUANTUM_HOLDS && now - grant.startedAt < QUANTUM_MS);
 }

@@ -30,6 +30,7 @@ import { MultiKey } from './multi-key.js';
 import { nestingFault, outerLease } from './nesting.js';
 import {
   aborted,
+  mismatch,
   notAnswered,
   notInspected,
   notOffered,
@@ -42,6 +43,7 @@ import {
 import { Releasing } from './releasing.js';
 import { reportGone, reportLost, reportRefused, reportReleased, reportWait } from './reports.js';
 import { MOST_LATE_MS } from './settling.js';
+import { otherPermits } from './semaphore.js';
 import type { SharedState } from './shared.js';
 import { type DrainReport, Shutdown } from './shutdown.js';
 
@@ -382,6 +384,8 @@ export class LockEngine implements LeaseActions {
     const fault = store.keyFault?.(call.key);
     if (fault !== undefined) return unusableKey(call, fault);
     if (fair === 'strict' && store.ordered === false) return unordered(call);
+    const permits = otherPermits(this.states, call);
+    if (permits !== undefined) return mismatch(call, permits);
     const { maxWaitersPerKey, maxWaiters } = this.settings;
     if (this.waiting >= maxWaiters) return tooManyWaiters(call, maxWaiters, 'in this process');
     const waiting = this.states.find(kindOfOption(kind).name, call.key)?.waiting ?? 0;

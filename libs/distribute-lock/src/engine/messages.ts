@@ -56,8 +56,8 @@ export class Messages implements LockStoreListener {
     this.context.foreignMessages.add();
   }
 
-  unsubscribed(): void {
-    this.context.inbox.changed(false);
+  unsubscribed(reason?: Error): void {
+    this.context.inbox.changed(false, reason);
     for (const attempt of this.attempts()) this.acquiring.wakeUps.wake({ reason: 'lost connection', attempt });
   }
 

@@ -1,4 +1,5 @@
 import { isLockError } from '../errors.js';
+import { MOST_LATE_ANSWERS, restMs } from './lease/grant.js';
 import { LeaseHandle } from './lease/lease-handle.js';
 import type { Lease } from './lease/lease.js';
 import { planOf } from './lease/lifetime-plan.js';
@@ -76,8 +77,9 @@ export class MultiKey {
   private async take(calls: readonly LockCall[], since: number): Promise<Lease> {
     const taken = this.command.mayTry(calls) ? await this.takeByOneCommand(calls, since) : undefined;
     if (taken !== undefined) {
-      if (taken.every((lease) => lease.isHeld())) return this.begun(taken, since);
-      void releaseAll(taken);
+      if (tooShort(taken, calls[0]).length === 0) return this.begun(taken, since);
+      const lease = await this.takeInOrder(calls, since, taken);
+      if (lease !== undefined) return lease;
     }
     for (;;) {
       const lease = await this.takeInOrder(calls, since);
@@ -100,20 +102,31 @@ export class MultiKey {
     }
   }
 
-  /** Resolves with undefined if a key was lost before the last one was acquired; the call then starts again. */
-  private async takeInOrder(calls: readonly LockCall[], since: number): Promise<Lease | undefined> {
+  /**
+   * Acquires the keys that are missing, and begins the hold. Resolves with undefined if a key was lost before the last one was
+   * acquired; the call then starts again.
+   * @param given - the leases that one command acquired
+   */
+  private async takeInOrder(
+    calls: readonly LockCall[],
+    since: number,
+    given: readonly Lease[] = [],
+  ): Promise<Lease | undefined> {
     const round = new Round(calls[0].signal);
     const { waitMs } = calls[0].options;
     // Several slow answers in sequence have the same limit as one.
-    this.context.timers.add(round, since + waitMs + MOST_LATE_MS - this.context.clock.now());
-    const taken: Lease[] = [];
+    const waitLeftMs = since + waitMs - this.context.clock.now();
+    // The event loop may have been blocked before the answer that granted the given leases.
+    this.context.timers.add(round, MOST_LATE_MS + (given.length > 0 ? Math.max(0, waitLeftMs) : waitLeftMs));
+    const taken = [...given];
     try {
-      for (const call of calls) {
+      for (const lease of given) round.keep(lease);
+      for (const call of calls.slice(given.length)) {
         const lease = await this.settings.acquireOne({ ...this.within(call, since), signal: round.signal });
         taken.push(lease);
         round.keep(lease);
       }
-      if ((await this.renewAll(taken, calls[0], round)) && taken.every((lease) => lease.isHeld()))
+      if ((await this.renewAll(taken, calls[0], round, given.length)) && taken.every((lease) => lease.isHeld()))
         return this.begun(taken, since);
       void releaseAll(taken);
       return undefined;
@@ -131,17 +144,20 @@ export class MultiKey {
   }
 
   /**
-   * The first keys were acquired some time ago. If their ttl counts from the start of the work, this extends them.
+   * Extends the leases that a pause of two thirds of their ttl would end. The first keys were acquired some time ago: if their ttl
+   * counts from the start of the work, they are extended in any case.
+   * @param together - how many leases were acquired by one command
    * @returns false if that failed and there is time to start again
    */
-  private async renewAll(taken: readonly Lease[], call: LockCall, round: Round): Promise<boolean> {
+  private async renewAll(taken: readonly Lease[], call: LockCall, round: Round, together: number): Promise<boolean> {
     const { options } = call;
-    const plan = planOf(options);
-    if (!plan.needsWholeTtl) return true;
-    const extended = Promise.all(taken.slice(0, -1).map((lease) => lease.extend(plan.ttlMs)));
+    const { needsWholeTtl, ttlMs } = planOf(options);
+    let short = needsWholeTtl && together === 0 ? taken.slice(0, -1) : tooShort(taken, call);
     try {
-      await Promise.race([extended, round.over]);
-      if (round.signal.aborted) throw aborted(call);
+      for (let i = 0; i < MOST_LATE_ANSWERS && short.length > 0; i += 1, short = tooShort(taken, call)) {
+        await Promise.race([Promise.all(short.map((lease) => lease.extend(ttlMs))), round.over]);
+        if (round.signal.aborted) throw aborted(call);
+      }
       return true;
     } catch (error) {
       if (options.waitMs > 0 && isLockError(error, 'LOCK_UNAVAILABLE')) return false;
@@ -153,8 +169,8 @@ export class MultiKey {
   private within(call: LockCall, since: number): LockCall {
     const { options } = call;
     if (options.waitMs === 0) return call;
-    const restMs = since + options.waitMs - this.context.clock.now();
-    return { ...call, options: { ...options, waitMs: Math.max(1, Math.ceil(restMs)) } };
+    const leftMs = since + options.waitMs - this.context.clock.now();
+    return { ...call, options: { ...options, waitMs: Math.max(1, Math.ceil(leftMs)) } };
   }
 
   private begun(taken: readonly Lease[], since: number): Lease {
@@ -184,6 +200,10 @@ export class MultiKey {
     return call.options.waitMs > 0 ? waitTimedOut(call, this.context.clock.now() - since, retryAfterMs) : refusal;
   }
 }
+
+/** The leases that have ended, or that a pause of two thirds of their ttl would end. A nested call has no separate lease. */
+const tooShort = (leases: readonly Lease[], { options }: LockCall): readonly Lease[] =>
+  leases.filter((lease) => lease instanceof LeaseHandle && lease.remainingMs() < restMs(planOf(options).ttlMs));
 
 /** Takes several keys in order, once. It ends when the caller's signal aborts, a held key is lost, or its time has passed. */
 class Round extends Timer {
@@ -306,7 +326,8 @@ class OneCommand {
     if (answer.resent === true) this.acquiring.resent(attempt);
     if (answer.outcome === 'granted') {
       const fencingToken = answer.fencingTokens[index];
-      this.acquiring.won(attempt, this.acquiring.newGrant(list.state, ownerToken, ttlMs, sentAt, fencingToken, 1, 0));
+      const grant = this.acquiring.newGrant(list.state, ownerToken, ttlMs, sentAt, fencingToken, 1, 0);
+      this.acquiring.won(attempt, grant, false);
     } else {
       if (attempt.finalUndoAt > 0) attempts.undo(attempt);
       if (!attempt.over) {

@@ -42,12 +42,12 @@ describe('PermitNumbers', () => {
     const { numbers, grant, requests, answers } = start();
     const only = grant('a', 10, 3);
     only.numbers.take();
-    numbers.refill(only, 4);
+    numbers.refill(only);
     expect(requests).toEqual([]);
     only.numbers.take();
-    numbers.refill(only, 4);
-    numbers.refill(only, 4);
-    const request = { key: 'k', ownerToken: 'a', kind: 'semaphore', permits: 4, ttlMs: 1, wait: false, block: 64 };
+    numbers.refill(only);
+    numbers.refill(only);
+    const request = { key: 'k', ownerToken: 'a', kind: 'semaphore', ttlMs: 1, wait: false, block: 64 };
     expect(requests).toEqual([request]);
     expect(only.numbers.take()).toBe(12);
     answers[0].resolve({ outcome: 'granted', fencingToken: 100, waiting: 0 });
@@ -57,7 +57,7 @@ describe('PermitNumbers', () => {
 
   it('ignores an answer that is older than the last grant', async () => {
     const { numbers, grant, answers } = start();
-    numbers.refill(grant('a', 10, 1), 4);
+    numbers.refill(grant('a', 10, 1));
     const newest = grant('b', 500, 5);
     answers[0].resolve({ outcome: 'granted', fencingToken: 100, waiting: 0 });
     await settled();
@@ -66,7 +66,7 @@ describe('PermitNumbers', () => {
 
   it('reports that another process waits', async () => {
     const { numbers, grant, answers, reports } = start();
-    numbers.refill(grant('a', 10, 1), 4);
+    numbers.refill(grant('a', 10, 1));
     answers[0].resolve({ outcome: 'granted', fencingToken: 100, waiting: 1 });
     await settled();
     expect(reports).toEqual(['contended']);
@@ -78,11 +78,11 @@ describe('PermitNumbers', () => {
   ])('requests again after %s', async (_, answer) => {
     const { numbers, grant, requests, answers } = start();
     const only = grant('a', 10, 1);
-    numbers.refill(only, 4);
+    numbers.refill(only);
     if (answer instanceof Error) answers[0].reject(answer);
     else answers[0].resolve(answer);
     await settled();
-    numbers.refill(only, 4);
+    numbers.refill(only);
     expect(requests).toHaveLength(2);
   });
 
@@ -90,7 +90,7 @@ describe('PermitNumbers', () => {
     const { numbers, grant, requests } = start();
     const over = grant('a', 10, 1);
     over.ended = true;
-    numbers.refill(over, 4);
+    numbers.refill(over);
     expect(requests).toEqual([]);
   });
 });

@@ -36,10 +36,10 @@ export class PermitNumbers implements AnswerListener<AcquireAnswer> {
    * Requests more numbers if few are left. An acquire with the token of a present holder only issues numbers. If the lease has
    * ended, it takes a free permit for the shortest time.
    */
-  refill({ key, ownerToken, numbers, ended }: Grant, permits: number): void {
+  refill({ key, ownerToken, numbers, ended }: Grant): void {
     if (this.requested || ended || numbers.left >= Math.min(2 * this.held.size, FEW)) return;
     this.requested = true;
-    const numbered = { key, ownerToken, kind: 'semaphore', permits, ttlMs: NO_EXTENSION_MS, wait: false } as const;
+    const numbered = { key, ownerToken, kind: 'semaphore', ttlMs: NO_EXTENSION_MS, wait: false } as const;
     whenAnswered(this.context.store.acquire({ ...numbered, block: MOST_NUMBERS }), this);
   }
 

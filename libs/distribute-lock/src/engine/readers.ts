@@ -12,11 +12,20 @@ export interface Reader extends Holder {
   endOwn(loss: Loss): void;
 }
 
+const needOf = ({ renew, ttlMs, leaseUntil }: Reader, now: number): number =>
+  renew ? Math.min(ttlMs, leaseUntil - now) : leaseUntil - now;
+
 /** The readers of one process, which share one lease. Each keeps its own options. */
 export class Readers implements Holder, SharedHold {
   shortenAt = Infinity;
   leftUntil = -Infinity;
   private readonly all = new Set<Reader>();
+
+  static of(reader: Reader): Readers {
+    const readers = new Readers();
+    readers.add(reader);
+    return readers;
+  }
 
   get shared(): this {
     return this;
@@ -59,10 +68,16 @@ export class Readers implements Holder, SharedHold {
   }
 
   needMs(now: number): number {
-    const needMs = this.latest(({ renew, ttlMs, leaseUntil }) =>
-      renew ? Math.min(ttlMs, leaseUntil - now) : leaseUntil - now,
+    return Math.max(
+      this.latest((reader) => needOf(reader, now)),
+      this.leftUntil - now,
     );
-    return Math.max(needMs, this.leftUntil - now);
+  }
+
+  /** Whether `needMs` is at least `ms`. Usually the first reader shows it, so the others are not visited. */
+  needAtLeast(ms: number, now: number): boolean {
+    for (const reader of this.all) if (needOf(reader, now) >= ms) return true;
+    return this.leftUntil - now >= ms;
   }
 
   /** Each renewed reader needs a renewal when less than two thirds of its ttl are left, as any other holder. */

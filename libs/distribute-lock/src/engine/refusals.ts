@@ -54,12 +54,12 @@ export function upgrade({ name, key }: LockCall, outer: string): LockUsageError 
   );
 }
 
-/** The key is in use for another kind of lock. `found`: its permits, if it is a semaphore. */
-export function mismatch({ name, key, options }: LockCall, found: number | undefined): LockUsageError {
+/** This process uses the key for another kind of lock. `found`: its permits, 0 if it is no semaphore. */
+export function mismatch({ name, key, options }: LockCall, found: number): LockUsageError {
   const wanted = options.kind === 'semaphore' ? `a semaphore of ${options.permits} permits` : `kind "${options.kind}"`;
-  const is = found === undefined ? 'a lock of another kind' : `a semaphore of ${found} permits`;
+  const is = found === 0 ? 'a lock of another kind' : `a semaphore of ${found} permits`;
   return new LockUsageError(
-    `The lock "${name}" asks for ${wanted}, but its key is currently ${is}. Use one kind and one number of permits per key.`,
+    `The lock "${name}" asks for ${wanted}, but this process uses its key as ${is} now. Use one kind and one number of permits per key.`,
     { key },
   );
 }

@@ -55,7 +55,7 @@ export class Releasing {
     // A downgrade without an answer may still be executed, and would take the lock from the next holder. After an extension
     // without an answer, the key may stay locked for longer than the ttl of the next holder.
     const isUnsure = lease.leaving === grant || lease.isChanging || grant.toShorten;
-    if (next === undefined || isUnsure || !mayHandOver(grant, next.plan, now, state.inOrder)) {
+    if (next === undefined || isUnsure || !mayHandOver(grant, next.plan, now, this.inTurns(state, grant))) {
       return this.release(state, grant, lease, now);
     }
     this.handOverInTurn(state, grant, lease);
@@ -73,10 +73,15 @@ export class Releasing {
   private handOverNow(state: KeyState, grant: Grant, lease: LeaseHandle): void {
     const now = this.context.clock.now();
     const next = state.nextHolder(lease, now);
-    if (next !== undefined && mayHandOver(grant, next.plan, now, state.inOrder)) {
+    if (next !== undefined && mayHandOver(grant, next.plan, now, this.inTurns(state, grant))) {
       reportHandOver(next, 'local');
       this.acquiring.wakeUps.wake({ reason: 'local hand-over', list: next.list!, grant, now });
     } else void this.release(state, grant, lease, now);
+  }
+
+  /** Whether another process must get its turn: it waits, or it may wait while this process receives no messages. */
+  private inTurns({ inOrder }: KeyState, { contended, confirmedAt }: Grant): boolean {
+    return !inOrder && (contended || !this.context.inbox.announcesSince(confirmedAt));
   }
 
   /** Runs `release` after `before` settles. The holder waits for both at most as long as for a release. */

@@ -1,8 +1,10 @@
 import type { Grant } from './lease/grant.js';
 import type { LeaseHandle } from './lease/lease-handle.js';
-import { weightOf } from '../runtime/owner-token.js';
+import type { LockCall } from './lease/lock-call.js';
+import { permitsSuffix, weightOf } from '../runtime/owner-token.js';
 import { Alarm } from '../runtime/timers.js';
 import { type Attempt, KeyState, type Waiter, WaitList } from './key-state.js';
+import type { KeyStates } from './key-states.js';
 import type { Kind, KindServices } from './kind.js';
 import { PermitNumbers } from './permit-numbers.js';
 import { ORDER_TOLERANCE_MS, Run } from './semaphore-run.js';
@@ -30,6 +32,8 @@ export class SemaphoreState extends KeyState {
   private readonly held = new Map<string, Grant>();
   private readonly ending = new Set<string>();
   private readonly numbers: PermitNumbers;
+  /** The number of permits that all its callers pass; see `otherPermits`. */
+  permits = 0;
 
   /** Reports the callers that have arrived since the last report. */
   private readonly reporting = new Alarm(() => this.report(this.services.context.clock.now()));
@@ -51,18 +55,14 @@ export class SemaphoreState extends KeyState {
 
   enter(waiter: Waiter): void {
     const { context } = this.services;
-    const last = this.lastRun?.last;
-    // The store rejects a wrong number of permits at once; a queued caller would learn of it only when its turn comes.
-    if (last !== undefined && last.call.options.permits !== waiter.call.options.permits) return this.enterAlone(waiter);
+    this.permits = waiter.call.options.permits;
     if (!waiter.waits) {
       // This process may have permits or attempts while other permits are free.
-      if (last?.list?.attempt?.seesHolder === true) refuseContended(context, this, waiter);
-      else this.enterAlone(waiter);
-      return;
+      if (this.lastRun?.last?.list?.attempt?.seesHolder !== true) return this.enterAlone(waiter);
+      return refuseContended(context, this, waiter);
     }
     const now = context.clock.now();
-    const run = this.runOf(waiter, now);
-    run.push(waiter);
+    this.runOf(waiter, now).push(waiter);
     const waitMs = this.reportsIn(now);
     if (waitMs <= 0) this.report(now);
     else if (!this.reporting.isScheduled) context.timers.add(this.reporting, waitMs, now);
@@ -90,18 +90,18 @@ export class SemaphoreState extends KeyState {
     const waiter = served.first!;
     start(this.services.context, this.services.leases, waiter, grant, now);
     this.add(grant);
-    this.refill(waiter, grant);
+    this.refill(grant);
     this.callersLeft(list);
   }
 
   serve(waiter: Waiter, grant: Grant, now: number): void {
     start(this.services.context, this.services.leases, waiter, grant, now);
-    this.refill(waiter, grant);
+    this.refill(grant);
   }
 
   /** Requests fencing tokens for the callers that wait. */
-  private refill({ call: { options } }: Waiter, grant: Grant): void {
-    if (this.waiting > 0) this.numbers.refill(grant, options.permits);
+  private refill(grant: Grant): void {
+    if (this.waiting > 0) this.numbers.refill(grant);
   }
 
   leaseEnded(lease: LeaseHandle, now: number): Promise<void> | undefined {
@@ -154,6 +154,8 @@ export class SemaphoreState extends KeyState {
   runOf(waiter: Waiter, now: number): Run {
     this.tidy();
     const last = this.runs.at(-1);
+    // Without messages, other processes may wait behind that run.
+    if (last?.reached === true && this.isContended) last.closed = true;
     if (last?.takes(waiter, now) === true) return last;
     if (last !== undefined) last.closed = true;
     const run = new Run(this, false);
@@ -281,7 +283,7 @@ export class SemaphoreState extends KeyState {
   }
 
   suffix(first: Waiter | undefined): string {
-    return `:${first?.call.options.weight ?? 1}`;
+    return permitsSuffix(this.permits, first?.call.options.weight ?? 1);
   }
 
   /**
@@ -294,8 +296,7 @@ export class SemaphoreState extends KeyState {
     if (run === undefined || first === undefined) return undefined;
     const free = this.freeAt(now, options.permits);
     const isNext = free === 0 ? run.reached || !this.isContended : run.takesAll(free, now);
-    const { weight, permits } = first.call.options;
-    return isNext && weight === options.weight && permits === options.permits ? first : undefined;
+    return isNext && first.call.options.weight === options.weight ? first : undefined;
   }
 
   override get inOrder(): boolean {
@@ -355,17 +356,19 @@ export class SemaphoreState extends KeyState {
     return this.freeAt(now, options.permits) === 0;
   }
 
-  /** Another process is known to wait. */
+  /** Another process waits, or may wait while this process receives no messages. */
   private get isContended(): boolean {
-    for (const { contended } of this.held.values()) if (contended) return true;
+    const { inbox } = this.services.context;
+    for (const { contended, confirmedAt } of this.held.values()) {
+      if (contended || !inbox.announcesSince(confirmedAt)) return true;
+    }
     return false;
   }
 
   /** How many permits this process does not hold at `now`. */
   private freeAt(now: number, permits: number): number {
-    let free = permits;
-    for (const { ownerToken, validUntil } of this.held.values()) if (now < validUntil) free -= weightOf(ownerToken);
-    return free;
+    const held = [...this.held.values()].filter(({ validUntil }) => now < validUntil);
+    return held.reduce((free, { ownerToken }) => free - weightOf(ownerToken), permits);
   }
 
   override releaseStarts(ownerToken: string): void {
@@ -380,3 +383,16 @@ export class SemaphoreState extends KeyState {
     return this.ending.has(ownerToken);
   }
 }
+
+/**
+ * The number of permits under which this process uses the key of the call now, if it differs from that of the call; 0 for a lock
+ * without permits. Within one process this is a mistake in the code. Other processes may run another version of it, so they wait.
+ */
+export function otherPermits(states: KeyStates, { key, options: { kind, permits } }: LockCall): number | undefined {
+  const semaphoreState = states.find('semaphore', key) as SemaphoreState | undefined;
+  if (semaphoreState?.idle === false) return semaphoreState.permits === permits ? undefined : semaphoreState.permits;
+  const isOther = kind === 'semaphore' && [states.find('exclusive', key), states.find('read', key)].some(isInUse);
+  return isOther ? 0 : undefined;
+}
+
+const isInUse = (state: KeyState | undefined): boolean => state?.idle === false;

@@ -1,4 +1,4 @@
-import { type Grant, type Holder, type Renewal, restMs } from './lease/grant.js';
+import { type Grant, type Holder, MOST_LATE_ANSWERS, type Renewal, restMs } from './lease/grant.js';
 import { LeaseHandle } from './lease/lease-handle.js';
 import { Timer } from '../runtime/timers.js';
 import { isLost, LockStoreError, type RenewAnswer } from '../store/lock-store.js';
@@ -79,7 +79,7 @@ export class SharedState extends KeyState {
     const { context, leases } = this.services;
     const lease = new LeaseHandle(leases, grant, waiter.call, this.fencingToken, Math.ceil(now));
     (grant.holder as Readers).add(lease);
-    context.watchdog.watch(grant, now);
+    context.watchdog.joined(grant, Readers.of(lease), now);
     hand(context, waiter, lease, now);
   }
 
@@ -95,32 +95,47 @@ export class SharedState extends KeyState {
     const grant = this.grant!;
     lease.grant = grant;
     (grant.holder as Readers).add(lease);
-    this.services.context.watchdog.watch(grant);
+    this.services.context.watchdog.joined(grant, Readers.of(lease));
   }
 
-  /** Admits all readers that waited for this lease. */
+  /** Admits the readers that waited for this lease, which the store gave to all of them. */
   admitAll(): void {
-    const { list } = this;
-    const now = this.services.context.clock.now();
-    while (list.first !== undefined) this.admitOne(list.first, now);
-    this.callersLeft(list);
+    const { list, grant } = this;
+    const { clock } = this.services.context;
+    const now = clock.now();
+    this.admitEach(now, ({ plan }) => grant!.validUntil - now >= restMs(plan.ttlMs));
+    // The others enter by the next renewal.
+    if (list.attempt !== undefined) this.services.acquiring.attempts.abandon(list.attempt);
+    if (list.first !== undefined) this.renewWithin(0);
+    else this.shortenSoon(grant!, now);
     this.tidy();
   }
 
-  /** Admits the readers that may enter after a renewal that was sent at `sentAt`. */
-  admit(grant: Grant, sentAt: number): void {
+  /**
+   * Admits the readers that may enter after a renewal that was sent at `sentAt`.
+   * @param slow - whether the store is too slow for a longer lease
+   */
+  admit(grant: Grant, sentAt: number, slow: boolean): void {
     const now = this.services.context.clock.now();
-    let waiter = this.list.first;
-    while (waiter !== undefined) {
-      const { behind } = waiter;
-      // No lease can be longer than one after a fresh renewal, so a reader from before it enters in any case.
-      if (waiter.since <= sentAt || this.mayEnter(grant, waiter, now)) this.admitOne(waiter, now);
-      waiter = behind;
-    }
+    const fresh = this.knowsWriters(grant, now) && !grant.contended;
+    this.admitEach(now, (waiter) => {
+      // No lease can be longer than one after a fresh renewal, so also a reader without renewal from before it enters.
+      if (fresh && waiter.since <= sentAt) return slow || grant.validUntil - now >= restMs(waiter.plan.ttlMs);
+      return this.mayEnter(grant, waiter, now);
+    });
     if (this.list.first !== undefined) this.renewWithin(0);
     // A reader that needed a longer lease may have left before the answer.
     else this.shortenSoon(grant, now);
     this.tidy();
+  }
+
+  private admitEach(now: number, may: (waiter: Waiter) => boolean): void {
+    let waiter = this.list.first;
+    while (waiter !== undefined) {
+      const { behind } = waiter;
+      if (may(waiter)) this.admitOne(waiter, now);
+      waiter = behind;
+    }
   }
 
   private admitOne(waiter: Waiter, now: number): void {
@@ -138,8 +153,8 @@ export class SharedState extends KeyState {
   /** When the readers need less than the lease has left, shortens the lease within a third of what the others need. */
   shortenSoon(grant: Grant, now: number): void {
     const readers = grant.holder as Readers;
+    if (grant.ended || readers.needAtLeast(grant.endsAt - now - SHORTEN_TOLERANCE_MS, now)) return;
     const needMs = readers.needMs(now);
-    if (grant.ended || grant.endsAt <= now + needMs + SHORTEN_TOLERANCE_MS) return;
     readers.shortenAt = Math.min(readers.shortenAt, now + needMs / 3);
     this.services.context.watchdog.watch(grant, now);
   }
@@ -198,7 +213,12 @@ export class SharedState extends KeyState {
 
   private mayEnter(grant: Grant, { plan }: Waiter, now: number): boolean {
     const needsMs = plan.renew ? restMs(plan.ttlMs) : plan.ttlMs * UNRENEWED_SHARE;
-    return !grant.ended && !grant.contended && grant.validUntil - now >= needsMs;
+    return !grant.ended && !grant.contended && this.knowsWriters(grant, now) && grant.validUntil - now >= needsMs;
+  }
+
+  /** Whether a writer that waits is known: by a message, or without messages by an answer of the last heartbeat. */
+  private knowsWriters({ confirmedAt }: Grant, now: number): boolean {
+    return now - confirmedAt < HEARTBEAT_MS || this.services.context.inbox.announcesSince(confirmedAt);
   }
 
   private renewWithin(ms: number): void {
@@ -274,6 +294,8 @@ export class SharedState extends KeyState {
  */
 class ReaderGate extends Timer {
   inFlight = false;
+  /** How many renewals in a row came too late for a reader; see {@link MOST_LATE_ANSWERS}. */
+  private lateAnswers = 0;
   /** The error of the last renewal, if it failed. */
   lastError: Error | undefined = undefined;
 
@@ -333,12 +355,15 @@ class ReaderGate extends Timer {
       return this.within(warnings === undefined ? 0 : HEARTBEAT_MS);
     }
     if (list.first !== undefined && renewal.ttlMs < state.ttlMsOf(list)) return this.within(0);
-    state.admit(grant, renewal.sentAt);
+    this.lateAnswers += 1;
+    state.admit(grant, renewal.sentAt, this.lateAnswers >= MOST_LATE_ANSWERS);
+    if (list.first === undefined) this.lateAnswers = 0;
   }
 
   /** The lease was released before the answer arrived. */
   private superseded(): void {
     const { list, grant } = this.state;
+    this.lateAnswers = 0;
     // Readers of the next lease could not ask for it while the renewal was in flight.
     if (grant !== undefined && list.first !== undefined) return this.within(grant.contended ? HEARTBEAT_MS : 0);
     this.state.callersLeft(list);

@@ -2,6 +2,7 @@ import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { LockEvents } from '../events.js';
 import { LOCK_DEFAULTS, type LockOptions, resolveLockOptions } from '../options/lock-options.js';
 import { LockStoreError } from '../store/lock-store.js';
+import { MEMBERS } from '../store/lua/generated/reply-codes.js';
 import type { NodeConnection, NodeReply } from '../store/quorum/node-connection.js';
 import { QuorumLockStore } from '../store/quorum/quorum-lock-store.js';
 import { LockEngine } from './lock-engine.js';
@@ -19,9 +20,10 @@ class FakeNode implements NodeConnection {
 
   async whenReady(): Promise<void> {}
 
-  async run(_: string, [command]: readonly (string | number)[]): Promise<NodeReply> {
+  async run(_: string, [command, , , , id]: readonly (string | number)[]): Promise<NodeReply> {
     if (this.delayMs > 0) await new Promise<void>((resolve) => this.clock.after(this.delayMs, resolve));
     if (this.away) throw new LockStoreError('away', true);
+    if (command === 'm') return [MEMBERS, 0, id];
     if (command === 'd') return [1, 0, 0];
     return this.ownedBy === undefined ? [1, 1, 0] : [0, 60_000, this.ownedBy];
   }

@@ -2,7 +2,7 @@ import type { Grant } from './lease/grant.js';
 import type { Attempts } from './attempts.js';
 import type { EngineContext } from './context.js';
 import type { Attempt, KeyState, Waiter, WaitList } from './key-state.js';
-import { aborted, contended, mismatch, shuttingDown, unavailable } from './refusals.js';
+import { aborted, contended, shuttingDown, unavailable } from './refusals.js';
 import { MOST_LATE_MS, refuse, refuseNonWaiting, timeUp, withdraw } from './settling.js';
 
 /** Every reason for which a waiter continues. {@link WakeUps.wake} is the only place where one does. */
@@ -36,6 +36,8 @@ export type WakeUp =
   | { readonly reason: 'place lost'; readonly attempt: Attempt }
   /** The store does not know the attempt after a release of this process. */
   | { readonly reason: 'release'; readonly attempt: Attempt }
+  /** The answer came so late that a pause of two thirds of the ttl would end the lease. */
+  | { readonly reason: 'late grant'; readonly attempt: Attempt }
   /** The grant is shorter than the ttl of the present first waiter. */
   | { readonly reason: 'longer ttl'; readonly attempt: Attempt }
   /** The store did not queue the attempt of non-waiting callers, and a waiting caller has joined them. */
@@ -50,8 +52,6 @@ export type WakeUp =
   // The waiter gets an error.
   /** Another holder has the lock, so the non-waiting callers are refused. */
   | { readonly reason: 'contended'; readonly list: WaitList; readonly leftMs: number; readonly state?: KeyState }
-  /** The key is in use for another kind of lock; the next waiter may want that kind. */
-  | { readonly reason: 'mismatch'; readonly list: WaitList; readonly permits: number | undefined }
   /** The store failed. A passing failure ends only the non-waiting callers that arrived before `before`. */
   | {
       readonly reason: 'failure';
@@ -94,6 +94,7 @@ export class WakeUps {
       case 'resubscribed':
       case 'place lost':
       case 'release':
+      case 'late grant':
       case 'longer ttl':
       case 'waiter joined':
         return this.attempts.send(event.attempt);
@@ -107,8 +108,6 @@ export class WakeUps {
         return event.state.grantEnded();
       case 'contended':
         return this.refuseContended(event.list, event.leftMs, event.state);
-      case 'mismatch':
-        return this.refuseFirst(event.list, event.permits);
       case 'failure':
         return this.refuseFailed(event.list, event.error, event.passing, event.before);
       case 'key taken':
@@ -139,12 +138,6 @@ export class WakeUps {
     refuseNonWaiting(this.context, list, ({ call }) => contended(call, estimates.of(call, leftMs, state)));
   }
 
-  private refuseFirst(list: WaitList, permits: number | undefined): void {
-    if (list.first !== undefined) refuse(this.context, list.first, mismatch(list.first.call, permits));
-    if (list.first === undefined) this.attempts.abandonAll(list);
-    this.attempts.sendFor(list);
-  }
-
   private refuseFailed(list: WaitList, error: Error, passing: boolean, before: number | undefined): void {
     if (passing) refuseNonWaiting(this.context, list, ({ call }) => unavailable(call, error), before);
     else while (list.first !== undefined) refuse(this.context, list.first, unavailable(list.first.call, error));
@@ -162,8 +155,9 @@ export class WakeUps {
   /** Ends the call at its limit. Answers that arrived while the event loop was blocked are processed first. */
   private endLate(waiter: Waiter): void {
     this.context.clock.nextTurn(() => {
-      const { list } = waiter;
-      if (list !== undefined) this.leave(list, waiter, timeUp(this.context, waiter, list));
+      const { list, isScheduled } = waiter;
+      // An answer may have given it more time.
+      if (list !== undefined && !isScheduled) this.leave(list, waiter, timeUp(this.context, waiter, list));
     });
   }
 

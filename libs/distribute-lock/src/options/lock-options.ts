@@ -53,11 +53,13 @@ export const LOCK_OPTIONS = {
   reentrant: flag(false),
   /**
    * The kind of lock. `'exclusive'` and its synonym `'write'` admit one holder. `'read'` admits any number of readers while no writer
-   * holds the lock or waits for it. `'semaphore'` admits holders while `permits` are free. All callers of a key must agree whether it is a semaphore.
+   * holds the lock or waits for it. `'semaphore'` admits holders while `permits` are free. A process uses a key either as a semaphore or not; callers of
+   * another process with the other kind wait until the key is free.
    */
   kind: choice('exclusive', ['exclusive', 'write', 'read', 'semaphore']),
   /**
-   * Semaphores only: the total number of permits, 1 to 1024. All callers of a key must pass the same number.
+   * Semaphores only: the total number of permits, 1 to 1024. All callers of a process must pass the same number for a key. Another
+   * process may know another number, as in a rolling deploy: each caller gets its permits while all permits in use fit within its number.
    * @defaultValue none; required for a semaphore
    */
   permits: ofSemaphore(count(0)),

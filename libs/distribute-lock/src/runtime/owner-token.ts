@@ -19,7 +19,8 @@ export const channelIdOf = (processId: ProcessId): string => processId.slice(0, 
 
 /**
  * Issues owner tokens `<process id>:<sequence>`, with the sequence in base 36. Each attempt gets a new token, so a late command
- * of one attempt cannot affect the next. The token of a reader ends in `:r`, the token of a semaphore in `:<weight>`.
+ * of one attempt cannot affect the next. The token of a reader ends in `:r`, the token of a semaphore in
+ * `P<permits>:<weight>`.
  */
 export class OwnerTokens {
   private sequence = 0;
@@ -50,10 +51,17 @@ export function kindOfToken(ownerToken: string): TokenKind {
   return ownerToken.charAt(suffix + 1) === 'r' ? 'read' : 'semaphore';
 }
 
-/** The permits that a semaphore token takes: its last part, so the number is fixed. */
+/** The suffix of a semaphore token: the total number of permits that its caller knows, and the permits that it takes. */
+export const permitsSuffix = (permits: number, weight: number): string => `P${permits}:${weight}`;
+
+/** The total number of permits of the caller of a semaphore token. The permits in use must fit within it. */
+export const permitsOfToken = (ownerToken: string): number =>
+  parseInt(ownerToken.slice(ownerToken.lastIndexOf('P') + 1), 10);
+
+/** The permits that a semaphore token takes. They never change. */
 export const weightOf = (ownerToken: string): number => Number(ownerToken.slice(ownerToken.lastIndexOf(':') + 1));
 
-const SEQUENCE = /^:([0-9a-z]{1,10})(?::(?:r|\d{1,7}))?$/;
+const SEQUENCE = /^:([0-9a-z]{1,10})(?::r|P\d{1,4}:\d{1,4})?$/;
 const TOKEN = /^([\w-]{22}):[0-9A-Za-z]+(?::[0-9A-Za-z]+)?$/;
 
 /** The process that issued an owner token; `undefined` if this package did not issue it. */

@@ -12,7 +12,8 @@ export const LOCK_KINDS: ReadonlySet<LockKind> = new Set(['exclusive', 'write', 
 
 /**
  * Identifies a lock and an attempt or holder. The owner token is `<process id>:<sequence>`. The owner token of a reader
- * ends in `:r`; that of a semaphore ends in `:<weight>`, the number of permits it takes.
+ * ends in `:r`; that of a semaphore ends in `P<permits>:<weight>`: the total number of permits, and those
+ * number of permits. The store grants it while the permits in use, with its weight, are at most that number.
  * @public
  */
 export interface LockName {
@@ -30,8 +31,6 @@ export interface AcquireRequest extends LockName {
   readonly wait: boolean;
   /** Number of consecutive fencing tokens of a grant. */
   readonly block: number;
-  /** Total number of permits, for a semaphore. */
-  readonly permits?: number;
 }
 
 /** What a store answers to an acquire command. @public */
@@ -53,7 +52,7 @@ export type AcquireAnswer = {
       readonly outcome: 'queued';
       /** Milliseconds until the current lease ends; -1 when it has no end or is unknown. */
       readonly remainingMs: number;
-      /** The holder is a foreign client, so no message announces its release. */
+      /** A foreign client or a lock of another kind has the key, so no message announces its release. */
       readonly foreign: boolean;
       /**
        * The owner token that holds the lock, if it belongs to the calling process. The message of its offer may have
@@ -69,12 +68,6 @@ export type AcquireAnswer = {
       readonly outcome: 'busy';
       readonly remainingMs: number;
       readonly foreign: boolean;
-    }
-  | {
-      /** A lock of another kind uses the key; the token is in no queue. */
-      readonly outcome: 'mismatch';
-      /** Total number of permits of the semaphore that uses the key; absent for any other kind. */
-      readonly permits?: number;
     }
 );
 
@@ -180,8 +173,11 @@ export interface LockStoreListener {
   message(message: LockMessage): void;
   /** A message arrived that does not follow the protocol of this package. */
   unreadable?(): void;
-  /** No message arrives until {@link resubscribed}: waiting callers must poll. */
-  unsubscribed?(): void;
+  /**
+   * No message arrives until {@link resubscribed}: waiting callers must poll.
+   * @param reason - present if it lasts until an operator acts, such as a missing permission
+   */
+  unsubscribed?(reason?: Error): void;
   /** Messages arrive again, but some may have been missed: waiting callers should repeat their attempts. */
   resubscribed(): void;
   /** Reports abandoned tokens that the store could not undo: their keys stay locked until their ttl ends. */

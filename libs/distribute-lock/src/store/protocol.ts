@@ -18,6 +18,8 @@ export const QUEUE_TTL_MS = 15_000;
 
 /** Number of readers that receive a message about a waiting writer; the others learn it from their renewals. */
 export const MOST_READERS_NOTIFIED = 128;
+/** Number of these messages in one call, which may have commands for many locks. Only the scripts use it. */
+export const MOST_WARNINGS = 256;
 /** Number of tokens that are read from a queue to find processes that do not respond. */
 export const MOST_SILENT_READ = 1_000;
 /** Number of tokens of such processes that are removed. */
@@ -33,6 +35,8 @@ export const MOST_PLACES_SEARCHED = 32;
 
 /** A counter of fencing tokens that serves one lock expires this long after the last grant. Only the scripts use it. */
 export const FENCE_TTL_MS = 600_000;
+/** Time within which a process that knew a node of a quorum replaces the new id of the node by its former one. */
+export const NEW_RECORD_MS = 5_000;
 /**
  * Time after sending within which a command may take effect, by the server's clock. Redis rejects an acquire that
  * arrives later. The undo of an unanswered acquire is therefore final if it is sent after this time.

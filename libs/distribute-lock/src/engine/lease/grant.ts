@@ -16,6 +16,12 @@ const proofMs = (ttlMs: number): number => ttlMs * (1 - DRIFT_SHARE) - DRIFT_MS;
  */
 export const restMs = (ttlMs: number): number => proofMs(ttlMs) - ttlMs / 3;
 
+/**
+ * So many answers in a row may come later than a third of the ttl before a hold begins with the rest that they leave. Without a
+ * limit, a store that always takes that long would grant nothing, and this process would keep the lock from the others.
+ */
+export const MOST_LATE_ANSWERS = 3;
+
 /** This long after its grant, a lease of `ttlMs` without renewal has ended in the store despite clock drift. */
 export const surelyOverMs = (ttlMs: number): number => Math.ceil(ttlMs * (1 + DRIFT_SHARE) + DRIFT_MS);
 

@@ -11,7 +11,7 @@ import {
   type RenewRequest,
   mayTakeEffect,
 } from '../../store/lock-store.js';
-import { EARLY_MS, type Grant, LIMIT_TOLERANCE_MS, type Renewal } from './grant.js';
+import { EARLY_MS, type Grant, type Holder, LIMIT_TOLERANCE_MS, type Renewal } from './grant.js';
 import { type Loss, lossAfterClose, lossByTime, type Overdue } from './loss.js';
 
 /**
@@ -36,11 +36,27 @@ export class Watchdog {
   watch(grant: Grant, now = this.clock.now()): void {
     // A new holder must not bring a pending retry forward.
     if (grant.failures > 0 && grant.isScheduled) return;
-    const end = untilEnd(grant, now);
-    const renews = grant.renewal === undefined && this.wantsRenewal(grant, now);
-    const delay = renews ? Math.min(end, Math.max(0, renewalAt(grant) - now)) : end;
-    const report = (grant.holder?.unreportedSince ?? Infinity) + this.warnAfterMs - now;
-    this.timers.add(grant, report < delay ? Math.max(0, report) : delay, now);
+    this.timers.add(grant, this.delayMs(grant, grant.holder, now), now);
+  }
+
+  /**
+   * A holder joined those of a shared grant. The check that is scheduled serves the others, so only this one is considered:
+   * thousands of readers may join at once.
+   */
+  joined(grant: Grant, holder: Holder, now = this.clock.now()): void {
+    if (!grant.isScheduled) return this.watch(grant, now);
+    if (grant.failures > 0) return;
+    const delay = this.delayMs(grant, holder, now);
+    if (now + delay < grant.dueAt) this.timers.add(grant, delay, now);
+  }
+
+  /** Milliseconds until the grant must be checked for this holder. */
+  private delayMs(grant: Grant, holder: Holder | undefined, now: number): number {
+    const end = untilEnd(grant, now, holder);
+    const renews = grant.renewal === undefined && this.wantsRenewal(grant, now, holder);
+    const delay = renews ? Math.min(end, Math.max(0, renewalAt(grant, holder) - now)) : end;
+    const report = (holder?.unreportedSince ?? Infinity) + this.warnAfterMs - now;
+    return report < delay ? Math.max(0, report) : delay;
   }
 
   unwatch(grant: Grant): void {
@@ -68,8 +84,7 @@ export class Watchdog {
     if (holder !== undefined && holder.unreportedSince <= before) holder.reportLong(before);
   }
 
-  private wantsRenewal(grant: Grant, now: number): boolean {
-    const { holder } = grant;
+  private wantsRenewal(grant: Grant, now: number, holder = grant.holder): boolean {
     if (holder?.shared !== undefined) return holder.shared.renewalAt(grant) < Infinity;
     return holder !== undefined && holder.renew && now < holder.renewUntil && !reachesLimit(grant);
   }
@@ -253,11 +268,11 @@ function isForVisitor({ holder }: Grant, sentAt: number, ttlMs: number): boolean
   return holder?.shared !== undefined && ttlMs > Math.max(1, holder.shared.needMs(sentAt)) + LIMIT_TOLERANCE_MS;
 }
 
-function renewalAt(grant: Grant): number {
-  return grant.holder?.shared?.renewalAt(grant) ?? grant.renewalAt;
+function renewalAt(grant: Grant, holder = grant.holder): number {
+  return holder?.shared?.renewalAt(grant) ?? grant.renewalAt;
 }
 
-function untilEnd(grant: Grant, now: number): number {
-  const end = Math.min(grant.validUntil, grant.holder?.shared?.validUntil(grant) ?? Infinity);
+function untilEnd(grant: Grant, now: number, holder = grant.holder): number {
+  const end = Math.min(grant.validUntil, holder?.shared?.validUntil(grant) ?? Infinity);
   return Math.max(0, Math.floor(end - now));
 }

@@ -32,7 +32,7 @@ export function connectStore(option: string, connection: unknown, settings: Redi
   }
   if (typeof connection === 'string') return fromText(option, connection, settings);
   if (typeof connection !== 'object') throw wrong(option, `is a ${typeof connection}, but it must be ${WAYS}`);
-  if (Array.isArray(connection)) return connectQuorum(option, connection, settings.prefix);
+  if (Array.isArray(connection)) return connectQuorum(option, connection, settings);
   if (has(connection, ['acquire', 'release', 'renew'])) return completeStore(option, connection);
   if (isRedisClient(connection)) return RedisLockStore.over(connection, settings);
   return fromOptions(option, connection, settings);
@@ -104,7 +104,7 @@ interface Node {
  * Creates the store of a list of independent primaries without connecting yet.
  * @throws LockConfigurationError when the list is too short, repeats a server, or contains an entry that is not a single primary
  */
-function connectQuorum(option: string, list: readonly unknown[], prefix: string): LockStore {
+function connectQuorum(option: string, list: readonly unknown[], settings: RedisLockStoreSettings): LockStore {
   if (list.length < LEAST_NODES) {
     const length = list.length === 0 ? 'is an empty list' : `is a list of ${list.length}`;
     throw wrong(
@@ -112,7 +112,7 @@ function connectQuorum(option: string, list: readonly unknown[], prefix: string)
       `${length}, but a quorum needs at least ${LEAST_NODES} independent Redis primaries, better 3, 5 or 7`,
     );
   }
-  const nodes = list.map((node, i) => nodeOf(`${option}[${i}]`, node, prefix));
+  const nodes = list.map((node, i) => nodeOf(`${option}[${i}]`, node, settings));
   nodes.forEach(({ place }, i) => {
     const first = nodes.findIndex((other) => other.place === place);
     if (first < i)
@@ -124,21 +124,22 @@ function connectQuorum(option: string, list: readonly unknown[], prefix: string)
   return new QuorumLockStore(nodes.map(({ open }) => open()));
 }
 
-function nodeOf(option: string, node: unknown, prefix: string): Node {
+function nodeOf(option: string, node: unknown, settings: RedisLockStoreSettings): Node {
+  const { prefix, credentials } = settings;
   if (typeof node === 'string' && isRedisUrl(node)) {
-    return { place: placeOfUrl(node), open: () => openMember(node, prefix) };
+    return { place: placeOfUrl(node), open: () => openMember(node, prefix, credentials) };
   }
   if (typeof node !== 'object' || node === null || Array.isArray(node)) throw noNode(option);
-  if (isRedisClient(node)) return nodeOver(option, node, prefix);
+  if (isRedisClient(node)) return nodeOver(option, node, settings);
   if ('cluster' in node) throw noNode(option);
   const options = checkRedisOptions(option, node, NODE_WAYS);
-  return { place: placeOf(options), open: () => openMember(options, prefix) };
+  return { place: placeOf(options), open: () => openMember(options, prefix, credentials) };
 }
 
-function nodeOver(option: string, client: RedisClient, prefix: string): Node {
+function nodeOver(option: string, client: RedisClient, { prefix, credentials }: RedisLockStoreSettings): Node {
   if ('isCluster' in client && client.isCluster)
     throw wrong(option, 'is a Redis Cluster, but a node is a single primary');
-  return { place: placeOf(client.options), open: () => memberOver(client, prefix) };
+  return { place: placeOf(client.options), open: () => memberOver(client, prefix, credentials) };
 }
 
 const noNode = (option: string): Error => wrong(option, `is not a node of a quorum; it must be ${NODE_WAYS}`);

@@ -6,6 +6,7 @@ import type { LockPresetName } from '../../options/presets.js';
 import type { RetryAfter } from '../../options/retry-after.js';
 import type { Duration } from '../../options/values.js';
 import type { LockStore } from '../../store/lock-store.js';
+import type { LockCredentials } from '../../store/redis/credentials.js';
 import type { LockLayout } from '../../store/redis/layout.js';
 import type { RedisClient } from '../../store/redis/redis-client.js';
 import type { LockErrorMappers } from '../aspect/error-mapping.js';
@@ -49,6 +50,9 @@ export interface ClusterConnectionOptions {
 export type LockConnection =
   string | RedisOptions | ClusterConnectionOptions | RedisClient | readonly LockQuorumNode[] | LockStore;
 
+/** Returns the credentials of a connection. @public */
+export type LockCredentialsProvider = (connectionName: string) => LockCredentials | Promise<LockCredentials>;
+
 /** Replicas that must acknowledge a lock before it is granted. @public */
 export interface Durability {
   /** Number of replicas that must acknowledge the lock. */
@@ -83,6 +87,17 @@ export interface LockModuleOptions {
    * @defaultValue none
    */
   readonly connections?: Readonly<Record<string, LockConnection | undefined>>;
+  /**
+   * Returns the present user and password, for example from a service that issues tokens. Called before each connection that the
+   * module opens, with the name of the connection (`'default'` for `connection`), on every topology. If it fails, it is called again.
+   * It has no effect on `'memory'`, a {@link LockStore} and the Sentinels.
+   * @defaultValue the credentials that the options or the client of the connection have at that time
+   * @example
+   * ```ts
+   * credentials: async () => ({ username: 'locks', password: await tokens.current() })
+   * ```
+   */
+  readonly credentials?: LockCredentialsProvider;
   /**
    * Prefix of every lock's key in Redis. Names of helper keys contain it behind a short type, such as `f1:lock:`.
    * A `keyPrefix` of the connection precedes it, as if it were the beginning of this option.

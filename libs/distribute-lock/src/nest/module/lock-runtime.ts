@@ -6,11 +6,13 @@ import { RedisLockStore } from '../../store/redis/redis-lock-store.js';
 import type { RedisLockStoreSettings } from '../../store/redis/redis-lock-store.js';
 import { DEFAULT_CONNECTION } from '../aspect/lock-connections.js';
 import { connectStore } from './connect-store.js';
+import type { LockCredentialsProvider } from './lock-module-options.js';
 
 /** Settings of a lock engine besides its connection. */
 export interface RuntimeSettings
   extends LockEngineSettings, Pick<RedisLockStoreSettings, 'prefix' | 'layout' | 'serverMayChange'> {
   readonly durability?: AckSettings | undefined;
+  readonly credentials?: LockCredentialsProvider | undefined;
 }
 
 /** Creates the lock engine of each connection; the testing kit replaces it. */
@@ -20,9 +22,14 @@ export interface LockRuntime {
 
 /** The runtime outside of tests. */
 export const processRuntime: LockRuntime = {
-  newEngine(name, connection, { prefix, layout, serverMayChange, durability, ...settings }) {
+  newEngine(name, connection, { prefix, layout, serverMayChange, durability, credentials, ...settings }) {
     const option = connectionOption(name);
-    const store = connectStore(option, connection, { prefix, layout, serverMayChange });
+    const store = connectStore(option, connection, {
+      prefix,
+      layout,
+      serverMayChange,
+      credentials: credentials && (() => credentials(name)),
+    });
     return new LockEngine(withDurability(option, store, durability), settings);
   },
 };

@@ -7,6 +7,7 @@ describe('resolveModuleOptions', () => {
   it('fills in the defaults', () => {
     expect(resolve({})).toEqual({
       connections: new Map([['default', 'memory']]),
+      credentials: undefined,
       prefix: 'lock:',
       connectOnBoot: true,
       drainTimeoutMs: 2000,
@@ -94,6 +95,7 @@ describe('resolveModuleOptions', () => {
     [{ retryAfter: 0 }, '"retryAfter"'],
     [{ retryAfter: 'soon' }, '"retryAfter"'],
     [{ serverMayChange: 1 }, '"serverMayChange" is'],
+    [{ credentials: { password: 'secret' } }, '"credentials" must be a function'],
     [{ layout: 'cluster' }, '"layout" is "cluster", but it must be one of "auto", "slot", "single"'],
     [{ abortOnDisconnect: 1 }, '"abortOnDisconnect" is 1'],
     [{ warnAfter: -1 }, '"warnAfter"'],

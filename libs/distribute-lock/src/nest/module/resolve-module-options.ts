@@ -15,7 +15,7 @@ import { meetsHelperKey } from '../../store/redis/redis-keys.js';
 import { checkErrorMappers, type LockErrorMappers } from '../aspect/error-mapping.js';
 import { DEFAULT_CONNECTION } from '../aspect/lock-connections.js';
 import { checkContendedStatus } from '../aspect/lock-spec.js';
-import type { Durability, LockModuleOptions } from './lock-module-options.js';
+import type { Durability, LockCredentialsProvider, LockModuleOptions } from './lock-module-options.js';
 
 const DEFAULT_PREFIX = 'lock:';
 const DEFAULT_DRAIN_TIMEOUT_MS = 2_000;
@@ -28,6 +28,7 @@ const DEFAULT_CONTENDED_STATUS = 409;
 export interface LockSettings {
   /** By name, as configured. */
   readonly connections: ReadonlyMap<string, unknown>;
+  readonly credentials: LockCredentialsProvider | undefined;
   readonly prefix: string;
   readonly durability: AckSettings | undefined;
   readonly layout: LockLayout;
@@ -50,6 +51,7 @@ export interface LockSettings {
 const MODULE_OPTIONS: Readonly<Record<keyof LockModuleOptions, true>> = {
   connection: true,
   connections: true,
+  credentials: true,
   prefix: true,
   durability: true,
   layout: true,
@@ -84,6 +86,7 @@ export function resolveModuleOptions(given: LockModuleOptions): LockSettings {
   const resolved = resolveLockOptions(defaults);
   return {
     connections: connectionsOf(given),
+    credentials: credentialsOf(given),
     prefix: prefixOf(given),
     durability: resolveDurability(given.durability),
     layout: layoutOf(given),
@@ -111,6 +114,12 @@ function connectionsOf({ connection, connections = {} }: LockModuleOptions): Rea
     );
   }
   return new Map<string, unknown>([[DEFAULT_CONNECTION, connection], ...Object.entries(connections)]);
+}
+
+function credentialsOf({ credentials }: LockModuleOptions): LockCredentialsProvider | undefined {
+  if (credentials === undefined || typeof credentials === 'function') return credentials;
+  // The value may contain a password.
+  throw new LockConfigurationError('Option "credentials" must be a function that returns { username, password }.');
 }
 
 function presetsOf({ presets = {} }: LockModuleOptions, defaults: ResolvedLockOptions): Presets {

@@ -28,8 +28,8 @@
            if no command requests tokens
 
   GRANTED, n, w        granted: n is the first of `block` fencing tokens, w processes wait
-  QUEUED, ms, h        queued: the current lease ends in ms (-1: unknown); h = 1: its holder is foreign; h is the owner token of the
-                       holder if it belongs to the calling process
+  QUEUED, ms, h        queued: the current lease ends in ms (-1: unknown); h = 1: its holder is foreign, or a semaphore has the key,
+                       so no message announces its end; h is the owner token of the holder if it belongs to the calling process
   BUSY, ms, f          busy, for a command that does not wait; f as h, without the token
   FREE, 0, 0           released; no process waits
   PASSED, 0, 0         released and offered to another process
@@ -37,7 +37,6 @@
   RENEWED, w, 0        renewed, w processes wait
   GRANTED_NEXT, n, t   released and granted to owner token t of the same process; n is its first fencing token
   REFUSED, e, 0        refused; e is the error of the server
-  MISMATCH, p, 0       the key is a semaphore of p permits; the token is in no queue
   DELEGATED, 0, 0      readers hold the lock or wait for it; nothing changed: readwrite.lua must run the command
   STILL_QUEUED, ms, h  as QUEUED, but the token was already queued
   TOO_LATE, c, 0       too late: the deadline has passed, nothing changed; c is the server's clock in ms

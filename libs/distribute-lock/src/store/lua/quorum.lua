@@ -28,7 +28,6 @@
 local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = PROTOCOL.FENCE_TTL_MS
-if not command then return { REPLY.NO_VOTE, 0, 0 } end
 
 --@include lib/clock.lua
 --@include lib/fence-number.lua

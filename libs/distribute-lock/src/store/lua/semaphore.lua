@@ -1,18 +1,19 @@
 --[[
   Runs the semaphore commands of one tick in their order, with the same results as separate calls.
 
-  Every command is idempotent by owner token, `<process>:<sequence>:<weight>`, so it may be sent again. All
-  times are those of the server: TIME is read once per call. It decides when leases, offers and places in the queue end,
-  and fencing tokens increase with it.
+  Every command is idempotent by owner token, `<process>:<sequence>P<permits>:<weight>`, so it may be sent again. The
+  caller gets its permits while the permits in use, with its weight, are at most `permits`. Callers that know different
+  numbers share the key. All times are those of the server: TIME is read once per call. It decides when leases, offers
+  and places in the queue end, and fencing tokens increase with it.
 
   @key  fence: string       last fencing token that was issued, one for all locks of a prefix; never expires
-  @key  lock...: string     `semaphore:<permits>`; expires with the last lease. Anything else is a lock of another kind
+  @key  lock...: string     `semaphore:<permits>`, as of the latest grant; expires with the last lease. Anything else is a lock of another kind
   @key  held...: zset       owner tokens that hold permits or have an offer, by the end of the lease; expires with the lock
   @key  queue...: zset      waiting owner tokens, in the order of their scores; expires some time after the last attempt
   @key  places...: zset      the same tokens, by the time until which their places count; expires like the queue
   @arg  command...: string  one for each four keys, its words separated by single spaces:
-          a <ownerToken> <ttlMs> <block> <permits> <deadlineMs>  acquire; otherwise reply that the semaphore is busy
-          w <ownerToken> <ttlMs> <block> <permits> <deadlineMs>  acquire; otherwise wait in the queue
+          a <ownerToken> <ttlMs> <block> <deadlineMs>             acquire; otherwise reply that the semaphore is busy
+          w <ownerToken> <ttlMs> <block> <deadlineMs>             acquire; otherwise wait in the queue
           d <ownerToken>                                         release; no caller of this process waits (also: leave the queue, undo an attempt)
           r <ownerToken> <next> <ttlMs> <block> <deadlineMs>     release; `next` is the next attempt of this process
           n <ownerToken> <ttlMs> [=]                             renew; with `=` the lease may also become shorter
@@ -21,14 +22,14 @@
 
   GRANTED, n, o        granted: n is the first of `block` fencing tokens; o = 1: another process waits
   QUEUED, ms, a        queued: repeat the attempt in ms (-1: unknown); a = 1: this command queued the token, and no token
-                       of another process is directly before it
-  BUSY, ms, 0          busy, for a command that does not wait
+                       of another process is directly before it; a = 2: a lock of another kind has the key, and no message
+                       announces its end
+  BUSY, ms, f          busy, for a command that does not wait; f = 1: a lock of another kind has the key
   FREE, 0, 0           released
   LOST, 0, 0           the token holds no permits; it is in no queue
   RENEWED, o, 0        renewed; o = 1: another process waits
   GRANTED_NEXT, n, o   released and granted to `next`; n is its first fencing token
   REFUSED, e, 0        refused; e is the error of the server
-  MISMATCH, p, 0       the key is a semaphore of p permits (0: a lock of another kind); the token has no permits and is in no queue
   TOO_LATE, c, 0       too late: the deadline has passed, nothing changed; c is the server's clock in ms
 ]]
 local fence = KEYS[1]

@@ -8,7 +8,7 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import { permitsOf, READERS } from '../lock-value.js';
+import { READERS } from '../lock-value.js';
 import { CLAIM_WINDOW_MS, MOST_READERS_NOTIFIED } from '../protocol.js';
 import { processOf } from '../../runtime/owner-token.js';
 import { ReadWriteSteps } from './read-write-steps.js';
@@ -32,11 +32,6 @@ export class LockTable extends ReadWriteSteps {
       this.raise(key, ttlMs);
       this.unqueue(key, ownerToken);
       return this.granted(key, block);
-    }
-    const permits = permitsOf(owner);
-    if (permits !== undefined) {
-      this.unqueue(key, ownerToken);
-      return { outcome: 'mismatch', permits };
     }
     const reads = isReader(ownerToken);
     if (owner === undefined && this.removeSilent(key, ownerToken)) {
@@ -141,9 +136,10 @@ export class LockTable extends ReadWriteSteps {
     const stood = this.append(key, ownerToken);
     if (ours) this.notify(owner, 'contended', key);
     if (owner === READERS && !reads) {
-      this.leases.closeGate(key);
-      for (const reader of this.readers(key).slice(0, MOST_READERS_NOTIFIED))
-        this.notify(reader.ownerToken, 'contended', key);
+      const wasOpen = this.leases.closeGate(key);
+      // A later writer needs no message; a repeated attempt replaces messages that were lost.
+      const notified = wasOpen || stood ? this.readers(key).slice(0, MOST_READERS_NOTIFIED) : [];
+      for (const reader of notified) this.notify(reader.ownerToken, 'contended', key);
     }
     const remainingMs = reads ? this.untilOpenMs(key) : this.leftMs(key);
     if (!ours || processOf(owner) !== processOf(ownerToken)) return { outcome: 'queued', remainingMs, foreign, stood };

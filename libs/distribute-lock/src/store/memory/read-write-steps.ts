@@ -178,8 +178,11 @@ export class ReaderLeases {
     this.openGate(key);
   }
 
-  closeGate(key: string): void {
+  /** Returns whether the gate was open. */
+  closeGate(key: string): boolean {
+    const wasOpen = this.gateLeftMs(key) === 0;
     this.gates.set(key, this.now() + CLAIM_WINDOW_MS);
+    return wasOpen;
   }
 
   openGate(key: string): void {

@@ -1,4 +1,4 @@
-import { weightOf, processOf } from '../../runtime/owner-token.js';
+import { permitsOfToken, processOf, weightOf } from '../../runtime/owner-token.js';
 import type { LockTable } from './lock-table.js';
 import { permitsOf, semaphoreValue } from '../lock-value.js';
 import { CLAIM_WINDOW_MS, MOST_PLACES_SEARCHED } from '../protocol.js';
@@ -6,8 +6,8 @@ import { Sweep } from './table-state.js';
 import { TokenQueues } from './token-queues.js';
 
 /**
- * Holders of permits and the ends of their leases, including offers. The lock key holds the total number of permits and
- * excludes other kinds. Without the lock key no lease is valid.
+ * Holders of permits and the ends of their leases, including offers. The lock key holds the number of permits of the latest
+ * grant and excludes other kinds. Without the lock key no lease is valid.
  */
 export class SemaphoreLeases {
   private readonly leases = new Map<string, Map<string, number>>();
@@ -19,7 +19,7 @@ export class SemaphoreLeases {
     private readonly now: () => number,
   ) {}
 
-  /** Total number of permits; `undefined` when the key is free or holds another kind of lock. */
+  /** The number of permits at the key; `undefined` when the key is free or holds another kind of lock. */
   limit(key: string): number | undefined {
     return permitsOf(this.locks.owner(key));
   }
@@ -39,10 +39,10 @@ export class SemaphoreLeases {
     return [...this.live(key).keys()].reduce((sum, ownerToken) => sum + weightOf(ownerToken), 0);
   }
 
-  give(key: string, ownerToken: string, endsAt: number, permits: number): void {
+  give(key: string, ownerToken: string, endsAt: number): void {
     const leases = new Map(this.live(key)).set(ownerToken, endsAt);
     this.leases.set(key, leases);
-    this.locks.put(key, semaphoreValue(permits), Math.max(...leases.values()));
+    this.locks.put(key, semaphoreValue(permitsOfToken(ownerToken)), Math.max(...leases.values()));
     this.sweep.of(this.leases, (each) => this.limit(each) === undefined);
   }
 

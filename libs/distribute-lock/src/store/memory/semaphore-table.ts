@@ -1,4 +1,4 @@
-import { processOf, weightOf } from '../../runtime/owner-token.js';
+import { permitsOfToken, processOf, weightOf } from '../../runtime/owner-token.js';
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -30,21 +30,16 @@ export class SemaphoreTable {
     this.places = new SemaphorePlaces(() => this.now());
   }
 
-  acquire({ key, ownerToken, ttlMs, wait, block, permits = 1 }: AcquireRequest): AcquireAnswer {
-    const limit = this.leases.limit(key);
-    if (this.leases.isOther(key)) {
-      this.places.leave(key, ownerToken);
-      return { outcome: 'mismatch' };
-    }
-    if (limit !== undefined && limit !== permits) return this.otherLimit(key, ownerToken, limit);
+  acquire({ key, ownerToken, ttlMs, wait, block }: AcquireRequest): AcquireAnswer {
+    if (this.leases.isOther(key)) return this.waitForKey(key, ownerToken, wait);
     if (this.leases.live(key).has(ownerToken)) {
       this.places.leave(key, ownerToken);
       this.leases.raise(key, ownerToken, this.now() + ttlMs);
-      this.serve(key, permits);
+      this.serve(key);
       return this.granted(key, ownerToken, block);
     }
     if (this.queued(key).includes(ownerToken)) this.places.extend(ownerToken);
-    if (this.serve(key, permits, { ownerToken, ttlMs })) return this.granted(key, ownerToken, block);
+    if (this.serve(key, { ownerToken, ttlMs })) return this.granted(key, ownerToken, block);
     const adjacent = wait && this.enqueue(key, ownerToken);
     this.leases.settle(key);
     const refusal = { remainingMs: this.leftMs(key, ownerToken), foreign: false };
@@ -53,12 +48,11 @@ export class SemaphoreTable {
 
   release({ key, ownerToken, next }: ReleaseRequest): ReleaseAnswer {
     this.places.leave(key, ownerToken);
-    const limit = this.leases.limit(key);
-    if (limit === undefined) return { outcome: 'lost', resent: false };
+    if (this.leases.limit(key) === undefined) return { outcome: 'lost', resent: false };
     const found = this.leases.live(key).has(ownerToken);
     this.leases.takeBack(key, ownerToken);
     if (!found || next === undefined) {
-      this.serve(key, limit);
+      this.serve(key);
       this.leases.settle(key);
       return found ? { outcome: 'free' } : { outcome: 'lost', resent: false };
     }
@@ -66,7 +60,7 @@ export class SemaphoreTable {
     const isOffered = this.leases.live(key).has(next.ownerToken);
     if (isOffered) this.leases.raise(key, next.ownerToken, this.now() + next.ttlMs);
     else this.enqueue(key, next.ownerToken);
-    if (this.serve(key, limit, isOffered ? undefined : next) || isOffered) {
+    if (this.serve(key, isOffered ? undefined : next) || isOffered) {
       return { ...this.granted(key, next.ownerToken, next.block), ownerToken: next.ownerToken };
     }
     this.leases.settle(key);
@@ -104,65 +98,60 @@ export class SemaphoreTable {
     return Math.floor(this.host.now());
   }
 
-  private otherLimit(key: string, ownerToken: string, limit: number): AcquireAnswer {
-    // The token may have an offer under the present limit.
-    this.places.leave(key, ownerToken);
-    this.leases.takeBack(key, ownerToken);
-    this.serve(key, limit);
-    this.leases.settle(key);
-    return { outcome: 'mismatch', permits: limit };
+  /** A lock of another kind has the key. No message announces that the key is free. */
+  private waitForKey(key: string, ownerToken: string, wait: boolean): AcquireAnswer {
+    const remainingMs = this.locks.leftMs(key);
+    if (!wait) return { outcome: 'busy', remainingMs, foreign: true };
+    this.enqueue(key, ownerToken);
+    return { outcome: 'queued', remainingMs, foreign: true, adjacent: false };
   }
 
   /**
    * The only place where permits are granted. They go to the heads of the queue while they fit. The token `self` comes
-   * last if it is not queued. A head that does not fit blocks the tokens behind it. Returns whether `self` was served.
+   * last if it is not queued. A head that does not fit blocks the tokens behind it. Each token fits within the number of
+   * permits that it carries, so no more than the largest of them are in use. Returns whether `self` was served.
    */
-  private serve(key: string, permits: number, self?: Requester): boolean {
+  private serve(key: string, self?: Requester): boolean {
     const reached = new Map<string | undefined, boolean>();
-    const served = this.assign(key, permits, reached, self);
+    const served = this.assign(key, reached, self);
     if ([...reached.values()].includes(false))
       wakeFirst(this.queued(key), (token) => this.notify(token, 'granted', key));
     return served;
   }
 
-  private assign(key: string, permits: number, reached: Map<string | undefined, boolean>, self?: Requester): boolean {
+  private assign(key: string, reached: Map<string | undefined, boolean>, self?: Requester): boolean {
     let served = false;
     for (let offers = 0; offers < MOST_PERMIT_OFFERS;) {
-      const waiting = this.queued(key)[0];
-      const free = permits - this.leases.used(key);
-      if (waiting === undefined && (self === undefined || served || weightOf(self.ownerToken) > free)) return served;
-      const head = waiting ?? self!.ownerToken;
-      if (weightOf(head) > free) {
-        if (this.stops(head, permits, self)) return served;
+      const head = this.queued(key)[0] ?? (served ? undefined : self?.ownerToken);
+      if (head === undefined) return served;
+      if (weightOf(head) > permitsOfToken(head) - this.leases.used(key)) {
+        if (this.stops(head, self)) return served;
         this.places.leave(key, head);
       } else if (head === self?.ownerToken) {
-        this.give(key, head, self.ttlMs, permits);
+        this.give(key, head, self.ttlMs);
         served = true;
       } else {
-        this.offer(key, head, permits, reached);
+        this.offer(key, head, reached);
         offers += 1;
       }
     }
     return served;
   }
 
-  /**
-   * Whether the head blocks the queue. It does not if its weight exceeds all permits (it was queued under another
-   * limit) or its process does not respond.
-   */
-  private stops(head: string, permits: number, self: Requester | undefined): boolean {
-    return weightOf(head) <= permits && (head === self?.ownerToken || this.places.endOf(head) > this.now());
+  /** Whether the head blocks the queue. It does not if its process does not respond. */
+  private stops(head: string, self: Requester | undefined): boolean {
+    return head === self?.ownerToken || this.places.endOf(head) > this.now();
   }
 
   /** Offers permits: a lease for the claim window, or a short one for a process that the message does not reach. */
-  private offer(key: string, head: string, permits: number, reached: Map<string | undefined, boolean>): void {
+  private offer(key: string, head: string, reached: Map<string | undefined, boolean>): void {
     const process = processOf(head);
     if (reached.get(process) !== false) reached.set(process, this.notify(head, 'granted', key));
-    this.give(key, head, reached.get(process) === true ? CLAIM_WINDOW_MS : SHORT_OFFER_MS, permits);
+    this.give(key, head, reached.get(process) === true ? CLAIM_WINDOW_MS : SHORT_OFFER_MS);
   }
 
-  private give(key: string, ownerToken: string, ttlMs: number, permits: number): void {
-    this.leases.give(key, ownerToken, this.now() + ttlMs, permits);
+  private give(key: string, ownerToken: string, ttlMs: number): void {
+    this.leases.give(key, ownerToken, this.now() + ttlMs);
     this.places.leave(key, ownerToken);
   }
 

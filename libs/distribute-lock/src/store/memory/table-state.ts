@@ -108,18 +108,23 @@ export abstract class TableState {
 
   /**
    * Offers the lock: the key holds the token of the waiter for the claim window. If the message reaches no subscriber,
-   * the offer is short and the next process is notified; see `lib/offer.lua`.
+   * the offer is short, the waiter keeps its place, and the next process is notified; see `lib/offer.lua`.
    */
   protected offer(key: string, head: string): void {
-    this.unqueue(key, head);
-    const reached = this.notify(head, 'granted', key);
-    this.set(key, head, reached ? CLAIM_WINDOW_MS : SHORT_OFFER_MS);
-    if (!reached) this.wakeNext(key);
+    if (this.notify(head, 'granted', key)) {
+      this.unqueue(key, head);
+      this.set(key, head, CLAIM_WINDOW_MS);
+      return;
+    }
+    this.set(key, head, SHORT_OFFER_MS);
+    this.wakeNext(key, head);
+    this.queues.silence(key, head, CLAIM_WINDOW_MS);
   }
 
-  /** Notifies the first waiting process that a message reaches. */
-  protected wakeNext(key: string): void {
-    const inOrder = [...this.queued(key)].sort((a, b) => Number(isReader(b)) - Number(isReader(a)));
+  /** Notifies the first waiting process that a message reaches, `except` the token of an offer. */
+  protected wakeNext(key: string, except?: string): void {
+    const queued = this.queued(key).filter((token) => token !== except);
+    const inOrder = queued.sort((a, b) => Number(isReader(b)) - Number(isReader(a)));
     wakeFirst(inOrder, (token) => this.notify(token, 'granted', key));
   }
 

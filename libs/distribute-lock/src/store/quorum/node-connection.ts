@@ -1,6 +1,14 @@
-import { quorumScript } from '../lua/generated/lua-scripts.js';
+import { membersScript, quorumScript } from '../lua/generated/lua-scripts.js';
 import { LockStoreError, type ConnectionListener, type LockStoreListener } from '../lock-store.js';
-import { FENCE_TOO_LOW, NO_VOTE, TOO_LATE, VOTE, VOTED_BEFORE } from '../lua/generated/reply-codes.js';
+import {
+  FENCE_TOO_LOW,
+  MEMBERS,
+  NO_VOTE,
+  OTHER_COUNT,
+  TOO_LATE,
+  VOTE,
+  VOTED_BEFORE,
+} from '../lua/generated/reply-codes.js';
 import { REPLY_WORDS } from '../redis/command.js';
 import { COMMAND_LIMIT_MS, type Link } from '../redis/link.js';
 import { RedisConnection } from '../redis/redis-connection.js';
@@ -9,13 +17,14 @@ import { RedisKeys } from '../redis/redis-keys.js';
 import { isCount, isFencingToken, isLeftMs, unknownReply } from '../redis/reply-checks.js';
 import type { RedisOptions } from 'ioredis';
 import { processClock } from '../../runtime/clock.js';
+import type { CredentialsSource } from '../redis/credentials.js';
 import { Inbox } from '../redis/inbox.js';
 import { another, keyPrefixOf, openRedis, type RedisClient } from '../redis/redis-client.js';
 
-/** Reply of `quorum.lua`; the header of the script defines the codes. */
+/** Reply of `quorum.lua` or `members.lua`; the header of the script defines the codes. */
 export type NodeReply = readonly [code: number, x: number, y: number | string];
 
-/** A command of `quorum.lua` with its arguments; empty for none. */
+/** A command of `quorum.lua` with its arguments, or `m` with those of `members.lua`. */
 export type StepWords = readonly (string | number)[];
 
 /** Runs commands on one node of a quorum. */
@@ -30,8 +39,8 @@ export interface NodeConnection {
   /** Reports outages of the connection. */
   observeConnection?(listener: ConnectionListener): void;
   /**
-   * Runs one step of `quorum.lua`; rejects with a `LockStoreError`. Without words it only verifies that the node
-   * responds. A step that arrives too late has no effect and is sent again while `isWanted` returns true.
+   * Runs one step of `quorum.lua` or `members.lua`; rejects with a `LockStoreError`. A step for a vote that arrives too
+   * late has no effect and is sent again while `isWanted` returns true.
    */
   run(key: string, words: StepWords, isWanted: () => boolean): Promise<NodeReply>;
   close(): void;
@@ -84,12 +93,13 @@ class RedisNodeConnection implements NodeConnection {
   async run(key: string, words: StepWords, isWanted: () => boolean): Promise<NodeReply> {
     const lock = this.keys.lock(key);
     const link = this.connection.linkOf(lock)!;
+    if (words[0] === 'm') return checkedMembers(await this.sendMembers(link, words.slice(1)));
     const sentAt = this.connection.clock.now();
     for (;;) {
       link.refreshClock(sentAt);
       const deadlineMs = link.serverClock.deadline(sentAt, COMMAND_LIMIT_MS);
-      const timed = words.length === 0 ? words : [...words, deadlineMs];
-      const reply = checked(await this.send(link, lock, timed), words[0]);
+      const reply = checked(await this.send(link, lock, [...words, deadlineMs]), words[0]);
+      if (reply[0] === NO_VOTE && words[0] === 'w') this.connection.waits?.(String(words[2]), lock);
       if (reply[0] !== TOO_LATE) return reply;
       link.serverClock.correct(reply[1], sentAt);
       void link.readClock();
@@ -117,13 +127,23 @@ class RedisNodeConnection implements NodeConnection {
     }
   }
 
+  /** The script is sent as a whole, because it is rarely called. */
+  private async sendMembers(link: Link, words: StepWords): Promise<unknown> {
+    const { members } = this.keys;
+    try {
+      return await link.track(this.connection.client.eval(membersScript.lua, 1, members, ...words));
+    } catch (error) {
+      throw await this.named(error, [members]);
+    }
+  }
+
   private async named(error: unknown, keys: readonly string[]): Promise<Error> {
     const known = storeError(error);
     return isWrongType(known) ? namingKeys(known, keys, this.connection.client) : known;
   }
 }
 
-/** Highest reply code of `quorum.lua` for each command; without a command it is NO_VOTE. */
+/** Highest reply code of `quorum.lua` for each command. */
 const HIGHEST_CODE: Readonly<Record<string, number>> = {
   a: VOTED_BEFORE,
   w: VOTED_BEFORE,
@@ -134,7 +154,7 @@ const HIGHEST_CODE: Readonly<Record<string, number>> = {
 };
 
 /** Validates a reply of `quorum.lua` to the command. */
-function checked(reply: unknown, command: string | number = ''): NodeReply {
+function checked(reply: unknown, command: string | number): NodeReply {
   if (!Array.isArray(reply) || reply.length !== REPLY_WORDS) throw unknownReply(reply);
   const [code, x, y] = reply as readonly unknown[];
   if (code === TOO_LATE && isCount(x)) return [code, x, 0];
@@ -146,16 +166,32 @@ function checked(reply: unknown, command: string | number = ''): NodeReply {
   return [code, x as number, y as number | string];
 }
 
+const IDS = /^[\w-]{22}(?: [\w-]{22})*$/;
+
+/** Validates a reply of `members.lua`. */
+function checkedMembers(reply: unknown): NodeReply {
+  if (!Array.isArray(reply) || reply.length !== REPLY_WORDS) throw unknownReply(reply);
+  const [code, x, y] = reply as readonly unknown[];
+  if (!isCount(code) || code < MEMBERS || code > OTHER_COUNT || !isCount(x)) throw unknownReply(reply);
+  const isKnown = typeof y === 'string' && (code === OTHER_COUNT ? /^\d+$/ : IDS).test(y);
+  if (!isKnown || (code === MEMBERS && y.includes(' '))) throw unknownReply(reply);
+  return [code, x, y];
+}
+
 /** A node with a dedicated connection, which opens with the first command. */
-export function openMember(options: RedisOptions | string, prefix: string): QuorumMember {
-  const { client, keyPrefix } = openRedis(options);
+export function openMember(
+  options: RedisOptions | string,
+  prefix: string,
+  credentials?: CredentialsSource,
+): QuorumMember {
+  const { client, keyPrefix } = openRedis(options, credentials);
   return memberOn(new RedisConnection(client, processClock), keyPrefix + prefix);
 }
 
 /** A node with a connection that copies the configuration of an application client. */
-export function memberOver(client: RedisClient, prefix: string): QuorumMember {
+export function memberOver(client: RedisClient, prefix: string, credentials?: CredentialsSource): QuorumMember {
   const fullPrefix = keyPrefixOf(client.options) + prefix;
-  return memberOn(new RedisConnection(another(client), processClock, client), fullPrefix);
+  return memberOn(new RedisConnection(another(client, credentials), processClock, client), fullPrefix);
 }
 
 function memberOn(connection: RedisConnection, prefix: string): QuorumMember {

@@ -68,10 +68,10 @@ export class NodeInboxes {
     const ofNode: LockStoreListener = {
       message: (message) => listener.message(message),
       unreadable: () => listener.unreadable?.(),
-      unsubscribed: () => {
+      unsubscribed: (reason) => {
         const wereEnough = this.enough;
         this.opened.delete(inbox);
-        if (wereEnough && !this.enough) listener.unsubscribed?.();
+        if (wereEnough && !this.enough) listener.unsubscribed?.(reason);
       },
       resubscribed: () => {
         opened();

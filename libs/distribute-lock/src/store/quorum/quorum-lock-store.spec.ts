@@ -1,5 +1,6 @@
 import { ManualClock, settled } from '../../../../../test/support/manual-clock.js';
 import { LockStoreError } from '../lock-store.js';
+import { MEMBERS } from '../lua/generated/reply-codes.js';
 import type { NodeConnection, NodeReply } from './node-connection.js';
 import { QuorumLockStore } from './quorum-lock-store.js';
 
@@ -14,8 +15,9 @@ class FakeConnection implements NodeConnection {
 
   async whenReady(): Promise<void> {}
 
-  async run(_: string, [command]: readonly (string | number)[]): Promise<NodeReply> {
+  async run(_: string, [command, , , , id]: readonly (string | number)[]): Promise<NodeReply> {
     if (this.away) throw new LockStoreError('away', true);
+    if (command === 'm') return [MEMBERS, 0, id];
     if (command === 'n' && this.forgot) return [0, 0, 0];
     return [this.theirs ? 0 : 1, 1, 0];
   }

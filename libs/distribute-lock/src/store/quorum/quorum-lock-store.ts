@@ -17,6 +17,7 @@ import type {
 import { Ballot, NO_OWNER, BallotTokens, ownerOf } from './ballot.js';
 import { Candidate, type CandidateResult } from './candidate.js';
 import { connectNodes } from './connect-nodes.js';
+import { Membership } from './membership.js';
 import { NodeInboxes } from './node-inboxes.js';
 import type { QuorumMember } from './node-connection.js';
 import { noMajority } from './poll.js';
@@ -42,6 +43,7 @@ export class QuorumLockStore implements LockStore {
   readonly ordered = false;
   private readonly nodes: readonly QuorumNode[];
   private readonly inboxes: NodeInboxes;
+  private readonly membership: Membership;
   private readonly candidates = new Map<string, Candidate>();
   private readonly tokens = new BallotTokens();
   private readonly timers: Timers;
@@ -55,6 +57,7 @@ export class QuorumLockStore implements LockStore {
     this.timers = new Timers(clock);
     const dropped = (count: number): void => this.listener?.dropped?.(count);
     this.nodes = members.map(({ connection }) => new QuorumNode(connection, clock, this.timers, dropped));
+    this.membership = new Membership(this.nodes, clock, this.timers);
     this.inboxes = new NodeInboxes(
       members.map(({ inbox }) => inbox),
       this.timers,
@@ -62,7 +65,7 @@ export class QuorumLockStore implements LockStore {
   }
 
   connect(): Promise<void> {
-    return connectNodes(this.nodes);
+    return connectNodes(this.nodes, this.membership, this.timers);
   }
 
   observeConnections(listener: ConnectionListener): void {
@@ -74,7 +77,7 @@ export class QuorumLockStore implements LockStore {
     await this.inboxes.open(processId, {
       message: (message) => listener.message({ ...message, ownerToken: ownerOf(message.ownerToken) }),
       unreadable: () => listener.unreadable?.(),
-      unsubscribed: () => listener.unsubscribed?.(),
+      unsubscribed: (reason) => listener.unsubscribed?.(reason),
       resubscribed: () => listener.resubscribed(),
     });
     return true;
@@ -89,6 +92,7 @@ export class QuorumLockStore implements LockStore {
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireAnswer> {
+    this.membership.allow(request.ttlMs);
     const candidate = this.candidateOf(request);
     const answer = await this.compete(candidate, request);
     if (answer.granted) {
@@ -126,12 +130,14 @@ export class QuorumLockStore implements LockStore {
   }
 
   async close(): Promise<void> {
+    this.membership.close();
     this.timers.close();
     this.inboxes.close();
     for (const { connection } of this.members) connection.close();
   }
 
   async renewOne(request: RenewRequest): Promise<RenewAnswer> {
+    this.membership.allow(request.ttlMs);
     const candidate = this.candidates.get(nameOf(request));
     const ballot = candidate?.ballot ?? this.unknownBallot(request);
     const end = await ballot.renew(request.ttlMs, request.exact);

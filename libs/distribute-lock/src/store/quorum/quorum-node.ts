@@ -21,6 +21,8 @@ export interface AbandonedVote extends AbandonedName {
   readonly words: () => readonly string[];
 }
 
+const ASKS_FOR_VOTE: ReadonlySet<string | number> = new Set(['a', 'w']);
+
 /** One step sent to a node. */
 export class NodeStep extends Timer {
   /** The node may have executed the step. */
@@ -54,12 +56,21 @@ export class NodeStep extends Timer {
   }
 }
 
+/** Decides whether a node may vote; see `membership.ts`. */
+export interface Admission {
+  admits(node: QuorumNode): boolean;
+  /** Resolves when the node may vote. Rejects with the reason if it may not, or if the vote is no longer wanted. */
+  admit(node: QuorumNode, isWanted: () => boolean): Promise<void>;
+}
+
 /** One independent primary of the quorum. Every step has a time limit, and the node records whether it responds. */
 export class QuorumNode {
   /** Tokens whose vote on this node must be undone. */
   private readonly abandoned: AbandonedTokens<AbandonedVote>;
   /** The oldest step that timed out without an answer. */
   private unanswered: NodeStep | undefined;
+  /** Without one, the node may vote. */
+  admission: Admission | undefined;
 
   constructor(
     readonly connection: NodeConnection,
@@ -97,9 +108,14 @@ export class QuorumNode {
     return !this.connection.ready || this.unresponsive;
   }
 
+  private get admitted(): boolean {
+    return this.admission === undefined || this.admission.admits(this);
+  }
+
   run(key: string, words: StepWords, limitMs: number, result: (result: StepResult) => void): NodeStep {
     const step = new NodeStep(this, key, words, limitMs, result);
-    if (this.connection.ready) this.send(step, limitMs);
+    const mayVote = !ASKS_FOR_VOTE.has(words[0]) || this.admitted;
+    if (this.connection.ready && mayVote) this.send(step, limitMs);
     else this.sendWhenReady(step, Math.max(limitMs, COMMAND_LIMIT_MS));
     return step;
   }
@@ -118,8 +134,8 @@ export class QuorumNode {
   late(step: NodeStep): void {
     this.clock.nextTurn(() => {
       if (step.settled) return;
-      this.unanswered ??= step;
-      this.fail(step, this.noAnswer(step.limitMs, true));
+      if (step.sent) this.unanswered ??= step;
+      this.fail(step, this.noAnswer(step.limitMs, step.sent));
     });
   }
 
@@ -137,7 +153,13 @@ export class QuorumNode {
    */
   private sendWhenReady(step: NodeStep, patienceMs: number): void {
     const until = this.clock.now() + patienceMs;
-    this.connection.whenReady(patienceMs).then(
+    const ready = this.connection.whenReady(patienceMs);
+    const admitted = (): Promise<void> | undefined => {
+      if (step.settled || !ASKS_FOR_VOTE.has(step.words[0]) || this.admitted) return undefined;
+      this.timers.add(step, until - this.clock.now());
+      return this.admission?.admit(this, () => !step.settled);
+    };
+    ready.then(admitted).then(
       () => {
         if (!step.settled) this.send(step, Math.min(step.limitMs, until - this.clock.now()));
       },

@@ -29,6 +29,10 @@ export class ClusterSubscription implements Subscription {
     private readonly subscriber: Subscriber,
   ) {}
 
+  get live(): boolean {
+    return this.link?.accepts === true;
+  }
+
   open(): Promise<void> {
     return this.link === undefined ? this.openAnywhere() : Promise.resolve();
   }
@@ -40,6 +44,11 @@ export class ClusterSubscription implements Subscription {
 
   messageMissed(): void {
     this.link?.probe();
+  }
+
+  /** The lost connection moves the subscription to another node. */
+  renew(): void {
+    this.link?.close();
   }
 
   close(): void {

@@ -1,19 +1,25 @@
 import type { LockMessage, LockStoreListener } from '../lock-store.js';
 import { ClusterSubscription } from './cluster-subscription.js';
 import { COMMAND_LIMIT_MS } from './link.js';
+import { InboxCheck } from './inbox-check.js';
 import { isCluster } from './redis-client.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 import { ShardSubscriptions } from './shard-subscriptions.js';
-import { PrimarySubscription, type Subscriber, type Subscription } from './subscription.js';
+import { PrimarySubscription, type Subscriber } from './subscription.js';
 
 const TYPES: Readonly<Record<string, LockMessage['type']>> = { g: 'granted', c: 'contended', v: 'revoked' };
 
+/** What receives the messages of one process. */
+interface Received {
+  readonly check: InboxCheck;
+  /** Channels of single locks, in a large Cluster or where scripts may publish to the slot of their lock only. */
+  readonly shards: ShardSubscriptions;
+}
+
 /** The subscription of a process and the parser of its messages. */
 export class Inbox {
-  private readonly subscriptions = new Map<string, Subscription>();
-  /** Sharded channels by process, in a large Cluster. */
-  private readonly shards = new Map<string, ShardSubscriptions>();
+  private readonly received = new Map<string, Received>();
   private expected = false;
 
   constructor(
@@ -24,39 +30,47 @@ export class Inbox {
   /** Resolves when messages arrive. The listener receives them from then on, across reconnects. */
   async open(processId: string, listener: LockStoreListener): Promise<void> {
     await this.commands.whenReady(COMMAND_LIMIT_MS);
-    const subscription = this.subscriptions.get(processId) ?? this.choose(processId, listener);
-    this.subscriptions.set(processId, subscription);
+    const received = this.received.get(processId) ?? this.receive(processId, listener);
+    this.received.set(processId, received);
+    const { subscription } = received.check;
     subscription.messagesExpected(this.expected);
     await subscription.open();
   }
 
   messagesExpected(expected: boolean): void {
     this.expected = expected;
-    for (const subscription of this.subscriptions.values()) subscription.messagesExpected(expected);
-    for (const shards of this.shards.values()) shards.messagesExpected(expected);
+    for (const { check, shards } of this.received.values()) {
+      check.subscription.messagesExpected(expected);
+      shards.messagesExpected(expected);
+    }
   }
 
   messageMissed(): void {
-    for (const subscription of this.subscriptions.values()) subscription.messageMissed();
-    for (const shards of this.shards.values()) shards.messageMissed();
+    for (const { check, shards } of this.received.values()) {
+      check.subscription.messageMissed();
+      shards.messageMissed();
+    }
   }
 
   close(): void {
-    for (const subscription of this.subscriptions.values()) subscription.close();
-    for (const shards of this.shards.values()) shards.close();
+    for (const { check, shards } of this.received.values()) {
+      check.close();
+      shards.close();
+    }
   }
 
   /** A caller waits for the lock, so messages about it may come. */
   private waitFor(ownerToken: string, lockKey: string): void {
-    if (!this.commands.sharded) return;
-    for (const [processId, shards] of this.shards) {
-      if (ownerToken.startsWith(processId)) shards.waitFor(lockKey, this.keys.shardChannel(processId, lockKey));
+    for (const [processId, { check, shards }] of this.received) {
+      if (!ownerToken.startsWith(processId)) continue;
+      if (this.commands.sharded) shards.waitFor(lockKey, this.keys.shardChannel(processId, lockKey));
+      check.waitFor(lockKey);
     }
   }
 
-  private choose(processId: string, listener: LockStoreListener): Subscription {
+  private receive(processId: string, listener: LockStoreListener): Received {
     const { client } = this.commands;
-    const { prefix } = this.keys;
+    const { prefix, channels } = this.keys;
     const channel = this.keys.channel(processId);
     const subscriber: Subscriber = {
       message: (text) => {
@@ -64,15 +78,23 @@ export class Inbox {
         if (message === undefined) listener.unreadable?.();
         else listener.message(message);
       },
-      unsubscribed: () => listener.unsubscribed?.(),
+      unsubscribed: (reason) => listener.unsubscribed?.(reason),
       resubscribed: () => listener.resubscribed(),
     };
-    if (!isCluster(client)) return new PrimarySubscription(this.commands, channel, subscriber);
     this.commands.waits = (ownerToken, lockKey) => this.waitFor(ownerToken, lockKey);
-    const shards = new ShardSubscriptions(this.commands, (text) => subscriber.message(text));
+    const inbox = {
+      channel,
+      shardChannel: (lockKey: string) => this.keys.shardChannel(processId, lockKey),
+      rule: `&${channels}`,
+    };
+    const check = new InboxCheck(this.commands, inbox, subscriber, (by) =>
+      isCluster(client)
+        ? new ClusterSubscription(client, this.commands, channel, by)
+        : new PrimarySubscription(this.commands, channel, by),
+    );
+    const shards = new ShardSubscriptions(this.commands, (text) => check.message(text));
     shards.messagesExpected(this.expected);
-    this.shards.set(processId, shards);
-    return new ClusterSubscription(client, this.commands, channel, subscriber);
+    return { check, shards };
   }
 }
 

@@ -1,4 +1,4 @@
-import { markCounterScript } from '../lua/generated/lua-scripts.js';
+import { checkInboxScript, markCounterScript } from '../lua/generated/lua-scripts.js';
 import { LockStoreError } from '../lock-store.js';
 import type { RedisClient } from './redis-client.js';
 import { messageOf } from './redis-errors.js';
@@ -31,6 +31,8 @@ export class Layout {
   bySlot: boolean;
   /** Whether the server has accepted or refused the single layout. */
   known: boolean;
+  /** Whether scripts must publish to a channel in the slot of the lock, because the server refuses other channels. */
+  sharded = false;
   /** Reason of a server that refuses the single layout. */
   refusal: string | undefined;
   private markedAt = -Infinity;
@@ -52,8 +54,14 @@ export class Layout {
 
   /** Asks the server on a new connection with one call whose keys are in two slots. Never rejects. */
   async find(): Promise<void> {
+    if (this.clustered) return;
     this.markedAt = -Infinity;
-    if (this.clustered || this.option === 'slot' || this.inOneSlot) return;
+    await this.findLayout();
+    this.sharded = this.bySlot && (await this.refusesPublish());
+  }
+
+  private async findLayout(): Promise<void> {
+    if (this.option === 'slot' || this.inOneSlot) return;
     try {
       await this.client.eval('return 1', 2, ...inTwoSlots(this.keys));
       this.refusal = undefined;
@@ -63,6 +71,17 @@ export class Layout {
       // Any other error concerns the layout of neither kind.
       if (needsOneSlot(error)) this.refuse(error);
     }
+  }
+
+  /** Whether a script may not publish to a channel of another slot. No process subscribes to this channel. */
+  private async refusesPublish(): Promise<boolean> {
+    const { keys } = this;
+    const channelSlot = slotOf(keys.probe);
+    // With a {tag} in the prefix, keys and channels share one slot.
+    const key = this.inOneSlot ? keys.fence : inTwoSlots(keys).find((other) => slotOf(other) !== channelSlot)!;
+    const { lua } = checkInboxScript;
+    const reply = await this.client.eval(lua, 1, key, '', keys.probe).catch(() => undefined);
+    return typeof reply === 'string';
   }
 
   /** Sentences for the operator. */

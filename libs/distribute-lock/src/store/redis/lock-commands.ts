@@ -5,7 +5,6 @@ import {
   GRANTED,
   GRANTED_NEXT,
   LOST,
-  MISMATCH,
   PASSED,
   QUEUED,
   RENEWED,
@@ -44,7 +43,6 @@ export class AcquireCommand extends AnsweredCommand<AcquireAnswer> {
         isFencingToken(x, this.block) && isCount(y) && this.found({ outcome: 'granted', fencingToken: x, waiting: y })
       );
     }
-    if (code === MISMATCH) return isCount(x) && this.found({ outcome: 'mismatch', permits: x });
     if (!isLeftMs(x)) return false;
     if (code === BUSY) return isFlag(y) && this.found({ outcome: 'busy', remainingMs: x, foreign: y === 1 });
     return (code === QUEUED || code === STILL_QUEUED) && this.queued(x, y, code === STILL_QUEUED);

@@ -1,15 +1,16 @@
 import type { Socket } from 'node:net';
 
 import {
+  Cluster,
   Redis,
-  type Cluster,
   type ClusterNode,
   type ClusterOptions,
   type RedisOptions,
   type SentinelAddress,
 } from 'ioredis';
 
-import { optionsInstead, ownOptions, pauseMs } from './own-options.js';
+import { follow, setSource, sourceOf, type CredentialsSource, type LockCredentials } from './credentials.js';
+import { optionsInstead, ownClusterOptions, ownOptions, pauseMs } from './own-options.js';
 
 /** A client of any copy and major version of ioredis; recognized by its methods. @public */
 export type RedisClient = Redis | Cluster;
@@ -48,20 +49,37 @@ export function keyPrefixOf({ keyPrefix, redisOptions }: RedisOptions & ClusterO
 }
 
 /** Opens a client with options or a URL. Returns it without its key prefix, and that prefix. */
-export function openRedis(from: RedisOptions | string): { readonly client: Redis; readonly keyPrefix: string } {
+export function openRedis(
+  from: RedisOptions | string,
+  credentials?: CredentialsSource,
+): { readonly client: Redis; readonly keyPrefix: string } {
   const client = typeof from === 'string' ? new Redis(from, ownOptions({})) : new Redis(ownOptions(from));
   const keyPrefix = keyPrefixOf(client.options);
   // A URL overrides other options, so the prefix is removed afterwards.
   client.options.keyPrefix = '';
-  return { client, keyPrefix };
+  const source = credentials ?? (typeof from === 'string' ? undefined : () => from);
+  return { client: source === undefined ? client : follow(client, source), keyPrefix };
+}
+
+/** Opens a Cluster client. */
+export function openCluster(
+  nodes: readonly ClusterNode[],
+  options: ClusterOptions,
+  credentials: CredentialsSource | undefined,
+): Cluster {
+  const client = new Cluster([...nodes], ownClusterOptions(options));
+  const { redisOptions } = options;
+  const source = credentials ?? (redisOptions === undefined ? undefined : () => redisOptions);
+  return source === undefined ? client : follow(client, source);
 }
 
 /**
  * Opens another client with the current configuration of the given one. The application's client is only a template:
  * the library never writes to it, so its transactions and blocking commands do not affect locks. The new client uses
- * the database that was selected last. It reconnects with the credentials that the given client has at that time.
+ * the database that was selected last. It connects with the credentials that the given client has at that time.
  */
-export function another(given: RedisClient): RedisClient {
+export function another(given: RedisClient, credentials?: CredentialsSource): RedisClient {
+  setSource(given, credentials);
   const own = isCluster(given) ? anotherCluster(given) : anotherRedis(given);
   if (isEnded(given) && !gaveUp.has(given)) own.disconnect();
   return own;
@@ -73,19 +91,19 @@ function anotherRedis(given: Redis): Redis {
     ...optionsInstead(given.options),
     db: condition?.select ?? given.options.db ?? 0,
     retryStrategy: (times) => {
-      const { username, password, sentinelUsername, sentinelPassword } = given.options;
-      Object.assign(own.options, { username, password, sentinelUsername, sentinelPassword });
+      const { sentinelUsername, sentinelPassword } = given.options;
+      Object.assign(own.options, { sentinelUsername, sentinelPassword });
       return pauseMs(times);
     },
   };
   const own: Redis = given.duplicate(options);
-  return own;
+  return follow(own, sourceOf(given) ?? (() => given.options as LockCredentials));
 }
 
 function anotherCluster(given: Cluster): Cluster {
   const redisOptions = given.options.redisOptions ?? {};
   const { retryStrategy: _, ...instead } = optionsInstead(redisOptions);
-  return given.duplicate([], {
+  const own = given.duplicate([], {
     clusterRetryStrategy: pauseMs,
     enableAutoPipelining: false,
     enableOfflineQueue: true,
@@ -93,6 +111,7 @@ function anotherCluster(given: Cluster): Cluster {
     lazyConnect: true,
     redisOptions: { ...redisOptions, ...instead },
   });
+  return follow(own, sourceOf(given) ?? (() => given.options.redisOptions ?? {}));
 }
 
 /** Whether the client is a Redis Cluster client. */

@@ -38,9 +38,9 @@ export class RedisConnection implements LinkListener {
   epoch = 0;
   /** Whether the client is a Cluster client. */
   readonly clustered: boolean = false;
-  /** Whether messages go to the servers of their slots only; see `shard-subscriptions.ts`. */
+  /** Whether messages go to channels in the slots of their locks first; see `shard-subscriptions.ts`. */
   sharded = false;
-  /** Present in a Cluster: called when the server has queued the token, or a release queues it. */
+  /** Called when the server has queued the token, or a release queues it. */
   waits: ((ownerToken: string, lockKey: string) => void) | undefined;
   /** Present if the connection carries lock commands. */
   layout: Layout | undefined;
@@ -82,7 +82,7 @@ export class RedisConnection implements LinkListener {
     ];
     for (const [event, handler] of this.handlers) client.on(event, handler);
     if (isCluster(client)) return;
-    const greet = (): Promise<void> | undefined => this.layout?.find();
+    const greet = (): Promise<void> | undefined => this.layout?.find().then(() => this.layoutFound());
     this.link = new Link(client, { clock, timers: this.timers, listener: this, greet });
     if (client.options.sentinels) {
       const switched = (place: string): void => {
@@ -240,6 +240,10 @@ export class RedisConnection implements LinkListener {
       this.timers.remove(waiting);
       waiting.resolve();
     }
+  }
+
+  private layoutFound(): void {
+    this.sharded = this.layout!.sharded;
   }
 
   private hasEnded(): void {

@@ -8,11 +8,12 @@ const GATE_PREFIX = 'g1:';
 const PERMITS_PREFIX = 's1:';
 const PERMITS_QUEUE_PREFIX = 'sq1:';
 const PERMITS_PLACES_PREFIX = 'sa1:';
+const MEMBERS_PREFIX = 'qm1:';
 /** A lock prefix of this form could name a helper key of this or another version of the protocol. */
-const HELPER = /^(?:[fgqrs]|s[aq])\d*(?::|$)/;
+const HELPER = /^(?:[fgqrs]|s[aq]|qm)\d*(?::|$)/;
 
 /** Names of helpers that are sorted sets. */
-const SORTED_SET = /^(?:[qrs]|s[aq])1:/;
+const SORTED_SET = /^(?:[qrs]|s[aq]|qm)1:/;
 
 export const isSortedSet = (name: string): boolean => SORTED_SET.test(name);
 
@@ -43,6 +44,11 @@ export class RedisKeys {
     return CHANNEL_PREFIX + this.prefix + channelIdOf(processId);
   }
 
+  /** The channels of all processes, as a pattern. */
+  get channels(): string {
+    return `${CHANNEL_PREFIX}${this.prefix}*`;
+  }
+
   /** The inbox of a process for one lock, in its slot of a large Cluster. The scripts build the same name. */
   shardChannel(processId: ProcessId, lockKey: string): string {
     return `${this.channel(processId)}:${this.fenceOf(lockKey)}`;
@@ -51,6 +57,11 @@ export class RedisKeys {
   /** The channel of hints; no inbox has this name, because an id of a process contains no colon. */
   get hints(): string {
     return `${CHANNEL_PREFIX}${this.prefix}hints:1`;
+  }
+
+  /** A channel without subscribers. */
+  get probe(): string {
+    return `${CHANNEL_PREFIX}${this.prefix}probe:1`;
   }
 
   lock(key: string): string {
@@ -78,6 +89,11 @@ export class RedisKeys {
       beside(lockKey, PERMITS_QUEUE_PREFIX),
       beside(lockKey, PERMITS_PLACES_PREFIX),
     ];
+  }
+
+  /** The record of the nodes of a quorum, on each of its nodes. */
+  get members(): string {
+    return MEMBERS_PREFIX + this.prefix;
   }
 
   /** The fencing counter of one lock, where locks cannot share one. */

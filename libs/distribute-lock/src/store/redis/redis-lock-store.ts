@@ -1,4 +1,4 @@
-import { Cluster, type ClusterNode, type ClusterOptions, type RedisOptions } from 'ioredis';
+import type { ClusterNode, ClusterOptions, RedisOptions } from 'ioredis';
 import { processClock, type Clock } from '../../runtime/clock.js';
 import {
   type LuaScript,
@@ -24,6 +24,7 @@ import {
   type RenewRequest,
 } from '../lock-store.js';
 import { Acknowledging, type AckSettings } from './acknowledged.js';
+import type { CredentialsSource } from './credentials.js';
 import { ClusterConnection } from './cluster-connection.js';
 import type { Command } from './command.js';
 import { CommandBatch } from './command-batch.js';
@@ -33,8 +34,7 @@ import { FenceCounter } from './fence-counter.js';
 import { Inbox } from './inbox.js';
 import { Layout, type LockLayout } from './layout.js';
 import { CONNECT_LIMIT_MS } from './link.js';
-import { ownClusterOptions } from './own-options.js';
-import { another, isCluster, keyPrefixOf, openRedis, type RedisClient } from './redis-client.js';
+import { another, isCluster, keyPrefixOf, openCluster, openRedis, type RedisClient } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisHints } from './redis-hints.js';
 import { RedisKeys } from './redis-keys.js';
@@ -57,6 +57,11 @@ export interface RedisLockStoreSettings {
    * @defaultValue `false`
    */
   readonly serverMayChange?: boolean | undefined;
+  /**
+   * Called before each connection.
+   * @defaultValue the credentials in the options or the client at that time
+   */
+  readonly credentials?: CredentialsSource | undefined;
   /** Clock of the store; replaced in tests. */
   readonly clock?: Clock;
 }
@@ -108,7 +113,7 @@ export class RedisLockStore implements LockStore {
 
   /** Opens a dedicated connection on the first command or `connect()`. */
   static open(options: RedisOptions | string, settings: RedisLockStoreSettings): RedisLockStore {
-    const { client, keyPrefix } = openRedis(options);
+    const { client, keyPrefix } = openRedis(options, settings.credentials);
     return RedisLockStore.on(client, within(keyPrefix, settings));
   }
 
@@ -118,16 +123,14 @@ export class RedisLockStore implements LockStore {
     options: ClusterOptions,
     settings: RedisLockStoreSettings,
   ): RedisLockStore {
-    return RedisLockStore.on(
-      new Cluster([...nodes], ownClusterOptions(options)),
-      within(keyPrefixOf(options), settings),
-    );
+    const client = openCluster(nodes, options, settings.credentials);
+    return RedisLockStore.on(client, within(keyPrefixOf(options), settings));
   }
 
   /** Opens connections with the configuration of an application client. The application client itself is not used. */
   static over(client: RedisClient, settings: RedisLockStoreSettings): RedisLockStore {
     const full = within(keyPrefixOf(client.options), settings);
-    return RedisLockStore.on(another(client), full, client);
+    return RedisLockStore.on(another(client, settings.credentials), full, client);
   }
 
   private static on(

@@ -6,12 +6,15 @@ import type {
   RenewAnswer,
   RenewRequest,
 } from '../lock-store.js';
-import { BUSY, FREE, GRANTED, GRANTED_NEXT, LOST, MISMATCH, QUEUED, RENEWED } from '../lua/generated/reply-codes.js';
+import { BUSY, FREE, GRANTED, GRANTED_NEXT, LOST, QUEUED, RENEWED } from '../lua/generated/reply-codes.js';
 import { AnsweredCommand, type ReplyWord } from './command.js';
 import type { CommandBatch } from './command-batch.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
-import { isCount, isFencingToken, isLeftMs } from './reply-checks.js';
+import { isCount, isFencingToken, isFlag, isLeftMs } from './reply-checks.js';
+
+/** The third word of a reply: a lock of another kind has the key. */
+const OTHER_KIND = 2;
 
 /** Interprets a reply; returns undefined if the reply is not valid for the command. */
 type Meaning<T> = (code: number, x: ReplyWord, y: ReplyWord) => T | undefined;
@@ -55,17 +58,15 @@ export class RedisSemaphores {
     private readonly connection: RedisConnection,
   ) {}
 
-  acquire({ key, ownerToken, ttlMs, wait, block, permits = 1 }: AcquireRequest): PromiseLike<AcquireAnswer> {
-    const text = `${wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block} ${permits}`;
+  acquire({ key, ownerToken, ttlMs, wait, block }: AcquireRequest): PromiseLike<AcquireAnswer> {
+    const text = `${wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block}`;
     const meaning: Meaning<AcquireAnswer> = (code, x, y) => {
       if (code === GRANTED) return granted(x, y, block);
-      if (code === MISMATCH && isCount(x))
-        return x === 0 ? { outcome: 'mismatch' } : { outcome: 'mismatch', permits: x };
       if (!isLeftMs(x)) return undefined;
-      if (code === BUSY) return { outcome: 'busy', remainingMs: x, foreign: false };
-      if (code !== QUEUED || (y !== 0 && y !== 1)) return undefined;
+      if (code === BUSY) return isFlag(y) ? { outcome: 'busy', remainingMs: x, foreign: y === 1 } : undefined;
+      if (code !== QUEUED || (!isFlag(y) && y !== OTHER_KIND)) return undefined;
       this.connection.waits?.(ownerToken, this.keys.lock(key));
-      return { outcome: 'queued', remainingMs: x, foreign: false, adjacent: y === 1 };
+      return { outcome: 'queued', remainingMs: x, foreign: y === OTHER_KIND, adjacent: y === 1 };
     };
     const { epoch } = this.connection;
     return this.add<AcquireAnswer>(key, text, true, (code, x, y) => {

@@ -10,14 +10,19 @@ import { RedisConnection } from './redis-connection.js';
 /** Receives the messages and the state of a subscription. */
 export interface Subscriber {
   message(text: string): void;
-  /** No message arrives until {@link resubscribed}. */
-  unsubscribed(): void;
+  /**
+   * No message arrives until {@link resubscribed}.
+   * @param reason - present if an operator must act
+   */
+  unsubscribed(reason?: Error): void;
   /** Messages arrive again; those sent before are lost. */
   resubscribed(): void;
 }
 
 /** Subscription to one channel, kept across reconnects. */
 export interface Subscription {
+  /** Messages arrive, according to the connection. */
+  readonly live: boolean;
   /**
    * Resolves when messages arrive. Rejects with a {@link LockStoreError} after the limit; the next call tries again.
    */
@@ -26,6 +31,8 @@ export interface Subscription {
   messagesExpected(expected: boolean): void;
   /** Probes the connection now, because a message did not arrive. */
   messageMissed(): void;
+  /** Subscribes again, because messages do not arrive or come from another server. */
+  renew(): void;
   close(): void;
 }
 
@@ -41,8 +48,7 @@ export class PrimarySubscription extends Timer implements Subscription, LinkList
   private opening = 0;
   /** Epoch of the connection on which the server confirmed the subscription. */
   private subscribedOn = -1;
-  /** Messages arrive, according to the link. */
-  private live = false;
+  live = false;
   private expected = false;
 
   constructor(
@@ -75,6 +81,14 @@ export class PrimarySubscription extends Timer implements Subscription, LinkList
 
   messageMissed(): void {
     this.connection.linkOf('')?.probe();
+  }
+
+  renew(): void {
+    const { connection, channel } = this;
+    const link = connection.linkOf('')!;
+    if (connection !== this.commands) return link.close();
+    // The server of the commands has the subscription, and a new connection would lose commands in flight.
+    link.track((connection.client as Redis).subscribe(channel)).catch(() => undefined);
   }
 
   close(): void {

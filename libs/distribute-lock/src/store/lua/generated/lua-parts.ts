@@ -6,7 +6,7 @@ export const acquirePart = `local function offerToHead(lock, queue, token)
   if isReader(head) then return nil, nil, true end
   if not isSilent(score) then
     redis.call('ZREM', queue, head)
-    offer(lock, queue, head)
+    offer(lock, queue, head, score)
     return head
   end
   local found, more = offerToNext(lock, queue, '+inf', token, function(waiting) return waiting == token end)
@@ -30,11 +30,6 @@ local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
     takeServed(lock, token, ttlMs)
     redis.call('ZREM', queue, token)
     return 1, fencingTokens(block), redis.call('ZCARD', queue)
-  end
-  local permits = string.match(owner, '^semaphore:(%d+)$')
-  if permits then
-    redis.call('ZREM', queue, token)
-    return 10, tonumber(permits), 0
   end
   if command == 'w' and owner == 'readers' then return 11, 0, 0 end
   local code, leftMs, holder = waitBehind(owner, queue, token, command, redis.call('PTTL', lock))
@@ -97,10 +92,13 @@ local function join(token, ttlMs)
   redis.call('ZREM', queue, token)
   return true
 end
+local messagesLeft = 256
 local function notifyReaders()
-  for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. nowMs(), '+inf', 'LIMIT', 0, 128)) do
-    notify(token, 'c', lock)
-  end
+  local most = math.min(messagesLeft, 128)
+  if most == 0 then return end
+  local tokens = redis.call('ZRANGEBYSCORE', readers, '(' .. nowMs(), '+inf', 'LIMIT', 0, most)
+  messagesLeft = messagesLeft - #tokens
+  for _, token in ipairs(tokens) do notify(token, 'c', lock) end
 end
 local function enter(token, ttlMs, block, deadlineMs, _, command)
   if isLate(deadlineMs) then return 14, nowMs(), 0 end
@@ -117,19 +115,13 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
     return 1, fencingTokens(block), kind == 'r' and writerWaits() or redis.call('ZCARD', queue)
   end
   owner = owner or redis.call('GET', lock)
-  local permits = string.match(owner, '^semaphore:(%d+)$')
-  if permits then
-    redis.call('ZREM', queue, token)
-    return 10, tonumber(permits), 0
-  end
   local isReaderBehind = command == 'w' and kind == 'r' and owner == READERS
   local untilMs = isReaderBehind and untilOpen() or redis.call('PTTL', lock)
   local code, leftMs, holder = waitBehind(owner, queue, token, command, untilMs)
   if command == 'w' and owner ~= READERS then
     notify(owner, 'c', lock)
   elseif command == 'w' and kind == 'w' then
-    closeGate()
-    notifyReaders()
+    if closeGate() or code == 13 then notifyReaders() end
   end
   return code, leftMs, holder
 end
@@ -227,7 +219,7 @@ local function handToWriter(upTo, kind, own, process, ttlMs, origin)
     if not taker then return nil, nil, more end
   else
     redis.call('ZREM', queue, first)
-    if not isOwn(first) then offer(lock, queue, first) end
+    if not isOwn(first) then offer(lock, queue, first, score) end
   end
   redis.call('UNLINK', readers, gate)
   if not isOwn(taker) then return taker end
@@ -287,7 +279,9 @@ local function firstWriter(upTo)
 end
 local NO_READER = string.format('%.0f', READERS_FROM)
 local function closeGate(upTo)
-  if redis.call('PEXPIRE', gate, claimMs) == 0 then redis.call('SET', gate, upTo or NO_READER, 'PX', claimMs) end
+  if redis.call('PEXPIRE', gate, claimMs) == 1 then return false end
+  redis.call('SET', gate, upTo or NO_READER, 'PX', claimMs)
+  return true
 end
 local function lastReader()
   local last = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
@@ -304,7 +298,7 @@ local function readersInQueue(upTo)
   return redis.call('ZRANGE', queue, '-inf', upTo or '(0', 'BYSCORE', 'LIMIT', 0, MOST_LET_IN, 'WITHSCORES')
 end
 local function letIn(waiting, own, lives)
-  local gone, reached, anyReached, missed = {}, {}, own ~= nil, false
+  local gone, reached, anyReached, missed = {}, {}, own, false
   for i = 1, #waiting, 2 do
     local token = waiting[i]
     local process = string.sub(token, 1, 22)
@@ -333,11 +327,13 @@ local shortMs = '150'
 local queueMs = '15000'
 `;
 
-export const offerPart = `local function offer(lock, queue, head)
+export const offerPart = `local function offer(lock, queue, head, score)
   redis.call('SET', lock, head, 'PX', claimMs)
   if notify(head, 'g', lock) ~= 0 then return tonumber(claimMs) end
   redis.call('PEXPIRE', lock, shortMs)
   wakeNext(lock, queue)
+  redis.call('ZADD', queue, math.floor(score) + (nowMs() - tonumber(claimMs)) % STAMPS / STAMPS, head)
+  redis.call('PEXPIRE', queue, queueMs)
   return tonumber(shortMs)
 end
 local MOST_READ, MOST_REMOVED = 1000, 100
@@ -346,19 +342,19 @@ local function removeAll(queue, tokens)
 end
 local function offerToNext(lock, queue, upTo, origin, isOwn)
   local waiting = redis.call('ZRANGE', queue, 0, upTo, 'BYSCORE', 'LIMIT', 0, MOST_READ, 'WITHSCORES')
-  local lives, removed, found = liveProcesses(waiting, origin), {}, nil
+  local lives, removed, found, score = liveProcesses(waiting, origin), {}, nil, nil
   for i = 1, #waiting, 2 do
     local token = waiting[i]
     if not lives[string.sub(token, 1, 22)] then
       if #removed < MOST_REMOVED then removed[#removed + 1] = token end
     elseif not found then
-      found = token
+      found, score = token, waiting[i + 1]
     end
   end
   removeAll(queue, removed)
   if not found then return nil, #waiting == 2 * MOST_READ end
   redis.call('ZREM', queue, found)
-  if not isOwn(found) then offer(lock, queue, found) end
+  if not isOwn(found) then offer(lock, queue, found, score) end
   return found
 end
 `;
@@ -384,8 +380,8 @@ local function lastArrival(queue)
   local reader = redis.call('ZRANGE', queue, '(0', '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1, 'WITHSCORES')[2]
   return reader and math.max(last, math.floor(reader) - READERS_FROM) or last
 end
-local function append(queue, token)
-  local arrival = lastArrival(queue) + 1
+local function append(queue, token, after)
+  local arrival = math.max(lastArrival(queue), after or 0) + 1
   if isReader(token) then arrival = READERS_FROM + arrival end
   local stamp = nowMs() % STAMPS / STAMPS
   local added = redis.call('ZADD', queue, 'NX', arrival + stamp, token)
@@ -424,32 +420,26 @@ export const renewPart = `local function renew(lock, queue, token, ttlMs, exact)
 end
 `;
 
-export const semaphoreCommandsPart = `local function mismatch(permits)
-  return 10, permits, 0
-end
-local function acquire(token, ttlMs, block, permits, deadlineMs, command)
-  if isLate(deadlineMs) then return 14, now, 0 end
-  permits, unsettled = tonumber(permits), true
-  if stored and not limit then
-    leaveQueue(token)
-    return mismatch(0)
-  end
+export const semaphoreCommandsPart = `local function waitForKey(token, command)
   readLeases()
-  if limit and limit ~= permits then
-    local present = limit
-    leaveQueue(token)
-    takeBack(token)
-    serve(present)
-    return mismatch(present)
-  end
+  local leftMs = redis.call('PTTL', lock)
+  if command ~= 'w' then return 3, leftMs, 1 end
+  enqueue(token)
+  return 2, leftMs, 2
+end
+local function acquire(token, ttlMs, block, deadlineMs, _, command)
+  if isLate(deadlineMs) then return 14, now, 0 end
+  if stored and not limit then return waitForKey(token, command) end
+  unsettled = true
+  readLeases()
   if ends[token] then
     leaveQueue(token)
     raise(token, ttlMs)
-    serve(limit)
+    serve()
     return 1, fencingTokens(block), others(token)
   end
   if headOf() and redis.call('ZSCORE', queue, token) then extendPlace(token) end
-  if serve(permits, token, ttlMs) then return 1, fencingTokens(block), others(token) end
+  if serve(token, ttlMs) then return 1, fencingTokens(block), others(token) end
   if command ~= 'w' then return 3, left(token), 0 end
   local adjacent = enqueue(token)
   return 2, left(token), adjacent
@@ -462,12 +452,12 @@ local function release(token, next, ttlMs, block, deadlineMs)
   if found then takeBack(token) else leaveQueue(token) end
   if not limit then return 6, 0, 0 end
   if not found or next == '' then
-    serve(limit)
+    serve()
     return found and 4 or 6, 0, 0
   end
   local offered = ends[next]
   if offered then raise(next, ttlMs) else enqueue(next) end
-  if serve(limit, not offered and next, ttlMs) or offered then
+  if serve(not offered and next, ttlMs) or offered then
     return 8, fencingTokens(block), others(next)
   end
   return 2, left(next), 0
@@ -536,7 +526,7 @@ local function others(token)
 end
 local MOST_OFFERS = 32
 local stopped
-local function assign(permits, self, ttlMs)
+local function assign(self, ttlMs)
   local served, offers, reached, removed, missed = false, 0, {}, 0, false
   stopped = false
   while offers < MOST_OFFERS do
@@ -546,14 +536,14 @@ local function assign(permits, self, ttlMs)
       if last then notify(last, 'g', lock) end
       return served, missed
     end
-    local first = headOf()
-    local free = permits - used
-    if not first then
-      if not self or served or weightOf(self) > free then return served, missed end
-      first = self
-    end
-    if weightOf(first) > free then
-      if weightOf(first) <= permits and (first == self or placeCounts(first)) then return served, missed end
+    local waiting = headOf()
+    local first = waiting or not served and self
+    if not first then return served, missed end
+    local weight, permits = weightOf(first)
+    permits = permits or limit or select(2, weightOf(self))
+    local isUsable = weight > 0 and weight <= permits
+    if not isUsable or weight > permits - used then
+      if isUsable and (first == self or placeCounts(first)) then return served, missed end
       leaveQueue(first)
       removed = removed + 1
     elseif first == self then
@@ -572,8 +562,8 @@ local function assign(permits, self, ttlMs)
   end
   return served, missed
 end
-local function serve(permits, self, ttlMs)
-  local served, missed = assign(permits, self, ttlMs)
+local function serve(self, ttlMs)
+  local served, missed = assign(self, ttlMs)
   if missed then wakeNext(lock, queue) end
   return served
 end
@@ -603,7 +593,8 @@ local function look(i)
   ends, used, unsettled, head, tail, arrival = nil, 0, false, nil, nil, nil
 end
 local function weightOf(token)
-  return tonumber(string.match(token, ':%w+:(%d+)$') or 0)
+  local permits, weight = string.match(token, ':[%l%d]+P?(%d*):(%d+)$')
+  return tonumber(weight or 0), tonumber(permits)
 end
 local function readLeases()
   if ends then return end
@@ -642,11 +633,10 @@ local function leaveQueue(token)
   if token == tail then tail = nil end
 end
 local function give(token, endsAt, permits)
-  ends[token], used = endsAt, used + weightOf(token)
-  if not stored then
-    redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd())
-    redis.call('UNLINK', held)
-  end
+  local weight = weightOf(token)
+  ends[token], used = endsAt, used + weight
+  if limit ~= permits then redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd()) end
+  if not stored then redis.call('UNLINK', held) end
   redis.call('ZADD', held, endsAt, token)
   if not stored then redis.call('PEXPIREAT', held, endsAt) end
   stored, limit = true, permits
@@ -654,7 +644,8 @@ local function give(token, endsAt, permits)
 end
 local function takeBack(token)
   if not ends[token] then return end
-  ends[token], used = nil, used - weightOf(token)
+  local weight = weightOf(token)
+  ends[token], used = nil, used - weight
   redis.call('ZREM', held, token)
 end
 local function shorten(token, endsAt)

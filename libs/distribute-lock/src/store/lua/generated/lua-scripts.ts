@@ -44,6 +44,16 @@ function withCluster(script: LuaScript, sha1: string, part: string, instead: str
   return { ...script, cluster };
 }
 
+export const checkInboxScript: LuaScript = {
+  name: 'check-inbox',
+  sha1: 'c1390c21f49653c2e7784b034e71ad443cbee3ea',
+  lua: `local sharded = ARGV[3] and redis.pcall('SPUBLISH', ARGV[3], ARGV[1])
+if type(sharded) == 'number' and sharded > 0 then return sharded end
+local plain = redis.pcall('PUBLISH', ARGV[2], ARGV[1])
+if type(plain) == 'number' then return plain end
+return type(sharded) == 'number' and sharded or plain.err`,
+};
+
 export const deleteForeignScript: LuaScript = {
   name: 'delete-foreign',
   sha1: '708b61c8defb6a8962235c40975ef70c7ff1a0e0',
@@ -54,7 +64,7 @@ return redis.call('DEL', KEYS[1])`,
 export const lockScript: LuaScript = withCluster(
   {
     name: 'lock',
-    sha1: '60192cb911aaf1cb7b87edc1c890e667a939a36a',
+    sha1: '20a2fca8581f8edd61928b86b665b5e142a719bf',
     lua: `local isAlone, text = #KEYS == 3, ARGV[1]
 if isAlone and string.sub(text, 1, 1) == 'd' then
   local call = redis.call
@@ -127,14 +137,15 @@ ${numbersPart}${queuePart}${silentPart}${offerPart}${acquirePart}local function 
     return waiting == next or (own and string.sub(waiting, 1, 23) == own)
   end
   local head, score = unpack(redis.call('ZPOPMIN', queue))
+  if head == token then head, score = unpack(redis.call('ZPOPMIN', queue)) end
   if head and isReader(head) then
     redis.call('ZADD', queue, score, head)
     redis.call('PEXPIRE', queue, queueMs)
     return 11, 0, 0
   end
   if head and not isOwn(head) then
-    if wanted then append(queue, next) end
-    local offeredMs = offer(lock, queue, head)
+    if wanted then append(queue, next, math.floor(score)) end
+    local offeredMs = offer(lock, queue, head, score)
     if wanted then return 2, offeredMs, 0 end
     return 5, 0, 0
   end
@@ -168,7 +179,7 @@ end
 saveFence()
 return replies`,
   },
-  '2dc44eac010e27a5f934e839cde2d87619850906',
+  '602145a285d525233cecb485d050604c60d52278',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,
@@ -192,6 +203,60 @@ else
   redis.call('SET', KEYS[1], marked, 'PX', ARGV[1])
 end
 return 1`,
+};
+
+export const membersScript: LuaScript = {
+  name: 'members',
+  sha1: 'c0c8ae3c5908045929fef343e38a028b339fc7ed',
+  lua: `local members, nodes, keepMs, known, id = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1', ARGV[4]
+${clockPart}local endsAt = nowMs() + keepMs
+redis.call('ZREMRANGEBYSCORE', members, '-inf', nowMs())
+if known and redis.call('ZSCORE', members, '!new') and not redis.call('ZSCORE', members, '=' .. id) then
+  redis.call('DEL', members)
+end
+local record = redis.call('ZRANGE', members, 0, -1, 'WITHSCORES')
+local own, ends, count = nil, {}, 0
+for i = 1, #record, 2 do
+  local kind, name = string.match(record[i], '^([#=+])([%w_-]+)$')
+  if kind == '#' then
+    if name ~= nodes then return { 3, record[i + 1] - nowMs(), name } end
+  elseif kind then
+    if kind == '=' then own = name end
+    if not ends[name] then count = count + 1 end
+    ends[name] = math.max(ends[name] or 0, tonumber(record[i + 1]))
+  end
+end
+local function keep(member)
+  redis.call('ZADD', members, 'GT', endsAt, member)
+end
+keep('#' .. nodes)
+if not own then
+  own = id
+  if not known then redis.call('ZADD', members, nowMs() + 5000, '!new') end
+end
+keep('=' .. own)
+if not ends[own] then count = count + 1 end
+local refused, sent = { own }, { [own] = true }
+for i = 5, #ARGV do
+  local other = ARGV[i]
+  sent[other] = true
+  if other ~= own then
+    if not ends[other] and count >= tonumber(nodes) then
+      refused[#refused + 1] = other
+    else
+      if not ends[other] then count = count + 1 end
+      ends[other] = endsAt
+      keep('+' .. other)
+    end
+  end
+end
+if redis.call('PTTL', members) < keepMs then redis.call('PEXPIRE', members, keepMs) end
+if #refused == 1 then return { 1, 0, own } end
+local latest = 0
+for name, ending in pairs(ends) do
+  if not sent[name] then latest = math.max(latest, ending) end
+end
+return { 2, latest, table.concat(refused, ' ') }`,
 };
 
 export const multiKeyScript: LuaScript = withCluster(
@@ -255,11 +320,10 @@ local fenceMs = '600000'`,
 export const quorumScript: LuaScript = withCluster(
   {
     name: 'quorum',
-    sha1: '8a89d43ece7995d49815505c6fdb3762250140c0',
+    sha1: '87c4e28a7db8df7c825ffc309d19d66015053aaa',
     lua: `local lock, queue, fence = KEYS[1], KEYS[2], KEYS[3]
 local command, token, owner, x, y, z = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local FENCE_MS = 600000
-if not command then return { 0, 0, 0 } end
 ${clockPart}${fenceNumberPart}${numbersPart}${onePrimaryPart}${queuePart}local function lastFence()
   return fenceNumber(redis.call('GET', fence)) or refuseFence(fence)
 end
@@ -324,7 +388,7 @@ if last >= tonumber(x) then return { 2, last, 0 } end
 redis.call('SET', fence, y, 'PX', FENCE_MS)
 return { 1, 0, 0 }`,
   },
-  '4aa558c8adb766299edf2212c24a56259dc9b62f',
+  '6fa9194a4b14e646fdcb9018d4776d589b9df6d6',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,
@@ -336,7 +400,7 @@ local fenceMs = '600000'`,
 export const readwriteScript: LuaScript = withCluster(
   {
     name: 'readwrite',
-    sha1: '76cca42342da9788777a3b03f86004262357eb10',
+    sha1: '4b0fb11e2c0f60aac4410d3eda1011d405ba95d7',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${takePart}${commonCasePart}${numbersPart}${queuePart}${silentPart}${offerPart}${leasesPart}${handPart}${enterPart}local function openGate()
@@ -406,7 +470,7 @@ end
 saveFence()
 return replies`,
   },
-  'dd1306ae7672ba51cb206e0604ad4c1c3fa36005',
+  'c9ad8055ed65722b717e44200ab3bde63f72ca84',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,
@@ -418,7 +482,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: '3f721e94f13cca0d758d57f352635bf41a08e10f',
+    sha1: 'f0ac375ad120b45711a46d5a3e38153cbefdd33a',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}${semaphoreStatePart}${semaphoreQueuePart}${semaphoreCommandsPart}local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
@@ -441,7 +505,7 @@ end
 saveFence()
 return replies`,
   },
-  '05c9a06b65be2cf7e3f3530e28c7cbcfdca8a153',
+  '126807a97847adeea442ff079570b7c25fdf2528',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,

@@ -27,9 +27,6 @@ export const GRANTED_NEXT = 8;
 /** The server rejected the command. */
 export const REFUSED = 9;
 
-/** A lock of another kind uses the key. */
-export const MISMATCH = 10;
-
 /** Nothing changed; another script must run the command. */
 export const DELEGATED = 11;
 
@@ -56,3 +53,12 @@ export const FENCE_WRITTEN = 1;
 
 /** The primary knows a larger fencing token. */
 export const FENCE_TOO_LOW = 2;
+
+/** The server accepts all nodes of the process. */
+export const MEMBERS = 1;
+
+/** The server has no place for some nodes of the process. */
+export const NO_PLACE = 2;
+
+/** The list of the process has another number of nodes. */
+export const OTHER_COUNT = 3;

@@ -7,7 +7,7 @@ local function offerToHead(lock, queue, token)
   if isReader(head) then return nil, nil, true end
   if not isSilent(score) then
     redis.call('ZREM', queue, head)
-    offer(lock, queue, head)
+    offer(lock, queue, head, score)
     return head
   end
   local found, more = offerToNext(lock, queue, '+inf', token, function(waiting) return waiting == token end)
@@ -32,11 +32,6 @@ local function acquire(lock, queue, token, ttlMs, block, deadlineMs, _, command)
     takeServed(lock, token, ttlMs)
     redis.call('ZREM', queue, token)
     return REPLY.GRANTED, fencingTokens(block), redis.call('ZCARD', queue)
-  end
-  local permits = string.match(owner, '^semaphore:(%d+)$')
-  if permits then
-    redis.call('ZREM', queue, token)
-    return REPLY.MISMATCH, tonumber(permits), 0
   end
   if command == 'w' and owner == 'readers' then return REPLY.DELEGATED, 0, 0 end
   local code, leftMs, holder = waitBehind(owner, queue, token, command, redis.call('PTTL', lock))

@@ -29,11 +29,16 @@ local function join(token, ttlMs)
   return true
 end
 
--- Notifies the readers that a writer waits for.
+-- Number of messages to readers that this call may still send.
+local messagesLeft = PROTOCOL.MOST_WARNINGS
+
+-- Notifies the readers that a writer waits for. The others learn it from their renewals.
 local function notifyReaders()
-  for _, token in ipairs(redis.call('ZRANGEBYSCORE', readers, '(' .. nowMs(), '+inf', 'LIMIT', 0, PROTOCOL.MOST_READERS_NOTIFIED)) do
-    notify(token, 'c', lock)
-  end
+  local most = math.min(messagesLeft, PROTOCOL.MOST_READERS_NOTIFIED)
+  if most == 0 then return end
+  local tokens = redis.call('ZRANGEBYSCORE', readers, '(' .. nowMs(), '+inf', 'LIMIT', 0, most)
+  messagesLeft = messagesLeft - #tokens
+  for _, token in ipairs(tokens) do notify(token, 'c', lock) end
 end
 
 local function enter(token, ttlMs, block, deadlineMs, _, command)
@@ -51,19 +56,14 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
     return REPLY.GRANTED, fencingTokens(block), kind == 'r' and writerWaits() or redis.call('ZCARD', queue)
   end
   owner = owner or redis.call('GET', lock)
-  local permits = string.match(owner, '^semaphore:(%d+)$')
-  if permits then
-    redis.call('ZREM', queue, token)
-    return REPLY.MISMATCH, tonumber(permits), 0
-  end
   local isReaderBehind = command == 'w' and kind == 'r' and owner == READERS
   local untilMs = isReaderBehind and untilOpen() or redis.call('PTTL', lock)
   local code, leftMs, holder = waitBehind(owner, queue, token, command, untilMs)
   if command == 'w' and owner ~= READERS then
     notify(owner, 'c', lock)
   elseif command == 'w' and kind == 'w' then
-    closeGate()
-    notifyReaders()
+    -- A later writer needs no message; a repeated attempt replaces messages that were lost.
+    if closeGate() or code == REPLY.STILL_QUEUED then notifyReaders() end
   end
   return code, leftMs, holder
 end

@@ -43,7 +43,7 @@ local function handToWriter(upTo, kind, own, process, ttlMs, origin)
     if not taker then return nil, nil, more end
   else
     redis.call('ZREM', queue, first)
-    if not isOwn(first) then offer(lock, queue, first) end
+    if not isOwn(first) then offer(lock, queue, first, score) end
   end
   redis.call('UNLINK', readers, gate)
   if not isOwn(taker) then return taker end

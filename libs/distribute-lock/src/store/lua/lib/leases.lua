@@ -53,11 +53,13 @@ local function firstWriter(upTo)
 end
 
 -- Closes the gate, except for queued readers up to the number `upTo`. It opens by itself when the writer makes no
--- further attempt.
+-- further attempt. Returns whether it was open.
 local NO_READER = string.format('%.0f', READERS_FROM)
 
 local function closeGate(upTo)
-  if redis.call('PEXPIRE', gate, claimMs) == 0 then redis.call('SET', gate, upTo or NO_READER, 'PX', claimMs) end
+  if redis.call('PEXPIRE', gate, claimMs) == 1 then return false end
+  redis.call('SET', gate, upTo or NO_READER, 'PX', claimMs)
+  return true
 end
 
 -- The number of the last reader in the queue.
@@ -85,7 +87,7 @@ end
 -- already has its lease. `lives` is given if unresponsive processes count as dead. Returns false if no reader has a
 -- lease.
 local function letIn(waiting, own, lives)
-  local gone, reached, anyReached, missed = {}, {}, own ~= nil, false
+  local gone, reached, anyReached, missed = {}, {}, own, false
   for i = 1, #waiting, 2 do
     local token = waiting[i]
     local process = string.sub(token, 1, 22)

@@ -1,12 +1,15 @@
 -- Offers the lock to a waiter, which has left the queue: the key holds its token for the claim window. The waiter claims
 -- the offer by acquire. If the message reaches no subscriber, the offer is short and the next process is notified. The
--- number of receivers decides nothing else, because a subscription to another server is not counted here. Returns the
--- milliseconds of the offer.
-local function offer(lock, queue, head)
+-- number of receivers decides nothing else, because a subscription to another server is not counted here. The waiter
+-- then keeps its place, as if it had made no attempt for a claim window: it leaves the queue unless its process makes
+-- another one. Returns the milliseconds of the offer.
+local function offer(lock, queue, head, score)
   redis.call('SET', lock, head, 'PX', claimMs)
   if notify(head, 'g', lock) ~= 0 then return tonumber(claimMs) end
   redis.call('PEXPIRE', lock, shortMs)
   wakeNext(lock, queue)
+  redis.call('ZADD', queue, math.floor(score) + (nowMs() - tonumber(claimMs)) % STAMPS / STAMPS, head)
+  redis.call('PEXPIRE', queue, queueMs)
   return tonumber(shortMs)
 end
 
@@ -23,18 +26,18 @@ end
 -- were read.
 local function offerToNext(lock, queue, upTo, origin, isOwn)
   local waiting = redis.call('ZRANGE', queue, 0, upTo, 'BYSCORE', 'LIMIT', 0, MOST_READ, 'WITHSCORES')
-  local lives, removed, found = liveProcesses(waiting, origin), {}, nil
+  local lives, removed, found, score = liveProcesses(waiting, origin), {}, nil, nil
   for i = 1, #waiting, 2 do
     local token = waiting[i]
     if not lives[string.sub(token, 1, 22)] then
       if #removed < MOST_REMOVED then removed[#removed + 1] = token end
     elseif not found then
-      found = token
+      found, score = token, waiting[i + 1]
     end
   end
   removeAll(queue, removed)
   if not found then return nil, #waiting == 2 * MOST_READ end
   redis.call('ZREM', queue, found)
-  if not isOwn(found) then offer(lock, queue, found) end
+  if not isOwn(found) then offer(lock, queue, found, score) end
   return found
 end

@@ -28,9 +28,10 @@ local function lastArrival(queue)
   return reader and math.max(last, math.floor(reader) - READERS_FROM) or last
 end
 
--- Queues a token; a queued token keeps its place. Returns 1 if it was not queued before.
-local function append(queue, token)
-  local arrival = lastArrival(queue) + 1
+-- Queues a token; a queued token keeps its place. `after` is the number of a token that has just left the queue.
+-- Returns 1 if it was not queued before.
+local function append(queue, token, after)
+  local arrival = math.max(lastArrival(queue), after or 0) + 1
   if isReader(token) then arrival = READERS_FROM + arrival end
   local stamp = nowMs() % STAMPS / STAMPS
   local added = redis.call('ZADD', queue, 'NX', arrival + stamp, token)

@@ -18,14 +18,16 @@ local function release(lock, queue, token, next, ttlMs, block, deadlineMs)
   end
   -- A full server accepts this first write and all later writes.
   local head, score = unpack(redis.call('ZPOPMIN', queue))
+  -- The waiter gives up an offer of which it received no message, so it is still queued.
+  if head == token then head, score = unpack(redis.call('ZPOPMIN', queue)) end
   if head and isReader(head) then
     redis.call('ZADD', queue, score, head)
     redis.call('PEXPIRE', queue, queueMs)
     return REPLY.DELEGATED, 0, 0
   end
   if head and not isOwn(head) then
-    if wanted then append(queue, next) end
-    local offeredMs = offer(lock, queue, head)
+    if wanted then append(queue, next, math.floor(score)) end
+    local offeredMs = offer(lock, queue, head, score)
     if wanted then return REPLY.QUEUED, offeredMs, 0 end
     return REPLY.PASSED, 0, 0
   end

@@ -1,31 +1,26 @@
-local function mismatch(permits)
-  return REPLY.MISMATCH, permits, 0
+-- Replies to the caller while a lock of another kind or a foreign client has the key. The caller waits in the queue of the
+-- semaphore, and no message announces that the key is free.
+local function waitForKey(token, command)
+  readLeases()
+  local leftMs = redis.call('PTTL', lock)
+  if command ~= 'w' then return REPLY.BUSY, leftMs, 1 end
+  enqueue(token)
+  return REPLY.QUEUED, leftMs, 2
 end
 
-local function acquire(token, ttlMs, block, permits, deadlineMs, command)
+local function acquire(token, ttlMs, block, deadlineMs, _, command)
   if isLate(deadlineMs) then return REPLY.TOO_LATE, now, 0 end
-  permits, unsettled = tonumber(permits), true
-  if stored and not limit then
-    leaveQueue(token)
-    return mismatch(0)
-  end
+  if stored and not limit then return waitForKey(token, command) end
+  unsettled = true
   readLeases()
-  if limit and limit ~= permits then
-    local present = limit
-    -- The token may have an offer under the present limit.
-    leaveQueue(token)
-    takeBack(token)
-    serve(present)
-    return mismatch(present)
-  end
   if ends[token] then
     leaveQueue(token)
     raise(token, ttlMs)
-    serve(limit)
+    serve()
     return REPLY.GRANTED, fencingTokens(block), others(token)
   end
   if headOf() and redis.call('ZSCORE', queue, token) then extendPlace(token) end
-  if serve(permits, token, ttlMs) then return REPLY.GRANTED, fencingTokens(block), others(token) end
+  if serve(token, ttlMs) then return REPLY.GRANTED, fencingTokens(block), others(token) end
   if command ~= 'w' then return REPLY.BUSY, left(token), 0 end
   local adjacent = enqueue(token)
   return REPLY.QUEUED, left(token), adjacent
@@ -40,13 +35,13 @@ local function release(token, next, ttlMs, block, deadlineMs)
   if found then takeBack(token) else leaveQueue(token) end
   if not limit then return REPLY.LOST, 0, 0 end
   if not found or next == '' then
-    serve(limit)
+    serve()
     return found and REPLY.FREE or REPLY.LOST, 0, 0
   end
   -- `next` may have an offer of which its process does not know.
   local offered = ends[next]
   if offered then raise(next, ttlMs) else enqueue(next) end
-  if serve(limit, not offered and next, ttlMs) or offered then
+  if serve(not offered and next, ttlMs) or offered then
     return REPLY.GRANTED_NEXT, fencingTokens(block), others(next)
   end
   return REPLY.QUEUED, left(next), 0

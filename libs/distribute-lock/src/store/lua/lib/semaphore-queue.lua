@@ -61,9 +61,10 @@ local MOST_OFFERS = PROTOCOL.MOST_PERMIT_OFFERS
 local stopped
 
 -- The only place where permits are granted. They go to the heads of the queue while they fit. The token `self` comes
--- last if it is not queued. A head that does not fit blocks the tokens behind it. Returns whether `self` was served;
--- second, whether a message of an offer reached no subscriber.
-local function assign(permits, self, ttlMs)
+-- last if it is not queued. A head that does not fit blocks the tokens behind it. Each token fits within the number of
+-- permits that it carries, so no more than the largest of them are in use. Returns whether `self` was served; second,
+-- whether a message of an offer reached no subscriber.
+local function assign(self, ttlMs)
   local served, offers, reached, removed, missed = false, 0, {}, 0, false
   stopped = false
   while offers < MOST_OFFERS do
@@ -74,16 +75,15 @@ local function assign(permits, self, ttlMs)
       if last then notify(last, 'g', lock) end
       return served, missed
     end
-    local first = headOf()
-    local free = permits - used
-    if not first then
-      if not self or served or weightOf(self) > free then return served, missed end
-      first = self
-    end
-    if weightOf(first) > free then
-      -- A head blocks the queue unless its weight exceeds all permits (it was queued under another limit) or its
-      -- process does not respond.
-      if weightOf(first) <= permits and (first == self or placeCounts(first)) then return served, missed end
+    local waiting = headOf()
+    local first = waiting or not served and self
+    if not first then return served, missed end
+    local weight, permits = weightOf(first)
+    permits = permits or limit or select(2, weightOf(self))
+    local isUsable = weight > 0 and weight <= permits
+    if not isUsable or weight > permits - used then
+      -- A head blocks the queue unless its process does not respond.
+      if isUsable and (first == self or placeCounts(first)) then return served, missed end
       leaveQueue(first)
       removed = removed + 1
     elseif first == self then
@@ -104,8 +104,8 @@ local function assign(permits, self, ttlMs)
   return served, missed
 end
 
-local function serve(permits, self, ttlMs)
-  local served, missed = assign(permits, self, ttlMs)
+local function serve(self, ttlMs)
+  local served, missed = assign(self, ttlMs)
   if missed then wakeNext(lock, queue) end
   return served
 end

@@ -1,7 +1,7 @@
 --@include lib/clock.lua
 -- State of one semaphore, shared by its commands. It is read once; every change is made here and in the server.
 local lock, held, queue, places
--- Value of the lock key (false: none), and its total number of permits (nil: a lock of another kind).
+-- Value of the lock key (false: none), and the number of permits in it (nil: a lock of another kind).
 local stored, limit
 -- Ends of the valid leases, including offers, and the sum of their weights. A stored counter could drift.
 local ends, used
@@ -20,9 +20,12 @@ local function look(i)
   ends, used, unsettled, head, tail, arrival = nil, 0, false, nil, nil, nil
 end
 
--- The weight is the last part of an owner token, so it never changes. A member of another form has no weight.
+-- The weight of an owner token and the total number of permits that its caller knows. Both are in the token, so they
+-- never change. A member of another form has no weight. Tokens of the release 1.0.0-rc.0 do not name the permits: their
+-- callers know the number at the key.
 local function weightOf(token)
-  return tonumber(string.match(token, ':%w+:(%d+)$') or 0)
+  local permits, weight = string.match(token, ':[%l%d]+P?(%d*):(%d+)$')
+  return tonumber(weight or 0), tonumber(permits)
 end
 
 -- Reads the valid leases. Without the lock key no lease is valid.
@@ -69,13 +72,13 @@ local function leaveQueue(token)
   if token == tail then tail = nil end
 end
 
--- Grants permits. A full server rejects the first write of a plain acquire. The key always has an expiry.
+-- Grants permits; the lock key gets the number of permits of the latest grant. A full server rejects the first write of
+-- a plain acquire. The key always has an expiry.
 local function give(token, endsAt, permits)
-  ends[token], used = endsAt, used + weightOf(token)
-  if not stored then
-    redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd())
-    redis.call('UNLINK', held)
-  end
+  local weight = weightOf(token)
+  ends[token], used = endsAt, used + weight
+  if limit ~= permits then redis.call('SET', lock, 'semaphore:' .. permits, 'PXAT', lastEnd()) end
+  if not stored then redis.call('UNLINK', held) end
   redis.call('ZADD', held, endsAt, token)
   if not stored then redis.call('PEXPIREAT', held, endsAt) end
   stored, limit = true, permits
@@ -84,7 +87,8 @@ end
 
 local function takeBack(token)
   if not ends[token] then return end
-  ends[token], used = nil, used - weightOf(token)
+  local weight = weightOf(token)
+  ends[token], used = nil, used - weight
   redis.call('ZREM', held, token)
 end
 

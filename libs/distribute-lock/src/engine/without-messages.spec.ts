@@ -1,0 +1,119 @@
+import { ManualClock } from '../../../../test/support/manual-clock.js';
+import { type ManualProcess, ManualWorld } from '../../../../test/support/manual-world.js';
+import type { AcquireOptions } from '../options/lock-options.js';
+import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
+import { HEARTBEAT_MS } from './heartbeat.js';
+
+/** The longest time for which another process waits behind holds of at most `HOLD_MS`. */
+const MOST_MS = 1_500;
+const HOLD_MS = 200;
+const refuse = () => Promise.reject(new Error('NOPERM'));
+
+interface Loops {
+  stop(): void;
+  readonly ended: Promise<unknown>;
+}
+
+describe('A process that receives no messages', () => {
+  const start = () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    return { clock, deaf: world.process({ subscribe: refuse }, 100), there: world.process() };
+  };
+
+  /** Callers that acquire the lock again and again, so that it always has a holder. */
+  const keepBusy = (
+    clock: ManualClock,
+    { acquire }: ManualProcess,
+    options: AcquireOptions,
+    callers: number,
+  ): Loops => {
+    let stopped = false;
+    const caller = async (delayMs: number): Promise<void> => {
+      await new Promise<void>((resolve) => void clock.after(delayMs, resolve));
+      while (!stopped) {
+        const lease = await acquire('k', { wait: '1h', ...options });
+        await new Promise<void>((resolve) => void clock.after(HOLD_MS, resolve));
+        await lease.release();
+      }
+    };
+    const ended = Promise.all(Array.from({ length: callers }, (_, i) => caller(40 * i)));
+    return { stop: () => (stopped = true), ended };
+  };
+
+  const pass = async (clock: ManualClock, ms: number): Promise<void> => {
+    for (const until = clock.now() + ms; clock.now() < until; clock.turn()) await clock.pass(5);
+  };
+
+  /** How long a caller of the other process waits. */
+  const waitOf = async (clock: ManualClock, there: ManualProcess, options: AcquireOptions): Promise<number> => {
+    const since = clock.now();
+    let at = Infinity;
+    const served = there.acquire('k', { wait: '1h', ...options }).then((lease) => {
+      at = clock.now();
+      return lease.release();
+    });
+    for (let i = 0; i < 100 && at === Infinity; i += 1) await pass(clock, 100);
+    void served;
+    return at - since;
+  };
+
+  it.each<[string, AcquireOptions, number, AcquireOptions]>([
+    ['exclusive callers', {}, 70, {}],
+    ['readers, for a writer', { kind: 'read' }, 5, { kind: 'write' }],
+    ['callers for permits', { kind: 'semaphore', permits: 2 }, 10, { kind: 'semaphore', permits: 2 }],
+  ])('lets another process in within 1.5 s: %s', async (_, busy, callers, other) => {
+    const { clock, deaf, there } = start();
+    const loops = keepBusy(clock, deaf, busy, callers);
+    await pass(clock, 700);
+    for (let i = 0; i < 3; i += 1) {
+      expect(await waitOf(clock, there, other)).toBeLessThanOrEqual(MOST_MS);
+      await pass(clock, 333);
+    }
+    loops.stop();
+    await pass(clock, 20_000);
+    await loops.ended;
+    await deaf.engine.close();
+    await there.engine.close();
+  });
+
+  it('lets another process in after its connection for messages is lost', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const { store } = world;
+    const subscribe = store.subscribe.bind(store);
+    let connection: LockStoreListener | undefined;
+    store.subscribe = (processId, listener) => {
+      connection ??= listener;
+      const message = (each: LockMessage): void => (listener === connection ? undefined : listener.message(each));
+      return subscribe(processId, { ...listener, message, resubscribed: () => listener.resubscribed() });
+    };
+    const deaf = world.process({}, 100);
+    const there = world.process();
+    const loops = keepBusy(clock, deaf, { kind: 'read' }, 5);
+    await pass(clock, 700);
+    connection!.unsubscribed!();
+    expect(await waitOf(clock, there, { kind: 'write' })).toBeLessThanOrEqual(MOST_MS);
+    loops.stop();
+    await pass(clock, 20_000);
+    await loops.ended;
+  });
+
+  it('asks the store once in a heartbeat before further readers enter', async () => {
+    const { clock, deaf } = start();
+    let renewals = 0;
+    deaf.detours.renew = (ask) => {
+      renewals += 1;
+      return ask();
+    };
+    const first = await deaf.acquire('k', { kind: 'read' });
+    for (let i = 0; i < 100; i += 1) {
+      const reader = deaf.acquire('k', { kind: 'read' });
+      await clock.pass(50);
+      await (await reader).release();
+    }
+    expect(renewals).toBeGreaterThanOrEqual(Math.floor(5_000 / (HEARTBEAT_MS + 50)));
+    expect(renewals).toBeLessThanOrEqual(Math.ceil(5_000 / HEARTBEAT_MS));
+    await first.release();
+  });
+});
