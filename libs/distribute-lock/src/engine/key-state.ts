@@ -149,6 +149,11 @@ export class WaitList {
     readonly single: boolean,
   ) {}
 
+  /** Whether its attempts share one heartbeat with other attempts of the key. */
+  get sharesHeartbeat(): boolean {
+    return this.single;
+  }
+
   /** Whether a caller of the list is willing to wait. */
   get waits(): boolean {
     return this.patient > 0;

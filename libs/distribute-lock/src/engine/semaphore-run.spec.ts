@@ -225,8 +225,8 @@ describe('The last caller of a process with more callers than permits', () => {
 });
 
 describe('Run.takesAll', () => {
-  const runOf = (places: readonly number[], weight = 1, apart = 0): Run => {
-    const run = new Run({} as KeyState, false);
+  const runOf = (places: readonly number[], weight = 1, apart = 0, isFirst = false): Run => {
+    const run = new Run({} as KeyState, isFirst);
     run.push({ call: { options: { permits: 10, weight } } } as Waiter);
     run.seal(1_000);
     places.forEach((since, place) => {
@@ -255,6 +255,12 @@ describe('Run.takesAll', () => {
     const run = runOf([1_000, 1_004]);
     run.granted(1_005);
     expect([1, 2].map((free) => run.takesAll(free, 1_005))).toEqual([true, false]);
+  });
+
+  it('counts later places of a run without another run before it', () => {
+    const run = runOf([1_000, 1_004], 1, 0, true);
+    run.granted(1_005);
+    expect([2, 3].map((free) => run.takesAll(free, 1_005))).toEqual([true, false]);
   });
 
   it('does not count places behind a place of another process', () => {

@@ -158,7 +158,7 @@ export class SemaphoreState extends KeyState {
     const last = this.runs.at(-1);
     if (last?.takes(waiter, now) === true) return last;
     if (last !== undefined) last.closed = true;
-    const run = new Run(this, false);
+    const run = new Run(this, last === undefined);
     if (last === undefined && this.isAlone(waiter, now)) run.reach(now);
     this.runs.push(run);
     return run;
@@ -235,8 +235,12 @@ export class SemaphoreState extends KeyState {
    */
   missing(run: Run, now: number): number {
     const { last } = run;
-    if (last === undefined || (run.sealed && run.places > 0)) return 0;
-    if (!run.closed && this.passesTo(last)) {
+    if (last === undefined) return 0;
+    if (run.sealed && run.places > 0) {
+      run.seal(now);
+      return run.lacking;
+    }
+    if (!run.sealed && !run.closed && this.passesTo(last)) {
       if (run.places > 0) return 0;
       if (run === this.firstRun && this.isAlone(last, now)) return 1;
     }
@@ -389,8 +393,6 @@ export class SemaphoreState extends KeyState {
 export function otherPermits(states: KeyStates, { key, options: { kind, permits } }: LockCall): number | undefined {
   const semaphoreState = states.find('semaphore', key) as SemaphoreState | undefined;
   if (semaphoreState?.idle === false) return semaphoreState.permits === permits ? undefined : semaphoreState.permits;
-  const isOther = kind === 'semaphore' && [states.find('exclusive', key), states.find('read', key)].some(isInUse);
-  return isOther ? 0 : undefined;
+  const others = kind === 'semaphore' ? [states.find('exclusive', key), states.find('read', key)] : [];
+  return others.some((state) => state?.idle === false) ? 0 : undefined;
 }
-
-const isInUse = (state: KeyState | undefined): boolean => state?.idle === false;

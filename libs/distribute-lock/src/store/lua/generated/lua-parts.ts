@@ -436,7 +436,7 @@ local function acquire(token, ttlMs, block, deadlineMs, _, command)
     serve()
     return 1, fencingTokens(block), others(token)
   end
-  if headOf() and redis.call('ZSCORE', queue, token) then extendPlace(token) end
+  if headOf() and redis.call('ZSCORE', queue, token) then extendPlaces(token) end
   if serve(token, ttlMs) then return 1, fencingTokens(block), others(token) end
   if command ~= 'w' then return 3, left(token), 0 end
   local adjacent = enqueue(token)
@@ -478,13 +478,14 @@ local function renew(token, ttlMs, exact)
 end
 `;
 
-export const semaphoreQueuePart = `local function extendPlace(token)
-  redis.call('ZADD', places, now + claimMs, token)
+export const semaphoreQueuePart = `local function extendPlaces(token)
+  redis.call('ZADD', places, now + claimMs, processOf(token) or token, now + claimMs, token)
   redis.call('PEXPIRE', places, queueMs)
 end
-local function placeCounts(token)
-  local untilMs = redis.call('ZSCORE', places, token)
-  return untilMs and tonumber(untilMs) > now
+local function placeEnd(token)
+  local process = processOf(token)
+  local endsAt = tonumber(process and redis.call('ZSCORE', places, process) or 0)
+  return math.max(endsAt, tonumber(redis.call('ZSCORE', places, token) or 0))
 end
 local MOST_NOTIFIED = 32
 local function notifyHolders(token)
@@ -503,14 +504,14 @@ local function enqueue(token)
   redis.call('PEXPIRE', queue, queueMs)
   if isNew then tail, arrival = token, arrival + 1 end
   if not last then head = token end
-  extendPlace(token)
+  extendPlaces(token)
   local adjacent = not last or processOf(last) == processOf(token)
   if headOf() == token then
     notifyHolders(token)
   elseif isNew and not adjacent then
     notify(last, 'c', lock)
   end
-  return isNew and adjacent and 1 or 0
+  return not isNew and 0 or adjacent and 1 or 3
 end
 local function others(token)
   local process = processOf(token)
@@ -541,7 +542,7 @@ local function serve(self, ttlMs)
     permits = permits or limit or select(2, weightOf(self))
     local isUsable = weight > 0 and weight <= permits
     if not isUsable or weight > permits - used then
-      if isUsable and (first == self or placeCounts(first)) then return served end
+      if isUsable and (first == self or placeEnd(first) > now) then return served end
       leaveQueue(first)
       removed = removed + 1
     elseif first ~= self and dead[processOf(first) or ''] then
@@ -568,7 +569,7 @@ local function left(token)
   for _, endsAt in pairs(ends) do first = math.min(first or endsAt, endsAt) end
   local ahead = headOf()
   if ahead and ahead ~= token then
-    local untilMs = tonumber(redis.call('ZSCORE', places, ahead) or now)
+    local untilMs = placeEnd(ahead)
     first = math.min(first or untilMs, untilMs)
   end
   return first and math.max(first - now, 0) or -1
@@ -623,7 +624,7 @@ local function tailOf()
 end
 local function leaveQueue(token)
   if redis.call('ZREM', queue, token) == 0 then return end
-  redis.call('ZREM', places, token)
+  if redis.call('EXISTS', queue) == 1 then redis.call('ZREM', places, token) else redis.call('UNLINK', places) end
   if token == head then head = nil end
   if token == tail then tail = nil end
 end

@@ -428,7 +428,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: '3f75ec47c903708a0506333040e6d8b35b7e0c87',
+    sha1: '7f68881fc635ede515e0a46d1da4d93e1c0283bc',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}${semaphoreStatePart}${semaphoreQueuePart}${semaphoreCommandsPart}local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
@@ -451,7 +451,7 @@ end
 saveFence()
 return replies`,
   },
-  '89c5bd7453b0c5f4fe1140f8895b68d3f89b7c4b',
+  '4d24e8c4267f814da301226b384f2132f6330007',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,

@@ -67,7 +67,7 @@ end
 
 local function leaveQueue(token)
   if redis.call('ZREM', queue, token) == 0 then return end
-  redis.call('ZREM', places, token)
+  if redis.call('EXISTS', queue) == 1 then redis.call('ZREM', places, token) else redis.call('UNLINK', places) end
   if token == head then head = nil end
   if token == tail then tail = nil end
 end
