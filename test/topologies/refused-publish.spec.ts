@@ -112,12 +112,14 @@ describe.each([
 
     expect(median(await handOvers(here, there, 9))).toBeLessThan(330);
     expect(degraded(there)).toHaveLength(1);
-    expect(available.at(-1)).toBe(false);
+    // The other process reports its subscription, too.
+    expect(available).toContain(false);
 
     await permit(world, (rules) => rules);
+    const since = available.length;
     const later = await here.acquire('later');
     const waitsLater = there.acquire('later', { wait: '10s' });
-    await eventually(() => expect(available.at(-1)).toBe(true), 2 * HEARTBEAT_MS);
+    await eventually(() => expect(available.slice(since)).toContain(true), 2 * HEARTBEAT_MS);
     await later.release();
     await (await waitsLater).release();
     expect(median(await handOvers(here, there, 9))).toBeLessThan(60);
