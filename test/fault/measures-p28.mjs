@@ -84,7 +84,7 @@ export const measuresP28 = [
     file: CHECK,
     measure: 'if (!this.needed) return;',
     without: '',
-    test: [SPEC, 'sends one message per heartbeat while callers wait'],
+    test: [SPEC, 'in every third heartbeat while callers wait'],
   },
   {
     promise: 'P26',

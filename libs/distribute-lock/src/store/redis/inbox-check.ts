@@ -10,6 +10,11 @@ import type { Subscriber, Subscription } from './subscription.js';
 
 /** Interval of the checks while callers wait. It is the heartbeat of a waiter; see `engine/heartbeat.ts`. */
 const INTERVAL_MS = 1_300;
+/**
+ * Interval after a message has arrived. A failover that leaves connections open replaces the connection for commands, which
+ * causes a check at once.
+ */
+const ARRIVED_INTERVAL_MS = 3 * INTERVAL_MS;
 /** Longest pause between two renewals of a subscription that do not help. */
 const LONGEST_PAUSE_MS = 10_000;
 /** Consecutive messages without an arrival before the subscription is renewed, and before the operator is notified. */
@@ -38,7 +43,8 @@ interface Sent {
 
 /**
  * Verifies that the messages of a process arrive, because neither SUBSCRIBE nor an open connection proves it. While
- * callers wait, the process publishes a message to its own inbox once per heartbeat, on the server of their lock.
+ * callers wait, the process publishes a message to its own inbox once per heartbeat, on the server of their lock; after a
+ * message has arrived, in every third heartbeat.
  *
  * - The server refuses the message: waiters poll, and the operator is notified of the missing permission.
  * - The server counts no receiver: the subscription is on another server, which a planned failover has made a replica.
@@ -55,6 +61,7 @@ export class InboxCheck extends Timer implements Subscriber {
   /** A caller has waited since the last check. */
   private needed = false;
   private checkedAt = -Infinity;
+  private intervalMs = INTERVAL_MS;
   /** Epoch of the connection for commands when a caller waited last. */
   private epoch = -1;
   private messages = 0;
@@ -84,7 +91,7 @@ export class InboxCheck extends Timer implements Subscriber {
     if (this.isScheduled && epoch === this.epoch) return;
     const now = clock.now();
     // A new connection for commands may lead to another server, so its check is not delayed.
-    timers.add(this, epoch === this.epoch ? Math.max(0, this.checkedAt + INTERVAL_MS - now) : 0, now);
+    timers.add(this, epoch === this.epoch ? Math.max(0, this.checkedAt + this.intervalMs - now) : 0, now);
     this.epoch = epoch;
   }
 
@@ -117,10 +124,10 @@ export class InboxCheck extends Timer implements Subscriber {
     const { clock, timers } = this.connection;
     this.needed = false;
     this.checkedAt = clock.now();
-    timers.add(this, INTERVAL_MS, this.checkedAt);
     // Messages that have already arrived are processed first.
     clock.nextTurn(() => {
       this.judge();
+      timers.add(this, this.intervalMs, this.checkedAt);
       void this.check();
     });
   }
@@ -129,11 +136,10 @@ export class InboxCheck extends Timer implements Subscriber {
   private judge(): void {
     const { last } = this;
     this.last = undefined;
-    if (last?.receivers === undefined) return;
-    if (last.arrived) {
-      if (last.receivers !== 0) this.pauseMs = INTERVAL_MS;
-      return;
-    }
+    const works = last?.arrived === true && last.receivers !== undefined && last.receivers !== 0;
+    this.intervalMs = works ? ARRIVED_INTERVAL_MS : INTERVAL_MS;
+    if (works) this.pauseMs = INTERVAL_MS;
+    if (last?.receivers === undefined || last.arrived) return;
     this.missed += 1;
     if (this.missed >= MISSED_BEFORE_REPORT)
       this.fail('no message arrives, although the server accepts SUBSCRIBE and PUBLISH.');
