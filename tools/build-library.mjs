@@ -7,13 +7,12 @@
  * The code keeps its names and lines, so it is readable in a debugger without source maps.
  */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from 'esbuild';
 import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
-import typescript from 'typescript';
 import { commonJs } from './package/common-js.mjs';
 import { COMPILED, coreEntries, DIST, entries, LIBRARY, manifest, ROOT } from './package/library.mjs';
 
@@ -64,7 +63,7 @@ function removeOthers(folder) {
 }
 
 async function writeCode() {
-  const bundle = await rollup({ ...inputs('.js'), plugins: [helpers(), withoutComments(), marker()] });
+  const bundle = await rollup({ ...inputs('.js'), plugins: [helpers(), withoutSpaces(), marker()] });
   const common = {
     hoistTransitiveImports: false,
     manualChunks: parts(),
@@ -83,16 +82,9 @@ async function writeCode() {
   }
   const core = esm.find(({ fileName }) => fileName === CORE);
   writeFileSync(join(DIST, 'cjs', CORE_NAMES), namesOf(core));
-  withoutSpaces(join(DIST, 'cjs', CORE));
   await bundle.close();
   const files = [...pathsOf('esm', esm), ...pathsOf('cjs', cjs), join('cjs', CORE_NAMES)];
   return files.filter((path) => path !== join('esm', CORE));
-}
-
-/** Makes the largest file smaller. Names stay, and lines are short enough to find the place of a stack trace. */
-function withoutSpaces(path) {
-  const settings = { minifyWhitespace: true, lineLimit: 500, charset: 'utf8' };
-  writeFileSync(path, transformSync(readFileSync(path, 'utf8'), settings).code);
 }
 
 function namesOf({ fileName, exports }) {
@@ -207,18 +199,8 @@ function helpers() {
   return { name: 'helpers', resolveId: (id) => (id === 'tslib' ? TSLIB : undefined) };
 }
 
-function withoutComments() {
-  const compilerOptions = { removeComments: true, target: 'esnext', module: 'esnext' };
-  return {
-    name: 'without-comments',
-    transform: (code, id) => {
-      const { outputText } = typescript.transpileModule(code, { compilerOptions });
-      return { code: /[\\/]lua[\\/]generated[\\/]/.test(id) ? outputText : withoutIndent(outputText), map: null };
-    },
-  };
-}
-
-/** Makes files smaller. The texts of Lua scripts stay unchanged, because Redis identifies them by their hash. */
-function withoutIndent(code) {
-  return code.replace(/^(?: {4})+/gm, '');
+/** Makes files smaller. Names stay, and lines are short enough to find the place of a stack trace. */
+function withoutSpaces() {
+  const settings = { minifyWhitespace: true, lineLimit: 500, charset: 'utf8', legalComments: 'none' };
+  return { name: 'without-spaces', transform: (code) => ({ code: transformSync(code, settings).code, map: null }) };
 }
