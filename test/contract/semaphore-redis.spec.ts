@@ -71,21 +71,6 @@ describe('A semaphore in Redis', () => {
     }
   });
 
-  it('counts and serves tokens of the release 1.0.0-rc.0, which do not name the number of permits', async () => {
-    await acquire(1, 2);
-    const [held, queue, places] = keys.permits(keys.lock(key));
-    const [holding, waiting] = ['8:1', '9:2'].map((rest) => `${processId}:${rest}`);
-    await client.zadd(held, Date.now() + TTL, holding);
-    await client.zadd(queue, 1, waiting);
-    await client.zadd(places, Date.now() + TTL, waiting);
-    expect(await acquire(2, 1, false)).toMatchObject({ outcome: 'busy' });
-    expect(await release(1, 2)).toEqual({ outcome: 'free' });
-    expect(await client.zrange(held, '0', '-1')).toEqual([waiting, holding]);
-    expect(await client.get(keys.lock(key))).toBe('semaphore:3');
-    for (const ownerToken of [holding, waiting]) await store.release({ key, kind, ownerToken });
-    expect(await names()).toEqual([]);
-  });
-
   it('keeps every lease and hands leases over on a full server; only new ones are refused', async () => {
     await acquire(1, 2);
     await acquire(2, 1);

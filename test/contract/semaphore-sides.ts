@@ -1,3 +1,4 @@
+import { processOf } from '../../libs/distribute-lock/src/runtime/owner-token.js';
 import type { SemaphoreTable } from '../../libs/distribute-lock/src/store/memory/semaphore-table.js';
 import { QUEUE_TTL_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import { living, pairs, sameTime, show } from './comparing.js';
@@ -6,7 +7,10 @@ import type { RedisSide } from './side-by-side.js';
 /** The parts of the table that a test changes directly, because the clock of a server cannot be changed. */
 interface Inside {
   readonly leases: { readonly leases: ReadonlyMap<string, Map<string, number>> };
-  readonly places: { readonly countUntil: Map<string, number>; endOf(ownerToken: string): number };
+  readonly places: {
+    readonly countUntil: Map<string, Map<string, number>>;
+    endOf(key: string, ownerToken: string): number;
+  };
 }
 
 /** A time in the past on every clock. */
@@ -33,7 +37,9 @@ export class SemaphoreSides {
 
   silenceTable(ownerToken: string): void {
     const { countUntil } = this.inside.places;
-    if (countUntil.has(ownerToken)) countUntil.set(ownerToken, PAST);
+    const process = processOf(ownerToken)!;
+    const ends = countUntil.get(this.key);
+    if (ends?.has(process) === true) ends.set(process, PAST);
   }
 
   async expireRedis(ownerToken: string): Promise<void> {
@@ -43,7 +49,7 @@ export class SemaphoreSides {
 
   async silenceRedis(ownerToken: string): Promise<object> {
     const [, , asked] = this.names;
-    await this.redis.client.zadd(asked, 'XX', PAST, ownerToken);
+    await this.redis.client.zadd(asked, 'XX', PAST, processOf(ownerToken)!);
     return {};
   }
 
@@ -87,11 +93,15 @@ export class SemaphoreSides {
     ttls: readonly number[],
   ): string | undefined {
     const waiting = this.table.queued(this.key);
-    const expected = new Map(waiting.map((ownerToken) => [ownerToken, this.inside.places.endOf(ownerToken)]));
+    const processes = new Map(waiting.map((ownerToken) => [processOf(ownerToken)!, ownerToken]));
+    const expected = new Map(
+      [...processes].map(([process, ownerToken]) => [process, this.inside.places.endOf(this.key, ownerToken)]),
+    );
+    const found = new Map([...places].filter(([member]) => processes.has(member)));
     if (JSON.stringify(actual) !== JSON.stringify(waiting)) {
       return `the table has waiters ${JSON.stringify(waiting)}, Redis ${JSON.stringify(actual)}`;
     }
-    if (!sameTimes(expected, places)) return `the table has places ${show(expected)}, Redis ${show(places)}`;
+    if (!sameTimes(expected, found)) return `the table has places ${show(expected)}, Redis ${show(found)}`;
     const endless = waiting.length > 0 && ttls.some((ttlMs) => ttlMs <= 0 || ttlMs > QUEUE_TTL_MS);
     return endless ? `the queue ends in ${JSON.stringify(ttls)} ms` : undefined;
   }

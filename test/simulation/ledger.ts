@@ -225,10 +225,11 @@ export class Ledger {
     this.lastArrival.set(line, pendingCall.order);
   }
 
-  /** A process with more callers than places queues again where it cannot hand over a permit in memory. */
+  /** A process with more callers than places queues again. It may have fewer places than that if it hands over no permit in memory. */
   private mayQueueAgain({ key, process, options: { permits, weight } }: PendingCall): boolean {
     const { callers, processes } = this.world.plan;
     const rivals = callers.filter((caller) => caller.key === key && processes[caller.process] === process.plan);
+    if (rivals.length > permits / weight + 1) return true;
     return rivals.length > permits / weight && rivals.some(({ options }) => planOf(options).needsWholeTtl);
   }
 

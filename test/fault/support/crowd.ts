@@ -6,7 +6,7 @@ import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/l
 import type { Locks } from './lock-engine.js';
 import { monotonicMs } from './monotonic.js';
 
-export interface CrowdPlan extends Pick<AcquireOptions, 'wait' | 'ttl'> {
+export interface CrowdPlan extends Pick<AcquireOptions, 'wait' | 'ttl' | 'kind' | 'permits'> {
   readonly key: string;
   readonly callers: number;
   /** Gives each caller its own signal, which aborts at a random time within the limit. By default they share one. */

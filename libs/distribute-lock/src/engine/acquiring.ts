@@ -166,14 +166,15 @@ export class Acquiring {
   /** The store queued the attempt: it sleeps until a message or the next heartbeat. */
   queued(attempt: Attempt, answer: Pick<Queued, 'remainingMs'> & Partial<Queued>): void {
     const { remainingMs, foreign = false, ownToken, stood, adjacent = false } = answer;
-    const { state, single } = attempt.list;
+    const { state, sharesHeartbeat } = attempt.list;
     const isNew = !attempt.queued;
+    if (stood === false && !adjacent) state.placedApart(attempt);
     const { speaksForAll } = attempt;
     attempt.answered = attempt.queued = true;
     attempt.adjacent ||= adjacent;
     attempt.speaksForAll = false;
     this.sleep(attempt, isNew, remainingMs, foreign);
-    if (single && speaksForAll) this.heartbeatAnswered(state, isNew || stood !== false);
+    if (sharesHeartbeat && speaksForAll) this.heartbeatAnswered(state, isNew || stood !== false);
     const offered = ownToken === undefined ? undefined : state.attemptOf(ownToken);
     // The message about that offer is late or lost.
     if (offered !== undefined && !offered.offered) this.claim(offered);
@@ -204,8 +205,8 @@ export class Acquiring {
 
   /** The store has lost all places of this process, so each queued attempt is sent again once, in order. */
   private placesLost(state: KeyState): void {
-    for (const { attempt } of state.lists()) {
-      if (attempt?.queued === true) this.wakeUps.wake({ reason: 'place lost', attempt });
+    for (const attempt of state.attempts()) {
+      if (attempt.queued) this.wakeUps.wake({ reason: 'place lost', attempt });
     }
   }
 

@@ -1,6 +1,6 @@
 import { type AcquireAnswer, type AnswerListener, whenAnswered } from '../store/lock-store.js';
 import type { EngineContext } from './context.js';
-import { SharedHeartbeat, sleepMs } from './heartbeat.js';
+import { PlacesHeartbeat, SharedHeartbeat, sleepMs } from './heartbeat.js';
 import { Attempt, type KeyState, type WaitList } from './key-state.js';
 import { MOST_NUMBERS } from './local-hand-over.js';
 
@@ -17,7 +17,7 @@ type AttemptListener = (
 
 /** Creates, sends, delays and ends the attempts of this process. */
 export class Attempts {
-  /** The heartbeats of callers with `fair: 'strict'`. */
+  /** The heartbeats of callers with `fair: 'strict'`, and of callers for permits. */
   private readonly heartbeats = new WeakMap<KeyState, SharedHeartbeat>();
 
   constructor(
@@ -87,18 +87,20 @@ export class Attempts {
     const { list } = attempt;
     const { timers } = this.context;
     const againInMs = sleepMs(this.context, attempt, leftMs, foreign);
-    if (!list.single) return timers.add(attempt, againInMs);
+    if (!list.sharesHeartbeat) return timers.add(attempt, againInMs);
     const { state } = list;
     let heartbeat = this.heartbeats.get(state);
-    if (heartbeat === undefined)
-      this.heartbeats.set(state, (heartbeat = new SharedHeartbeat(state, this.context, this.due)));
+    if (heartbeat === undefined) {
+      const Heartbeat = state.kind === 'semaphore' ? PlacesHeartbeat : SharedHeartbeat;
+      this.heartbeats.set(state, (heartbeat = new Heartbeat(state, this.context, this.due)));
+    }
     if (isNew) heartbeat.joined(attempt);
     heartbeat.within(againInMs);
   }
 
   /** Pub/sub is unavailable: a sleeping attempt polls. */
   poll(attempt: Attempt): void {
-    const sleeps = attempt.list.single ? attempt.queued : attempt.isScheduled;
+    const sleeps = attempt.list.sharesHeartbeat ? attempt.queued : attempt.isScheduled;
     if (sleeps && attempt.answered) this.sleep(attempt, -1, false);
   }
 
@@ -133,9 +135,9 @@ export class Attempts {
 
   /** The attempt ends, with a grant or without. */
   end(attempt: Attempt): void {
-    const { state, single } = attempt.list;
+    const { state, sharesHeartbeat } = attempt.list;
     state.end(attempt);
-    if (single) this.heartbeats.get(state)?.left();
+    if (sharesHeartbeat) this.heartbeats.get(state)?.left(attempt);
   }
 
   /** Removes the token from the lock and from its queue. */

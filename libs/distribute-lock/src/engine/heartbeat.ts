@@ -34,9 +34,9 @@ export class SharedHeartbeat extends Timer {
   private last: Attempt | undefined = undefined;
 
   constructor(
-    private readonly state: KeyState,
-    private readonly context: { readonly timers: Timers; readonly clock: Clock },
-    private readonly send: (attempt: Attempt) => void,
+    protected readonly state: KeyState,
+    protected readonly context: { readonly timers: Timers; readonly clock: Clock },
+    protected readonly send: (attempt: Attempt) => void,
   ) {
     super();
   }
@@ -53,7 +53,7 @@ export class SharedHeartbeat extends Timer {
   }
 
   /** An attempt has left, and the store may not have had a command of the other attempts recently. */
-  left(): void {
+  left(_attempt?: Attempt): void {
     if (this.state.longestQueued === undefined) return this.context.timers.remove(this);
     const sentAt = Math.max(lastSentAt(this.first), lastSentAt(this.last));
     this.within(Math.max(0, sentAt + HEARTBEAT_MS - this.context.clock.now()));
@@ -71,6 +71,26 @@ export class SharedHeartbeat extends Timer {
     const first = this.state.longestQueued;
     if (first === undefined) return;
     this.first = first;
+    // The next heartbeat follows even if this attempt fails.
+    this.context.timers.add(this, HEARTBEAT_MS);
+    first.speaksForAll = true;
+    this.send(first);
+  }
+}
+
+/** The heartbeat that all places of a semaphore share: one command of a process counts for all of them. */
+export class PlacesHeartbeat extends SharedHeartbeat {
+  /** The attempt that was sent for all places got a permit or was abandoned, so the next one asks how long to sleep. */
+  override left(attempt: Attempt): void {
+    if (!this.state.hasAttempt) this.context.timers.remove(this);
+    else if (attempt.speaksForAll) this.due();
+  }
+
+  override sendLast(): void {}
+
+  override due(): void {
+    const first = this.state.attempts().find(({ queued }) => queued);
+    if (first === undefined) return;
     // The next heartbeat follows even if this attempt fails.
     this.context.timers.add(this, HEARTBEAT_MS);
     first.speaksForAll = true;

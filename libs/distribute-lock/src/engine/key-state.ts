@@ -97,7 +97,8 @@ export class Attempt extends Retry {
   holderEndsAt = -1;
 
   constructor(
-    readonly list: WaitList,
+    /** Another one after {@link KeyState.placedApart}. */
+    public list: WaitList,
     readonly ownerToken: string,
     readonly since: number,
     private readonly again: (attempt: Attempt) => void,
@@ -149,6 +150,11 @@ export class WaitList {
     readonly state: KeyState,
     readonly single: boolean,
   ) {}
+
+  /** Whether its attempts share one heartbeat with other attempts of the key. */
+  get sharesHeartbeat(): boolean {
+    return this.single;
+  }
 
   /** Whether a caller of the list is willing to wait. */
   get waits(): boolean {
@@ -287,6 +293,9 @@ export abstract class KeyState {
 
   /** Another process waits for the lock. */
   othersCame(): void {}
+
+  /** A place of another process is directly before the place of the attempt. */
+  placedApart(_attempt: Attempt): void {}
 
   /** The attempts that this process has in the store. */
   attempts(): Attempt[] {

@@ -225,8 +225,8 @@ describe('The last caller of a process with more callers than permits', () => {
 });
 
 describe('Run.takesAll', () => {
-  const runOf = (places: readonly number[], weight = 1, apart = 0): Run => {
-    const run = new Run({} as KeyState, false);
+  const runOf = (places: readonly number[], weight = 1, apart = 0, isFirst = false): Run => {
+    const run = new Run({} as KeyState, isFirst);
     run.push({ call: { options: { permits: 10, weight } } } as Waiter);
     run.seal(1_000);
     places.forEach((since, place) => {
@@ -257,6 +257,12 @@ describe('Run.takesAll', () => {
     expect([1, 2].map((free) => run.takesAll(free, 1_005))).toEqual([true, false]);
   });
 
+  it('counts later places of a run without another run before it', () => {
+    const run = runOf([1_000, 1_004], 1, 0, true);
+    run.granted(1_005);
+    expect([2, 3].map((free) => run.takesAll(free, 1_005))).toEqual([true, false]);
+  });
+
   it('does not count places behind a place of another process', () => {
     const run = runOf([1_000, 1_000, 1_000], 1, 1);
     run.granted(1_005);
@@ -267,5 +273,37 @@ describe('Run.takesAll', () => {
     const run = runOf([1_000]);
     run.granted(1_001);
     expect([1_499, 1_500].map((now) => run.takesAll(1, now))).toEqual([true, false]);
+  });
+});
+
+describe('Callers of two processes that arrive in turn, while no message reports that others wait', () => {
+  it('are served in the order of their arrival', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const { store } = world;
+    const subscribe = store.subscribe.bind(store);
+    store.subscribe = (id, listener) =>
+      subscribe(id, {
+        message: (message) => message.type === 'contended' || listener.message(message),
+        resubscribed: () => listener.resubscribed(),
+      });
+    const [before, here, there] = [world.process(), world.process(), world.process()];
+    const served: string[] = [];
+    const visit = async (process: typeof here, name: string): Promise<void> => {
+      const lease = await process.acquire('k', { ...PERMITS, permits: 1 });
+      served.push(name);
+      await new Promise<void>((resolve) => void clock.after(1, resolve));
+      await lease.release();
+    };
+    const held = await before.acquire('k', { ...PERMITS, permits: 1 });
+    const all: Promise<void>[] = [];
+    for (const name of ['a1', 'b1', 'a2', 'b2', 'a3']) {
+      all.push(visit(name.startsWith('a') ? here : there, name));
+      await clock.pass(30);
+    }
+    await held.release();
+    await clock.pass(100);
+    await Promise.all(all);
+    expect(served).toEqual(['a1', 'b1', 'a2', 'b2', 'a3']);
   });
 });

@@ -1,4 +1,4 @@
-import { type Attempt, type Waiter, WaitList } from './key-state.js';
+import { type Attempt, type KeyState, type Waiter, WaitList } from './key-state.js';
 
 /**
  * Callers of several processes that arrive within this time of each other may be served in either order. While callers of this process
@@ -20,7 +20,7 @@ const JOIN_MS = 4;
 export class Run extends WaitList {
   /** New callers form another run, because another process waits behind this one or their options differ. */
   closed = false;
-  /** When the run was reported to the store with all its callers; undefined before that. */
+  /** When the run was last reported to the store with all its callers; undefined before that. */
   private sealedAt: number | undefined = undefined;
   /** When the store had served all callers before this run, so that the next permit is for its first caller. */
   private reachedAt: number | undefined = undefined;
@@ -28,19 +28,35 @@ export class Run extends WaitList {
   private torn = false;
   /** No other process has a place before its first places. */
   private isFront = false;
-  /** When its first places were requested. Other processes may have places before its later ones. */
+  /** When its first places were requested. */
   private placedAt: number | undefined = undefined;
   /** All its places except the oldest. */
   private readonly others = new Set<Attempt>();
+  /** How many places it requested since it last had none. */
+  private requested = 0;
+  /** Places without a place of another run of this process between them. */
+  private readonly together = new Set<Attempt>();
+
+  /** @param isFirst - no other run of this process is before it */
+  constructor(
+    state: KeyState,
+    private readonly isFirst = false,
+  ) {
+    super(state, false);
+  }
+
+  override get sharesHeartbeat(): boolean {
+    return true;
+  }
 
   /** The run was reported to the store with all its callers. */
   get sealed(): boolean {
     return this.sealedAt !== undefined;
   }
 
+  /** Later callers may join until another process waits behind the run. */
   seal(now: number): void {
-    this.sealedAt ??= now;
-    this.closed = true;
+    if (!this.closed || !this.sealed) this.sealedAt = now;
   }
 
   /** The store has served all callers before it. */
@@ -65,6 +81,10 @@ export class Run extends WaitList {
 
   override begin(attempt: Attempt): void {
     this.placedAt ??= attempt.since;
+    // While the run is open, no other run of this process is behind it.
+    const joins = this.isFirst && !this.closed && this.places > 0;
+    if (joins || attempt.since === this.placedAt) this.together.add(attempt);
+    this.requested = this.places === 0 ? 1 : this.requested + 1;
     if (this.attempt === undefined) super.begin(attempt);
     else this.others.add(attempt);
   }
@@ -72,6 +92,7 @@ export class Run extends WaitList {
   /** Makes the next attempt the oldest. */
   override end(attempt: Attempt): void {
     this.torn ||= hadTrouble(attempt);
+    this.together.delete(attempt);
     if (this.others.delete(attempt) || this.attempt !== attempt) return;
     const [next] = this.others;
     this.attempt = next;
@@ -93,8 +114,9 @@ export class Run extends WaitList {
     if (!this.isFront || !this.sealed || this.torn || attempts.some(hadTrouble)) return 0;
     const apart = attempts.findIndex(({ adjacent }) => !adjacent);
     const together = apart < 0 ? attempts : attempts.slice(0, apart);
-    return together.filter(({ seesHolder, since }) => seesHolder && since === this.placedAt && now - since < STANDS_MS)
-      .length;
+    return together.filter(
+      (attempt) => attempt.seesHolder && this.together.has(attempt) && now - attempt.since < STANDS_MS,
+    ).length;
   }
 
   get places(): number {
@@ -109,6 +131,11 @@ export class Run extends WaitList {
     if (this.last === undefined) return 0;
     const { permits, weight } = this.last.call.options;
     return Math.min(this.size, Math.floor(permits / weight) + 1);
+  }
+
+  /** How many places it lacks although it has some: callers have joined it since it requested them. */
+  get lacking(): number {
+    return this.closed ? 0 : Math.max(0, this.wanted - this.requested);
   }
 
   /** Whether the newcomer has equal options, and either no other process waits before it or it may join. */
@@ -141,6 +168,34 @@ export class Run extends WaitList {
       next.remove(first);
       this.push(first);
     }
+  }
+
+  /** Moves the callers behind the first `stay` ones, and their places, to another run. */
+  split(stay: number): Run {
+    const run = new Run(this.state);
+    for (const attempt of this.attempts.slice(stay)) {
+      this.end(attempt);
+      attempt.list = run;
+      run.begin(attempt);
+    }
+    if (run.places > 0) run.sealedAt = this.sealedAt;
+    run.closed = this.closed;
+    this.closed = true;
+    const callers: Waiter[] = [];
+    for (let waiter = this.last; this.size - callers.length > stay; waiter = waiter!.before) callers.push(waiter!);
+    for (const waiter of callers.reverse()) {
+      this.remove(waiter);
+      run.push(waiter);
+    }
+    return run;
+  }
+
+  /** How many callers the last report has considered. */
+  get reported(): number {
+    const { sealedAt = -Infinity } = this;
+    let count = this.size;
+    for (let waiter = this.last; waiter !== undefined && waiter.since > sealedAt; waiter = waiter.before) count -= 1;
+    return count;
   }
 
   private isLike({ call: { options }, plan }: Waiter): boolean {

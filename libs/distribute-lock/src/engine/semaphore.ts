@@ -158,7 +158,7 @@ export class SemaphoreState extends KeyState {
     if (last?.reached === true && this.isContended) last.closed = true;
     if (last?.takes(waiter, now) === true) return last;
     if (last !== undefined) last.closed = true;
-    const run = new Run(this, false);
+    const run = new Run(this, last === undefined);
     if (last === undefined && this.isAlone(waiter, now)) run.reach(now);
     this.runs.push(run);
     return run;
@@ -235,8 +235,12 @@ export class SemaphoreState extends KeyState {
    */
   missing(run: Run, now: number): number {
     const { last } = run;
-    if (last === undefined || (run.sealed && run.places > 0)) return 0;
-    if (!run.closed && this.passesTo(last)) {
+    if (last === undefined) return 0;
+    if (run.sealed && run.places > 0) {
+      run.seal(now);
+      return run.lacking;
+    }
+    if (!run.sealed && !run.closed && this.passesTo(last)) {
       if (run.places > 0) return 0;
       if (run === this.firstRun && this.isAlone(last, now)) return 1;
     }
@@ -254,11 +258,30 @@ export class SemaphoreState extends KeyState {
     return true;
   }
 
-  /** Another process waits, so new callers form another run. An unreported run goes behind that process as a whole. */
+  /**
+   * Another process waits, so callers that have come since the last report form another run. An unreported run goes behind that
+   * process as a whole.
+   */
   override othersCame(): void {
     const last = this.runs.at(-1);
-    if (last !== undefined && (last.places > 0 || last.reached)) last.closed = true;
+    if (last !== undefined && (last.places > 0 || last.reached)) {
+      if (last.sealed) this.split(last, Math.max(last.places, last.reported));
+      last.closed = true;
+    }
     for (const grant of this.held.values()) grant.contended = true;
+  }
+
+  /** The callers of the place and of the places behind it form another run, because that process goes before them. */
+  override placedApart(attempt: Attempt): void {
+    const run = this.runs.find(({ attempts }) => attempts.includes(attempt));
+    if (run === undefined) return;
+    this.split(run, run.attempts.indexOf(attempt));
+    this.reportSoon();
+  }
+
+  /** The callers behind the first `stay` ones, and their places, form another run. */
+  private split(run: Run, stay: number): void {
+    if (stay > 0 && stay < run.size) this.runs.splice(this.runs.indexOf(run) + 1, 0, run.split(stay));
   }
 
   add(grant: Grant): void {

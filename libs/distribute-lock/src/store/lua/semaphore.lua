@@ -10,7 +10,7 @@
   @key  lock...: string     `semaphore:<permits>`, as of the latest grant; expires with the last lease. Anything else is a lock of another kind
   @key  held...: zset       owner tokens that hold permits or have an offer, by the end of the lease; expires with the lock
   @key  queue...: zset      waiting owner tokens, in the order of their scores; expires some time after the last attempt
-  @key  places...: zset      the same tokens, by the time until which their places count; expires like the queue
+  @key  places...: zset      the processes of these tokens, by the time until which their places count; expires like the queue
   @arg  command...: string  one for each four keys, its words separated by single spaces:
           a <ownerToken> <ttlMs> <block> <deadlineMs>             acquire; otherwise reply that the semaphore is busy
           w <ownerToken> <ttlMs> <block> <deadlineMs>             acquire; otherwise wait in the queue
@@ -21,9 +21,9 @@
   @returns [code, x, y] for each command, in one flat list
 
   GRANTED, n, o        granted: n is the first of `block` fencing tokens; o = 1: another process waits
-  QUEUED, ms, a        queued: repeat the attempt in ms (-1: unknown); a = 1: this command queued the token, and no token
-                       of another process is directly before it; a = 2: a lock of another kind has the key, and no message
-                       announces its end
+  QUEUED, ms, a        queued: repeat the attempt in ms (-1: unknown); a = 0: the token was queued before; a = 1: this command
+                       queued it; a = 3: also, directly behind a token of another process; a = 2: a lock of another kind has
+                       the key, and no message announces its end
   BUSY, ms, f          busy, for a command that does not wait; f = 1: a lock of another kind has the key
   FREE, 0, 0           released
   LOST, 0, 0           the token holds no permits; it is in no queue

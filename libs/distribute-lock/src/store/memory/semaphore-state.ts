@@ -78,10 +78,14 @@ export class SemaphoreLeases {
   }
 }
 
-/** Waiters for permits, in order. A place counts until its process has sent no attempt for a claim window. */
+/**
+ * Waiters for permits, in order. The places of a process count until it has sent no attempt for a claim window; one attempt counts
+ * for all of them.
+ */
 export class SemaphorePlaces {
   private readonly queues: TokenQueues;
-  private readonly countUntil = new Map<string, number>();
+  /** By key and process. */
+  private readonly countUntil = new Map<string, Map<string, number>>();
 
   /** @param now - the time in whole milliseconds */
   constructor(private readonly now: () => number) {
@@ -99,23 +103,23 @@ export class SemaphorePlaces {
   /** Returns whether the token was already queued. */
   enqueue(key: string, ownerToken: string): boolean {
     const stood = this.queues.append(key, ownerToken);
-    this.extend(ownerToken);
+    this.extend(key, ownerToken);
     return stood;
   }
 
-  /** Extends the time for which the place of the token counts. */
-  extend(ownerToken: string): void {
-    this.countUntil.set(ownerToken, this.now() + CLAIM_WINDOW_MS);
+  /** Extends the time for which the places of the token's process count. */
+  extend(key: string, ownerToken: string): void {
+    if (!this.countUntil.has(key)) this.countUntil.set(key, new Map());
+    this.countUntil.get(key)!.set(processOf(ownerToken)!, this.now() + CLAIM_WINDOW_MS);
   }
 
   leave(key: string, ownerToken: string): void {
-    this.queues.remove(key, ownerToken);
-    this.countUntil.delete(ownerToken);
+    if (this.queues.remove(key, ownerToken) && this.of(key).length === 0) this.countUntil.delete(key);
   }
 
   /** Time until which the place of the token counts. */
-  endOf(ownerToken: string): number {
-    return this.countUntil.get(ownerToken) ?? this.now();
+  endOf(key: string, ownerToken: string): number {
+    return this.countUntil.get(key)?.get(processOf(ownerToken)!) ?? 0;
   }
 
   /** 1 when another process waits, else 0. Places of the own process are no contention. */

@@ -38,12 +38,12 @@ export class SemaphoreTable {
       this.serve(key);
       return this.granted(key, ownerToken, block);
     }
-    if (this.queued(key).includes(ownerToken)) this.places.extend(ownerToken);
+    if (this.queued(key).includes(ownerToken)) this.places.extend(key, ownerToken);
     if (this.serve(key, { ownerToken, ttlMs })) return this.granted(key, ownerToken, block);
-    const adjacent = wait && this.enqueue(key, ownerToken);
+    const place = wait ? this.enqueue(key, ownerToken) : undefined;
     this.leases.settle(key);
     const refusal = { remainingMs: this.leftMs(key, ownerToken), foreign: false };
-    return wait ? { outcome: 'queued', ...refusal, adjacent } : { outcome: 'busy', ...refusal };
+    return place === undefined ? { outcome: 'busy', ...refusal } : { outcome: 'queued', ...refusal, ...place };
   }
 
   release({ key, ownerToken, next }: ReleaseRequest): ReleaseAnswer {
@@ -125,7 +125,7 @@ export class SemaphoreTable {
       const head = this.queued(key)[0] ?? (served ? undefined : self?.ownerToken);
       if (head === undefined) return served;
       if (weightOf(head) > permitsOfToken(head) - this.leases.used(key)) {
-        if (this.stops(head, self)) return served;
+        if (this.stops(key, head, self)) return served;
         this.places.leave(key, head);
       } else if (head === self?.ownerToken) {
         this.give(key, head, self.ttlMs);
@@ -139,8 +139,8 @@ export class SemaphoreTable {
   }
 
   /** Whether the head blocks the queue. It does not if its process does not respond. */
-  private stops(head: string, self: Requester | undefined): boolean {
-    return head === self?.ownerToken || this.places.endOf(head) > this.now();
+  private stops(key: string, head: string, self: Requester | undefined): boolean {
+    return head === self?.ownerToken || this.places.endOf(key, head) > this.now();
   }
 
   /** Offers permits: a lease for the claim window, or a short one for a process that the message does not reach. */
@@ -165,21 +165,21 @@ export class SemaphoreTable {
   private leftMs(key: string, ownerToken: string): number {
     const ends = [...this.leases.live(key).values()];
     const head = this.queued(key)[0];
-    if (head !== undefined && head !== ownerToken) ends.push(this.places.endOf(head));
+    if (head !== undefined && head !== ownerToken) ends.push(this.places.endOf(key, head));
     return ends.length === 0 ? -1 : Math.max(Math.min(...ends) - this.now(), 0);
   }
 
   /**
    * Queues the token. Notifies the holders if the token is the head of the queue; otherwise notifies the process in
-   * front of it. Returns whether the token was queued without a token of another process directly before it.
+   * front of it. Returns whether it was queued before, and whether it is new and not directly behind another process.
    */
-  private enqueue(key: string, ownerToken: string): boolean {
+  private enqueue(key: string, ownerToken: string): { readonly stood: boolean; readonly adjacent: boolean } {
     const last = this.queued(key).at(-1);
     const stood = this.places.enqueue(key, ownerToken);
     const adjacent = last === undefined || processOf(last) === processOf(ownerToken);
     if (this.queued(key)[0] === ownerToken) this.notifyHolders(key, ownerToken);
     else if (!stood && !adjacent) this.notify(last, 'contended', key);
-    return !stood && adjacent;
+    return { stood, adjacent: !stood && adjacent };
   }
 
   private notifyHolders(key: string, ownerToken: string): void {

@@ -13,8 +13,9 @@ import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 import { isCount, isFencingToken, isFlag, isLeftMs } from './reply-checks.js';
 
-/** The third word of a reply: a lock of another kind has the key. */
-const OTHER_KIND = 2;
+/** The third word of a reply: what is known about the place of the token. */
+const [STOOD, ADJACENT, OTHER_KIND, APART] = [0, 1, 2, 3];
+const PLACES: readonly unknown[] = [STOOD, ADJACENT, OTHER_KIND, APART];
 
 /** Interprets a reply; returns undefined if the reply is not valid for the command. */
 type Meaning<T> = (code: number, x: ReplyWord, y: ReplyWord) => T | undefined;
@@ -64,9 +65,11 @@ export class RedisSemaphores {
       if (code === GRANTED) return granted(x, y, block);
       if (!isLeftMs(x)) return undefined;
       if (code === BUSY) return isFlag(y) ? { outcome: 'busy', remainingMs: x, foreign: y === 1 } : undefined;
-      if (code !== QUEUED || (!isFlag(y) && y !== OTHER_KIND)) return undefined;
+      if (code !== QUEUED || !PLACES.includes(y)) return undefined;
       this.connection.waits?.(ownerToken, this.keys.lock(key));
-      return { outcome: 'queued', remainingMs: x, foreign: y === OTHER_KIND, adjacent: y === 1 };
+      const answer = { outcome: 'queued', remainingMs: x } as const;
+      if (y === OTHER_KIND) return { ...answer, foreign: true, adjacent: false };
+      return { ...answer, foreign: false, stood: y === STOOD, adjacent: y === ADJACENT };
     };
     const { epoch } = this.connection;
     return this.add<AcquireAnswer>(key, text, true, (code, x, y) => {

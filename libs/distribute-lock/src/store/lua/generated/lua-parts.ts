@@ -438,7 +438,7 @@ local function acquire(token, ttlMs, block, deadlineMs, _, command)
     serve()
     return 1, fencingTokens(block), others(token)
   end
-  if headOf() and redis.call('ZSCORE', queue, token) then extendPlace(token) end
+  if headOf() and redis.call('ZSCORE', queue, token) then extendPlaces(token) end
   if serve(token, ttlMs) then return 1, fencingTokens(block), others(token) end
   if command ~= 'w' then return 3, left(token), 0 end
   local adjacent = enqueue(token)
@@ -480,13 +480,12 @@ local function renew(token, ttlMs, exact)
 end
 `;
 
-export const semaphoreQueuePart = `local function extendPlace(token)
-  redis.call('ZADD', places, now + claimMs, token)
+export const semaphoreQueuePart = `local function extendPlaces(token)
+  redis.call('ZADD', places, now + claimMs, processOf(token) or token)
   redis.call('PEXPIRE', places, queueMs)
 end
-local function placeCounts(token)
-  local untilMs = redis.call('ZSCORE', places, token)
-  return untilMs and tonumber(untilMs) > now
+local function placeEnd(token)
+  return tonumber(redis.call('ZSCORE', places, processOf(token) or token) or 0)
 end
 local MOST_NOTIFIED = 32
 local function notifyHolders(token)
@@ -505,14 +504,14 @@ local function enqueue(token)
   redis.call('PEXPIRE', queue, queueMs)
   if isNew then tail, arrival = token, arrival + 1 end
   if not last then head = token end
-  extendPlace(token)
+  extendPlaces(token)
   local adjacent = not last or processOf(last) == processOf(token)
   if headOf() == token then
     notifyHolders(token)
   elseif isNew and not adjacent then
     notify(last, 'c', lock)
   end
-  return isNew and adjacent and 1 or 0
+  return not isNew and 0 or adjacent and 1 or 3
 end
 local function others(token)
   local process = processOf(token)
@@ -540,10 +539,9 @@ local function assign(self, ttlMs)
     local first = waiting or not served and self
     if not first then return served, missed end
     local weight, permits = weightOf(first)
-    permits = permits or limit or select(2, weightOf(self))
     local isUsable = weight > 0 and weight <= permits
     if not isUsable or weight > permits - used then
-      if isUsable and (first == self or placeCounts(first)) then return served, missed end
+      if isUsable and (first == self or placeEnd(first) > now) then return served, missed end
       leaveQueue(first)
       removed = removed + 1
     elseif first == self then
@@ -573,7 +571,7 @@ local function left(token)
   for _, endsAt in pairs(ends) do first = math.min(first or endsAt, endsAt) end
   local ahead = headOf()
   if ahead and ahead ~= token then
-    local untilMs = tonumber(redis.call('ZSCORE', places, ahead) or now)
+    local untilMs = placeEnd(ahead)
     first = math.min(first or untilMs, untilMs)
   end
   return first and math.max(first - now, 0) or -1
@@ -593,7 +591,7 @@ local function look(i)
   ends, used, unsettled, head, tail, arrival = nil, 0, false, nil, nil, nil
 end
 local function weightOf(token)
-  local permits, weight = string.match(token, ':[%l%d]+P?(%d*):(%d+)$')
+  local permits, weight = string.match(token, ':[%l%d]+P(%d+):(%d+)$')
   return tonumber(weight or 0), tonumber(permits)
 end
 local function readLeases()
@@ -628,7 +626,7 @@ local function tailOf()
 end
 local function leaveQueue(token)
   if redis.call('ZREM', queue, token) == 0 then return end
-  redis.call('ZREM', places, token)
+  if redis.call('EXISTS', queue) == 0 then redis.call('UNLINK', places) end
   if token == head then head = nil end
   if token == tail then tail = nil end
 end

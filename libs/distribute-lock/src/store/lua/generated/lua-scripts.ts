@@ -482,7 +482,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: 'f0ac375ad120b45711a46d5a3e38153cbefdd33a',
+    sha1: '99e32f1f725fb5936f2dcc3757a0ee88dc06d184',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}${semaphoreStatePart}${semaphoreQueuePart}${semaphoreCommandsPart}local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
@@ -505,7 +505,7 @@ end
 saveFence()
 return replies`,
   },
-  '126807a97847adeea442ff079570b7c25fdf2528',
+  '26039944d7a07c1bb1e8329f534ce666a50b9f61',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,

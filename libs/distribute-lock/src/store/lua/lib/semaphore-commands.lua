@@ -19,7 +19,7 @@ local function acquire(token, ttlMs, block, deadlineMs, _, command)
     serve()
     return REPLY.GRANTED, fencingTokens(block), others(token)
   end
-  if headOf() and redis.call('ZSCORE', queue, token) then extendPlace(token) end
+  if headOf() and redis.call('ZSCORE', queue, token) then extendPlaces(token) end
   if serve(token, ttlMs) then return REPLY.GRANTED, fencingTokens(block), others(token) end
   if command ~= 'w' then return REPLY.BUSY, left(token), 0 end
   local adjacent = enqueue(token)

@@ -1,12 +1,12 @@
--- Extends the time for which a place counts: until its process makes no attempt for a claim window.
-local function extendPlace(token)
-  redis.call('ZADD', places, now + claimMs, token)
+-- Extends the time for which the places of a process count: until it makes no attempt for a claim window. One attempt
+-- counts for all of them.
+local function extendPlaces(token)
+  redis.call('ZADD', places, now + claimMs, processOf(token) or token)
   redis.call('PEXPIRE', places, queueMs)
 end
 
-local function placeCounts(token)
-  local untilMs = redis.call('ZSCORE', places, token)
-  return untilMs and tonumber(untilMs) > now
+local function placeEnd(token)
+  return tonumber(redis.call('ZSCORE', places, processOf(token) or token) or 0)
 end
 
 local MOST_NOTIFIED = PROTOCOL.MOST_HOLDERS_NOTIFIED
@@ -25,22 +25,22 @@ end
 
 -- Queues a token; a queued token keeps its place. The process in front is notified, because its later callers queue
 -- behind `token`. If the token is the head, the holders are notified: a process that holds all permits would otherwise
--- not learn that another process waits. Returns 1 if the token was queued without a token of another process directly
--- before it, else 0.
+-- not learn that another process waits. Returns 0 if the token was queued before; otherwise 1, or 3 if a token of another
+-- process is directly before it.
 local function enqueue(token)
   local last = tailOf()
   local isNew = redis.call('ZADD', queue, 'NX', arrival + 1, token) == 1
   redis.call('PEXPIRE', queue, queueMs)
   if isNew then tail, arrival = token, arrival + 1 end
   if not last then head = token end
-  extendPlace(token)
+  extendPlaces(token)
   local adjacent = not last or processOf(last) == processOf(token)
   if headOf() == token then
     notifyHolders(token)
   elseif isNew and not adjacent then
     notify(last, 'c', lock)
   end
-  return isNew and adjacent and 1 or 0
+  return not isNew and 0 or adjacent and 1 or 3
 end
 
 -- 1 if another process waits, else 0. Places of the own process are no contention.
@@ -79,11 +79,10 @@ local function assign(self, ttlMs)
     local first = waiting or not served and self
     if not first then return served, missed end
     local weight, permits = weightOf(first)
-    permits = permits or limit or select(2, weightOf(self))
     local isUsable = weight > 0 and weight <= permits
     if not isUsable or weight > permits - used then
       -- A head blocks the queue unless its process does not respond.
-      if isUsable and (first == self or placeCounts(first)) then return served, missed end
+      if isUsable and (first == self or placeEnd(first) > now) then return served, missed end
       leaveQueue(first)
       removed = removed + 1
     elseif first == self then
@@ -117,7 +116,7 @@ local function left(token)
   for _, endsAt in pairs(ends) do first = math.min(first or endsAt, endsAt) end
   local ahead = headOf()
   if ahead and ahead ~= token then
-    local untilMs = tonumber(redis.call('ZSCORE', places, ahead) or now)
+    local untilMs = placeEnd(ahead)
     first = math.min(first or untilMs, untilMs)
   end
   return first and math.max(first - now, 0) or -1

@@ -21,10 +21,9 @@ local function look(i)
 end
 
 -- The weight of an owner token and the total number of permits that its caller knows. Both are in the token, so they
--- never change. A member of another form has no weight. Tokens of the release 1.0.0-rc.0 do not name the permits: their
--- callers know the number at the key.
+-- never change. A member of another form has no weight.
 local function weightOf(token)
-  local permits, weight = string.match(token, ':[%l%d]+P?(%d*):(%d+)$')
+  local permits, weight = string.match(token, ':[%l%d]+P(%d+):(%d+)$')
   return tonumber(weight or 0), tonumber(permits)
 end
 
@@ -67,7 +66,7 @@ end
 
 local function leaveQueue(token)
   if redis.call('ZREM', queue, token) == 0 then return end
-  redis.call('ZREM', places, token)
+  if redis.call('EXISTS', queue) == 0 then redis.call('UNLINK', places) end
   if token == head then head = nil end
   if token == tail then tail = nil end
 end
