@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { LockKind } from '../../../libs/distribute-lock/src/store/lock-store.js';
+import { openLocks } from './lock-engine.js';
 import type { Owners, ServerTimes, ServerTimeWorld } from './server-time.js';
 
 /** A call whose server time is measured beside `entries` of live or dead processes. */
@@ -96,6 +97,21 @@ async function writersBehindReaders(world: ServerTimeWorld, entries: number): Pr
   });
 }
 
+/** Callers of one process enter together, wait for two heartbeats and leave. */
+async function callersForPermits(world: ServerTimeWorld, entries: number): Promise<ServerTimes> {
+  await world.acquire(world.token(world.live, 'semaphore'), { kind: 'semaphore' });
+  const { engine, acquire } = openLocks(world.url, { maxWaitersPerKey: entries, maxWaiters: entries });
+  const leaving = new AbortController();
+  const options = { kind: 'semaphore', permits: 1, wait: '60s', signal: leaving.signal } as const;
+  return world.timed(async () => {
+    const calls = Array.from({ length: entries }, () => acquire(world.key, options));
+    await sleep(2_000);
+    leaving.abort();
+    await Promise.allSettled(calls);
+    await engine.close();
+  });
+}
+
 async function batchOfSeveral(world: ServerTimeWorld): Promise<ServerTimes> {
   const calls = Array.from({ length: 64 }, (_, i) =>
     Array.from({ length: 100 }, (__, k) => ({
@@ -179,6 +195,7 @@ export const serverTimeCases: readonly ServerTimeCase[] = [
     most: 1_000,
     run: writersBehindReaders,
   },
+  { title: 'callers of one process enter a semaphore, wait 2 s, leave', entries: 'live', run: callersForPermits },
   { title: '64 calls of 100 keys in one tick', entries: 'live', most: 6_400, run: batchOfSeveral },
   { title: 'quorum node, release', entries: 'live', run: quorum('live') },
   { title: 'quorum node, release', entries: 'dead', run: quorum('dead') },

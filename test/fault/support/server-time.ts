@@ -32,6 +32,7 @@ export class ServerTimeWorld {
   private everyone: Redis | undefined = undefined;
 
   private constructor(
+    readonly url: string,
     readonly redis: Redis,
     readonly store: RedisLockStore,
     readonly node: QuorumMember,
@@ -60,7 +61,7 @@ export class ServerTimeWorld {
     await store.subscribe(live, listener);
     // The server must not refuse other commands during a slow script.
     await redis.config('SET', 'busy-reply-threshold', '3600000');
-    return new ServerTimeWorld(redis, store, node, live, told);
+    return new ServerTimeWorld(url, redis, store, node, live, told);
   }
 
   /** Makes every process receive its messages. */
