@@ -16,8 +16,13 @@ const [held, ttl] = [Number(HELD), Number(TTL_MS)];
 const keyOf = (i: number): string => `${NAME}:${i % held}`;
 const hold = (i: number): Promise<Lease> => locks.acquire(keyOf(i), { ttl, name: `Load.hold${i % 20}` });
 const leases = await Promise.all(Array.from({ length: held }, (_, i) => hold(i)));
+/** A lease ends when its handle is collected. */
+const served: Lease[] = [];
 for (let i = 0; i < Number(WAITING); i++) {
-  locks.acquire(keyOf(i), { ttl, wait: '10m', name: 'Load.wait' }).catch(() => undefined);
+  locks.acquire(keyOf(i), { ttl, wait: '10m', name: 'Load.wait' }).then(
+    (lease) => served.push(lease),
+    () => undefined,
+  );
 }
 parent.on('cpu', () => {
   const { user, system } = process.cpuUsage();
