@@ -3,6 +3,7 @@
  * Removes one measure after the other from a copy of the library, and checks that the test of the measure fails then.
  * A promise whose test passes without its measure is not tested.
  *   usage: without-measures.mjs [P6 quorum 'words of a measure' ...]
+ *          without-measures.mjs --part 10     a tenth of the measures, another one in each run; --part 3/10: the third tenth
  *          without-measures.mjs --check     only checks that each measure occurs exactly once in its file
  */
 import { execFile } from 'node:child_process';
@@ -10,7 +11,7 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 
 import { MEASURES } from './measures.mjs';
 
@@ -87,6 +88,16 @@ async function outcomeOf(measure) {
   }
 }
 
+/** Every n-th measure: from a random first one, or from the given one. */
+function partOf(text) {
+  const [, given, all] = /^(?:(\d+)\/)?(\d+)$/.exec(text) ?? [];
+  const of = Number(all);
+  const number = Number(given ?? 1 + Math.floor(Math.random() * of));
+  if (!(number >= 1 && number <= of)) throw new Error(`--part needs a number such as 10, or 3/10, not "${text}".`);
+  if (of > 1) console.log(`part ${number}/${of}`);
+  return { has: (i) => i % of === number - 1 };
+}
+
 /** Whether the code of the measure still exists. */
 async function placeOf(measure) {
   try {
@@ -97,11 +108,15 @@ async function placeOf(measure) {
   }
 }
 
-const asked = process.argv.slice(2).filter((word) => word !== '--check');
-const only = process.argv.includes('--check');
+const { values, positionals: words } = parseArgs({
+  options: { check: { type: 'boolean', default: false }, part: { type: 'string', default: '1/1' } },
+  allowPositionals: true,
+});
+const only = values.check;
 const good = only ? 'there' : 'noticed';
-const wanted = ({ promise, what }) =>
-  asked.length === 0 || asked.some((word) => word === promise || what.includes(word));
+const part = partOf(values.part);
+const wanted = ({ promise, what }, i) =>
+  part.has(i) && (words.length === 0 || words.some((word) => word === promise || what.includes(word)));
 let missed = 0;
 for (const measure of MEASURES.filter(wanted)) {
   const outcome = await (only ? placeOf(measure) : outcomeOf(measure));
