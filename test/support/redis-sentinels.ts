@@ -15,7 +15,13 @@ const FORMS_WITHIN_MS = 15_000;
 const HEALS_WITHIN_MS = 25_000;
 /** A failover takes the time above, plus an election and the connection of a replica. */
 const FAILS_OVER_WITHIN_MS = 20_000;
-/** Sentinel gives up after its `failover-timeout`; this allows some more failovers. */
+/**
+ * How long a failover by request may take before Sentinel gives up. It reads once a second whether the replica was promoted, which
+ * takes longer than the setting above on a busy machine. A failover without a request needs that setting: Sentinel repeats an
+ * election that failed after twice this time.
+ */
+const GIVES_UP_AFTER_MS = 8_000;
+/** This allows some more failovers. */
 const SWITCHES_WITHIN_MS = 30_000;
 /** Replicas must sync at once, also after a restart. */
 const REPLICA = { 'repl-diskless-sync-delay': '0', 'repl-ping-replica-period': '1' };
@@ -96,11 +102,17 @@ export class SentinelTopology {
   async switchOver(): Promise<RedisServer> {
     await this.settled();
     const old = this.primary;
+    await this.giveUpAfter(GIVES_UP_AFTER_MS);
     this.current = await eventually(async () => {
       await this.askToReplace(old);
       return this.successorOf(old);
     }, SWITCHES_WITHIN_MS);
+    await this.giveUpAfter(Number(SETTINGS['failover-timeout']));
     return this.current;
+  }
+
+  private async giveUpAfter(ms: number): Promise<void> {
+    await this.sentinels[0].run((redis) => redis.call('SENTINEL', 'SET', NAME, 'failover-timeout', String(ms)));
   }
 
   /**
@@ -125,7 +137,7 @@ export class SentinelTopology {
 
   /** Asks Sentinel for the current primary. */
   async ask(): Promise<RedisServer> {
-    this.current = await this.asked();
+    this.current = await this.reported();
     return this.current;
   }
 
@@ -162,14 +174,14 @@ export class SentinelTopology {
   }
 
   private async successorOf(old: RedisServer): Promise<RedisServer> {
-    const server = await this.asked();
+    const server = await this.reported();
     if (server === old) throw new Error('Sentinel still reports the old server as the primary');
     const [role] = await server.run((redis) => redis.role());
     if (role !== 'master') throw new Error('The new primary is not a master yet');
     return server;
   }
 
-  private async asked(): Promise<RedisServer> {
+  private async reported(): Promise<RedisServer> {
     const alive = this.sentinels[0];
     const address = await alive.run((redis) => redis.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME));
     const port = Number((address as string[])[1]);

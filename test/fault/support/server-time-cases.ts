@@ -101,12 +101,12 @@ async function writersBehindReaders(world: ServerTimeWorld, entries: number): Pr
 async function callersForPermits(world: ServerTimeWorld, entries: number): Promise<ServerTimes> {
   await world.acquire(world.token(world.live, 'semaphore'), { kind: 'semaphore' });
   const { engine, acquire } = openLocks(world.url, { maxWaitersPerKey: entries, maxWaiters: entries });
-  const leaving = new AbortController();
-  const options = { kind: 'semaphore', permits: 1, wait: '60s', signal: leaving.signal } as const;
+  const controller = new AbortController();
+  const options = { kind: 'semaphore', permits: 1, wait: '60s', signal: controller.signal } as const;
   return world.timed(async () => {
     const calls = Array.from({ length: entries }, () => acquire(world.key, options));
     await sleep(2_000);
-    leaving.abort();
+    controller.abort();
     await Promise.allSettled(calls);
     await engine.close();
   });
