@@ -173,8 +173,10 @@ export const canaries = [
     files: {
       [`${SRC}/store/canary.ts`]:
         'export interface LockState {\n  readonly askedAt: number;\n}\n\nexport type Canary = LockState;\n',
+      'test/support/canary.ts': 'export const toldAt = 1;\n',
     },
     says: [
+      'test/support/canary.ts:1: "toldAt" contains "told"',
       'exports "LockState", as does',
       `${SRC}/store/canary.ts:2: "askedAt" contains "asked"`,
       '"Canary" is a second name of "LockState"',

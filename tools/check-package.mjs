@@ -17,8 +17,8 @@ import { modules } from './package/modules.mjs';
 import { publish } from './package/publish.mjs';
 
 const gates = { api, publint: lint, types, contents, size, modules, load, publish, audit };
-const asked = process.argv.slice(2);
-const unknown = asked.filter((name) => !Object.hasOwn(gates, name));
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !Object.hasOwn(gates, name));
 if (unknown.length > 0)
   throw new Error(`no gate is called ${unknown.join(', ')}; there are ${Object.keys(gates).join(', ')}`);
 
@@ -33,7 +33,7 @@ try {
     pack: (options) => packLibrary(join(folder, 'other'), options),
   };
   for (const [name, gate] of Object.entries(gates)) {
-    if (asked.length === 0 || asked.includes(name)) await pass(name, () => gate(context));
+    if (wanted.length === 0 || wanted.includes(name)) await pass(name, () => gate(context));
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });

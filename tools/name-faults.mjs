@@ -2,32 +2,33 @@
 import ts from 'typescript';
 
 /** Words that no name contains, and what a name says instead. A name is split where a capital letter or a dash begins a word. */
-const REPLACED = new Map(
-  Object.entries({
-    asked: 'attempt or request',
-    asking: 'attempt or request',
-    question: 'attempt or call',
-    questions: 'attempts or calls',
-    told: 'notified',
-    heard: 'received',
-    hearer: 'listener',
-    mailbox: 'inbox',
-    heir: 'next waiter',
-    several: 'multi-key',
-    joint: 'multi-key',
-    leftover: 'abandoned token',
-    leftovers: 'abandoned tokens',
-    bury: 'abandon',
-    buried: 'abandoned',
-    mute: 'unresponsive',
-    nobody: 'the role',
-    somebody: 'the role',
-    whoever: 'the role',
-    keeper: 'the idea',
-    utils: 'the idea',
-    helpers: 'the idea',
-  }),
-);
+const REPLACED = new Map([
+  ['asked', 'attempt or request'],
+  ['asking', 'attempt or request'],
+  ['question', 'attempt or call'],
+  ['questions', 'attempts or calls'],
+  ['told', 'notified'],
+  ['heard', 'received'],
+  ['hearer', 'listener'],
+  ['mailbox', 'inbox'],
+  ['heir', 'next waiter'],
+  ['several', 'multi-key'],
+  ['joint', 'multi-key'],
+  ['leftover', 'abandoned token'],
+  ['leftovers', 'abandoned tokens'],
+  ['bury', 'abandon'],
+  ['buried', 'abandoned'],
+  ['mute', 'unresponsive'],
+  ['nobody', 'the role'],
+  ['somebody', 'the role'],
+  ['whoever', 'the role'],
+  ['keeper', 'the idea'],
+  ['utils', 'the idea'],
+  ['helpers', 'the idea'],
+]);
+
+/** Words that names outside of the library do not contain either. */
+const DIALECT = new Set(['asked', 'asking', 'told', 'heard']);
 
 const wordsOf = (name) => name.split(/[^a-zA-Z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/).filter(Boolean);
 
@@ -60,6 +61,19 @@ export function nameFaults(files) {
     }
     visit(source, report);
   }
+  return faults;
+}
+
+/** Names of a file outside of the library that contain a word of the dialect. */
+export function dialectFaults(path, text) {
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const faults = [];
+  const look = (node) => {
+    if (declares(node) && wordsOf(node.name.text).some((word) => DIALECT.has(word.toLowerCase())))
+      faults.push(`${path}:${lineOf(source, node)}: ${wordFault(node.name.text)}`);
+    ts.forEachChild(node, look);
+  };
+  look(source);
   return faults;
 }
 

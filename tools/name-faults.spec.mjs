@@ -1,4 +1,4 @@
-import { nameFaults, wordFault } from './name-faults.mjs';
+import { dialectFaults, nameFaults, wordFault } from './name-faults.mjs';
 
 const faultsOf = (...texts) => nameFaults(texts.map((text, i) => [`${'abc'[i]}.ts`, text]));
 
@@ -43,6 +43,14 @@ describe('nameFaults', () => {
 
   it('accepts uses of names of others, and words within words', () => {
     expect(faultsOf("import type { Asked } from 'other';\nconst masked: Asked['told'] = other.told;\n")).toEqual([]);
+  });
+});
+
+describe('dialectFaults', () => {
+  it('rejects a name with a word that no name has, and accepts others', () => {
+    expect(dialectFaults('a.ts', 'const helpers = 1;\nfunction one(askedAt: number): void {}\n')).toEqual([
+      'a.ts:2: "askedAt" contains "asked": name attempt or request',
+    ]);
   });
 });
 

@@ -6,12 +6,12 @@ import { swcOptions, SOURCE_CONDITION } from './swc-options.mjs';
 /** Resolves the `.js` suffix of an import to an existing `.ts` file. */
 export async function resolve(specifier, context, nextResolve) {
   const conditions = [...new Set([SOURCE_CONDITION, ...context.conditions])];
-  const asked = { ...context, conditions };
+  const withSource = { ...context, conditions };
   try {
-    return await nextResolve(specifier, asked);
+    return await nextResolve(specifier, withSource);
   } catch (error) {
     if (error?.code !== 'ERR_MODULE_NOT_FOUND' || !/^\.{1,2}\/.*\.js$/.test(specifier)) throw error;
-    return nextResolve(specifier.replace(/\.js$/, '.ts'), asked);
+    return nextResolve(specifier.replace(/\.js$/, '.ts'), withSource);
   }
 }
 

@@ -34,7 +34,7 @@ function result(parts, forMs) {
   const counts = parts.map((callers) => callers.flat().length);
   const holds = parts.flat(2).toSorted(([, one], [, other]) => one - other);
   const overlaps = holds.slice(1).filter(([, from], i) => from < holds[i][2]).length;
-  const waits = holds.map(([asked, from]) => (from - asked) / 1e6);
+  const waits = holds.map(([calledAt, from]) => (from - calledAt) / 1e6);
   const rows = counts.map((count, i) => [ORDERS[i % 2].join(', '), (count / forMs) * 1_000]);
   return {
     title: `Two keys in opposite orders, ${PROCESSES} processes with ${CALLERS} looping callers each, for ${forMs / 1_000} s`,

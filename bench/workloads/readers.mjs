@@ -58,7 +58,7 @@ async function oneRun([writer, ...readers], kinds, forMs) {
   const reads = read.flat(2);
   return {
     rate: (reads.length / forMs) * 1_000,
-    waits: writes.map(([asked, from]) => (from - asked) / 1e6),
+    waits: writes.map(([calledAt, from]) => (from - calledAt) / 1e6),
     overlaps: writes.filter(([, from, to]) => reads.some((other) => other[1] < to && from < other[2])).length,
   };
 }

@@ -21,7 +21,7 @@ async function supportedVersions(): Promise<string[]> {
   return [...newest.values()];
 }
 
-interface Told {
+interface Result {
   readonly ioredis: string;
   readonly scripts: number;
   readonly written: number;
@@ -46,7 +46,7 @@ describe('Every supported minor version of ioredis', () => {
       expect(versions.length).toBeGreaterThanOrEqual(9);
       for (const version of versions) {
         await consumer.add(`ioredis@${version}`);
-        const { ioredis, scripts, written, toSocket } = (await consumer.start()) as Told;
+        const { ioredis, scripts, written, toSocket } = (await consumer.start()) as Result;
         expect(ioredis).toBe(version);
         expect(scripts).toBeGreaterThan(20);
         // All calls reached the socket as encoded; a repeated call counts twice.

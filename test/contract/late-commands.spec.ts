@@ -25,7 +25,7 @@ const weighted = (token: string): string => `${token}P1:1`;
 const keysOf: Readonly<Record<string, readonly string[]>> = {
   lock: ['fence', 'lock', 'queue'],
   readwrite: ['fence', 'lock', 'queue', 'readers', 'gate'],
-  semaphore: ['fence', 'lock', 'held', 'queue', 'asked'],
+  semaphore: ['fence', 'lock', 'held', 'queue', 'places'],
   'multi-key': ['fence', 'lock', 'queue', 'lock2', 'queue2'],
   quorum: ['lock', 'queue', 'fence'],
 };

@@ -46,8 +46,8 @@ export function describeMessagesContract(world: World): void {
     expect(await holder.store.renew([{ key, ownerToken: holder.token(1), ttlMs: TTL }])).toEqual([1]);
 
     expect(await holder.store.release({ key, ownerToken: holder.token(1) })).toEqual({ outcome: 'passed' });
-    const told = { type: 'granted', key, ownerToken: waiter.token(1) };
-    await eventually(() => expect(waiter.messages).toContainEqual(told));
+    const granted = { type: 'granted', key, ownerToken: waiter.token(1) };
+    await eventually(() => expect(waiter.messages).toContainEqual(granted));
     expect(await world.owner(key)).toBeUndefined();
     expect(await waiter.ask(key, 1, true)).toMatchObject({ outcome: 'granted', waiting: 0 });
     expect(await world.owner(key)).toBe(waiter.token(1));

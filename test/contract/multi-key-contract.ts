@@ -52,9 +52,9 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
     onCleanup(() => store.close());
     if (store.acquireAll === undefined || store.mayTakeAll?.(keys) === false) return;
     await (await here.acquireMultiKey(newKeys())).release();
-    const before = here.asked.commands;
+    const before = here.counts.commands;
     const lease = await here.acquireMultiKey(keys);
-    expect(here.asked.commands - before).toBe(1);
+    expect(here.counts.commands - before).toBe(1);
     await lease.release();
   });
 

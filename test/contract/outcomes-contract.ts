@@ -17,14 +17,14 @@ export function describeOutcomesContract(makeWorld: () => World): void {
     const key = newKey();
     for (let i = 0; i < 300; i += 1) {
       here.events.length = 0;
-      const askedAt = performance.now();
+      const calledAt = performance.now();
       const lease = await here.acquire(key);
       const grantedAt = performance.now();
       await lease.release();
-      const tookMs = performance.now() - askedAt;
+      const tookMs = performance.now() - calledAt;
       const [acquired, released] = here.events;
       expect(acquired?.waitedMs).toBeGreaterThanOrEqual(0);
-      expect(acquired?.waitedMs).toBeLessThanOrEqual(grantedAt - askedAt);
+      expect(acquired?.waitedMs).toBeLessThanOrEqual(grantedAt - calledAt);
       expect(released?.heldMs).toBeGreaterThanOrEqual(0);
       expect(released?.heldMs).toBeLessThanOrEqual(tookMs);
     }
@@ -132,9 +132,9 @@ export function describeOutcomesContract(makeWorld: () => World): void {
 
     it('does not keep a caller from a free lock, before and while it aborts', async () => {
       const controller = new AbortController();
-      const asked = here.acquire(newKey(), { wait: '5s', endsWait: controller.signal });
+      const acquired = here.acquire(newKey(), { wait: '5s', endsWait: controller.signal });
       controller.abort();
-      for (const lease of [await asked, await here.acquire(newKey(), { wait: '5s', endsWait: left })]) {
+      for (const lease of [await acquired, await here.acquire(newKey(), { wait: '5s', endsWait: left })]) {
         expect(lease.isHeld()).toBe(true);
         await lease.release();
       }

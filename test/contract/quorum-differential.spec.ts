@@ -47,8 +47,8 @@ function members(random: Random): Words {
 function alike(words: Words, real: NodeReply, model: NodeReply): boolean {
   const [code, x, y] = real;
   if (code !== model[0] || y !== model[2]) return false;
-  const isAsking = words[0] === 'a' || words[0] === 'w';
-  return Math.abs(x - model[1]) <= (isAsking ? (code === NO_VOTE ? NEAR.left : NEAR.clock) : 0);
+  const isAttempt = words[0] === 'a' || words[0] === 'w';
+  return Math.abs(x - model[1]) <= (isAttempt ? (code === NO_VOTE ? NEAR.left : NEAR.clock) : 0);
 }
 
 describe('The model of a node', () => {
@@ -57,16 +57,16 @@ describe('The model of a node', () => {
   onCleanup(() => connection.close());
 
   it(`sends the same replies and messages as quorum.lua, in ${SEQUENCES} sequences`, async () => {
-    const [heard, told]: [string[], string[]] = [[], []];
+    const [received, reported]: [string[], string[]] = [[], []];
     const hearing = new Redis(redis.url);
     onCleanup(() => hearing.disconnect());
     await hearing.subscribe(new RedisKeys(redis.prefix).channel(HEARING));
-    hearing.on('message', (_, text: string) => heard.push(text));
+    hearing.on('message', (_, text: string) => received.push(text));
     const model = new NodeModel({
       now: () => Date.now(),
       publish: (id, { type, key, ownerToken }) => {
         if (id !== HEARING) return 0;
-        told.push(`${type === 'granted' ? 'g' : 'c'} ${ownerToken} ${redis.prefix}${key}`);
+        reported.push(`${type === 'granted' ? 'g' : 'c'} ${ownerToken} ${redis.prefix}${key}`);
         return 1;
       },
     });
@@ -85,8 +85,8 @@ describe('The model of a node', () => {
           throw new Error(`${seed}: ${words.join(' ')} -> ${real.join(' ')}, not ${expected.join(' ')}`);
       }
     }
-    await eventually(() => expect(heard).toHaveLength(told.length));
-    expect(heard).toEqual(told);
+    await eventually(() => expect(received).toHaveLength(reported.length));
+    expect(received).toEqual(reported);
     expect([...codes].sort().join(' ')).toBe('a0 a1 a2 d0 d1 f0 f1 f2 l0 l1 n0 n1 w0 w1 w2');
   });
 

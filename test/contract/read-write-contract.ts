@@ -17,10 +17,10 @@ export function describeReadWriteContract(makeWorld: () => World): void {
 
   /** Starts an acquire, and resolves when its attempt is in the queue of the store. */
   async function queued(process: Process, key: string, options: LockOptions): Promise<Promise<LeaseHandle>[]> {
-    const before = process.asked.queued;
-    const asked = process.acquire(key, options);
-    await eventually(() => expect(process.asked.queued).toBeGreaterThan(before));
-    return [asked];
+    const before = process.counts.queued;
+    const waiting = process.acquire(key, options);
+    await eventually(() => expect(process.counts.queued).toBeGreaterThan(before));
+    return [waiting];
   }
 
   /**
@@ -45,10 +45,10 @@ export function describeReadWriteContract(makeWorld: () => World): void {
   it('lets another reader of a reading process in without a command', async () => {
     const key = newKey();
     const first = await here.acquire(key, READ);
-    const { commands } = here.asked;
+    const { commands } = here.counts;
     const more = await Promise.all(Array.from({ length: 50 }, () => here.acquire(key, { kind: 'read' })));
     for (const lease of more) await lease.release();
-    expect(here.asked.commands).toBe(commands);
+    expect(here.counts.commands).toBe(commands);
     expect(new Set(more.map(({ fencingToken }) => fencingToken))).toEqual(new Set([first.fencingToken]));
     expect(first.isHeld()).toBe(true);
     await first.release();
@@ -213,7 +213,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
     await long.release();
   });
 
-  it('grants a reader with a longer ttl the ttl that it asked for', async () => {
+  it('grants a reader with a longer ttl the ttl that it requests', async () => {
     const key = newKey();
     const first = await here.acquire(key, { kind: 'read', ttl: '2s' });
     const second = await here.acquire(key, { kind: 'read', ttl: '60s' });

@@ -11,7 +11,7 @@ const CLAIM = 1_750;
 /** A process that listens to its own store. */
 interface Speaker {
   readonly store: LockStore;
-  readonly heard: LockMessage[];
+  readonly received: LockMessage[];
   token(sequence: number | string, kind?: LockKind): string;
 }
 
@@ -31,12 +31,12 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     const store = world.store();
     onCleanup(() => store.close());
     const id = randomBytes(16).toString('base64url');
-    return { store, heard: [], token: (sequence, kind) => `${id}:${sequence}${kind === 'read' ? ':r' : ''}` };
+    return { store, received: [], token: (sequence, kind) => `${id}:${sequence}${kind === 'read' ? ':r' : ''}` };
   }
 
-  const listen = ({ store, heard, token }: Speaker): Promise<boolean> =>
+  const listen = ({ store, received, token }: Speaker): Promise<boolean> =>
     store.subscribe(token('').slice(0, -1), {
-      message: (message) => heard.push(message),
+      message: (message) => received.push(message),
       resubscribed: () => undefined,
     });
 
@@ -57,7 +57,9 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
     who.store.downgrade!({ key, kind: 'write', ownerToken: who.token(1), readToken: who.token(2, 'read'), ttlMs });
   const hears = (who: Speaker, type: LockMessage['type'], kind: LockKind, sequence = 1) =>
     eventually(() =>
-      expect(who.heard).toContainEqual(expect.objectContaining({ type, key, ownerToken: who.token(sequence, kind) })),
+      expect(who.received).toContainEqual(
+        expect.objectContaining({ type, key, ownerToken: who.token(sequence, kind) }),
+      ),
     );
   const expectLeft = async (atLeast: number, atMost: number): Promise<void> => {
     const left = await world.leftMs(key);
@@ -253,11 +255,11 @@ export function describeReadWriteStoreContract(makeWorld: () => World): void {
   });
 
   it('notifies at most 128 readers of a writer', async () => {
-    const before = alice.heard.length;
+    const before = alice.received.length;
     const readers = Array.from({ length: 140 }, (_, i) => acquire(alice, 'read', { sequence: i + 1 }));
     await Promise.all(readers);
     await acquire(bob, 'write');
-    await eventually(() => expect(alice.heard.length).toBe(before + 128));
+    await eventually(() => expect(alice.received.length).toBe(before + 128));
     expect(await alice.store.renew([{ key, kind: 'read', ownerToken: alice.token(140, 'read'), ttlMs: TTL }])).toEqual([
       1,
     ]);

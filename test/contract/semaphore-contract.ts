@@ -45,11 +45,11 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     };
     const all: Promise<void>[] = [];
     for (const name of ['A1', 'B1', 'A2', 'B2', 'A3']) {
-      const { asked } = name.startsWith('A') ? here : there;
-      const { queued } = asked;
+      const { counts } = name.startsWith('A') ? here : there;
+      const { queued } = counts;
       all.push(visit(name));
       // Callers that come within 25 ms of each other may swap.
-      await eventually(() => expect(asked.queued).toBeGreaterThan(queued));
+      await eventually(() => expect(counts.queued).toBeGreaterThan(queued));
     }
     await holder.release();
     await Promise.all(all);
@@ -73,9 +73,9 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     const key = newKey();
     const options = { ...permits(2), wait: '20s' } as const;
     const waitsAt = async (process: Process): Promise<{ lease: ReturnType<Process['acquire']> }> => {
-      const { queued } = process.asked;
+      const { queued } = process.counts;
       const lease = process.acquire(key, options);
-      await eventually(() => expect(process.asked.queued).toBeGreaterThan(queued));
+      await eventually(() => expect(process.counts.queued).toBeGreaterThan(queued));
       return { lease };
     };
     const held = [await here.acquire(key, options), await there.acquire(key, options)] as const;
@@ -115,9 +115,9 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
   it('does not let small callers overtake a heavy one', async () => {
     const key = newKey();
     const holder = await here.acquire(key, permits(3));
-    const before = there.asked.queued;
+    const before = there.counts.queued;
     const heavy = there.acquire(key, { ...permits(3, 3), wait: '20s' });
-    await eventually(() => expect(there.asked.queued).toBeGreaterThan(before));
+    await eventually(() => expect(there.counts.queued).toBeGreaterThan(before));
     // Two permits are free; still:
     await expect(here.acquire(key, permits(3))).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     const order: string[] = [];
@@ -134,10 +134,10 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     const key = newKey();
     const holder = await here.acquire(key, permits(3, 2));
     const leaving = new AbortController();
-    const before = there.asked.queued;
+    const before = there.counts.queued;
     const heavy = there.acquire(key, { ...permits(3, 3), wait: '20s', signal: leaving.signal });
     heavy.catch(() => undefined);
-    await eventually(() => expect(there.asked.queued).toBeGreaterThan(before));
+    await eventually(() => expect(there.counts.queued).toBeGreaterThan(before));
     const behind = [there.acquire(key, { ...permits(3), wait: '20s' })];
     leaving.abort();
     await expect(heavy).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
@@ -152,11 +152,11 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
       const lease = await here.acquire(key, { ...permits(2, 2), wait: '20s' });
       await lease.release();
     });
-    await eventually(() => expect(here.asked.queued).toBeGreaterThan(0));
-    const { commands } = here.asked;
+    await eventually(() => expect(here.counts.queued).toBeGreaterThan(0));
+    const { commands } = here.counts;
     await holder.release();
     await Promise.all(callers);
-    expect(here.asked.commands - commands).toBeLessThan(10);
+    expect(here.counts.commands - commands).toBeLessThan(10);
   });
 
   it.each([
@@ -194,9 +194,9 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     async (wait) => {
       const key = newKey();
       const holder = await there.acquire(key, permits(1));
-      const before = here.asked.queued;
+      const before = here.counts.queued;
       const waiting = here.acquire(key, { ...permits(1), wait: '20s' });
-      await eventually(() => expect(here.asked.queued).toBeGreaterThan(before));
+      await eventually(() => expect(here.counts.queued).toBeGreaterThan(before));
       await expect(here.acquire(key, { ...permits(2), wait })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
       await holder.release();
       await (await waiting).release();

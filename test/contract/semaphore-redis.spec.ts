@@ -92,8 +92,8 @@ describe('A semaphore in Redis', () => {
   });
 
   it('leaves no key without a TTL when a command fails half-way, at a helper key of another type', async () => {
-    const [, queue, asked] = keys.permits(keys.lock(key));
-    for (const helper of [queue, asked]) {
+    const [, queue, places] = keys.permits(keys.lock(key));
+    for (const helper of [queue, places]) {
       await client.set(helper, 'x', 'PX', TTL);
       await Promise.allSettled([acquire(1, 3)]);
       await expect(acquire(2)).rejects.toThrow('WRONGTYPE');

@@ -48,8 +48,8 @@ export class SemaphoreSides {
   }
 
   async silenceRedis(ownerToken: string): Promise<object> {
-    const [, , asked] = this.names;
-    await this.redis.client.zadd(asked, 'XX', PAST, processOf(ownerToken)!);
+    const [, , placesName] = this.names;
+    await this.redis.client.zadd(placesName, 'XX', PAST, processOf(ownerToken)!);
     return {};
   }
 
@@ -58,7 +58,7 @@ export class SemaphoreSides {
     if (!this.used) return undefined;
     const { client, keys } = this.redis;
     const lock = keys.lock(this.key);
-    const [held, queue, asked] = this.names;
+    const [held, queue, placesName] = this.names;
     const replies = await client
       .pipeline()
       .get(lock)
@@ -66,9 +66,9 @@ export class SemaphoreSides {
       .pexpiretime(lock)
       .pexpiretime(held)
       .zrange(queue, '0', '-1')
-      .zrange(asked, '0', '-1', 'WITHSCORES')
+      .zrange(placesName, '0', '-1', 'WITHSCORES')
       .pttl(queue)
-      .pttl(asked)
+      .pttl(placesName)
       .exec();
     const [value, leases, lockEnds, heldEnds, waiting, places, ...ttls] = (replies ?? []).map(([, reply]) => reply);
     const isSemaphore = /^semaphore:\d+$/.test(String(value));
@@ -80,11 +80,11 @@ export class SemaphoreSides {
 
   private compareLeases(actual: Map<string, number>, lockEnds: number, heldEnds: number): string | undefined {
     const expected = this.table.live(this.key);
-    const told = `the table has leases ${show(expected)}, Redis ${show(actual)}`;
-    if (!sameTimes(expected, actual)) return told;
+    const difference = `the table has leases ${show(expected)}, Redis ${show(actual)}`;
+    if (!sameTimes(expected, actual)) return difference;
     if (this.touched || actual.size === 0) return undefined;
     const last = Math.max(...actual.values());
-    return lockEnds === last && heldEnds === last ? undefined : `${told}, which end at ${lockEnds}, ${heldEnds}`;
+    return lockEnds === last && heldEnds === last ? undefined : `${difference}, which end at ${lockEnds}, ${heldEnds}`;
   }
 
   private comparePlaces(
@@ -110,7 +110,7 @@ export class SemaphoreSides {
     return this.table as unknown as Inside;
   }
 
-  private get names(): readonly [held: string, queue: string, asked: string] {
+  private get names(): readonly [held: string, queue: string, places: string] {
     const { keys } = this.redis;
     return keys.permits(keys.lock(this.key));
   }

@@ -13,12 +13,12 @@ const kind = 'semaphore';
 /** A process that listens to its own store. */
 interface Speaker {
   readonly store: LockStore;
-  readonly heard: LockMessage[];
+  readonly received: LockMessage[];
   token(sequence: number, weight: number, permits?: number): string;
 }
 
 /** Options that differ from the defaults. */
-interface Asked {
+interface Request {
   readonly weight?: number;
   readonly wait?: boolean;
   readonly ttlMs?: number;
@@ -33,8 +33,8 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
   let key = '';
 
   beforeAll(async () => {
-    for (const { store, heard, token } of [alice, bob, carol]) {
-      const message = (text: LockMessage): number => heard.push(text);
+    for (const { store, received, token } of [alice, bob, carol]) {
+      const message = (text: LockMessage): number => received.push(text);
       await store.subscribe(token(1, 1).slice(0, 22), { message, resubscribed: () => undefined });
     }
   });
@@ -46,7 +46,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     const id = randomBytes(16).toString('base64url');
     return {
       store,
-      heard: [],
+      received: [],
       token: (sequence, weight, permits = PERMITS) => `${id}:${sequence}P${permits}:${weight}`,
     };
   }
@@ -54,7 +54,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
   const acquire = (
     who: Speaker,
     sequence: number,
-    { weight = 1, wait = true, ttlMs = TTL, permits = PERMITS }: Asked = {},
+    { weight = 1, wait = true, ttlMs = TTL, permits = PERMITS }: Request = {},
   ) => who.store.acquire({ key, kind, ownerToken: who.token(sequence, weight, permits), ttlMs, wait, block: 1 });
   const release = (who: Speaker, sequence: number, weight = 1, next?: string) =>
     who.store.release({
@@ -69,7 +69,7 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
     carol.store.acquire({ key, ownerToken: carol.token(9, 1).slice(0, -'P3:1'.length), ttlMs: TTL, wait, block: 1 });
   const hears = (who: Speaker, type: LockMessage['type'], ownerToken: string) =>
     eventually(() => {
-      expect(who.heard).toContainEqual(expect.objectContaining({ type, key, ownerToken }));
+      expect(who.received).toContainEqual(expect.objectContaining({ type, key, ownerToken }));
     });
   const granted = { outcome: 'granted' };
   const queued = { outcome: 'queued', foreign: false };
@@ -226,9 +226,10 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
   });
 
   describe('with callers that know different numbers of permits', () => {
-    const five = (who: Speaker, sequence: number, asked: Asked = {}) =>
-      acquire(who, sequence, { ...asked, permits: 5 });
-    const two = (who: Speaker, sequence: number, asked: Asked = {}) => acquire(who, sequence, { ...asked, permits: 2 });
+    const five = (who: Speaker, sequence: number, request: Request = {}) =>
+      acquire(who, sequence, { ...request, permits: 5 });
+    const two = (who: Speaker, sequence: number, request: Request = {}) =>
+      acquire(who, sequence, { ...request, permits: 2 });
     const leave = (who: Speaker, sequence: number, permits: number, weight = 1) =>
       who.store.release({ key, kind, ownerToken: who.token(sequence, weight, permits) });
 
@@ -301,8 +302,8 @@ export function describeSemaphoreStoreContract(makeWorld: () => World): void {
       await release(who, sequence);
   });
 
-  const warnings = ({ heard }: Speaker): LockMessage[] =>
-    heard.filter((message) => message.type === 'contended' && message.key === key);
+  const warnings = ({ received }: Speaker): LockMessage[] =>
+    received.filter((message) => message.type === 'contended' && message.key === key);
 
   it('grants or queues the next attempt with the release', async () => {
     await acquire(alice, 1, { weight: 2 });

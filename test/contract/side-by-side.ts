@@ -184,15 +184,18 @@ export class SideBySide {
   }
 
   private compareAnswers(command: Command, expected: Answer, actual: Answer): string | undefined {
-    const told = `${JSON.stringify(command)}: the table replies ${JSON.stringify(expected)}, Redis ${JSON.stringify(actual)}`;
+    const difference = `${JSON.stringify(command)}: the table replies ${JSON.stringify(expected)}, Redis ${JSON.stringify(actual)}`;
     if (!('request' in command)) return undefined;
     const { fencingToken: tableNumber, remainingMs: tableLeft, waiting, ...rest } = expected;
     const { fencingToken: redisNumber, remainingMs: redisLeft, waiting: redisWaiting, ...redisRest } = actual;
-    if (JSON.stringify(sorted(rest)) !== JSON.stringify(sorted(redisRest))) return told;
-    if (command.type === 'acquire' && waiting !== redisWaiting) return told;
-    if (!sameTime(tableLeft ?? 0, redisLeft ?? 0)) return told;
-    if (tableNumber === undefined || redisNumber === undefined) return tableNumber === redisNumber ? undefined : told;
-    return this.compareNumbers(command, tableNumber, redisNumber) ? undefined : `${told}, a number that is not new`;
+    if (JSON.stringify(sorted(rest)) !== JSON.stringify(sorted(redisRest))) return difference;
+    if (command.type === 'acquire' && waiting !== redisWaiting) return difference;
+    if (!sameTime(tableLeft ?? 0, redisLeft ?? 0)) return difference;
+    if (tableNumber === undefined || redisNumber === undefined)
+      return tableNumber === redisNumber ? undefined : difference;
+    return this.compareNumbers(command, tableNumber, redisNumber)
+      ? undefined
+      : `${difference}, a number that is not new`;
   }
 
   /** The sides may issue different fencing tokens, but each must be new on its side. */
@@ -241,14 +244,14 @@ export class SideBySide {
     const [scores, lockEnds, readersEnd, gateLeftMs] = (replies ?? []).map(([, reply]) => reply);
     const actual = living(scores as string[]);
     const expected = new Map(this.table.readers(this.key).map(({ ownerToken, endsAt }) => [ownerToken, endsAt]));
-    const told = `the table has leases ${show(expected)}, Redis ${show(actual)}`;
-    if (expected.size !== actual.size) return told;
+    const difference = `the table has leases ${show(expected)}, Redis ${show(actual)}`;
+    if (expected.size !== actual.size) return difference;
     for (const [token, endsAt] of expected) {
-      if (!sameTime(endsAt, actual.get(token) ?? -1)) return told;
+      if (!sameTime(endsAt, actual.get(token) ?? -1)) return difference;
     }
     // A lease that the test ended affects the end of the lock only with the next command of a reader.
     const exact = lockEnds === readersEnd && (this.expired || lockEnds === Math.max(...actual.values()));
-    if (!exact) return `${told}, which end at ${String(lockEnds)}, ${String(readersEnd)}`;
+    if (!exact) return `${difference}, which end at ${String(lockEnds)}, ${String(readersEnd)}`;
     const gateMs = Math.max(Number(gateLeftMs), 0);
     const expectedMs = this.table.gateLeftMs(this.key);
     const sameGate = gateMs > 0 === expectedMs > 0 && sameTime(expectedMs, gateMs);

@@ -21,7 +21,7 @@ export class Sides {
   private readonly redis = useRedis();
   private readonly processes = [newProcess(), newProcess(), newProcess(), newProcess()] as const;
   private readonly listening = new Set(this.processes.slice(0, 2));
-  private readonly heard = new Map<string, LockMessage[]>();
+  private readonly received = new Map<string, LockMessage[]>();
   private lanes: readonly RedisSide[] = [];
   private compared = 0;
 
@@ -30,7 +30,7 @@ export class Sides {
   async open(): Promise<void> {
     const { client, prefix } = this.redis;
     const message = (text: LockMessage): void => {
-      this.heard.set(text.key, [...(this.heard.get(text.key) ?? []), text]);
+      this.received.set(text.key, [...(this.received.get(text.key) ?? []), text]);
     };
     for (const process of this.listening) {
       await this.openStore().subscribe(process, { message, resubscribed: () => undefined });
@@ -102,8 +102,8 @@ export class Sides {
   /** Two processes use two connections, so only the messages of one process have an order. */
   private async compareMessages(key: string, messages: readonly LockMessage[]): Promise<void> {
     const sent = await eventually(() => {
-      expect(this.heard.get(key)?.length ?? 0).toBeGreaterThanOrEqual(messages.length);
-      return this.heard.get(key) ?? [];
+      expect(this.received.get(key)?.length ?? 0).toBeGreaterThanOrEqual(messages.length);
+      return this.received.get(key) ?? [];
     });
     expect(this.byProcess(sent)).toEqual(this.byProcess(messages));
   }
@@ -132,8 +132,8 @@ function withReadersSorted(messages: readonly LockMessage[]): LockMessage[] {
   const sorted = [...messages];
   for (let from = 0, to = 0; to <= sorted.length; to += 1) {
     if (sorted[to]?.type === 'contended') continue;
-    const told = sorted.slice(from, to).sort((a, b) => (a.ownerToken < b.ownerToken ? -1 : 1));
-    sorted.splice(from, told.length, ...told);
+    const reported = sorted.slice(from, to).sort((a, b) => (a.ownerToken < b.ownerToken ? -1 : 1));
+    sorted.splice(from, reported.length, ...reported);
     from = to + 1;
   }
   return sorted;

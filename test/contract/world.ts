@@ -11,7 +11,7 @@ import {
 import { LockEngine, type LockEngineSettings } from '../../libs/distribute-lock/src/engine/lock-engine.js';
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { onCleanup } from '../support/cleanup.js';
-import { type Asked, counting } from './counting-store.js';
+import { type CommandCounts, counting } from './counting-store.js';
 
 /** One back end, as the contract sees it. */
 export interface World {
@@ -47,7 +47,7 @@ export interface Process {
   readonly engine: LockEngine;
   readonly observer: LockEvents;
   readonly events: LockEvent[];
-  readonly asked: Asked;
+  readonly counts: CommandCounts;
   acquire(key: string, options?: ProcessOptions): Promise<LeaseHandle>;
   acquireMultiKey(keys: readonly string[], options?: ProcessOptions): Promise<Lease>;
 }
@@ -64,8 +64,8 @@ export function startProcess(world: World, limits: Limits = {}): Process {
   const observer = new LockEvents();
   const events: LockEvent[] = [];
   observer.listen((event) => events.push(event));
-  const asked: Asked = { commands: 0, queued: 0 };
-  const engine = new LockEngine(counting(world.store(), asked), {
+  const counts: CommandCounts = { commands: 0, queued: 0 };
+  const engine = new LockEngine(counting(world.store(), counts), {
     defaults: LOCK_DEFAULTS,
     maxWaitersPerKey: limits.perKey ?? 10_000,
     maxWaiters: limits.total ?? 100_000,
@@ -89,7 +89,7 @@ export function startProcess(world: World, limits: Limits = {}): Process {
     engine,
     observer,
     events,
-    asked,
+    counts,
     acquire: (key, options) => engine.acquire(callOf(key, options)) as Promise<LeaseHandle>,
     acquireMultiKey: async (keys, options) =>
       engine.acquireMultiKey(orderedKeys(keys, 'contract').map((key) => callOf(key, options))),

@@ -32,7 +32,7 @@ describe('P8: a crashed holder blocks the others no longer than its ttl', () => 
     expect(await world.keysOf(key)).toEqual([]);
   });
 
-  it('also when the previous holder in its process asked for a ttl of an hour', async () => {
+  it('also when the previous holder in its process requested a ttl of an hour', async () => {
     const ttl = 2_000;
     const [crashing, other] = await Promise.all([world.process(), world.process()]);
     const key = world.newKey();

@@ -34,12 +34,12 @@ describe('Locks that a replica must acknowledge', () => {
 
   /** Sends one attempt after the other, each for another key, and returns their outcomes. */
   async function ask(locks: Locks): Promise<string[]> {
-    const asked: Promise<string>[] = [];
+    const calls: Promise<string>[] = [];
     for (let i = 0; i < QUESTIONS; i += 1) {
-      asked.push(outcomeOf(locks, world.newKey()));
+      calls.push(outcomeOf(locks, world.newKey()));
       await sleep(ONCE_IN_MS);
     }
-    return Promise.all(asked);
+    return Promise.all(calls);
   }
 
   const outcomeOf = (locks: Locks, key: string, wait = 0): Promise<string> =>

@@ -44,7 +44,7 @@ export const measuresP8toP17 = [
     file: 'engine/heartbeat.ts',
     measure: 'this.within(Math.max(0, sentAt + HEARTBEAT_MS - this.context.clock.now()));',
     without: '',
-    test: ['engine/heartbeat', 'asks at once when the attempts that it asked for have left'],
+    test: ['engine/heartbeat', 'sends another attempt when its attempts have left'],
   },
   {
     promise: 'P12',
@@ -92,7 +92,7 @@ export const measuresP8toP17 = [
     file: 'engine/local-hand-over.ts',
     measure: 'next.ttlMs !== grant.ttlMs',
     without: 'next.ttlMs > grant.ttlMs',
-    test: ['crashes', 'asked for a ttl of an hour'],
+    test: ['crashes', 'requested a ttl of an hour'],
   },
   {
     promise: 'P8',

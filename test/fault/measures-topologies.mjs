@@ -7,7 +7,7 @@ const END = {
   measure: 'ttlMs * (1 - DRIFT_SHARE) - DRIFT_MS',
   without: 'ttlMs + 1000',
 };
-const toldFirst = (topology) => [`rows-${topology}`, 'while holding: the holder is notified'];
+const notifiedFirst = (topology) => [`rows-${topology}`, 'while holding: the holder is notified'];
 
 export const measuresOfTopologies = [
   {
@@ -74,9 +74,9 @@ export const measuresOfTopologies = [
     without: '',
     test: ['topologies/key-prefix', 'name one lock, one queue, one counter and the same channels'],
   },
-  { promise: 'Sentinel', ...END, test: toldFirst('sentinel') },
-  { promise: 'Cluster', ...END, test: toldFirst('cluster') },
-  { promise: 'quorum', ...END, test: toldFirst('quorum') },
+  { promise: 'Sentinel', ...END, test: notifiedFirst('sentinel') },
+  { promise: 'Cluster', ...END, test: notifiedFirst('cluster') },
+  { promise: 'quorum', ...END, test: notifiedFirst('quorum') },
   {
     promise: 'Sentinel',
     what: 'a primary that no longer accepts writes is replaced: the Sentinels name the new one',

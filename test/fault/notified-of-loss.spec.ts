@@ -14,14 +14,14 @@ describe('P2: a holder that cannot renew is notified before its lease can end in
   // The safety margin is 1 % of the ttl; a timer on a busy machine must not be later than that.
   const ttl = 6_000;
 
-  async function holder(fault: 'hold' | 'cut'): Promise<{ endsAt: number; told: { at: number; held: boolean } }> {
+  async function holder(fault: 'hold' | 'cut'): Promise<{ endsAt: number; loss: { at: number; held: boolean } }> {
     const proxy = await world.proxy();
     // A late reply must not lengthen the lease: its end counts from the time the command was sent.
     proxy.delay(100);
     const process = await world.process(proxy.url);
     const key = world.newKey();
     const { lease } = await process.do('acquire', { key, ttl });
-    const told = process.do('told', { lease });
+    const loss = process.do('loss', { lease });
     await renewed(key, ttl);
     if (fault === 'hold') proxy.hold('toServer');
     else {
@@ -29,7 +29,7 @@ describe('P2: a holder that cannot renew is notified before its lease can end in
       proxy.cut();
     }
     const endsAt = monotonicMs() + (await world.client.pttl(PREFIX + key));
-    return { endsAt, told: await told };
+    return { endsAt, loss: await loss };
   }
 
   /** Waits until the watchdog has renewed the lease once. */
@@ -45,9 +45,9 @@ describe('P2: a holder that cannot renew is notified before its lease can end in
 
   it('when nothing passes and nothing closes, and when connections break and none is accepted', async () => {
     const [mute, broken] = await Promise.all([holder('hold'), holder('cut')]);
-    for (const { endsAt, told } of [mute, broken]) {
-      expect(told).toMatchObject({ held: false, reason: 'LEASE_LOST' });
-      expectBelow(told.at - endsAt, 0);
+    for (const { endsAt, loss } of [mute, broken]) {
+      expect(loss).toMatchObject({ held: false, reason: 'LEASE_LOST' });
+      expectBelow(loss.at - endsAt, 0);
     }
   });
 });
@@ -61,7 +61,7 @@ describe('P3: a holder that was stopped or blocked is notified as soon as its ev
     const proxy = await world.proxy();
     const process = await world.process(proxy.url);
     const { lease } = await process.do('acquire', { key: world.newKey(), ttl });
-    const told = process.do('told', { lease });
+    const loss = process.do('loss', { lease });
     const firstLook = process.do('afterStandstill', { lease, ms: ttl });
     await process.do('isHeld', { lease }); // the process has executed both commands above by now
     process.pause();
@@ -70,16 +70,16 @@ describe('P3: a holder that was stopped or blocked is notified as soon as its ev
     const resumedAt = monotonicMs();
     process.resume();
     expect(await firstLook).toMatchObject({ held: false });
-    expectBelow((await told).at - resumedAt, SLACK_MS);
+    expectBelow((await loss).at - resumedAt, SLACK_MS);
   });
 
   it('after a blocked event loop, and isHeld() is right before it turns', async () => {
     const process = await world.process();
     const { lease } = await process.do('acquire', { key: world.newKey(), ttl });
-    const told = process.do('told', { lease });
+    const loss = process.do('loss', { lease });
     const blocked = await process.do('block', { lease, ms: stoodStillMs });
     expect(blocked.held).toBe(false);
-    expectBelow((await told).at - blocked.at, SLACK_MS);
+    expectBelow((await loss).at - blocked.at, SLACK_MS);
   });
 
   it.each(['end', 'expire'] as const)('also when the work ends in that turn (release: %s)', async (release) => {
@@ -123,9 +123,9 @@ describe('P4: after data loss the old holder is notified with its next renewal',
     const granted = await process.do('acquire', { key, ttl });
     await lose(granted, key);
     const lostAt = monotonicMs();
-    const told = await process.do('told', granted);
-    expect(told).toMatchObject({ held: false, reason: 'LEASE_LOST' });
-    expectBelow(told.at - lostAt, ttl / 3 + SLACK_MS);
+    const loss = await process.do('loss', granted);
+    expect(loss).toMatchObject({ held: false, reason: 'LEASE_LOST' });
+    expectBelow(loss.at - lostAt, ttl / 3 + SLACK_MS);
   });
 
   it('keeps its lease when Redis comes back with its data', async () => {

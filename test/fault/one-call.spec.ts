@@ -107,10 +107,10 @@ describe('Commands in one script call', () => {
   it('are all refused when too few replicas acknowledge them', async () => {
     const durable = store.acknowledgedBy({ replicas: 1, timeoutMs: 50 });
     onCleanup(() => durable.close());
-    const asked = ['durable-1', 'durable-2'].map((key) =>
+    const calls = ['durable-1', 'durable-2'].map((key) =>
       durable.acquire({ key, ownerToken: newToken(), ttlMs: TTL, wait: false, block: 1 }),
     );
-    for (const refused of await Promise.allSettled(asked)) {
+    for (const refused of await Promise.allSettled(calls)) {
       expect(refused).toMatchObject({ status: 'rejected', reason: { name: 'LockStoreError', replicas: 0 } });
     }
   });

@@ -31,11 +31,11 @@ describe('P2 on a quorum: a holder that cannot renew is notified before its leas
     const process = await world.process(proxies.map(({ url }) => url));
     const key = world.newKey();
     const { lease } = await process.do('acquire', { key, ttl, wait: 5_000 });
-    const told = process.do('told', { lease });
+    const loss = process.do('loss', { lease });
     await sleep(ttl / 2); // renewed once
     for (const node of nodes) proxies[node].hold();
     const endsAt = await firstEnd(world, key, nodes);
-    const { at, held, reason } = await told;
+    const { at, held, reason } = await loss;
     expect({ held, reason }).toEqual({ held: false, reason: 'LEASE_LOST' });
     expectBelow(at - endsAt, 0);
     for (const proxy of proxies) await proxy.resume();
@@ -82,12 +82,12 @@ describe('P4 on a quorum: lost votes', () => {
 
   it('on a majority end the lease with the next renewal, and are never restored', async () => {
     const { lease } = await unanimous({ ttl });
-    let toldAt = Infinity;
-    lease.signal.addEventListener('abort', () => (toldAt = monotonicMs()));
+    let notifiedAt = Infinity;
+    lease.signal.addEventListener('abort', () => (notifiedAt = monotonicMs()));
     await Promise.all([0, 1, 2].map((node) => world.clients[node].flushall()));
     const lostAt = monotonicMs();
     await eventually(() => expect(lease.signal.aborted).toBe(true));
-    expectBelow(toldAt - lostAt, ttl / 3 + SLACK_MS);
+    expectBelow(notifiedAt - lostAt, ttl / 3 + SLACK_MS);
     expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST' });
     await eventually(async () => expect(await world.taken(lease.key)).toBe(0), NETWORK_BACK_MS);
   });

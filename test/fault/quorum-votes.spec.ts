@@ -158,9 +158,9 @@ describe('P16: a quorum with one dead and one unresponsive node', () => {
     const turns: number[] = [];
     const loop = async ({ acquire }: Locks): Promise<void> => {
       for (let i = 0; i < 10; i += 1) {
-        const askedAt = monotonicMs();
+        const calledAt = monotonicMs();
         const lease = await acquire(key, { wait: '20s', ttl: '10s' });
-        turns.push(monotonicMs() - askedAt);
+        turns.push(monotonicMs() - calledAt);
         await sleep(5);
         await lease.release();
       }

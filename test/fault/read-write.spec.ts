@@ -50,10 +50,10 @@ describe('A read/write lock', () => {
     const key = world.newKey();
     const [one, other] = await Promise.all([world.process(), world.process()]);
     const held = await one.do('acquire', { key, kind: first });
-    const asked = other.do('acquire', { key, kind: second });
-    if (both) await other.do('release', await asked);
+    const acquired = other.do('acquire', { key, kind: second });
+    if (both) await other.do('release', await acquired);
     else {
-      await expect(asked).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+      await expect(acquired).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
       const waiting = other.do('acquire', { key, kind: second, wait });
       await eventually(async () => expect(await world.waiting(key)).toBe(1));
       await one.do('release', held);
@@ -125,7 +125,7 @@ describe('A read/write lock', () => {
     const [short, long] = await Promise.all([world.process(), world.process()]);
     const ending = await short.do('acquire', { key, kind: 'read', ttl: 400, renew: false });
     const renewed = await long.do('acquire', { key, kind: 'read', ttl: 400 });
-    expect(await short.do('told', ending)).toMatchObject({ held: false, reason: 'LEASE_LOST' });
+    expect(await short.do('loss', ending)).toMatchObject({ held: false, reason: 'LEASE_LOST' });
     expect(await long.do('isHeld', renewed)).toMatchObject({ held: true });
     await expect(short.do('acquire', { key, kind: 'write' })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     await long.do('release', renewed);
@@ -140,9 +140,9 @@ describe('A read/write lock', () => {
     await eventually(async () => expect(await world.waiting(key)).toBe(1));
     stopped.pause();
     const written = await writing;
-    const told = stopped.do('told', reading);
+    const loss = stopped.do('loss', reading);
     stopped.resume();
-    expect(await told).toMatchObject({ held: false, reason: 'LEASE_LOST' });
+    expect(await loss).toMatchObject({ held: false, reason: 'LEASE_LOST' });
     expect(await writer.do('isHeld', written)).toMatchObject({ held: true });
     await writer.do('release', written);
   });

@@ -54,18 +54,18 @@ describe('P23: the server time of the longest call', () => {
     const readers = Array.from({ length: count }, () => world.token(world.live, 'read'));
     await world.each(readers, (token) => world.acquire(token, { kind: 'read' }));
     await world.acquire(last, { kind: 'write' });
-    world.told.length = 0;
+    world.notified.length = 0;
     await world.release(writer, { kind: 'write' });
     for (let i = 0; i < count; i += 1) {
-      const told = await eventually(
-        () => world.told[i] ?? Promise.reject(new Error(`Reader ${i} received no message.`)),
+      const notified = await eventually(
+        () => world.notified[i] ?? Promise.reject(new Error(`Reader ${i} received no message.`)),
       );
-      expect(await world.acquire(told, { kind: 'read' })).toMatchObject({ outcome: 'granted' });
+      expect(await world.acquire(notified, { kind: 'read' })).toMatchObject({ outcome: 'granted' });
     }
-    expect(new Set(world.told)).toEqual(new Set(readers));
+    expect(new Set(world.notified)).toEqual(new Set(readers));
     const late = await world.acquire(world.token(world.live, 'read'), { kind: 'read' });
     expect(late.outcome).toBe('queued');
     await world.each(readers, (token) => world.release(token, { kind: 'read' }));
-    await eventually(() => expect(world.told.at(-1)).toBe(last));
+    await eventually(() => expect(world.notified.at(-1)).toBe(last));
   });
 });

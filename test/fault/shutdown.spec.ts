@@ -36,7 +36,7 @@ describe('P13: a process that receives SIGTERM', () => {
     const [held, wanted] = [world.newKey(), world.newKey()];
     const mine = await ending.do('acquire', { key: held });
     const theirs = await other.do('acquire', { key: wanted });
-    const told = ending.do('told', mine);
+    const loss = ending.do('loss', mine);
     const waits = Array.from({ length: 20 }, () => ending.do('acquire', { key: wanted, wait }));
     const refusals = Promise.all(waits.map((waiting) => waiting.catch((error: unknown) => error)));
     const next = other.do('acquire', { key: held, wait });
@@ -49,9 +49,9 @@ describe('P13: a process that receives SIGTERM', () => {
       expect(refusal).toMatchObject({ code: 'LOCK_SHUTDOWN' });
       expectBelow((refusal as Refusal).at - at, 250);
     }
-    expect(await told).toMatchObject({ held: false, reason: 'LOCK_SHUTDOWN' });
-    expect((await told).at - at).toBeGreaterThanOrEqual(drainTimeoutMs - 1);
-    expect((await next).at).toBeGreaterThan((await told).at - 5);
+    expect(await loss).toMatchObject({ held: false, reason: 'LOCK_SHUTDOWN' });
+    expect((await loss).at - at).toBeGreaterThanOrEqual(drainTimeoutMs - 1);
+    expect((await next).at).toBeGreaterThan((await loss).at - 5);
     expectBelow(await ended, drainTimeoutMs + 1_000);
     await other.do('release', theirs);
     expect(await world.keysOf(wanted)).toEqual([]);
@@ -66,10 +66,10 @@ describe('P13: a process that receives SIGTERM', () => {
     const proxy = await world.proxy();
     const ending = await world.process(proxy.url);
     const mine = await ending.do('acquire', { key: world.newKey() });
-    const told = ending.do('told', mine);
+    const loss = ending.do('loss', mine);
     proxy.hold();
     const { ended } = await terminate(ending);
-    expect(await told).toMatchObject({ held: false, reason: 'LOCK_SHUTDOWN' });
+    expect(await loss).toMatchObject({ held: false, reason: 'LOCK_SHUTDOWN' });
     expectBelow(await ended, drainTimeoutMs + 1_000);
   });
 
@@ -100,15 +100,15 @@ describe('P13: a process that receives SIGTERM', () => {
     await expect(locks.acquire(world.newKey())).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     await locks.engine.close();
     await released;
-    let asked = 0;
+    let calls = 0;
     const { store } = locks;
     const release = store.release.bind(store);
     store.release = (request) => {
-      asked += 1;
+      calls += 1;
       return release(request);
     };
     await sleep(1_000);
-    expect(asked).toBe(0);
+    expect(calls).toBe(0);
   });
 
   it.each(['exclusive', 'read', 'semaphore'] as const)(

@@ -153,9 +153,9 @@ describe('a half-open connection', () => {
     await expect(
       locks.store.acquire({ key, ownerToken: 'x:1', ttlMs: 1_000, wait: false, block: 1 }),
     ).rejects.toThrow();
-    const askedAt = monotonicMs();
+    const calledAt = monotonicMs();
     await (await locks.acquire(elsewhere)).release();
-    expectBelow(monotonicMs() - askedAt, 500);
+    expectBelow(monotonicMs() - calledAt, 500);
     await proxy.resume();
     await eventually(async () => {
       const renewed = await locks.store.renew([{ key, ownerToken: lease.grant.ownerToken, ttlMs: 20_000 }]);

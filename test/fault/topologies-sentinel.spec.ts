@@ -83,15 +83,15 @@ describe('a failover that loses the lock', () => {
     const key = newKey();
     const resume = await loseTheReplica();
     const lease = await alice.acquire(key, { ttl: ttlMs });
-    let toldAt = Infinity;
-    lease.signal.addEventListener('abort', () => (toldAt = monotonicMs()));
+    let notifiedAt = Infinity;
+    lease.signal.addEventListener('abort', () => (notifiedAt = monotonicMs()));
     await topology.failover(async (old) => {
       await old.kill();
       resume();
     });
     const promotedAt = monotonicMs();
     await eventually(() => expect(lease.signal.aborted).toBe(true));
-    expectBelow(toldAt - promotedAt, ttlMs / 3 + 1_000);
+    expectBelow(notifiedAt - promotedAt, ttlMs / 3 + 1_000);
     expect(lease.isHeld()).toBe(false);
     expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST' });
     expect(await ownerOf(key)).toBeNull();

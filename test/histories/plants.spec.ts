@@ -19,7 +19,7 @@ interface Planted {
 
 const key = (kind: KeyPlan['kind']): KeyPlan => ({ name: kind, kind, permits: 3, readShare: 0.7, ttlMs: 400 });
 const alone: Partial<WorldPlan> = { processes: 1, callers: 1, gapMs: 80 };
-/** So many keys that hardly any is asked for twice. */
+/** So many keys that hardly any is requested twice. */
 const many = Array.from({ length: 200 }, (_, i) => ({ ...key('exclusive'), name: `exclusive-${i}` }));
 const stop: FaultPlan = { name: 'stop', afterMs: 300, forMs: 1_300, process: 0, draw: 0 };
 const outage: FaultPlan = { name: 'refuse', afterMs: 300, forMs: 3_400, process: 0, draw: 0 };

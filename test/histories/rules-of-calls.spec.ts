@@ -1,15 +1,15 @@
 import { HandMade } from './check/hand-made.js';
 
 const made = (): HandMade => new HandMade();
-const held = { asked: 0, granted: 10, released: 50 };
+const held = { called: 0, granted: 10, released: 50 };
 const semaphore = { kind: 'semaphore', permits: 3 } as const;
 const cut = { type: 'fault', name: 'cut', cutOff: false } as const;
 
 describe('The rule of wait bounds', () => {
   it('reports an acquire that settles too late', () => {
     const refused = (at: number) =>
-      made().operation('a', { asked: 0, wait: 500, refused: at, code: 'LOCK_WAIT_TIMEOUT' });
-    const other = { asked: -50, granted: -10, released: 9_000, process: 'p2' };
+      made().operation('a', { called: 0, wait: 500, refused: at, code: 'LOCK_WAIT_TIMEOUT' });
+    const other = { called: -50, granted: -10, released: 9_000, process: 'p2' };
     expect(refused(1_500).operation('b', other).violations()).toEqual([]);
     expect(refused(1_700).operation('b', other).violations()).toEqual([
       'wait bounds: a settled after 1700 ms; its wait is 500 ms',
@@ -17,7 +17,7 @@ describe('The rule of wait bounds', () => {
   });
 
   it('does not count the time in which the process was stopped', () => {
-    const history = made().operation('a', { asked: 0, wait: 0, granted: 3_000, released: 3_010 });
+    const history = made().operation('a', { called: 0, wait: 0, granted: 3_000, released: 3_010 });
     expect(history.standstill('p1', 100, 2_500).violations()).toEqual([]);
   });
 
@@ -26,7 +26,7 @@ describe('The rule of wait bounds', () => {
       made()
         .operation(
           'a',
-          { asked: 0, granted: 10 },
+          { called: 0, granted: 10 },
           { type: 'release', held: true, at: 1_000 },
           { type: 'blocks', at: 1_005, ms },
         )
@@ -38,14 +38,14 @@ describe('The rule of wait bounds', () => {
   it('reports a call that never settles, unless its process was killed', () => {
     const hanging = () =>
       made()
-        .operation('a', { asked: 0 })
+        .operation('a', { called: 0 })
         .operation('b', { ...held, keys: ['j'], process: 'p2' });
     expect(hanging().violations()).toEqual(['wait bounds: a never settled']);
     expect(hanging().run({ type: 'killed', of: 'p1', at: 40 }).violations()).toEqual([]);
   });
 
   it('reports an aborted wait that continues', () => {
-    const aborted = { asked: 0, wait: 5_000, aborted: 100, code: 'LOCK_ABORTED' };
+    const aborted = { called: 0, wait: 5_000, aborted: 100, code: 'LOCK_ABORTED' };
     expect(
       made()
         .operation('a', { ...aborted, refused: 110 })
@@ -73,11 +73,11 @@ describe('The rule of wait bounds', () => {
 });
 
 describe('The rule of outcomes', () => {
-  const taken = { asked: -50, granted: -10, released: 9_000, process: 'p2' };
+  const taken = { called: -50, granted: -10, released: 9_000, process: 'p2' };
   const refused = (code: string, at: number, wait = 0, more = {}) =>
     made()
       .operation('b', taken)
-      .operation('a', { asked: 0, refused: at, code, wait, ...more });
+      .operation('a', { called: 0, refused: at, code, wait, ...more });
 
   it.each([
     ['LOCK_CONTENDED', 5, 0],
@@ -123,14 +123,14 @@ describe('The rule of outcomes', () => {
     const message = 'its answer came after the end of the lease.';
     const history = (maxHold: number) =>
       made()
-        .operation('a', { asked: 0, refused: 83, code: 'LOCK_UNAVAILABLE', message, maxHold })
-        .operation('b', { asked: 25, refused: 83, code: 'LOCK_UNAVAILABLE', message });
+        .operation('a', { called: 0, refused: 83, code: 'LOCK_UNAVAILABLE', message, maxHold })
+        .operation('b', { called: 25, refused: 83, code: 'LOCK_UNAVAILABLE', message });
     expect(history(66).violations()).toEqual([]);
     expect(history(200).violations()).toHaveLength(2);
   });
 
   it('reports inner work that is granted without `reentrant`, or refused with it', () => {
-    const inner = { call: 'withLock', asked: 20, inside: 'a' } as const;
+    const inner = { call: 'withLock', called: 20, inside: 'a' } as const;
     const granted = { granted: 21, released: 30 };
     const history = (operation: object) =>
       made()
@@ -162,20 +162,20 @@ describe('The rule of outcomes', () => {
     const reader = (sent: number) =>
       made()
         .operation('a', { ...held, kind: 'read', call: 'withLock', onLost: 'throw', ended: 'LEASE_LOST', sent })
-        .run({ type: 'data-lost', name: 'flush-all', from: held.asked - 30, at: held.asked - 29 });
-    expect(reader(held.asked - 60).violations()).toEqual([]);
-    expect(reader(held.asked).violations()).toHaveLength(1);
+        .run({ type: 'data-lost', name: 'flush-all', from: held.called - 30, at: held.called - 29 });
+    expect(reader(held.called - 60).violations()).toEqual([]);
+    expect(reader(held.called).violations()).toHaveLength(1);
   });
 });
 
 describe('The rule of free locks', () => {
-  const waits = { asked: 0, wait: 2_000, refused: 2_000, code: 'LOCK_WAIT_TIMEOUT' };
+  const waits = { called: 0, wait: 2_000, refused: 2_000, code: 'LOCK_WAIT_TIMEOUT' };
 
   it('reports a wait in vain for a free lock', () => {
     expect(made().operation('a', waits).violations()).toEqual([
       'free locks: a waited, although k was free for 2000 ms, 0 ms after its call',
     ]);
-    const taken = { asked: -50, granted: -10, process: 'p2' };
+    const taken = { called: -50, granted: -10, process: 'p2' };
     expect(
       made()
         .operation('b', { ...taken, released: 1_100 })
@@ -193,8 +193,8 @@ describe('The rule of free locks', () => {
   it('reports a late grant of a free lock', () => {
     const history = (granted: number) =>
       made()
-        .operation('b', { asked: -50, granted: -10, released: 100, process: 'p2' })
-        .operation('a', { asked: 0, wait: 2_000, granted, released: granted + 10, token: 2 });
+        .operation('b', { called: -50, granted: -10, released: 100, process: 'p2' })
+        .operation('a', { called: 0, wait: 2_000, granted, released: granted + 10, token: 2 });
     expect(history(1_000).violations()).toEqual([]);
     expect(history(1_200).violations()).toEqual([
       'free locks: a waited, although k was free for 1100 ms, 100 ms after its call',
@@ -202,7 +202,7 @@ describe('The rule of free locks', () => {
   });
 
   it('reports a wait beside free permits, unless another waiter may need them first', () => {
-    const inUse = { ...semaphore, asked: -50, granted: -10, released: 9_000, process: 'p2' };
+    const inUse = { ...semaphore, called: -50, granted: -10, released: 9_000, process: 'p2' };
     const history = (weight: number) =>
       made()
         .operation('b', { ...inUse, weight })
@@ -210,9 +210,9 @@ describe('The rule of free locks', () => {
     expect(history(3).violations()).toEqual([]);
     expect(history(2).violations()).toHaveLength(1);
     const other = { ...semaphore, wait: 9_000, aborted: 2_050, refused: 2_050, code: 'LOCK_ABORTED', process: 'p3' };
-    const beside = (asked: number, weight: number) =>
+    const beside = (called: number, weight: number) =>
       history(2)
-        .operation('c', { ...other, asked, weight })
+        .operation('c', { ...other, called, weight })
         .violations();
     expect(beside(0, 2)).toEqual([]);
     expect(beside(200, 2)).toEqual([]);
@@ -220,23 +220,23 @@ describe('The rule of free locks', () => {
   });
 
   it('reports a reader that waits although only readers hold the lock', () => {
-    const reader = { kind: 'read', asked: 100, wait: 5_500 } as const;
+    const reader = { kind: 'read', called: 100, wait: 5_500 } as const;
     const history = (granted: number) =>
       made()
-        .operation('b', { kind: 'read', asked: 0, granted: 1, released: 6_000, process: 'p2' })
+        .operation('b', { kind: 'read', called: 0, granted: 1, released: 6_000, process: 'p2' })
         .operation('a', { ...reader, granted, released: granted + 10 });
     expect(history(2_600).violations()).toEqual([]);
     expect(history(2_700).violations()).toEqual([
       'free locks: a waited, although k was free for 2600 ms, 0 ms after its call',
     ]);
-    const writer = { kind: 'write', asked: 50, wait: 2_000, process: 'p3' } as const;
+    const writer = { kind: 'write', called: 50, wait: 2_000, process: 'p3' } as const;
     const behind = history(2_700).operation('c', { ...writer, refused: 2_050, code: 'LOCK_WAIT_TIMEOUT' });
     expect(behind.violations()).toEqual([]);
   });
 
   it('accepts that a multi-key call keeps the first keys while it waits for the last', () => {
-    const several = { asked: 0, wait: 2_000, refused: 2_000, code: 'LOCK_WAIT_TIMEOUT', process: 'p2' };
-    const taken = { asked: -50, granted: -10, released: 9_000, process: 'p3' };
+    const several = { called: 0, wait: 2_000, refused: 2_000, code: 'LOCK_WAIT_TIMEOUT', process: 'p2' };
+    const taken = { called: -50, granted: -10, released: 9_000, process: 'p3' };
     const history = (last: string) =>
       made()
         .operation('b', { ...taken, keys: [last] })
@@ -282,8 +282,8 @@ describe('The rule of clean-up', () => {
 });
 
 describe('The rule of order', () => {
-  const early = { ...semaphore, asked: 0, wait: 5_000, granted: 900, released: 910, token: 2 };
-  const late = { ...semaphore, asked: 300, wait: 5_000, granted: 500, released: 510, token: 1, process: 'p2' };
+  const early = { ...semaphore, called: 0, wait: 5_000, granted: 900, released: 910, token: 2 };
+  const late = { ...semaphore, called: 300, wait: 5_000, granted: 500, released: 510, token: 1, process: 'p2' };
   const message = ['order: k: b was served before a, which came 300 ms earlier'];
 
   it('reports a caller of a semaphore that overtakes another one', () => {
@@ -304,7 +304,7 @@ describe('The rule of order', () => {
   it('reports a caller that was overtaken and never served', () => {
     const history = (refused: number, code: string) =>
       made()
-        .operation('a', { ...semaphore, asked: 0, wait: 900, aborted: refused, refused, code })
+        .operation('a', { ...semaphore, called: 0, wait: 900, aborted: refused, refused, code })
         .operation('b', late);
     expect(history(900, 'LOCK_WAIT_TIMEOUT').violations()).toEqual(message);
     expect(history(900, 'LOCK_ABORTED').violations()).toEqual(message);

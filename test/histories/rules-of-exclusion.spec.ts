@@ -1,12 +1,12 @@
 import { HandMade } from './check/hand-made.js';
 
 const made = (): HandMade => new HandMade();
-const held = { asked: 0, granted: 10, released: 50 };
+const held = { called: 0, granted: 10, released: 50 };
 const semaphore = { kind: 'semaphore', permits: 3 } as const;
 const cut = { type: 'fault', name: 'cut', cutOff: false } as const;
 
 describe('The rule of exclusion', () => {
-  const second = { asked: 20, granted: 40, released: 60, token: 2, process: 'p2' };
+  const second = { called: 20, granted: 40, released: 60, token: 2, process: 'p2' };
 
   it('accepts consecutive holders', () => {
     expect(
@@ -24,19 +24,19 @@ describe('The rule of exclusion', () => {
   });
 
   it('counts the nested calls of a holder, also after its end, and not against each other', () => {
-    const nested = { call: 'withLock', asked: 20, granted: 21, inside: 'a', reentrant: true } as const;
+    const nested = { call: 'withLock', called: 20, granted: 21, inside: 'a', reentrant: true } as const;
     const history = made()
       .operation('a', held)
       .operation("a'0", { ...nested, released: 80 })
       .operation("a'1", { ...nested, released: 90 })
-      .operation("a'1'0", { ...nested, inside: "a'1", asked: 60, granted: 60, released: 95 });
+      .operation("a'1'0", { ...nested, inside: "a'1", called: 60, granted: 60, released: 95 });
     expect(history.violations()).toEqual([]);
     history.operation('b', { ...second, granted: 93, released: 99 });
     expect(history.violations()).toEqual(["exclusion: k is held at the same time by a'1'0, b"]);
   });
 
   it('reports a reader beside a nested writer, though the outer call reads', () => {
-    const nested = { asked: 20, granted: 21, released: 90, inside: 'a', reentrant: true } as const;
+    const nested = { called: 20, granted: 21, released: 90, inside: 'a', reentrant: true } as const;
     const history = made()
       .operation('a', { ...held, downgraded: 30 }, { type: 'downgraded', at: 31, code: 'ok' })
       .operation("a'", nested)
@@ -129,8 +129,8 @@ describe('The rule of exclusion', () => {
   });
 
   it('ends the hold of a stopped process with its last proof, and not before', () => {
-    const stopped = { asked: 0, granted: 10, notHeld: 90, released: 90 };
-    const next = { ...second, asked: 40 };
+    const stopped = { called: 0, granted: 10, notHeld: 90, released: 90 };
+    const next = { ...second, called: 40 };
     const history = (until: number) =>
       made()
         .operation('a', { ...stopped, until })
@@ -150,10 +150,10 @@ describe('The rule of exclusion', () => {
 
   it('ends a hold with the loss of the data', () => {
     const lossy = made().operation('a', held).run({ type: 'data-lost', name: 'flush-all', from: 30, at: 35 });
-    expect(lossy.operation('b', { ...second, asked: 36 }).violations()).toEqual([]);
+    expect(lossy.operation('b', { ...second, called: 36 }).violations()).toEqual([]);
     const other = made()
       .operation('a', held)
       .run({ type: 'data-lost', name: 'delete-key', key: 'j', from: 30, at: 35 });
-    expect(other.operation('b', { ...second, asked: 36 }).violations()).toHaveLength(1);
+    expect(other.operation('b', { ...second, called: 36 }).violations()).toHaveLength(1);
   });
 });

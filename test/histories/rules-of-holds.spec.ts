@@ -1,12 +1,12 @@
 import { HandMade } from './check/hand-made.js';
 
 const made = (): HandMade => new HandMade();
-const held = { asked: 0, granted: 10, released: 50 };
+const held = { called: 0, granted: 10, released: 50 };
 const semaphore = { kind: 'semaphore', permits: 3 } as const;
 const cut = { type: 'fault', name: 'cut', cutOff: false } as const;
 
 describe('The rule of fencing tokens', () => {
-  const second = { asked: 50, granted: 60, released: 70, process: 'p2' };
+  const second = { called: 50, granted: 60, released: 70, process: 'p2' };
 
   it('reports a token that does not rise', () => {
     const history = (token: number) =>
@@ -21,7 +21,7 @@ describe('The rule of fencing tokens', () => {
 
   it('lets readers share a token, and orders them against writers', () => {
     const reader = { ...second, kind: 'read' } as const;
-    const later = { asked: 80, granted: 90, released: 95 };
+    const later = { called: 80, granted: 90, released: 95 };
     const history = (token: number, last: number) =>
       made()
         .operation('a', { ...held, token: 7 })
@@ -34,7 +34,7 @@ describe('The rule of fencing tokens', () => {
   });
 
   it('lets readers share the token of a writer that was downgraded', () => {
-    const reader = { asked: 25, granted: 30, released: 70, kind: 'read' } as const;
+    const reader = { called: 25, granted: 30, released: 70, kind: 'read' } as const;
     expect(
       made()
         .operation('a', { ...held, downgraded: 20 })
@@ -45,10 +45,10 @@ describe('The rule of fencing tokens', () => {
 
   it('orders permits when one call began after the grant of the other', () => {
     const first = { ...held, ...semaphore, token: 7 };
-    const history = (asked: number, token: number, sent = asked) =>
+    const history = (called: number, token: number, sent = called) =>
       made()
         .operation('a', first)
-        .operation('b', { ...semaphore, asked, sent, granted: 40, released: 60, token });
+        .operation('b', { ...semaphore, called, sent, granted: 40, released: 60, token });
     expect(history(20, 8).violations()).toEqual([]);
     expect(history(20, 6).violations()).toHaveLength(1);
     // both calls were in progress at the same time
@@ -60,8 +60,8 @@ describe('The rule of fencing tokens', () => {
     const history = (token: number, leases = 2) =>
       made()
         .operation('a', { ...held, ...semaphore, token: 5 })
-        .operation('b', { ...semaphore, asked: 20, granted: 40, released: 90, token: 7, process: 'p2' })
-        .operation('c', { ...semaphore, asked: 5, sent: 0, leases, granted: 51, released: 60, token });
+        .operation('b', { ...semaphore, called: 20, granted: 40, released: 90, token: 7, process: 'p2' })
+        .operation('c', { ...semaphore, called: 5, sent: 0, leases, granted: 51, released: 60, token });
     expect(history(8).violations()).toEqual([]);
     expect(history(6).violations()).toEqual(['fencing: k: c has the token 6, although b was granted before with 7']);
     // the store may have granted another permit before
@@ -72,7 +72,7 @@ describe('The rule of fencing tokens', () => {
   });
 
   it('reports inner work with another token', () => {
-    const inner = { asked: 20, granted: 21, released: 30, inside: 'a', reentrant: true };
+    const inner = { called: 20, granted: 21, released: 30, inside: 'a', reentrant: true };
     const history = (token: number) =>
       made()
         .operation('a', held)
@@ -86,7 +86,7 @@ describe('The rule of fencing tokens', () => {
     const history = (granted: number) =>
       made()
         .operation('a', outer, { type: 'lost', at: 20, code: 'LEASE_LOST', reason: 'blocked', message: 'late' })
-        .operation("a'", { asked: 12, granted, released: 30, inside: 'a', reentrant: true, token: 2 });
+        .operation("a'", { called: 12, granted, released: 30, inside: 'a', reentrant: true, token: 2 });
     const messages = (granted: number) =>
       history(granted)
         .violations()
@@ -97,7 +97,7 @@ describe('The rule of fencing tokens', () => {
 });
 
 describe('The rule of the fenced register', () => {
-  const second = { asked: 50, granted: 60, released: 70, token: 2, process: 'p2' };
+  const second = { called: 50, granted: 60, released: 70, token: 2, process: 'p2' };
   const write = { type: 'write', key: 'k', token: 1, from: 20, at: 25, accepted: true, version: 1, seen: 0 } as const;
   const next = { ...write, token: 2, from: 61, at: 65, version: 2, seen: 1 };
 
@@ -146,7 +146,7 @@ describe('The rule of leases', () => {
   });
 
   it('reports a reader that inherits the ttl of another reader of its process', () => {
-    const reader = { kind: 'read', asked: 5_000, granted: 5_010, released: 5_050, ttl: 2_000 } as const;
+    const reader = { kind: 'read', called: 5_000, granted: 5_010, released: 5_050, ttl: 2_000 } as const;
     const history = (until: number) =>
       made()
         .operation('a', { ...held, kind: 'read', ttl: 9_000, until: 9_000, released: 5_100 })
@@ -180,7 +180,7 @@ describe('The rule of leases', () => {
         'a',
         {
           kind: 'write',
-          asked: 0,
+          called: 0,
           granted: 10,
           ttl: 2_000,
           until: 1_978,
@@ -201,7 +201,7 @@ describe('The rule of leases', () => {
       made()
         .standstill('p1', 20, 80)
         .standstill('p1', 100, to)
-        .operation('a', { asked: 0, granted: 10, ttl: 250, until: 247, lost: 250, released: 260 });
+        .operation('a', { called: 0, granted: 10, ttl: 250, until: 247, lost: 250, released: 260 });
     expect(history(175).violations()).toEqual([]);
     expect(history(150).violations()).toEqual(['leases: the lease of a on k was lost without a cause']);
   });
@@ -210,7 +210,7 @@ describe('The rule of leases', () => {
     const history = (to: number) =>
       made()
         .standstill('p1', 20, to)
-        .operation('a', { asked: 0, granted: 10, ttl: 20_000, until: 20_010, lost: to + 1, released: to + 2 });
+        .operation('a', { called: 0, granted: 10, ttl: 20_000, until: 20_010, lost: to + 1, released: to + 2 });
     expect(history(10_100).violations()).toEqual([]);
     expect(history(9_900).violations()).toEqual(['leases: the lease of a on k was lost without a cause']);
   });
@@ -254,7 +254,7 @@ describe('The rule of leases', () => {
 });
 
 describe('The rule of kept keys', () => {
-  const second = { asked: 60, granted: 70, released: 80, token: 2 };
+  const second = { called: 60, granted: 70, released: 80, token: 2 };
   const message = ['kept keys: k is held at the same time by a, b'];
 
   it('reports a key that is granted to another caller within `minHold`', () => {

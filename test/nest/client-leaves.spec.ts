@@ -147,9 +147,9 @@ async function start(adapter: AbstractHttpAdapter, options: LockModuleOptions): 
 }
 
 function ask(url: string, path: string): ClientRequest {
-  const asking = request(`${url}/${path}`).end();
-  asking.on('error', () => undefined); // the client closes the connection on purpose
-  return asking;
+  const sending = request(`${url}/${path}`).end();
+  sending.on('error', () => undefined); // the client closes the connection on purpose
+  return sending;
 }
 
 const connectionsOf = (app: INestApplication): Promise<number> =>
@@ -192,7 +192,7 @@ describe.each(ADAPTERS)('a client on %s', (_name, adapter) => {
     const first = fetch(`${url}/settle`);
     await stage.entered(1);
     const leaving = ask(url, 'settle');
-    // It has asked for the lock by then, and listens for a disconnect.
+    // It has called by then, and listens for a disconnect.
     await eventually(() => expect(answers).toHaveBeenCalledTimes(2));
     leaving.destroy();
 
@@ -310,9 +310,9 @@ describe('a client with HTTP/2', () => {
   });
 
   function askInStream(path: string): ClientHttp2Stream {
-    const asking = client.request({ ':path': `/${path}` });
-    asking.on('error', () => undefined);
-    return asking.end();
+    const sending = client.request({ ':path': `/${path}` });
+    sending.on('error', () => undefined);
+    return sending.end();
   }
 
   it('that cancels its request ends the wait', async () => {

@@ -206,7 +206,7 @@ describe('a locked handler over HTTP', () => {
 
   beforeEach(() => {
     gate.entered = 0;
-    store.asked.length = 0;
+    store.commands.length = 0;
   });
 
   afterEach(() => {
@@ -251,7 +251,7 @@ describe('a locked handler over HTTP', () => {
   ])('acquires no lock for a body with %s, and responds 400', async (_what, body) => {
     const response = await http().post('/post-test').send(body);
     expect(response.status).toBe(400);
-    expect(store.asked).toEqual([]);
+    expect(store.commands).toEqual([]);
   });
 
   it('responds 400 with a code when no pipe has validated the request', async () => {
@@ -276,7 +276,7 @@ describe('a locked handler over HTTP', () => {
 
   it.each(['above', 'below'])('lets a guard %s it respond 403 before any command to the store', async (at) => {
     expect((await http().get(`/guarded/${at}`)).status).toBe(403);
-    expect(store.asked).toEqual([]);
+    expect(store.commands).toEqual([]);
   });
 
   it('uses the status of the decorator', async () => {

@@ -6,7 +6,7 @@ import { Child } from '../support/child.js';
 
 interface Seen {
   readonly entry: string;
-  readonly asked: readonly { readonly specifier: string; readonly by: string }[];
+  readonly requests: readonly { readonly specifier: string; readonly by: string }[];
   readonly ran: string;
   readonly refused: string;
   readonly trapped: string;
@@ -36,8 +36,8 @@ describe('an application without express, fastify, swagger, graphql, microservic
   it('imports none of them from the package', () => {
     expect(seen.trapped).toBe('ERR_MODULE_NOT_FOUND');
     // imported by the spec itself
-    expect(seen.asked).toContainEqual(expect.objectContaining({ specifier: '@nestjs/websockets' }));
-    expect(seen.asked.filter(({ by }) => by.includes('/distribute-lock/'))).toEqual([]);
+    expect(seen.requests).toContainEqual(expect.objectContaining({ specifier: '@nestjs/websockets' }));
+    expect(seen.requests.filter(({ by }) => by.includes('/distribute-lock/'))).toEqual([]);
   });
 
   it('loads none of them', () => {

@@ -103,13 +103,13 @@ describe.each(ORDERS)('a handler %s', (name, wrap) => {
       .send({ channel: 'web' });
     expect(response.status).toBe(202);
     expect(response.body).toEqual({ id: '7', channel: 'web' });
-    expect(store.asked.includes('acquire k:7:web')).toBe(locked);
+    expect(store.commands.includes('acquire k:7:web')).toBe(locked);
   });
 
   it('keeps guard and role', async () => {
-    store.asked.length = 0;
+    store.commands.length = 0;
     expect((await request(app.getHttpServer() as never).get('/orders/admin/7/web')).status).toBe(403);
-    expect(store.asked).toEqual([]);
+    expect(store.commands).toEqual([]);
   });
 
   it('keeps its place in the OpenAPI document', () => {

@@ -29,7 +29,7 @@ class Orders {
 }
 
 const store = new RecordingStore();
-const database = await startDatabase(() => store.asked);
+const database = await startDatabase(() => store.commands);
 const module = await Test.createTestingModule({
   imports: [LockModule.forRoot({ connection: store }), ...transactions(database)],
   providers: [Orders],
@@ -37,9 +37,9 @@ const module = await Test.createTestingModule({
 const orders = (await module.init()).get(Orders);
 
 async function stepsOf(call: () => Promise<unknown>): Promise<string[]> {
-  store.asked.length = 0;
-  await call().catch((error: unknown) => store.asked.push(String(error)));
-  return [...store.asked];
+  store.commands.length = 0;
+  await call().catch((error: unknown) => store.commands.push(String(error)));
+  return [...store.commands];
 }
 
 const seen = {

@@ -99,7 +99,7 @@ describe('a locked method', () => {
     for (const token of ['value', 'factory', 'late', 'alias']) {
       expect(await module.get<Reports>(token).write()).toBeGreaterThan(0);
     }
-    expect(store.asked.filter((line) => line === 'acquire report')).toHaveLength(4);
+    expect(store.commands.filter((line) => line === 'acquire report')).toHaveLength(4);
     expect(Object.keys(value)).toEqual(['ran']);
   });
 
@@ -128,7 +128,7 @@ describe('a locked method', () => {
     await (await module.resolve(PerRequest)).write();
     await (await module.resolve(Transient)).write();
     await module.get(Richer).write();
-    expect(store.asked.filter((line) => line === 'acquire report')).toHaveLength(3);
+    expect(store.commands.filter((line) => line === 'acquire report')).toHaveLength(3);
     expect(module.get(Richer).suffix).toBe('!');
   });
 
@@ -141,7 +141,7 @@ describe('a locked method', () => {
     await first.close();
     await start({ connection: other }, [provider]);
     expect(await value.write()).toBe(2);
-    expect([one, other].map(({ asked }) => asked.includes('acquire report'))).toEqual([true, true]);
+    expect([one, other].map(({ commands }) => commands.includes('acquire report'))).toEqual([true, true]);
   });
 
   it('uses the LockModule of its application', async () => {
@@ -151,9 +151,9 @@ describe('a locked method', () => {
       await start({ connection: other }, [Reports]),
     ];
     await first.get(Reports).write();
-    expect([one.asked.length > 0, other.asked.length]).toEqual([true, 0]);
+    expect([one.commands.length > 0, other.commands.length]).toEqual([true, 0]);
     await second.get(Reports).write();
-    expect(other.asked.length).toBeGreaterThan(0);
+    expect(other.commands.length).toBeGreaterThan(0);
   });
 });
 
@@ -284,10 +284,14 @@ describe('LockModule', () => {
     await module.get(Both).there();
     await module.get(Both).locks.withLock('b', async () => undefined);
     await module.get<LockService>(lockServiceToken('reports')).withLock('c', async () => undefined);
-    expect(main.asked).toEqual([]);
+    expect(main.commands).toEqual([]);
     await module.get(Both).own.withLock('d', async () => undefined);
-    expect(main.asked).toContain('acquire d');
-    expect(reports.asked.filter((line) => line.startsWith('acquire'))).toEqual(['acquire a', 'acquire b', 'acquire c']);
+    expect(main.commands).toContain('acquire d');
+    expect(reports.commands.filter((line) => line.startsWith('acquire'))).toEqual([
+      'acquire a',
+      'acquire b',
+      'acquire c',
+    ]);
     expect([main.connected, reports.connected]).toEqual([1, 1]);
   });
 

@@ -39,7 +39,7 @@ describe('the packed library', () => {
       second: [409, true, 'LOCK_CONTENDED'],
       direct: [true, true],
       named: 'report',
-      heard: ['acquired', 'contended', 'refused', 'released'],
+      received: ['acquired', 'contended', 'refused', 'released'],
     };
     expect(printed).toEqual({
       different: true,
@@ -80,7 +80,7 @@ describe('the packed library', () => {
   });
 
   it('advances the time of its testing kit under fake timers that replace functions of Node', async () => {
-    expect(await packed.runApplication('fake-timers.cjs')).toEqual({ told: 'LOCK_WAIT_TIMEOUT' });
+    expect(await packed.runApplication('fake-timers.cjs')).toEqual({ code: 'LOCK_WAIT_TIMEOUT' });
   });
 
   it('closes an application that holds a lock when nothing else keeps the process running', async () => {

@@ -23,7 +23,7 @@ export class Lefts {
   add({ lease, ownerToken, process, pendingCall, reads }: Hold): void {
     // Readers of a process share a lease that the process keeps; the process may have ended.
     if (reads && !isCalm(this.world.plan)) return;
-    // An earlier holder of the process may have asked for the grant.
+    // An earlier holder of the process may have requested the grant.
     const { startedAt } = lease.grant.passes === 1 ? lease.grant : lease;
     const { ttlMs, weight } = pendingCall.options;
     const until = process.realMs(startedAt - process.plan.offset) + ttlMs - SERVER_MS;

@@ -171,7 +171,7 @@ function patienceMs(plan: Plan): number {
   if (onlyLostMessages) return HEARTBEAT_MS + trip + poll;
   const ttlMs = Math.max(...plan.callers.map(({ options, extend }) => Math.max(options.ttlMs, extend?.ttlMs ?? 0)));
   // Without a count of subscribers, an offer to a dead token costs a claim window. All tokens without a heartbeat leave
-  // the queue then. The tokens of a process that asked just before it died leave one window later.
+  // the queue then. The tokens of a process that sent one just before it died leave one window later.
   const dead = plan.counted ? 1 : 2;
   return ttlMs * DRIFT + HEARTBEAT_MS + dead * (CLAIM_MS + trip) + poll;
 }

@@ -117,10 +117,10 @@ export const SEMAPHORE_MUTANTS: Readonly<Record<string, MakeSemaphores>> = {
     return original(key, self);
   }),
   'a newcomer that overtakes the queue': withStep(steps, 'serve', (original, inside) => (key, self) => {
-    const asking = self as { ownerToken: string; ttlMs: number } | undefined;
-    if (asking === undefined || !fits(inside, key, asking.ownerToken)) return original(key, self);
-    inside.leases.give(key, asking.ownerToken, inside.now() + asking.ttlMs);
-    inside.places.leave(key, asking.ownerToken);
+    const caller = self as { ownerToken: string; ttlMs: number } | undefined;
+    if (caller === undefined || !fits(inside, key, caller.ownerToken)) return original(key, self);
+    inside.leases.give(key, caller.ownerToken, inside.now() + caller.ttlMs);
+    inside.places.leave(key, caller.ownerToken);
     return true;
   }),
   'a dead head that keeps its place': withStep(steps, 'stops', () => () => true),

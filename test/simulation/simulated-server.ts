@@ -125,9 +125,9 @@ export class SimulatedServer {
     return answer;
   }
 
-  release(asked: ReleaseRequest, sent: Sent): ReleaseAnswer {
-    const { next, grantOwn, ...late } = asked;
-    const request: ReleaseRequest = this.isLate(sent) ? late : asked;
+  release(wanted: ReleaseRequest, sent: Sent): ReleaseAnswer {
+    const { next, grantOwn, ...late } = wanted;
+    const request: ReleaseRequest = this.isLate(sent) ? late : wanted;
     const answer = this.isSemaphore(request)
       ? this.watch.during(request, nextOf(request), () => this.semaphores.release(request))
       : this.guarded(request, [nextOf(request)], () => this.table.release(request));

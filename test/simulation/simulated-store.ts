@@ -59,14 +59,14 @@ export class SimulatedStore implements LockStore {
     const counted = mayCount && COUNTING.has(request.kind) && counter.mayCount(epoch, startedAt);
     const what = `acquire ${request.ownerToken}${counted ? ' +' : ''}`;
     const { server } = this.world;
-    const asked = this.ask(
+    const answered = this.ask(
       request,
       what,
       (deadlineMs) => server.acquire(request, counted, { deadlineMs, sentAt }),
       () => server.leavesAcquire(request),
       startedAt,
     );
-    return asked.then(
+    return answered.then(
       (given) => {
         const answer = connection.epoch === epoch ? given : { ...given, resent: true };
         if (answer.outcome !== 'granted') return answer;

@@ -40,11 +40,11 @@ describe('a connection for commands', () => {
     const { connection, ask } = await arrange();
     await sleep(3_000);
     connection.halfOpen();
-    const askedAt = monotonicMs();
+    const calledAt = monotonicMs();
     await expect(ask()).rejects.toMatchObject({ sent: true });
 
     await eventually(() => expect(connection.open).toBe(false));
-    const closedAfterMs = connection.closedAt! - askedAt;
+    const closedAfterMs = connection.closedAt! - calledAt;
     expect(closedAfterMs).toBeGreaterThanOrEqual(2_400);
     expectBelow(closedAfterMs, 3_200);
     await eventually(async () => expect(await ask()).toMatchObject({ outcome: 'granted' }));
@@ -96,9 +96,9 @@ describe('a connection for commands', () => {
 
   it('is kept when the event loop was blocked for 3 s', async () => {
     const { connection, ask } = await arrange();
-    const asked = ask();
+    const pending = ask();
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000);
-    await asked.catch(() => undefined);
+    await pending.catch(() => undefined);
     await sleep(1_000);
     expect(connection.open).toBe(true);
   });

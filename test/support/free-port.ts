@@ -11,14 +11,14 @@ const FIRST = 12_000;
 const SHARE = 2_500;
 const SHARES = 8;
 const from = FIRST + SHARE * (Number(process.env['JEST_WORKER_ID'] ?? 0) % SHARES);
-const asked = new Set<number>();
+const issued = new Set<number>();
 
 /** Returns a loopback port that was free just before, and never returns it again. Another process may still take it. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(from, from + SHARE);
-    if (asked.has(port)) continue;
-    asked.add(port); // before the probe, because other calls run during it
+    if (issued.has(port)) continue;
+    issued.add(port); // before the probe, because other calls run during it
     if (await isFree(port)) return port;
   }
 }

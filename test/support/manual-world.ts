@@ -11,7 +11,7 @@ import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
 import { type Detours, withDetours } from './held-up-store.js';
 
-type Asked = LockOptions & Pick<LockCall, 'signal' | 'endsWait'> & { scoped?: boolean };
+type Options = LockOptions & Pick<LockCall, 'signal' | 'endsWait'> & { scoped?: boolean };
 
 /** A process of a {@link ManualWorld}. */
 export interface ManualProcess {
@@ -20,7 +20,7 @@ export interface ManualProcess {
   readonly events: LockEvent[];
   /** A test sets and deletes entries while the process runs. */
   readonly detours: Detours;
-  acquire(key: string, options?: Asked): Promise<LeaseHandle>;
+  acquire(key: string, options?: Options): Promise<LeaseHandle>;
 }
 
 /** Processes that share one in-memory store and one clock. */
@@ -43,11 +43,11 @@ export class ManualWorld {
       clock: this.clock,
       ...settings,
     });
-    const callOf = (key: string, { signal, endsWait, scoped = false, ...options }: Asked): LockCall => {
+    const callOf = (key: string, { signal, endsWait, scoped = false, ...options }: Options): LockCall => {
       return { key, name: 'unit', options: resolveLockOptions(options), scoped, signal, endsWait };
     };
-    const acquire = (key: string, asked: Asked = {}): Promise<LeaseHandle> =>
-      engine.acquire(callOf(key, asked)) as Promise<LeaseHandle>;
+    const acquire = (key: string, options: Options = {}): Promise<LeaseHandle> =>
+      engine.acquire(callOf(key, options)) as Promise<LeaseHandle>;
     return { engine, observer, events, detours, acquire };
   }
 }

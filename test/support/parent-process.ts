@@ -1,22 +1,22 @@
 import type { Messages } from './second-process.js';
 
 /** The counterpart of `startProcess()` in the child script. The child ends when its parent ends. */
-export function parentProcess<Heard extends Messages = Messages, Told extends Messages = Messages>(): ParentProcess<
-  Heard,
-  Told
+export function parentProcess<Received extends Messages = Messages, Sent extends Messages = Messages>(): ParentProcess<
+  Received,
+  Sent
 > {
   process.once('disconnect', () => process.exit());
   return new ParentProcess();
 }
 
-export class ParentProcess<Heard extends Messages, Told extends Messages> {
-  send<Name extends keyof Told & string>(name: Name, data: Told[Name]): void {
+export class ParentProcess<Received extends Messages, Sent extends Messages> {
+  send<Name extends keyof Sent & string>(name: Name, data: Sent[Name]): void {
     process.send?.({ name, data });
   }
 
-  on<Name extends keyof Heard & string>(name: Name, listener: (data: Heard[Name]) => void): void {
+  on<Name extends keyof Received & string>(name: Name, listener: (data: Received[Name]) => void): void {
     process.on('message', (message: { name: string; data: unknown }) => {
-      if (message.name === name) listener(message.data as Heard[Name]);
+      if (message.name === name) listener(message.data as Received[Name]);
     });
   }
 }

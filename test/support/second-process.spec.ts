@@ -3,12 +3,12 @@ import { eventually } from './eventually.js';
 import { startProcess } from './second-process.js';
 
 const SCRIPT = new URL('./second-process.child.ts', import.meta.url);
-type Heard = { ready: { pid: number; greeting: string }; answer: string; started: number };
-type Told = { question: string; start: undefined };
+type Received = { ready: { pid: number; greeting: string }; answer: string; started: number };
+type Sent = { question: string; start: undefined };
 
 describe('startProcess', () => {
   it('runs TypeScript in another process and exchanges messages with it', async () => {
-    const child = startProcess<Heard, Told>(SCRIPT, { GREETING: 'hello' });
+    const child = startProcess<Received, Sent>(SCRIPT, { GREETING: 'hello' });
 
     const ready = await child.once('ready');
     child.send('question', 'who are you?');
@@ -19,14 +19,14 @@ describe('startProcess', () => {
   });
 
   it('keeps messages that arrive before a listener', async () => {
-    const child = startProcess<Heard, Told>(SCRIPT);
+    const child = startProcess<Received, Sent>(SCRIPT);
     await eventually(() => expect(child.output).toContain('said ready'), 15_000);
 
     expect((await child.once('ready')).pid).toBe(child.pid);
   });
 
   it('rejects with the end of the process instead of waiting for a message that never comes', async () => {
-    const child = startProcess<Heard, Told>(SCRIPT);
+    const child = startProcess<Received, Sent>(SCRIPT);
     await child.once('ready');
 
     const answer = expect(child.once('answer')).rejects.toThrow('SIGKILL');
@@ -36,7 +36,7 @@ describe('startProcess', () => {
   });
 
   it('ends a stopped process by SIGTERM too', async () => {
-    const child = startProcess<Heard, Told>(SCRIPT);
+    const child = startProcess<Received, Sent>(SCRIPT);
     await child.once('ready');
 
     child.pause();
@@ -45,7 +45,7 @@ describe('startProcess', () => {
   });
 
   it('leaves no process behind when the process that started it is killed, also when the child is stopped', async () => {
-    const child = startProcess<Heard, Told>(SCRIPT);
+    const child = startProcess<Received, Sent>(SCRIPT);
     await child.once('ready');
     child.send('start', undefined);
     const grandchild = await child.once('started');

@@ -16,15 +16,15 @@ const FROM_SOURCE = ['--import', LOADER.href, '--disable-warning=ExperimentalWar
  * Runs a script (.ts or .mjs) in a separate process, which uses `parentProcess()`. It ends with the spec file at the
  * latest, and when the channel closes.
  */
-export function startProcess<Heard extends Messages = Messages, Told extends Messages = Messages>(
+export function startProcess<Received extends Messages = Messages, Sent extends Messages = Messages>(
   script: URL | string,
   env: NodeJS.ProcessEnv = {},
-): SecondProcess<Heard, Told> {
+): SecondProcess<Received, Sent> {
   return new SecondProcess(script, env);
 }
 
-export class SecondProcess<Heard extends Messages = Messages, Told extends Messages = Messages> extends Child {
-  private readonly heard = new EventEmitter();
+export class SecondProcess<Received extends Messages = Messages, Sent extends Messages = Messages> extends Child {
+  private readonly received = new EventEmitter();
   /** Messages that arrived before a listener was added. */
   private readonly early: { name: string; data: unknown }[] = [];
   private readonly channel;
@@ -39,26 +39,26 @@ export class SecondProcess<Heard extends Messages = Messages, Told extends Messa
     this.channel = channel;
     channel.on('message', (message) => {
       const { name, data } = message as { name: string; data: unknown };
-      if (!this.heard.emit(name, data)) this.early.push({ name, data });
+      if (!this.received.emit(name, data)) this.early.push({ name, data });
     });
   }
 
-  send<Name extends keyof Told & string>(name: Name, data: Told[Name]): void {
+  send<Name extends keyof Sent & string>(name: Name, data: Sent[Name]): void {
     this.channel.send({ name, data });
   }
 
   /** Calls `listener` for every message of that name, including earlier ones. */
-  on<Name extends keyof Heard & string>(name: Name, listener: (data: Heard[Name]) => void): void {
-    this.heard.on(name, listener);
+  on<Name extends keyof Received & string>(name: Name, listener: (data: Received[Name]) => void): void {
+    this.received.on(name, listener);
     for (let early = this.takeEarly(name); early !== undefined; early = this.takeEarly(name))
-      listener(early.data as Heard[Name]);
+      listener(early.data as Received[Name]);
   }
 
   /** Resolves with the next message of that name, or an earlier one. Rejects when the process ends without it. */
-  async once<Name extends keyof Heard & string>(name: Name, withinMs = 15_000): Promise<Heard[Name]> {
+  async once<Name extends keyof Received & string>(name: Name, withinMs = 15_000): Promise<Received[Name]> {
     const early = this.takeEarly(name);
-    if (early !== undefined) return early.data as Heard[Name];
-    const next = new Promise<Heard[Name]>((resolve) => void this.heard.once(name, resolve));
+    if (early !== undefined) return early.data as Received[Name];
+    const next = new Promise<Received[Name]>((resolve) => void this.received.once(name, resolve));
     const end = this.exited.then(({ code, signal }) => {
       throw new Error(`The process ended (${signal ?? code}) without the message "${name}":\n${this.output}`);
     });

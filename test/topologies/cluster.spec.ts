@@ -102,7 +102,7 @@ describe('Keys in a Cluster', () => {
   });
 });
 
-async function numbersOf(asked: PromiseLike<AcquireAllAnswer>): Promise<readonly number[]> {
-  const answer = await asked;
+async function numbersOf(acquired: PromiseLike<AcquireAllAnswer>): Promise<readonly number[]> {
+  const answer = await acquired;
   return answer.outcome === 'granted' ? answer.fencingTokens : [];
 }

@@ -79,10 +79,10 @@ describe('without the right to subscribe', () => {
     expect(performance.now() - releasedAt).toBeLessThan(500);
     await first.release();
     for (const wait of waits) await (await wait).release();
-    const told = there.events.filter(({ type }) => type === 'degraded');
-    expect(told).toHaveLength(1);
-    expect(told[0].error?.message).toContain('NOPERM');
-    expect(inspect(told, { depth: null })).not.toContain('secret-1');
+    const degraded = there.events.filter(({ type }) => type === 'degraded');
+    expect(degraded).toHaveLength(1);
+    expect(degraded[0].error?.message).toContain('NOPERM');
+    expect(inspect(degraded, { depth: null })).not.toContain('secret-1');
   });
 });
 

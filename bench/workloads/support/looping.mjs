@@ -4,7 +4,7 @@ export const nowNs = () => Number(process.hrtime.bigint());
 export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Callers that acquire a lock repeatedly until the time is up. Returns the holds of each, as `[asked, from, to]` in ns.
+ * Callers that acquire a lock repeatedly until the time is up. Returns the holds of each, as `[calledAt, from, to]` in ns.
  */
 export async function loops(callers, { startAt, forMs }, once) {
   await delay(Math.max(0, startAt - Date.now()));
@@ -20,11 +20,11 @@ export async function loops(callers, { startAt, forMs }, once) {
 
 /** One hold of a lock: how long its caller waited, and from when to when it was held. */
 export async function hold(locks, key, kind, work) {
-  const asked = nowNs();
+  const calledAt = nowNs();
   const held = await locks.acquire(key, kind);
   const from = nowNs();
   await work();
   const to = nowNs();
   await locks.release(held);
-  return [asked, from, to];
+  return [calledAt, from, to];
 }

@@ -1,7 +1,7 @@
 import { scenario } from './scenario.js';
 
 scenario().then(
-  (told) => process.stdout.write(`${JSON.stringify(told)}\n`),
+  (result) => process.stdout.write(`${JSON.stringify(result)}\n`),
   (error: unknown) => {
     console.error(error);
     process.exitCode = 1;

@@ -41,10 +41,10 @@ export class DemoStarter extends Child {
     private readonly folder: string,
     { env, npm = false, topology, withoutRedisServer = false }: StarterOptions,
   ) {
-    const asked = topology === undefined ? [] : ['--topology', topology];
+    const options = topology === undefined ? [] : ['--topology', topology];
     const [command, args] = npm
-      ? ['npm', ['start', '--ignore-scripts', '--', ...asked]]
-      : [process.execPath, [START, ...asked]];
+      ? ['npm', ['start', '--ignore-scripts', '--', ...options]]
+      : [process.execPath, [START, ...options]];
     const path = withoutRedisServer ? folder : `${dirname(redisServerBinary())}:${process.env['PATH']}`;
     super(
       spawn(command, args, {

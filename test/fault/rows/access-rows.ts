@@ -30,8 +30,8 @@ export function describeAccessRows(world: TopologyWorld): void {
     ]);
     expectBelow(monotonicMs() - startedAt, SAID_WITHIN_MS);
     expect(acquired.code).toBe('LOCK_UNAVAILABLE');
-    for (const told of [boot, acquired.error]) {
-      const all = inspect(told, { depth: null, showHidden: true });
+    for (const loss of [boot, acquired.error]) {
+      const all = inspect(loss, { depth: null, showHidden: true });
       expect(all).toMatch(why);
       expect(all).not.toMatch(SECRETS);
     }

@@ -64,11 +64,11 @@ export function describeNetworkRows(world: TopologyWorld): void {
       network.delay(20);
       const key = world.newKey();
       const { lease } = await process.do('acquire', { key, ttl, wait: 5_000 });
-      const told = process.do('told', { lease });
+      const loss = process.do('loss', { lease });
       await sleep(ttl / 2); // renewed once
       network.hold();
       const endsAt = await world.endsAt(key);
-      const { at, held, reason } = await told;
+      const { at, held, reason } = await loss;
       expect({ held, reason }).toEqual({ held: false, reason: 'LEASE_LOST' });
       expectBelow(at - endsAt, 0);
       await network.resume();

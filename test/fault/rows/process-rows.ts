@@ -36,15 +36,15 @@ export function describeProcessRows(world: TopologyWorld): void {
     const [stopped, other] = await Promise.all([world.process(), world.process()]);
     const key = world.newKey();
     const granted = await stopped.do('acquire', { key, ttl, wait: 5_000 });
-    const told = stopped.do('told', granted);
+    const loss = stopped.do('loss', granted);
     await stopped.do('isHeld', granted); // the process has executed the command before by now
     stopped.pause();
     const next = await other.do('acquire', { key, wait });
     await sleep(200);
     const resumedAt = monotonicMs();
     stopped.resume();
-    expectBelow((await told).at - resumedAt, SLACK_MS);
-    expect(await told).toMatchObject({ held: false, reason: 'LEASE_LOST' });
+    expectBelow((await loss).at - resumedAt, SLACK_MS);
+    expect(await loss).toMatchObject({ held: false, reason: 'LEASE_LOST' });
     expect(next.fencingToken).toBeGreaterThan(granted.fencingToken);
     expect(await other.do('isHeld', next)).toMatchObject({ held: true });
     await other.do('release', next);
@@ -55,7 +55,7 @@ export function describeProcessRows(world: TopologyWorld): void {
     const [held, wanted] = [world.newKey(), world.newKey()];
     const mine = await ending.do('acquire', { key: held, wait: 5_000 });
     const theirs = await other.do('acquire', { key: wanted, wait: 5_000 });
-    const told = ending.do('told', mine);
+    const loss = ending.do('loss', mine);
     const refusal = ending.do('acquire', { key: wanted, wait }).catch((error: unknown) => error);
     const next = other.do('acquire', { key: held, wait });
     await eventually(async () => expect(await world.waiting(held)).toBe(1));
@@ -68,7 +68,7 @@ export function describeProcessRows(world: TopologyWorld): void {
 
     expect(await refusal).toMatchObject({ code: 'LOCK_SHUTDOWN' });
     expectBelow(((await refusal) as Refusal).at - at, SLACK_MS);
-    expect(await told).toMatchObject({ held: false, reason: 'LOCK_SHUTDOWN' });
+    expect(await loss).toMatchObject({ held: false, reason: 'LOCK_SHUTDOWN' });
     await other.do('release', await next);
     expect(await ending.exited).toEqual({ code: 0, signal: null });
     expectBelow(monotonicMs() - at, DRAIN_MS + 1_000);

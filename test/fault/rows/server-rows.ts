@@ -54,9 +54,9 @@ export function describeDataRows(world: TopologyWorld): void {
       await complete(world, key);
       await lose(key);
       const lostAt = monotonicMs();
-      const told = await process.do('told', granted);
-      expect(told).toMatchObject({ held: false, reason: 'LEASE_LOST' });
-      expectBelow(told.at - lostAt, ttl / 3 + SLACK_MS);
+      const loss = await process.do('loss', granted);
+      expect(loss).toMatchObject({ held: false, reason: 'LEASE_LOST' });
+      expectBelow(loss.at - lostAt, ttl / 3 + SLACK_MS);
     });
 
     it('by a restart without data is reported within the ttl, and fencing tokens continue to rise', async () => {

@@ -30,7 +30,7 @@ interface Recorded {
 export class Forger {
   private readonly random = new Random(1);
   private readonly recorded: Recorded[] = [];
-  private heard = 0;
+  private received = 0;
   private waiting: readonly { readonly token: string; readonly key: string }[] = [];
   /** The messages that it published recently. */
   private sent: readonly [Set<string>, Set<string>] = [new Set(), new Set()];
@@ -79,8 +79,8 @@ export class Forger {
   private record(channel: string, text: string): void {
     if (this.sent.some((texts) => texts.has(text))) return;
     const [, token = '', key = ''] = text.split(' ');
-    this.recorded[this.heard % MOST_RECORDED] = { channel, text, token, key };
-    this.heard += 1;
+    this.recorded[this.received % MOST_RECORDED] = { channel, text, token, key };
+    this.received += 1;
   }
 
   private text(inbox: string): string {

@@ -18,7 +18,7 @@ const KINDS = {
 const GROUPS = ['exclusive', 'readable', 'permits'] as const;
 /** Number of keys in each group. */
 const KEYS = 40;
-/** Number of keys in each group that are asked for more often. */
+/** Number of keys in each group that are requested more often. */
 const FEW_KEYS = 3;
 
 export interface JumblePlan {
@@ -52,7 +52,7 @@ export class Jumble {
     await Promise.all(Array.from({ length: this.plan.callers }, caller));
   }
 
-  /** Every key that a caller may have asked for. */
+  /** Every key that a caller may have requested. */
   get keys(): readonly string[] {
     return GROUPS.flatMap((group) => Array.from({ length: KEYS }, (_, i) => `${group}-${i + 1}`));
   }

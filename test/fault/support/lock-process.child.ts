@@ -82,7 +82,7 @@ const commands: Commands = {
     await leases[lease].release();
     return { at: monotonicMs() };
   },
-  async told({ lease }) {
+  async loss({ lease }) {
     const { signal } = leases[lease];
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
     const { reason } = signal;

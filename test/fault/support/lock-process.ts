@@ -22,42 +22,42 @@ interface HeldAt {
 
 /** The commands of a lock process. Each one resolves when it is done. */
 export interface Commands {
-  acquire(asked: Omit<AcquireOptions, 'signal'> & { key: string; abort?: string }): Promise<Granted>;
+  acquire(request: Omit<AcquireOptions, 'signal'> & { key: string; abort?: string }): Promise<Granted>;
   /** Starts many callers that all give up, with one signal or with one signal each. */
   crowd(plan: CrowdPlan & { abort?: string }): ReturnType<typeof crowd>;
   /** Aborts the acquire with this name. */
-  abort(asked: { abort: string }): Promise<void>;
-  release(asked: { lease: LeaseNumber }): Promise<{ at: number }>;
+  abort(request: { abort: string }): Promise<void>;
+  release(request: { lease: LeaseNumber }): Promise<{ at: number }>;
   /** Resolves when the signal of the lease has aborted. */
-  told(asked: { lease: LeaseNumber }): Promise<HeldAt & { reason: string }>;
-  isHeld(asked: { lease: LeaseNumber }): Promise<HeldAt>;
+  loss(request: { lease: LeaseNumber }): Promise<HeldAt & { reason: string }>;
+  isHeld(request: { lease: LeaseNumber }): Promise<HeldAt>;
   /** Blocks the event loop, and reads the lease in the same turn. */
-  block(asked: { ms: number; lease: LeaseNumber }): Promise<HeldAt>;
+  block(request: { ms: number; lease: LeaseNumber }): Promise<HeldAt>;
   /** Acquires the lock, blocks the event loop in the first turn of the hold, reads the lease and releases it. */
-  blockAtBegin(asked: Omit<AcquireOptions, 'signal'> & { key: string; ms: number }): Promise<HeldAt>;
+  blockAtBegin(request: Omit<AcquireOptions, 'signal'> & { key: string; ms: number }): Promise<HeldAt>;
   /**
    * Acquires the keys, blocks the event loop for `beforeMs` while the answer is under way, and again for `ms` in the first turn of
    * the hold. Reads the lease and releases it.
    */
   blockTwice(
-    asked: Omit<AcquireOptions, 'signal'> & { keys: readonly string[]; beforeMs: number; ms: number },
+    request: Omit<AcquireOptions, 'signal'> & { keys: readonly string[]; beforeMs: number; ms: number },
   ): Promise<HeldAt>;
   /** Blocks the event loop, and releases in the same turn. */
-  blockAndRelease(asked: { ms: number; lease: LeaseNumber }): Promise<void>;
+  blockAndRelease(request: { ms: number; lease: LeaseNumber }): Promise<void>;
   /** Reads the lease in the first turn after the process was stopped or blocked for longer than `ms`. */
-  afterStandstill(asked: { ms: number; lease: LeaseNumber }): Promise<HeldAt>;
+  afterStandstill(request: { ms: number; lease: LeaseNumber }): Promise<HeldAt>;
   /** Acquires several keys in one call. */
-  acquireMultiKey(asked: Omit<AcquireOptions, 'signal'> & { keys: readonly string[] }): Promise<{ at: number }>;
+  acquireMultiKey(request: Omit<AcquireOptions, 'signal'> & { keys: readonly string[] }): Promise<{ at: number }>;
   fight(plan: FightPlan): ReturnType<typeof fight>;
   flood(plan: FloodPlan): ReturnType<typeof flood>;
   loop(plan: LoopPlan): ReturnType<typeof loop>;
   /** Makes calls at a steady rate, each for a separate key. Resolves with the outcomes. */
   calls(plan: CallsPlan): ReturnType<typeof calls>;
   /** The resources that the process has used, and its longest lag since the previous call. */
-  usage(asked: undefined): Promise<Usage>;
+  usage(request: undefined): Promise<Usage>;
   /** Resolves when the engine is closed; then the process ends. */
-  shutDownOnSigterm(asked: { drainTimeoutMs: number }): Promise<{ at: number }>;
-  resources(asked: undefined): Promise<string[]>;
+  shutDownOnSigterm(request: { drainTimeoutMs: number }): Promise<{ at: number }>;
+  resources(request: undefined): Promise<string[]>;
 }
 
 /** The properties of a reply beside its result. */
@@ -75,11 +75,11 @@ interface Answer {
 }
 
 const SCRIPT = new URL('./lock-process.child.ts', import.meta.url);
-type Heard = { ready: undefined; answer: Answer; trouble: string };
-type Told = { call: { id: number; name: keyof Commands; args: unknown } };
+type Received = { ready: undefined; answer: Answer; trouble: string };
+type Sent = { call: { id: number; name: keyof Commands; args: unknown } };
 
 /** Another process with its own locks on the same Redis. */
-export class LockProcess extends SecondProcess<Heard, Told> {
+export class LockProcess extends SecondProcess<Received, Sent> {
   /** Errors and warnings outside its promises. */
   readonly trouble: string[] = [];
   private readonly open = new Map<number, (answer: Answer) => void>();

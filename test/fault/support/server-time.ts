@@ -39,7 +39,7 @@ export class ServerTimeWorld {
     /** The id of a process that receives its messages. */
     readonly live: string,
     /** Tokens of `live` that received an offer, in their order. */
-    readonly told: string[],
+    readonly notified: string[],
   ) {}
 
   static async open(url: string, redis: Redis): Promise<ServerTimeWorld> {
@@ -51,17 +51,17 @@ export class ServerTimeWorld {
     });
     await Promise.all([store.connect(), node.connection.whenReady(1_500)]);
     const live = newProcessId();
-    const told: string[] = [];
+    const notified: string[] = [];
     const listener: LockStoreListener = {
       message: ({ type, ownerToken }) => {
-        if (type === 'granted') told.push(ownerToken);
+        if (type === 'granted') notified.push(ownerToken);
       },
       resubscribed: () => {},
     };
     await store.subscribe(live, listener);
     // The server must not refuse other commands during a slow script.
     await redis.config('SET', 'busy-reply-threshold', '3600000');
-    return new ServerTimeWorld(url, redis, store, node, live, told);
+    return new ServerTimeWorld(url, redis, store, node, live, notified);
   }
 
   /** Makes every process receive its messages. */

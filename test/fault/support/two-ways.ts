@@ -4,11 +4,11 @@ import { PREFIX } from './lock-engine.js';
 
 /** A store whose acquire commands use another connection than all others, so that one can overtake the other. */
 export function storeOfTwoWays(questions: string, allElse: string): LockStore {
-  const [asking, plain] = [questions, allElse].map((url) => RedisLockStore.open(url, { prefix: PREFIX }));
+  const [acquiring, plain] = [questions, allElse].map((url) => RedisLockStore.open(url, { prefix: PREFIX }));
   return Object.assign(Object.create(plain) as LockStore, {
-    acquire: asking.acquire.bind(asking),
-    acquireAll: asking.acquireAll,
-    connect: async () => void (await Promise.all([asking.connect(), plain.connect()])),
-    close: async () => void (await Promise.all([asking.close(), plain.close()])),
+    acquire: acquiring.acquire.bind(acquiring),
+    acquireAll: acquiring.acquireAll,
+    connect: async () => void (await Promise.all([acquiring.connect(), plain.connect()])),
+    close: async () => void (await Promise.all([acquiring.close(), plain.close()])),
   });
 }

@@ -20,7 +20,7 @@ export function checkContention(history: History): Violation[] {
   const refused = calls.filter(({ outcome, waitMs }) => outcome === 'LOCK_CONTENDED' && waitMs === 0);
   const taken = refused
     .filter((operation) => !operation.keys.some((key) => isTaken(operation, byKey.get(key) ?? [], history)))
-    .filter(({ keys, askedAt, settledAt = askedAt }) => !isForeign(history, keys, { from: askedAt, to: settledAt }))
+    .filter(({ keys, calledAt, settledAt = calledAt }) => !isForeign(history, keys, { from: calledAt, to: settledAt }))
     .map((operation) => fault(operation, 'but no caller can have held it'));
   const late = calls.filter(({ outcome }) => outcome === 'LOCK_WAIT_TIMEOUT');
   const unanswered = [...refused, ...late]
@@ -32,17 +32,17 @@ export function checkContention(history: History): Violation[] {
 }
 
 function fault(operation: Operation, why: string): Violation {
-  const { id, keys, settledAt, askedAt } = operation;
+  const { id, keys, settledAt, calledAt } = operation;
   return {
     rule: 'contention',
     message: `${id} was refused because of a holder of ${keys.join(' and ')}, ${why}`,
     operations: [operation],
-    at: settledAt ?? askedAt,
+    at: settledAt ?? calledAt,
   };
 }
 
 /** How long the process ran without an answer. */
-function unansweredMs({ process, askedAt, settledAt = askedAt }: Operation, history: History): number {
+function unansweredMs({ process, calledAt, settledAt = calledAt }: Operation, history: History): number {
   const from = history.unansweredSince(process, settledAt);
   return settledAt - from - history.standstillMs(process, { from, to: settledAt }, 0);
 }
@@ -52,13 +52,13 @@ function unansweredMs({ process, askedAt, settledAt = askedAt }: Operation, hist
  * earlier callers go first.
  */
 function isOwn(operation: Operation, calls: readonly Operation[], history: History): boolean {
-  const { process, keys, askedAt, settledAt = askedAt } = operation;
+  const { process, keys, calledAt, settledAt = calledAt } = operation;
   const { permits } = operation.options;
   const near = { from: settledAt - JUST_MS, to: settledAt };
   const own = calls.filter((other) => {
     if (other === operation || other.process !== process || !other.keys.some((key) => keys.includes(key))) return false;
     const mayBeAhead = other.keys.length > 1 || (permits !== undefined && other.waitMs > 0);
-    const from = mayBeAhead ? other.askedAt : (other.hold?.from ?? Infinity);
+    const from = mayBeAhead ? other.calledAt : (other.hold?.from ?? Infinity);
     const to = other.hold === undefined ? (other.settledAt ?? Infinity) : holdEnd(other, history);
     return overlap({ from, to }, near) > 0;
   });
@@ -67,13 +67,13 @@ function isOwn(operation: Operation, calls: readonly Operation[], history: Histo
 }
 
 function isTaken(operation: Operation, possessed: readonly Possession[], history: History): boolean {
-  const { askedAt, settledAt = askedAt, kind, options, process } = operation;
-  const troubled = history.troubled({ from: askedAt, to: settledAt }, process);
+  const { calledAt, settledAt = calledAt, kind, options, process } = operation;
+  const troubled = history.troubled({ from: calledAt, to: settledAt }, process);
   const others = possessed.filter((each) => {
     // Without a reply the process relies on earlier ones.
     const knownMs = kind === 'read' ? GATE_MS : EARLIER_MS;
     const earlierMs = troubled ? longestTtl(each.operation) : knownMs;
-    return each.operation !== operation && overlap(each, { from: askedAt - earlierMs, to: settledAt + 1 }) > 0;
+    return each.operation !== operation && overlap(each, { from: calledAt - earlierMs, to: settledAt + 1 }) > 0;
   });
   if (kind === 'read') return others.some((each) => each.operation.kind !== 'read');
   const { permits } = options;

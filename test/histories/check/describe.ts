@@ -12,7 +12,7 @@ export function describeViolation(
 ): string {
   const names = new Set(operations.map(({ id }) => id));
   const processes = new Set([RUN, ...operations.map(({ process }) => process)]);
-  const from = Math.min(at, ...operations.map(({ askedAt }) => askedAt)) - MARGIN_MS;
+  const from = Math.min(at, ...operations.map(({ calledAt }) => calledAt)) - MARGIN_MS;
   const start = events[0]?.at ?? 0;
   const lines = events
     .filter((event) =>

@@ -57,13 +57,13 @@ const grantOf = ({ operation, key }: ValidHold): string => `${operation.process}
  * may be before the call. In memory they are handed over after the previous holder has released them.
  */
 function earliestGrant({ operation, key, from }: ValidHold, ofGrant: readonly ValidHold[], history: History): number {
-  const { askedAt, hold } = operation;
+  const { calledAt, hold } = operation;
   const nth = hold?.leases[key] ?? 1;
   // A process that has lost a message may hand over a permit although the store has granted a later one.
-  if (nth === 1 || history.troubled({ from: askedAt, to: from }))
-    return Math.min(askedAt, hold?.sentAt[key] ?? Infinity);
+  if (nth === 1 || history.troubled({ from: calledAt, to: from }))
+    return Math.min(calledAt, hold?.sentAt[key] ?? Infinity);
   const released = ofGrant.filter((other) => other.operation.hold?.leases[key] === nth - 1).map(({ to }) => to);
-  return released.length === 0 ? askedAt : Math.max(askedAt, Math.min(...released));
+  return released.length === 0 ? calledAt : Math.max(calledAt, Math.min(...released));
 }
 
 function checkNested(operation: Operation): Violation[] {

@@ -25,10 +25,10 @@ export function checkFreeLocks(history: History): Violation[] {
   return history.operations
     .filter(({ inside }) => inside === undefined)
     .flatMap((operation) => {
-      const { id, outcome = '', probe, askedAt, settledAt = askedAt } = operation;
+      const { id, outcome = '', probe, calledAt, settledAt = calledAt } = operation;
       if (probe && outcome !== 'granted') return [fault(`${id} did not get a lock that had to be free`, operation)];
       if (operation.waitMs === 0 || !WAITED.has(outcome)) return [];
-      const waited = { from: askedAt, to: settledAt };
+      const waited = { from: calledAt, to: settledAt };
       const gap = longestGap(
         operation.keys.flatMap((key) => [
           ...inTheWay(operation, byKey.get(key) ?? [], waited),
@@ -38,7 +38,7 @@ export function checkFreeLocks(history: History): Violation[] {
       );
       const ms = gap.to - gap.from - history.standstillMs(operation.process, gap);
       if (ms <= longestMs(operation, waited, history)) return [];
-      const since = Math.round(gap.from - askedAt);
+      const since = Math.round(gap.from - calledAt);
       return [
         fault(
           `${id} waited, although ${operation.keys.join(' or ')} was free for ${Math.round(ms)} ms, ${since} ms after its call`,
@@ -83,14 +83,14 @@ function aheadOf(
   return waiting
     .map((other) => other.operation)
     .filter((other) => other !== operation && mayGoFirst(other, operation))
-    .map((other) => ({ from: other.askedAt, to: other.settledAt ?? history.endOf(other.process) ?? Infinity }));
+    .map((other) => ({ from: other.calledAt, to: other.settledAt ?? history.endOf(other.process) ?? Infinity }));
 }
 
 function mayGoFirst(other: Operation, operation: Operation): boolean {
   if (reads(operation)) return !reads(other);
-  return other.askedAt < operation.askedAt + TOGETHER_MS || weightOf(other) > weightOf(operation);
+  return other.calledAt < operation.calledAt + TOGETHER_MS || weightOf(other) > weightOf(operation);
 }
 
 function fault(message: string, operation: Operation): Violation {
-  return { rule: 'free locks', message, operations: [operation], at: operation.settledAt ?? operation.askedAt };
+  return { rule: 'free locks', message, operations: [operation], at: operation.settledAt ?? operation.calledAt };
 }

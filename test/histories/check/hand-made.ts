@@ -14,7 +14,7 @@ interface HandMadeOperation extends RecordedOptions {
   readonly keys?: readonly string[];
   readonly inside?: string;
   readonly probe?: true;
-  readonly asked: number;
+  readonly called: number;
   /** When the command of the grant was sent; by default at the call. */
   readonly sent?: number;
   readonly granted?: number;
@@ -48,8 +48,8 @@ export class HandMade {
   operation(op: string, made: HandMadeOperation, ...more: readonly Bare<OfOperation>[]): this {
     const { call = 'acquire', process = 'p1', keys = ['k'], inside, probe, ...rest } = made;
     const {
-      asked,
-      sent = asked,
+      called,
+      sent = called,
       granted,
       token = 1,
       leases = 1,
@@ -67,7 +67,7 @@ export class HandMade {
     const at = (time: number | undefined, event: Bare<OfOperation, 'op' | 'at'>): void => {
       if (time !== undefined) this.events.push({ ...event, at: time, process, op });
     };
-    at(asked, { type: 'ask', call, keys, options: { ttl: 1e6, ...options }, inside, probe });
+    at(called, { type: 'ask', call, keys, options: { ttl: 1e6, ...options }, inside, probe });
     at(aborted, { type: 'abort' });
     at(granted, { type: 'granted', tokens: byKey(token), sentAt: byKey(sent), leases: byKey(leases), until });
     at(refused, { type: 'refused', code, message });

@@ -15,7 +15,7 @@ export interface Violation {
 export type Fault = Extract<RunEvent, { type: 'fault' }>;
 export type DataLoss = Extract<RunEvent, { type: 'data-lost' }>;
 type EventOfRun = RunEvent & { readonly process: typeof RUN };
-type Asked = Extract<WorkerEvent, { type: 'ask' }>;
+type CallEvent = Extract<WorkerEvent, { type: 'ask' }>;
 
 /** The bounds of the checks allow for standstills shorter than this. A check with another minimum passes it. */
 const LONG_STANDSTILL_MS = 60;
@@ -44,7 +44,7 @@ export class History {
     const byOperation = groupBy(events.filter(isOfOperation), ({ op }) => op);
     const operations = [...byOperation.values()]
       .filter(([first]) => first.type === 'ask')
-      .map((own) => readOperation(own as [Asked & { process: string }, ...OperationEvent[]], this));
+      .map((own) => readOperation(own as [CallEvent & { process: string }, ...OperationEvent[]], this));
     this.operations = withOuters(operations);
   }
 
@@ -132,7 +132,7 @@ function withOuters(inOrder: readonly Operation[]): Operation[] {
   const byId = new Map<string, { readonly operation: Operation; readonly nested: Operation[] }>();
   return inOrder.map((bare) => {
     const outer = byId.get(bare.inside ?? '');
-    const isNested = (outer?.operation.hold?.to ?? -Infinity) > bare.askedAt;
+    const isNested = (outer?.operation.hold?.to ?? -Infinity) > bare.calledAt;
     const nested: Operation[] = [];
     const operation: Operation = isNested
       ? { ...bare, outer: outer!.operation, nested }

@@ -36,7 +36,7 @@ export interface Operation {
   /** The call around it, if that held the lock; undefined with `inside`. */
   readonly outer: Operation | undefined;
   readonly probe: boolean;
-  readonly askedAt: number;
+  readonly calledAt: number;
   /** When it was granted or refused; undefined without either. */
   readonly settledAt: number | undefined;
   /** `granted`, the code of the refusal, or undefined. */
@@ -72,7 +72,7 @@ export function readOperation(events: readonly [EventOf<'ask'>, ...OperationEven
     outer: undefined,
     nested: [],
     probe: ask.probe === true,
-    askedAt: ask.at,
+    calledAt: ask.at,
     settledAt: granted?.at ?? refused?.at,
     outcome: granted === undefined ? refused?.code : 'granted',
     message: refused?.message ?? '',

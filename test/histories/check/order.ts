@@ -22,18 +22,18 @@ function overtaken(operations: readonly Operation[], history: History): Violatio
   // A caller whose wait ended without a lease may have been overtaken, too.
   const waited = operations.filter(({ outcome }) => outcome !== undefined && WAITED.has(outcome));
   return waited.flatMap((late) => {
-    const { outcome, settledAt: servedAt = 0, askedAt } = late;
+    const { outcome, settledAt: servedAt = 0, calledAt } = late;
     if (outcome !== 'granted') return [];
-    const overtook = waited.find(({ process, askedAt: from, settledAt: to = 0 }) => {
-      if (from >= askedAt - TOGETHER_MS || to <= servedAt + SEEN_MS || history.troubled({ from, to })) return false;
-      // A process that was stopped asked later, and saw its grant later.
-      const askedLateMs = history.standstillMs(process, { from, to: askedAt });
+    const overtook = waited.find(({ process, calledAt: from, settledAt: to = 0 }) => {
+      if (from >= calledAt - TOGETHER_MS || to <= servedAt + SEEN_MS || history.troubled({ from, to })) return false;
+      // A process that was stopped called later, and saw its grant later.
+      const calledLateMs = history.standstillMs(process, { from, to: calledAt });
       // A claim takes several turns of the event loop, and each may be late.
       const sawLateMs = history.standstillMs(process, { from: servedAt, to }, 0);
-      return from < askedAt - TOGETHER_MS - askedLateMs && to > servedAt + SEEN_MS + sawLateMs;
+      return from < calledAt - TOGETHER_MS - calledLateMs && to > servedAt + SEEN_MS + sawLateMs;
     });
     if (overtook === undefined) return [];
-    const message = `${late.id} was served before ${overtook.id}, which came ${Math.round(askedAt - overtook.askedAt)} ms earlier`;
+    const message = `${late.id} was served before ${overtook.id}, which came ${Math.round(calledAt - overtook.calledAt)} ms earlier`;
     return [{ rule: 'order', message: `${late.keys[0]}: ${message}`, operations: [overtook, late], at: servedAt }];
   });
 }

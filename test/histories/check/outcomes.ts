@@ -14,7 +14,7 @@ export function checkOutcomes(history: History): Violation[] {
 
 function faultsOf(rule: string, message: string | undefined, operation: Operation): Violation[] {
   if (message === undefined) return [];
-  const at = operation.releasedAt ?? operation.settledAt ?? operation.askedAt;
+  const at = operation.releasedAt ?? operation.settledAt ?? operation.calledAt;
   return [{ rule, message: `${operation.id} ${message}`, operations: [operation], at }];
 }
 
@@ -28,7 +28,7 @@ function refusalFault(operation: Operation, history: History): string | undefine
 }
 
 function isAllowed(operation: Operation, code: string, history: History): boolean {
-  const { process, waitMs, askedAt, settledAt = askedAt, abortedAt = Infinity } = operation;
+  const { process, waitMs, calledAt, settledAt = calledAt, abortedAt = Infinity } = operation;
   const inTime = waited(operation) >= waitMs - EARLY_MS;
   switch (code) {
     case 'LOCK_CONTENDED':
@@ -37,7 +37,7 @@ function isAllowed(operation: Operation, code: string, history: History): boolea
       return waitMs > 0 && inTime;
     case 'LOCK_UNAVAILABLE':
       return (
-        inTime && (history.troubled({ from: askedAt, to: settledAt }, process) || answeredLate(operation, history))
+        inTime && (history.troubled({ from: calledAt, to: settledAt }, process) || answeredLate(operation, history))
       );
     case 'LOCK_ABORTED':
       return abortedAt <= settledAt;
@@ -58,12 +58,15 @@ const mayReenter = ({ inside, kind, options }: Operation): boolean =>
 const isUnchanged = ({ events }: Operation): boolean => events.every(({ type }) => type !== 'downgrade');
 
 /** Callers that do not wait share an attempt, whose lease may end before the answer to its command arrives. */
-function answeredLate({ process, keys, message, askedAt, settledAt = askedAt }: Operation, history: History): boolean {
+function answeredLate(
+  { process, keys, message, calledAt, settledAt = calledAt }: Operation,
+  history: History,
+): boolean {
   if (!message.includes('its answer came after the end of the lease')) return false;
   return history.operations.some((other) => {
     const shares = other.process === process && other.keys.some((key) => keys.includes(key));
-    const pending = other.askedAt <= settledAt && (other.settledAt ?? Infinity) >= askedAt;
-    return shares && pending && settledAt - other.askedAt >= provenMs(other);
+    const pending = other.calledAt <= settledAt && (other.settledAt ?? Infinity) >= calledAt;
+    return shares && pending && settledAt - other.calledAt >= provenMs(other);
   });
 }
 
@@ -72,7 +75,7 @@ function provenMs({ options }: Operation): number {
   return Math.min(ttlOf(options), Number(options.maxHold ?? Infinity)) * 0.99 - 2;
 }
 
-const waited = ({ askedAt, settledAt = askedAt }: Operation): number => settledAt - askedAt;
+const waited = ({ calledAt, settledAt = calledAt }: Operation): number => settledAt - calledAt;
 
 /**
  * `onLost: 'throw'` rejects after a loss, `'signal'` never does. At the end of a call only the library knows of a loss.
@@ -95,8 +98,8 @@ function endFault(operation: Operation, history: History): string | undefined {
 }
 
 /** The reply to a release may report a loss that the holder did not know. A reader may share an older lease. */
-function lossBehindRelease({ askedAt, releasedAt = askedAt, options, hold }: Operation, history: History): boolean {
-  const during = { from: Math.min(askedAt, ...Object.values(hold?.sentAt ?? {})), to: releasedAt };
+function lossBehindRelease({ calledAt, releasedAt = calledAt, options, hold }: Operation, history: History): boolean {
+  const during = { from: Math.min(calledAt, ...Object.values(hold?.sentAt ?? {})), to: releasedAt };
   return (
     options.onLost === 'throw' && history.dataLosses.some(({ at, from }) => at >= during.from && from <= during.to)
   );

@@ -21,14 +21,14 @@ export interface Possession extends Interval {
 }
 
 /**
- * Possessions by key: those of holders, and with `asking` those of callers with a possible offer or place in a queue.
+ * Possessions by key: those of holders, and with `withWaiting` those of callers with a possible offer or place in a queue.
  */
-export function possessions(history: History, asking: boolean): ReadonlyMap<string, readonly Possession[]> {
+export function possessions(history: History, withWaiting: boolean): ReadonlyMap<string, readonly Possession[]> {
   const all = history.operations
     .filter(({ inside }) => inside === undefined)
     .flatMap((operation) => {
-      const interval = intervalOf(operation, history, asking);
-      const kept = asking ? [] : keptWhileItWaits(operation, history);
+      const interval = intervalOf(operation, history, withWaiting);
+      const kept = withWaiting ? [] : keptWhileItWaits(operation, history);
       const whole = interval === undefined ? [] : operation.keys.map((key) => ({ key, ...interval }));
       const weight = weightOf(operation);
       return [...kept, ...whole].map(({ key, from, to }) => ({ key, possession: { from, to, operation, weight } }));
@@ -37,37 +37,37 @@ export function possessions(history: History, asking: boolean): ReadonlyMap<stri
   return new Map([...byKey].map(([key, own]) => [key, own.map(({ possession }) => possession)]));
 }
 
-function intervalOf(operation: Operation, history: History, asking: boolean): Interval | undefined {
-  const { askedAt, settledAt, hold, process, outcome, keys } = operation;
-  if (hold === undefined && !asking) return abandoned(operation, history);
+function intervalOf(operation: Operation, history: History, withWaiting: boolean): Interval | undefined {
+  const { calledAt, settledAt, hold, process, outcome, keys } = operation;
+  if (hold === undefined && !withWaiting) return abandoned(operation, history);
   const end =
     hold === undefined ? (settledAt ?? history.endOf(process) ?? history.endsAt) : holdEnd(operation, history);
-  const asked = { from: askedAt, to: end };
+  const pending = { from: calledAt, to: end };
   // A call that was refused at once had no place.
-  if (outcome === 'LOCK_CONTENDED' && keys.length === 1 && !history.troubled(asked, process)) return undefined;
+  if (outcome === 'LOCK_CONTENDED' && keys.length === 1 && !history.troubled(pending, process)) return undefined;
   const heldFrom = hold === undefined ? end : Math.min(hold.from, ...Object.values(hold.sentAt));
-  const from = asking ? Math.min(history.reachesServerAt(process, asked), hold?.from ?? end) : heldFrom;
+  const from = withWaiting ? Math.min(history.reachesServerAt(process, pending), hold?.from ?? end) : heldFrom;
   if (hold === undefined && from >= end) return undefined;
-  return { from, to: end + tailMs(operation, history, asked) };
+  return { from, to: end + tailMs(operation, history, pending) };
 }
 
 /** An attempt without a lease may have been granted in Redis if its reply was lost. */
 function abandoned(operation: Operation, history: History): Interval | undefined {
-  const { askedAt, settledAt, process } = operation;
+  const { calledAt, settledAt, process } = operation;
   const end = settledAt ?? history.endOf(process) ?? history.endsAt;
-  const asked = { from: askedAt, to: end };
-  if (!history.troubled(asked, process) && settledAt !== undefined) return undefined;
-  return { from: askedAt, to: end + tailMs(operation, history, asked) };
+  const pending = { from: calledAt, to: end };
+  if (!history.troubled(pending, process) && settledAt !== undefined) return undefined;
+  return { from: calledAt, to: end + tailMs(operation, history, pending) };
 }
 
 /**
  * A multi-key call acquires its keys in ascending order, and keeps the acquired ones while it waits for the next one.
  */
 function keptWhileItWaits(operation: Operation, history: History): readonly (Interval & { readonly key: string })[] {
-  const { keys, askedAt, settledAt, process } = operation;
+  const { keys, calledAt, settledAt, process } = operation;
   const to = (settledAt ?? history.endOf(process) ?? history.endsAt) + ANSWER_MS;
   const ascending = keys.toSorted((one, other) => (one < other ? -1 : 1));
-  return ascending.slice(0, -1).map((key) => ({ key, from: askedAt, to }));
+  return ascending.slice(0, -1).map((key) => ({ key, from: calledAt, to }));
 }
 
 /** When the key of the operation may be free again: after the last of its nested calls. */

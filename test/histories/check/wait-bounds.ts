@@ -21,9 +21,9 @@ export function checkWaitBounds(history: History): Violation[] {
 }
 
 function checkAcquire(operation: Operation, history: History): Violation | undefined {
-  const { id, process, askedAt, settledAt, abortedAt, waitMs } = operation;
+  const { id, process, calledAt, settledAt, abortedAt, waitMs } = operation;
   const end = settledAt ?? history.endOf(process) ?? history.endsAt;
-  const took = own(history, process, askedAt, end);
+  const took = own(history, process, calledAt, end);
   const bound = waitMs + SETTLES_WITHIN_MS + SLACK_MS;
   const how = settledAt === undefined ? 'had not settled' : 'settled';
   if (took > bound) return fault(`${id} ${how} after ${Math.round(took)} ms; its wait is ${waitMs} ms`, operation, end);

@@ -46,10 +46,10 @@ export class Operation {
       controller.abort();
     };
     const timer = abortAfterMs === undefined ? undefined : setTimeout(abort, abortAfterMs);
-    const asked = () => clearTimeout(timer);
-    if (call === 'withLock') await this.withLock(controller.signal, asked);
-    else await this.acquire(controller.signal, asked);
-    asked();
+    const settled = () => clearTimeout(timer);
+    if (call === 'withLock') await this.withLock(controller.signal, settled);
+    else await this.acquire(controller.signal, settled);
+    settled();
     await Promise.all(this.started);
   }
 
@@ -58,7 +58,7 @@ export class Operation {
     return keys.length === 1 ? keys[0] : keys;
   }
 
-  private async acquire(signal: AbortSignal, asked: () => void): Promise<void> {
+  private async acquire(signal: AbortSignal, settled: () => void): Promise<void> {
     const { service, leases } = this.tools;
     const { wait, ...others } = this.plan.options;
     let lease: Lease | null;
@@ -69,7 +69,7 @@ export class Operation {
     } catch (error) {
       return this.refused(error);
     }
-    asked();
+    settled();
     if (lease === null) return this.refused(undefined);
     leases.granted(this.op, lease);
     await this.work(lease);
@@ -79,13 +79,13 @@ export class Operation {
     if (this.plan.releasesTwice === true) await lease.release();
   }
 
-  private async withLock(signal: AbortSignal, asked: () => void): Promise<void> {
+  private async withLock(signal: AbortSignal, settled: () => void): Promise<void> {
     const { service, leases, recorder } = this.tools;
     let granted = false;
     try {
       await service.withLock(this.key, { ...this.plan.options, signal }, async (lease) => {
         granted = true;
-        asked();
+        settled();
         leases.granted(this.op, lease);
         await this.work(lease);
         leases.releases(this.op, lease);

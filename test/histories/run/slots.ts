@@ -121,7 +121,7 @@ export class Slots {
     const slot = this.slots[number];
     const name = `p${number}.${slot.names.length}`;
     const { world, plant, registerUrl, recorder } = this.parts;
-    const rest = slot.operations - (await this.asked(slot));
+    const rest = slot.operations - (await this.operationsOf(slot));
     const file = this.fileOf(name);
     await writeFile(file, '');
     slot.names.push(name);
@@ -170,7 +170,7 @@ export class Slots {
     return name === undefined ? 0 : (await stat(this.fileOf(name))).size;
   }
 
-  private async asked({ names }: Slot): Promise<number> {
+  private async operationsOf({ names }: Slot): Promise<number> {
     const texts = await Promise.all(names.map((name) => readFile(this.fileOf(name), 'utf8')));
     return texts.reduce((sum, text) => sum + text.split('"type":"ask"').length - 1, 0);
   }

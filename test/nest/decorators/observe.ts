@@ -34,7 +34,9 @@ export async function observe(
   const document = SwaggerModule.createDocument(app, new DocumentBuilder().build());
   const answers = await askAll(await app.getUrl());
   await app.close();
-  const locks = store.asked.filter((line) => line.startsWith('acquire')).map((line) => line.slice('acquire '.length));
+  const locks = store.commands
+    .filter((line) => line.startsWith('acquire'))
+    .map((line) => line.slice('acquire '.length));
   return { document, answers, statements: log.statements, locks };
 }
 

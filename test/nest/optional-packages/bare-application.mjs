@@ -3,10 +3,10 @@ import { createRequire, register } from 'node:module';
 import { MessageChannel } from 'node:worker_threads';
 
 const { port1, port2 } = new MessageChannel();
-const asked = [];
-const told = new Promise((resolve) => {
+const requests = [];
+const finished = new Promise((resolve) => {
   port1.on('message', (message) => {
-    asked.push(message);
+    requests.push(message);
     if (message.by === import.meta.url) resolve();
   });
 });
@@ -37,12 +37,12 @@ const refused = await job.run().catch(({ code }) => code);
 await lease.release();
 await context.close();
 const trapped = await import('@nestjs/websockets').catch(({ code }) => code);
-await told; // the hooks send this message last, so all earlier ones have arrived
+await finished; // the hooks send this message last, so all earlier ones have arrived
 
 const files = Object.keys(createRequire(import.meta.url).cache);
 process.send({
   name: 'seen',
-  data: { entry: import.meta.resolve('nestjs-distribute-lock'), asked, ran, refused, trapped, files },
+  data: { entry: import.meta.resolve('nestjs-distribute-lock'), requests, ran, refused, trapped, files },
 });
 port1.close();
 process.disconnect();

@@ -12,7 +12,7 @@ import {
 
 /** A memory store that records its commands. */
 export class RecordingStore implements LockStore {
-  readonly asked: string[] = [];
+  readonly commands: string[] = [];
   readonly held = new Set<string>();
   connected = 0;
   closed = 0;
@@ -28,14 +28,14 @@ export class RecordingStore implements LockStore {
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireAnswer> {
-    this.asked.push(`acquire ${request.key}`);
+    this.commands.push(`acquire ${request.key}`);
     const answer = await this.inner.acquire(request);
     if (answer.outcome === 'granted') this.held.add(request.key);
     return answer;
   }
 
   async release(request: ReleaseRequest): Promise<ReleaseAnswer> {
-    this.asked.push(`release ${request.key}`);
+    this.commands.push(`release ${request.key}`);
     const answer = await this.inner.release(request);
     if (answer.outcome === 'free') this.held.delete(request.key);
     return answer;

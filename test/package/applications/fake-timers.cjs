@@ -14,9 +14,9 @@ async function main() {
   mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'setImmediate'] });
   await locks.contend('order');
   const waited = app.get(LockService).acquire('order', { wait: '10m' });
-  const told = waited.catch(({ code }) => code);
+  const refused = waited.catch(({ code }) => code);
   await locks.advance('11m');
-  console.log(JSON.stringify({ told: await told }));
+  console.log(JSON.stringify({ code: await refused }));
   mock.timers.reset();
   await app.close();
 }

@@ -48,9 +48,9 @@ async function loop(kind) {
 
 async function hold(kind) {
   const { key, options, without } = KINDS[kind];
-  const askedAt = performance.now();
+  const calledAt = performance.now();
   const lease = await locks.acquire(key, { ttl: '5s', wait: '20s', ...options });
-  const waitedMs = performance.now() - askedAt;
+  const waitedMs = performance.now() - calledAt;
   const inside = await redis.incr(`inside:${kind}`);
   const others = without === undefined ? 0 : Number(await redis.get(`inside:${without}`));
   const { fencingToken } = lease;

@@ -30,9 +30,9 @@ function controllerOf(copy) {
   class Orders {
     constructor(locks, reports, events) {
       Object.assign(this, { locks, reports, leave: gate.resolve, entered: entered.promise });
-      events.listen(({ type }) => this.heard.add(type));
+      events.listen(({ type }) => this.received.add(type));
     }
-    heard = new Set();
+    received = new Set();
     async settle() {
       entered.resolve();
       await gate.promise;
@@ -67,7 +67,7 @@ async function application(one, other, forRoot) {
     second: [second.status, second.headers.get('retry-after') !== null, (await second.json()).code],
     direct: [one, other].map(({ isLockError }) => isLockError(direct, 'LOCK_CONTENDED')),
     named: await orders.reports.withLock('report', async (lease) => lease.key),
-    heard: [...orders.heard].sort((a, b) => a.localeCompare(b)),
+    received: [...orders.received].sort((a, b) => a.localeCompare(b)),
   };
   await app.close();
   return answer;

@@ -29,7 +29,7 @@ const LATENCY_MS = 0.1;
 class CountedWorld extends World {
   commands = 0;
   lastHoldAt = 0;
-  private readonly asked = new Map<string, number>();
+  private readonly calledAt = new Map<string, number>();
   readonly waitsMs: number[] = [];
   readonly perCaller = new Map<string, number>();
 
@@ -37,10 +37,10 @@ class CountedWorld extends World {
     super.note(what, process, details);
     if (/^(?:acquire|release|renew) /.test(what)) this.commands += 1;
     const [, label = '', event = ''] = /^(c\d+\.\d+) (asks|holds) /.exec(what) ?? [];
-    if (event === 'asks') this.asked.set(label, this.timeline.now);
+    if (event === 'asks') this.calledAt.set(label, this.timeline.now);
     if (event !== 'holds') return;
     this.lastHoldAt = this.timeline.now;
-    this.waitsMs.push(this.lastHoldAt - this.asked.get(label)!);
+    this.waitsMs.push(this.lastHoldAt - this.calledAt.get(label)!);
     const [caller] = label.split('.');
     this.perCaller.set(caller, (this.perCaller.get(caller) ?? 0) + 1);
   }

@@ -32,9 +32,9 @@ describe('startSocketProxy', () => {
 
     expect(proxy.open('commands')).toHaveLength(1);
     expect(proxy.open('inbox')).toHaveLength(1);
-    const heard = new Promise((resolve) => inbox.once('message', (_, text) => resolve(text)));
+    const received = new Promise((resolve) => inbox.once('message', (_, text) => resolve(text)));
     await client.publish('inbox', 'hello');
-    expect(await heard).toBe('hello');
+    expect(await received).toBe('hello');
   });
 
   it('delivers held bytes when the client has closed the connection', async () => {

@@ -19,7 +19,7 @@ interface ReplyFault {
 }
 
 /** A request without a reply so far, or with a made-up reply. */
-interface Asked {
+interface Request {
   readonly request: string;
   readonly reply?: string;
 }
@@ -35,9 +35,9 @@ export class TappedConnection {
   closedAt: number | undefined;
   private readonly toServer: OneWay;
   private readonly toClient: OneWay;
-  private readonly asked = new RespFrames();
+  private readonly sentFrames = new RespFrames();
   private readonly answered = new RespFrames();
-  private readonly unanswered: Asked[] = [];
+  private readonly unanswered: Request[] = [];
   private readonly replyFaults: ReplyFault[] = [];
   private intercepted: { readonly request: RegExp; readonly replyTo: () => string | undefined } | undefined;
 
@@ -150,7 +150,7 @@ export class TappedConnection {
   }
 
   private request(chunk: Buffer): void {
-    for (const frame of this.asked.push(chunk)) {
+    for (const frame of this.sentFrames.push(chunk)) {
       const words = wordsOf(frame);
       const request = words.join(' ');
       this.note(words);

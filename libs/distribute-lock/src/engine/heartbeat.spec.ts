@@ -50,7 +50,7 @@ describe('SharedHeartbeat', () => {
     expect(sent).toEqual(['a', 'c', 'b']);
   });
 
-  it('asks at once when the attempts that it asked for have left', async () => {
+  it('sends another attempt when its attempts have left', async () => {
     const { clock, sent, heartbeat, leave } = make('a', 'b', 'c', 'd');
     await clock.pass(HEARTBEAT_MS);
     heartbeat.sendLast();
