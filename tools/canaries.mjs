@@ -207,8 +207,8 @@ export const canaries = [
     wrong: 'a measure whose code is gone',
     script: ['check:measures'],
     files: {
-      'test/fault/measures-p11.mjs':
-        "export const measuresP11 = [{ promise: 'P11', what: 'canary', file: 'index.ts', measure: 'no such words', without: '' }];\n",
+      'test/fault/measures/fencing.mjs':
+        "export const measuresOfFencing = [{ promise: 'P11', what: 'canary', file: 'index.ts', measure: 'no such words', without: '' }];\n",
     },
     says: ['"no such words" does not occur exactly once in index.ts'],
   },

@@ -10,7 +10,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
-import { MEASURES } from '../../test/fault/measures.mjs';
+import { MEASURES } from '../../test/fault/measures/all.mjs';
 import { exportsOf } from './exports.mjs';
 import { docOf, textOf } from './tsdoc.mjs';
 

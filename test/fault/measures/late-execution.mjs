@@ -1,7 +1,7 @@
-/** Measures that make a late execution harmless, in the form of the other measures; see measures-p8-to-p17.mjs. */
+/** Measures that make a late execution harmless. */
 const test = ['sockets/late-execution', 'granted on the next connection, and released: exclusive'];
 
-export const measuresP19 = [
+export const measuresOfLateExecution = [
   {
     promise: 'P19',
     what: 'an acquire that is executed past its deadline does nothing',

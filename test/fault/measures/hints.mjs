@@ -1,7 +1,7 @@
-/** Measures that treat messages as hints (P22), in the form of the other measures; see measures-p8-to-p17.mjs. */
+/** Measures that treat messages as hints (P22). */
 const forged = (title) => ['forged-messages', title];
 
-export const measuresP22 = [
+export const measuresOfHints = [
   {
     promise: 'P22',
     what: 'a message counts only with an owner token that this process issued',

@@ -1,4 +1,4 @@
-/** Measures for work that runs for longer than the call that acquired its lock; see measures-p1-to-p7.mjs. */
+/** Measures for work that runs for longer than the call that acquired its lock. */
 const lease = (name) => `engine/lease/${name}.ts`;
 const shutdown = ['engine/shutdown', 'does not end a lease while a nested call still works under it'];
 

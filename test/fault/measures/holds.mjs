@@ -1,11 +1,7 @@
-/**
- * Measures for P1 to P7: the code, its replacement without the measure, and the test that must fail then.
- * `file` is below libs/distribute-lock/src and contains `measure` verbatim.
- * without-measures.mjs runs them; docs/reference/measures.md has them as a table.
- */
+/** Measures for holds: exclusion, losses, endings (P1 to P7), and pauses (P27). */
 const lua = (name) => `store/lua/lib/${name}.lua`;
 
-export const measuresP1toP7 = [
+export const measuresOfHolds = [
   {
     promise: 'P1',
     what: 'a free lock is written only if absent',

@@ -1,5 +1,5 @@
-/** Measures that refuse replies of unknown shape (P21); see measures-p8-to-p17.mjs. The tests are in test/sockets. */
-export const measuresP21 = [
+/** Measures that refuse replies of unknown shape (P21). The tests are in test/sockets. */
+export const measuresOfReplies = [
   {
     promise: 'P21',
     what: 'a reply has three words for each command',

@@ -1,4 +1,4 @@
-/** Measures for commands that share one script call, in the form of the other measures; see measures-p1-to-p7.mjs. */
+/** Measures for commands that share one script call. */
 const BATCH = 'store/lua/lib/batch.lua';
 
 export const measuresOfOneCall = [

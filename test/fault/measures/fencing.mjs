@@ -1,8 +1,8 @@
-/** Measures for P11, in the form of the other measures; see measures-p8-to-p17.mjs. */
+/** Measures for P11. */
 const FENCING = 'store/lua/lib/fencing.lua';
 const COUNTER = 'store/redis/fence-counter.ts';
 
-export const measuresP11 = [
+export const measuresOfFencing = [
   {
     promise: 'P11',
     what: 'fencing tokens start from the clock of the server, not from 0',

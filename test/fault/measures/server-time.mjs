@@ -1,10 +1,10 @@
 /**
- * Measures that bound the server time of one call (P23), in the form of the other measures; see measures-p8-to-p17.mjs.
+ * Measures that bound the server time of one call (P23).
  */
 const lua = (name) => `store/lua/lib/${name}.lua`;
 const bounds = 'MOST_READ, MOST_REMOVED = PROTOCOL.MOST_SILENT_READ, PROTOCOL.MOST_SILENT_REMOVED';
 
-export const measuresP23 = [
+export const measuresOfServerTime = [
   {
     promise: 'P23',
     what: 'a call reads a bounded part of the queue, and removes a bounded number of silent tokens',

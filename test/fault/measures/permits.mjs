@@ -1,4 +1,4 @@
-/** Measures for permits: rollouts (P1), rising fencing tokens (P25), and no waiting beside a free permit; see measures-p8-to-p17.mjs. */
+/** Measures for permits: rollouts (P1), rising fencing tokens (P25), and no waiting beside a free permit. */
 const RUN = 'engine/semaphore-run.ts';
 const takesAll = (title) => ['engine/semaphore-run', title];
 

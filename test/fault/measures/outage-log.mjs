@@ -1,5 +1,5 @@
-/** Measures for the log of an outage (P26); see measures-p8-to-p17.mjs. */
-export const measuresP26 = [
+/** Measures for the log of an outage (P26). */
+export const measuresOfOutageLog = [
   {
     promise: 'P26',
     what: 'a lost connection is reported',

@@ -1,4 +1,4 @@
-/** Measures for Sentinel, Cluster and a quorum, in the form of the other measures; see measures-p8-to-p17.mjs. */
+/** Measures for Sentinel, Cluster and a quorum. */
 const ERRORS = 'store/redis/redis-errors.ts';
 const QUORUM = 'store/quorum/quorum-lock-store.ts';
 const END = {

@@ -1,8 +1,8 @@
-/** Measures for true outcomes and for the options of each holder (P24, P25); see measures-p8-to-p17.mjs. */
-const eachReader = (title) => ['engine/each-reader', title];
+/** Measures for true outcomes and for the options of each holder (P24, P25). */
+const eachReader = (title) => ['engine/readers-with-own-options', title];
 const ofShutdown = (title) => ['engine/shutdown', title];
 
-export const measuresP24P25 = [
+export const measuresOfOutcomes = [
   {
     promise: 'P24',
     what: 'an attempt without a valid reply does not know a holder',
@@ -103,7 +103,7 @@ export const measuresP24P25 = [
     file: 'engine/extending.ts',
     measure: 'watchdog.shortenAgain(grant);',
     without: '{}',
-    test: ['engine/each-its-ttl', 'keeps a lease of its ttl as a reader'],
+    test: ['engine/callers-with-other-ttl', 'keeps a lease of its ttl as a reader'],
   },
   {
     promise: 'P25',

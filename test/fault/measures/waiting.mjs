@@ -5,7 +5,7 @@
  */
 const lua = (name) => `store/lua/lib/${name}.lua`;
 
-export const measuresP8toP17 = [
+export const measuresOfWaiting = [
   {
     promise: 'P8',
     what: 'the lock ends with its ttl, and a waiter wakes at that moment',

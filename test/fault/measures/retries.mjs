@@ -1,7 +1,7 @@
-/** Measures that bound every retry, in the form of the other measures; see measures-p8-to-p17.mjs. */
+/** Measures that bound every retry. */
 const unit = (title) => ['store/abandoned-tokens', title];
 
-export const measuresP20 = [
+export const measuresOfRetries = [
   {
     promise: 'P20',
     what: 'an attempt of which no command was sent is not undone',

@@ -1,11 +1,10 @@
 /**
- * Measures that verify the arrival of messages (P12), and let subscriptions follow a primary (P28); see
- * measures-p8-to-p17.mjs.
+ * Measures that verify the arrival of messages (P12), and let subscriptions follow a primary (P28).
  */
 const CHECK = 'store/redis/inbox-check.ts';
 const SPEC = 'store/redis/inbox-check';
 
-export const measuresP28 = [
+export const measuresOfOffers = [
   {
     promise: 'P28',
     what: 'a subscription that the primary does not count is opened again',

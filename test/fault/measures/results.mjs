@@ -1,5 +1,5 @@
-/** Measures for P17, in the form of the other measures; see measures-p1-to-p7.mjs. */
-export const measuresP17 = [
+/** Measures for P17. */
+export const measuresOfResults = [
   {
     promise: 'P17',
     what: 'a result waits 100 ms at most for the reply to its release',

@@ -1,5 +1,5 @@
 /**
- * Measures that detect and replace half-open connections (P18); see measures-p8-to-p17.mjs. The tests are in
+ * Measures that detect and replace half-open connections (P18). The tests are in
  * test/sockets.
  */
 const LINK = 'store/redis/link.ts';

@@ -1,4 +1,4 @@
-/** Measures against commands and replies that take effect late, and against early undos; see measures-p8-to-p17.mjs. */
+/** Measures against commands and replies that take effect late, and against early undos. */
 const downgrading = (title) => ['engine/downgrading', title];
 
 export const measuresOfLateEffects = [
@@ -16,7 +16,10 @@ export const measuresOfLateEffects = [
     file: 'engine/lease/watchdog.ts',
     measure: 'grant.holder?.shared?.endOverdue(grant, now, 0);',
     without: '',
-    test: ['engine/each-reader', 'loses a reader for good whose time passed before the reply to a renewal'],
+    test: [
+      'engine/readers-with-own-options',
+      'loses a reader for good whose time passed before the reply to a renewal',
+    ],
   },
   {
     promise: 'P6',
@@ -24,7 +27,7 @@ export const measuresOfLateEffects = [
     file: 'engine/attempts.ts',
     measure: ' && !attempt.queued',
     without: '',
-    test: ['engine/left-place', 'leaves the queue although its last command does not wait'],
+    test: ['engine/leaving-waiters', 'leaves the queue although its last command does not wait'],
   },
   {
     promise: 'P6',
@@ -32,7 +35,7 @@ export const measuresOfLateEffects = [
     file: 'engine/attempts.ts',
     measure: ' && !attempt.placed',
     without: '',
-    test: ['engine/left-place', 'leaves the queue although no answer has reported the place'],
+    test: ['engine/leaving-waiters', 'leaves the queue although no answer has reported the place'],
   },
   {
     promise: 'P17',
@@ -40,7 +43,7 @@ export const measuresOfLateEffects = [
     file: 'engine/releasing.ts',
     measure: ' && this.context.clock.now() < grant.validUntil',
     without: '',
-    test: ['engine/late-release', 'is not lost, because it lasted as long as the work (exclusive)'],
+    test: ['engine/release-after-the-end', 'is not lost, because it lasted as long as the work (exclusive)'],
   },
   {
     promise: 'P19',
