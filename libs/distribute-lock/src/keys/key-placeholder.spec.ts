@@ -56,6 +56,41 @@ describe('KeyPlaceholder', () => {
     refusedKey(() => read('arg0.name', function named() {}));
   });
 
+  it('reads accessors of classes', () => {
+    class Document {
+      constructor(protected readonly fields: Record<string, unknown>) {}
+      get id(): unknown {
+        return this.fields['id'];
+      }
+      get customer(): Document {
+        return new Document({ id: 'inner' });
+      }
+      set writeOnly(_: string) {}
+      method(): string {
+        return 'text';
+      }
+      static {
+        Object.defineProperty(this.prototype, 'constructor', { get: () => 'never' });
+      }
+    }
+    class Invoice extends Document {
+      override get id(): unknown {
+        return `invoice ${String(super.id)}`;
+      }
+    }
+    const invoice = new Invoice({ id: 7 });
+    expect(read('arg0.id', invoice)).toBe('invoice 7');
+    expect(read('arg0.customer.id', invoice)).toBe('inner');
+    for (const name of ['writeOnly', 'method', 'constructor', '__proto__', 'toString']) {
+      refusedKey(() => read(`arg0.${name}`, invoice));
+    }
+  });
+
+  it('reads no accessor of an object that every object inherits from', () => {
+    const root = Object.create(null, { id: { get: () => 'polluted' } }) as object;
+    refusedKey(() => read('arg0.id', Object.create(root)));
+  });
+
   it('follows a path to any depth', () => {
     const names = Array.from({ length: 2000 }, (_, index) => `n${index}`);
     const deep = names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), 'end');

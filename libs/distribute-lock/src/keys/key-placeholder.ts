@@ -20,6 +20,22 @@ export interface PlaceholderSite {
 /** A name in a path. Other characters are more likely a mistake than part of a name. */
 const NAME = /^[^\s.[\]{}#?]+$/;
 
+/**
+ * Whether the name is an own property, or an accessor of a class, as in Mongoose documents. What every object has is no data:
+ * `constructor`, `__proto__`, and all names of the last prototype, which is `Object.prototype`.
+ */
+function isData(value: object, name: string): boolean {
+  if (Object.hasOwn(value, name)) return true;
+  if (name === 'constructor' || name === '__proto__') return false;
+  for (let at = prototypeOf(value), next; at !== null && (next = prototypeOf(at)) !== null; at = next) {
+    const property = Object.getOwnPropertyDescriptor(at, name);
+    if (property !== undefined) return property.get !== undefined;
+  }
+  return false;
+}
+
+const prototypeOf = (value: object): object | null => Object.getPrototypeOf(value) as object | null;
+
 /** One `#{path}` placeholder of a key template, filled from the arguments of a call. */
 export class KeyPlaceholder {
   private readonly shown: string;
@@ -91,9 +107,8 @@ export class KeyPlaceholder {
   private follow(first: unknown): unknown {
     let value = first;
     for (const name of this.from.names) {
-      // Own properties only: `constructor` and `__proto__` of a body are not data.
-      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) {
-        throw this.refusal(`has no value: "${name}" is not there (only own properties count)`);
+      if (typeof value !== 'object' || value === null || !isData(value, name)) {
+        throw this.refusal(`has no value: "${name}" is neither an own property nor an accessor of a class`);
       }
       value = (value as Record<string, unknown>)[name];
     }
