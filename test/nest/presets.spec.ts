@@ -110,6 +110,15 @@ describe('options by a function of the instance', () => {
       return [ttlNow(), this.calls];
     }
 
+    @DistributeLock({
+      key: 'c:#{arg0}',
+      ttl: '4s',
+      options: ({ given }: Jobs, _: string, ttl?: number) => ({ ...given, ttl }),
+    })
+    async ofCall(_tenant: string, _ttl?: number): Promise<number> {
+      return ttlNow();
+    }
+
     @DistributeLock({ key: 'b', kind: 'semaphore', options: () => ({ permits: 2 }) })
     async permits(): Promise<number> {
       return ttlNow();
@@ -175,8 +184,18 @@ describe('options by a function of the instance', () => {
     }
     await expect(start({}, [Wrong])).rejects.toEqual(refused(/Wrong\.run.*"ttl" is 1,/));
     await expect(start({}, [Unknown])).rejects.toEqual(refused(/Unknown\.run.*"tll" is not known/));
-    await expect(start({}, [Throwing])).rejects.toEqual(refused(/Throwing\.run.*function in "options" threw/));
+    await expect(start({}, [Throwing])).rejects.toEqual(
+      refused(/Throwing\.run.*function in "options" threw: no configuration/),
+    );
     expect(await (await start({}, [Late])).get(Late).run()).toBe(5);
+  });
+
+  it('come from the arguments of the call, and are not computed at start then', async () => {
+    const jobs = (await start({}, [Jobs])).get(Jobs);
+    expect(await jobs.ofCall('eu', 7_000)).toBe(7);
+    expect(await jobs.ofCall('eu', 3_000)).toBe(3);
+    const error: unknown = await jobs.ofCall('eu', -1).catch((cause: unknown) => cause);
+    expect(isLockError(error, 'LOCK_CONFIGURATION') && error.message).toMatch(/Jobs\.ofCall.*"ttl" is -1/);
   });
 
   it('reject the call if they are wrong later', async () => {

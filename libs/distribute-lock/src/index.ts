@@ -106,6 +106,7 @@ export type {
   Fitting,
   FittingAnswer,
   FittingInstance,
+  FittingOptions,
   FittingKey,
   FittingKeys,
   FittingResult,

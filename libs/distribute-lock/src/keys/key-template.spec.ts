@@ -168,7 +168,9 @@ describe('KeyTemplate.render', () => {
     'ignores the inherited %s',
     (path) => {
       const body = Object.create({ id: '7', nested: { id: '7' } }) as object;
-      expect(refusedKey(() => render(`#{arg0.${path}}`, body)).message).toContain('neither an own property nor an accessor');
+      expect(refusedKey(() => render(`#{arg0.${path}}`, body)).message).toContain(
+        'neither an own property nor an accessor',
+      );
     },
   );
 

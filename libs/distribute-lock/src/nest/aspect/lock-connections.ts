@@ -87,16 +87,17 @@ export class LockConnections {
    * Merges the options of the decorator with those of the module: once per lock, or for each call if a function of the instance computes
    * options.
    * @param self - the instance; without it such a function is not called
+   * @param args - the arguments of the call
    * @throws LockConfigurationError naming the method
    */
-  prepare(spec: LockSpec, self?: object): PreparedLock {
+  prepare(spec: LockSpec, self?: object, args: readonly unknown[] = []): PreparedLock {
     const perCall = self !== undefined && spec.instanceOptions !== undefined;
     const known = perCall ? undefined : this.prepared.get(spec);
     if (known !== undefined) return known;
     try {
       const client = this.client(spec.connectionName);
       const { abortOnDisconnect = this.settings.abortOnDisconnect } = spec;
-      const options = this.merged(spec, client, self);
+      const options = this.merged(spec, client, self, args);
       const prepared = { client, options, abortOnDisconnect: abortOnDisconnect && options.waitMs > 0 };
       if (!perCall) this.prepared.set(spec, prepared);
       return prepared;
@@ -109,22 +110,26 @@ export class LockConnections {
     { options, preset, instanceOptions }: LockSpec,
     client: LockClient,
     self: object | undefined,
+    args: readonly unknown[],
   ): ResolvedLockOptions {
     const beneath = beneathOf(preset, this.settings.presets, client.defaults);
     if (instanceOptions === undefined) return resolveLockOptions(options, beneath);
     // Options that only the function completes are checked with its result.
     if (self === undefined) return resolveLockOptions(options, { ...beneath, ttlMs: Infinity, permits: MOST_PERMITS });
-    const given = returned(instanceOptions, self);
+    const given = returned(instanceOptions, self, args);
     checkNames(given, LOCK_OPTIONS);
     return resolveLockOptions({ ...options, ...given }, beneath);
   }
 }
 
-function returned(instanceOptions: InstanceOptions, self: object): LockOptions {
+function returned(instanceOptions: InstanceOptions, self: object, args: readonly unknown[]): LockOptions {
   try {
-    return Reflect.apply(instanceOptions, self, [self]);
+    return Reflect.apply(instanceOptions, self, [self, ...args]);
   } catch (cause) {
-    throw new LockConfigurationError('The function in "options" threw.', { cause });
+    throw new LockConfigurationError(
+      `The function in "options" threw: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
   }
 }
 

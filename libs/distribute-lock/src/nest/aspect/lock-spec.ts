@@ -44,12 +44,12 @@ export interface LockContentionInfo {
 export type ContentionAnswer = (info: LockContentionInfo, ...args: any[]) => unknown;
 
 /**
- * Computes lock options from the instance of the method.
+ * Computes lock options from the instance of the method and the arguments of the call.
  * @public
  */
-// `any` accepts every class; the decorator compares it with that of the method.
+// `any` accepts every class and narrower parameters; the decorator compares them with those of the method.
 // oxlint-disable-next-line typescript/no-explicit-any
-export type InstanceOptions = (instance: any) => LockOptions;
+export type InstanceOptions = (instance: any, ...args: any[]) => LockOptions;
 
 /** Options of `@DistributeLock`. @public */
 export interface DistributeLockOptions extends LockOptions {
@@ -70,8 +70,9 @@ export interface DistributeLockOptions extends LockOptions {
    */
   readonly preset?: LockPresetName;
   /**
-   * Computes options from the instance, for example from an injected `ConfigService`. Its result overrides all other options. It is called
-   * for each call of the method, and once at start for singletons, after `onModuleInit`, so that wrong options prevent the start.
+   * Computes options from the instance, for example from an injected `ConfigService`, and from the arguments of the call. Its result
+   * overrides all other options. It is called for each call of the method. A function that takes only the instance is also called once
+   * at start for singletons, after `onModuleInit`, so that wrong options prevent the start.
    * @defaultValue none
    */
   readonly options?: InstanceOptions;

@@ -66,7 +66,8 @@ export class LockExplorer {
       if (prototype === undefined || instance === null) continue;
       for (const link of prototypeChain(prototype)) {
         for (const spec of [...locksOf(link).values()].flat()) {
-          if (spec.instanceOptions !== undefined) this.connections.prepare(spec, instance);
+          // A function of the arguments needs a call.
+          if ((spec.instanceOptions?.length ?? 2) < 2) this.connections.prepare(spec, instance);
         }
       }
     }

@@ -113,7 +113,7 @@ export class LockInterceptor implements NestInterceptor {
     let lock: PreparedLock;
     let lease: Lease;
     try {
-      lock = this.connections.prepare(spec, self);
+      lock = this.connections.prepare(spec, self, args);
       lease = await this.acquire(lock, call, scope, unsubscribed);
     } catch (error) {
       this.connections.reportKeyFault(spec, error);

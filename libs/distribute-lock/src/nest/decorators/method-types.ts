@@ -32,7 +32,8 @@ export type LockedMethodDecorator<Options extends DistributeLockOptions> = <
     FittingTemplate<Options, Method> &
     FittingKey<Options, Method> &
     FittingKeys<Options, Method> &
-    FittingAnswer<Options, Method>,
+    FittingAnswer<Options, Method> &
+    FittingOptions<Options, Method>,
 ) => void;
 
 /**
@@ -97,12 +98,19 @@ export type FittingAnswer<Options, Method extends LockableMethod> = Options exte
   ? Fitting<Wanted, Parameters<Method>, 'onContended takes other arguments than the method'>
   : unknown;
 
+/** The function `options` takes the arguments of the method after the instance. @public */
+export type FittingOptions<Options, Method extends LockableMethod> = Options extends {
+  readonly options: (instance: never, ...args: infer Wanted) => unknown;
+}
+  ? Fitting<Wanted, Parameters<Method>, 'the options function takes other arguments than the method'>
+  : unknown;
+
 /** Compares `this` of the functions, and the parameter of `options`, with the class of the method. @public */
 export type FittingInstance<Options extends DistributeLockOptions, Instance> = LockFault<
   | ([Instance] extends [ThisOf<Options, 'key'> & ThisOf<Options, 'keys'> & ThisOf<Options, 'onContended'>]
       ? never
       : 'a function of the options declares another this than the class of the method')
-  | (Options extends { readonly options: (instance: infer Wanted) => LockOptions }
+  | (Options extends { readonly options: (instance: infer Wanted, ...args: never[]) => LockOptions }
       ? [Instance] extends [Wanted]
         ? never
         : 'the options function takes another class than that of the method'

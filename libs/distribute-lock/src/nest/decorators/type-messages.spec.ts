@@ -61,6 +61,10 @@ const REFUSED: readonly (readonly [body: string, ...words: string[]])[] = [
     `@DistributeLock({ key: 'a', options: (settings: Settings) => ({ ttl: 1 }) }) async run() {}`,
     'the options function takes another class than that of the method',
   ],
+  [
+    `@DistributeLock({ key: 'a', options: (self: { run(n: string): unknown }, n: number) => ({ ttl: n }) }) async run(_n: string) {}`,
+    'the options function takes other arguments than the method',
+  ],
   [`@DistributeLock({ key: 'a', options: () => ({ ttl: '10' }) }) async run() {}`, `'"10"' is not assignable`],
 ];
 
@@ -70,6 +74,7 @@ const ACCEPTED: readonly string[] = [
   `module = LockModule.forRoot({ connection: text, presets: { checkout: { ttl: '1s' }, report: {} } });`,
   `@DistributeLock({ key(this: { run(n: string): unknown }, n: string) { return n; } }) async run(_n: string) {}`,
   `@DistributeLock({ key: 'a', options: (self: { run(): unknown }) => ({ ttl: 1 }) }) async run() {}`,
+  `@DistributeLock({ key: 'a', options: (self: { run(n: number): unknown }, n: number) => ({ ttl: n }) }) async run(_n: number) {}`,
   ...['10s', '500ms', '1.5h', '2 m', '1d', '1w'].map(
     (value) => `@DistributeLock({ key: 'a', ttl: '${value}' }) async run() {}`,
   ),
