@@ -69,6 +69,25 @@ describe('connectStore', () => {
     expect(() => connect({ acquire() {}, release() {}, renew() {} })).toThrow('without connect, subscribe, close');
   });
 
+  it.each<[string, object, string]>([
+    [
+      'node-redis',
+      { evalSha() {}, duplicate() {}, on() {}, sendCommand() {}, options: {} },
+      'node-redis (the package "redis")',
+    ],
+    ['ioredis-mock', { evalsha() {}, duplicate() {}, on() {}, options: {}, shaScripts: {} }, 'Pass "memory" in tests'],
+    ['Upstash', { evalsha() {}, pipeline() {}, client: {}, opts: {} }, 'Pass the rediss:// URL'],
+    ['a mock', { get: jest.fn(), set: jest.fn() }, 'Pass "memory" in tests instead of a mock'],
+    [
+      'an automatic mock',
+      { evalsha: jest.fn(), duplicate: jest.fn(), on: jest.fn(), sendCommand: jest.fn() },
+      'instead of a mock',
+    ],
+  ])('rejects %s, and says what to pass', (_, client, advice) => {
+    expect(() => connect(client)).toThrow(advice);
+    expect(() => connect(['redis://a:1', 'redis://b:1', client])).toThrow(`Option "connection[2]"`);
+  });
+
   it.each<[unknown, string]>([
     [undefined, 'of LockModule is undefined. Set the environment variable from which it is read, such as REDIS_URL.'],
     [null, 'of LockModule is null'],

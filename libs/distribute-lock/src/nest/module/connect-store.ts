@@ -35,6 +35,7 @@ export function connectStore(option: string, connection: unknown, settings: Redi
   if (Array.isArray(connection)) return connectQuorum(option, connection, settings);
   if (has(connection, ['acquire', 'release', 'renew'])) return completeStore(option, connection);
   if (isRedisClient(connection)) return RedisLockStore.over(connection, settings);
+  refuseOtherClient(option, connection);
   return fromOptions(option, connection, settings);
 }
 
@@ -131,6 +132,7 @@ function nodeOf(option: string, node: unknown, settings: RedisLockStoreSettings)
   }
   if (typeof node !== 'object' || node === null || Array.isArray(node)) throw noNode(option);
   if (isRedisClient(node)) return nodeOver(option, node, settings);
+  refuseOtherClient(option, node);
   if ('cluster' in node) throw noNode(option);
   const options = checkRedisOptions(option, node, NODE_WAYS);
   return { place: placeOf(options), open: () => openMember(options, prefix, credentials) };
@@ -165,7 +167,36 @@ function has(value: object, methods: readonly string[]): boolean {
   return methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
 }
 
-const isRedisClient = (value: object): value is RedisClient => has(value, ['evalsha', 'duplicate', 'on']);
+const isRedisClient = (value: object): value is RedisClient =>
+  has(value, ['evalsha', 'duplicate', 'on', 'sendCommand']) && typeof (value as RedisClient).status === 'string';
+
+/** @throws LockConfigurationError when the value is a client of another package, or a mock */
+function refuseOtherClient(option: string, value: object): void {
+  if (has(value, ['evalSha'])) {
+    throw wrong(
+      option,
+      'is a client of node-redis (the package "redis"). Pass the URL of the server, or a client of ioredis',
+    );
+  }
+  if ('shaScripts' in value) {
+    throw wrong(
+      option,
+      'is a client of ioredis-mock, which is no server. Pass "memory" in tests, or the URL of a Redis',
+    );
+  }
+  if (has(value, ['evalsha']) && !has(value, ['on'])) {
+    throw wrong(
+      option,
+      'is a client that sends HTTP requests, such as that of Upstash, and receives no messages. Pass the rediss:// URL of the database',
+    );
+  }
+  if (!(value instanceof Map) && ['get', 'set', 'eval', 'evalsha', 'on'].some((name) => has(value, [name]))) {
+    throw wrong(
+      option,
+      'has methods, but it is no client of ioredis. Pass "memory" in tests instead of a mock, or the URL of a Redis',
+    );
+  }
+}
 
 const isRedisUrl = (text: string): boolean => /^rediss?:\/\/./.test(text) && URL.canParse(text);
 
