@@ -1,4 +1,6 @@
 import { processClock, type Clock } from '../../runtime/clock.js';
+import { outside } from '../../runtime/outside.js';
+import { LONGEST_MS } from '../../runtime/timers.js';
 import {
   type LockState,
   type AcquireAllAnswer,
@@ -39,6 +41,9 @@ export class MemoryLockStore implements LockStore {
   private readonly admin: MemoryAdmin;
   private readonly listeners = new Map<string, LockStoreListener>();
   private readonly hintReceivers = new Set<(text: string) => void>();
+  /** How many lock engines have waiting callers. */
+  private enginesWaiting = 0;
+  private keepsAlive: NodeJS.Timeout | undefined;
 
   /** @internal */
   constructor(private readonly clock: Clock = processClock) {
@@ -57,6 +62,15 @@ export class MemoryLockStore implements LockStore {
   async subscribe(processId: string, listener: LockStoreListener): Promise<boolean> {
     this.listeners.set(processId, listener);
     return true;
+  }
+
+  /** Waiting callers keep the process alive, as the connections of other stores do. */
+  messagesExpected(expected: boolean): void {
+    if (this.clock !== processClock) return;
+    this.enginesWaiting += expected ? 1 : -1;
+    this.keepsAlive ??= outside(() => setInterval(() => {}, LONGEST_MS));
+    if (this.enginesWaiting > 0) this.keepsAlive.ref();
+    else this.keepsAlive.unref();
   }
 
   hints(receive: (text: string) => void): LockHints {
