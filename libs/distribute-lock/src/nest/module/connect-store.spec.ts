@@ -41,6 +41,21 @@ describe('connectStore', () => {
     client.disconnect();
   });
 
+  it('watches one client for many modules without a warning of Node', async () => {
+    const warned: string[] = [];
+    const warn = (warning: Error): unknown => warned.push(warning.message);
+    process.on('warning', warn);
+    const client = new Redis({ lazyConnect: true });
+    const most = client.getMaxListeners();
+    const stores = Array.from({ length: 24 }, () => connect(client));
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', warn);
+    expect(warned).toEqual([]);
+    await Promise.all(stores.map((store) => store.close()));
+    expect(client.getMaxListeners()).toBe(most);
+    client.disconnect();
+  });
+
   it('uses a client of a Cluster and removes its listeners', async () => {
     const client = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
     const events = client.eventNames();

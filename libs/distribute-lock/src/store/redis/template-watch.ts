@@ -22,11 +22,13 @@ export class TemplateWatch {
     private readonly closedByApplication: () => void,
   ) {
     this.attempts = attemptsOf(client);
+    allow(client, 1);
     for (const [event, handler] of Object.entries(this.handlers)) client.on(event, handler);
   }
 
   end(): void {
     for (const [event, handler] of Object.entries(this.handlers)) this.client.off(event, handler);
+    allow(this.client, -1);
   }
 
   private opened(): void {
@@ -50,4 +52,10 @@ export class TemplateWatch {
     const { manuallyClosing } = this.client as unknown as { readonly manuallyClosing?: unknown };
     return !this.closed && manuallyClosing !== true;
   }
+}
+
+/** Several modules may watch one client, and Node warns of more listeners than the application expects; 0 allows any number. */
+function allow(client: RedisClient, more: number): void {
+  const most = client.getMaxListeners();
+  if (most > 0) client.setMaxListeners(most + more);
 }
