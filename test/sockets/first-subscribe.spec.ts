@@ -24,7 +24,8 @@ describe('a lost reply to the first SUBSCRIBE', () => {
 
       const lease = await locks.acquire('free', { wait: '20s' });
 
-      expectBelow(monotonicMs() - startedAt, 8_000);
+      // The attempt leaves after 200 ms. With RESP3 its reply is lost, too, because the proxy discards all later bytes.
+      expectBelow(monotonicMs() - startedAt, name === 'one primary, RESP3' ? 4_000 : 500);
       await lease.release();
     });
   });

@@ -3,6 +3,10 @@ import type { EngineContext } from './context.js';
 import { PlacesHeartbeat, SharedHeartbeat, sleepMs } from './heartbeat.js';
 import { Attempt, type KeyState, type WaitList } from './key-state.js';
 import { MOST_NUMBERS } from './local-hand-over.js';
+import { Alarm } from '../runtime/timers.js';
+
+/** How long an attempt waits for the subscription. The lock may be free, and then it needs no message. */
+const MOST_UNREADY_MS = 200;
 
 /**
  * Receives the answer to one command of an attempt.
@@ -56,8 +60,14 @@ export class Attempts {
 
   private sendAfter(attempt: Attempt, unready: Promise<void>): void {
     attempt.held = true;
-    void unready.then(() => {
+    const send = (): void => {
       if (attempt.held) this.hurry(attempt);
+    };
+    const late = new Alarm(send);
+    this.context.timers.add(late, MOST_UNREADY_MS);
+    void unready.then(() => {
+      this.context.timers.remove(late);
+      send();
     });
   }
 

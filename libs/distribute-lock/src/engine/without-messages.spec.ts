@@ -14,6 +14,42 @@ interface Loops {
   readonly ended: Promise<unknown>;
 }
 
+describe('A process whose subscription is not answered', () => {
+  const start = () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    let answer = (): void => undefined;
+    const subscribe = async (ask: () => Promise<unknown>): Promise<unknown> => {
+      await new Promise<void>((resolve) => (answer = resolve));
+      return ask();
+    };
+    return { clock, here: world.process({ subscribe }), there: world.process(), answer: () => answer() };
+  };
+
+  it('acquires a free lock after 200 ms at the latest', async () => {
+    const { clock, here } = start();
+    const acquired = here.acquire('k', { wait: '5s' });
+    await clock.pass(199);
+    expect(here.events).toEqual([]);
+    await clock.pass(1);
+    await (await acquired).release();
+  });
+
+  it('gets a lock that is released before the answer, and one that is released after it', async () => {
+    const { clock, here, there, answer } = start();
+    for (const answersFirst of [false, true]) {
+      const held = await there.acquire('k');
+      const acquired = here.acquire('k', { wait: '5s' });
+      await clock.pass(300);
+      if (answersFirst) answer();
+      await clock.pass(10);
+      await held.release();
+      await clock.pass(answersFirst ? 10 : 1_500);
+      await (await acquired).release();
+    }
+  });
+});
+
 describe('A process that receives no messages', () => {
   const start = () => {
     const clock = new ManualClock();
