@@ -8,7 +8,7 @@ import {
   type INestApplication,
 } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { DistributeLock, isLockError, LockModule, LockService } from 'nestjs-distribute-lock';
+import { DistributeLock, isLockError, LockError, LockModule, LockService } from 'nestjs-distribute-lock';
 import request from 'supertest';
 
 import { useRedis } from '../support/use-redis.js';
@@ -32,6 +32,34 @@ class OneForm implements ExceptionFilter<HttpException> {
     response.status(exception.getStatus()).json({ problem: exception.message, detail });
   }
 }
+
+@Catch(LockError)
+class Envelope implements ExceptionFilter<LockError> {
+  catch({ code }: LockError, host: ArgumentsHost): void {
+    const response = host.switchToHttp().getResponse<{ status(code: number): { json(body: unknown): void } }>();
+    response.status(423).json({ problem: code });
+  }
+}
+
+describe('a filter for lock errors', () => {
+  const redis = useRedis();
+
+  it('gets them if the module option "errors" does not replace them', async () => {
+    const errors = { default: (error: LockError) => error };
+    const module = await Test.createTestingModule({
+      imports: [LockModule.forRoot({ connection: redis.url, prefix: redis.prefix, errors })],
+      controllers: [Orders],
+    }).compile();
+    const app = module.createNestApplication({ logger: false });
+    app.useGlobalFilters(new Envelope());
+    await app.listen(0, '127.0.0.1');
+    const lease = await app.get(LockService).acquire('order');
+    const { status, body } = await request(await app.getUrl()).get('/');
+    expect([status, body]).toEqual([423, { problem: 'LOCK_CONTENDED' }]);
+    await lease.release();
+    await app.close();
+  });
+});
 
 describe('a global exception filter', () => {
   const redis = useRedis();

@@ -15,15 +15,17 @@ export type LockErrorMapper<Code extends LockErrorCode = LockErrorCode> = (
   context: ExecutionContext,
 ) => unknown;
 
-/** Functions that create custom exceptions, by error code. @public */
-export type LockErrorMappers = { readonly [Code in LockErrorCode]?: LockErrorMapper<Code> };
+/** Functions that create custom exceptions, by error code; `default` is for all codes without their own. @public */
+export type LockErrorMappers = { readonly [Code in LockErrorCode]?: LockErrorMapper<Code> } & {
+  readonly default?: LockErrorMapper;
+};
 
 /** @throws LockConfigurationError when a code is unknown or its value is not a function */
 export function checkErrorMappers(mappers: LockErrorMappers): void {
   for (const [code, mapper] of Object.entries(mappers)) {
-    if (!LOCK_ERROR_CODES.includes(code as LockErrorCode)) {
+    if (code !== 'default' && !LOCK_ERROR_CODES.includes(code as LockErrorCode)) {
       throw new LockConfigurationError(
-        `Option "errors.${code}" is not known. Known are ${LOCK_ERROR_CODES.join(', ')}.`,
+        `Option "errors.${code}" is not known. Known are ${LOCK_ERROR_CODES.join(', ')} and default.`,
       );
     }
     if (mapper !== undefined && typeof mapper !== 'function') {
@@ -36,7 +38,7 @@ export function checkErrorMappers(mappers: LockErrorMappers): void {
 
 /** The custom exception for the error, or a promise of it; `undefined` if the module maps the error. */
 export function customException(error: AnyLockError, mappers: LockErrorMappers, context: ExecutionContext): unknown {
-  const mapper = mappers[error.code] as LockErrorMapper | undefined;
+  const mapper = (mappers[error.code] ?? mappers.default) as LockErrorMapper | undefined;
   if (mapper === undefined) return undefined;
   try {
     return mapper(error, context);
