@@ -30,10 +30,13 @@ class Orders {
 
 const store = new RecordingStore();
 const database = await startDatabase(() => store.commands);
+const warnings: string[] = [];
 const module = await Test.createTestingModule({
   imports: [LockModule.forRoot({ connection: store }), ...transactions(database)],
   providers: [Orders],
-}).compile();
+})
+  .setLogger({ log() {}, error() {}, warn: (text: string) => warnings.push(text) })
+  .compile();
 const orders = (await module.init()).get(Orders);
 
 async function stepsOf(call: () => Promise<unknown>): Promise<string[]> {
@@ -46,6 +49,7 @@ const seen = {
   above: await stepsOf(() => orders.above('7')),
   failing: await stepsOf(() => orders.above('broken')),
   below: await stepsOf(() => orders.below('8')),
+  warnings,
   rows: await database.query<unknown>('SELECT id FROM orders'),
 };
 parentProcess().send('seen', seen);

@@ -4,6 +4,7 @@ interface Seen {
   above: string[];
   failing: string[];
   below: string[];
+  warnings: string[];
   rows: unknown[];
 }
 
@@ -26,6 +27,12 @@ describe('@DistributeLock with a real @Transactional', () => {
     const inside = ['BEGIN TRANSACTION', 'INSERT INTO orders', 'ROLLBACK'];
     expect(seen.failing).toEqual(['acquire order:broken', ...inside, 'release order:broken', 'Error: no such order']);
     expect(seen.rows).toEqual([{ id: '7' }, { id: '8' }]);
+  });
+
+  it('below it is reported at start, and above it is not', () => {
+    expect(seen.warnings).toEqual([
+      expect.stringMatching(/^Another decorator wraps Orders\.below above @DistributeLock/),
+    ]);
   });
 
   it('below it would release before the commit, so it must be above', () => {

@@ -7,6 +7,7 @@ import { ASPECT, LOCK_CONNECTIONS } from '../tokens.js';
 import { LockConnections } from './lock-connections.js';
 import { injectedInto, leaseParametersOf, locksOf } from './lock-metadata.js';
 import { LockInterceptor } from './lock.interceptor.js';
+import { isLockedMethod } from './locked-method.js';
 import type { LockSpec } from './lock-spec.js';
 import { RouteCheck } from './route-check.js';
 
@@ -45,6 +46,7 @@ export class LockExplorer {
         const type: unknown = prototype.constructor;
         if (typeof type === 'function') for (const name of injectedInto(type)) this.connections.client(name);
         warnOfOverrides(chain);
+        for (const link of chain) warnOfWrapped(link);
       }
       if (chain.some((link) => locksOf(link).size > 0)) this.injectAspect(wrapper);
     }
@@ -155,4 +157,16 @@ function warnOfOverrides(chain: readonly object[]): void {
       );
     }
   });
+}
+
+/** The work of a decorator that wraps the locked method, such as a commit, ends after the release. */
+function warnOfWrapped(prototype: object): void {
+  for (const name of locksOf(prototype).keys()) {
+    const { value }: PropertyDescriptor = Object.getOwnPropertyDescriptor(prototype, name) ?? {};
+    if (value === undefined || isLockedMethod(value)) continue;
+    logger.warn(
+      `Another decorator wraps ${prototype.constructor.name}.${String(name)} above @DistributeLock, so the lock is released before that ` +
+        'decorator has ended its work, such as the commit of @Transactional. Put @DistributeLock above it.',
+    );
+  }
 }

@@ -2,10 +2,16 @@ import 'reflect-metadata';
 import { Observable, throwError } from 'rxjs';
 
 import { LockConfigurationError } from '../../errors.js';
+import { processWide } from '../../runtime/process-wide.js';
 import { ASPECT } from '../tokens.js';
 import { isAspect } from './lock-metadata.js';
 import type { LockSpec, ResultShape } from './lock-spec.js';
 import type { AnyMethod, LockInterceptor } from './lock.interceptor.js';
+
+const lockedMethods = processWide('locked methods', () => new WeakSet<object>());
+
+/** Whether `@DistributeLock` made the method, and no other decorator has replaced it since. */
+export const isLockedMethod = (method: unknown): boolean => typeof method === 'function' && lockedMethods.has(method);
 
 /**
  * Replaces a method and passes each call to the aspect of its instance.
@@ -23,6 +29,7 @@ export function lockedMethod(method: AnyMethod, spec: LockSpec): AnyMethod {
       return aspect.around({ spec, method: inner, self, args });
     },
   });
+  lockedMethods.add(locked);
   for (const key of Reflect.getOwnMetadataKeys(method) as unknown[]) {
     Reflect.defineMetadata(key, Reflect.getOwnMetadata(key, method), locked);
   }
