@@ -61,7 +61,7 @@ describe('A forged message (P22)', () => {
     const key = world.newKey();
     const lease = await reader.acquire(key, { kind: 'read', ttl: '20s' });
     await (await other.acquire(world.newKey(), { ttl: '20s', wait: '1s' })).release();
-    await publishToAll(() => [`c readers ${PREFIX}${key}`]);
+    await publishToAll(() => ['c', 'g', 'v'].map((word) => `${word} readers ${PREFIX}${key}`));
     expect(await world.owner(key)).toBe('readers');
     await lease.release();
   });
@@ -93,7 +93,9 @@ describe('A forged message (P22)', () => {
     const token = await world.owner(key);
     const channels = (await world.client.pubsub('CHANNELS', 'nestjs-lock:*')) as string[];
     const foreign = channels.filter((name) => !token!.startsWith(name.slice(name.lastIndexOf(':') + 1)));
-    for (const channel of foreign) await world.client.publish(channel, `c ${token} ${PREFIX}${key}`);
+    for (const channel of foreign) {
+      for (const word of ['c', 'g', 'v']) await world.client.publish(channel, `${word} ${token} ${PREFIX}${key}`);
+    }
     await sleep(EFFECT_MS);
     expect(await world.owner(key)).toBe(token);
     expect(lease.isHeld()).toBe(true);

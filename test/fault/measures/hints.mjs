@@ -8,7 +8,7 @@ export const measuresOfHints = [
     file: 'engine/messages.ts',
     measure: 'if (!this.context.tokens.issued(ownerToken)) return this.unreadable();',
     without: '',
-    test: forged('does not delete the key of readers'),
+    test: forged('does not make a process delete the lock of another process'),
   },
   {
     promise: 'P22',

@@ -179,7 +179,7 @@ export const serverTimeCases: readonly ServerTimeCase[] = [
       },
     ]),
   ),
-  { title: 'exclusive lease ended, silent waiters', entries: 'dead', run: silent },
+  { title: 'exclusive lease ended, silent waiters', entries: 'dead', boundMs: 20, run: silent },
   { title: 'exclusive waiters leave', entries: 'live', run: leaving('exclusive', 'exclusive') },
   { title: 'write waiters leave a reader', entries: 'live', run: leaving('read', 'write') },
   { title: 'read waiters leave a writer', entries: 'live', run: leaving('write', 'read') },
