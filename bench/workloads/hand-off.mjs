@@ -96,6 +96,7 @@ function result(runs) {
   ]);
   return {
     title: 'Hand-off to another process, both idle otherwise',
+    note: 'The waiter claims the lock before it begins. That costs a part of a round trip more than to begin on the message, which is not safe: [decision 0006](decisions/0006-claim-before-the-hold.md) has both figures.',
     tables: [{ columns: ['', 'p50 us', 'PING us', 'round trips'], rows, better: [0, 0, 0, -1] }],
     goals: [goal('p50 from release to granted, in round trips', runs.get(OURS).map(trips), { atMost: 2.5, aim: 1.5 })],
   };
