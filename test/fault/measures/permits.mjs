@@ -36,6 +36,14 @@ export const measuresOfPermits = [
     test: ['engine/semaphore-run', 'are served in the order of their arrival'],
   },
   {
+    promise: 'P6',
+    what: 'all places of a run leave with its last caller',
+    file: 'engine/acquiring.ts',
+    measure: 'if (list.first === undefined) return this.attempts.abandonAll(list);',
+    without: 'if (list.first === undefined) return this.attempts.abandon(attempt);',
+    test: ['engine/semaphore-run', 'leave no place in the store (the store queued the command)'],
+  },
+  {
     promise: 'P9',
     what: 'one attempt of a process counts for all its places in the queue of a semaphore',
     file: 'store/lua/lib/semaphore-queue.lua',

@@ -161,6 +161,8 @@ export class Acquiring {
     this.wakeUps.wake({ reason: 'contended', list, leftMs: answer.remainingMs });
     if (list.first !== undefined) this.wakeUps.wake({ reason: 'waiter joined', attempt });
     else this.attempts.endRefused(attempt);
+    // A run may have further places.
+    if (list.first === undefined) this.attempts.abandonAll(list);
   }
 
   /** The store queued the attempt: it sleeps until a message or the next heartbeat. */
@@ -190,7 +192,7 @@ export class Acquiring {
     const { list } = attempt;
     this.wakeUps.wake({ reason: 'contended', list, leftMs });
     // No waiting caller is left.
-    if (list.first === undefined) return this.attempts.abandon(attempt);
+    if (list.first === undefined) return this.attempts.abandonAll(list);
     if (attempt.offered) return this.wakeUps.wake({ reason: 'offer', attempt });
     // A command is executed after it was sent.
     attempt.holderEndsAt = leftMs < 0 ? leftMs : (attempt.lastSentAt || this.context.clock.now()) + leftMs;

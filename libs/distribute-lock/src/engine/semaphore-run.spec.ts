@@ -1,4 +1,5 @@
 import { ManualClock } from '../../../../test/support/manual-clock.js';
+import { LateAnswers } from '../../../../test/support/held-up-store.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
 import { Attempt, type KeyState, type Waiter } from './key-state.js';
 import type { Lease } from './lease/lease.js';
@@ -305,5 +306,32 @@ describe('Callers of two processes that arrive in turn, while no message reports
     await clock.pass(100);
     await Promise.all(all);
     expect(served).toEqual(['a1', 'b1', 'a2', 'b2', 'a3']);
+  });
+});
+
+describe('Callers with a place each, whose wait ends while the answer to their common heartbeat is late', () => {
+  it.each([
+    ['the store queued the command', 'queued'],
+    ['the store refused the command', 'busy'],
+  ])('leave no place in the store (%s)', async (_, outcome) => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const process = world.process();
+    const held = await process.acquire('k', PERMITS);
+    const calls = [1_500, 1_600].map((wait) => process.acquire('k', { ...PERMITS, weight: 2, wait }));
+    const refused = Promise.all(calls.map((call) => call.catch(({ code }: { code: string }) => code)));
+    await clock.pass(100);
+    expect(world.store.semaphores.queued('k')).toHaveLength(2);
+    const late = new LateAnswers();
+    process.detours.acquire = async (ask) => ({ ...((await late.detour(ask)) as object), outcome });
+    await clock.pass(1_600);
+    expect(late.size).toBe(1);
+    late.arrive();
+    delete process.detours.acquire;
+    await clock.pass(100);
+    expect(await refused).toEqual(['LOCK_WAIT_TIMEOUT', 'LOCK_WAIT_TIMEOUT']);
+    expect(world.store.semaphores.queued('k')).toEqual([]);
+    await held.release();
+    await process.engine.close();
   });
 });
