@@ -56,14 +56,16 @@ describe('The rule of fencing tokens', () => {
     expect(history(20, 6, 5).violations()).toEqual([]);
   });
 
-  it('orders a permit that was handed over in memory behind the grants before its release', () => {
-    const history = (token: number, leases = 2) =>
+  it('orders a permit that was handed over in memory behind the grants before its call', () => {
+    const history = (token: number, leases = 2, called = 45) =>
       made()
         .operation('a', { ...held, ...semaphore, token: 5 })
         .operation('b', { ...semaphore, called: 20, granted: 40, released: 90, token: 7, process: 'p2' })
-        .operation('c', { ...semaphore, called: 5, sent: 0, leases, granted: 51, released: 60, token });
+        .operation('c', { ...semaphore, called, sent: 0, leases, granted: 51, released: 60, token });
     expect(history(8).violations()).toEqual([]);
     expect(history(6).violations()).toEqual(['fencing: k: c has the token 6, although b was granted before with 7']);
+    // its caller did not know of that grant
+    expect(history(6, 2, 35).violations()).toEqual([]);
     // the store may have granted another permit before
     expect(history(6, 1).violations()).toEqual([]);
     // a process that has lost a message does not know of that grant

@@ -36,6 +36,14 @@ export const measuresOfPermits = [
     test: ['engine/semaphore-run', 'are served in the order of their arrival'],
   },
   {
+    promise: 'P25',
+    what: 'a reserved token for permits goes only to a caller that came before it was issued',
+    file: 'engine/semaphore.ts',
+    measure: ' && first.since <= this.numbers.issuedFor',
+    without: '',
+    test: ['engine/semaphore-run', 'gets a larger fencing token, also from a holder'],
+  },
+  {
     promise: 'P6',
     what: 'all places of a run leave with its last caller',
     file: 'engine/acquiring.ts',
@@ -111,8 +119,8 @@ export const measuresOfPermits = [
     promise: 'P25',
     what: '... and an older answer does not replace them',
     file: 'engine/permit-numbers.ts',
-    measure: 'if (this.newest?.isNewerThan(numbers) !== true) this.use(numbers);',
-    without: 'this.use(numbers);',
+    measure: 'if (this.newest?.isNewerThan(numbers) !== true) this.use(numbers, this.requestedAt);',
+    without: 'this.use(numbers, this.requestedAt);',
     test: ['engine/permit-numbers', 'ignores an answer that is older than the last grant'],
   },
 ];

@@ -1,4 +1,3 @@
-import { groupBy } from './group-by.js';
 import type { History, Violation } from './history.js';
 import type { Operation } from './operation.js';
 import { validHolds, type ValidHold } from './valid-holds.js';
@@ -31,17 +30,14 @@ function checkLock(holds: readonly ValidHold[]): Violation[] {
   return violations;
 }
 
-/** Permits are granted concurrently. One grant is certainly earlier than another if it was seen before the other could begin. */
+/** Permits are granted concurrently. A token exceeds those of all grants that its caller knows. */
 function checkPermits(holds: readonly ValidHold[], history: History): Violation[] {
   const violations: Violation[] = [];
-  const byGrant = groupBy(holds, grantOf);
-  const inOrder = holds
-    .map((hold) => ({ hold, earliest: earliestGrant(hold, byGrant.get(grantOf(hold)) ?? [], history) }))
-    .sort((a, b) => a.earliest - b.earliest);
+  const inOrder = holds.map((hold) => ({ hold, known: knowsUntil(hold, history) })).sort((a, b) => a.known - b.known);
   let next = 0;
   let largest: ValidHold | undefined;
-  for (const { hold, earliest } of inOrder) {
-    for (; next < holds.length && holds[next].from < earliest; next += 1) {
+  for (const { hold, known } of inOrder) {
+    for (; next < holds.length && holds[next].from < known; next += 1) {
       if (largest === undefined || holds[next].token > largest.token) largest = holds[next];
     }
     if (largest !== undefined && hold.token <= largest.token) violations.push(fault(largest, hold));
@@ -49,21 +45,14 @@ function checkPermits(holds: readonly ValidHold[], history: History): Violation[
   return violations;
 }
 
-/** Permits that one process requested at the same time have the same name. */
-const grantOf = ({ operation, key }: ValidHold): string => `${operation.process} ${operation.hold?.sentAt[key]}`;
-
-/**
- * The earliest time at which the permits may have been granted. The store grants them after the process has requested them, which
- * may be before the call. In memory they are handed over after the previous holder has released them.
- */
-function earliestGrant({ operation, key, from }: ValidHold, ofGrant: readonly ValidHold[], history: History): number {
+/** The time up to which the caller knows the tokens of other grants: its call, or the command for the grant if that was earlier. */
+function knowsUntil({ operation, key, from }: ValidHold, history: History): number {
   const { calledAt, hold } = operation;
-  const nth = hold?.leases[key] ?? 1;
+  const isFirst = (hold?.leases[key] ?? 1) === 1;
   // A process that has lost a message may hand over a permit although the store has granted a later one.
-  if (nth === 1 || history.troubled({ from: calledAt, to: from }))
+  if (isFirst || history.troubled({ from: calledAt, to: from }))
     return Math.min(calledAt, hold?.sentAt[key] ?? Infinity);
-  const released = ofGrant.filter((other) => other.operation.hold?.leases[key] === nth - 1).map(({ to }) => to);
-  return released.length === 0 ? calledAt : Math.max(calledAt, Math.min(...released));
+  return calledAt;
 }
 
 function checkNested(operation: Operation): Violation[] {

@@ -13,11 +13,16 @@ describe('PermitNumbers', () => {
     };
     const held = new Map<string, Grant>();
     const reports: string[] = [];
-    const numbers = new PermitNumbers({ store: { acquire } } as unknown as EngineContext, held, () =>
-      reports.push('contended'),
+    const numbers = new PermitNumbers(
+      { store: { acquire }, clock: { now: () => 5.5 } } as unknown as EngineContext,
+      held,
+      () => reports.push('contended'),
     );
     const grant = (ownerToken: string, first: number, block: number): Grant => {
-      const made = { key: 'k', ownerToken, ended: false, numbers: new FencingBlock(first, block) } as Grant;
+      const made = {
+        ...{ key: 'k', ownerToken, ended: false, startedAt: first },
+        numbers: new FencingBlock(first, block),
+      } as Grant;
       held.set(ownerToken, made);
       numbers.add(made);
       return made;
@@ -30,6 +35,16 @@ describe('PermitNumbers', () => {
     const { grant } = start();
     const [first, second] = [grant('a', 10, 5), grant('b', 20, 5)];
     expect([second.numbers.take(), first.numbers.take(), second.numbers.take()]).toEqual([20, 21, 22]);
+  });
+
+  it('knows when the command for the newest numbers was sent', async () => {
+    const { numbers, grant, answers } = start();
+    const [only] = [grant('a', 2, 1), grant('b', 1, 5)];
+    expect(numbers.issuedFor).toBe(2);
+    numbers.refill(only);
+    answers[0].resolve({ outcome: 'granted', fencingToken: 100, waiting: 0 });
+    await settled();
+    expect(numbers.issuedFor).toBe(5);
   });
 
   it('continues a late grant with newer numbers', () => {

@@ -17,6 +17,12 @@ export class PermitNumbers implements AnswerListener<AcquireAnswer> {
   /** The latest block that the store issued. */
   private newest: FencingBlock | undefined = undefined;
   private requested = false;
+  private requestedAt = -Infinity;
+  /**
+   * When the command for the newest block was sent. A caller that came later may know a larger token, which the store has issued
+   * to another process since.
+   */
+  issuedFor = -Infinity;
 
   constructor(
     private readonly context: EngineContext,
@@ -29,7 +35,7 @@ export class PermitNumbers implements AnswerListener<AcquireAnswer> {
   add(grant: Grant): void {
     const { newest } = this;
     if (newest?.isNewerThan(grant.numbers) === true) grant.numbers = newest;
-    else this.use(grant.numbers);
+    else this.use(grant.numbers, grant.startedAt);
   }
 
   /**
@@ -39,6 +45,7 @@ export class PermitNumbers implements AnswerListener<AcquireAnswer> {
   refill({ key, ownerToken, numbers, ended }: Grant): void {
     if (this.requested || ended || numbers.left >= Math.min(2 * this.held.size, FEW)) return;
     this.requested = true;
+    this.requestedAt = Math.floor(this.context.clock.now());
     const numbered = { key, ownerToken, kind: 'semaphore', ttlMs: NO_EXTENSION_MS, wait: false } as const;
     whenAnswered(this.context.store.acquire({ ...numbered, block: MOST_NUMBERS }), this);
   }
@@ -48,7 +55,7 @@ export class PermitNumbers implements AnswerListener<AcquireAnswer> {
     this.requested = false;
     if (answer.outcome !== 'granted') return;
     const numbers = new FencingBlock(answer.fencingToken, MOST_NUMBERS);
-    if (this.newest?.isNewerThan(numbers) !== true) this.use(numbers);
+    if (this.newest?.isNewerThan(numbers) !== true) this.use(numbers, this.requestedAt);
     if (answer.waiting > 0) this.contended();
   }
 
@@ -57,8 +64,9 @@ export class PermitNumbers implements AnswerListener<AcquireAnswer> {
     this.requested = false;
   }
 
-  private use(numbers: FencingBlock): void {
+  private use(numbers: FencingBlock, issuedFor: number): void {
     this.newest = numbers;
+    this.issuedFor = issuedFor;
     for (const grant of this.held.values()) grant.numbers = numbers;
   }
 }

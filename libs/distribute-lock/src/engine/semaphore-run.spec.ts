@@ -335,3 +335,37 @@ describe('Callers with a place each, whose wait ends while the answer to their c
     await process.engine.close();
   });
 });
+
+describe('A caller that came after another process was granted a permit', () => {
+  it('gets a larger fencing token, also from a holder whose permit was granted before', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [before, here, there] = [world.process(), world.process(), world.process()];
+    const held = [await before.acquire('k', PERMITS), await before.acquire('k', PERMITS)];
+    const other = there.acquire('k', PERMITS);
+    await clock.pass(30);
+    const first = here.acquire('k', PERMITS);
+    await clock.pass(1);
+    const second = here.acquire('k', PERMITS);
+    await clock.pass(30);
+    let claim = (): void => undefined;
+    there.detours.acquire = async (ask) => {
+      await new Promise<void>((resolve) => (claim = resolve));
+      return ask();
+    };
+    for (const lease of held) await lease.release();
+    await clock.pass(1);
+    const one = await first;
+    // The other process has had an offer since before.
+    await clock.pass(1);
+    claim();
+    const { fencingToken } = await other;
+    const late = here.acquire('k', PERMITS);
+    await one.release();
+    await clock.pass(1);
+    await (await second).release();
+    await clock.pass(30);
+    expect((await late).fencingToken).toBeGreaterThan(fencingToken);
+    await (await late).release();
+  });
+});

@@ -310,15 +310,17 @@ export class SemaphoreState extends KeyState {
   }
 
   /**
-   * The first waiter of all processes, if it wants exactly the permits of the lease. Only while the store can grant no permit to
-   * another process: the fencing token of that grant would exceed the tokens that this process has reserved.
+   * The first waiter of all processes, if it wants exactly the permits of the lease. While this process does not hold every permit,
+   * another process may have an offer, whose fencing token will exceed the tokens that this process has reserved. So these tokens
+   * are only for callers that came before they were issued.
    */
   nextHolder({ call: { options } }: LeaseHandle, now: number): Waiter | undefined {
     const run = this.firstRun;
     const first = run?.first;
     if (run === undefined || first === undefined) return undefined;
     const free = this.freeAt(now, options.permits);
-    const isNext = free === 0 ? run.reached || !this.isContended : run.takesAll(free, now);
+    const isNext =
+      free === 0 ? run.reached || !this.isContended : run.takesAll(free, now) && first.since <= this.numbers.issuedFor;
     return isNext && first.call.options.weight === options.weight ? first : undefined;
   }
 
