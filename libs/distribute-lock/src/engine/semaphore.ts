@@ -259,13 +259,13 @@ export class SemaphoreState extends KeyState {
   }
 
   /**
-   * Another process waits, so callers that have come since the last report form another run. An unreported run goes behind that
-   * process as a whole.
+   * Another process waits, so new callers form another run. An unreported run goes behind that process as a whole. Without messages,
+   * the other process may have waited for long, so callers that have come since the last report go behind it, too.
    */
   override othersCame(): void {
     const last = this.runs.at(-1);
     if (last !== undefined && (last.places > 0 || last.reached)) {
-      if (last.sealed) this.split(last, Math.max(last.places, last.reported));
+      if (last.sealed && !this.services.context.inbox.open) this.split(last, Math.max(last.places, last.reported));
       last.closed = true;
     }
     for (const grant of this.held.values()) grant.contended = true;
