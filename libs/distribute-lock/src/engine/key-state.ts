@@ -111,6 +111,11 @@ export class Attempt extends Retry {
     return this.answered && !this.inFlight && !this.offered && this.lastError === undefined;
   }
 
+  /** The store keeps the lock for it until it is claimed, as far as its latest message shows. */
+  get claims(): boolean {
+    return this.offered || (this.inFlight && this.path === 'message');
+  }
+
   /** A command is sent. */
   wasSent(now: number): void {
     // The lease in front has ended without a message, as far as the latest answer shows.

@@ -258,6 +258,19 @@ describe('Run.takesAll', () => {
     expect([1, 2].map((free) => run.takesAll(free, 1_005))).toEqual([true, false]);
   });
 
+  it('counts a place with an offer until its claim is answered', () => {
+    const run = runOf([1_000, 1_000]);
+    run.granted(1_001);
+    const [claiming] = run.attempts;
+    claiming.offered = true;
+    expect(run.takesAll(2, 1_001)).toBe(true);
+    claiming.wasSent(1_001);
+    claiming.inFlight = true;
+    expect(run.takesAll(2, 1_001)).toBe(true);
+    claiming.path = 'heartbeat';
+    expect([1, 2].map((free) => run.takesAll(free, 1_001))).toEqual([true, false]);
+  });
+
   it('counts later places of a run without another run before it', () => {
     const run = runOf([1_000, 1_004], 1, 0, true);
     run.granted(1_005);

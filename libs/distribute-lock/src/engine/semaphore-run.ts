@@ -115,7 +115,8 @@ export class Run extends WaitList {
     const apart = attempts.findIndex(({ adjacent }) => !adjacent);
     const together = apart < 0 ? attempts : attempts.slice(0, apart);
     return together.filter(
-      (attempt) => attempt.seesHolder && this.together.has(attempt) && now - attempt.since < STANDS_MS,
+      (attempt) =>
+        (attempt.seesHolder || attempt.claims) && this.together.has(attempt) && now - attempt.since < STANDS_MS,
     ).length;
   }
 
