@@ -25,7 +25,7 @@ export const measuresOfPermits = [
     file: RUN,
     measure: 'return (!this.closed || this.mayJoin(now)) && this.isLike(waiter);',
     without: 'return (!this.sealed || this.mayJoin(now)) && this.isLike(waiter);',
-    test: ['permit-places', 'have no more places when they arrive one after the other'],
+    test: ['engine/semaphore-run', 'have no more places than can be served, and one more'],
   },
   {
     promise: 'P12',

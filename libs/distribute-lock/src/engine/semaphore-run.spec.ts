@@ -290,6 +290,26 @@ describe('Run.takesAll', () => {
   });
 });
 
+describe('Callers of one process that arrive one after the other', () => {
+  it('have no more places than can be served, and one more', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [before, here] = [world.process(), world.process({}, 100)];
+    const held = [await before.acquire('k', PERMITS), await before.acquire('k', PERMITS)];
+    const served: Promise<void>[] = [];
+    for (let i = 0; i < 30; i += 1) {
+      served.push(here.acquire('k', PERMITS).then((lease) => lease.release()));
+      await clock.pass(35);
+    }
+    expect(world.store.semaphores.queued('k')).toHaveLength(PERMITS.permits + 1);
+    for (const lease of held) await lease.release();
+    await clock.pass(100);
+    await Promise.all(served);
+    await clock.pass(100);
+    expect(world.store.semaphores.queued('k')).toEqual([]);
+  });
+});
+
 describe('Callers of two processes that arrive in turn, while no message reports that others wait', () => {
   it('are served in the order of their arrival', async () => {
     const clock = new ManualClock();
