@@ -43,6 +43,13 @@ describe('@DistributeLock at import', () => {
     expect(() => decorate({ key: 'a', renew: false, minHold: '1m' })).not.toThrow();
   });
 
+  it('names the missing setting when it is compiled as a standard decorator', () => {
+    const standard = DistributeLock({ key: 'a' }) as unknown as (target: unknown, context: object) => void;
+    for (const kind of ['method', 'class']) {
+      expect(() => standard(class Invoices {}, { kind, name: 'settle' })).toThrow('"experimentalDecorators"');
+    }
+  });
+
   it('rejects classes without handlers, static methods and accessors', () => {
     const lock = DistributeLock({ key: 'a' }) as (...given: unknown[]) => void;
     class Invoices {}

@@ -58,6 +58,10 @@ function checkMethod(
   name: string | symbol,
   descriptor: PropertyDescriptor | undefined,
 ): asserts descriptor is PropertyDescriptor {
+  // The second argument of a standard decorator is its context.
+  if (typeof name === 'object') {
+    throw new LockConfigurationError('@DistributeLock needs "experimentalDecorators" in tsconfig.json, as Nest does.');
+  }
   if (typeof target === 'function') {
     throw new LockConfigurationError(
       `@DistributeLock cannot be applied to a static method: ${target.name}.${String(name)}`,
