@@ -28,12 +28,16 @@ class Orders {
   }
 }
 
+/** Two classes that extend another one. */
+class Invoices extends Orders {}
+class Refunds extends Orders {}
+
 const store = new RecordingStore();
 const database = await startDatabase(() => store.commands);
 const warnings: string[] = [];
 const module = await Test.createTestingModule({
   imports: [LockModule.forRoot({ connection: store }), ...transactions(database)],
-  providers: [Orders],
+  providers: [Orders, Invoices, Refunds],
 })
   .setLogger({ log() {}, error() {}, warn: (text: string) => warnings.push(text) })
   .compile();

@@ -26,8 +26,9 @@ describe('SharedHeartbeat', () => {
     for (const attempt of waiting) heartbeat.joined(attempt);
     heartbeat.within(HEARTBEAT_MS);
     const leave = (index: number): void => {
-      waiting.splice(index, 1)[0].over = true;
-      heartbeat.left();
+      const [attempt] = waiting.splice(index, 1);
+      attempt.over = true;
+      heartbeat.left(attempt);
     };
     return { clock, sent, waiting, heartbeat, leave };
   }

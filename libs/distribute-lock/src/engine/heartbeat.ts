@@ -53,7 +53,7 @@ export class SharedHeartbeat extends Timer {
   }
 
   /** An attempt has left, and the store may not have had a command of the other attempts recently. */
-  left(_attempt?: Attempt): void {
+  left(_attempt: Attempt): void {
     if (this.state.longestQueued === undefined) return this.context.timers.remove(this);
     const sentAt = Math.max(lastSentAt(this.first), lastSentAt(this.last));
     this.within(Math.max(0, sentAt + HEARTBEAT_MS - this.context.clock.now()));

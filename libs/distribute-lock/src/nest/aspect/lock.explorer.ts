@@ -23,6 +23,8 @@ const CRON = 1;
 @Injectable()
 export class LockExplorer {
   private readonly seen = new Set<object>();
+  /** Classes of providers, and the classes that these extend. */
+  private readonly links = new Set<object>();
 
   constructor(
     @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
@@ -46,7 +48,7 @@ export class LockExplorer {
         const type: unknown = prototype.constructor;
         if (typeof type === 'function') for (const name of injectedInto(type)) this.connections.client(name);
         warnOfOverrides(chain);
-        for (const link of chain) warnOfWrapped(link);
+        for (const link of chain) this.warnOfWrapped(link);
       }
       if (chain.some((link) => locksOf(link).size > 0)) this.injectAspect(wrapper);
     }
@@ -68,8 +70,9 @@ export class LockExplorer {
       if (prototype === undefined || instance === null) continue;
       for (const link of prototypeChain(prototype)) {
         for (const spec of [...locksOf(link).values()].flat()) {
+          const { instanceOptions } = spec;
           // A function of the arguments needs a call.
-          if ((spec.instanceOptions?.length ?? 2) < 2) this.connections.prepare(spec, instance);
+          if (instanceOptions !== undefined && instanceOptions.length < 2) this.connections.prepare(spec, instance);
         }
       }
     }
@@ -89,6 +92,20 @@ export class LockExplorer {
       if (type === undefined) continue;
       for (const spec of specs) this.connections.jobs.add(spec);
       if (type === CRON) this.warnOfCron(`${prototype.constructor.name}.${String(name)}`, specs);
+    }
+  }
+
+  /** The work of a decorator that wraps the locked method, such as a commit, ends after the release. Warns once per class. */
+  private warnOfWrapped(prototype: object): void {
+    if (this.links.has(prototype)) return;
+    this.links.add(prototype);
+    for (const name of locksOf(prototype).keys()) {
+      const { value }: PropertyDescriptor = Object.getOwnPropertyDescriptor(prototype, name)!;
+      if (isLockedMethod(value)) continue;
+      logger.warn(
+        `Another decorator wraps ${prototype.constructor.name}.${String(name)} above @DistributeLock, so the lock is released before that ` +
+          'decorator has ended its work, such as the commit of @Transactional. Put @DistributeLock above it.',
+      );
     }
   }
 
@@ -157,16 +174,4 @@ function warnOfOverrides(chain: readonly object[]): void {
       );
     }
   });
-}
-
-/** The work of a decorator that wraps the locked method, such as a commit, ends after the release. */
-function warnOfWrapped(prototype: object): void {
-  for (const name of locksOf(prototype).keys()) {
-    const { value }: PropertyDescriptor = Object.getOwnPropertyDescriptor(prototype, name) ?? {};
-    if (value === undefined || isLockedMethod(value)) continue;
-    logger.warn(
-      `Another decorator wraps ${prototype.constructor.name}.${String(name)} above @DistributeLock, so the lock is released before that ` +
-        'decorator has ended its work, such as the commit of @Transactional. Put @DistributeLock above it.',
-    );
-  }
 }

@@ -190,7 +190,8 @@ function refuseOtherClient(option: string, value: object): void {
       'is a client that sends HTTP requests, such as that of Upstash, and receives no messages. Pass the rediss:// URL of the database',
     );
   }
-  if (!(value instanceof Map) && ['get', 'set', 'eval', 'evalsha', 'on'].some((name) => has(value, [name]))) {
+  const isPlain = Object.getPrototypeOf(value) === Object.prototype;
+  if (['evalsha', 'on', ...(isPlain ? ['get', 'set'] : [])].some((name) => has(value, [name]))) {
     throw wrong(
       option,
       'has methods, but it is no client of ioredis. Pass "memory" in tests instead of a mock, or the URL of a Redis',
