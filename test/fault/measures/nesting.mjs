@@ -54,8 +54,8 @@ export const measuresOfNesting = [
   {
     promise: 'P29',
     what: 'a lease that the application has forgotten ends',
-    file: lease('open-lease'),
-    measure: 'if (!lease.left) end(lease);',
+    file: lease('lease-handle'),
+    measure: "if (!this.left) this.endOwn({ reason: 'forgotten' });",
     without: '',
     test: ['forgotten-leases', 'ends when its handle is garbage-collected, and names the call'],
   },

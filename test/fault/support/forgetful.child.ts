@@ -17,18 +17,20 @@ export interface Forgotten {
 const parent = parentProcess<Messages, { lost: Forgotten; kept: boolean; collected: undefined }>();
 const { engine, events } = openLocks(process.env['LOCK_URL']!);
 const locks = new LockService(engine);
+/** A lease is watched from its first renewal on, at a third of its ttl. */
+const TTL = '3s';
 const aborted: AbortSignal[] = [];
 
 async function forget(): Promise<void> {
   // A race that another promise wins, an error between acquire and try, and an iteration that ended.
-  await Promise.race([locks.acquire('race', { name: 'race' }), Promise.resolve()]);
-  await locks.acquire('error', { name: 'error' }).then(({ signal }) => void aborted.push(signal));
-  await locks.acquire(['one', 'two'], { name: 'two keys' });
-  await locks.acquire('read', { name: 'reader', kind: 'read' });
-  await locks.acquire('permits', { name: 'permits', kind: 'semaphore', permits: 2 });
+  await Promise.race([locks.acquire('race', { name: 'race', ttl: TTL }), Promise.resolve()]);
+  await locks.acquire('error', { name: 'error', ttl: TTL }).then(({ signal }) => void aborted.push(signal));
+  await locks.acquire(['one', 'two'], { name: 'two keys', ttl: TTL });
+  await locks.acquire('read', { name: 'reader', kind: 'read', ttl: TTL });
+  await locks.acquire('permits', { name: 'permits', kind: 'semaphore', permits: 2, ttl: TTL });
 }
 
-const kept: Lease = await locks.acquire('kept', { name: 'kept' });
+const kept: Lease = await locks.acquire('kept', { name: 'kept', ttl: TTL });
 const released = await locks.acquire('released', { name: 'released' });
 await released.release();
 await forget();

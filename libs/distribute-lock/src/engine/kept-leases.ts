@@ -78,6 +78,10 @@ export class KeptHold extends Timer implements Reader {
     // The key is kept on purpose.
   }
 
+  renewing(): void {
+    // The application has released it.
+  }
+
   lose(): void {
     // No work depends on the lease; the next caller asks the store again.
   }

@@ -67,6 +67,10 @@ export class Readers implements Holder, SharedHold {
     for (const reader of this.all) reader.reportLong(before);
   }
 
+  renewing(): void {
+    for (const reader of this.all) reader.renewing();
+  }
+
   needMs(now: number): number {
     return Math.max(
       this.latest((reader) => needOf(reader, now)),

@@ -114,6 +114,8 @@ export interface Holder {
   readonly unreportedSince: number;
   /** Reports each hold that began at or before `before` as long, once each. */
   reportLong(before: number): void;
+  /** Called before each renewal. */
+  renewing(): void;
   /** Called once, when the lease is lost. */
   lose(loss: Loss): void;
   /** Shutdown has waited long enough: ends the lease unless work depends on it. */

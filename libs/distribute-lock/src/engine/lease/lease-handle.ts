@@ -5,6 +5,7 @@ import type { Clock } from '../../runtime/clock.js';
 import { outside } from '../../runtime/outside.js';
 import type { TokenKind } from '../../runtime/owner-token.js';
 import type { Timers } from '../../runtime/timers.js';
+import { endWhenCollected } from './collected.js';
 import { type Grant, type Holder, LIMIT_TOLERANCE_MS, type LockHold, validUntil } from './grant.js';
 import { Lease } from './lease.js';
 import { HoldLimit, type LifetimePlan, planBeforeWork, planOf } from './lifetime-plan.js';
@@ -57,6 +58,11 @@ export class LeaseHandle extends Lease implements Holder {
   private extended: Extension | undefined;
   // Created on demand: most holders never read `signal`, and a controller costs more than the lease.
   private controller: AbortController | undefined;
+  /**
+   * What the application holds of it, until the first renewal. Only a renewed lease could outlive a handle that the application
+   * has forgotten, and most leases end earlier: registering each of them would cost more than the rest of a local hand-over.
+   */
+  handle: object | undefined;
 
   constructor(
     private readonly engine: LeaseActions,
@@ -374,6 +380,17 @@ export class LeaseHandle extends Lease implements Holder {
 
   private get hasWork(): boolean {
     return (this.call.scoped && !this.left) || (this.nested !== undefined && this.nested.work > 0);
+  }
+
+  renewing(): void {
+    const { handle } = this;
+    if (handle === undefined) return;
+    this.handle = undefined;
+    endWhenCollected(handle, this);
+  }
+
+  forgotten(): void {
+    if (!this.left) this.endOwn({ reason: 'forgotten' });
   }
 
   shutDown(): void {

@@ -54,6 +54,11 @@ export class NestedLease extends Lease {
     throw notDowngraded(this.outer.call, 'the outer call holds the lock; downgrade its lease instead');
   }
 
+  /** The outer call continues. */
+  forgotten(): void {
+    if (!this.left) void this.release();
+  }
+
   /** Releases the lock only if neither the outer call nor another nested call still holds it. */
   release(): Promise<void> {
     this.left = true;

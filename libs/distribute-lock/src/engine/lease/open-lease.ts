@@ -1,18 +1,18 @@
 import type { Duration } from '../../options/values.js';
-import type { HeldLease } from './held-leases.js';
+import { endWhenCollected } from './collected.js';
 import { LeaseHandle } from './lease-handle.js';
 import { Lease } from './lease.js';
 import { MultiKeyLease } from './multi-key-lease.js';
 import { NestedLease } from './nested-lease.js';
 
 /**
- * The lease that `LockService.acquire()` returns. Nothing inside the package refers to it, so it is garbage-collected when the
- * application forgets it. The lease ends then, because no code can still release it.
+ * The lease that `LockService.acquire()` returns. From the first renewal on, nothing inside the package refers to it, so it is
+ * garbage-collected when the application forgets it. The lease ends then, because no code can still release it.
  */
 export class OpenLease extends Lease {
   constructor(readonly inner: Lease) {
     super();
-    forgotten.register(this, inner);
+    endWith(this, inner);
   }
 
   get key(): string {
@@ -60,15 +60,9 @@ export class OpenLease extends Lease {
   }
 }
 
-// It keeps the inner lease until the handle is collected, so that a release costs nothing.
-const forgotten = new FinalizationRegistry<HeldLease>((lease) => {
-  if (!lease.left) end(lease);
-});
-
-/** Ends the lease as lost, which notifies the listeners of the event and logs a warning. */
-function end(lease: Lease): void {
-  if (lease instanceof LeaseHandle) return lease.endOwn({ reason: 'forgotten' });
-  if (lease instanceof MultiKeyLease) for (const part of lease.parts) end(part);
-  // The outer call of a nested lease continues.
-  else if (lease instanceof NestedLease) void lease.release();
+/** Ends `lease` when `handle` is collected. */
+function endWith(handle: OpenLease, lease: Lease): void {
+  if (lease instanceof LeaseHandle) lease.handle = handle;
+  else if (lease instanceof MultiKeyLease) for (const part of lease.parts) endWith(handle, part);
+  else if (lease instanceof NestedLease) endWhenCollected(handle, lease);
 }

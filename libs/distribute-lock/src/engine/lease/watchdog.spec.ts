@@ -33,6 +33,7 @@ describe('Watchdog', () => {
         leaseUntil: Infinity,
         unreportedSince: Infinity,
         reportLong: jest.fn(),
+        renewing: jest.fn(),
         lose: jest.fn(),
         shutDown: jest.fn(),
         ...terms,

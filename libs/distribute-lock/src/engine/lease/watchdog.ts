@@ -133,6 +133,7 @@ export class Watchdog {
     });
     grants.forEach((grant, i) => {
       grant.renewal = renewals[i];
+      grant.holder?.renewing();
       if (grant.holder?.shared !== undefined) grant.holder.shared.shortenAt = Infinity;
       if (renewals[i].shortening !== undefined) grant.shorten(sentAt, renewals[i].ttlMs);
       this.timers.add(grant, untilEnd(grant, sentAt));
