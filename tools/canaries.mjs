@@ -167,6 +167,26 @@ export const canaries = [
     says: ['store/redis/canary.ts: defines CLAIM_WINDOW_MS a second time'],
   },
   {
+    gate: 'races',
+    wrong: 'a test that needs its real time within 50 ms, or a lease that a busy machine loses',
+    script: ['check:races'],
+    files: {
+      'test/nest/race-canary.spec.ts': `
+        it('is fast', async () => {
+          const startedAt = performance.now();
+          const lease = await locks.acquire('a', { ttl: 300 });
+          await sleep(50);
+          expect(lease.isHeld()).toBe(true);
+          expect(performance.now() - startedAt).toBeLessThan(100);
+        });`,
+    },
+    says: [
+      'race-canary.spec.ts:4: renews a lease of less than 1 s',
+      'race-canary.spec.ts:5: expects something after a pause',
+      'race-canary.spec.ts:7: compares a duration with a bound',
+    ],
+  },
+  {
     gate: 'names',
     wrong: 'two exports with one name, one type with two names, a word that the glossary replaces',
     script: ['check:names'],

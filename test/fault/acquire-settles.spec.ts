@@ -3,11 +3,11 @@ import { Redis } from 'ioredis';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
-import { startFaultProxy } from '../support/fault-proxy.js';
+import { startFaultProxy } from '../support/proxy/fault-proxy.js';
 import { startRedisServer } from '../support/redis-server.js';
 import { expectBelow } from './support/bound.js';
 import { locksOn, PREFIX, type Locks } from './support/lock-engine.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { outcome } from './support/outcome.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
@@ -76,8 +76,7 @@ describe('P5: acquire retries inside the wait when a failure is temporary:', () 
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
     await locks.engine.connect();
-    proxy.refuse();
-    proxy.cut();
+    proxy.goDown();
     const acquired = outcome(locks, world.newKey(), { wait: 5_000 });
     setTimeout(() => void proxy.resume(), 1_000);
     expect(await acquired).toMatchObject({ code: 'granted' });
@@ -95,7 +94,7 @@ describe('P5: acquire retries inside the wait when a failure is temporary:', () 
     await locks.engine.connect();
     const key = world.newKey();
     const restarted = slow.restart({ empty: false });
-    await eventually(() => expect(proxy.open).toBe(0), 10_000);
+    await eventually(() => expect(proxy.open()).toEqual([]), 10_000);
     expect(await outcome(locks, key, { wait: 10_000 })).toMatchObject({ code: 'granted' });
     await restarted;
   });

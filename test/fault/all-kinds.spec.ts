@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.js';
 import { Random } from '../simulation/random.js';
 import { expectBelow } from './support/bound.js';
 import { Jumble } from './support/jumble.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import type { Network } from './support/network.js';
 import { stall } from './support/stall.js';
 import { cluster, onePrimary, quorum, sentinel } from './support/topology.js';

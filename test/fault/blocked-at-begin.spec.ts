@@ -1,6 +1,6 @@
 import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { eventually } from '../support/eventually.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { PREFIX } from './support/lock-engine.js';
 import { useLockWorld } from './support/use-lock-world.js';
 

@@ -2,7 +2,7 @@ import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX } from './support/lock-engine.js';
 import type { LockProcess } from './support/lock-process.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const wait = '20s';

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
-import { startFaultProxy } from '../support/fault-proxy.js';
+import { startFaultProxy } from '../support/proxy/fault-proxy.js';
 import { startRedisServer } from '../support/redis-server.js';
 import { locksOn, PREFIX, type Locks } from './support/lock-engine.js';
 import { useLockWorld } from './support/use-lock-world.js';

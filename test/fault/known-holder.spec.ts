@@ -8,7 +8,7 @@ import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-op
 import { LockService } from '../../libs/distribute-lock/src/nest/lock.service.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
-import type { FaultProxy } from '../support/fault-proxy.js';
+import type { FaultProxy } from '../support/proxy/fault-proxy.js';
 import { startRedisServer } from '../support/redis-server.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX } from './support/lock-engine.js';
@@ -69,8 +69,7 @@ describe('P24: a caller gets LOCK_CONTENDED or LOCK_WAIT_TIMEOUT only when a hol
     const places = options.fair === 'strict' ? waiting.length : 1;
     await eventually(async () => expect((await service.inspect(key)).waiting).toBeGreaterThanOrEqual(places));
     expect(await service.tryAcquire(key, options)).toBeNull();
-    proxy.refuse();
-    proxy.cut();
+    proxy.goDown();
     await eventually(async () => {
       await expect(service.tryAcquire(key, options)).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     }, 5_000);
@@ -105,8 +104,7 @@ describe('P24: a caller gets LOCK_CONTENDED or LOCK_WAIT_TIMEOUT only when a hol
   const OUTAGES: Record<string, (proxy: FaultProxy) => void> = {
     'does not respond': (proxy) => proxy.hold(),
     'refuses connections': (proxy) => {
-      proxy.refuse();
-      proxy.cut();
+      proxy.goDown();
     },
   };
 

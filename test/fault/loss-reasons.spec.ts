@@ -2,7 +2,7 @@ import type { LeaseLossReason } from '../../libs/distribute-lock/src/errors.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { type Locks, PREFIX } from './support/lock-engine.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 interface Loss {

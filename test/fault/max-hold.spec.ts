@@ -2,7 +2,7 @@ import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-op
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX } from './support/lock-engine.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const MAX_HOLD_MS = 1_000;

@@ -1,6 +1,6 @@
 import { LockService } from '../../libs/distribute-lock/src/nest/lock.service.js';
 import { eventually } from '../support/eventually.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 describe('P29: work under a lock keeps it until the last of it has ended', () => {

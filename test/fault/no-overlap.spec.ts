@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { stall } from './support/stall.js';
 import { useLockWorld } from './support/use-lock-world.js';
 import { fencingTokensRise, overlaps } from './support/witness.js';

@@ -5,7 +5,7 @@ import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { locksOn, PREFIX, type Locks } from './support/lock-engine.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { storeOfTwoWays } from './support/two-ways.js';
 import { useLockWorld } from './support/use-lock-world.js';
 

@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX } from './support/lock-engine.js';
 import type { Granted, LockProcess } from './support/lock-process.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 /** One turn of the event loop and one message on a busy machine. */
@@ -25,8 +25,7 @@ describe('P2: a holder that cannot renew is notified before its lease can end in
     await renewed(key, ttl);
     if (fault === 'hold') proxy.hold('toServer');
     else {
-      proxy.refuse();
-      proxy.cut();
+      proxy.goDown();
     }
     const endsAt = monotonicMs() + (await world.client.pttl(PREFIX + key));
     return { endsAt, loss: await loss };

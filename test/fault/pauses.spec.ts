@@ -1,7 +1,7 @@
 import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { eventually } from '../support/eventually.js';
 import { PREFIX } from './support/lock-engine.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const TTL_MS = 1_800;

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { eventually } from '../support/eventually.js';
-import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.js';
+import { type FaultProxy, startFaultProxy } from '../support/proxy/fault-proxy.js';
 import { type RedisServer, startRedisServer } from '../support/redis-server.js';
 import { LockProcess } from './support/lock-process.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { overlaps } from './support/witness.js';
 
 const FOR_MS = 5_000;

@@ -6,7 +6,7 @@ import { startHaproxy, type Haproxy } from '../support/haproxy.js';
 import { startLayer7Proxy } from '../support/layer7-proxy.js';
 import { startRedisServer } from '../support/redis-server.js';
 import { type Locks, openLocks, type StoreSettings } from './support/lock-engine.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 
 const FAILOVERS = 20;
 const TTL_MS = 900;

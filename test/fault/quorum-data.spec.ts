@@ -2,7 +2,7 @@ import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX, type Locks } from './support/lock-engine.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useQuorumWorld, type QuorumWorld } from './support/use-quorum-world.js';
 
 const SLACK_MS = 250;

@@ -4,10 +4,10 @@ import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys
 import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { Duration } from '../../libs/distribute-lock/src/options/values.js';
 import { eventually } from '../support/eventually.js';
-import type { FaultProxy } from '../support/fault-proxy.js';
+import type { FaultProxy } from '../support/proxy/fault-proxy.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX, type Locks } from './support/lock-engine.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useQuorumWorld, type QuorumWorld } from './support/use-quorum-world.js';
 
 const SLACK_MS = 250;
@@ -149,8 +149,7 @@ describe('P4 on a quorum: votes that arrive later', () => {
     await lease.extend('20s');
     await eventually(async () => expect(await world.taken(lease.key)).toBe(5));
     for (const node of [3, 4]) {
-      proxies[node].refuse();
-      proxies[node].cut();
+      proxies[node].goDown();
     }
     await lease.release();
     expect(await world.taken(lease.key, [3, 4])).toBe(2);
@@ -224,8 +223,7 @@ describe('P6 on a quorum: a majority that does not respond', () => {
     const acquired = expect(locks.acquire(key, { ttl: '30s' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     await eventually(async () => expect(await world.taken(key)).toBe(5));
     for (const node of nodes) {
-      proxies[node].refuse();
-      proxies[node].cut();
+      proxies[node].goDown();
     }
     await acquired;
     await sleep(2_000); // the first undo has timed out by then

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
-import type { FaultProxy } from '../support/fault-proxy.js';
+import type { FaultProxy } from '../support/proxy/fault-proxy.js';
 import type { RedisServer } from '../support/redis-server.js';
 import { expectBelow } from './support/bound.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useQuorumWorld } from './support/use-quorum-world.js';
 import { fencingTokensRise, overlaps } from './support/witness.js';
 

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.js';
 import { startRedisServer } from '../support/redis-server.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX, type Locks } from './support/lock-engine.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useQuorumWorld } from './support/use-quorum-world.js';
 
 const GRANT_MS = 2_000;

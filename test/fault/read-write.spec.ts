@@ -1,7 +1,7 @@
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import type { Hold } from './support/loops.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { HOUR_MS, shiftedBy } from './support/shifted-clock.js';
 import { useLockWorld } from './support/use-lock-world.js';
 

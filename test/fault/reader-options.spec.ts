@@ -1,7 +1,7 @@
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX } from './support/lock-engine.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const kind = 'read';

@@ -4,7 +4,7 @@ import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX } from './support/lock-engine.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 describe('a server that is full (maxmemory, noeviction)', () => {

@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX } from './support/lock-engine.js';
 import type { LockProcess, Refusal } from './support/lock-process.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 const wait = '20s';

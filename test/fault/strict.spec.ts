@@ -4,7 +4,7 @@ import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.j
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import type { LockProcess } from './support/lock-process.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { cluster, onePrimary, type StartTopology } from './support/topology.js';
 import { useTopology } from './support/use-topology.js';
 

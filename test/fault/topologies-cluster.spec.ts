@@ -6,13 +6,13 @@ import { ClusterConnection } from '../../libs/distribute-lock/src/store/redis/cl
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
-import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.js';
+import { startFaultProxy, type FaultProxy } from '../support/proxy/fault-proxy.js';
 import { startRedisCluster, type RedisCluster } from '../support/redis-cluster.js';
 import type { RedisServer } from '../support/redis-server.js';
 import { expectBelow } from './support/bound.js';
 import { locksOn, PREFIX, type Locks } from './support/lock-engine.js';
 import { fight, type Hold } from './support/loops.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { fencingTokensRise, overlaps } from './support/witness.js';
 
 let cluster: RedisCluster;

@@ -5,7 +5,7 @@ import { startSentinelTopology, type SentinelTopology } from '../support/redis-s
 import { expectBelow } from './support/bound.js';
 import { locksOn, PREFIX, type Locks } from './support/lock-engine.js';
 import { LockProcess } from './support/lock-process.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 
 let topology: SentinelTopology;
 let keys = 0;

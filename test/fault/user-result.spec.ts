@@ -8,7 +8,7 @@ import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { locksOn, PREFIX } from './support/lock-engine.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useLockWorld } from './support/use-lock-world.js';
 
 /** The library waits 100 ms for the reply to a release; the rest is slack for a busy machine. */
@@ -32,8 +32,7 @@ describe('P17: the result or error of the work is never replaced or delayed by a
         if (fault === 'forbid') await world.client.call('ACL', 'SETUSER', username, '-evalsha', '-eval');
         else if (fault === 'hold') proxy.hold();
         else {
-          proxy.refuse();
-          proxy.cut();
+          proxy.goDown();
         }
         endedAt = monotonicMs();
         return work();

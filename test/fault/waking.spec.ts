@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.js';
 import { expectBelow } from './support/bound.js';
 import { PREFIX, type Locks } from './support/lock-engine.js';
 import { startMessageEater } from './support/message-eater.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { median } from './support/median.js';
 import { useLockWorld } from './support/use-lock-world.js';
 

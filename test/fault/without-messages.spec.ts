@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { monotonicMs } from './support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import type { FightPlan } from './support/loops.js';
 import { useLockWorld } from './support/use-lock-world.js';
 

@@ -124,6 +124,7 @@ describe.each(ADAPTERS)('after its client has left on %s,', (_name, adapter) => 
     await eventually(() => expect(answers).toHaveBeenCalledTimes(1));
     socket.destroy();
     await sleep(100);
+    // Real time: on a slow machine it has waited less.
     expect(audit.outcome).toBeUndefined();
     stage.open();
     await taken.release();

@@ -51,8 +51,8 @@ describe('LockHealthIndicator', () => {
   });
 
   it('counts the leases that were lost in the last minute, and the lag of renewals', async () => {
-    const lease = await locks.acquire('renewed', { ttl: 900 });
-    await delay(500);
+    const lease = await locks.acquire('renewed', { ttl: '1500ms' });
+    await delay(700);
     await lease.release();
     await locks.acquire('lost', { ttl: 300, renew: false });
     await eventually(async () => {

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { DistributeLock, LockModule, type LockModuleOptions, LockService } from 'nestjs-distribute-lock';
 
 import { eventually } from '../support/eventually.js';
-import { startFaultProxy } from '../support/fault-proxy.js';
+import { startFaultProxy } from '../support/proxy/fault-proxy.js';
 import { startRedisServer } from '../support/redis-server.js';
 import { RecordingLogger } from './support/recording-logger.js';
 
@@ -92,11 +92,12 @@ describe('The log', () => {
     const proxy = await startFaultProxy((await startRedisServer()).port);
     const logger = new RecordingLogger();
     const app = await start({ connection: proxy.url }, logger);
-    const accepted = proxy.accepted;
+    const accepted = proxy.connections.length;
     proxy.cut();
-    await eventually(() => expect(proxy.accepted).toBeGreaterThan(accepted), 5_000);
+    await eventually(() => expect(proxy.connections.length).toBeGreaterThan(accepted), 5_000);
     await (await app.get(LockService).acquire('a')).release();
     await sleep(500);
+    // Real time: on a slow machine a line would only be found less often.
     expect(logger.about('Redis')).toEqual([]);
   });
 
@@ -104,8 +105,7 @@ describe('The log', () => {
     const proxy = await startFaultProxy((await startRedisServer()).port);
     const logger = new RecordingLogger();
     await start({ connection: proxy.url }, logger);
-    proxy.refuse();
-    proxy.cut();
+    proxy.goDown();
     await eventually(() => expect(logger.about('Redis')).toHaveLength(1), 5_000);
     expect(logger.about('Redis')).toEqual([
       ['warn', expect.stringMatching(`connection to Redis 127.0.0.1:${proxy.port} .*ECONNREFUSED`) as unknown],
@@ -130,7 +130,9 @@ describe('The log', () => {
     const logger = new RecordingLogger();
     const app = await start({ connection: server.url, connectOnBoot: false }, logger);
     await expect(app.get(LockService).acquire('a')).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
-    await sleep(1_000);
+    await eventually(() => expect(logger.about('Redis')).not.toEqual([]), 5_000);
+    await sleep(500);
+    // Real time: on a slow machine a second line would only be found less often.
     expect(logger.about('Redis')).toEqual([['warn', expect.stringContaining(`127.0.0.1:${server.port}`)]]);
   });
 
@@ -155,6 +157,7 @@ describe('The log', () => {
     await closing;
     client.disconnect();
     await sleep(500);
+    // Real time: on a slow machine a line would only be found less often.
     expect(logger.lines.filter(([level]) => level === 'warn')).toEqual([]);
   });
 
@@ -175,11 +178,8 @@ describe('The log', () => {
     await sleep(120);
     await app.close();
     expect(logger.about('lock')).toEqual([
-      ['log', expect.stringMatching(/waits up to 0\.3 s for 1 lock: Orders\.export \(held for 0\.[1-3] s\)/)],
-      [
-        'warn',
-        expect.stringMatching(/1 lock is still held after 0\.3 s: Orders\.export \(held for (0\.[4-9]|\d+\.\d) s\)/),
-      ],
+      ['log', expect.stringMatching(/waits up to 0\.3 s for 1 lock: Orders\.export \(held for \d+\.\d s\)/)],
+      ['warn', expect.stringMatching(/1 lock is still held after 0\.3 s: Orders\.export \(held for \d+\.\d s\)/)],
     ]);
     orders.finish();
     await exported;

@@ -29,7 +29,7 @@ class Reports {
   /** Sets a timer that all leases of the process share. */
   @Get('report')
   async report(): Promise<void> {
-    const brief = await this.locks.acquire('brief', { ttl: 300 });
+    const brief = await this.locks.acquire('brief', { ttl: 300, renew: false });
     await delay(800);
     await brief.release();
   }

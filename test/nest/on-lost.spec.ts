@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { DistributeLock, LockModule, LockService } from 'nestjs-distribute-lock';
 
-import { startFaultProxy } from '../support/fault-proxy.js';
+import { startFaultProxy } from '../support/proxy/fault-proxy.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { useRedis } from '../support/use-redis.js';

@@ -1,10 +1,10 @@
 import { loop } from '../fault/support/load.js';
-import { monotonicMs } from '../fault/support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { overlaps } from '../fault/support/witness.js';
 import { useTopology } from '../fault/support/use-topology.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisServer } from '../support/redis-server.js';
-import { startSocketProxy } from './support/socket-proxy.js';
+import { startFaultProxy } from '../support/proxy/fault-proxy.js';
 import { topologies } from './support/topologies.js';
 
 const BEFORE_MS = 4_000;
@@ -18,7 +18,7 @@ describe('a replica of a Cluster that stops with subscriptions', () => {
   /** Starts four processes; the first one has its subscription on a replica. */
   async function arrange() {
     for (;;) {
-      const ways = await Promise.all(world.servers.map(({ port }) => startSocketProxy(port)));
+      const ways = await Promise.all(world.servers.map(({ port }) => startFaultProxy(port)));
       const affected = world.locks(ways);
       await affected.engine.connect();
       const lease = await affected.acquire('warm-up', { wait: '5s' });

@@ -1,7 +1,7 @@
-import { monotonicMs } from '../fault/support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { expectBelow } from '../fault/support/bound.js';
 import { useTopology } from '../fault/support/use-topology.js';
-import { loseFirstReply, startSocketProxy } from './support/socket-proxy.js';
+import { loseFirstReply, startFaultProxy } from '../support/proxy/fault-proxy.js';
 import { topologies, type TopologyName } from './support/topologies.js';
 
 const NAMES: readonly TopologyName[] = [
@@ -16,7 +16,7 @@ describe('a lost reply to the first SUBSCRIBE', () => {
     const world = useTopology(topologies[name]);
 
     it('does not keep a waiting caller from a free lock', async () => {
-      const ways = await Promise.all(world.servers.map(({ port }) => startSocketProxy(port)));
+      const ways = await Promise.all(world.servers.map(({ port }) => startFaultProxy(port)));
       void loseFirstReply(ways, /^subscribe /i);
       const locks = world.locks(ways);
       await locks.engine.connect();

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AcquireOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { Locks } from '../fault/support/lock-engine.js';
-import { monotonicMs } from '../fault/support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { cluster, onePrimary, quorum, type StartTopology } from '../fault/support/topology.js';
 import { useTopology, type TopologyWorld } from '../fault/support/use-topology.js';
 import { eventually } from '../support/eventually.js';
-import { startSocketProxy, type SocketProxy } from './support/socket-proxy.js';
-import type { TappedConnection } from './support/tapped-connection.js';
+import { startFaultProxy, type FaultProxy } from '../support/proxy/fault-proxy.js';
+import type { ProxiedConnection } from '../support/proxy/proxied-connection.js';
 
 /** How long after the client has closed its connection the server receives the delayed bytes. */
 const LATE_MS = 5_000;
@@ -33,7 +33,7 @@ const taking =
 
 /** Returns a caller whose connections pass through proxies. */
 async function callerOf(world: TopologyWorld, take: Take) {
-  const proxies = await Promise.all(world.servers.map(({ port }) => startSocketProxy(port)));
+  const proxies = await Promise.all(world.servers.map(({ port }) => startFaultProxy(port)));
   const locks = world.locks(proxies);
   const key = world.newKey();
   await (await take(locks, key)).release();
@@ -43,7 +43,7 @@ async function callerOf(world: TopologyWorld, take: Take) {
 }
 
 /** Runs `send`, and delays its commands until the client has lost its connections. */
-async function sendInVain<T>(proxies: readonly SocketProxy[], send: () => Promise<T>) {
+async function sendInVain<T>(proxies: readonly FaultProxy[], send: () => Promise<T>) {
   const connections = proxies.flatMap((proxy) => proxy.open('commands'));
   for (const connection of connections) connection.holdRequests();
   const sent = send();
@@ -58,7 +58,7 @@ async function sendInVain<T>(proxies: readonly SocketProxy[], send: () => Promis
   return { delayed, closedAt, sent };
 }
 
-async function deliverLate(delayed: readonly TappedConnection[], closedAt: number, lateMs = LATE_MS): Promise<number> {
+async function deliverLate(delayed: readonly ProxiedConnection[], closedAt: number, lateMs = LATE_MS): Promise<number> {
   await sleep(closedAt + lateMs - monotonicMs());
   for (const connection of delayed) connection.deliver();
   const deliveredAt = monotonicMs();

@@ -6,11 +6,11 @@ import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis
 import { expectBelow } from '../fault/support/bound.js';
 import { locksOn, openLocks, PREFIX, type Locks } from '../fault/support/lock-engine.js';
 import { LockProcess } from '../fault/support/lock-process.js';
-import { monotonicMs } from '../fault/support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startRedisServer, type RedisServer } from '../support/redis-server.js';
-import { startSocketProxy } from './support/socket-proxy.js';
+import { startFaultProxy } from '../support/proxy/fault-proxy.js';
 
 let server: RedisServer;
 let keys = 0;
@@ -24,7 +24,7 @@ function closing(locks: Locks): Locks {
 }
 
 async function arrange() {
-  const proxy = await startSocketProxy(server.port);
+  const proxy = await startFaultProxy(server.port);
   const locks = closing(openLocks(proxy.url));
   await (await locks.acquire(newKey())).release();
   const [connection] = proxy.open('commands');
@@ -104,8 +104,8 @@ describe('a connection for commands', () => {
   });
 
   it('whose handshake gets no reply is closed after 2.5 s', async () => {
-    const proxy = await startSocketProxy(server.port);
-    proxy.silence();
+    const proxy = await startFaultProxy(server.port);
+    proxy.hold();
     const locks = closing(openLocks(proxy.url));
     await expect(locks.engine.connect()).rejects.toThrow('Redis did not respond');
     const [first] = proxy.connections;
@@ -115,7 +115,7 @@ describe('a connection for commands', () => {
   });
 
   it('is replaced once when 20 callers get READONLY at the same time', async () => {
-    const proxy = await startSocketProxy(server.port);
+    const proxy = await startFaultProxy(server.port);
     const process = await LockProcess.start(proxy.url); // the process reports warnings
     await process.do('release', await process.do('acquire', { key: newKey() }));
     const [connection] = proxy.open('commands');
@@ -138,7 +138,7 @@ describe('a connection for commands', () => {
 
 describe("the application's client", () => {
   it('receives no command of the library, so its transaction does not affect locks', async () => {
-    const proxy = await startSocketProxy(server.port);
+    const proxy = await startFaultProxy(server.port);
     const client = new Redis(proxy.url);
     onCleanup(() => client.disconnect());
     await client.multi({ pipeline: false });
@@ -154,7 +154,7 @@ describe("the application's client", () => {
   });
 
   it('is a template whose password may change', async () => {
-    const proxy = await startSocketProxy(server.port);
+    const proxy = await startFaultProxy(server.port);
     await server.run((redis) => redis.acl('SETUSER', 'app', 'on', '>old', '~*', '&*', '+@all'));
     const client = new Redis(proxy.url, { username: 'app', password: 'old' });
     client.on('error', () => undefined);

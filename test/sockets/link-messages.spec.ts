@@ -5,12 +5,12 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { expectBelow } from '../fault/support/bound.js';
 import { locksOn, openLocks, PREFIX, type Locks } from '../fault/support/lock-engine.js';
-import { monotonicMs } from '../fault/support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startRedisServer, type RedisServer } from '../support/redis-server.js';
-import { startSocketProxy, type SocketProxy } from './support/socket-proxy.js';
-import type { TappedConnection } from './support/tapped-connection.js';
+import { startFaultProxy, type FaultProxy } from '../support/proxy/fault-proxy.js';
+import type { ProxiedConnection } from '../support/proxy/proxied-connection.js';
 
 let server: RedisServer;
 let keys = 0;
@@ -23,12 +23,12 @@ function closing(locks: Locks): Locks {
   return locks;
 }
 
-const resp2 = (proxy: SocketProxy): RedisOptions => ({ host: '127.0.0.1', port: proxy.port, protocol: 2 });
+const resp2 = (proxy: FaultProxy): RedisOptions => ({ host: '127.0.0.1', port: proxy.port, protocol: 2 });
 
 /**
  * Locks with a separate connection for messages, opened by the library or duplicated from a client of the application.
  */
-const WAYS: readonly (readonly [string, (proxy: SocketProxy) => Locks])[] = [
+const WAYS: readonly (readonly [string, (proxy: FaultProxy) => Locks])[] = [
   ['of the library', (proxy) => closing(openLocks(resp2(proxy)))],
   [
     "made from the application's client",
@@ -40,7 +40,7 @@ const WAYS: readonly (readonly [string, (proxy: SocketProxy) => Locks])[] = [
   ],
 ];
 
-const FAULTS: readonly (readonly [string, (inbox: TappedConnection) => void])[] = [
+const FAULTS: readonly (readonly [string, (inbox: ProxiedConnection) => void])[] = [
   ['half-open', (inbox) => inbox.halfOpen()],
   ['closed at the server only', (inbox) => inbox.closeAtServer()],
 ];
@@ -48,7 +48,7 @@ const FAULTS: readonly (readonly [string, (inbox: TappedConnection) => void])[] 
 describe.each(WAYS)('a subscription %s', (_, through) => {
   /** One waiter behind a holder. Its messages pass through a proxy. */
   async function arrange() {
-    const proxy = await startSocketProxy(server.port);
+    const proxy = await startFaultProxy(server.port);
     const key = newKey();
     const holder = await closing(openLocks(server.url)).acquire(key, { ttl: '60s' });
     const locks = through(proxy);
@@ -101,7 +101,7 @@ describe.each(WAYS)('a subscription %s', (_, through) => {
     const { proxy, holder, waiting, inbox } = await arrange();
     await sleep(1_000);
     const before = proxy.connections.length;
-    proxy.silence();
+    proxy.hold();
     await sleep(2_000);
     await proxy.resume();
 
@@ -115,7 +115,7 @@ describe.each(WAYS)('a subscription %s', (_, through) => {
 
 describe('a SUBSCRIBE', () => {
   it.each([2, 3] as const)('whose reply is lost delays a free lock by 1 s at most (RESP%i)', async (protocol) => {
-    const proxy = await startSocketProxy(server.port);
+    const proxy = await startFaultProxy(server.port);
     const locks = closing(openLocks({ ...resp2(proxy), protocol }));
     await locks.engine.connect();
     const inbox = protocol === 3 ? await proxy.connection('commands') : undefined;
@@ -133,7 +133,7 @@ describe('a SUBSCRIBE', () => {
 });
 
 /** The subscription is the last connection that the library opens, and carries no commands. */
-async function loseNextSubscribe(proxy: SocketProxy): Promise<void> {
+async function loseNextSubscribe(proxy: FaultProxy): Promise<void> {
   const before = proxy.connections.length;
   while (proxy.connections.length === before) await nextTurn();
   await proxy.connections.at(-1)!.loseReply(/^subscribe/i);

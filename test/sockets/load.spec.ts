@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Usage } from '../fault/support/load.js';
-import { monotonicMs } from '../fault/support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useLockWorld } from '../fault/support/use-lock-world.js';
 import { LockProcess } from '../fault/support/lock-process.js';
 import type { Connection } from '../fault/support/lock-engine.js';
 import { expectBelow } from '../fault/support/bound.js';
-import { startSocketProxy, type SocketProxy } from './support/socket-proxy.js';
+import { startFaultProxy, type FaultProxy } from '../support/proxy/fault-proxy.js';
 
 const MB = 1024 * 1024;
 const TOKEN = /[\w-]{22}:[0-9a-z]+/g;
@@ -14,7 +14,7 @@ const TOKEN = /[\w-]{22}:[0-9a-z]+/g;
 const world = useLockWorld();
 
 /** Counts requests from this call on, by the owner tokens that they contain. */
-function countByToken(proxy: SocketProxy) {
+function countByToken(proxy: FaultProxy) {
   const requests = new Map<string, number>();
   proxy.onRequest = (request) => {
     for (const token of new Set(request.match(TOKEN))) requests.set(token, (requests.get(token) ?? 0) + 1);
@@ -25,13 +25,13 @@ function countByToken(proxy: SocketProxy) {
 const share = (from: Usage, to: Usage): number => (to.cpuMs - from.cpuMs) / (to.at - from.at);
 
 /** Makes 200 calls a second for a minute without any reply. */
-async function unanswered(connection: (proxy: SocketProxy) => Connection) {
-  const proxy = await startSocketProxy(world.server.port);
+async function unanswered(connection: (proxy: FaultProxy) => Connection) {
+  const proxy = await startFaultProxy(world.server.port);
   const process = await LockProcess.start(connection(proxy));
   await process.do('release', await process.do('acquire', { key: `warm-${proxy.port}`, wait: '5s' }));
   await process.do('usage', undefined);
   const tokens = countByToken(proxy);
-  proxy.silence();
+  proxy.hold();
   const calls = process.do('calls', { key: `${proxy.port}`, perSecond: 200, forMs: 60_000, ttl: '30s', wait: 0 });
   await sleep(40_000);
   const at40 = await process.do('usage', undefined);
@@ -50,10 +50,10 @@ async function unanswered(connection: (proxy: SocketProxy) => Connection) {
 
 /** Makes 30,000 calls within 10 s while connections are refused. */
 async function refused() {
-  const proxy = await startSocketProxy(world.server.port);
+  const proxy = await startFaultProxy(world.server.port);
   const process = await LockProcess.start(proxy.url);
   await process.do('release', await process.do('acquire', { key: 'warm-refused', wait: '5s' }));
-  proxy.refuse();
+  proxy.goDown();
   const codes = await process.do('calls', {
     key: 'refused',
     perSecond: 3_000,

@@ -7,7 +7,7 @@ import { PREFIX } from '../fault/support/lock-engine.js';
 import { onCleanup } from '../support/cleanup.js';
 import { startRedisServer, type RedisServer } from '../support/redis-server.js';
 import { SCRIPTS } from './support/faults.js';
-import { startSocketProxy } from './support/socket-proxy.js';
+import { startFaultProxy } from '../support/proxy/fault-proxy.js';
 
 /** `<code> <x> <y>`, the reply of a script to one command. */
 const triple = (...words: readonly (number | string)[]): string =>
@@ -73,7 +73,7 @@ describe('A reply that no script returns', () => {
   beforeAll(async () => (server = await startRedisServer()));
 
   async function connectionOf(open: (url: string) => LockStore) {
-    const proxy = await startSocketProxy(server.port);
+    const proxy = await startFaultProxy(server.port);
     const store = open(proxy.url);
     onCleanup(() => store.close());
     await store.connect();
@@ -107,7 +107,7 @@ describe('A reply that no script returns', () => {
   });
 
   it('fails the connect', async () => {
-    const proxy = await startSocketProxy(server.port);
+    const proxy = await startFaultProxy(server.port);
     const store = RedisLockStore.open(proxy.url, { prefix: PREFIX });
     onCleanup(() => store.close());
     await store.connect();

@@ -9,14 +9,14 @@ import { useLockWorld } from '../fault/support/use-lock-world.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { ODD_REPLIES, SCRIPTS } from './support/faults.js';
-import { startSocketProxy } from './support/socket-proxy.js';
+import { startFaultProxy } from '../support/proxy/fault-proxy.js';
 
 const TTL_MS = 1_500;
 const READONLY = "-READONLY You can't write against a read only replica.\r\n";
 const world = useLockWorld();
 
 async function arrange() {
-  const proxy = await startSocketProxy(world.server.port);
+  const proxy = await startFaultProxy(world.server.port);
   const locks = world.locks(proxy.url);
   const key = world.newKey();
   await (await locks.acquire(`${key}-warm-up`, { wait: '5s' })).release();
@@ -106,7 +106,7 @@ describe("the application's client with a MULTI open", () => {
 
 describe('READONLY as the reply to 20 callers', () => {
   it('causes no warning, and the callers get their locks', async () => {
-    const proxy = await startSocketProxy(world.server.port);
+    const proxy = await startFaultProxy(world.server.port);
     const process = await world.process(proxy.url);
     const key = world.newKey();
     await process.do('release', await process.do('acquire', { key, wait: '5s' }));

@@ -6,7 +6,7 @@ import { cluster, onePrimary, quorum, sentinel, type StartTopology } from '../fa
 import { useTopology } from '../fault/support/use-topology.js';
 import { eventually } from '../support/eventually.js';
 import { SCRIPTS } from './support/faults.js';
-import { startSocketProxy, type SocketProxy } from './support/socket-proxy.js';
+import { startFaultProxy, type FaultProxy } from '../support/proxy/fault-proxy.js';
 
 /** Errors after which the same command may succeed, also errors that no release of the library knows. */
 const ERRORS = [
@@ -21,7 +21,7 @@ const CALLERS = 5;
 const CALLS = 20;
 
 /** One call in ten gets an error; the others reach the server. */
-function startErrors(ways: readonly SocketProxy[]): void {
+function startErrors(ways: readonly FaultProxy[]): void {
   let errors = 0;
   for (const way of ways) {
     let calls = 0;
@@ -32,7 +32,7 @@ function startErrors(ways: readonly SocketProxy[]): void {
   }
 }
 
-function endErrors(ways: readonly SocketProxy[]): void {
+function endErrors(ways: readonly FaultProxy[]): void {
   for (const way of ways) {
     way.prepare = () => {};
     for (const connection of way.open()) connection.endIntercept();
@@ -50,7 +50,7 @@ describe.each(Object.entries(topologies))('a server that answers one call in ten
   const world = useTopology(start);
 
   async function arrange() {
-    const ways = await Promise.all(world.servers.map(({ port }) => startSocketProxy(port)));
+    const ways = await Promise.all(world.servers.map(({ port }) => startFaultProxy(port)));
     const locks = world.locks(ways);
     await locks.engine.connect();
     return { ways, locks };
@@ -92,7 +92,7 @@ describe('a server that answers every call with an error', () => {
   const world = useTopology(onePrimary);
 
   async function arrange() {
-    const way = await startSocketProxy(world.servers[0].port);
+    const way = await startFaultProxy(world.servers[0].port);
     const locks = world.locks([way]);
     await locks.engine.connect();
     const connection = await way.connection('commands');

@@ -6,7 +6,7 @@ import { openMember } from '../../libs/distribute-lock/src/store/quorum/node-con
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { expectBelow } from '../fault/support/bound.js';
 import { locksOn, PREFIX, type Locks } from '../fault/support/lock-engine.js';
-import { monotonicMs } from '../fault/support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { useLockWorld } from '../fault/support/use-lock-world.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
@@ -111,7 +111,7 @@ describe('P20: undoing abandoned attempts has a budget', () => {
       const { locks, commands } = locksOver(proxy.url);
       await (await locks.acquire('warm')).release();
       const before = { ...commands };
-      proxy.refuse();
+      proxy.goDown();
       proxy.cut();
       await sleep(100);
       const calls = await refusedCalls(locks, 2_000, 15_000, 600_000);
@@ -161,7 +161,7 @@ describe('P20: undoing abandoned attempts has a budget', () => {
       onCleanup(() => locks.engine.close());
       await (await locks.acquire('warm')).release();
       for (const proxy of proxies) {
-        proxy.refuse();
+        proxy.goDown();
         proxy.cut();
       }
       await sleep(100);

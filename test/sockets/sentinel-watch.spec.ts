@@ -1,10 +1,10 @@
 import { expectBelow } from '../fault/support/bound.js';
 import { openLocks, PREFIX } from '../fault/support/lock-engine.js';
-import { monotonicMs } from '../fault/support/monotonic.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startSentinelTopology, type SentinelTopology } from '../support/redis-sentinels.js';
-import { startSocketProxy } from './support/socket-proxy.js';
+import { startFaultProxy } from '../support/proxy/fault-proxy.js';
 
 const TTL_MS = 6_000;
 /** An idle subscription is probed every 10 s, and closed 2.5 s later. */
@@ -17,7 +17,7 @@ describe('the watches of all Sentinels, half-open or closed at the server only,'
   /** The old primary accepts writes for about 10 s more: only the Sentinels announce the new one. */
   it('are replaced: a lease follows the primary in the next failover', async () => {
     const topology = await startSentinelTopology({ replicas: 1 });
-    const ways = await Promise.all(topology.sentinels.map(({ port }) => startSocketProxy(port)));
+    const ways = await Promise.all(topology.sentinels.map(({ port }) => startFaultProxy(port)));
     const sentinels = ways.map(({ port }) => ({ host: '127.0.0.1', port }));
     const locks = openLocks({ ...topology.connection, sentinels });
     onCleanup(() => locks.engine.close());

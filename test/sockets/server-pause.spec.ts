@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { useTopology, type TopologyWorld } from '../fault/support/use-topology.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
-import { startSocketProxy } from './support/socket-proxy.js';
+import { startFaultProxy } from '../support/proxy/fault-proxy.js';
 import { topologies, type TopologyName } from './support/topologies.js';
 
 const PAUSE_MS = 2_000;
@@ -20,7 +20,7 @@ const TTL = '15s';
 
 /** Pauses the servers after idle time, with a holder, a waiter, and callers that arrive during the pause. */
 async function pause(world: TopologyWorld) {
-  const ways = await Promise.all(world.servers.map(({ port }) => startSocketProxy(port)));
+  const ways = await Promise.all(world.servers.map(({ port }) => startFaultProxy(port)));
   const [holder, other] = [world.locks(ways), world.locks(ways)];
   await Promise.all([holder, other].map(({ engine }) => engine.connect()));
   const held = await holder.acquire('held', { ttl: TTL, wait: '5s' });

@@ -7,7 +7,7 @@ import { freePort } from '../../support/free-port.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { expectBelow } from '../support/bound.js';
 import { PREFIX, type Locks } from '../support/lock-engine.js';
-import { monotonicMs } from '../support/monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 import { outcome } from '../support/outcome.js';
 import type { Identity, Way } from '../support/topology.js';
 import type { TopologyWorld } from '../support/use-topology.js';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../support/eventually.js';
 import { expectBelow } from '../support/bound.js';
 import { startMessageEater } from '../support/message-eater.js';
-import { monotonicMs } from '../support/monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 import { HOUR_MS, shiftedBy } from '../support/shifted-clock.js';
 import { stall } from '../support/stall.js';
 import type { TopologyWorld } from '../support/use-topology.js';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../support/eventually.js';
 import { expectBelow } from '../support/bound.js';
 import type { Refusal } from '../support/lock-process.js';
-import { monotonicMs } from '../support/monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 import type { TopologyWorld } from '../support/use-topology.js';
 
 const SLACK_MS = 250;

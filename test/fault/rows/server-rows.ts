@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import { eventually } from '../../support/eventually.js';
 import { expectBelow } from '../support/bound.js';
 import { PREFIX } from '../support/lock-engine.js';
-import { monotonicMs } from '../support/monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 import type { TopologyWorld } from '../support/use-topology.js';
 import { outcome } from '../support/outcome.js';
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { Locks } from './lock-engine.js';
-import { monotonicMs } from './monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 
 export interface CrowdPlan extends Pick<AcquireOptions, 'wait' | 'ttl' | 'kind' | 'permits'> {
   readonly key: string;

@@ -7,7 +7,7 @@ import type { LockKind } from '../../../libs/distribute-lock/src/store/lock-stor
 import { Random } from '../../simulation/random.js';
 import { Inside } from './inside.js';
 import type { Locks } from './lock-engine.js';
-import { monotonicMs } from './monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 
 const PERMITS = 3;
 const KINDS = {

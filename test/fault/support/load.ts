@@ -6,7 +6,7 @@ import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { Locks } from './lock-engine.js';
 import { hold, type Hold } from './loops.js';
-import { monotonicMs } from './monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 
 export interface CallsPlan extends Omit<AcquireOptions, 'signal'> {
   /** Prefix: each call uses a separate key. */

@@ -6,7 +6,7 @@ import { openLocks, type Connection, type StoreSettings } from './lock-engine.js
 import { abort as abortNow, crowd } from './crowd.js';
 import { calls, loop, Meter } from './load.js';
 import { fight, flood } from './loops.js';
-import { monotonicMs } from './monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 import type { Commands, LeaseNumber } from './lock-process.js';
 
 /** Executes lock commands of its parent process and reports when they were done. Ends after its shutdown. */

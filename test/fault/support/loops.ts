@@ -3,7 +3,7 @@ import { durationMs } from '../../../libs/distribute-lock/src/options/values.js'
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { Locks } from './lock-engine.js';
-import { monotonicMs } from './monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 
 export interface FightPlan extends Omit<AcquireOptions, 'signal'> {
   /** One key, or several keys for one call. */

@@ -1,5 +1,5 @@
-import { startFaultProxy, type FaultProxy } from '../../support/fault-proxy.js';
-import type { Direction } from '../../support/faulty-direction.js';
+import { startFaultProxy, type FaultProxy } from '../../support/proxy/fault-proxy.js';
+import type { Direction } from '../../support/proxy/proxied-connection.js';
 import type { RedisServer } from '../../support/redis-server.js';
 
 /** The proxies between one client and all servers of a topology. A test switches their faults. */

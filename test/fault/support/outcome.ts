@@ -1,6 +1,6 @@
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import type { Locks } from './lock-engine.js';
-import { monotonicMs } from './monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 
 /** How a call of acquire ended, and how long it took. */
 export async function outcome(locks: Locks, key: string, options: AcquireOptions = {}) {

@@ -1,7 +1,7 @@
 import { Redis, type RedisOptions } from 'ioredis';
 
 import { onCleanup } from '../../support/cleanup.js';
-import { startFaultProxy, type FaultProxy } from '../../support/fault-proxy.js';
+import { startFaultProxy, type FaultProxy } from '../../support/proxy/fault-proxy.js';
 import { startRedisServer, type RedisServer, type RedisServerOptions } from '../../support/redis-server.js';
 import { openLocks, PREFIX, type Locks } from './lock-engine.js';
 import { LockProcess } from './lock-process.js';

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 
 import { onCleanup } from '../../support/cleanup.js';
-import { startFaultProxy, type FaultProxy } from '../../support/fault-proxy.js';
+import { startFaultProxy, type FaultProxy } from '../../support/proxy/fault-proxy.js';
 import { startPrimaries } from '../../support/redis-primaries.js';
 import type { RedisServer, RedisServerOptions } from '../../support/redis-server.js';
 import { openLocks, PREFIX, type Locks } from './lock-engine.js';

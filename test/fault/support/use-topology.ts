@@ -8,7 +8,7 @@ import { onCleanup } from '../../support/cleanup.js';
 import { eventually } from '../../support/eventually.js';
 import { LockProcess } from './lock-process.js';
 import { type Connection, openLocks, PREFIX, type Locks } from './lock-engine.js';
-import { monotonicMs } from './monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 import { Network } from './network.js';
 import type { Identity, StartTopology, Topology, Way } from './topology.js';
 

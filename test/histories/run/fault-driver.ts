@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 
 import { PREFIX } from '../../fault/support/lock-engine.js';
-import { monotonicMs } from '../../fault/support/monotonic.js';
-import type { FaultProxy } from '../../support/fault-proxy.js';
-import type { SocketProxy } from '../../sockets/support/socket-proxy.js';
+import { monotonicMs } from '../../support/monotonic.js';
+import type { FaultProxy } from '../../support/proxy/fault-proxy.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { startErrors, endErrors } from './passing-errors.js';
 import type { RunEvent } from '../event.js';
@@ -24,8 +23,6 @@ export interface Scene {
   kill(number: number): Promise<void>;
   /** Shuts a process down, and starts a new one. */
   shutDown(number: number): Promise<void>;
-  /** The proxies behind those of the processes, which may replace replies. */
-  readonly replies: readonly SocketProxy[];
   /** Exchanges the roles of primary and replica. */
   failOver(): Promise<void>;
   /** Uses a lock engine of the run, over a connection without faults. */
@@ -72,8 +69,7 @@ export class FaultDriver {
     else if (name === 'delay') way.delay(draw * 150, draw * 100);
     else if (name === 'lose-reply') void way.swallowNextReply(/evalsha/i);
     else if (name === 'refuse') {
-      way.refuse();
-      way.cut();
+      way.goDown();
       cutOff = true;
     } else {
       cutOff = name !== 'half-open-to-client';
@@ -112,14 +108,14 @@ export class FaultDriver {
   }
 
   private async ofReplies({ name, forMs }: FaultPlan): Promise<void> {
-    const { server, replies, recorder } = this.scene;
+    const { server, ways, recorder } = this.scene;
     const from = monotonicMs();
     const mayPublish = (may: boolean): Promise<unknown> =>
       server.run((redis) => redis.call('ACL', 'SETUSER', 'default', `${may ? '+' : '-'}publish`));
-    if (name === 'passing-errors') startErrors(replies);
+    if (name === 'passing-errors') startErrors(ways);
     else await mayPublish(false);
     await sleep(forMs);
-    if (name === 'passing-errors') endErrors(replies);
+    if (name === 'passing-errors') endErrors(ways);
     else await mayPublish(true);
     recorder.record({ type: 'fault', name, from, cutOff: false });
   }

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { openLocks, type Locks } from '../../fault/support/lock-engine.js';
-import type { SocketProxy } from '../../sockets/support/socket-proxy.js';
-import type { FaultProxy } from '../../support/fault-proxy.js';
+import type { FaultProxy } from '../../support/proxy/fault-proxy.js';
 import { startRedisServer, type RedisServer } from '../../support/redis-server.js';
 import { RUN, type HistoryEvent, type RunEvent } from '../event.js';
 import { LONGEST_TTL_MS } from '../plan/operation-plan.js';
@@ -68,10 +67,6 @@ class HistoryRun implements Scene {
 
   get ways(): readonly FaultProxy[] {
     return this.slots.ways;
-  }
-
-  get replies(): readonly SocketProxy[] {
-    return this.slots.replies;
   }
 
   get server(): RedisServer {

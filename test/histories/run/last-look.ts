@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { RedisKeys } from '../../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { PREFIX } from '../../fault/support/lock-engine.js';
-import { monotonicMs } from '../../fault/support/monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 import type { RedisServer } from '../../support/redis-server.js';
 
 /** The only key that may stay: the counter of fencing tokens. */

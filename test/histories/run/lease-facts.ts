@@ -3,7 +3,7 @@ import { LeaseHandle } from '../../../libs/distribute-lock/src/engine/lease/leas
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import { NestedLease } from '../../../libs/distribute-lock/src/engine/lease/nested-lease.js';
 import { OpenLease } from '../../../libs/distribute-lock/src/engine/lease/open-lease.js';
-import { monotonicMs } from '../../fault/support/monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 import type { WorkerEvent } from '../event.js';
 
 type Granted = Extract<WorkerEvent, { type: 'granted' }>;

@@ -1,4 +1,4 @@
-import { monotonicMs } from '../../fault/support/monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 
 const TICK_MS = 10;
 /** A shorter standstill is not recorded. */

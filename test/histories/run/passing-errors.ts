@@ -1,5 +1,5 @@
 import { SCRIPTS } from '../../sockets/support/faults.js';
-import type { SocketProxy } from '../../sockets/support/socket-proxy.js';
+import type { FaultProxy } from '../../support/proxy/fault-proxy.js';
 
 /** Errors after which the same command may succeed, also one that no release of the library knows. */
 const ERRORS = [
@@ -11,7 +11,7 @@ const ERRORS = [
 const ONE_IN = 10;
 
 /** One script call in ten gets an error and does not reach the server. */
-export function startErrors(ways: readonly SocketProxy[]): void {
+export function startErrors(ways: readonly FaultProxy[]): void {
   for (const way of ways) {
     let calls = 0;
     const replyTo = (): string | undefined => {
@@ -23,7 +23,7 @@ export function startErrors(ways: readonly SocketProxy[]): void {
   }
 }
 
-export function endErrors(ways: readonly SocketProxy[]): void {
+export function endErrors(ways: readonly FaultProxy[]): void {
   for (const way of ways) {
     way.prepare = () => {};
     for (const connection of way.open()) connection.endIntercept();

@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 
-import { monotonicMs } from '../../fault/support/monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 import type { RunEvent, WorkerEvent } from '../event.js';
 
 type WithoutTime<E> = E extends unknown ? Omit<E, 'at'> : never;

@@ -1,4 +1,4 @@
-import type { FaultProxy } from '../../support/fault-proxy.js';
+import type { FaultProxy } from '../../support/proxy/fault-proxy.js';
 import { eventually } from '../../support/eventually.js';
 import { startRedisServer, type RedisServer } from '../../support/redis-server.js';
 

@@ -2,8 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { startSocketProxy, type SocketProxy } from '../../sockets/support/socket-proxy.js';
-import { startFaultProxy, type FaultProxy } from '../../support/fault-proxy.js';
+import { startFaultProxy, type FaultProxy } from '../../support/proxy/fault-proxy.js';
 import type { RunEvent } from '../event.js';
 import type { WorldPlan, WorldSettings } from '../plan/world-plan.js';
 import type { PlantName } from './plants.js';
@@ -37,8 +36,6 @@ interface Slot {
 
 /** The processes of a history, each with a separate proxy to the server. */
 export class Slots {
-  /** Behind the other proxies, in histories with errors. */
-  readonly replies: SocketProxy[] = [];
   private readonly slots: Slot[] = [];
   /** Processes that end as intended. */
   private readonly ending = new Set<Worker>();
@@ -51,11 +48,8 @@ export class Slots {
 
   async start(): Promise<void> {
     const { plan, serverPort } = this.parts;
-    const hasErrors = plan.faults.flat().some(({ name }) => name === 'passing-errors');
     for (let i = 0; i < plan.processes; i += 1) {
-      const replies = hasErrors ? await startSocketProxy(serverPort) : undefined;
-      if (replies !== undefined) this.replies.push(replies);
-      const way = await startFaultProxy(replies?.port ?? serverPort);
+      const way = await startFaultProxy(serverPort);
       const operations = Math.floor((plan.operations + i) / plan.processes);
       this.slots.push({ way, operations, names: [], worker: undefined, done: false });
     }
@@ -114,7 +108,6 @@ export class Slots {
       await worker?.kill();
       await way.stop();
     }
-    for (const each of this.replies) await each.stop();
   }
 
   private async replace(number: number): Promise<void> {

@@ -67,7 +67,8 @@ describe('LockDashboardModule', () => {
       await eventually(() => expect(page.deltas).not.toEqual([]));
       const startedAt = performance.now();
       await close();
-      expect(performance.now() - startedAt).toBeLessThan(2_000);
+      // A page keeps its connection open for longer.
+      expect(performance.now() - startedAt).toBeLessThan(10_000);
     });
   });
 
@@ -132,6 +133,7 @@ describe('LockDashboardModule', () => {
     };
     await work();
     await pause(1_500);
+    // Real time: on a slow machine a message would only be found less often.
     expect(messages).toEqual([]);
 
     const page = await PageReader.open(one.url);
@@ -141,6 +143,7 @@ describe('LockDashboardModule', () => {
     const sent = messages.length;
     await work();
     await pause(2_000);
+    // Real time: on a slow machine a message would only be found less often.
     expect(messages.length - sent).toBeLessThanOrEqual(1); // a summary may have been on its way
     await Promise.all([one.close(), two.close()]);
   });

@@ -76,11 +76,11 @@ describe('Metrics and traces of an application with two processes', () => {
     await crash();
     await poll();
     // lost: the key is deleted, and a command of the operator takes the lock
-    await a.do('acquire', { key: 'gone', name: 'gone', ttl: 300 });
+    await a.do('acquire', { key: 'gone', name: 'gone', ttl: 1_500 });
     await redis.client.del(`${redis.prefix}gone`);
     await eventually(async () => expect((await a.report()).text).toContain('lock_reason="deleted"'));
-    await a.do('acquire', { key: 'renewed', name: 'renewed', ttl: 300 });
-    await delay(500);
+    await a.do('acquire', { key: 'renewed', name: 'renewed', ttl: 1_500 });
+    await delay(700);
     await a.do('release', 'renewed');
     await a.do('decorated', 7);
     await a.do('acquire', { key: ['secret 1', 'secret 2', 'secret 3'], name: 'several' });
@@ -101,7 +101,7 @@ describe('Metrics and traces of an application with two processes', () => {
   /** The holder dies, so the lease ends without a release. */
   async function crash(): Promise<void> {
     const c = await Application.start(redis.url, redis.prefix);
-    await c.do('acquire', { key: 'crashed', name: 'crashed', ttl: 600 });
+    await c.do('acquire', { key: 'crashed', name: 'crashed', ttl: 1_500 });
     await c.kill();
     await b.do('acquire', { key: 'crashed', name: 'crashed', wait: '10s' });
     await b.do('release', 'crashed');

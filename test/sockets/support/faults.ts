@@ -1,6 +1,6 @@
 import { eventually } from '../../support/eventually.js';
-import { loseFirstReply } from './socket-proxy.js';
-import type { TappedConnection, Role } from './tapped-connection.js';
+import { loseFirstReply } from '../../support/proxy/fault-proxy.js';
+import type { ProxiedConnection, Role } from '../../support/proxy/proxied-connection.js';
 import type { Affected, Fault } from './trial.js';
 
 /** How long the server is away or silent, and how long bytes are delayed. */
@@ -9,7 +9,7 @@ const SUBSCRIBE = /^subscribe /i;
 export const SCRIPTS = /^eval(sha)? /i;
 
 /** Commands go to the server of the key; the subscription of a Cluster may be on any server. */
-async function connectionOf({ ways, home }: Affected, role: Role): Promise<TappedConnection> {
+async function connectionOf({ ways, home }: Affected, role: Role): Promise<ProxiedConnection> {
   if (role === 'commands') return home.connection(role);
   return eventually(() => {
     const [found] = ways.flatMap((way) => way.open(role));
@@ -120,7 +120,7 @@ export const unresponsive = (place: keyof typeof places): Fault => ({
   role: place,
   fault: 'unresponsive',
   lastsMs: AWAY_MS,
-  begin: async (affected) => places[place](affected).forEach((way) => way.silence()),
+  begin: async (affected) => places[place](affected).forEach((way) => way.hold()),
   end: (affected) => Promise.all(places[place](affected).map((way) => way.resume())),
 });
 
@@ -128,6 +128,6 @@ export const refused = (place: keyof typeof places): Fault => ({
   role: place,
   fault: 'refused connections',
   lastsMs: AWAY_MS,
-  begin: async (affected) => places[place](affected).forEach((way) => way.refuse()),
+  begin: async (affected) => places[place](affected).forEach((way) => way.goDown()),
   end: (affected) => Promise.all(places[place](affected).map((way) => way.resume())),
 });

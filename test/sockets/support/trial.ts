@@ -4,18 +4,18 @@ import { loop, type Usage } from '../../fault/support/load.js';
 import type { Locks } from '../../fault/support/lock-engine.js';
 import type { LockProcess } from '../../fault/support/lock-process.js';
 import type { Hold } from '../../fault/support/loops.js';
-import { monotonicMs } from '../../fault/support/monotonic.js';
+import { monotonicMs } from '../../support/monotonic.js';
 import { fencingTokensRise, overlaps } from '../../fault/support/witness.js';
-import type { SocketProxy } from './socket-proxy.js';
-import type { TappedConnection } from './tapped-connection.js';
+import type { FaultProxy } from '../../support/proxy/fault-proxy.js';
+import type { ProxiedConnection } from '../../support/proxy/proxied-connection.js';
 
 /** The process whose connections fail. */
 export interface Affected {
   readonly process: LockProcess;
   /** Its proxies to the servers, in their order. */
-  readonly ways: readonly SocketProxy[];
+  readonly ways: readonly FaultProxy[];
   /** Its proxy to the server of the key. */
-  readonly home: SocketProxy;
+  readonly home: FaultProxy;
 }
 
 export interface Fault {
@@ -24,8 +24,8 @@ export interface Fault {
   /** Whether the client must close the connection that broke. */
   readonly replaced?: boolean;
   /** Starts the fault and resolves with the connection that broke. */
-  readonly begin: (affected: Affected) => Promise<TappedConnection | void>;
-  readonly end?: (affected: Affected, broken: TappedConnection | void) => Promise<unknown>;
+  readonly begin: (affected: Affected) => Promise<ProxiedConnection | void>;
+  readonly end?: (affected: Affected, broken: ProxiedConnection | void) => Promise<unknown>;
   /** How long the fault lasts, if it ends. */
   readonly lastsMs?: number;
 }
@@ -95,7 +95,7 @@ export async function runTrial(fault: Fault, { key, affected, healthy, recoveryM
   };
 }
 
-async function breakIt(fault: Fault, affected: Affected, limitMs: number): Promise<TappedConnection | void> {
+async function breakIt(fault: Fault, affected: Affected, limitMs: number): Promise<ProxiedConnection | void> {
   // The fault never starts when the awaited reply never comes.
   const broken = await Promise.race([fault.begin(affected), sleep(limitMs)]);
   if (fault.lastsMs !== undefined) {

@@ -1,7 +1,7 @@
 import { expectBelow, record } from '../../fault/support/bound.js';
 import { useTopology, type TopologyWorld } from '../../fault/support/use-topology.js';
 import { eventually } from '../../support/eventually.js';
-import { startSocketProxy } from './socket-proxy.js';
+import { startFaultProxy } from '../../support/proxy/fault-proxy.js';
 import { topologies, type TopologyName } from './topologies.js';
 import { runTrial, type Affected, type Fault, type Report } from './trial.js';
 
@@ -48,7 +48,7 @@ async function runAll(world: TopologyWorld, trials: readonly Trial[], recoveryMs
   await Promise.allSettled(trials.map(({ report }) => report));
 }
 
-const waysOf = ({ servers }: TopologyWorld) => Promise.all(servers.map(({ port }) => startSocketProxy(port)));
+const waysOf = ({ servers }: TopologyWorld) => Promise.all(servers.map(({ port }) => startFaultProxy(port)));
 
 async function affectedBy(world: TopologyWorld, key: string): Promise<Affected> {
   const ways = await waysOf(world);

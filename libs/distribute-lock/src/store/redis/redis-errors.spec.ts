@@ -80,11 +80,12 @@ describe('The conversion of Redis errors', () => {
     expect(error.message).toContain('WRONGPASS');
   });
 
-  it.each(['a.', 'a', 'a://', '://', 'a://b:'])('redacts 200,000 characters of %p within 100 ms', (part) => {
+  it.each(['a.', 'a', 'a://', '://', 'a://b:'])('redacts 200,000 characters of %p in linear time', (part) => {
     const text = part.repeat(200_000 / part.length);
     const startedAt = performance.now();
     redacted(text);
-    expect(performance.now() - startedAt).toBeLessThan(100);
+    // A quadratic expression would take minutes.
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
   it('redacts the credentials of each URL', () => {

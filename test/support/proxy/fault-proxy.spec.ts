@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
-import { onCleanup } from './cleanup.js';
-import { eventually, within } from './eventually.js';
+import { onCleanup } from '../cleanup.js';
+import { eventually, within } from '../eventually.js';
 import { startFaultProxy } from './fault-proxy.js';
-import { startRedisServer } from './redis-server.js';
+import { startRedisServer } from '../redis-server.js';
 
-describe('startFaultProxy', () => {
+describe('The proxy', () => {
   const settled = (promise: Promise<unknown>) =>
     within(150, 'it', promise).then(
       () => true,
@@ -27,8 +27,8 @@ describe('startFaultProxy', () => {
     proxy.cut();
 
     expect(await client.ping()).toBe('PONG');
-    expect(proxy.accepted).toBe(2);
-    expect(proxy.open).toBe(1);
+    expect(proxy.connections).toHaveLength(2);
+    expect(proxy.open()).toHaveLength(1);
   });
 
   it.each(['toServer', 'toClient'] as const)('holds bytes %s, and closes nothing', async (direction) => {
@@ -82,8 +82,7 @@ describe('startFaultProxy', () => {
   it('refuses new connections until it resumes', async () => {
     const { proxy, client } = await arrange();
 
-    proxy.refuse();
-    proxy.cut();
+    proxy.goDown();
     const ping = client.ping();
     expect(await settled(ping)).toBe(false);
 
@@ -91,11 +90,21 @@ describe('startFaultProxy', () => {
     expect(await ping).toBe('PONG');
   });
 
+  it('carries replication', async () => {
+    const { server, proxy, client } = await arrange();
+    const replica = await startRedisServer({ config: { replicaof: `127.0.0.1 ${proxy.port}` } });
+
+    await eventually(async () => expect(await server.run((redis) => redis.wait(1, 100))).toBe(1), 20_000);
+    await client.set('replicated', '1');
+
+    await eventually(async () => expect(await replica.run((redis) => redis.get('replicated'))).toBe('1'), 20_000);
+  });
+
   it('forwards the end of a connection', async () => {
     const { proxy, client } = await arrange();
 
     expect(await client.quit()).toBe('OK');
 
-    await eventually(() => expect(proxy.open).toBe(0));
+    await eventually(() => expect(proxy.open()).toEqual([]));
   });
 });

@@ -1,16 +1,16 @@
 import { Redis } from 'ioredis';
 
-import { onCleanup } from '../../support/cleanup.js';
-import { eventually, within } from '../../support/eventually.js';
-import { startRedisServer, type RedisServer } from '../../support/redis-server.js';
-import { startSocketProxy } from './socket-proxy.js';
+import { onCleanup } from '../cleanup.js';
+import { eventually, within } from '../eventually.js';
+import { startRedisServer, type RedisServer } from '../redis-server.js';
+import { startFaultProxy } from './fault-proxy.js';
 
-describe('startSocketProxy', () => {
+describe('A connection through the proxy', () => {
   let server: RedisServer;
   beforeAll(async () => (server = await startRedisServer()));
 
   async function arrange(protocol: 2 | 3 = 2) {
-    const proxy = await startSocketProxy(server.port);
+    const proxy = await startFaultProxy(server.port);
     const client = new Redis({ host: '127.0.0.1', port: proxy.port, protocol, retryStrategy: () => 20 });
     client.on('error', () => {}); // commands reject
     onCleanup(() => client.disconnect());
@@ -107,13 +107,13 @@ describe('startSocketProxy', () => {
 
   it('keeps new connections silent while the server does not respond, and refuses them when it is down', async () => {
     const { proxy, client } = await arrange();
-    proxy.silence();
+    proxy.hold();
     const other = client.duplicate();
     onCleanup(() => other.disconnect());
     expect(await settled(other.ping())).toBe(false);
     expect(proxy.open()).toHaveLength(2);
 
-    proxy.refuse();
+    proxy.goDown();
     await eventually(() => expect(proxy.open()).toHaveLength(0));
     await proxy.resume();
 

@@ -8,7 +8,8 @@ interface Passage {
 
 /** Carries one direction of a connection, in order. */
 export class OneWay {
-  delayMs = 0;
+  private delayMs = 0;
+  private jitterMs = 0;
   private holding = false;
   private readonly passages: Passage[] = [];
   private timer: NodeJS.Timeout | undefined;
@@ -21,7 +22,15 @@ export class OneWay {
 
   push(bytes: Buffer | undefined): void {
     const last = this.passages.at(-1)?.dueAt ?? 0;
-    this.passages.push({ bytes, dueAt: Math.max(last, performance.now() + this.delayMs) });
+    const delayMs = this.delayMs + (Math.random() * 2 - 1) * this.jitterMs;
+    this.passages.push({ bytes, dueAt: Math.max(last, performance.now() + delayMs) });
+    this.pass();
+  }
+
+  /** Delays later bytes by `ms`, plus or minus up to `jitterMs`. 0 lets all bytes pass at once. */
+  delay(ms: number, jitterMs = 0): void {
+    this.delayMs = ms;
+    this.jitterMs = jitterMs;
     this.pass();
   }
 
@@ -47,7 +56,7 @@ export class OneWay {
     while (!this.holding) {
       const next = this.passages[0];
       if (next === undefined) return;
-      const inMs = this.delayMs === 0 ? 0 : next.dueAt - performance.now();
+      const inMs = this.delayMs + this.jitterMs === 0 ? 0 : next.dueAt - performance.now();
       if (inMs > 0) {
         this.timer = setTimeout(() => this.pass(), inMs);
         return;

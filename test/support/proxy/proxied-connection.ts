@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-import { monotonicMs } from '../../fault/support/monotonic.js';
+import { monotonicMs } from '../monotonic.js';
 import { OneWay } from './one-way.js';
 import { RespFrames, wordsOf } from './resp-frames.js';
 
@@ -9,6 +9,9 @@ import { RespFrames, wordsOf } from './resp-frames.js';
  * `watch` is a subscription to the messages of a Sentinel.
  */
 export type Role = 'commands' | 'inbox' | 'watch';
+
+export const DIRECTIONS = ['toServer', 'toClient'] as const;
+export type Direction = (typeof DIRECTIONS)[number];
 
 /** A fault for the reply to one request. */
 interface ReplyFault {
@@ -22,13 +25,17 @@ interface ReplyFault {
 interface Request {
   readonly request: string;
   readonly reply?: string;
+  /** The reply is lost with the connection. */
+  readonly swallowed?: (() => void) | undefined;
 }
 
+/** After this request the connection carries replication, which is no sequence of requests and replies. */
+const REPLICATION = /^psync$/i;
 const SWITCH = '+switch-master';
 const MESSAGES = /^[*>]\d+\r\n\$\d+\r\np?message\r\n/;
 
 /** One connection from a client to the proxy, and the connection of the proxy to the server. */
-export class TappedConnection {
+export class ProxiedConnection {
   readonly roles = new Set<Role>();
   requests = 0;
   /** When the client closed the connection, on the monotonic clock. */
@@ -39,12 +46,15 @@ export class TappedConnection {
   private readonly answered = new RespFrames();
   private readonly unanswered: Request[] = [];
   private readonly replyFaults: ReplyFault[] = [];
+  /** Bytes pass without being read. */
+  private raw = false;
   private intercepted: { readonly request: RegExp; readonly replyTo: () => string | undefined } | undefined;
 
   constructor(
     private readonly client: Socket,
     private readonly server: Socket,
-    private readonly requested: (request: string) => void,
+    /** Called with each request. The reply is lost, and then the function that this returns is called. */
+    private readonly requested: (request: string) => (() => void) | undefined,
   ) {
     this.toServer = new OneWay(server);
     this.toClient = new OneWay(client);
@@ -100,14 +110,16 @@ export class TappedConnection {
     this.toServer.resume();
   }
 
+  /** Lets all bytes pass at once. */
   resume(): void {
+    this.delay(0);
     this.toServer.resume();
     this.toClient.resume();
   }
 
-  delay(ms: number): void {
-    this.toServer.delayMs = this.toClient.delayMs = ms;
-    if (ms === 0) this.resume();
+  delay(ms: number, jitterMs = 0): void {
+    this.toServer.delay(ms, jitterMs);
+    this.toClient.delay(ms, jitterMs);
   }
 
   /** The server executes the next matching request. Its reply and all later bytes are discarded, and nothing closes. */
@@ -150,13 +162,14 @@ export class TappedConnection {
   }
 
   private request(chunk: Buffer): void {
+    if (this.raw) return this.toServer.push(chunk);
     for (const frame of this.sentFrames.push(chunk)) {
       const words = wordsOf(frame);
       const request = words.join(' ');
       this.note(words);
-      this.requested(request);
+      const swallowed = this.requested(request);
       const reply = this.intercepted?.request.test(request) === true ? this.intercepted.replyTo() : undefined;
-      this.unanswered.push({ request, ...(reply !== undefined && { reply }) });
+      this.unanswered.push({ request, swallowed, ...(reply !== undefined && { reply }) });
       if (reply === undefined) this.toServer.push(frame);
     }
     this.passMadeUp();
@@ -164,14 +177,16 @@ export class TappedConnection {
 
   private note([command, subject]: readonly string[]): void {
     this.requests += 1;
+    if (REPLICATION.test(command)) this.raw = true;
     if (/^evalsha|^eval$/i.test(command)) this.roles.add('commands');
     if (/^subscribe$/i.test(command)) this.roles.add(subject === SWITCH ? 'watch' : 'inbox');
   }
 
   private reply(chunk: Buffer): void {
+    if (this.raw) return this.toClient.push(chunk);
     for (const frame of this.answered.push(chunk)) {
       if (MESSAGES.test(frame.toString('latin1', 0, 32))) this.toClient.push(frame);
-      else this.answer(this.unanswered.shift()?.request ?? '', frame);
+      else this.answer(this.unanswered.shift(), frame);
       this.passMadeUp();
     }
   }
@@ -186,7 +201,11 @@ export class TappedConnection {
     }
   }
 
-  private answer(request: string, frame: Buffer): void {
+  private answer({ request, swallowed }: Request = { request: '' }, frame: Buffer): void {
+    if (swallowed !== undefined) {
+      this.cut();
+      return swallowed();
+    }
     const at = this.replyFaults.findIndex((fault) => fault.request.test(request));
     const [fault] = at < 0 ? [] : this.replyFaults.splice(at, 1);
     if (fault === undefined) return this.toClient.push(frame);
