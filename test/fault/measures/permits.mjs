@@ -1,6 +1,5 @@
 /** Measures for permits: rollouts (P1), rising fencing tokens (P25), and no waiting beside a free permit. */
 const RUN = 'engine/semaphore-run.ts';
-const takesAll = (title) => ['engine/semaphore-run', title];
 
 export const measuresOfPermits = [
   {
@@ -65,47 +64,26 @@ export const measuresOfPermits = [
     file: 'engine/semaphore.ts',
     measure: 'if (run.sealed && this.hasEvery(last, now)) return 0;',
     without: 'if (run.sealed && this.held.size > 0) return 0;',
-    test: takesAll('gets a permit that another process releases'),
+    test: ['engine/semaphore-run', 'gets a permit that another process releases'],
   },
   {
-    promise: 'P25',
-    what: 'a permit is handed over in memory only while the store can grant none to another process',
-    file: RUN,
-    measure: 'return standing > 0 && standing * this.last!.call.options.weight >= free;',
-    without: 'return standing > 0;',
-    test: takesAll('is false when another process may get a permit behind the places'),
+    promise: 'P12',
+    what: 'a permit is handed over in memory only after the store has served all callers before',
+    file: 'engine/semaphore.ts',
+    measure: 'run.reached && first.since',
+    without: 'first.since',
+    test: [
+      'engine/semaphore-order',
+      'are served in the order of their calls, also when more of them wait than have a place',
+    ],
   },
   {
-    promise: 'P25',
-    what: '... as proven by places that the store has served before any other process',
-    file: RUN,
-    measure: 'if (!this.isFront || !this.sealed',
-    without: 'if (!this.sealed',
-    test: takesAll('is false before the store has granted one of the places'),
-  },
-  {
-    promise: 'P25',
-    what: '... that were requested together',
-    file: RUN,
-    measure: 'if (joins || attempt.since === this.placedAt) this.together.add(attempt);',
-    without: 'this.together.add(attempt);',
-    test: takesAll('does not count places that were requested after the first ones'),
-  },
-  {
-    promise: 'P25',
-    what: '... with no place of another process between them',
-    file: RUN,
-    measure: 'const together = apart < 0 ? attempts : attempts.slice(0, apart);',
-    without: 'const together = apart < 0 ? attempts : attempts.slice(0);',
-    test: takesAll('does not count places behind a place of another process'),
-  },
-  {
-    promise: 'P25',
-    what: '... and only for 500 ms',
-    file: RUN,
-    measure: ' && now - attempt.since < STANDS_MS',
-    without: '',
-    test: takesAll('is false 500 ms after the places were requested'),
+    promise: 'P12',
+    what: 'tokens are requested in time for callers that came after the last ones were issued',
+    file: 'engine/permit-numbers.ts',
+    measure: ' && since <= this.issuedFor;',
+    without: ';',
+    test: ['engine/permit-numbers', 'requests numbers for a caller that came after the present ones were requested'],
   },
   {
     promise: 'P25',

@@ -173,7 +173,6 @@ export class Acquiring {
     if (stood === false && !adjacent) state.placedApart(attempt);
     const { speaksForAll } = attempt;
     attempt.answered = attempt.queued = true;
-    attempt.adjacent ||= adjacent;
     attempt.speaksForAll = false;
     this.sleep(attempt, isNew, remainingMs, foreign);
     if (sharesHeartbeat && speaksForAll) this.heartbeatAnswered(state, isNew || stood !== false);

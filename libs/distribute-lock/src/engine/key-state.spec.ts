@@ -65,18 +65,6 @@ describe('An attempt', () => {
     expect([first.path, first.offered]).toEqual(['message', false]);
   });
 
-  it('claims an offer until the answer', () => {
-    const offered = attempt();
-    expect(offered.claims).toBe(false);
-    offered.offered = true;
-    expect(offered.claims).toBe(true);
-    offered.wasSent(1);
-    offered.inFlight = true;
-    expect(offered.claims).toBe(true);
-    offered.inFlight = false;
-    expect(offered.claims).toBe(false);
-  });
-
   it('knows a holder only from an answer', () => {
     const sent = attempt();
     expect(sent.seesHolder).toBe(false);

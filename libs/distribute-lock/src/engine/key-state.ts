@@ -80,8 +80,6 @@ export class Attempt extends Retry {
   queued = false;
   /** A release named it as the next attempt, so the store may have queued it. */
   placed = false;
-  /** No place of another process was directly before its place. */
-  adjacent = false;
   /** How many grants came too late, so that the command was repeated; see {@link MOST_LATE_ANSWERS}. */
   lateGrants = 0;
   /** When the last command was sent. */
@@ -109,11 +107,6 @@ export class Attempt extends Retry {
   /** The latest answer said that another process holds the lock. Unknown while a command is in flight or after a failure. */
   get seesHolder(): boolean {
     return this.answered && !this.inFlight && !this.offered && this.lastError === undefined;
-  }
-
-  /** The store keeps the lock for it until it is claimed, as far as its latest message shows. */
-  get claims(): boolean {
-    return this.offered || (this.inFlight && this.path === 'message');
   }
 
   /** A command is sent. */

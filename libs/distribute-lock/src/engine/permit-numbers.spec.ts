@@ -41,7 +41,7 @@ describe('PermitNumbers', () => {
     const { numbers, grant, answers } = start();
     const [only] = [grant('a', 2, 1), grant('b', 1, 5)];
     expect(numbers.issuedFor).toBe(2);
-    numbers.refill(only);
+    numbers.refill(only, 0);
     answers[0].resolve({ outcome: 'granted', fencingToken: 100, waiting: 0 });
     await settled();
     expect(numbers.issuedFor).toBe(5);
@@ -57,11 +57,11 @@ describe('PermitNumbers', () => {
     const { numbers, grant, requests, answers } = start();
     const only = grant('a', 10, 3);
     only.numbers.take();
-    numbers.refill(only);
+    numbers.refill(only, 0);
     expect(requests).toEqual([]);
     only.numbers.take();
-    numbers.refill(only);
-    numbers.refill(only);
+    numbers.refill(only, 0);
+    numbers.refill(only, 0);
     const request = { key: 'k', ownerToken: 'a', kind: 'semaphore', ttlMs: 1, wait: false, block: 64 };
     expect(requests).toEqual([request]);
     expect(only.numbers.take()).toBe(12);
@@ -70,9 +70,18 @@ describe('PermitNumbers', () => {
     expect([only.numbers.take(), only.numbers.left]).toEqual([100, 63]);
   });
 
+  it('requests numbers for a caller that came after the present ones were requested', () => {
+    const { numbers, grant, requests } = start();
+    const only = grant('a', 10, 60);
+    numbers.refill(only, 10);
+    expect(requests).toEqual([]);
+    numbers.refill(only, 11);
+    expect(requests).toHaveLength(1);
+  });
+
   it('ignores an answer that is older than the last grant', async () => {
     const { numbers, grant, answers } = start();
-    numbers.refill(grant('a', 10, 1));
+    numbers.refill(grant('a', 10, 1), 0);
     const newest = grant('b', 500, 5);
     answers[0].resolve({ outcome: 'granted', fencingToken: 100, waiting: 0 });
     await settled();
@@ -81,7 +90,7 @@ describe('PermitNumbers', () => {
 
   it('reports that another process waits', async () => {
     const { numbers, grant, answers, reports } = start();
-    numbers.refill(grant('a', 10, 1));
+    numbers.refill(grant('a', 10, 1), 0);
     answers[0].resolve({ outcome: 'granted', fencingToken: 100, waiting: 1 });
     await settled();
     expect(reports).toEqual(['contended']);
@@ -93,11 +102,11 @@ describe('PermitNumbers', () => {
   ])('requests again after %s', async (_, answer) => {
     const { numbers, grant, requests, answers } = start();
     const only = grant('a', 10, 1);
-    numbers.refill(only);
+    numbers.refill(only, 0);
     if (answer instanceof Error) answers[0].reject(answer);
     else answers[0].resolve(answer);
     await settled();
-    numbers.refill(only);
+    numbers.refill(only, 0);
     expect(requests).toHaveLength(2);
   });
 
@@ -105,7 +114,7 @@ describe('PermitNumbers', () => {
     const { numbers, grant, requests } = start();
     const over = grant('a', 10, 1);
     over.ended = true;
-    numbers.refill(over);
+    numbers.refill(over, 0);
     expect(requests).toEqual([]);
   });
 });

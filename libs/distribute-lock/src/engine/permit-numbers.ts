@@ -39,11 +39,13 @@ export class PermitNumbers implements AnswerListener<AcquireAnswer> {
   }
 
   /**
-   * Requests more numbers if few are left. An acquire with the token of a present holder only issues numbers. If the lease has
-   * ended, it takes a free permit for the shortest time.
+   * Requests more numbers if few are left, or if the next caller came at `since`, after the present numbers were requested. An
+   * acquire with the token of a present holder only issues numbers. If the lease has ended, it takes a free permit for the
+   * shortest time.
    */
-  refill({ key, ownerToken, numbers, ended }: Grant): void {
-    if (this.requested || ended || numbers.left >= Math.min(2 * this.held.size, FEW)) return;
+  refill({ key, ownerToken, numbers, ended }: Grant, since: number): void {
+    const suffices = numbers.left >= Math.min(2 * this.held.size, FEW) && since <= this.issuedFor;
+    if (this.requested || ended || suffices) return;
     this.requested = true;
     this.requestedAt = Math.floor(this.context.clock.now());
     const numbered = { key, ownerToken, kind: 'semaphore', ttlMs: NO_EXTENSION_MS, wait: false } as const;

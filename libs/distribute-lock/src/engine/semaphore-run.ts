@@ -5,8 +5,6 @@ import { type Attempt, type KeyState, type Waiter, WaitList } from './key-state.
  * wait in the store, new callers are reported to it at most this often. Callers join a run for at most this long after its report.
  */
 export const ORDER_TOLERANCE_MS = 25;
-/** How long a place in the queue is trusted without another answer of the store. */
-const STANDS_MS = 500;
 /**
  * Callers that arrive while a run is served may join it for this long, even if other processes wait behind it. Each hand-over to
  * another process leaves a permit idle for the time of a message, so longer runs use the permits better.
@@ -24,24 +22,12 @@ export class Run extends WaitList {
   private sealedAt: number | undefined = undefined;
   /** When the store had served all callers before this run, so that the next permit is for its first caller. */
   private reachedAt: number | undefined = undefined;
-  /** A command for one of its places failed, so other processes may have places between its own. */
-  private torn = false;
-  /** No other process has a place before its first places. */
-  private isFront = false;
-  /** When its first places were requested. */
-  private placedAt: number | undefined = undefined;
   /** All its places except the oldest. */
   private readonly others = new Set<Attempt>();
   /** How many places it requested since it last had none. */
   private requested = 0;
-  /** Places without a place of another run of this process between them. */
-  private readonly together = new Set<Attempt>();
 
-  /** @param isFirst - no other run of this process is before it */
-  constructor(
-    state: KeyState,
-    private readonly isFirst = false,
-  ) {
+  constructor(state: KeyState) {
     super(state, false);
   }
 
@@ -68,22 +54,12 @@ export class Run extends WaitList {
     this.reachedAt ??= now;
   }
 
-  /** The store has granted one of its places. */
-  granted(now: number): void {
-    this.reach(now);
-    this.isFront = true;
-  }
-
   /** Oldest first. */
   get attempts(): Attempt[] {
     return this.attempt === undefined ? [] : [this.attempt, ...this.others];
   }
 
   override begin(attempt: Attempt): void {
-    this.placedAt ??= attempt.since;
-    // While the run is open, no other run of this process is behind it.
-    const joins = this.isFirst && !this.closed && this.places > 0;
-    if (joins || attempt.since === this.placedAt) this.together.add(attempt);
     this.requested = this.places === 0 ? 1 : this.requested + 1;
     if (this.attempt === undefined) super.begin(attempt);
     else this.others.add(attempt);
@@ -91,33 +67,10 @@ export class Run extends WaitList {
 
   /** Makes the next attempt the oldest. */
   override end(attempt: Attempt): void {
-    this.torn ||= hadTrouble(attempt);
-    this.together.delete(attempt);
     if (this.others.delete(attempt) || this.attempt !== attempt) return;
     const [next] = this.others;
     this.attempt = next;
     if (next !== undefined) this.others.delete(next);
-  }
-
-  /** The places of the run take `free` permits, so the store grants none to another process. */
-  takesAll(free: number, now: number): boolean {
-    const standing = this.standing(now);
-    return standing > 0 && standing * this.last!.call.options.weight >= free;
-  }
-
-  /**
-   * How many places of the run are first in the queue of the store, without a place of another process before or between them. The
-   * store issues every grant behind them later.
-   */
-  private standing(now: number): number {
-    const { attempts } = this;
-    if (!this.isFront || !this.sealed || this.torn || attempts.some(hadTrouble)) return 0;
-    const apart = attempts.findIndex(({ adjacent }) => !adjacent);
-    const together = apart < 0 ? attempts : attempts.slice(0, apart);
-    return together.filter(
-      (attempt) =>
-        (attempt.seesHolder || attempt.claims) && this.together.has(attempt) && now - attempt.since < STANDS_MS,
-    ).length;
   }
 
   get places(): number {
@@ -147,7 +100,7 @@ export class Run extends WaitList {
   /** For a short time, a newcomer may go before the processes that wait behind this run. */
   private mayJoin(now: number): boolean {
     const { reachedAt = -Infinity, sealedAt = -Infinity } = this;
-    return now - reachedAt < JOIN_MS && now - sealedAt < ORDER_TOLERANCE_MS && this.standing(now) > 0;
+    return now - reachedAt < JOIN_MS && now - sealedAt < ORDER_TOLERANCE_MS;
   }
 
   wantsLike({ first }: Run): boolean {
@@ -205,5 +158,3 @@ export class Run extends WaitList {
     return call.options.weight === options.weight && own.ttlMs === plan.ttlMs;
   }
 }
-
-const hadTrouble = ({ lastError, finalUndoAt }: Attempt): boolean => lastError !== undefined || finalUndoAt > 0;

@@ -101,7 +101,8 @@ export class SemaphoreState extends KeyState {
 
   /** Requests fencing tokens for the callers that wait. */
   private refill(grant: Grant): void {
-    if (this.waiting > 0) this.numbers.refill(grant);
+    const first = this.firstRun?.first;
+    if (first !== undefined) this.numbers.refill(grant, first.since);
   }
 
   leaseEnded(lease: LeaseHandle, now: number): Promise<void> | undefined {
@@ -158,7 +159,7 @@ export class SemaphoreState extends KeyState {
     if (last?.reached === true && this.isContended) last.closed = true;
     if (last?.takes(waiter, now) === true) return last;
     if (last !== undefined) last.closed = true;
-    const run = new Run(this, last === undefined);
+    const run = new Run(this);
     if (last === undefined && this.isAlone(waiter, now)) run.reach(now);
     this.runs.push(run);
     return run;
@@ -172,7 +173,7 @@ export class SemaphoreState extends KeyState {
     let oldest = served;
     // The callers that are served now return soon, and are reported together.
     if (isContended) this.nextReportAt = Math.max(this.nextReportAt, now + ORDER_TOLERANCE_MS);
-    served.granted(now);
+    served.reach(now);
     for (let i = this.runs.indexOf(served) - 1; i >= 0; i -= 1) {
       const run = this.runs[i];
       run.reach(now);
@@ -311,16 +312,15 @@ export class SemaphoreState extends KeyState {
 
   /**
    * The first waiter of all processes, if it wants exactly the permits of the lease. While this process does not hold every permit,
-   * another process may have an offer, whose fencing token will exceed the tokens that this process has reserved. So these tokens
-   * are only for callers that came before they were issued.
+   * the store may issue a larger fencing token to another process, and a later caller may know that token. So a reserved token is
+   * only for a caller that came before it was issued.
    */
   nextHolder({ call: { options } }: LeaseHandle, now: number): Waiter | undefined {
     const run = this.firstRun;
     const first = run?.first;
     if (run === undefined || first === undefined) return undefined;
     const free = this.freeAt(now, options.permits);
-    const isNext =
-      free === 0 ? run.reached || !this.isContended : run.takesAll(free, now) && first.since <= this.numbers.issuedFor;
+    const isNext = free === 0 ? run.reached || !this.isContended : run.reached && first.since <= this.numbers.issuedFor;
     return isNext && first.call.options.weight === options.weight ? first : undefined;
   }
 
