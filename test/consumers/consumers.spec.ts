@@ -10,6 +10,28 @@ import { Consumer, endGroup, type Watcher } from './consumer.js';
 const LIMIT_MS = 240_000;
 const STARTS_WITHIN_MS = 40_000;
 
+const STARTERS: readonly (readonly [string, { nest: RegExp; ioredis: RegExp; library: string }])[] = [
+  ['nest10-starter', { nest: /^10\./, ioredis: /^5\./, library: 'CommonJS' }],
+  ['nest11-starter', { nest: /^11\./, ioredis: /^5\./, library: 'CommonJS' }],
+  ['nest11-esm', { nest: /^11\./, ioredis: /^6\./, library: 'ESM' }],
+  ['oldest-peers', { nest: /^10\.0\.0$/, ioredis: /^5\.4\.0$/, library: 'CommonJS' }],
+  ['nest12-starter', { nest: /^12\./, ioredis: /^6\./, library: 'ESM' }],
+  ['nest12-commonjs', { nest: /^12\./, ioredis: /^6\./, library: 'CommonJS' }],
+  ['nest12-bundler', { nest: /^12\./, ioredis: /^5\./, library: 'ESM' }],
+];
+const OPERATING: readonly (readonly [string, RegExp])[] = [
+  ['operating-nest11', /^11\./],
+  ['operating-nest12', /^12\./],
+];
+
+/** `CONSUMERS=all` tests all applications. By default one of each kind and the oldest peers, other ones in each run. */
+function drawn<T>(applications: readonly (readonly [string, T])[]): readonly (readonly [string, T])[] {
+  if (process.env['CONSUMERS'] === 'all') return applications;
+  const others = applications.filter(([name]) => name !== 'oldest-peers');
+  const one = others[Math.floor(Math.random() * others.length)];
+  return applications.filter((each) => each === one || each[0] === 'oldest-peers');
+}
+
 describe('An application that installs the tarball', () => {
   let tarball: string;
   let redis: RedisServer;
@@ -18,15 +40,7 @@ describe('An application that installs the tarball', () => {
     [tarball, redis] = await Promise.all([packLibrary(), startRedisServer()]);
   }, 120_000);
 
-  it.each([
-    ['nest10-starter', { nest: /^10\./, ioredis: /^5\./, library: 'CommonJS' }],
-    ['nest11-starter', { nest: /^11\./, ioredis: /^5\./, library: 'CommonJS' }],
-    ['nest11-esm', { nest: /^11\./, ioredis: /^6\./, library: 'ESM' }],
-    ['oldest-peers', { nest: /^10\.0\.0$/, ioredis: /^5\.4\.0$/, library: 'CommonJS' }],
-    ['nest12-starter', { nest: /^12\./, ioredis: /^6\./, library: 'ESM' }],
-    ['nest12-commonjs', { nest: /^12\./, ioredis: /^6\./, library: 'CommonJS' }],
-    ['nest12-bundler', { nest: /^12\./, ioredis: /^5\./, library: 'ESM' }],
-  ])(
+  it.each(drawn(STARTERS))(
     'builds, starts and locks: %s',
     async (name, { nest, ioredis, library }) => {
       const consumer = await Consumer.install(name, tarball, redis.url);
@@ -50,10 +64,7 @@ describe('An application that installs the tarball', () => {
     LIMIT_MS,
   );
 
-  it.each([
-    ['operating-nest11', /^11\./],
-    ['operating-nest12', /^12\./],
-  ])(
+  it.each(drawn(OPERATING))(
     'reports health and metrics: %s',
     async (name, terminus) => {
       const consumer = await Consumer.install(name, tarball, redis.url);
