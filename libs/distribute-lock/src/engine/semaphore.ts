@@ -320,7 +320,10 @@ export class SemaphoreState extends KeyState {
     const first = run?.first;
     if (run === undefined || first === undefined) return undefined;
     const free = this.freeAt(now, options.permits);
-    const isNext = free === 0 ? run.reached || !this.isContended : run.reached && first.since <= this.numbers.issuedFor;
+    const isNext =
+      free === 0
+        ? run.reached || !this.isContended
+        : this.services.context.inbox.open && run.reached && first.since <= this.numbers.issuedFor;
     return isNext && first.call.options.weight === options.weight ? first : undefined;
   }
 
