@@ -53,6 +53,14 @@ export const measuresOfNesting = [
   },
   {
     promise: 'P29',
+    what: '... also a lease of a grant that is renewed for the first time',
+    file: lease('watchdog'),
+    measure: '      grant.holder?.renewing();\n',
+    without: '',
+    test: ['engine/lease/lease-handle', 'keeps the handle of the application until its first renewal only'],
+  },
+  {
+    promise: 'P29',
     what: 'a lease that the application has forgotten ends',
     file: lease('lease-handle'),
     measure: "if (!this.left) this.endOwn({ reason: 'forgotten' });",

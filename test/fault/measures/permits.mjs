@@ -78,6 +78,14 @@ export const measuresOfPermits = [
     ],
   },
   {
+    promise: 'P18',
+    what: 'without messages no permit is handed over in memory',
+    file: 'engine/semaphore.ts',
+    measure: '    if (!this.services.context.inbox.announcesSince(grant.confirmedAt)) return undefined;\n',
+    without: '',
+    test: ['engine/without-messages', 'releases each permit to the store, so that the store decides who is next'],
+  },
+  {
     promise: 'P12',
     what: 'tokens are requested in time for callers that came after the last ones were issued',
     file: 'engine/permit-numbers.ts',

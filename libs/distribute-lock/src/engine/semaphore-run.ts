@@ -144,14 +144,6 @@ export class Run extends WaitList {
     return run;
   }
 
-  /** How many callers the last report has considered. */
-  get reported(): number {
-    const { sealedAt = -Infinity } = this;
-    let count = this.size;
-    for (let waiter = this.last; waiter !== undefined && waiter.since > sealedAt; waiter = waiter.before) count -= 1;
-    return count;
-  }
-
   private isLike({ call: { options }, plan }: Waiter): boolean {
     if (this.last === undefined) return false;
     const { call, plan: own } = this.last;

@@ -260,13 +260,11 @@ export class SemaphoreState extends KeyState {
   }
 
   /**
-   * Another process waits, so new callers form another run. An unreported run goes behind that process as a whole. Without messages,
-   * the other process may have waited for long, so callers that have come since the last report go behind it, too.
+   * Another process waits, so new callers form another run. An unreported run goes behind that process as a whole.
    */
   override othersCame(): void {
     const last = this.runs.at(-1);
     if (last !== undefined && (last.places > 0 || last.reached)) {
-      if (last.sealed && !this.services.context.inbox.open) this.split(last, Math.max(last.places, last.reported));
       last.closed = true;
     }
     for (const grant of this.held.values()) grant.contended = true;
@@ -311,19 +309,17 @@ export class SemaphoreState extends KeyState {
   }
 
   /**
-   * The first waiter of all processes, if it wants exactly the permits of the lease. While this process does not hold every permit,
-   * the store may issue a larger fencing token to another process, and a later caller may know that token. So a reserved token is
-   * only for a caller that came before it was issued.
+   * The first waiter of all processes, if it wants exactly the permits of the lease. Without messages, another process may have waited
+   * for long, so the store decides. While this process does not hold every permit, the store may have issued a larger fencing token
+   * to another process, and a later caller may know it. So a reserved token is only for a caller that came before its issue.
    */
-  nextHolder({ call: { options } }: LeaseHandle, now: number): Waiter | undefined {
+  nextHolder({ call: { options }, grant }: LeaseHandle, now: number): Waiter | undefined {
     const run = this.firstRun;
     const first = run?.first;
     if (run === undefined || first === undefined) return undefined;
+    if (!this.services.context.inbox.announcesSince(grant.confirmedAt)) return undefined;
     const free = this.freeAt(now, options.permits);
-    const isNext =
-      free === 0
-        ? run.reached || !this.isContended
-        : this.services.context.inbox.open && run.reached && first.since <= this.numbers.issuedFor;
+    const isNext = free === 0 ? run.reached || !this.isContended : run.reached && first.since <= this.numbers.issuedFor;
     return isNext && first.call.options.weight === options.weight ? first : undefined;
   }
 

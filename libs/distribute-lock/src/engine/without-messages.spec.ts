@@ -152,4 +152,22 @@ describe('A process that receives no messages', () => {
     expect(renewals).toBeLessThanOrEqual(Math.ceil(5_000 / HEARTBEAT_MS));
     await first.release();
   });
+
+  it('releases each permit to the store, so that the store decides who is next', async () => {
+    const { clock, deaf } = start();
+    let releases = 0;
+    deaf.detours.release = (send) => {
+      releases += 1;
+      return send();
+    };
+    const hold = async (): Promise<void> => {
+      const lease = await deaf.acquire('k', { kind: 'semaphore', permits: 1, wait: '1h' });
+      await new Promise<void>((resolve) => void clock.after(10, resolve));
+      await lease.release();
+    };
+    const holds = Promise.all([hold(), hold(), hold(), hold()]);
+    await pass(clock, 5_000);
+    await holds;
+    expect(releases).toBe(4);
+  });
 });
