@@ -3,28 +3,14 @@
  * Finds races with the wall clock in the tests of `npm test`. A comment "Real time: reason" in the line before permits a place.
  *   usage: check-races.mjs
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { filesIn, textOf } from './files-in.mjs';
 import { raceFaults } from './race-faults.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-const FOLDERS = [
-  'libs/distribute-lock/src',
-  'apps',
-  'test/support',
-  'test/contract',
-  'test/nest',
-  'test/docs',
-  'test/recipes',
-];
-const TESTS = /(?:\.spec|-contract)\.ts$/;
+const TESTS = ['support', 'contract', 'nest', 'docs', 'recipes', 'e2e', 'package'].map((name) => `test/${name}`);
 
-const files = [...FOLDERS, 'test/e2e', 'test/package'].flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => TESTS.test(file) && !/(?:^|[\\/])(?:node_modules|dist)[\\/]/.test(file))
-    .map((file) => `${folder}/${file.replaceAll('\\', '/')}`),
+const files = ['libs/distribute-lock/src', 'apps', ...TESTS].flatMap((name) =>
+  filesIn(name, /(?:\.spec|-contract)\.ts$/),
 );
-const faults = files.sort().flatMap((file) => raceFaults(file, readFileSync(join(root, file), 'utf8')));
+const faults = files.flatMap((file) => raceFaults(file, textOf(file)));
 for (const fault of faults) console.error(`races: ${fault}`);
 if (faults.length > 0) process.exitCode = 1;
