@@ -118,7 +118,7 @@ export function describeOutcomesContract(makeWorld: () => World): void {
   it.each(['read', 'semaphore'] as const)('reports each holder of kind %s once', async (kind) => {
     const slow = startProcess(world, { warnAfterMs: 300 });
     const key = newKey();
-    const options = { kind, ttl: 30_000, ...(kind === 'semaphore' ? { permits: 2 } : {}) };
+    const options = { kind, ttl: 1_500, ...(kind === 'semaphore' ? { permits: 2 } : {}) };
     const one = await slow.acquire(key, { ...options, name: 'one' });
     await setTimeout(150);
     const two = await slow.acquire(key, { ...options, name: 'two' });

@@ -205,8 +205,8 @@ export function describeReadWriteContract(makeWorld: () => World): void {
 
   it('ends a reader without renewal beside a renewed one', async () => {
     const key = newKey();
-    const short = await here.acquire(key, { kind: 'read', ttl: 300, renew: false });
-    const long = await here.acquire(key, { kind: 'read', ttl: '30s' });
+    const short = await here.acquire(key, { kind: 'read', ttl: '1500ms', renew: false });
+    const long = await here.acquire(key, { kind: 'read', ttl: '1500ms' });
     await eventually(() => expect(short.isHeld()).toBe(false));
     expect([short.isHeld(), long.isHeld()]).toEqual([false, true]);
     expect(short.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'expired' });

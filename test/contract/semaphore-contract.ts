@@ -236,8 +236,8 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
 
   it('grants the permits of a lost lease to others, and notifies only its holder', async () => {
     const key = newKey();
-    const lost = await here.acquire(key, { ...permits(2), ttl: 300, renew: false });
-    const kept = await here.acquire(key, { ...permits(2), ttl: '30s' });
+    const lost = await here.acquire(key, { ...permits(2), ttl: '1500ms', renew: false });
+    const kept = await here.acquire(key, { ...permits(2), ttl: '1500ms' });
     const next = await there.acquire(key, { ...permits(2), wait: '10s' });
     expect(lost.signal.aborted).toBe(true);
     expect(kept.isHeld()).toBe(true);

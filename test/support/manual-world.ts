@@ -10,6 +10,7 @@ import { LockEngine, type LockEngineSettings } from '../../libs/distribute-lock/
 import type { Clock } from '../../libs/distribute-lock/src/runtime/clock.js';
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
 import { type Detours, withDetours } from './held-up-store.js';
+import { ManualClock } from './manual-clock.js';
 
 type Options = LockOptions & Pick<LockCall, 'signal' | 'endsWait'> & { scoped?: boolean };
 
@@ -50,4 +51,11 @@ export class ManualWorld {
       engine.acquire(callOf(key, options)) as Promise<LeaseHandle>;
     return { engine, observer, events, detours, acquire };
   }
+}
+
+/** Two processes of a world whose clock the test moves. */
+export function twoProcesses() {
+  const clock = new ManualClock();
+  const world = new ManualWorld(clock);
+  return { clock, world, here: world.process(), there: world.process() };
 }

@@ -1,16 +1,9 @@
-import { ManualClock } from '../../../../test/support/manual-clock.js';
-import { ManualWorld } from '../../../../test/support/manual-world.js';
+import { twoProcesses } from '../../../../test/support/manual-world.js';
 import { LockStoreError } from '../store/lock-store.js';
-
-const start = () => {
-  const clock = new ManualClock();
-  const world = new ManualWorld(clock);
-  return { clock, world, here: world.process(), there: world.process() };
-};
 
 describe('Callers of one process for one key', () => {
   it('share one place in the store, and are served in order', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     const lease = await there.acquire('k', { ttl: '30s' });
     const order: number[] = [];
     const waiting = [0, 1, 2].map((i) =>
@@ -27,7 +20,7 @@ describe('Callers of one process for one key', () => {
   });
 
   it('keep their place when the first of them leaves', async () => {
-    const { clock, world, here, there } = start();
+    const { clock, world, here, there } = twoProcesses();
     const lease = await there.acquire('k', { ttl: '30s' });
     const abort = new AbortController();
     const leaving = here
@@ -49,7 +42,7 @@ describe('Callers of one process for one key', () => {
   });
 
   it('repeat a command that failed, within the wait', async () => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     let failures = 3;
     here.detours.acquire = (ask) => {
       failures -= 1;
@@ -62,7 +55,7 @@ describe('Callers of one process for one key', () => {
   });
 
   it('are refused with the reason when the store does not answer for the whole wait', async () => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     here.detours.acquire = () => Promise.reject(new LockStoreError('no answer', true));
     const refused = here.acquire('k', { wait: '2s' }).catch((error: unknown) => error);
     await clock.pass(2_100);

@@ -1,18 +1,12 @@
 import { LateAnswers } from '../../../../test/support/held-up-store.js';
-import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
-import { type ManualProcess, ManualWorld } from '../../../../test/support/manual-world.js';
+import { type ManualClock, settled } from '../../../../test/support/manual-clock.js';
+import { type ManualProcess, twoProcesses } from '../../../../test/support/manual-world.js';
 import { LockStoreError } from '../store/lock-store.js';
 import type { Lease } from './lease/lease.js';
 
 describe('A caller behind callers of its process with another ttl', () => {
   const HOUR = { ttl: '1h', wait: '10s' } as const;
   const BRIEF = { ttl: 2_000, wait: '10s', renew: false } as const;
-  const start = () => {
-    const clock = new ManualClock();
-    const world = new ManualWorld(clock);
-    return { clock, here: world.process(), there: world.process() };
-  };
-
   /** The lease is proven for at most 2 s, and then another process gets the lock. */
   async function expectBrief(clock: ManualClock, lease: Lease, there: { acquire(key: string): Promise<Lease> }) {
     expect(lease.remainingMs()).toBeGreaterThan(1_900);
@@ -26,7 +20,7 @@ describe('A caller behind callers of its process with another ttl', () => {
     ['asked for an hour', HOUR, undefined],
     ['extended it to an hour', { ...BRIEF, renew: true }, '1h'],
   ] as const)('gets a lease of its ttl after a caller that %s', async (_, options, extension) => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     const before = await here.acquire('k');
     // One command for both, so that the grant has a number for each.
     const [requested, second] = [here.acquire('k', options), here.acquire('k', BRIEF)];
@@ -63,7 +57,7 @@ describe('A caller behind callers of its process with another ttl', () => {
     }
 
     it('gets a lease of its ttl', async () => {
-      const { clock, here } = start();
+      const { clock, here } = twoProcesses();
       const before = await here.acquire('k');
       const [requested, second] = [here.acquire('k', TEN), here.acquire('k', TEN)];
       await clock.pass(10);
@@ -75,7 +69,7 @@ describe('A caller behind callers of its process with another ttl', () => {
     });
 
     it('keeps a lease of its ttl as a reader', async () => {
-      const { clock, here } = start();
+      const { clock, here } = twoProcesses();
       const first = await here.acquire('k', { ...TEN, kind: 'read' });
       const second = await here.acquire('k', { ...TEN, kind: 'read' });
       await extendAndRelease(here, first);
@@ -90,7 +84,7 @@ describe('A caller behind callers of its process with another ttl', () => {
     ['gets no reply', async () => Promise.resolve([new LockStoreError('no reply', true)])],
     ['is rejected by the store', async () => Promise.reject(new LockStoreError('no reply', true))],
   ])('shares no longer lease than its ttl with a downgraded writer whose extension %s', async (_, end) => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     const writer = await here.acquire('k', { kind: 'write', ttl: 2_000 });
     here.detours.renew = async (ask) => {
       await ask();
@@ -107,7 +101,7 @@ describe('A caller behind callers of its process with another ttl', () => {
   });
 
   it('gets a lease of its ttl with strict fairness', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     const first = await here.acquire('k', { ttl: 2_000, fair: 'strict' });
     const second = here.acquire('k', { ...BRIEF, fair: 'strict' });
     const leaving = new AbortController();
@@ -123,7 +117,7 @@ describe('A caller behind callers of its process with another ttl', () => {
   });
 
   it('gets a lease of its ttl when the caller that sent the attempt has left', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     const late = new LateAnswers();
     here.detours.acquire = late.detour;
     const leaving = new AbortController();
@@ -139,7 +133,7 @@ describe('A caller behind callers of its process with another ttl', () => {
   });
 
   it('needs no command when all callers want the same ttl', async () => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     const before = await here.acquire('k');
     const leases = Array.from({ length: 4 }, () => here.acquire('k', HOUR));
     await before.release();

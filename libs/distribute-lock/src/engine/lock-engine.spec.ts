@@ -1,20 +1,14 @@
 import { LateAnswers } from '../../../../test/support/held-up-store.js';
-import { ManualClock } from '../../../../test/support/manual-clock.js';
-import { ManualWorld } from '../../../../test/support/manual-world.js';
+import { twoProcesses } from '../../../../test/support/manual-world.js';
 import { runHolding } from './lease/held-leases.js';
 import { LockService } from '../nest/lock.service.js';
 import { LockStoreError } from '../store/lock-store.js';
 
 describe('LockEngine', () => {
-  const start = () => {
-    const clock = new ManualClock();
-    const world = new ManualWorld(clock);
-    return { clock, world, here: world.process(), there: world.process() };
-  };
   const codeOf = (error: { code: string }): string => error.code;
 
   it('treats an expired lease as ended before its timer fires', async () => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     const outer = await here.acquire('k', { ttl: 1_000, renew: false });
     clock.jump(1_001);
     const inner = runHolding(outer, () => here.acquire('k', { reentrant: true, wait: '10s' }));
@@ -24,7 +18,7 @@ describe('LockEngine', () => {
   });
 
   it('leaves no queue entry when a reader aborts after a non-waiting reader has arrived', async () => {
-    const { clock, world, here, there } = start();
+    const { clock, world, here, there } = twoProcesses();
     await there.acquire('k', { kind: 'write', ttl: '1h' });
     here.detours.acquire = async (ask) => {
       await ask();
@@ -42,7 +36,7 @@ describe('LockEngine', () => {
   });
 
   it('requests a lease for a reader that arrives during the renewal of an older lease', async () => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     const old = await here.acquire('k', { kind: 'read', ttl: '2s' });
     const late = new LateAnswers();
     here.detours.renew = late.detour;
@@ -62,7 +56,7 @@ describe('LockEngine', () => {
   it.each([new AbortController(), null, 'signal'])(
     'rejects the invalid signal %p without counting a waiter',
     async (wrong) => {
-      const { here } = start();
+      const { here } = twoProcesses();
       const locks = new LockService(here.engine);
       const signal = wrong as unknown as AbortSignal;
       for (let i = 0; i < 6; i += 1) {

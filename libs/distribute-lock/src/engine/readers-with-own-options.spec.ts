@@ -1,19 +1,13 @@
 import { LateAnswers } from '../../../../test/support/held-up-store.js';
-import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
-import { type ManualProcess, ManualWorld } from '../../../../test/support/manual-world.js';
+import { type ManualClock, settled } from '../../../../test/support/manual-clock.js';
+import { type ManualProcess, twoProcesses } from '../../../../test/support/manual-world.js';
 import { LockStoreError } from '../store/lock-store.js';
 
 const kind = 'read';
 
 describe('A lease that readers share', () => {
-  const start = () => {
-    const clock = new ManualClock();
-    const world = new ManualWorld(clock);
-    return { clock, here: world.process(), there: world.process() };
-  };
-
   it('is proven no longer than an unconfirmed shortening allows, because that may be executed late', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     const short = await here.acquire('k', { kind, ttl: 1_000 });
     const visitor = await here.acquire('k', { kind, ttl: 60_000 });
     let execute: (() => Promise<unknown>) | undefined;
@@ -37,7 +31,7 @@ describe('A lease that readers share', () => {
   });
 
   it('is not extended while a shortening is unconfirmed', async () => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     const short = await here.acquire('k', { kind, ttl: 1_000 });
     const visitor = await here.acquire('k', { kind, ttl: 60_000 });
     let failures = 0;
@@ -54,7 +48,7 @@ describe('A lease that readers share', () => {
   });
 
   it('regains its full length once the shortening is confirmed', async () => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     const short = await here.acquire('k', { kind, ttl: 1_000 });
     const visitor = await here.acquire('k', { kind, ttl: 60_000 });
     await visitor.release();
@@ -65,7 +59,7 @@ describe('A lease that readers share', () => {
   });
 
   it('is not shortened while a reader needs its length', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     const long = await here.acquire('k', { kind, ttl: 60_000 });
     const short = await here.acquire('k', { kind, ttl: 1_000 });
     await short.release();
@@ -80,7 +74,7 @@ describe('A lease that readers share', () => {
     ['a renewal', 500],
     ['an extension', 10],
   ])('loses a reader for good whose time passed before the reply to %s', async (of, passedMs) => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     const short = await here.acquire('k', { kind, ttl: 1_000 });
     const long = await here.acquire('k', { kind, ttl: 60_000 });
     await clock.pass(5);
@@ -99,7 +93,7 @@ describe('A lease that readers share', () => {
   });
 
   it('is renewed for a reader whose ttl ends before its maxHold, beside a reader with a longer lease', async () => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     const long = await here.acquire('k', { kind, ttl: '1h' });
     const limited = await here.acquire('k', { kind, ttl: 1_000, maxHold: 1_500 });
     await clock.pass(1_440);
@@ -110,7 +104,7 @@ describe('A lease that readers share', () => {
   });
 
   it('is not shortened for a reader without renewal by an extension below the rest of its ttl', async () => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     const reader = await here.acquire('k', { kind, ttl: 10_000, renew: false });
     await clock.pass(1_000);
     await reader.extend(100);
@@ -129,7 +123,7 @@ describe('A lease that readers share', () => {
   }
 
   it('is shortened again when the reader that needed its length has left before the reply', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     await here.acquire('k', { kind, ttl: 10_000, renew: false });
     const late = new LateAnswers();
     here.detours.renew = late.detour;
@@ -144,7 +138,7 @@ describe('A lease that readers share', () => {
   });
 
   it('is shortened again when the command of the reader that needed its length got no reply', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     await here.acquire('k', { kind, ttl: 10_000, renew: false });
     here.detours.renew = async (ask) => {
       await ask();
@@ -156,7 +150,7 @@ describe('A lease that readers share', () => {
   });
 
   it('is not lengthened for a reader that waits behind a writer', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     await here.acquire('k', { kind, ttl: 10_000, renew: false });
     const writing = there.acquire('k', { kind: 'write', wait: '20s' });
     await clock.pass(10);
@@ -173,7 +167,7 @@ describe('A lease that readers share', () => {
   });
 
   it('is shortened again when a writer came before the reply, and the reader has left', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     await here.acquire('k', { kind, ttl: 10_000, renew: false });
     const late = new LateAnswers();
     here.detours.renew = late.detour;
@@ -197,14 +191,14 @@ describe('A lease that readers share', () => {
     ['expired', {}],
     ['maxHold', { maxHold: 1_000 }],
   ] as const)('ends with the reason %s for its only reader, which wants no renewal', async (reason, options) => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     const reader = await here.acquire('k', { kind, ttl: 1_000, renew: false, ...options });
     await clock.pass(1_000);
     expect(reader.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason });
   });
 
   it('names the ttl of the reader that is lost, not that of the shared lease', async () => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     await here.acquire('k', { kind, ttl: 60_000 });
     const short = await here.acquire('k', { kind, ttl: 1_000, renew: false });
     await clock.pass(2_000);

@@ -1,16 +1,10 @@
 import { LateAnswers } from '../../../../test/support/held-up-store.js';
 import { ManualClock } from '../../../../test/support/manual-clock.js';
-import { ManualWorld } from '../../../../test/support/manual-world.js';
+import { ManualWorld, twoProcesses } from '../../../../test/support/manual-world.js';
 
 describe('A lease that expires before its release and before its timer fires', () => {
-  const start = () => {
-    const clock = new ManualClock();
-    const world = new ManualWorld(clock);
-    return { clock, here: world.process(), there: world.process() };
-  };
-
   it.each(['exclusive', 'read', 'semaphore'] as const)('is lost (%s)', async (kind) => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     const options = { kind, ...(kind === 'semaphore' ? { permits: 1 } : {}) };
     const lease = await here.acquire('k', { ...options, ttl: 1_000 });
     clock.jump(1_001);
@@ -21,7 +15,7 @@ describe('A lease that expires before its release and before its timer fires', (
   });
 
   it('leaves no lock in the store, even after a late renewal', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     const late = new LateAnswers();
     here.detours.renew = late.detour;
     const lease = await here.acquire('k', { ttl: 3_000 });
@@ -36,7 +30,7 @@ describe('A lease that expires before its release and before its timer fires', (
   });
 
   it('does not block the next caller of its process', async () => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     const lease = await here.acquire('k', { ttl: 1_000 });
     const next = here.acquire('k', { wait: '10s' });
     clock.jump(1_001);

@@ -1,15 +1,9 @@
-import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
-import { ManualWorld } from '../../../../test/support/manual-world.js';
+import { type ManualClock, settled } from '../../../../test/support/manual-clock.js';
+import { twoProcesses } from '../../../../test/support/manual-world.js';
 import { type AnswerListener, LockStoreError } from '../store/lock-store.js';
 
 const LIMIT_MS = 800;
 const TTL_MS = 30_000;
-
-const start = () => {
-  const clock = new ManualClock();
-  const world = new ManualWorld(clock);
-  return { clock, world, here: world.process(), there: world.process() };
-};
 
 describe('Renewals of a lease that readers share, on a store that does not respond', () => {
   const unresponsive = (clock: ManualClock, afterMs: number) => {
@@ -31,7 +25,7 @@ describe('Renewals of a lease that readers share, on a store that does not respo
     ['that does not answer, for readers with a longer ttl', LIMIT_MS, 2 * TTL_MS, 4],
     ['that fails at once, for readers with a longer ttl', 1, 2 * TTL_MS, 12],
   ])('are not sent for each reader that enters: %s', async (_, afterMs, ttl, most) => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     await here.acquire('k', { kind: 'read', ttl: TTL_MS });
     const { renewals, detour } = unresponsive(clock, afterMs);
     here.detours.renew = detour;
@@ -46,7 +40,7 @@ describe('Renewals of a lease that readers share, on a store that does not respo
   });
 
   it('keep a non-waiting reader at most 1 s', async () => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     await here.acquire('k', { kind: 'read', ttl: TTL_MS });
     here.detours.renew = unresponsive(clock, LIMIT_MS).detour;
     const waits: Promise<number>[] = [];
@@ -60,7 +54,7 @@ describe('Renewals of a lease that readers share, on a store that does not respo
   });
 
   it('let waiting readers in as soon as one is confirmed', async () => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     await here.acquire('k', { kind: 'read', ttl: TTL_MS });
     here.detours.renew = unresponsive(clock, LIMIT_MS).detour;
     const waits = here.acquire('k', { kind: 'read', ttl: 10 * TTL_MS, wait: '20s' });
@@ -88,7 +82,7 @@ describe('An attempt with an unanswered command', () => {
   };
 
   it('leaves no holder in Redis after its grant and its release', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     here.detours.acquire = lateExecution(clock, 1_200);
     const granted = here.acquire('k', { ttl: TTL_MS, wait: '10s' });
     await clock.pass(LIMIT_MS + 100);
@@ -100,7 +94,7 @@ describe('An attempt with an unanswered command', () => {
   });
 
   it('is undone before and after its late execution', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     here.detours.acquire = lateExecution(clock, 1_400);
     const refused = expect(here.acquire('k', { ttl: TTL_MS })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     await clock.pass(1_450);
@@ -113,7 +107,7 @@ describe('An attempt with an unanswered command', () => {
 
 describe('An attempt whose command is executed after all of its undos', () => {
   it('is undone again when its answer comes', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     const lateMs = 10_000;
     here.detours.acquire = (ask) => {
       const deliverTo = (listener: AnswerListener<unknown>): void => {
@@ -135,7 +129,7 @@ describe('An attempt without a sent command', () => {
   };
 
   it.each([0, 500])('is not undone, with a wait of %i ms', async (wait) => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     let releases = 0;
     here.detours.acquire = unsent;
     here.detours.release = (ask) => {
@@ -150,7 +144,7 @@ describe('An attempt without a sent command', () => {
   });
 
   it('is undone when an earlier command may have been sent', async () => {
-    const { clock, here } = start();
+    const { clock, here } = twoProcesses();
     let releases = 0;
     let commands = 0;
     here.detours.acquire = async () => {

@@ -1,17 +1,10 @@
-import { ManualClock } from '../../../../test/support/manual-clock.js';
-import { ManualWorld } from '../../../../test/support/manual-world.js';
+import { twoProcesses } from '../../../../test/support/manual-world.js';
 
 const permits = (count: number, weight = 1) => ({ kind: 'semaphore', permits: count, weight, ttl: '30s' }) as const;
 
-const start = () => {
-  const clock = new ManualClock();
-  const world = new ManualWorld(clock);
-  return { clock, here: world.process(), there: world.process() };
-};
-
 describe('A semaphore', () => {
   it('grants permits up to their number, over all processes and weights', async () => {
-    const { here, there } = start();
+    const { here, there } = twoProcesses();
     const [two, one] = [await here.acquire('k', permits(3, 2)), await there.acquire('k', permits(3))];
     await expect(here.acquire('k', permits(3))).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
     await one.release();
@@ -22,7 +15,7 @@ describe('A semaphore', () => {
   });
 
   it('gives each holder its own lease and a larger fencing token', async () => {
-    const { here, there } = start();
+    const { here, there } = twoProcesses();
     const leases = [];
     for (const process of [here, there, here]) leases.push(await process.acquire('k', permits(3)));
     expect(new Set(leases.map(({ grant }) => grant)).size).toBe(3);
@@ -33,7 +26,7 @@ describe('A semaphore', () => {
   });
 
   it('refuses another number of permits while this process uses the key', async () => {
-    const { here } = start();
+    const { here } = twoProcesses();
     const lease = await here.acquire('k', permits(2));
     await expect(here.acquire('k', permits(3))).rejects.toMatchObject({ code: 'LOCK_USAGE' });
     await lease.release();
@@ -41,7 +34,7 @@ describe('A semaphore', () => {
   });
 
   it('serves a heavy caller before a light one that came later', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     const held = [await here.acquire('k', permits(2)), await here.acquire('k', permits(2))];
     const order: string[] = [];
     const heavy = there.acquire('k', { ...permits(2, 2), wait: '20s' }).then((lease) => (order.push('heavy'), lease));

@@ -1,17 +1,10 @@
-import { ManualClock } from '../../../../test/support/manual-clock.js';
-import { ManualWorld } from '../../../../test/support/manual-world.js';
+import { twoProcesses } from '../../../../test/support/manual-world.js';
 
 const READ = { kind: 'read', ttl: '30s' } as const;
 
-const start = () => {
-  const clock = new ManualClock();
-  const world = new ManualWorld(clock);
-  return { clock, here: world.process(), there: world.process() };
-};
-
 describe('Readers of one process', () => {
   it('share one lease and its fencing token, and the last one releases it', async () => {
-    const { here, there } = start();
+    const { here, there } = twoProcesses();
     const readers = [await here.acquire('k', READ), await here.acquire('k', READ)];
     expect(readers[0].grant).toBe(readers[1].grant);
     expect(readers[0].fencingToken).toBe(readers[1].fencingToken);
@@ -22,7 +15,7 @@ describe('Readers of one process', () => {
   });
 
   it('enter behind a writer that waits, unless they hold a lease', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     const reader = await here.acquire('k', READ);
     const order: string[] = [];
     const writing = there.acquire('k', { kind: 'write', wait: '20s' }).then((lease) => (order.push('writer'), lease));
@@ -39,7 +32,7 @@ describe('Readers of one process', () => {
   });
 
   it('get the lease of a writer that is downgraded', async () => {
-    const { clock, here, there } = start();
+    const { clock, here, there } = twoProcesses();
     const lease = await here.acquire('k', { kind: 'write', ttl: '30s' });
     const downgrading = lease.downgrade();
     await clock.pass(1);
