@@ -82,7 +82,7 @@ describe('without a request', () => {
         expect(errors).not.toHaveBeenCalled();
       },
     });
-    expect(errors).toHaveBeenCalledTimes(1); // the work failed on purpose
+    await eventually(() => expect(errors).toHaveBeenCalledTimes(1)); // the work failed on purpose
   });
 
   it('skips @Cron while the application shuts down, without an error in the log', async () => {
