@@ -36,10 +36,7 @@ export const measuresOfOutcomes = [
     file: 'engine/exclusive.ts',
     measure: '[this.sharedList?.attempt, this.longestQueued]',
     without: 'this.lists().map(({ attempt }) => attempt)',
-    test: [
-      'known-holder',
-      'when the connection of callers that wait for an exclusive lock with strict fairness breaks',
-    ],
+    test: ['engine/acquiring', 'do not refuse another caller by an old answer'],
   },
   {
     promise: 'P25',

@@ -46,9 +46,17 @@ export const measuresOfRetries = [
     promise: 'P20',
     what: 'a reader that enters does not bring the retry of a renewal forward',
     file: 'engine/lease/watchdog.ts',
+    measure: 'if (grant.failures > 0) return;',
+    without: '',
+    test: ['engine/lease/watchdog', 'does not bring a retry forward for a new holder, nor for a reader that joins'],
+  },
+  {
+    promise: 'P20',
+    what: '... nor does another new holder',
+    file: 'engine/lease/watchdog.ts',
     measure: 'if (grant.failures > 0 && grant.isScheduled) return;',
     without: '',
-    test: ['engine/retries', 'are not sent for each reader that enters: that fails at once'],
+    test: ['engine/lease/watchdog', 'does not bring a retry forward for a new holder, nor for a reader that joins'],
   },
   {
     promise: 'P20',

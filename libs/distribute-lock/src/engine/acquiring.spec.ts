@@ -1,3 +1,4 @@
+import { LateAnswers } from '../../../../test/support/held-up-store.js';
 import { twoProcesses } from '../../../../test/support/manual-world.js';
 import { LockStoreError } from '../store/lock-store.js';
 
@@ -60,5 +61,32 @@ describe('Callers of one process for one key', () => {
     const refused = here.acquire('k', { wait: '2s' }).catch((error: unknown) => error);
     await clock.pass(2_100);
     expect(await refused).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+  });
+});
+
+describe('Callers with strict fairness', () => {
+  it('do not refuse another caller by an old answer while the attempt that was queued first has no new one', async () => {
+    const { clock, here, there } = twoProcesses();
+    const lease = await there.acquire('k', { ttl: '30s' });
+    const waiting = [1, 2].map(() => here.acquire('k', { fair: 'strict', wait: '20s', ttl: '30s' }));
+    await clock.pass(5);
+    const late = new LateAnswers();
+    here.detours.acquire = late.detour;
+    await clock.pass(1_500);
+    expect(late.size).toBe(1);
+    const outcomes: string[] = [];
+    const refused = here.acquire('k').catch(({ code }: { code: string }) => outcomes.push(code));
+    await clock.pass(1);
+    expect(outcomes).toEqual([]);
+    delete here.detours.acquire;
+    late.arrive();
+    await clock.pass(1);
+    await refused;
+    expect(outcomes).toEqual(['LOCK_CONTENDED']);
+    await lease.release();
+    for (const each of waiting) {
+      await clock.pass(20);
+      await (await each).release();
+    }
   });
 });

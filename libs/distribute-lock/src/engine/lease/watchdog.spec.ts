@@ -4,7 +4,7 @@ import { ManualClock, settled } from '../../../../../test/support/manual-clock.j
 import { Timers } from '../../runtime/timers.js';
 import { MemoryLockStore } from '../../store/memory/memory-lock-store.js';
 import { LockStoreError, type RenewAnswer, type RenewRequest } from '../../store/lock-store.js';
-import { Grant, type Holder } from './grant.js';
+import { Grant, type Holder, type SharedHold } from './grant.js';
 import { Watchdog } from './watchdog.js';
 
 class Store extends MemoryLockStore {
@@ -43,6 +43,20 @@ describe('Watchdog', () => {
     };
     return { clock, store, lost, watchdog, grant };
   };
+
+  it('does not bring a retry forward for a new holder, nor for a reader that joins', async () => {
+    const { clock, store, watchdog, grant } = make();
+    store.answer = () => Promise.reject(new LockStoreError('no answer', true));
+    const held = grant();
+    await clock.pass(TTL / 3 + 1);
+    const { dueAt } = held;
+    expect([store.requested.length, held.failures]).toEqual([1, 1]);
+    watchdog.watch(held);
+    expect(held.dueAt).toBe(dueAt);
+    const shared = { renewalAt: () => clock.now(), validUntil: () => Infinity } as unknown as SharedHold;
+    watchdog.joined(held, { ...held.holder!, shared });
+    expect(held.dueAt).toBe(dueAt);
+  });
 
   it('renews at a third of the ttl while renewals are confirmed', async () => {
     const { clock, store, lost, grant } = make();
