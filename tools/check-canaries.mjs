@@ -5,21 +5,12 @@
  *   usage: check-canaries.mjs ['words of a gate or fault' ...]
  */
 import { spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readlinkSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { canaries } from './canaries.mjs';
+import { linkModules } from './link-modules.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const wanted = wantedOf([...canaries, boundaries()], process.argv.slice(2));
@@ -79,14 +70,7 @@ function copyRepository() {
   const files = String(stdout).split('\0').filter(Boolean);
   if (files.length === 0) throw new Error('git knows no files: the canaries need a clone');
   for (const file of files) restore(file);
-  mkdirSync(join(copy, 'node_modules'));
-  for (const name of readdirSync(join(root, 'node_modules'))) linkModule(join('node_modules', name));
-}
-
-/** Links every installed package, except the workspaces of the copy itself. */
-function linkModule(path) {
-  const isWorkspace = lstatSync(join(root, path)).isSymbolicLink();
-  symlinkSync(isWorkspace ? readlinkSync(join(root, path)) : join(root, path), join(copy, path));
+  linkModules(root, copy);
 }
 
 function write(file, text) {
