@@ -24,7 +24,7 @@ export const measuresOfHolds = [
     file: 'engine/local-hand-over.ts',
     measure: ' || grant.validUntil - now < needsMs',
     without: '',
-    test: ['no-overlap', 'a local hand-over'],
+    test: ['engine/local-hand-over', 'rejects an expired grant whose timer has not fired yet'],
   },
   {
     promise: 'P1',
@@ -217,7 +217,7 @@ export const measuresOfHolds = [
     what: '... and again when a late reply arrives',
     file: 'engine/acquiring.ts',
     measure: 'if (attempt.over) this.attempts.undo(attempt, true);',
-    without: '}\n\n  private send',
+    without: '',
     test: ['engine/retries', 'is undone again when its answer comes'],
   },
   {
@@ -234,7 +234,10 @@ export const measuresOfHolds = [
     file: 'store/redis/command-batch.ts',
     measure: 'return inTime(this.script.probe(), 2 * COMMAND_LIMIT_MS, this.clock);',
     without: 'return this.script.probe();',
-    test: ['acquire-settles', 'and connect() rejects within 2 s'],
+    test: [
+      'acquire-settles',
+      'and connect() rejects when the server of an application client responds, but not to scripts',
+    ],
   },
   {
     promise: 'P7',

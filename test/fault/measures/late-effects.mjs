@@ -27,7 +27,7 @@ export const measuresOfLateEffects = [
     file: 'engine/attempts.ts',
     measure: ' && !attempt.queued',
     without: '',
-    test: ['engine/leaving-waiters', 'leaves the queue although its last command does not wait'],
+    test: ['simulation/histories-2', 'keeps every rule in 25000 histories'],
   },
   {
     promise: 'P6',

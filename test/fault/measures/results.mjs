@@ -14,7 +14,7 @@ export const measuresOfResults = [
     file: 'runtime/timers.ts',
     measure: 'if (this.closed) return timer.forgotten(false);',
     without: 'if (this.closed) return;',
-    test: ['user-result', 'when the work ends after the lock engine is closed'],
+    test: ['runtime/timers', 'notifies its entries when it is closed, and later entries at once'],
   },
   {
     promise: 'P17',

@@ -96,8 +96,8 @@ export const measuresOfTopologies = [
   {
     promise: 'Sentinel',
     what: 'a Sentinel that is down writes no line to the console',
-    file: 'store/redis/sentinel-watch.ts',
-    measure: "sentinel.on('error', () => undefined);",
+    file: 'store/redis/link.ts',
+    measure: '    error: () => this.guard(),\n',
     without: '',
     test: ['topologies-sentinel', 'does not affect callers'],
   },

@@ -165,14 +165,6 @@ export const measuresOfWaiting = [
   },
   {
     promise: 'P12',
-    what: 'without messages, new callers for permits form another run',
-    file: 'engine/semaphore.ts',
-    measure: 'if (contended || !inbox.announcesSince(confirmedAt)) return true;',
-    without: 'if (contended) return true;',
-    test: ['engine/without-messages', 'callers for permits'],
-  },
-  {
-    promise: 'P12',
     what: 'a heartbeat asks again when no message comes',
     file: 'engine/heartbeat.ts',
     measure: 'HEARTBEAT_MS = 1_300',
