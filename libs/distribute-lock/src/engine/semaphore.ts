@@ -155,8 +155,6 @@ export class SemaphoreState extends KeyState {
   runOf(waiter: Waiter, now: number): Run {
     this.tidy();
     const last = this.runs.at(-1);
-    // Without messages, other processes may wait behind that run.
-    if (last?.reached === true && this.isContended) last.closed = true;
     if (last?.takes(waiter, now) === true) return last;
     if (last !== undefined) last.closed = true;
     const run = new Run(this);
@@ -380,12 +378,9 @@ export class SemaphoreState extends KeyState {
     return this.freeAt(now, options.permits) === 0;
   }
 
-  /** Another process waits, or may wait while this process receives no messages. */
+  /** Another process waits. */
   private get isContended(): boolean {
-    const { inbox } = this.services.context;
-    for (const { contended, confirmedAt } of this.held.values()) {
-      if (contended || !inbox.announcesSince(confirmedAt)) return true;
-    }
+    for (const { contended } of this.held.values()) if (contended) return true;
     return false;
   }
 

@@ -37,7 +37,6 @@ export class SentinelWatch {
   private subscribed(at: Partial<SentinelAddress>): Link {
     const { name } = this.options;
     const sentinel = new Redis(sentinelOptions(at, this.options));
-    sentinel.on('error', () => undefined); // the client reconnects to an unavailable Sentinel
     sentinel.on('message', (_: string, text: string) => {
       const [of, , , newHost, newPort] = text.split(' ');
       if (of === name) this.switched(`${newHost} ${newPort}`);
