@@ -156,7 +156,7 @@ export function describeSemaphoreContract(makeWorld: () => World): void {
     const { commands } = here.counts;
     await holder.release();
     await Promise.all(callers);
-    expect(here.counts.commands - commands).toBeLessThan(10);
+    expect(here.counts.commands - commands).toBeLessThan(7);
   });
 
   it.each([

@@ -44,7 +44,7 @@ describe('PermitNumbers', () => {
     numbers.refill(only, 0);
     answers[0].resolve({ outcome: 'granted', fencingToken: 100, waiting: 0 });
     await settled();
-    expect(numbers.issuedFor).toBe(5);
+    expect(numbers.issuedFor).toBe(5.5);
   });
 
   it('continues a late grant with newer numbers', () => {

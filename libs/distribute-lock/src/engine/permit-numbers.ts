@@ -39,7 +39,7 @@ export class PermitNumbers implements AnswerListener<AcquireAnswer> {
   }
 
   /**
-   * Requests more numbers if few are left, or if the next caller came at `since`, after the present numbers were requested. An
+   * Requests more numbers if few are left, or if a caller that came at `since` came after the present numbers were requested. An
    * acquire with the token of a present holder only issues numbers. If the lease has ended, it takes a free permit for the
    * shortest time.
    */
@@ -47,7 +47,7 @@ export class PermitNumbers implements AnswerListener<AcquireAnswer> {
     const suffices = numbers.left >= Math.min(2 * this.held.size, FEW) && since <= this.issuedFor;
     if (this.requested || ended || suffices) return;
     this.requested = true;
-    this.requestedAt = Math.floor(this.context.clock.now());
+    this.requestedAt = this.context.clock.now();
     const numbered = { key, ownerToken, kind: 'semaphore', ttlMs: NO_EXTENSION_MS, wait: false } as const;
     whenAnswered(this.context.store.acquire({ ...numbered, block: MOST_NUMBERS }), this);
   }

@@ -99,10 +99,12 @@ export class SemaphoreState extends KeyState {
     this.refill(grant);
   }
 
-  /** Requests fencing tokens for the callers that wait. */
+  /** Requests fencing tokens for the callers that wait. While every permit is here, the present ones suit each of them. */
   private refill(grant: Grant): void {
     const first = this.firstRun?.first;
-    if (first !== undefined) this.numbers.refill(grant, first.since);
+    if (first === undefined) return;
+    const hasEvery = this.hasEvery(first, this.services.context.clock.now());
+    this.numbers.refill(grant, hasEvery ? -Infinity : first.since);
   }
 
   leaseEnded(lease: LeaseHandle, now: number): Promise<void> | undefined {
