@@ -3,7 +3,6 @@
  * test/sockets.
  */
 const LINK = 'store/redis/link.ts';
-const SUBSCRIPTION = 'store/redis/subscription.ts';
 
 export const measuresOfLinks = [
   {
@@ -78,7 +77,10 @@ export const measuresOfLinks = [
     measure:
       "this.context.inbox.changed(false, reason);\n    for (const attempt of this.attempts()) this.acquiring.wakeUps.wake({ reason: 'lost connection', attempt });",
     without: '',
-    test: ['sockets/link-messages', 'a subscription of the library is not needed while it does not respond'],
+    test: [
+      'engine/without-messages',
+      'A process that receives no messages polls as soon as its subscription is lost: exclusive',
+    ],
   },
   {
     promise: 'P18',
@@ -87,14 +89,6 @@ export const measuresOfLinks = [
     measure: 'if (attempt.awaitsMessage && !attempt.over) this.context.store.messageMissed?.();',
     without: '',
     test: ['sockets/link-messages', 'a subscription of the library is probed when a lock is granted without'],
-  },
-  {
-    promise: 'P18',
-    what: 'SUBSCRIBE has the time limit of every command',
-    file: SUBSCRIPTION,
-    measure: 'await inTime(this.subscribe(), COMMAND_LIMIT_MS, connection.clock);',
-    without: 'await this.subscribe();',
-    test: ['sockets/link-messages', 'whose reply is lost delays a free lock by 1 s at most (RESP2)'],
   },
   {
     promise: 'P18',

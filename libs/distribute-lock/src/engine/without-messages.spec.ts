@@ -113,7 +113,8 @@ describe('A process that receives no messages', () => {
     await there.engine.close();
   });
 
-  it('lets another process in after its connection for messages is lost', async () => {
+  /** The first process subscribes, but receives no messages. It learns of that when `loseConnection` is called. */
+  const startWithConnection = () => {
     const clock = new ManualClock();
     const world = new ManualWorld(clock);
     const { store } = world;
@@ -124,11 +125,33 @@ describe('A process that receives no messages', () => {
       const message = (each: LockMessage): void => (listener === connection ? undefined : listener.message(each));
       return subscribe(processId, { ...listener, message, resubscribed: () => listener.resubscribed() });
     };
-    const deaf = world.process({}, 100);
-    const there = world.process();
+    const loseConnection = (): void => connection!.unsubscribed!();
+    return { clock, deaf: world.process({}, 100), there: world.process(), loseConnection };
+  };
+
+  it.each<[string, AcquireOptions]>([
+    ['exclusive', {}],
+    ['strict', { fair: 'strict' }],
+  ])('polls as soon as its subscription is lost: %s', async (_, options) => {
+    const { clock, deaf, there, loseConnection } = startWithConnection();
+    await (await deaf.acquire('k', options)).release();
+    const held = await there.acquire('k', options);
+    let served = false;
+    const waiting = deaf.acquire('k', { ...options, wait: '1h' });
+    void waiting.then(() => (served = true));
+    await clock.pass(50);
+    loseConnection();
+    await held.release();
+    await clock.pass(300);
+    expect(served).toBe(true);
+    await (await waiting).release();
+  });
+
+  it('lets another process in after its connection for messages is lost', async () => {
+    const { clock, deaf, there, loseConnection } = startWithConnection();
     const loops = keepBusy(clock, deaf, { kind: 'read' }, 5);
     await pass(clock, 700);
-    connection!.unsubscribed!();
+    loseConnection();
     expect(await waitOf(clock, there, { kind: 'write' })).toBeLessThanOrEqual(MOST_MS);
     loops.stop();
     await pass(clock, 20_000);

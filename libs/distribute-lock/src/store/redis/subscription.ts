@@ -2,7 +2,6 @@ import type { Redis } from 'ioredis';
 
 import { Timer } from '../../runtime/timers.js';
 import { LockStoreError } from '../lock-store.js';
-import { inTime } from './redis-errors.js';
 import { COMMAND_LIMIT_MS, type LinkListener, RESUBSCRIBE_MS } from './link.js';
 import { another, speaksResp3 } from './redis-client.js';
 import { RedisConnection } from './redis-connection.js';
@@ -24,7 +23,8 @@ export interface Subscription {
   /** Messages arrive, according to the connection. */
   readonly live: boolean;
   /**
-   * Resolves when messages arrive. Rejects with a {@link LockStoreError} after the limit; the next call tries again.
+   * Resolves when messages arrive. Rejects with a {@link LockStoreError} if the connection is not usable in time or is lost; the next
+   * call tries again.
    */
   open(): Promise<void>;
   /** Sets whether waiters depend on messages, so that the connection is probed more often. */
@@ -68,7 +68,7 @@ export class PrimarySubscription extends Timer implements Subscription, LinkList
     this.opening += 1;
     try {
       await connection.whenReady(COMMAND_LIMIT_MS);
-      await inTime(this.subscribe(), COMMAND_LIMIT_MS, connection.clock);
+      await this.subscribe();
     } finally {
       this.opening -= 1;
     }
