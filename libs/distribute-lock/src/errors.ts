@@ -190,8 +190,8 @@ export class LockUsageError extends LockError {
  * - `'blocked'`: the event loop was blocked, or the process was suspended, until it was too late to renew the lease
  * - `'expired'`: `ttl` passed, and `renew` is false
  * - `'maxHold'`: `maxHold` passed
- * - `'outage'`: Redis did not confirm a renewal within the `ttl` or a hand-over in time, or rejected a downgrade after an attempt
- *   without a reply
+ * - `'outage'`: Redis did not confirm a renewal within the `ttl`, or a hand-over in time. Also: Redis rejected a downgrade, but may still
+ *   execute an earlier attempt that had no reply
  * - `'deleted'`: the key no longer exists in Redis: it was deleted, or Redis lost its data
  * - `'taken'`: another owner holds the key in Redis
  * - `'forced'`: `LockService.forceRelease` ended the lease

@@ -5,7 +5,7 @@ import type { Attempt, KeyState, Waiter, WaitList } from './key-state.js';
 import { aborted, contended, shuttingDown, unavailable } from './refusals.js';
 import { MOST_LATE_MS, refuse, refuseNonWaiting, timeUp, withdraw } from './settling.js';
 
-/** Every reason for which a waiter continues. {@link WakeUps.wake} is the only place where one does. */
+/** Every reason for which a waiter of a list continues; see {@link WakeUps.wake}. */
 export type WakeUp =
   // The waiter gets a lease.
   /** The store granted the attempt. */

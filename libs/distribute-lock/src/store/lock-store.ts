@@ -338,6 +338,10 @@ export interface LockStore {
    * valid.
    */
   keyFault?(key: string): string | undefined;
+  /**
+   * Grants the lock to the owner token, queues the token if `wait` is set, or answers that another owner holds the lock. The token
+   * of the present holder gets a grant.
+   */
   acquire(request: AcquireRequest): PromiseLike<AcquireAnswer>;
   /**
    * Acquires several exclusive locks in one step: all of them if each is free and has no waiter, otherwise none. Absent
@@ -346,6 +350,7 @@ export interface LockStore {
   acquireAll?(requests: readonly AcquireRequest[]): PromiseLike<AcquireAllAnswer>;
   /** Whether `acquireAll` supports these keys; absent if it supports any. */
   mayTakeAll?(keys: readonly string[]): boolean;
+  /** Releases the lock if the owner token holds it, and serves the next waiter; removes a waiting token from the queue. */
   release(request: ReleaseRequest): PromiseLike<ReleaseAnswer>;
   /** Extends leases; shortens a lease only if its request is `exact`. Answers in the order of the requests. */
   renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]>;
