@@ -48,8 +48,8 @@ export class LockService {
   ) {}
 
   /**
-   * Resolves with the lease of `key`; release it with `release()` or `await using`. Of several keys, in any order, the caller gets all
-   * or none, as one lease. The lease is lost when any of its keys is lost; the other keys stay locked until its release. Keep the lease
+   * Resolves with the lease of `key`; release it with `release()` or `await using`. Of several keys, at most 100 and in any order, the
+   * caller gets all or none, as one lease. The lease is lost when any of its keys is lost; the other keys stay locked until its release. Keep the lease
    * until its release: a lease that is garbage-collected is lost, because no code can still release it.
    *
    * @throws LockContendedError when another caller holds the lock and `wait` is 0

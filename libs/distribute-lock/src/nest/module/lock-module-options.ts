@@ -119,7 +119,8 @@ export interface LockModuleOptions {
    *
    * - `'single'`: one call has many locks, and one counter serves all of them. It is faster, but some clustered servers behind one
    *   address reject it.
-   * - `'slot'`: one call has one lock, and each lock has a counter with a TTL of ten minutes, as in a Redis Cluster.
+   * - `'slot'`: one call has one lock, and each lock has a counter with a TTL of ten minutes, as in a Redis Cluster. Many new keys
+   *   per second then need memory for ten minutes of counters.
    * - `'auto'`: asks the server on each new connection. A `prefix` with a `{tag}` always has the layout `'slot'`.
    *
    * Instances with different layouts exclude each other, and their fencing tokens rise.
