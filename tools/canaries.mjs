@@ -279,6 +279,29 @@ export const canaries = [
     ],
   },
   {
+    gate: 'links of the tarball',
+    wrong:
+      'a document with a link to a file and to a heading that the tarball lacks, and a type that names such a document',
+    script: ['check:package', 'links'],
+    files: {
+      ...withIndex('/** See docs/nowhere.md. */\nexport const canary = 1;'),
+      'docs/guide/canary.md': '# Canary\n\n[there] [keys](keys.md#nowhere)\n\n[there]: ../internals/protocol.md\n',
+    },
+    says: [
+      'FAILED  links',
+      'docs/guide/canary.md:3: keys.md#nowhere leads to no heading',
+      'docs/guide/canary.md:5: ../internals/protocol.md leads nowhere',
+      'names docs/nowhere.md, which is missing',
+    ],
+  },
+  {
+    gate: 'size of the documents',
+    wrong: '90 kB that cannot be compressed',
+    script: ['check:package', 'size'],
+    files: { 'docs/guide/canary.md': `# Canary\n\n${randomBytes(67_500).toString('base64')}\n` },
+    says: ['FAILED  size', 'the documents have', 'must have less than 85000'],
+  },
+  {
     gate: 'size of the tarball',
     wrong: '200 kB that cannot be compressed',
     script: ['check:package', 'size'],

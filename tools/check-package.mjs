@@ -11,12 +11,13 @@ import { api } from './package/api.mjs';
 import { audit } from './package/audit.mjs';
 import { contents, size } from './package/contents.mjs';
 import { install } from './package/install.mjs';
+import { links } from './package/links.mjs';
 import { lint, types } from './package/lint.mjs';
 import { load } from './package/load.mjs';
 import { modules } from './package/modules.mjs';
 import { publish } from './package/publish.mjs';
 
-const gates = { api, publint: lint, types, contents, size, modules, load, publish, audit };
+const gates = { api, publint: lint, types, contents, links, size, modules, load, publish, audit };
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !Object.hasOwn(gates, name));
 if (unknown.length > 0)

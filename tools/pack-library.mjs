@@ -9,25 +9,24 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { LIBRARY, manifest, ROOT } from './package/library.mjs';
-import { packedReadme, webAddress } from './package/packed-readme.mjs';
+import { packedDocument, packedDocuments, webAddress } from './package/packed-documents.mjs';
 import { SOURCE_CONDITION } from './swc-options.mjs';
 
-const DOCUMENTS = ['LICENSE', 'libs/distribute-lock/CHANGELOG.md'];
+const UNCHANGED = ['LICENSE', 'libs/distribute-lock/CHANGELOG.md'];
 
 /** Packs the build, except the files `without`: `{ tarball, size, files: [{ path, size }] }`, sizes in bytes. */
 export function packLibrary(folder, { without = [] } = {}) {
   const stage = mkdtempSync(join(tmpdir(), 'pack-library-'));
   try {
-    for (const name of DOCUMENTS) cpSync(join(ROOT, name), join(stage, basename(name)));
+    for (const name of UNCHANGED) cpSync(join(ROOT, name), join(stage, basename(name)));
     cpSync(join(LIBRARY, 'dist'), join(stage, 'dist'), { recursive: true });
-    for (const path of without) rmSync(join(stage, path));
     const published = publishedManifest();
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`);
-    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-    writeFileSync(join(stage, 'README.md'), packedReadme(readme, published.version, webAddress(published)));
+    writeDocuments(stage, published);
+    for (const path of without) rmSync(join(stage, path));
     mkdirSync(folder, { recursive: true });
     const npm = ['pack', stage, '--json', '--pack-destination', resolve(folder)];
     const [{ filename, size, files }] = packed(
@@ -40,6 +39,14 @@ export function packLibrary(folder, { without = [] } = {}) {
     };
   } finally {
     rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+function writeDocuments(stage, { version, repository }) {
+  for (const path of packedDocuments) {
+    const text = readFileSync(join(ROOT, path), 'utf8');
+    mkdirSync(join(stage, dirname(path)), { recursive: true });
+    writeFileSync(join(stage, path), packedDocument(path, text, version, webAddress({ repository })));
   }
 }
 

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import footnote from 'markdown-it-footnote';
 import { defineConfig } from 'vitepress';
 import { slugOf } from '../../tools/documents/markdown.mjs';
-import { webAddress } from '../../tools/package/packed-readme.mjs';
+import { webAddress } from '../../tools/package/packed-documents.mjs';
 import { diagrams } from './diagrams.mjs';
 import { navigation, sidebar } from './navigation.mjs';
 import { excludedSources, pageOf } from './source-paths.mjs';
