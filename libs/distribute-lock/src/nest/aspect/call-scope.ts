@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-import type { ExecutionContext } from '@nestjs/common';
+import type { ArgumentsHost, ExecutionContext } from '@nestjs/common';
 
 import type { RequestData, RequestRoot } from '../../keys/key-roots.js';
 import { addAbortListener, removeAbortListener } from '../../engine/abort-listeners.js';
@@ -129,7 +129,7 @@ const isSent = ({ writableEnded, writableFinished }: HttpResponse): boolean =>
   writableFinished === true && writableEnded !== false;
 
 /** The response of Node; Fastify wraps it. */
-function responseOf(context: ExecutionContext): HttpResponse | undefined {
+export function responseOf(context: ArgumentsHost): HttpResponse | undefined {
   const response = context.switchToHttp().getResponse<(HttpResponse & { raw?: HttpResponse }) | undefined>();
   return response?.raw ?? response ?? undefined;
 }

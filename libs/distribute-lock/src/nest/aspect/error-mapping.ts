@@ -5,8 +5,9 @@ import type { ExecutionContext } from '@nestjs/common';
 import { type AnyLockError, LOCK_ERROR_CODES, LockConfigurationError, type LockErrorCode } from '../../errors.js';
 
 /**
- * Creates a custom exception for a lock error that leaves a handler.
- * @param context - the context of the request, for exceptions that depend on the transport
+ * Creates a custom exception for a lock error that leaves a handler, guard, pipe, interceptor or middleware.
+ * @param context - the context of the request, for exceptions that depend on the transport. Its `getClass()` and `getHandler()` return
+ * `null` for errors of guards, middleware and earlier interceptors.
  * @returns the exception or a promise of it; the function may also throw it. With `undefined` the module maps the error.
  * @public
  */

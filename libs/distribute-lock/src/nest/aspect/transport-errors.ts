@@ -37,10 +37,10 @@ export class TransportErrors {
         return graphqlException(error, status);
       case 'rpc':
         log(error, status);
-        return loaded('@nestjs/microservices', 'RpcException', error);
+        return exceptionOf('@nestjs/microservices', 'RpcException', error);
       case 'ws':
         log(error, status);
-        return loaded('@nestjs/websockets', 'WsException', error);
+        return exceptionOf('@nestjs/websockets', 'WsException', error);
       default:
         return error;
     }
@@ -78,15 +78,20 @@ function log(error: AnyLockError, status: number): void {
   else if (status === 499) logger.debug(error.message);
 }
 
-/** Loads the package of the transport on first use, because it is optional. */
-async function loaded(packageName: string, exception: string, error: AnyLockError): Promise<unknown> {
+async function exceptionOf(packageName: string, name: string, error: AnyLockError): Promise<unknown> {
+  const Exception = await loaded(packageName, name);
+  return Exception === undefined ? error : Object.assign(new Exception(payloadOf(error)), { cause: error });
+}
+
+/** A class of the package of a transport; `undefined` without the package. Loads it on first use, because it is optional. */
+export async function loaded(
+  packageName: string,
+  name: string,
+): Promise<(new (...args: LockErrorPayload[]) => object) | undefined> {
   try {
-    const exported = (await import(packageName)) as Record<string, new (payload: LockErrorPayload) => Error>;
-    const Exception = exported[exception];
-    if (Exception === undefined) return error;
-    return Object.assign(new Exception(payloadOf(error)), { cause: error });
+    return ((await import(packageName)) as Record<string, new () => object>)[name];
   } catch {
-    return error;
+    return undefined;
   }
 }
 

@@ -183,7 +183,7 @@ export interface LockModuleOptions {
    */
   readonly warnAfter?: Duration;
   /**
-   * Custom exceptions for lock errors that leave a handler, by code, on every transport. The value that the function returns, resolves
+   * Custom exceptions for lock errors of requests, by code, on every transport. The value that the function returns, resolves
    * with or throws is thrown unchanged; with `undefined` the module maps the error. `Retry-After` is set in either case. Plain
    * providers, cron jobs and listeners reject with the `LockError` itself.
    * @defaultValue none; the exception of each transport, with `code`, `message` and `retryAfterMs`

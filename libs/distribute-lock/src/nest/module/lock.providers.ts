@@ -5,6 +5,7 @@ import { LockEvents } from '../../events.js';
 import type { LockEngine } from '../../engine/lock-engine.js';
 import { copiesOf } from '../../runtime/process-wide.js';
 import { DEFAULT_CONNECTION, LockConnections } from '../aspect/lock-connections.js';
+import { LockErrorFilter } from '../aspect/lock-error.filter.js';
 import { LockExplorer } from '../aspect/lock.explorer.js';
 import { LockInterceptor } from '../aspect/lock.interceptor.js';
 import { RouteCheck } from '../aspect/route-check.js';
@@ -35,6 +36,7 @@ export const lockProviders: readonly Provider[] = [
   serviceProvider(DEFAULT_CONNECTION),
   { provide: TRANSPORT_ERRORS, useClass: TransportErrors },
   LockInterceptor,
+  LockErrorFilter,
   { provide: ASPECT, useExisting: LockInterceptor },
   { provide: APP_INTERCEPTOR, useExisting: LockInterceptor },
   RouteCheck,

@@ -1,0 +1,93 @@
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  type ExecutionContext,
+  Inject,
+  type Type,
+} from '@nestjs/common';
+import { EXCEPTION_FILTERS_METADATA, FILTER_CATCH_EXCEPTIONS } from '@nestjs/common/constants.js';
+import { ApplicationConfig, BaseExceptionFilter, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { defer, mergeMap, type Observable } from 'rxjs';
+
+import { isLockError } from '../../errors.js';
+import { TRANSPORT_ERRORS } from '../tokens.js';
+import { responseOf } from './call-scope.js';
+import { loaded, type TransportErrors } from './transport-errors.js';
+
+/** Metadata of `@WebSocketGateway`. The value is copied, because the package is optional. */
+const GATEWAY = 'websockets:is_gateway';
+
+/** Lock errors of all copies of this package. */
+abstract class AnyCopy {
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return isLockError(value);
+  }
+}
+
+/**
+ * Maps lock errors that the interceptor does not see: those of guards, middleware and earlier interceptors. The exception goes to the
+ * global filter that would get it from a handler, or else to the one of Nest.
+ */
+@Catch(AnyCopy)
+export class LockErrorFilter implements ExceptionFilter {
+  private readonly others: () => readonly ExceptionFilter[];
+
+  constructor(
+    @Inject(TRANSPORT_ERRORS) private readonly errors: TransportErrors,
+    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
+    @Inject(ApplicationConfig) config: ApplicationConfig,
+    @Inject(ModulesContainer) modules: ModulesContainer,
+  ) {
+    const others = config.getGlobalFilters.bind(config);
+    this.others = others;
+    // The last filter comes first. As `APP_FILTER`, this one would come after those of `useGlobalFilters`.
+    config.getGlobalFilters = () => [...others(), this];
+    // Nest uses no global filter for gateways.
+    for (const { providers } of modules.values())
+      for (const { metatype } of providers.values())
+        if (typeof metatype === 'function' && Reflect.hasMetadata(GATEWAY, metatype)) this.addTo(metatype);
+  }
+
+  catch(error: unknown, host: ArgumentsHost): unknown {
+    const mapped = this.errors.map(error, host as ExecutionContext);
+    const pass = (exception: unknown): unknown => this.pass(exception, host);
+    // The answer of a filter over RPC is an Observable.
+    if (host.getType() === 'rpc')
+      return defer(async () => pass(await mapped)).pipe(mergeMap((answer) => answer as Observable<unknown>));
+    return mapped instanceof Promise ? mapped.then(pass) : pass(mapped);
+  }
+
+  private pass(exception: unknown, host: ArgumentsHost): unknown {
+    const type = host.getType<string>();
+    const filter = type === 'ws' ? undefined : this.others().findLast((each) => catches(each, exception));
+    // 'http' is also the type of calls by `ExternalContextCreator`, which have no response.
+    if (type === 'http' && responseOf(host)?.writableEnded !== undefined)
+      return (filter ?? new BaseExceptionFilter(this.host.httpAdapter)).catch(exception, host);
+    return filter?.catch(exception, host) ?? ofNest(type, exception, host);
+  }
+
+  /** Before the filters of the class, which therefore come first. */
+  private addTo(gateway: object): void {
+    const filters = (Reflect.getMetadata(EXCEPTION_FILTERS_METADATA, gateway) ?? []) as readonly unknown[];
+    const own = filters.filter((filter) => !(filter instanceof LockErrorFilter));
+    Reflect.defineMetadata(EXCEPTION_FILTERS_METADATA, [this, ...own], gateway);
+  }
+}
+
+function catches(filter: ExceptionFilter, exception: unknown): boolean {
+  const types = (Reflect.getMetadata(FILTER_CATCH_EXCEPTIONS, filter.constructor) ?? []) as readonly Type[];
+  return types.length === 0 || types.some((type) => exception instanceof type);
+}
+
+/** The answer of Nest to an exception that no filter catches. */
+async function ofNest(type: string, exception: unknown, host: ArgumentsHost): Promise<unknown> {
+  const Filter =
+    type === 'rpc'
+      ? await loaded('@nestjs/microservices', 'BaseRpcExceptionFilter')
+      : type === 'ws'
+        ? await loaded('@nestjs/websockets', 'BaseWsExceptionFilter')
+        : undefined;
+  if (Filter === undefined) throw exception;
+  return (new Filter() as ExceptionFilter).catch(exception, host);
+}
