@@ -16,6 +16,7 @@ import { eventually } from '../support/eventually.js';
 import { freePort } from '../support/free-port.js';
 import { startRedisServer } from '../support/redis-server.js';
 import { useRedis } from '../support/use-redis.js';
+import { RecordingLogger } from './support/recording-logger.js';
 import { REFUSED, showLocked } from './support/show-locked.js';
 import { stage } from './support/stage.js';
 
@@ -25,6 +26,7 @@ interface Order {
 
 /** With a string as pattern, the types of Nest allow no parameter behind the payload. */
 const OPENED = { event: 'opened' };
+const CLOSED = { event: 'closed' };
 
 @Controller()
 class Orders {
@@ -56,6 +58,10 @@ class Orders {
     await stage.play(lease, this.locks.current());
   }
 
+  @EventPattern(CLOSED)
+  @DistributeLock({ key: 'closed' })
+  async closed(): Promise<void> {}
+
   @MessagePattern('patient')
   @DistributeLock({ key: 'settle:7', wait: 1 })
   async patient(): Promise<string> {
@@ -83,6 +89,7 @@ describe.each(TRANSPORTS)('over the %s transport', (_name, connection) => {
   const redis = useRedis();
   let app: INestApplication;
   let client: ReturnType<typeof ClientProxyFactory.create>;
+  const logger = new RecordingLogger();
   const send = (pattern: string) => lastValueFrom(client.send<unknown>(pattern, { id: '7' }));
 
   beforeAll(async () => {
@@ -96,7 +103,7 @@ describe.each(TRANSPORTS)('over the %s transport', (_name, connection) => {
       ],
       controllers: [Orders],
     }).compile();
-    app = module.createNestApplication({ logger: false });
+    app = module.createNestApplication({ logger });
     const options = await connection();
     // In a hybrid application the microservice does not inherit global enhancers, so the decorator brings its own.
     app.connectMicroservice<MicroserviceOptions>(options);
@@ -136,6 +143,18 @@ describe.each(TRANSPORTS)('over the %s transport', (_name, connection) => {
       },
     });
     stop();
+  });
+
+  it('warns of a refused event, whose sender gets no error', async () => {
+    const warnings = () => logger.lines.filter(([level, line]) => level === 'warn' && line.includes('Orders.closed'));
+    const held = await app.get(LockService).acquire('closed');
+    await lastValueFrom(client.emit(CLOSED, {}), { defaultValue: undefined });
+    await eventually(() =>
+      expect(warnings()).toEqual([
+        ['warn', expect.stringMatching(/^Orders\.closed failed for an event, .* The lock "Orders\.closed" is held by/)],
+      ]),
+    );
+    await held.release();
   });
 
   it('responds with an exception of the user where the module has one', async () => {

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Controller, Get, Inject, Injectable, Logger, Module, Scope } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { WebSocketGateway } from '@nestjs/websockets';
 import { Test, type TestingModule } from '@nestjs/testing';
 import {
   CurrentLease,
@@ -203,6 +204,23 @@ describe('the check of all providers at start', () => {
     await start({ connection: new RecordingStore() }, [Unlocked, Relocked]);
     expect(warn.mock.calls.flat().filter((text) => String(text).includes('overrides'))).toEqual([
       expect.stringContaining('Unlocked.write overrides'),
+    ]);
+    warn.mockRestore();
+  });
+
+  it('warns of a locked hook of a gateway, whose error ends the process', async () => {
+    @WebSocketGateway()
+    class Gateway {
+      @DistributeLock({ key: 'client' })
+      async handleConnection(): Promise<void> {}
+
+      @DistributeLock({ key: 'client', onContended: 'skip' })
+      async handleDisconnect(): Promise<void> {}
+    }
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    await start({ connection: new RecordingStore() }, [Gateway]);
+    expect(warn.mock.calls.flat().filter((text) => String(text).includes('Gateway'))).toEqual([
+      expect.stringMatching(/^Gateway\.handleConnection .* ends the process.*onContended/),
     ]);
     warn.mockRestore();
   });

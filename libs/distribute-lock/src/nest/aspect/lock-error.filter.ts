@@ -13,10 +13,8 @@ import { defer, mergeMap, type Observable } from 'rxjs';
 import { isLockError } from '../../errors.js';
 import { TRANSPORT_ERRORS } from '../tokens.js';
 import { responseOf } from './call-scope.js';
+import { isGateway } from './lock-metadata.js';
 import { loaded, type TransportErrors } from './transport-errors.js';
-
-/** Metadata of `@WebSocketGateway`. The value is copied, because the package is optional. */
-const GATEWAY = 'websockets:is_gateway';
 
 /** Lock errors of all copies of this package. */
 abstract class AnyCopy {
@@ -45,8 +43,7 @@ export class LockErrorFilter implements ExceptionFilter {
     config.getGlobalFilters = () => [...others(), this];
     // Nest uses no global filter for gateways.
     for (const { providers } of modules.values())
-      for (const { metatype } of providers.values())
-        if (typeof metatype === 'function' && Reflect.hasMetadata(GATEWAY, metatype)) this.addTo(metatype);
+      for (const { metatype } of providers.values()) if (isGateway(metatype)) this.addTo(metatype);
   }
 
   catch(error: unknown, host: ArgumentsHost): unknown {

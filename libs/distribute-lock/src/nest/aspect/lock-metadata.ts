@@ -74,3 +74,8 @@ export function recordAspect(aspect: object): void {
 export function isAspect(value: object): boolean {
   return aspects.has(value);
 }
+
+/** Whether the class has `@WebSocketGateway`. The metadata is copied, because the package is optional. */
+export function isGateway(type: unknown): type is object {
+  return typeof type === 'function' && Reflect.hasMetadata('websockets:is_gateway', type);
+}

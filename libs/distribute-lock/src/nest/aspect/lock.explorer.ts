@@ -5,7 +5,7 @@ import { registerLock } from '../../channels.js';
 import { LockConfigurationError } from '../../errors.js';
 import { ASPECT, LOCK_CONNECTIONS } from '../tokens.js';
 import { LockConnections } from './lock-connections.js';
-import { injectedInto, leaseParametersOf, locksOf } from './lock-metadata.js';
+import { injectedInto, isGateway, leaseParametersOf, locksOf } from './lock-metadata.js';
 import { LockInterceptor } from './lock.interceptor.js';
 import { isLockedMethod } from './locked-method.js';
 import type { LockSpec } from './lock-spec.js';
@@ -49,6 +49,7 @@ export class LockExplorer {
         if (typeof type === 'function') for (const name of injectedInto(type)) this.connections.client(name);
         warnOfOverrides(chain);
         for (const link of chain) this.warnOfWrapped(link);
+        if (isGateway(prototype.constructor)) warnOfHooks(chain);
       }
       if (chain.some((link) => locksOf(link).size > 0)) this.injectAspect(wrapper);
     }
@@ -174,4 +175,19 @@ function warnOfOverrides(chain: readonly object[]): void {
       );
     }
   });
+}
+
+/** Nest ignores the promises of these hooks of a gateway. */
+const HOOKS = ['afterInit', 'handleConnection', 'handleDisconnect'];
+
+function warnOfHooks(chain: readonly object[]): void {
+  for (const hook of HOOKS) {
+    const specs = locksOf(chain.find((link) => Object.hasOwn(link, hook)) ?? {}).get(hook) ?? [];
+    const spec = specs.find(({ onContended }) => onContended === 'throw');
+    if (spec === undefined) continue;
+    logger.warn(
+      `${spec.method} has @DistributeLock, but Nest does not catch errors of this hook: a call that does not get the lock ends the process. ` +
+        'Set "onContended" to "skip" or to a function that disconnects the client. If Redis may fail, use LockService in a try block instead.',
+    );
+  }
 }

@@ -39,7 +39,11 @@ function setUp(circumstances: Circumstances = {}) {
   };
   const host = { httpAdapter, ...('adapter' in circumstances && { httpAdapter: circumstances.adapter }) };
   const response = 'response' in circumstances ? circumstances.response : {};
-  const context = { getType: () => type, switchToHttp: () => ({ getResponse: () => response }) };
+  const context = {
+    getType: () => type,
+    getHandler: () => null,
+    switchToHttp: () => ({ getResponse: () => response }),
+  };
   const errors = new TransportErrors(
     new LockConnections(new Map(), { contendedStatus: 409, abortOnDisconnect: true, errors: own, presets: new Map() }),
     host as unknown as HttpAdapterHost,

@@ -6,12 +6,19 @@ import { LOCK_CONNECTIONS } from '../tokens.js';
 import { clientHasLeft } from './call-scope.js';
 import { customException } from './error-mapping.js';
 import { LockConnections } from './lock-connections.js';
+import { oncePerMinute } from './once-per-minute.js';
 
 const logger = new Logger('DistributeLock');
+
+/** Metadata of `@EventPattern`. The values are copied, because `@nestjs/microservices` is optional. */
+const HANDLER_TYPE = 'microservices:handler_type';
+const EVENT = 2;
 
 /** Maps lock errors to exceptions of each transport; all other errors remain unchanged. */
 @Injectable()
 export class TransportErrors {
+  private readonly warnOnce = oncePerMinute();
+
   constructor(
     @Inject(LOCK_CONNECTIONS) private readonly connections: LockConnections,
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
@@ -21,6 +28,7 @@ export class TransportErrors {
   map(error: unknown, context: ExecutionContext): unknown {
     if (!isLockError(error)) return error;
     if (context.getType() === 'http') this.setRetryAfter(error, context);
+    if (context.getType() === 'rpc') this.warnOfEvent(error, context);
     const orMapped = (custom: unknown): unknown => (custom === undefined ? this.mapped(error, context) : custom);
     const custom = customException(error, this.connections.settings.errors, context);
     return custom instanceof Promise ? custom.then(orMapped, (thrown: unknown) => thrown) : orMapped(custom);
@@ -44,6 +52,15 @@ export class TransportErrors {
       default:
         return error;
     }
+  }
+
+  /** Nest 10 and 11 log no RPC exception, and the sender of an event gets no reply. */
+  private warnOfEvent({ code, message }: AnyLockError, context: ExecutionContext): void {
+    // Without a handler in guards.
+    const handler = context.getHandler() as object | null;
+    if (handler === null || Reflect.getMetadata(HANDLER_TYPE, handler) !== EVENT) return;
+    const method = `${context.getClass().name}.${context.getHandler().name}`;
+    this.warnOnce(`${code} ${method}`, `${method} failed for an event, and its sender gets no error: ${message}`);
   }
 
   private setRetryAfter(error: AnyLockError, context: ExecutionContext): void {

@@ -19,6 +19,7 @@ describe('TransportErrors', () => {
       {} as HttpAdapterHost,
     );
     const error = new LockContendedError('The lock "a" is held.', { retryAfterMs: 10 });
-    expect(await errors.map(error, { getType: () => type } as unknown as ExecutionContext)).toBe(error);
+    const context = { getType: () => type, getHandler: () => null };
+    expect(await errors.map(error, context as unknown as ExecutionContext)).toBe(error);
   });
 });

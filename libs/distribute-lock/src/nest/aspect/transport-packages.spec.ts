@@ -22,7 +22,7 @@ describe('TransportErrors', () => {
     new LockConnections(new Map(), { contendedStatus: 409, abortOnDisconnect: true, errors: {}, presets: new Map() }),
     {} as HttpAdapterHost,
   );
-  const over = (type: string) => ({ getType: () => type }) as unknown as ExecutionContext;
+  const over = (type: string) => ({ getType: () => type, getHandler: () => null }) as unknown as ExecutionContext;
 
   it('loads the package of a transport on its first error', async () => {
     expect(load).not.toHaveBeenCalled();

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 
+import { oncePerMinute } from '../aspect/once-per-minute.js';
 import { ConnectionLog } from './connection-log.js';
 import type { LockEvent, LockEvents } from '../../events.js';
 
@@ -27,29 +28,4 @@ export function logEvents(events: LockEvents): void {
     );
   }, 'held-long');
   events.listen(({ name }) => logger.debug(`${name}: another caller holds the lock`), 'contended');
-}
-
-const MINUTE_MS = 60_000;
-
-/** Logs the first warning of each kind at once, and counts the others of the next minute: an outage may cause thousands. */
-function oncePerMinute(): (kind: string, text: string) => void {
-  const recent = new Map<string, { text: string; more: number }>();
-  const watch = (kind: string, text: string): void => {
-    const line = { text, more: 0 };
-    recent.set(kind, line);
-    const end = (): void => {
-      recent.delete(kind);
-      if (line.more === 0) return;
-      logger.warn(`${line.text} (${line.more} times more in the last minute)`);
-      watch(kind, line.text);
-    };
-    setTimeout(end, MINUTE_MS).unref();
-  };
-  return (kind, text) => {
-    const line = recent.get(kind);
-    if (line === undefined) {
-      logger.warn(text);
-      watch(kind, text);
-    } else Object.assign(line, { text, more: line.more + 1 });
-  };
 }
