@@ -1,4 +1,4 @@
-import { Controller, type INestApplication } from '@nestjs/common';
+import { Controller, type INestApplication, Injectable, UseInterceptors } from '@nestjs/common';
 import {
   ClientProxyFactory,
   EventPattern,
@@ -9,9 +9,18 @@ import {
   Transport,
 } from '@nestjs/microservices';
 import { Test } from '@nestjs/testing';
-import { CurrentLease, DistributeLock, type Lease, LockEvents, LockModule, LockService } from 'nestjs-distribute-lock';
+import {
+  CurrentLease,
+  DistributeLock,
+  type Lease,
+  LockEvents,
+  LockInterceptor,
+  LockModule,
+  LockService,
+} from 'nestjs-distribute-lock';
 import { lastValueFrom, Observable } from 'rxjs';
 
+import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { freePort } from '../support/free-port.js';
 import { startRedisServer } from '../support/redis-server.js';
@@ -160,6 +169,62 @@ describe.each(TRANSPORTS)('over the %s transport', (_name, connection) => {
   it('responds with an exception of the user where the module has one', async () => {
     const held = await app.get(LockService).acquire('settle:7');
     expect(await send('patient').catch((error: unknown) => error)).toMatchObject({ message: 'short and stout' });
+    await held.release();
+  });
+});
+
+@Injectable()
+class Stock {
+  @DistributeLock({ key: 'stock' })
+  async take(): Promise<string> {
+    return 'taken';
+  }
+}
+
+/** Without a decorator of the library. */
+@Controller()
+class Undecorated {
+  constructor(private readonly stock: Stock) {}
+
+  @MessagePattern('take')
+  take(): Promise<string> {
+    return this.stock.take();
+  }
+}
+
+@Controller()
+@UseInterceptors(LockInterceptor)
+class Decorated extends Undecorated {}
+
+describe('a handler of a hybrid application that calls a locked service', () => {
+  it.each([
+    ['the payload with inheritAppConfig', Undecorated, true, REFUSED],
+    ['the payload with LockInterceptor on its controller', Decorated, false, REFUSED],
+    [
+      'an error without the payload otherwise',
+      Undecorated,
+      false,
+      { status: 'error', message: 'Internal server error' },
+    ],
+  ])('responds with %s', async (_what, controller, inheritAppConfig, expected) => {
+    const module = await Test.createTestingModule({
+      imports: [LockModule.forRoot({ connection: 'memory' })],
+      controllers: [controller],
+      providers: [Stock],
+    }).compile();
+    const app = module.createNestApplication({ logger: false });
+    const connection = { transport: Transport.TCP, options: { host: '127.0.0.1', port: await freePort() } } as const;
+    app.connectMicroservice<MicroserviceOptions>(connection, { inheritAppConfig });
+    await app.startAllMicroservices();
+    await app.init();
+    const client = ClientProxyFactory.create(connection);
+    onCleanup(async () => {
+      await client.close();
+      await app.close();
+    });
+    const held = await app.get(LockService).acquire('stock');
+    const answer = lastValueFrom(client.send<unknown>('take', {}));
+    expect(await answer.catch((error: unknown) => error)).toEqual(expected);
     await held.release();
   });
 });
