@@ -24,6 +24,20 @@ const OPERATING: readonly (readonly [string, RegExp])[] = [
   ['operating-nest12', /^12\./],
 ];
 
+/** A hook that delays the shutdown: requests with and without a lock are served until it ends. */
+const SERVED = [200, 201];
+const GRACE = {
+  'module before': SERVED,
+  'module after': SERVED,
+  'global module before': SERVED,
+  'global module after': SERVED,
+  'nested module before': SERVED,
+  'nested module after': SERVED,
+  'module, lock nested': SERVED,
+  'module that imports the lock': SERVED,
+  'root module': SERVED,
+};
+
 /** `CONSUMERS=all` tests all applications. By default one of each kind and the oldest peers, other ones in each run. */
 function drawn<T>(applications: readonly (readonly [string, T])[]): readonly (readonly [string, T])[] {
   if (process.env['CONSUMERS'] === 'all') return applications;
@@ -51,6 +65,7 @@ describe('An application that installs the tarball', () => {
         message: 'LOCK_CONTENDED',
         redis: [1, 0],
         report: true,
+        grace: GRACE,
         nest: expect.stringMatching(nest) as unknown,
         ioredis: expect.stringMatching(ioredis) as unknown,
         library,

@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
 
 import {
   type BeforeApplicationShutdown,
@@ -15,6 +17,9 @@ import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { DistributeLock, LockModule } from 'nestjs-distribute-lock';
+
+import { Child } from '../support/child.js';
+import { eventually } from '../support/eventually.js';
 
 @Injectable()
 class Hooks implements BeforeApplicationShutdown, OnApplicationShutdown {
@@ -61,7 +66,6 @@ const CLOSES = { connection: 'close' };
 describe.each(ADAPTERS)('A shutdown on %s while a lock is held', (_name, newAdapter) => {
   let app: INestApplication;
   let url: string;
-  let port: number;
 
   beforeEach(async () => {
     @Module({
@@ -73,7 +77,6 @@ describe.each(ADAPTERS)('A shutdown on %s while a lock is held', (_name, newAdap
     app = await NestFactory.create(App, newAdapter(), { logger: false });
     await app.listen(0, '127.0.0.1');
     url = await app.getUrl();
-    port = Number(new URL(url).port);
   });
 
   async function untilCalled(
@@ -87,17 +90,14 @@ describe.each(ADAPTERS)('A shutdown on %s while a lock is held', (_name, newAdap
     return [answer];
   }
 
-  it('frees the port at once, and closes clients only after running requests', async () => {
+  it('accepts connections until the drain ends, and closes clients only after running requests', async () => {
     const [locked] = await untilCalled('finish', () => fetch(url, { method: 'POST' }));
     const [free] = await untilCalled('finishFree', () => fetch(url, { headers: CLOSES }));
     const closing = app.close();
     const work = app.get(Work);
     while (app.get(Hooks).called.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
 
-    const next = createServer().listen(port, '127.0.0.1');
-    await once(next, 'listening');
-    next.close();
-
+    expect((await fetch(url, { method: 'POST', headers: CLOSES })).status).toBe(503);
     work.finish();
     const answer = await locked;
     expect([answer.status, await answer.text()]).toEqual([201, 'before']);
@@ -105,5 +105,32 @@ describe.each(ADAPTERS)('A shutdown on %s while a lock is held', (_name, newAdap
     expect(await (await free).text()).toBe('before');
     await closing;
     expect(app.get(Hooks).called).toEqual(['before', 'shutdown']);
+  });
+});
+
+describe('A shutdown by `nest start --watch`, which ends the shell around the process, while a lock is held', () => {
+  it('frees the port at once, and still answers the request', async () => {
+    const loader = new URL('../../tools/typescript-loader.mjs', import.meta.url).href;
+    const script = fileURLToPath(new URL('restarted.child.ts', import.meta.url));
+    const command = ['-c', '"$0" --import "$1" "$2"; true', process.execPath, loader, script];
+    const spawned = spawn('sh', command, { stdio: ['pipe', 'pipe', 'pipe'] });
+    const shell = new Child(spawned);
+    await shell.printed('listens');
+    const [, pid, url] = /process (\d+) at (\S+) listens/.exec(shell.output) ?? [];
+    const answer = fetch(url, { method: 'POST', headers: CLOSES });
+    await shell.printed('held');
+
+    spawned.kill();
+    process.kill(Number(pid), 'SIGTERM');
+    await eventually(async () => {
+      const next = createServer().listen(Number(new URL(url).port), '127.0.0.1');
+      await once(next, 'listening');
+      next.close();
+    });
+
+    spawned.stdin.write('finish');
+    expect((await answer).status).toBe(201);
+    spawned.stdin.end();
+    await shell.exited;
   });
 });

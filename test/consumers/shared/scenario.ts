@@ -12,6 +12,7 @@ import { Redis } from 'ioredis';
 import { LockService } from 'nestjs-distribute-lock';
 import { lastValueFrom } from 'rxjs';
 import { AppModule, Gate } from './application.js';
+import { grace } from './grace.js';
 
 const KEY = 'lock:invoice:42';
 
@@ -27,7 +28,7 @@ export async function scenario(): Promise<unknown> {
   await app.listen(0, '127.0.0.1');
   const redis = new Redis(process.env['REDIS_URL']!);
   try {
-    return { ...(await whileHeld(app, redis, port)), ...versions() };
+    return { ...(await whileHeld(app, redis, port)), grace: await grace(), ...versions() };
   } finally {
     redis.disconnect();
     await app.close();

@@ -1,7 +1,6 @@
 import type { Server } from 'node:net';
 
 import {
-  type BeforeApplicationShutdown,
   Inject,
   Injectable,
   Logger,
@@ -21,7 +20,8 @@ import type { LockSettings } from './resolve-module-options.js';
 
 const logger = new Logger('LockModule');
 
-const LONG_MS = 60_000;
+/** How often the drain checks whether a watcher restarts the application. */
+const WATCHER_MS = 100;
 /** Locks that a line of the log names. */
 const MOST_SHOWN = 10;
 
@@ -30,10 +30,10 @@ const MOST_SHOWN = 10;
  * does all three, because Nest runs the hooks of different providers concurrently.
  */
 @Injectable()
-export class LockLifecycle
-  implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
-{
+export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
   private closing: Promise<unknown> | undefined;
+  private ends = 0;
+  private readonly parent = process.ppid;
 
   constructor(
     @Inject(LOCK_ENGINES) private readonly engines: ReadonlyMap<string, LockEngine>,
@@ -70,12 +70,22 @@ export class LockLifecycle
     }
   }
 
+  /** Each of the two ends of Nest's order of hooks calls it once; the second call drains. */
+  endReached(): Promise<void> | undefined {
+    this.ends += 1;
+    return this.ends % 2 === 0 ? this.drain() : undefined;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.close();
+  }
+
   /** Rejects new calls and waiters at once, and waits for held leases up to `drainTimeout`. */
-  async beforeApplicationShutdown(): Promise<void> {
+  private async drain(): Promise<void> {
     for (const engine of this.engines.values()) engine.refuse();
-    this.freePort();
+    this.freePortForWatcher();
     // Timers of locks are unref'ed: without this timer the process could exit before the drain ends.
-    const alive = setInterval(() => undefined, LONG_MS);
+    const alive = setInterval(() => this.freePortForWatcher(), WATCHER_MS);
     try {
       await Promise.all(
         Array.from(this.engines.values(), (engine) =>
@@ -87,15 +97,12 @@ export class LockLifecycle
     }
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    await this.close();
-  }
-
   /**
-   * Stops accepting connections before the drain, as Nest does after it: the next process of a watcher can use the port.
-   * Running requests continue, and Nest still waits for them.
+   * Stops accepting connections when the parent process has ended. `nest start --watch` ends the shell around this process, and
+   * starts the next process on the same port at once. Running requests continue, and Nest still waits for them.
    */
-  private freePort(): void {
+  private freePortForWatcher(): void {
+    if (process.ppid === this.parent) return;
     const adapter = this.host.httpAdapter as HttpAdapterHost['httpAdapter'] | null | undefined;
     const server = adapter?.getHttpServer() as Partial<Server> | undefined;
     if (server?.listening === true) server.close?.();

@@ -4,6 +4,7 @@ import { DiscoveryModule } from '@nestjs/core';
 import { LockConfigurationError } from '../../errors.js';
 import { requestedConnections, lockServiceToken } from '../decorators/inject-lock-service.decorator.js';
 import { LOCK_MODULE_OPTIONS } from '../tokens.js';
+import { endsOfOrder } from './last-hook.js';
 import type { LockModuleAsyncOptions, LockModuleOptions, LockModuleOptionsFactory } from './lock-module-options.js';
 import { lockExports, lockProviders, providersForCopies, serviceProvider } from './lock.providers.js';
 
@@ -62,7 +63,7 @@ export function lockModule(
   return {
     module: LockModule,
     global: true,
-    imports: [DiscoveryModule, ...imports],
+    imports: [DiscoveryModule, ...endsOfOrder, ...imports],
     get providers() {
       return [...options, ...lockProviders, ...names().map(serviceProvider), ...providersForCopies(), ...replacements];
     },

@@ -44,8 +44,16 @@ export const lockProviders: readonly Provider[] = [
   LockLifecycle,
 ];
 
-/** Exports for modules that use locks: the aspect, its dependencies, and the services. */
-export const lockExports = [LOCK_CONNECTIONS, TRANSPORT_ERRORS, ASPECT, LockInterceptor, LockService, LockEvents];
+/** Exports for modules that use locks: the aspect, its dependencies, and the services. `last-hook.ts` uses the life cycle. */
+export const lockExports = [
+  LOCK_CONNECTIONS,
+  TRANSPORT_ERRORS,
+  ASPECT,
+  LockInterceptor,
+  LockService,
+  LockEvents,
+  LockLifecycle,
+];
 
 /** Provides the services under the classes of other copies of this package too, so that one module serves all copies. */
 export function providersForCopies(): (Provider & { provide: InjectionToken })[] {
