@@ -1,5 +1,58 @@
 import { isObservable, Observable, type Subscription } from 'rxjs';
 
+import { LockConfigurationError } from '../../errors.js';
+import { replace } from './held-results.js';
+import type { DistributeLockOptions } from './lock-spec.js';
+
+type DeclaredResult = NonNullable<DistributeLockOptions['result']>;
+
+/** Members of results that are no promises. */
+const MEMBERS: readonly (readonly [string | symbol, DeclaredResult])[] = [
+  ['subscribe', 'observable'],
+  ['pipe', 'observable'],
+  ['next', 'iterable'],
+  [Symbol.asyncIterator, 'iterable'],
+];
+
+/** The option that a method needs because of what it returned; `undefined` for promises and values. */
+function neededResult(returned: unknown): DeclaredResult | undefined {
+  if (typeof returned !== 'object' || returned === null || 'then' in returned) return undefined;
+  if (isObservable(returned)) return 'observable';
+  // Streams and cursors have no `next()` of an iterator.
+  return isIterable(returned) && 'next' in returned ? 'iterable' : undefined;
+}
+
+/** @throws LockConfigurationError when a method without a declared type returned no promise, since its caller expects that form */
+export function checkUndeclared(returned: unknown, method: string): void {
+  const needed = neededResult(returned);
+  if (needed !== undefined) throw undeclared(method, needed);
+}
+
+export function undeclared(method: string, result: DeclaredResult): LockConfigurationError {
+  const form = result === 'observable' ? 'an Observable' : 'an async iterable';
+  return new LockConfigurationError(
+    `${method} returns ${form}, but its metadata does not contain this type, so @DistributeLock returns a promise. ` +
+      `Add result: '${result}' to each @DistributeLock of the method.`,
+  );
+}
+
+/**
+ * Returns the promise, whose use as an Observable or iterable throws.
+ * @param fault - makes the error
+ */
+export function onlyPromise(
+  promise: Promise<unknown>,
+  fault: (result: DeclaredResult) => LockConfigurationError,
+): Promise<unknown> {
+  for (const [member, result] of MEMBERS) {
+    replace(promise, member, () => {
+      promise.catch(() => undefined); // the caller gets the error here
+      throw fault(result);
+    });
+  }
+  return promise;
+}
+
 /**
  * Returns an Observable that acquires the lock on subscription. Unsubscribing ends the wait.
  * @param start - acquires the lock and calls the method

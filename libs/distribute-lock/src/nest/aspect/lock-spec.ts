@@ -98,10 +98,16 @@ export interface DistributeLockOptions extends LockOptions {
    * @defaultValue the module's `abortOnDisconnect`, which is `true`
    */
   readonly abortOnDisconnect?: boolean;
+  /**
+   * What a method returns that is no promise: an Observable acquires the lock when it is subscribed, an async iterable at the first
+   * `next()`. Without it, the first call of such a method fails if no declared type says so.
+   * @defaultValue the type that the method declares, if the compiler emits metadata of decorators; `async *` is recognized without it
+   */
+  readonly result?: 'observable' | 'iterable';
 }
 
 /** The form of the method's result, which decides when the lock is acquired. */
-export type ResultShape = 'promise' | 'generator' | 'observable';
+export type ResultShape = 'promise' | 'iterable' | 'observable' | 'unknown';
 
 /** One lock of one method, checked as far as possible without the module. */
 export interface LockSpec {
@@ -152,6 +158,7 @@ const DECORATOR_OPTIONS: Readonly<Record<Exclude<keyof DistributeLockOptions, ke
   onContended: true,
   contendedStatus: true,
   abortOnDisconnect: true,
+  result: true,
 };
 
 /** Accept any defaults here: those of the module are not known before start-up, which checks all options again. */
@@ -163,14 +170,14 @@ export function lockSpec(given: DistributeLockOptions, place: LockPlace): LockSp
     checkNames(given, { ...LOCK_OPTIONS, ...DECORATOR_OPTIONS });
     checkChoices(given);
     const { key, keys, preset, options: instanceOptions, connectionName, ...others } = given;
-    const { onContended = 'throw', contendedStatus, abortOnDisconnect, ...options } = others;
+    const { onContended = 'throw', contendedStatus, abortOnDisconnect, result, ...options } = others;
     resolveLockOptions(options, ANY_DEFAULTS);
     const { method, shape, leaseParameters } = place;
     return {
       method,
       name: boundedName(method),
       ...(keys === undefined ? compileKey(key, place) : compileKeys(keys, key, place)),
-      shape,
+      shape: result ?? shape,
       options,
       preset,
       instanceOptions,
@@ -197,6 +204,7 @@ function checkChoices({
   onContended,
   contendedStatus,
   abortOnDisconnect,
+  result,
 }: DistributeLockOptions): void {
   if (connectionName !== undefined && (typeof connectionName !== 'string' || connectionName === '')) {
     throw new LockConfigurationError('Option "connectionName" must be a non-empty string.');
@@ -206,6 +214,9 @@ function checkChoices({
   }
   if (onContended !== undefined && typeof onContended !== 'function' && !['throw', 'skip'].includes(onContended)) {
     throw new LockConfigurationError('Option "onContended" must be "throw", "skip" or a function.');
+  }
+  if (result !== undefined && !['observable', 'iterable'].includes(result)) {
+    throw new LockConfigurationError('Option "result" must be "observable" or "iterable".');
   }
   checkContendedStatus(contendedStatus);
   if (abortOnDisconnect !== undefined) checkFlag('abortOnDisconnect', abortOnDisconnect);

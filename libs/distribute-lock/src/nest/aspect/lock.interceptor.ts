@@ -8,7 +8,7 @@ import { throwIfLost } from '../../engine/lease/loss.js';
 import { acquireOf } from '../lock-client.js';
 import { LOCK_CONNECTIONS, TRANSPORT_ERRORS } from '../tokens.js';
 import { CallScope } from './call-scope.js';
-import { startOnNext, startOnSubscribe } from './deferred-results.js';
+import { checkUndeclared, onlyPromise, startOnNext, startOnSubscribe, undeclared } from './deferred-results.js';
 import { eachIterator, releaseAfterRead, Hold, isAsyncIterable, replace } from './held-results.js';
 import { LockConnections, type PreparedLock } from './lock-connections.js';
 import { recordAspect } from './lock-metadata.js';
@@ -101,8 +101,10 @@ export class LockInterceptor implements NestInterceptor {
     switch (call.spec.shape) {
       case 'observable':
         return startOnSubscribe((unsubscribed) => this.run(call, scope, unsubscribed));
-      case 'generator':
+      case 'iterable':
         return startOnNext(() => this.run(call, scope));
+      case 'unknown':
+        return onlyPromise(this.run(call, scope), (result) => undeclared(call.spec.method, result));
       default:
         return this.run(call, scope);
     }
@@ -124,7 +126,9 @@ export class LockInterceptor implements NestInterceptor {
     for (const index of spec.leaseParameters) args[index] = lease;
     let result: unknown;
     try {
-      result = await runHolding(lease, () => Reflect.apply(method, self, args as never[]));
+      const returned: unknown = runHolding(lease, () => Reflect.apply(method, self, args as never[]));
+      if (spec.shape === 'unknown') checkUndeclared(returned, spec.method);
+      result = await returned;
     } catch (error) {
       await lease.release();
       throw error;

@@ -4,6 +4,7 @@ import { Observable, throwError } from 'rxjs';
 import { LockConfigurationError } from '../../errors.js';
 import { processWide } from '../../runtime/process-wide.js';
 import { ASPECT } from '../tokens.js';
+import { onlyPromise } from './deferred-results.js';
 import { isAspect } from './lock-metadata.js';
 import type { LockSpec, ResultShape } from './lock-spec.js';
 import type { AnyMethod, LockInterceptor } from './lock.interceptor.js';
@@ -38,11 +39,13 @@ export function lockedMethod(method: AnyMethod, spec: LockSpec): AnyMethod {
 
 /** The form of the method's result, as far as it is known before a call. */
 export function resultShape(target: object, name: string | symbol, method: AnyMethod): ResultShape {
-  if (Object.prototype.toString.call(method) === '[object AsyncGeneratorFunction]') return 'generator';
+  const form = Object.prototype.toString.call(method);
+  if (form === '[object AsyncGeneratorFunction]') return 'iterable';
   const declared: unknown = Reflect.getMetadata('design:returntype', target, name);
+  if (form === '[object AsyncFunction]' || declared === Promise) return 'promise';
   // Not `instanceof`, because the application may have another copy of rxjs.
   const prototype = typeof declared === 'function' ? (declared.prototype as Partial<Observable<unknown>>) : undefined;
-  return typeof prototype?.subscribe === 'function' && typeof prototype.pipe === 'function' ? 'observable' : 'promise';
+  return typeof prototype?.subscribe === 'function' && typeof prototype.pipe === 'function' ? 'observable' : 'unknown';
 }
 
 const DETACHED = 'it was called without its object. Call it as a method, or bind it to its object.';
@@ -58,8 +61,9 @@ const MOCKED =
 function reject({ method, shape }: LockSpec, why: string): unknown {
   const error = new LockConfigurationError(`${method} did not run, because ${why}`);
   if (shape === 'observable') return throwError(() => error);
-  if (shape === 'generator') return rejectedGenerator(error);
-  return Promise.reject(error);
+  if (shape === 'iterable') return rejectedGenerator(error);
+  const rejected = Promise.reject(error);
+  return shape === 'unknown' ? onlyPromise(rejected, () => error) : rejected;
 }
 
 // oxlint-disable-next-line require-yield

@@ -54,11 +54,17 @@ export type LockedDecorator<Options extends DistributeLockOptions> = LockedMetho
 /** Requires an asynchronous result, and one that may be `undefined` if calls may be skipped. @public */
 export type FittingResult<Options extends DistributeLockOptions, Method extends LockableMethod> = LockFault<
   [ReturnType<Method>] extends [LockableResult]
-    ? Options extends { readonly onContended: 'skip' }
-      ? SkippedFault<ReturnType<Method>>
-      : never
+    ? | (Options extends { readonly onContended: 'skip' } ? SkippedFault<ReturnType<Method>> : never)
+      | DeclaredFault<Options, ReturnType<Method>>
     : 'a lock is asynchronous: make the method async, or return a promise, an Observable or an async generator'
 >;
+
+/** The option `result` names what the method returns. @public */
+export type DeclaredFault<Options, Result> = Options extends { readonly result: infer Declared }
+  ? [Result] extends [Declared extends 'observable' ? ObservableLike : AsyncIterableIterator<unknown>]
+    ? never
+    : 'option result names another form than the method returns'
+  : never;
 
 /** A skipped Observable or generator has no values; a promise resolves with `undefined`. @public */
 export type SkippedFault<Result> = [Result] extends [PromiseLike<infer Value>]
@@ -164,7 +170,7 @@ export type UnknownName<Options> = Exclude<keyof Options & string, keyof Distrib
 
 /** The options of the decorator that `LockService` does not have. @public */
 export type DecoratorOptionNames =
-  'key, keys, preset, options, connectionName, onContended, contendedStatus, abortOnDisconnect';
+  'key, keys, preset, options, connectionName, onContended, contendedStatus, abortOnDisconnect, result';
 
 /** Options of the decorator, with messages for wrong ones. The last part lets editors show the documentation of each option. @public */
 export type CheckedOptions<Options> = NoOther<Options> & OneKey<Options> & DistributeLockOptions;

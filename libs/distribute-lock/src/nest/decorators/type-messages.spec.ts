@@ -12,7 +12,17 @@ class Settings { constructor(private readonly least: Duration, readonly tenant: 
 
 const OPTIONS = Object.keys(LOCK_OPTIONS);
 const OWN_OPTIONS = [
-  ...['key', 'keys', 'preset', 'options', 'connectionName', 'onContended', 'contendedStatus', 'abortOnDisconnect'],
+  ...[
+    'key',
+    'keys',
+    'preset',
+    'options',
+    'connectionName',
+    'onContended',
+    'contendedStatus',
+    'abortOnDisconnect',
+    'result',
+  ],
 ];
 
 /** Bodies of classes that do not compile, and words of their messages. */
@@ -23,6 +33,9 @@ const REFUSED: readonly (readonly [body: string, ...words: string[]])[] = [
   [`@DistributeLock({ kye: 'a' }) async run() {}`, `'kye' does not exist in type`],
   [`@DistributeLock({ key: 'a' }) run(): number { return 1; }`, 'make the method async'],
   [`@DistributeLock({ key: 'a' }) run(): number | Promise<number> { return 1; }`, 'make the method async'],
+  [`@DistributeLock({ key: 'a', result: 'observable' }) async run() {}`, 'option result names another form'],
+  [`@DistributeLock({ key: 'a', result: 'iterable' }) run(): Observable<1> { return undefined!; }`, 'another form'],
+  [`@DistributeLock({ key: 'a', result: 'promise' }) async run() {}`, `'"promise"' is not assignable`],
   [`@DistributeLock('x') async run() {}`, `'"x"' has no properties in common with type 'DistributeLockOptions`],
   [`@DistributeLock({ key: 'a', ttl: '10' }) async run() {}`, `'"10"' is not assignable to type`, 'Duration'],
   [`@DistributeLock({ key: 'a', ttl: text }) async run() {}`, `'string' is not assignable to type`, 'Duration'],
@@ -86,6 +99,8 @@ const ACCEPTED: readonly string[] = [
   `@DistributeLock({ key: 'a', onContended: 'skip' }) async run(): Promise<any> { return ''; }`,
   `@DistributeLock({ key: 'a', onContended: 'skip' }) async *run(): AsyncGenerator<number> { yield 1; }`,
   `@DistributeLock({ key: 'a', onContended: 'skip' }) run(): Observable<number> { return undefined!; }`,
+  `@DistributeLock({ key: 'a', result: 'observable' }) run(): Observable<number> { return undefined!; }`,
+  `@DistributeLock({ key: 'a', result: 'iterable' }) async *run(): AsyncGenerator<number> { yield 1; }`,
   `@DistributeLock({ key: 'a', onContended: 'throw' }) async run(): Promise<string> { return ''; }`,
   `@DistributeLock({ key: 'a' }) async run(@CurrentLease() lease?: Lease) { return [lease?.key, currentLease().fencingToken]; }`,
 ];
@@ -119,6 +134,7 @@ describe('the documentation in an editor', () => {
       onContended: `'skip'`,
       contendedStatus: '429',
       abortOnDisconnect: 'true',
+      result: `'iterable'`,
     },
   };
   const given = (name: string) => `${name}: ${values[name] ?? `'10s'`}`;
