@@ -102,6 +102,52 @@ export function describeInspectingContract(makeWorld: () => World): void {
     },
   );
 
+  it.each([
+    ['an exclusive lock', { kind: 'exclusive' }],
+    ['a write lock', { kind: 'write' }],
+    ['a read lock', { kind: 'read' }],
+    ['a semaphore', { kind: 'semaphore', permits: 2 }],
+  ] as const)(
+    'takes over %s in one step: its holder is notified, the fencing token rises, and waiters keep their places',
+    async (_, options) => {
+      const key = newKey();
+      const lease = await there.acquire(key, { ...options, ttl: '60s' });
+      const more = await others(key, options);
+      const waiting = start().acquire(key, { kind: 'write', wait: '20s' });
+      await eventually(async () => expect((await here.locks.inspect(key)).waiting).toBeGreaterThan(0));
+      const stolen = await here.locks.steal(key, { ttl: '60s', name: 'operator' });
+      expect(stolen.fencingToken).toBeGreaterThan(lease.fencingToken);
+      expect(await here.locks.inspect(key)).toMatchObject({ kind: 'exclusive', holders: [{ names: ['operator'] }] });
+      await eventually(() => expect([lease, ...more].every(({ signal }) => signal.aborted)).toBe(true), 1_000);
+      expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'forced' });
+      await lease.release();
+      expect(stolen.isHeld()).toBe(true);
+      await stolen.release();
+      await (await waiting).release();
+    },
+  );
+
+  it('takes over a lock that this process holds', async () => {
+    const key = newKey();
+    const lease = await here.acquire(key, { ttl: '60s' });
+    const stolen = await here.locks.steal(key);
+    expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'forced' });
+    expect(stolen.isHeld()).toBe(true);
+    await lease.release();
+    expect(stolen.isHeld()).toBe(true);
+    await stolen.release();
+    expect(await here.locks.inspect(key)).toMatchObject({ held: false });
+  });
+
+  it('takes over a free lock, and a lock of a foreign holder', async () => {
+    const key = newKey();
+    await (await here.locks.steal(key)).release();
+    await world.overwrite(key, 'a stranger');
+    const stolen = await here.locks.steal(key);
+    expect(await there.locks.inspect(key)).toMatchObject({ kind: 'exclusive', waiting: 0 });
+    await stolen.release();
+  });
+
   /** Other holders beside the first, where the kind allows it. */
   async function others(key: string, options: LockOptions): Promise<LeaseHandle[]> {
     const shared = options.kind === 'read' || options.kind === 'semaphore';
@@ -120,6 +166,7 @@ export function describeInspectingContract(makeWorld: () => World): void {
   it('rejects invalid keys', async () => {
     await expect(here.locks.inspect('')).rejects.toMatchObject({ code: 'LOCK_KEY' });
     await expect(here.locks.forceRelease('')).rejects.toMatchObject({ code: 'LOCK_KEY' });
+    await expect(here.locks.steal('')).rejects.toMatchObject({ code: 'LOCK_KEY' });
   });
 
   it('leaves no key behind', async () => {

@@ -49,6 +49,7 @@ describe('A command whose deadline has passed', () => {
     [lockScript, [`w ${TOKEN} 30000 1 ${PAST}`]],
     [readwriteScript, [`a ${TOKEN} 30000 1 ${PAST}`]],
     [readwriteScript, [`w ${TOKEN}:r 30000 1 ${PAST}`]],
+    [readwriteScript, [`s ${TOKEN} 30000 1 ${PAST}`]],
     [semaphoreScript, [`a ${weighted(TOKEN)} 30000 1 ${PAST}`]],
     [multiKeyScript, [`30000 ${PAST} ${TOKEN} ${NEXT}`]],
     [quorumScript, ['a', TOKEN, TOKEN, 30_000, 1, PAST]],

@@ -16,6 +16,11 @@ export function readWriteCommandOf(random: Random, key: string, processes: reado
   const block = random.pick(BLOCKS);
   const name = { key, ownerToken, kind };
   const dice = random.next();
+  if (dice < 0.02)
+    return {
+      type: 'acquire',
+      request: { ...name, kind: 'write', ownerToken: tokenOf(false), ttlMs, wait: false, block, steal: true },
+    };
   if (dice < 0.5) return { type: 'acquire', request: { ...name, ttlMs, wait: random.chance(0.8), block } };
   if (dice < 0.64) return { type: 'release', request: name };
   if (dice < 0.74)

@@ -42,8 +42,13 @@ describe('A lost lease', () => {
     },
     forceRelease: {
       reason: 'forced',
-      says: /LockService\.forceRelease took the lock away/,
+      says: /LockService\.forceRelease or LockService\.steal took the lock away/,
       cause: ({ key }, locks) => locks.engine.forceRelease(key),
+    },
+    steal: {
+      reason: 'forced',
+      says: /LockService\.forceRelease or LockService\.steal took the lock away/,
+      cause: ({ call }) => world.locks().engine.steal({ ...call, scoped: false }),
     },
   };
 

@@ -194,7 +194,7 @@ export class LockUsageError extends LockError {
  *   execute an earlier attempt that had no reply
  * - `'deleted'`: the key no longer exists in Redis: it was deleted, or Redis lost its data
  * - `'taken'`: another owner holds the key in Redis
- * - `'forced'`: `LockService.forceRelease` ended the lease
+ * - `'forced'`: `LockService.forceRelease` or `LockService.steal` ended the lease
  * - `'shutdown'`: the application shut down while the work ran, so the lease was no longer renewed
  * - `'released'`: the holder released the lease before it called a method that needs a held lease
  * - `'forgotten'`: the lease of `acquire()` was garbage-collected before its release

@@ -72,7 +72,7 @@ export type { LockPresetName, LockPresets } from './options/presets.js';
 export { type Duration, duration, type DurationUnit } from './options/values.js';
 export type { RetryAfter, RetryAfterInfo } from './options/retry-after.js';
 
-export { type LockedWork, LockService } from './nest/lock.service.js';
+export { type LockedWork, LockService, type StealOptions } from './nest/lock.service.js';
 
 export type { LockCredentials } from './store/redis/credentials.js';
 export type { LockLayout } from './store/redis/layout.js';

@@ -82,13 +82,14 @@ export class Attempts {
     const { first, state } = list;
     if (attempt.over || first === undefined) return;
     this.context.timers.remove(attempt);
-    const { kind } = first.call.options;
+    const { options, steal } = first.call;
+    const { kind } = options;
     const { ownerToken } = attempt;
     const ttlMs = state.ttlMsOf(list);
     attempt.ttlMs = ttlMs;
     const block = Math.min(list.size, MOST_NUMBERS);
     attempt.wasSent(Math.floor(sentAt));
-    const request = { key: state.key, ownerToken, kind, ttlMs, wait: list.waits, block };
+    const request = { key: state.key, ownerToken, kind, ttlMs, wait: list.waits, block, ...(steal && { steal }) };
     whenAnswered(this.context.store.acquire(request), this.listener(attempt, ttlMs, block, sentAt));
   }
 

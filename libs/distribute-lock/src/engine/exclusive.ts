@@ -28,8 +28,9 @@ export class ExclusiveState extends KeyState {
 
   enter(waiter: Waiter): void {
     const { context, acquiring } = this.services;
-    if (!waiter.waits && this.isTaken(context.clock.now())) return refuseContended(context, this, waiter);
-    const list = waiter.call.options.fair === 'strict' ? new WaitList(this, true) : this.list;
+    const { steal, options } = waiter.call;
+    if (!steal && !waiter.waits && this.isTaken(context.clock.now())) return refuseContended(context, this, waiter);
+    const list = steal || options.fair === 'strict' ? new WaitList(this, true) : this.list;
     list.push(waiter);
     if (list.attempt === undefined && (list.single || this.grant === undefined)) {
       acquiring.attempts.sendFor(list, waiter.since);
@@ -46,8 +47,9 @@ export class ExclusiveState extends KeyState {
     const { context, acquiring } = this.services;
     const before = this.grant;
     this.grant = grant;
-    // The store granted another token of this process, so it has lost the previous grant.
-    if (before !== undefined) context.watchdog.lose(before, { reason: 'deleted' });
+    // The store granted another token of this process, so it has lost the previous grant, or the caller takes it away.
+    const reason = list.first!.call.steal ? 'forced' : 'deleted';
+    if (before !== undefined) context.watchdog.lose(before, { reason });
     this.serve(list.first!, grant, now);
     grant.forgetSpentNumbers();
     if (list.patient === list.size) return;

@@ -11,7 +11,7 @@ import type { RetryAfter } from '../options/retry-after.js';
 import { processClock, type Clock } from '../runtime/clock.js';
 import { newProcessId, type TokenKind } from '../runtime/owner-token.js';
 import type { Timers } from '../runtime/timers.js';
-import type { LockHints, LockKind, LockStore } from '../store/lock-store.js';
+import type { LockHints, LockKind, LockState, LockStore } from '../store/lock-store.js';
 import { Acquiring } from './acquiring.js';
 import { type LockPresence, presenceOf } from './census.js';
 import { type EngineContext, engineContext } from './context.js';
@@ -254,11 +254,7 @@ export class LockEngine implements LeaseActions {
 
   /** A snapshot of the lock. */
   async inspect(key: string): Promise<LockInspection> {
-    const { store } = this;
-    if (store.inspect === undefined) throw notInspected('inspected');
-    const state = await store
-      .inspect(key)
-      .catch((error: Error) => Promise.reject(notAnswered('LockService.inspect', key, error)));
+    const state = await this.read('LockService.inspect', key);
     const holderOf = (of: string, ownerToken: string): Holder | undefined =>
       this.states.ofToken(of, ownerToken)?.grantOf(ownerToken)?.holder;
     return inspection(key, state, { processId: this.processId, holderOf });
@@ -271,6 +267,23 @@ export class LockEngine implements LeaseActions {
     return store
       .force(key)
       .catch((error: Error) => Promise.reject(notAnswered('LockService.forceRelease', key, error)));
+  }
+
+  /** Takes the lock from its holders in one step, and notifies them. */
+  async steal(call: LockCall): Promise<Lease> {
+    const { store } = this;
+    if (store.revoked === undefined) throw notInspected('taken over');
+    const { kind, holders } = await this.read('LockService.steal', call.key);
+    const lease = await this.acquire({ ...call, steal: true });
+    if (kind !== 'foreign') for (const ownerToken of holders) void store.revoked(call.key, ownerToken);
+    return lease;
+  }
+
+  /** The state of the lock in the store. */
+  private async read(method: string, key: string): Promise<LockState> {
+    const { store } = this;
+    if (store.inspect === undefined) throw notInspected('inspected');
+    return store.inspect(key).catch((error: Error) => Promise.reject(notAnswered(method, key, error)));
   }
 
   /** From now on, callers and waiters get a `LockShutdownError`. */
@@ -384,7 +397,7 @@ export class LockEngine implements LeaseActions {
     const fault = store.keyFault?.(call.key);
     if (fault !== undefined) return unusableKey(call, fault);
     if (fair === 'strict' && store.ordered === false) return unordered(call);
-    const permits = otherPermits(this.states, call);
+    const permits = call.steal ? undefined : otherPermits(this.states, call);
     if (permits !== undefined) return mismatch(call, permits);
     const { maxWaitersPerKey, maxWaiters } = this.settings;
     if (this.waiting >= maxWaiters) return tooManyWaiters(call, maxWaiters, 'in this process');

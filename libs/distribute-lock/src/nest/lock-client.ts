@@ -37,6 +37,8 @@ export interface LockClient {
   inspect(key: string): Promise<LockInspection>;
   /** Ends all leases of the lock; resolves with whether there was one. */
   forceRelease(key: string): Promise<boolean>;
+  /** Takes the lock from its holders in one step. */
+  steal(call: LockCall): Promise<Lease>;
   /** Rejects waiters and all further calls with a `LockShutdownError`. */
   refuse(): void;
   /** Resolves when no lease is held, or after `timeoutMs`; then it aborts and releases the leases from `acquire()`. */

@@ -25,6 +25,9 @@ import { LOCK_CLIENT, LOCK_SETTINGS } from './tokens.js';
 const NO_PRESETS = { presets: new Map() };
 const NO_OPTIONS: AcquireOptions = Object.freeze({});
 
+/** Options of `LockService.steal`, which takes an exclusive lock without waiting. @public */
+export type StealOptions = Omit<AcquireOptions, 'kind' | 'wait' | 'fair' | 'permits' | 'weight'>;
+
 /** Work that runs while the lock is held. @public */
 export type LockedWork<T> = (lease: Lease) => T | Promise<T>;
 
@@ -137,6 +140,24 @@ export class LockService {
   async forceRelease(key: string): Promise<boolean> {
     checkKey(key, 'LockService.forceRelease', 'code', plainKeyFault);
     return this.client.forceRelease(key);
+  }
+
+  /**
+   * Takes `key` from its holders and acquires it in one step, for operators: no waiter gets it in between, and waiters keep their
+   * places. Its fencing token is larger than those of the earlier holders. They are notified as by {@link forceRelease}.
+   *
+   * @example
+   * ```ts
+   * await using lease = await this.locks.steal('nightly-report', { name: 'repair' });
+   * ```
+   * @throws the errors of {@link acquire} and {@link inspect}, except those for a lock that another caller holds
+   */
+  async steal(key: string, options: StealOptions = {}): Promise<Lease> {
+    checkKey(key, 'LockService.steal', 'code', plainKeyFault);
+    checkSignal(options.signal);
+    const resolved = this.resolve({ ...options, kind: 'exclusive', wait: 0 });
+    const lease = await this.client.steal({ key, ...callOf(options, resolved, false) });
+    return this.client.keepsForgotten === true ? lease : open(lease);
   }
 
   /** Not `async`, which would add microtasks to every lock. */

@@ -31,6 +31,12 @@ export interface AcquireRequest extends LockName {
   readonly wait: boolean;
   /** Number of consecutive fencing tokens of a grant. */
   readonly block: number;
+  /**
+   * Takes the lock from its holders in the same step; waiters keep their places. For exclusive locks of a store with
+   * {@link LockStore.revoked}.
+   * @defaultValue `false`
+   */
+  readonly steal?: boolean;
 }
 
 /** What a store answers to an acquire command. @public */
@@ -365,6 +371,8 @@ export interface LockStore {
    * holder lost the lock.
    */
   force?(key: string): Promise<boolean>;
+  /** Notifies the process of the token that its lock was taken away. Never rejects. Present if `acquire` supports `steal`. */
+  revoked?(key: string, ownerToken: string): Promise<unknown>;
   /** Messages between the processes that share these locks; absent if the store has no channel for them. */
   hints?(receive: (text: string) => void): LockHints | undefined;
   /** Closes the connections that the store opened, and no others. */

@@ -16,6 +16,8 @@ export interface LockCall {
   readonly signal?: AbortSignal | undefined;
   /** Ends only the wait: a free lock is still granted after this signal has aborted. */
   readonly endsWait?: AbortSignal | undefined;
+  /** The call takes the lock from its holders. */
+  readonly steal?: boolean;
   /** The call needs other keys too, and its work starts when all keys are held. */
   readonly multiKey?: boolean;
   /** Set while the diagnostics channels have subscribers. */

@@ -63,7 +63,7 @@ export function lossSentence(
     outage: `Redis did not confirm a renewal within its ttl of ${ttlMs} ms`,
     deleted: 'its key no longer exists in Redis, because it was deleted or Redis lost its data',
     taken: 'its key in Redis belongs to another owner',
-    forced: 'LockService.forceRelease took the lock away',
+    forced: 'LockService.forceRelease or LockService.steal took the lock away',
     shutdown: 'the application has shut down, so its renewal stopped',
     released: 'it was released',
     forgotten:

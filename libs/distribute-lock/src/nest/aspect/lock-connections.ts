@@ -154,6 +154,10 @@ class MissingClient implements LockClient {
     return this.find().forceRelease(key);
   }
 
+  async steal(call: LockCall): Promise<Lease> {
+    return this.find().steal(call);
+  }
+
   refuse(): void {}
 
   async drain(): Promise<void> {}

@@ -60,6 +60,7 @@ class FakeClient implements LockClient {
     throw new Error('nobody looks');
   }
   forceRelease = this.inspect;
+  steal = this.inspect;
   refuse(): void {}
   async drain(): Promise<void> {}
   async close(): Promise<void> {}

@@ -14,6 +14,7 @@
   @key  gate...: string       exists while a live writer waits for readers; expires some time after its last attempt
   @arg  command...: string    one for each group of keys, its words separated by single spaces; those of lock.lua, and:
           g <ownerToken> <ttlMs> <readToken>          downgrade: the writer becomes a reader with <readToken>
+          s <ownerToken> <ttlMs> <block> <deadlineMs> take over: acquire; all holders lose the lock; waiters keep their places
         The token of a reader ends in `:r`; `next` of a release is of the same kind as its token.
   @returns [code, x, y] for each command, in one flat list: the codes of lock.lua, with these additions:
 
@@ -38,7 +39,7 @@ local lock, queue, readers, gate
 --@include lib/renew.lua
 --@include lib/keep.lua
 
-local run = { a = enter, w = enter, d = leave, r = leave, n = keep, g = downgrade }
+local run = { a = enter, w = enter, d = leave, r = leave, n = keep, g = downgrade, s = steal }
 local replies = {}
 for i = 1, #ARGV do
   local command, token, x1, x2, x3, x4 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')

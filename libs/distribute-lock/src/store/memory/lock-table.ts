@@ -21,8 +21,13 @@ import { isReader } from './table-state.js';
 export class LockTable extends ReadWriteSteps {
   /** @param counted - whether fencing tokens may be incremented if the lock has no holder and no waiter */
   acquire(request: AcquireRequest, counted = false): AcquireAnswer {
-    const { key, ownerToken, ttlMs, block } = request;
+    const { key, ownerToken, ttlMs, block, steal } = request;
     const owner = this.owner(key);
+    if (steal === true) {
+      this.set(key, ownerToken, ttlMs);
+      this.leases.clear(key);
+      return this.granted(key, block);
+    }
     if (counted && owner === undefined && this.waiting(key) === 0) {
       this.set(key, ownerToken, ttlMs);
       this.leases.clear(key);

@@ -54,7 +54,7 @@ export class MemoryLockStore implements LockStore {
     };
     this.table = new LockTable(host);
     this.semaphores = new SemaphoreTable(host, this.table);
-    this.admin = new MemoryAdmin(this.table, this.semaphores, (processId, message) => this.publish(processId, message));
+    this.admin = new MemoryAdmin(this.table, this.semaphores);
   }
 
   async connect(): Promise<void> {}
@@ -109,6 +109,10 @@ export class MemoryLockStore implements LockStore {
     return this.admin.force(this, key);
   }
 
+  async revoked(key: string, ownerToken: string): Promise<unknown> {
+    return this.publish(processOf(ownerToken)!, { type: 'revoked', key, ownerToken });
+  }
+
   async close(): Promise<void> {}
 
   private tableOf({ kind }: LockName): LockTable | SemaphoreTable {
@@ -128,7 +132,6 @@ export class MemoryAdmin {
   constructor(
     private readonly table: LockTable,
     private readonly semaphores: SemaphoreTable,
-    private readonly publish: (processId: string, message: LockMessage) => unknown,
   ) {}
 
   inspect(key: string): LockState {
@@ -142,14 +145,11 @@ export class MemoryAdmin {
     };
   }
 
-  force(store: LockStore, key: string): Promise<boolean> {
-    return takeAway(store, key, this.inspect(key), {
-      notify: async (ownerToken) => this.publish(processOf(ownerToken)!, { type: 'revoked', key, ownerToken }),
-      deleteForeign: async (value) => {
-        if (this.table.owner(key) !== value) return false;
-        this.table.overwrite(key, undefined);
-        return true;
-      },
+  force(store: Parameters<typeof takeAway>[0], key: string): Promise<boolean> {
+    return takeAway(store, key, this.inspect(key), async (value) => {
+      if (this.table.owner(key) !== value) return false;
+      this.table.overwrite(key, undefined);
+      return true;
     });
   }
 

@@ -91,6 +91,10 @@ export class DurableLockStore implements LockStore {
     return this.plain.force!(key);
   }
 
+  revoked(key: string, ownerToken: string): Promise<unknown> {
+    return this.plain.revoked!(key, ownerToken);
+  }
+
   hints(receive: (text: string) => void): LockHints | undefined {
     return this.plain.hints?.(receive);
   }

@@ -2,7 +2,7 @@ import type { Clock } from '../../runtime/clock.js';
 import { processOf } from '../../runtime/owner-token.js';
 import { deleteForeignScript } from '../lua/generated/lua-scripts.js';
 import { takeAway } from '../lock-admin.js';
-import type { LockState, LockStore } from '../lock-store.js';
+import type { LockState } from '../lock-store.js';
 import { kindOfValue } from '../lock-value.js';
 import { inTime, storeError } from './redis-errors.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -53,27 +53,27 @@ export class RedisAdmin {
     };
   }
 
-  async force(store: LockStore, key: string): Promise<boolean> {
-    const state = await this.inspect(key);
+  async force(store: Parameters<typeof takeAway>[0], key: string): Promise<boolean> {
     const { client } = this.connection;
     const lockKey = this.keys.lock(key);
-    return takeAway(store, key, state, {
-      notify: (ownerToken) => {
-        const message = `v ${ownerToken} ${this.keys.prefix}${key}`;
-        // Without the permission to publish, the next renewal notifies the holder.
-        return this.inTime(lockKey, client.publish(this.keys.channel(processOf(ownerToken)!), message)).catch(
-          () => undefined,
-        );
-      },
-      deleteForeign: async (value) => {
-        // The value of a foreign client may be binary, so its bytes are compared.
-        const bytes = await this.inTime(lockKey, client.getBuffer(lockKey));
-        if (bytes?.toString() !== value) return false;
-        const deleted = Number(await this.inTime(lockKey, client.eval(deleteForeignScript.lua, 1, lockKey, bytes)));
-        if (!isFlag(deleted)) throw unknownReply(deleted);
-        return deleted === 1;
-      },
+    return takeAway(store, key, await this.inspect(key), async (value) => {
+      // The value of a foreign client may be binary, so its bytes are compared.
+      const bytes = await this.inTime(lockKey, client.getBuffer(lockKey));
+      if (bytes?.toString() !== value) return false;
+      const deleted = Number(await this.inTime(lockKey, client.eval(deleteForeignScript.lua, 1, lockKey, bytes)));
+      if (!isFlag(deleted)) throw unknownReply(deleted);
+      return deleted === 1;
     });
+  }
+
+  /** Without the permission to publish, the next renewal notifies the holder. */
+  async revoked(key: string, ownerToken: string): Promise<unknown> {
+    const lockKey = this.keys.lock(key);
+    const sent = this.connection.client.publish(
+      this.keys.channel(processOf(ownerToken)!),
+      `v ${ownerToken} ${lockKey}`,
+    );
+    return this.inTime(lockKey, sent).catch(() => undefined);
   }
 
   private async results(

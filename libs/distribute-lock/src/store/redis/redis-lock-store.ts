@@ -191,11 +191,11 @@ export class RedisLockStore implements LockStore {
 
   acquire(request: AcquireRequest): PromiseLike<AcquireAnswer> {
     if (request.kind === 'semaphore') return this.semaphores.acquire(request);
-    const { key, ownerToken, kind, wait, ttlMs, block } = request;
+    const { key, ownerToken, kind, wait, ttlMs, block, steal } = request;
     const lockKey = this.keys.lock(key);
-    const text = `${wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block}`;
+    const text = `${steal ? 's' : wait ? 'w' : 'a'} ${ownerToken} ${ttlMs} ${block}`;
     return this.add(
-      kind,
+      steal ? 'write' : kind,
       new AcquireCommand(lockKey, this.keys.queue(lockKey), ownerToken, text, block, this.connection),
     );
   }
@@ -237,6 +237,7 @@ export class RedisLockStore implements LockStore {
 
   readonly inspect = (key: string): Promise<LockState> => this.admin.inspect(key);
   readonly force = (key: string): Promise<boolean> => this.admin.force(this, key);
+  readonly revoked = (key: string, ownerToken: string): Promise<unknown> => this.admin.revoked(key, ownerToken);
 
   hints(receive: (text: string) => void): LockHints {
     return new RedisHints(this.connection, this.keys.hints, receive);

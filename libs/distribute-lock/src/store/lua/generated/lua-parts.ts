@@ -125,6 +125,12 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
   end
   return code, leftMs, holder
 end
+local function steal(token, ttlMs, block, deadlineMs)
+  if isLate(deadlineMs) then return 14, nowMs(), 0 end
+  takeServed(lock, token, ttlMs)
+  redis.call('UNLINK', readers, gate)
+  return 1, fencingTokens(block), redis.call('ZCARD', queue)
+end
 `;
 
 export const fenceNumberPart = `local function fenceNumber(text)

@@ -400,7 +400,7 @@ local fenceMs = '600000'`,
 export const readwriteScript: LuaScript = withCluster(
   {
     name: 'readwrite',
-    sha1: '4b0fb11e2c0f60aac4410d3eda1011d405ba95d7',
+    sha1: '8a892b2a9313e1689770c8519d8708eea07d6af0',
     lua: `local fence = KEYS[1]
 local lock, queue, readers, gate
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${takePart}${commonCasePart}${numbersPart}${queuePart}${silentPart}${offerPart}${leasesPart}${handPart}${enterPart}local function openGate()
@@ -457,7 +457,7 @@ local function downgrade(token, ttlMs, readToken)
   beginReading(readToken, math.max(tonumber(ttlMs), redis.call('PTTL', lock)), readersInQueue())
   return 7, writerWaits(), 0
 end
-local run = { a = enter, w = enter, d = leave, r = leave, n = keep, g = downgrade }
+local run = { a = enter, w = enter, d = leave, r = leave, n = keep, g = downgrade, s = steal }
 local replies = {}
 for i = 1, #ARGV do
   local command, token, x1, x2, x3, x4 = string.match(ARGV[i], '^(%l) (%S+) ?(%S*) ?(%S*) ?(%S*) ?(%S*)$')
@@ -470,7 +470,7 @@ end
 saveFence()
 return replies`,
   },
-  'c9ad8055ed65722b717e44200ab3bde63f72ca84',
+  'dd73db84b17efdc334558283bf6fade8e4495ba3',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,

@@ -67,3 +67,12 @@ local function enter(token, ttlMs, block, deadlineMs, _, command)
   end
   return code, leftMs, holder
 end
+
+-- Takes the lock from its holders. The leases of readers and of permits end, because they count only while the lock key
+-- has the value of their kind.
+local function steal(token, ttlMs, block, deadlineMs)
+  if isLate(deadlineMs) then return REPLY.TOO_LATE, nowMs(), 0 end
+  takeServed(lock, token, ttlMs)
+  redis.call('UNLINK', readers, gate)
+  return REPLY.GRANTED, fencingTokens(block), redis.call('ZCARD', queue)
+end
