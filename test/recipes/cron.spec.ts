@@ -7,6 +7,7 @@ import { eventually } from '../support/eventually.js';
 import { useRedis } from '../support/use-redis.js';
 import { Reports } from './cron/reports.js';
 import { ReportsService } from './cron/reports.service.js';
+import { TenantJobsService } from './cron/tenant-jobs.service.js';
 
 describe('recipe: a cron job once per cluster', () => {
   const redis = useRedis();
@@ -18,7 +19,7 @@ describe('recipe: a cron job once per cluster', () => {
     for (let instance = 1; instance <= 3; instance += 1) {
       const module = await Test.createTestingModule({
         imports: [LockModule.forRoot({ connection: redis.url, prefix: redis.prefix }), ScheduleModule.forRoot()],
-        providers: [ReportsService, { provide: Reports, useValue: reports }],
+        providers: [ReportsService, TenantJobsService, { provide: Reports, useValue: reports }],
       }).compile();
       module.get(LockEvents).listen(({ type }) => void outcomes.push(type), 'released', 'contended');
       instances.push(await module.init());
@@ -29,8 +30,12 @@ describe('recipe: a cron job once per cluster', () => {
 
   /** Fires the job on all instances and waits until it has ended. */
   async function tick(...apps: INestApplicationContext[]): Promise<string[]> {
+    return fire('nightly', ...apps);
+  }
+
+  async function fire(job: string, ...apps: INestApplicationContext[]): Promise<string[]> {
     outcomes.length = 0;
-    for (const app of apps) void app.get(SchedulerRegistry).getCronJob('nightly').fireOnTick();
+    for (const app of apps) void app.get(SchedulerRegistry).getCronJob(job).fireOnTick();
     await eventually(() => expect(outcomes).toHaveLength(apps.length));
     return outcomes.toSorted();
   }
@@ -50,5 +55,11 @@ describe('recipe: a cron job once per cluster', () => {
     await redis.client.del(`${redis.prefix}nightly-report`); // the minute is over
     expect(await tick(instances[2])).toEqual(['released']);
     expect(reports.sent).toBe(2);
+  });
+
+  it('runs once when it was added to the registry by code', async () => {
+    for (const app of instances) app.get(TenantJobsService).schedule('acme', '0 3 * * *');
+    expect(await fire('report-acme', ...instances)).toEqual(['contended', 'contended', 'released']);
+    expect(reports.sent).toBe(3);
   });
 });
