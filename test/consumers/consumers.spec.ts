@@ -62,7 +62,9 @@ describe('An application that installs the tarball', () => {
       expect(await consumer.start()).toEqual({
         first: [201, { id: '42', held: true }],
         second: [409, 'LOCK_CONTENDED', true],
+        guard: [409, 'LOCK_CONTENDED'],
         message: 'LOCK_CONTENDED',
+        event: true,
         redis: [1, 0],
         report: true,
         grace: GRACE,

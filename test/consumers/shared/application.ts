@@ -1,7 +1,7 @@
 /** The application that every consumer builds in its own way. */
 import 'reflect-metadata';
-import { Controller, Injectable, Module, Param, Post } from '@nestjs/common';
-import { MessagePattern, Payload } from '@nestjs/microservices';
+import { type CanActivate, Controller, Get, Injectable, Module, Param, Post, UseGuards } from '@nestjs/common';
+import { EventPattern, MessagePattern, Payload } from '@nestjs/microservices';
 // `Lease` without `type`, as editors import it: the metadata of decorators needs a value.
 import { CurrentLease, currentLease, DistributeLock, Lease, LockModule, LockService } from 'nestjs-distribute-lock';
 
@@ -47,6 +47,16 @@ export class Invoices {
   }
 }
 
+/** Refuses with the error of the lock while the invoice is settled. */
+@Injectable()
+export class NotSettling implements CanActivate {
+  constructor(private readonly locks: LockService) {}
+
+  async canActivate(): Promise<boolean> {
+    return this.locks.withLock('invoice:42', (lease) => lease.isHeld());
+  }
+}
+
 @Controller('invoices')
 class InvoicesController {
   constructor(private readonly invoices: Invoices) {}
@@ -55,6 +65,14 @@ class InvoicesController {
   settle(@Param('id') id: string): Promise<{ id: string; held: boolean }> {
     return this.invoices.settle(id);
   }
+
+  @Get('guarded')
+  @UseGuards(NotSettling)
+  guarded(): void {}
+
+  @EventPattern({ event: 'settled' })
+  @DistributeLock({ key: 'invoice:42' })
+  async settled(): Promise<void> {}
 
   @MessagePattern('settle')
   settleMessage(@Payload() id: string): Promise<{ id: string; held: boolean }> {
@@ -65,6 +83,6 @@ class InvoicesController {
 @Module({
   imports: [LockModule.forRootAsync({ useFactory: () => ({ connection: process.env['REDIS_URL'] }) })],
   controllers: [InvoicesController],
-  providers: [Gate, Invoices],
+  providers: [Gate, Invoices, NotSettling],
 })
 export class AppModule {}

@@ -18,7 +18,9 @@ const KEY = 'lock:invoice:42';
 
 export async function scenario(): Promise<unknown> {
   const port = await freePort();
-  const app = await NestFactory.create(AppModule, { logger: ['error', 'warn'] });
+  const warnings: string[] = [];
+  const logger = { log: () => undefined, error: console.error, warn: (line: string) => void warnings.push(line) };
+  const app = await NestFactory.create(AppModule, { logger });
   app.connectMicroservice(
     { transport: Transport.TCP, options: { host: '127.0.0.1', port } },
     { inheritAppConfig: true },
@@ -28,14 +30,14 @@ export async function scenario(): Promise<unknown> {
   await app.listen(0, '127.0.0.1');
   const redis = new Redis(process.env['REDIS_URL']!);
   try {
-    return { ...(await whileHeld(app, redis, port)), grace: await grace(), ...versions() };
+    return { ...(await whileHeld(app, redis, port, warnings)), grace: await grace(), ...versions() };
   } finally {
     redis.disconnect();
     await app.close();
   }
 }
 
-async function whileHeld(app: INestApplication, redis: Redis, port: number): Promise<object> {
+async function whileHeld(app: INestApplication, redis: Redis, port: number, warnings: string[]): Promise<object> {
   const gate = app.get(Gate);
   const post = async (): Promise<Response> => fetch(`${await app.getUrl()}/invoices/42`, { method: 'POST' });
   const first = post();
@@ -43,14 +45,18 @@ async function whileHeld(app: INestApplication, redis: Redis, port: number): Pro
   const held = await redis.exists(KEY);
   const second = await post();
   const { code } = (await second.json()) as { code: string };
+  const guarded = await fetch(`${await app.getUrl()}/invoices/guarded`);
   const message = await sent(port);
+  const event = await warned(warnings);
   gate.letGo();
   const answer = await first;
   const report = await app.get(LockService).withLock('report', (lease) => lease.isHeld());
   return {
     first: [answer.status, await answer.json()],
     second: [second.status, code, second.headers.get('retry-after') !== null],
+    guard: [guarded.status, ((await guarded.json()) as { code: string }).code],
     message,
+    event,
     redis: [held, await redis.exists(KEY)],
     report,
   };
@@ -60,12 +66,20 @@ async function whileHeld(app: INestApplication, redis: Redis, port: number): Pro
 async function sent(port: number): Promise<unknown> {
   const client = ClientProxyFactory.create({ transport: Transport.TCP, options: { host: '127.0.0.1', port } });
   try {
+    await lastValueFrom(client.emit({ event: 'settled' }, '42'), { defaultValue: undefined });
     return await lastValueFrom(client.send('settle', '42'));
   } catch (error) {
     return (error as { code?: string }).code;
   } finally {
     await client.close();
   }
+}
+
+/** Whether the log names the handler of the refused event, which has no caller. */
+async function warned(warnings: readonly string[]): Promise<boolean> {
+  const named = (): boolean => warnings.some((line) => line.startsWith('InvoicesController.settled failed'));
+  for (let attempt = 0; attempt < 100 && !named(); attempt += 1) await new Promise((next) => setTimeout(next, 50));
+  return named();
 }
 
 /** The versions of the loaded packages, and the format of the library. */
