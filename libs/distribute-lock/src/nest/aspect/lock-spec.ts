@@ -88,7 +88,7 @@ export interface DistributeLockOptions extends LockOptions {
    */
   readonly onContended?: 'throw' | 'skip' | ContentionAnswer;
   /**
-   * HTTP status of the response when another caller holds the lock, 400 to 499.
+   * HTTP status of the response when another caller holds the lock, 400 to 499, or 503 for a limit of the server.
    * @defaultValue the module's `contendedStatus`, which is 409
    */
   readonly contendedStatus?: number;
@@ -222,15 +222,15 @@ function checkChoices({
   if (abortOnDisconnect !== undefined) checkFlag('abortOnDisconnect', abortOnDisconnect);
 }
 
-/** @throws LockConfigurationError when `status` is not a whole number from 400 to 499 */
+/** @throws LockConfigurationError when `status` is neither 503 nor a whole number from 400 to 499 */
 export function checkContendedStatus(status: unknown): void {
   if (
     status === undefined ||
-    (typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 499)
-  ) {
+    status === 503 ||
+    (Number.isInteger(status) && 400 <= Number(status) && Number(status) < 500)
+  )
     return;
-  }
   throw new LockConfigurationError(
-    `Option "contendedStatus" is ${inspect(status)}, but it must be a whole number from 400 to 499.`,
+    `Option "contendedStatus" is ${inspect(status)}, but it must be 503 or a whole number from 400 to 499.`,
   );
 }

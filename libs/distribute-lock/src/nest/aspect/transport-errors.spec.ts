@@ -162,6 +162,13 @@ describe('TransportErrors over HTTP', () => {
     expect(headers.size).toBe(0);
   });
 
+  it('sets the header for an exception with a lock error as its cause', () => {
+    const { map, headers } = setUp();
+    const mine = new HttpException('mine', 503, { cause: contended() });
+    expect(map(mine)).toBe(mine);
+    expect(headers.get('Retry-After')).toBe('2');
+  });
+
   it('uses the status that was set for this error', () => {
     const error = contended();
     setContendedStatus(error, 423);

@@ -26,8 +26,10 @@ export class TransportErrors {
 
   /** Returns the exception, or a promise if the package of the transport is not loaded yet or a custom exception is a promise. Never rejects. */
   map(error: unknown, context: ExecutionContext): unknown {
+    // The cause of an exception that `onContended` throws.
+    const lockError = isLockError(error) ? error : (Object(error) as { readonly cause?: unknown }).cause;
+    if (context.getType() === 'http' && isLockError(lockError)) this.setRetryAfter(lockError, context);
     if (!isLockError(error)) return error;
-    if (context.getType() === 'http') this.setRetryAfter(error, context);
     if (context.getType() === 'rpc') this.warnOfEvent(error, context);
     const orMapped = (custom: unknown): unknown => (custom === undefined ? this.mapped(error, context) : custom);
     const custom = customException(error, this.connections.settings.errors, context);

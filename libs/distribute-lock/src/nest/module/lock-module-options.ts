@@ -156,7 +156,7 @@ export interface LockModuleOptions {
    */
   readonly maxKept?: number;
   /**
-   * HTTP status of the response when another caller holds the lock, 400 to 499.
+   * HTTP status of the response when another caller holds the lock, 400 to 499, or 503 for a limit of the server.
    * @defaultValue `409`
    */
   readonly contendedStatus?: number;
@@ -184,7 +184,8 @@ export interface LockModuleOptions {
   readonly warnAfter?: Duration;
   /**
    * Custom exceptions for lock errors of requests, by code, on every transport. The value that the function returns, resolves
-   * with or throws is thrown unchanged; with `undefined` the module maps the error. `Retry-After` is set in either case. Plain
+   * with or throws is thrown unchanged; with `undefined` the module maps the error. `Retry-After` is set in either case, and also for an exception of
+   * `onContended` whose `cause` is the lock error. Plain
    * providers, cron jobs and listeners reject with the `LockError` itself.
    * @defaultValue none; the exception of each transport, with `code`, `message` and `retryAfterMs`
    * @example

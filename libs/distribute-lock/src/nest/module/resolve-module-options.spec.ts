@@ -110,6 +110,7 @@ describe('resolveModuleOptions', () => {
     [{ maxKept: 0 }, '"maxKept"'],
     [{ maxWaiters: { all: 1 } }, '"maxWaiters.all" is not known'],
     [{ contendedStatus: 200 }, '"contendedStatus"'],
+    [{ contendedStatus: 500 }, '"contendedStatus" is 500, but it must be 503 or'],
     [{ contendedStatus: '409' }, '"contendedStatus"'],
     [{ errors: [] }, '"errors" must be an object'],
     [{ errors: { LOCK_CONTENTED: Error } }, '"errors.LOCK_CONTENTED" is not known'],
