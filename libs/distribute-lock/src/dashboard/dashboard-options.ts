@@ -1,4 +1,4 @@
-import type { CanActivate, ModuleMetadata, Type } from '@nestjs/common';
+import type { CanActivate, InjectionToken, ModuleMetadata, OptionalFactoryDependency, Type } from '@nestjs/common';
 
 import { LockConfigurationError } from '../errors.js';
 import { checkFlag, checkNames } from '../options/values.js';
@@ -37,16 +37,59 @@ export interface LockDashboardOptions {
   readonly allowForceRelease?: boolean;
 }
 
-const KNOWN: Readonly<Record<keyof LockDashboardOptions, true>> = {
-  guard: true,
-  imports: true,
-  path: true,
+/**
+ * Options of `LockDashboardModule.forRootAsync`.
+ * @public
+ */
+export interface LockDashboardAsyncOptions extends Pick<LockDashboardOptions, 'guard' | 'path' | 'imports'> {
+  /** Creates the other options from the providers in `inject`. */
+  readonly useFactory: (
+    // `any[]` accepts functions with narrower parameters.
+    // oxlint-disable-next-line typescript/no-explicit-any
+    ...args: any[]
+  ) => LockDashboardSettings | Promise<LockDashboardSettings>;
+  /** Providers that `useFactory` takes; `imports` must export them, or a global module. */
+  readonly inject?: (InjectionToken | OptionalFactoryDependency)[];
+}
+
+/** Options of `LockDashboardModule` that a factory may create. @public */
+export type LockDashboardSettings = Pick<LockDashboardOptions, 'instance' | 'showKeys' | 'allowForceRelease'>;
+
+const SETTINGS: Readonly<Record<keyof LockDashboardSettings, true>> = {
   instance: true,
   showKeys: true,
   allowForceRelease: true,
 };
 
+const FIXED: Readonly<Record<Exclude<keyof LockDashboardOptions, keyof LockDashboardSettings>, true>> = {
+  guard: true,
+  imports: true,
+  path: true,
+};
+
+const KNOWN: Readonly<Record<keyof LockDashboardOptions, true>> = { ...FIXED, ...SETTINGS };
+
 const PATH = /^[\w-]+(\/[\w-]+)*$/;
+
+/**
+ * Returns the static part of the options, and the factory of all options.
+ * @throws LockConfigurationError naming the invalid option
+ */
+export function asyncOptions({ useFactory, inject = [], ...fixed }: LockDashboardAsyncOptions) {
+  if (typeof useFactory !== 'function') {
+    throw new LockConfigurationError('Option "useFactory" of LockDashboardModule must be a function.');
+  }
+  checkNames(fixed, { ...FIXED, inject: true, useFactory: true });
+  checkDashboardOptions(fixed);
+  const all = async (...args: unknown[]): Promise<LockDashboardOptions> => {
+    const settings = await useFactory(...args);
+    checkNames(settings, SETTINGS);
+    const options = { ...fixed, ...settings };
+    checkDashboardOptions(options);
+    return options;
+  };
+  return { fixed, provider: { useFactory: all, inject } };
+}
 
 /** @throws LockConfigurationError naming the invalid option */
 export function checkDashboardOptions(options: LockDashboardOptions): void {

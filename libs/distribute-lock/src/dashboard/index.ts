@@ -1,3 +1,3 @@
-export type { LockDashboardOptions } from './dashboard-options.js';
+export type { LockDashboardAsyncOptions, LockDashboardOptions, LockDashboardSettings } from './dashboard-options.js';
 export { LockDashboardModule } from './lock-dashboard.module.js';
 export { LockDashboard } from './lock-dashboard.js';

@@ -1,8 +1,11 @@
 import { jest } from '@jest/globals';
-import { Logger } from '@nestjs/common';
+import { Logger, Module } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
 
-import type { LockDashboardOptions } from './dashboard-options.js';
+import { LockModule } from '../nest/module/lock.module.js';
+import type { LockDashboardAsyncOptions, LockDashboardOptions } from './dashboard-options.js';
 import { LockDashboardModule } from './lock-dashboard.module.js';
+import { DASHBOARD_OPTIONS } from './lock-dashboard.js';
 
 class Guard {
   canActivate(): boolean {
@@ -42,5 +45,42 @@ describe('LockDashboardModule.forRoot', () => {
     [{ guard: Guard, showkeys: true }, '"showkeys" is not known'],
   ])('rejects %j', (options, message) => {
     expect(() => LockDashboardModule.forRoot(options as LockDashboardOptions)).toThrow(message);
+  });
+});
+
+describe('LockDashboardModule.forRootAsync', () => {
+  const labelOf = async (options: Omit<LockDashboardAsyncOptions, 'guard'>): Promise<unknown> => {
+    const page = LockDashboardModule.forRootAsync({ guard: Guard, ...options });
+    const module = await Test.createTestingModule({
+      imports: [LockModule.forRoot({ connection: 'memory' }), page],
+    }).compile();
+    return module.get<LockDashboardOptions>(DASHBOARD_OPTIONS, { strict: false });
+  };
+
+  it('takes settings from a factory with providers of its imports', async () => {
+    @Module({ providers: [{ provide: 'label', useValue: 'one' }], exports: ['label'] })
+    class Labels {}
+    const useFactory = async (instance: string) => ({ instance, showKeys: true });
+    expect(await labelOf({ imports: [Labels], inject: ['label'], useFactory, path: 'admin/locks' })).toEqual({
+      ...{ guard: Guard, imports: [Labels], path: 'admin/locks' },
+      ...{ instance: 'one', showKeys: true },
+    });
+  });
+
+  it.each<[object, string]>([
+    [{ instance: '' }, '"instance" must be'],
+    [{ guard: Guard }, '"guard" is not known. Known options: instance, showKeys, allowForceRelease'],
+    [{ path: 'a' }, '"path" is not known'],
+  ])('rejects %j from the factory', async (settings, message) => {
+    await expect(labelOf({ useFactory: () => settings })).rejects.toThrow(message);
+  });
+
+  it.each<[object | undefined, string]>([
+    [undefined, '"useFactory" of LockDashboardModule must be a function'],
+    [{ guard: Guard }, '"useFactory" of LockDashboardModule must be a function'],
+    [{ useFactory: () => ({}) }, '"guard" of LockDashboardModule must be'],
+    [{ guard: Guard, instance: 'a', useFactory: () => ({}) }, '"instance" is not known'],
+  ])('rejects %j', (options, message) => {
+    expect(() => LockDashboardModule.forRootAsync(options as LockDashboardAsyncOptions)).toThrow(message);
   });
 });

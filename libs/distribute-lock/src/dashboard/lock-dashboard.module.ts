@@ -1,6 +1,11 @@
-import { Controller, type DynamicModule, Logger, Module, UseGuards } from '@nestjs/common';
+import { Controller, type DynamicModule, Logger, Module, type Provider, UseGuards } from '@nestjs/common';
 
-import { checkDashboardOptions, type LockDashboardOptions } from './dashboard-options.js';
+import {
+  asyncOptions,
+  checkDashboardOptions,
+  type LockDashboardAsyncOptions,
+  type LockDashboardOptions,
+} from './dashboard-options.js';
 import { DashboardController } from './dashboard.controller.js';
 import { DASHBOARD_OPTIONS, LockDashboard } from './lock-dashboard.js';
 import { LoopbackGuard } from './loopback.guard.js';
@@ -31,14 +36,38 @@ export class LockDashboardModule {
    */
   static forRoot(options: LockDashboardOptions): DynamicModule {
     checkDashboardOptions(options);
-    return {
-      module: LockDashboardModule,
-      imports: options.imports ?? [],
-      controllers: controllers(options),
-      providers: [LockDashboard, { provide: DASHBOARD_OPTIONS, useValue: options }],
-      exports: [LockDashboard],
-    };
+    return dashboardModule(options, { provide: DASHBOARD_OPTIONS, useValue: options });
   }
+
+  /**
+   * Like {@link LockDashboardModule.forRoot}, with options that depend on other providers. Nest needs `guard`, `path` and `imports` before
+   * it creates providers, so these three are not from the factory.
+   *
+   * @throws LockConfigurationError when an option is invalid, or without a guard or factory
+   *
+   * @example
+   * ```ts
+   * LockDashboardModule.forRootAsync({
+   *   guard: OperatorGuard,
+   *   inject: [ConfigService],
+   *   useFactory: (config: ConfigService) => ({ instance: config.get('POD_NAME') }),
+   * })
+   * ```
+   */
+  static forRootAsync(options: LockDashboardAsyncOptions): DynamicModule {
+    const { fixed, provider } = asyncOptions(options ?? {}); // callers without types
+    return dashboardModule(fixed, { provide: DASHBOARD_OPTIONS, ...provider });
+  }
+}
+
+function dashboardModule(options: LockDashboardOptions, provider: Provider): DynamicModule {
+  return {
+    module: LockDashboardModule,
+    imports: options.imports ?? [],
+    controllers: controllers(options),
+    providers: [LockDashboard, provider],
+    exports: [LockDashboard],
+  };
 }
 
 function controllers({ guard, path = 'locks' }: LockDashboardOptions): NonNullable<DynamicModule['controllers']> {
