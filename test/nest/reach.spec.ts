@@ -67,9 +67,10 @@ describe('the LockService of a named connection', () => {
     expect(await module.get(token).withLock('a', () => 'ran')).toBe('ran');
   });
 
-  it('is reported as missing, with the reason, when forRootAsync was called too late', async () => {
+  it('is reported as missing, with the remedy, when forRootAsync was called too late', async () => {
     const module = await start([], [asynchronous('late')]);
     const ask = (): unknown => module.get(lockServiceToken('late') as InjectionToken);
-    expect(ask).toThrow('connections.late, or forRootAsync() was asked for it too late');
+    expect(ask).toThrow('Add connections.late to LockModule');
+    expect(ask).toThrow('call lockServiceToken("late") before the application is created');
   });
 });

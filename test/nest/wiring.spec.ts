@@ -235,6 +235,32 @@ describe('LockModule', () => {
     expect(stores.map(({ connected }) => connected)).toEqual([0, 0]);
   });
 
+  it('may be imported again with equal options', async () => {
+    const store = new RecordingStore();
+    const useFactory = () => ({ connection: 'memory' });
+    const modules = [
+      () => LockModule.forRoot({ connection: store, defaults: { ttl: '30s' }, presets: { fast: { wait: 5 } } }),
+      () => LockModule.forRootAsync({ inject: [], useFactory }),
+    ];
+    for (const module of modules) {
+      @Module({ imports: [module()] })
+      class Feature {}
+      const app = await start(undefined, [Reports], { imports: [module(), Feature] });
+      expect(await app.get(LockService).withLock('again', () => 'ran')).toBe('ran');
+    }
+    expect(store.connected).toBe(1);
+  });
+
+  it.each([
+    { connection: 'memory', prefix: 'a:' },
+    { connection: 'memory', connections: {} },
+    { connection: 'memory', maxWaiters: 1 },
+  ])('may not be imported again with other options: %j', async (other) => {
+    const imports = [LockModule.forRoot({ connection: 'memory' }), LockModule.forRoot(other)];
+    const error = await failure(start(undefined, [], { imports }));
+    expect(isLockError(error, 'LOCK_CONFIGURATION') && error.message).toContain('pass the same options to each');
+  });
+
   it('may be imported again as the same object', async () => {
     const once = LockModule.forRoot({ connection: new RecordingStore() });
     @Module({ imports: [once] })

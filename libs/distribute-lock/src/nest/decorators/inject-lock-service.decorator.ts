@@ -20,7 +20,7 @@ export function lockServiceToken(connectionName?: string): symbol | typeof LockS
   requested.add(connectionName);
   // Nest shows this text if the provider is missing.
   return Symbol.for(
-    `LockModule has no option connections.${connectionName}, or forRootAsync() was asked for it too late: its LockService`,
+    `Add connections.${connectionName} to LockModule; with forRootAsync() also call lockServiceToken("${connectionName}") before the application is created: its LockService`,
   );
 }
 

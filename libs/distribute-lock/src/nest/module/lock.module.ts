@@ -6,6 +6,7 @@ import { requestedConnections, lockServiceToken } from '../decorators/inject-loc
 import { LOCK_MODULE_OPTIONS } from '../tokens.js';
 import { endsOfOrder } from './last-hook.js';
 import type { LockModuleAsyncOptions, LockModuleOptions, LockModuleOptionsFactory } from './lock-module-options.js';
+import { sameModule } from './same-module.js';
 import { lockExports, lockProviders, providersForCopies, serviceProvider } from './lock.providers.js';
 
 /**
@@ -24,11 +25,11 @@ import { lockExports, lockProviders, providersForCopies, serviceProvider } from 
 export class LockModule {
   /**
    * The application fails to start when an option is invalid (`LockConfigurationError`), or when a connection fails
-   * (`LockUnavailableError`, unless `connectOnBoot` is false).
+   * (`LockUnavailableError`, unless `connectOnBoot` is false). A feature module may import it again with equal options.
    */
   static forRoot(options: LockModuleOptions): DynamicModule {
     const names = Object.keys(options?.connections ?? {});
-    return lockModule([{ provide: LOCK_MODULE_OPTIONS, useValue: options }], names);
+    return sameModule({ options }, () => lockModule([{ provide: LOCK_MODULE_OPTIONS, useValue: options }], names));
   }
 
   /**
@@ -46,7 +47,7 @@ export class LockModule {
    */
   static forRootAsync(options: LockModuleAsyncOptions): DynamicModule {
     const given = options ?? {}; // callers without types
-    return lockModule(optionsProviders(given), [], given.imports);
+    return sameModule({ asynchronous: given }, () => lockModule(optionsProviders(given), [], given.imports));
   }
 }
 
