@@ -81,7 +81,7 @@ describe('P26: the log during an outage', () => {
       // Releases that were in flight share one line a minute.
       const releases = lines.filter((line) => !aboutConnection.includes(line));
       expect(releases.length).toBeLessThanOrEqual(1 + Math.floor(OUTAGE_MS / 60_000));
-      expect(releases.every(([level, text]) => level === 'warn' && text.startsWith('service: '))).toBe(true);
+      expect(releases.every(([level, text]) => level === 'warn' && text.startsWith('load: '))).toBe(true);
     },
     OUTAGE_MS + 40_000,
   );

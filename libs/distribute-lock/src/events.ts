@@ -31,7 +31,7 @@ export interface LockEvent {
     | 'degraded'
     | 'disconnected'
     | 'reconnected';
-  /** Class and method of a decorated call, or option `name` of a call of `LockService`. */
+  /** Class and method of a decorated call, or option `name` of a call of `LockService`; without it, the constant part of the key. */
   readonly name: string;
   /** How long the caller waited for the lock, milliseconds. */
   readonly waitedMs?: number;

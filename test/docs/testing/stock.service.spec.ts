@@ -29,7 +29,7 @@ describe('StockService', () => {
 
     await elsewhere.release();
     expect(await module.get(StockService).take('book')).toBe(9);
-    const name = 'service';
+    const name = 'stock';
     expect(seen).toEqual([
       `contended ${name}`,
       `acquired ${name}`,

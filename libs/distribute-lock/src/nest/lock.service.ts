@@ -8,7 +8,7 @@ import type { LockCall } from '../engine/lease/lock-call.js';
 import type { LockInspection } from '../engine/lock-inspection.js';
 import { throwIfLost } from '../engine/lease/loss.js';
 import { OpenLease } from '../engine/lease/open-lease.js';
-import { DEFAULT_NAME, lockName } from '../options/lock-name.js';
+import { lockName, nameOfKey } from '../options/lock-name.js';
 import {
   type AcquireOptions,
   beneathOf,
@@ -18,6 +18,7 @@ import {
   resolveLockOptions,
 } from '../options/lock-options.js';
 import { checkNames, checkSignal } from '../options/values.js';
+import { rejectToCaller } from '../runtime/caller-stack.js';
 import { knownAs } from '../runtime/process-wide.js';
 import { acquireOf, type LockClient } from './lock-client.js';
 import { LOCK_CLIENT, LOCK_SETTINGS } from './tokens.js';
@@ -64,7 +65,11 @@ export class LockService {
    * @throws LockKeyError, LockConfigurationError when key or options are invalid
    */
   acquire(key: string | readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
-    return this.acquireAs('LockService.acquire', key, options);
+    try {
+      return this.acquireAs('LockService.acquire', key, options, rejectToCaller);
+    } catch (error) {
+      return rejectToCaller(error);
+    }
   }
 
   /**
@@ -76,8 +81,7 @@ export class LockService {
     try {
       return await this.acquireAs('LockService.tryAcquire', key, { ...options, wait: 0 });
     } catch (error) {
-      if (isLockError(error, 'LOCK_CONTENDED')) return null;
-      throw error;
+      return isLockError(error, 'LOCK_CONTENDED') ? null : rejectToCaller(error);
     }
   }
 
@@ -97,8 +101,14 @@ export class LockService {
   ): Promise<T> {
     const options = typeof second === 'function' ? NO_OPTIONS : second;
     const work = typeof second === 'function' ? second : third!;
-    const resolved = this.resolve(options);
-    const lease = await this.request('LockService.withLock', key, callOf(options, resolved, true));
+    let resolved: ResolvedLockOptions;
+    let lease: Lease;
+    try {
+      resolved = this.resolve(options);
+      lease = await this.request('LockService.withLock', key, callOf(key, options, resolved, true));
+    } catch (error) {
+      return rejectToCaller(error);
+    }
     let result: T;
     try {
       result = await runHolding(lease, () => work(lease));
@@ -125,9 +135,8 @@ export class LockService {
    * @throws LockUsageError when the connection does not support it (a quorum)
    * @throws LockKeyError when the key is invalid
    */
-  async inspect(key: string): Promise<LockInspection> {
-    checkKey(key, 'LockService.inspect', 'code', plainKeyFault);
-    return this.client.inspect(key);
+  inspect(key: string): Promise<LockInspection> {
+    return plainCall('LockService.inspect', key, () => this.client.inspect(key));
   }
 
   /**
@@ -137,9 +146,8 @@ export class LockService {
    * @returns whether a lease was ended
    * @throws the errors of {@link inspect}
    */
-  async forceRelease(key: string): Promise<boolean> {
-    checkKey(key, 'LockService.forceRelease', 'code', plainKeyFault);
-    return this.client.forceRelease(key);
+  forceRelease(key: string): Promise<boolean> {
+    return plainCall('LockService.forceRelease', key, () => this.client.forceRelease(key));
   }
 
   /**
@@ -161,13 +169,14 @@ export class LockService {
   }
 
   /** Not `async`, which would add microtasks to every lock. */
-  private acquireAs(method: string, key: string | readonly string[], options: AcquireOptions): Promise<Lease> {
-    try {
-      const lease = this.request(method, key, callOf(options, this.resolve(options), false));
-      return this.client.keepsForgotten === true ? lease : lease.then(open);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  private acquireAs(
+    method: string,
+    key: string | readonly string[],
+    options: AcquireOptions,
+    refused?: typeof rejectToCaller,
+  ): Promise<Lease> {
+    const lease = this.request(method, key, callOf(key, options, this.resolve(options), false));
+    return lease.then(this.client.keepsForgotten === true ? undefined : open, refused);
   }
 
   private request(method: string, key: string | readonly string[], call: Omit<LockCall, 'key'>): Promise<Lease> {
@@ -188,14 +197,25 @@ export class LockService {
   }
 }
 
+/** A call that concerns no lease. */
+async function plainCall<T>(method: string, key: string, call: () => Promise<T>): Promise<T> {
+  try {
+    checkKey(key, method, 'code', plainKeyFault);
+    return await call();
+  } catch (error) {
+    return rejectToCaller(error);
+  }
+}
+
 const open = (lease: Lease): Lease => new OpenLease(lease);
 
 const callOf = (
+  key: string | readonly string[],
   { name, signal }: AcquireOptions,
   options: ResolvedLockOptions,
   scoped: boolean,
 ): Omit<LockCall, 'key'> => ({
-  name: name === undefined ? DEFAULT_NAME : lockName(name),
+  name: name === undefined ? nameOfKey(key) : lockName(name),
   options,
   scoped,
   signal,

@@ -2,15 +2,22 @@ import { LockConfigurationError } from '../errors.js';
 import { processWide } from '../runtime/process-wide.js';
 import { shown } from './values.js';
 
-/** The name of a `LockService` call without option `name`. */
-export const DEFAULT_NAME = 'service';
+/** The name of a `LockService` call whose key has no constant part. */
+const DEFAULT_NAME = 'service';
 /** Replaces every name above the limit. */
 const OTHER_NAMES = 'other';
 /** The limit of names in a process: each name adds labels to metrics and a group of estimates. */
 export const MOST_NAMES = 200;
 const LONGEST_NAME = 100;
+/** Above this number, the first parts of keys are probably values, such as tenants. */
+const MOST_KEY_NAMES = 50;
 
 const CONTROL_CHARACTER = /\p{Cc}/u;
+
+/** The end of the first part of a key. A key without a separator may be a value. */
+const SEPARATOR = /[:/|]/;
+/** A part with a digit or `@` is probably a value. */
+const CONSTANT_PART = /^[a-z][a-z._-]{0,39}$/i;
 
 const known = processWide('lock names', () => new Set<string>());
 
@@ -33,4 +40,18 @@ export function boundedName(name: string): string {
   if (known.size >= MOST_NAMES) return OTHER_NAMES;
   known.add(name);
   return name;
+}
+
+let keyNames = 0;
+
+/** The name of a `LockService` call without option `name`: the constant part of its key, such as `stock` of `stock:42`, or `service`. */
+export function nameOfKey(key: unknown): string {
+  const first: unknown = Array.isArray(key) ? key[0] : key;
+  const end = typeof first === 'string' ? first.search(SEPARATOR) : 0;
+  if (end <= 0) return DEFAULT_NAME;
+  const name = (first as string).slice(0, end);
+  if (known.has(name)) return name;
+  if (!CONSTANT_PART.test(name) || known.size >= MOST_NAMES || keyNames >= MOST_KEY_NAMES) return DEFAULT_NAME;
+  keyNames += 1;
+  return boundedName(name);
 }

@@ -143,7 +143,7 @@ export interface AcquireOptions extends LockOptions {
   /**
    * Labels errors, events and metrics, and groups holds for the estimate of `retryAfterMs`. Use a constant that names the work, such as
    * `'reserve stock'`, never the key: a process keeps 200 names and counts all further names as `'other'`. 1 to 100 characters.
-   * @defaultValue `'service'`
+   * @defaultValue the text of the key before its first `:`, `/` or `|`, if it contains only letters, `.`, `_` and `-`; otherwise `'service'`
    */
   readonly name?: string;
   /**

@@ -192,7 +192,7 @@ describe('TestLocks', () => {
   it('keeps connections apart', async () => {
     await orders.reports.acquire('order:42');
     expect(locks.held).toEqual([]);
-    expect(locks.connection('reports').held).toEqual([{ key: 'order:42', name: 'service' }]);
+    expect(locks.connection('reports').held).toEqual([{ key: 'order:42', name: 'order' }]);
     await locks.contend('order:42');
     locks.connection('reports').lose('order:42');
     expect(locks.connection('reports').held).toEqual([]);
@@ -251,7 +251,7 @@ describe('TestLocks in an application', () => {
       .compile();
     await module.init();
     const lease = await module.get(LockService).acquire('stock:1');
-    expect(module.get(TestLocks).held).toEqual([{ key: 'stock:1', name: 'service' }]);
+    expect(module.get(TestLocks).held).toEqual([{ key: 'stock:1', name: 'stock' }]);
     await lease.release();
     await module.close();
   });

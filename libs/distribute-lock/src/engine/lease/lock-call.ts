@@ -4,7 +4,7 @@ import type { ResolvedLockOptions } from '../../options/lock-options.js';
 /** One request for a lock with resolved options. */
 export interface LockCall {
   readonly key: string;
-  /** Label for errors and events: class and method, or the `name` option of a `LockService` call. Never the key. */
+  /** Label for errors and events: class and method, or the `name` of a `LockService` call. Never the whole key. */
   readonly name: string;
   readonly options: ResolvedLockOptions;
   /**

@@ -5,6 +5,7 @@ import { isLockError, LockAbortedError } from '../../errors.js';
 import { runHolding } from '../../engine/lease/held-leases.js';
 import type { Lease } from '../../engine/lease/lease.js';
 import { throwIfLost } from '../../engine/lease/loss.js';
+import { rejectToCaller } from '../../runtime/caller-stack.js';
 import { acquireOf } from '../lock-client.js';
 import { LOCK_CONNECTIONS, TRANSPORT_ERRORS } from '../tokens.js';
 import { CallScope } from './call-scope.js';
@@ -170,10 +171,10 @@ async function unlessUnsubscribed(acquired: Promise<Lease>, signal: AbortSignal,
  * @throws the error itself with `onContended: 'throw'`, and every other error
  */
 function resultOfContention(error: unknown, { spec, self, args }: MethodCall): unknown {
-  if (!isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT')) throw error;
+  if (!isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT')) return rejectToCaller(error);
   const { onContended, contendedStatus, name } = spec;
   if (contendedStatus !== undefined) setContendedStatus(error, contendedStatus);
-  if (onContended === 'throw') throw error;
+  if (onContended === 'throw') return rejectToCaller(error);
   if (onContended === 'skip') return undefined;
   const { code, retryAfterMs } = error;
   return Reflect.apply(onContended, self, [{ name, code, retryAfterMs, error }, ...args]);
