@@ -154,15 +154,16 @@ export class LockUnavailableError extends LockError {
   readonly code = 'LOCK_UNAVAILABLE';
   readonly retryAfterMs: number;
   /** Votes of the nodes, if the connection is a quorum. */
-  readonly votes: LockVotes | undefined;
+  declare readonly votes: LockVotes | undefined;
   /** Number of replicas that acknowledged the grant in time, if option `durability` requires more. */
-  readonly replicas: number | undefined;
+  declare readonly replicas: number | undefined;
 
   constructor(message: string, details: LockUnavailableErrorDetails = {}) {
     super(message, details);
     this.retryAfterMs = details.retryAfterMs ?? 1000;
-    this.votes = details.votes;
-    this.replicas = details.replicas;
+    // A log prints all own properties, also without a value.
+    if (details.votes !== undefined) this.votes = details.votes;
+    if (details.replicas !== undefined) this.replicas = details.replicas;
   }
 }
 

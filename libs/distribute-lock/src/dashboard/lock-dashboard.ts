@@ -74,6 +74,7 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
   onModuleInit(): void {
     this.engines = this.modules.get<ReadonlyMap<string, LockEngine>>(LOCK_ENGINES, { strict: false });
     const label = this.options.instance ?? `${hostname()} ${process.pid}`;
+    this.logger.log(`The name of this instance on the page is "${label}".`);
     this.recorder = new Recorder(this.engines, this.events, { instance: this.id, label });
     for (const engine of this.engines.values()) this.hints ??= engine.hints((text) => this.receive(text));
     // The page of another instance shows this one only after it has subscribed. A failure here must not stop the application.

@@ -64,11 +64,13 @@ export interface ContextListeners {
   readonly changed: (state: KeyState) => void;
   /** The receiver of messages. */
   readonly messages: () => LockStoreListener;
+  /** Whether the connection to a server is lost. */
+  readonly serverIsAway: () => boolean;
 }
 
 export function engineContext(
   settings: ContextSettings,
-  { lost, undone, settled, changed, messages }: ContextListeners,
+  { lost, undone, settled, changed, messages, serverIsAway }: ContextListeners,
 ): EngineContext {
   const { store, clock, events, random, processId, retryAfter, warnAfterMs, maxKept } = settings;
   const timers = new Timers(clock);
@@ -88,7 +90,7 @@ export function engineContext(
       settled: undone,
       dropped: (count) => events.emit(droppedTokens(count)),
     }),
-    inbox: inboxOf(settings, timers, messages),
+    inbox: inboxOf(settings, timers, messages, serverIsAway),
     foreignMessages: new CountReport(clock, timers, (count) => events.emit(foreignMessages(count))),
     kept: new KeptLeases(maxKept),
     holds,
@@ -104,6 +106,7 @@ const inboxOf = (
   { store, clock, processId, events, connection }: ContextSettings,
   timers: Timers,
   messages: () => LockStoreListener,
+  serverIsAway: () => boolean,
 ): InboxSubscription =>
   new InboxSubscription(
     store,
@@ -113,6 +116,7 @@ const inboxOf = (
     messages,
     (error) => events.emit(noMessages(error)),
     (available) => reportPubsub(connection, available),
+    serverIsAway,
   );
 
 /** Explains to the operator why waiting callers send more commands. */

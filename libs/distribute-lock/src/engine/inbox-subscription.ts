@@ -1,6 +1,6 @@
 import type { Clock } from '../runtime/clock.js';
 import { Timer, type Timers } from '../runtime/timers.js';
-import type { LockStore, LockStoreListener } from '../store/lock-store.js';
+import { type LockStore, LockStoreError, type LockStoreListener } from '../store/lock-store.js';
 
 const RESUBSCRIBE_MS = 2_000;
 
@@ -13,6 +13,7 @@ export class InboxSubscription extends Timer {
   private opening: Promise<void> | undefined;
   private requested = false;
   private reported = false;
+  private failing = false;
 
   constructor(
     private readonly store: LockStore,
@@ -24,6 +25,8 @@ export class InboxSubscription extends Timer {
     private readonly degraded: (error: Error) => void = () => undefined,
     /** Called after each change of `open`. */
     private readonly available: (open: boolean) => void = () => undefined,
+    /** Whether the connection to a server is lost, which is reported by itself. */
+    private readonly serverIsAway: () => boolean = () => false,
   ) {
     super();
   }
@@ -41,7 +44,7 @@ export class InboxSubscription extends Timer {
     if (open !== this.open) this.available(open);
     this.open = open;
     this.openSince = open ? this.clock.now() : Infinity;
-    if (open) this.reported = false;
+    if (open) this.reported = this.failing = false;
     if (reason !== undefined) this.report(reason);
   }
 
@@ -63,8 +66,9 @@ export class InboxSubscription extends Timer {
       if (this.open) this.messages().resubscribed();
     } catch (error) {
       this.timers.add(this, RESUBSCRIBE_MS);
-      if (!this.reported) this.available(false);
-      this.report(error instanceof Error ? error : new Error(String(error)));
+      if (!this.failing) this.available(false);
+      this.failing = true;
+      if (!(error instanceof LockStoreError && !error.sent && this.serverIsAway())) this.report(error as Error);
     }
     this.opening = undefined;
   }

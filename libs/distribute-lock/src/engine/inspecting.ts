@@ -18,7 +18,9 @@ export function inspection(key: string, state: LockState, here: HolderLookup): L
     const process = processOf(ownerToken);
     if (process === undefined) return [];
     const holds = here.holderOf(key, ownerToken)?.holds ?? [];
-    return [{ process: nameOf(process), here: process === here.processId, names: holds.map(({ name }) => name) }];
+    return [
+      { process: processNameOf(process), here: process === here.processId, names: holds.map(({ name }) => name) },
+    ];
   };
   return {
     key,
@@ -32,4 +34,5 @@ export function inspection(key: string, state: LockState, here: HolderLookup): L
 }
 
 /** Hashes the process id, because every owner token contains it. */
-const nameOf = (processId: string): string => createHash('sha256').update(processId).digest('base64url').slice(0, 10);
+export const processNameOf = (processId: string): string =>
+  createHash('sha256').update(processId).digest('base64url').slice(0, 10);

@@ -22,7 +22,7 @@ import { type KeyState, Waiter, WaitList } from './key-state.js';
 import { KeyStates } from './key-states.js';
 import type { KindServices } from './kind.js';
 import { KINDS, kindOfOption } from './kinds.js';
-import { inspection } from './inspecting.js';
+import { inspection, processNameOf } from './inspecting.js';
 import { reportHeldLong } from './long-holds.js';
 import type { LockInspection } from './lock-inspection.js';
 import { Messages } from './messages.js';
@@ -99,6 +99,7 @@ export class LockEngine implements LeaseActions {
   private readonly messages: Messages;
   private readonly shutdown: Shutdown;
   private readonly multiKey: MultiKey;
+  private readonly lostServers = new Set<string>();
   private refusing = false;
   private callers = 0;
   private readonly waitEnds = (waiter: Waiter, reason: 'abort' | 'time-out'): void =>
@@ -149,6 +150,7 @@ export class LockEngine implements LeaseActions {
         settled: () => (this.waiting -= 1),
         changed: (state) => this.changed(state),
         messages: () => this.messages,
+        serverIsAway: () => this.lostServers.size > 0,
       },
     );
   }
@@ -158,9 +160,13 @@ export class LockEngine implements LeaseActions {
     this.store.observeConnections?.({
       disconnected: (server, reason) => {
         const error = new Error(`The connection to ${server} failed: ${reason}.`);
+        this.lostServers.add(server);
         events.emit({ type: 'disconnected', name: server, error });
       },
-      reconnected: (server, outageMs) => events.emit({ type: 'reconnected', name: server, outageMs }),
+      reconnected: (server, outageMs) => {
+        this.lostServers.delete(server);
+        events.emit({ type: 'reconnected', name: server, outageMs });
+      },
     });
   }
 
@@ -172,6 +178,11 @@ export class LockEngine implements LeaseActions {
   /** Opens the store and verifies that it answers. */
   connect(): Promise<void> {
     return this.store.connect();
+  }
+
+  /** The name of this process in {@link inspect}. */
+  get processName(): string {
+    return processNameOf(this.processId);
   }
 
   /** What the operator should change about the server. */

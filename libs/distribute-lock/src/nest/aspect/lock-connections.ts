@@ -16,6 +16,7 @@ import {
 } from '../../options/lock-options.js';
 import { checkNames } from '../../options/values.js';
 import type { LockClient } from '../lock-client.js';
+import { oncePerMinute } from '../once-per-minute.js';
 import type { LockErrorMappers } from './error-mapping.js';
 import { type InstanceOptions, type LockSpec, namingMethod } from './lock-spec.js';
 
@@ -49,6 +50,7 @@ export class LockConnections {
   private readonly prepared = new WeakMap<LockSpec, PreparedLock>();
   /** Locks of jobs of a scheduler, which logs every error and has no other caller. */
   readonly jobs = new WeakSet<LockSpec>();
+  private readonly warnOfJob = oncePerMinute((text) => logger.warn(text));
   /** Locks with a logged key fault. */
   private readonly faulty = new WeakSet<LockSpec>();
 
@@ -81,6 +83,11 @@ export class LockConnections {
     const { method, template } = spec;
     const key = template === method ? 'its key' : `the key "${template}"`;
     logger.warn(`${method} did not run, because ${key} has no value: ${error.message} Further calls are not logged.`);
+  }
+
+  /** Logs one short line per job and minute. The scheduler would print every error with its stack. */
+  reportJob({ method }: LockSpec, { message }: Error): void {
+    this.warnOfJob(method, `The job ${method} did not run: ${message}`);
   }
 
   /**

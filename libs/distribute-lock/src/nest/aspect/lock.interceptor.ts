@@ -26,6 +26,8 @@ export interface MethodCall {
   readonly self: object;
   /** The real arguments, after pipes. */
   readonly args: unknown[];
+  /** The scheduler calls the method, if it is a job. */
+  readonly scheduled?: boolean;
 }
 
 /**
@@ -122,6 +124,9 @@ export class LockInterceptor implements NestInterceptor {
       this.connections.reportKeyFault(spec, error);
       const isJob = this.connections.jobs.has(spec);
       if (isJob && spec.onContended === 'skip' && isLockError(error, 'LOCK_SHUTDOWN')) return undefined;
+      if (isJob && call.scheduled === true && isLockError(error, 'LOCK_UNAVAILABLE')) {
+        return this.connections.reportJob(spec, error);
+      }
       return resultOfContention(error, call);
     }
     for (const index of spec.leaseParameters) args[index] = lease;

@@ -14,6 +14,8 @@ const lockedMethods = processWide('locked methods', () => new WeakSet<object>())
 /** Whether `@DistributeLock` made the method, and no other decorator has replaced it since. */
 export const isLockedMethod = (method: unknown): boolean => typeof method === 'function' && lockedMethods.has(method);
 
+type LockedObject = object & { [ASPECT]?: LockInterceptor };
+
 /**
  * Replaces a method and passes each call to the aspect of its instance.
  *
@@ -21,14 +23,20 @@ export const isLockedMethod = (method: unknown): boolean => typeof method === 'f
  * guards, roles and documentation do not change. Without an aspect the call rejects: a locked method never runs unlocked.
  */
 export function lockedMethod(method: AnyMethod, spec: LockSpec): AnyMethod {
+  const run = (self: LockedObject | undefined, args: unknown[], scheduled?: boolean): unknown => {
+    const aspect = self?.[ASPECT];
+    if (self === undefined || aspect === undefined) return reject(spec, self === undefined ? DETACHED : BY_HAND);
+    // The mock of an automatically mocked test would end the call without running the method.
+    if (!isAspect(aspect)) return reject(spec, MOCKED);
+    return aspect.around({ spec, method, self, args, scheduled });
+  };
   const locked = new Proxy(method, {
-    apply(inner, self: (object & { [ASPECT]?: LockInterceptor }) | undefined, args: unknown[]) {
-      const aspect = self?.[ASPECT];
-      if (self === undefined || aspect === undefined) return reject(spec, self === undefined ? DETACHED : BY_HAND);
-      // The mock of an automatically mocked test would end the call without running the method.
-      if (!isAspect(aspect)) return reject(spec, MOCKED);
-      return aspect.around({ spec, method: inner, self, args });
-    },
+    apply: (_inner, self: LockedObject | undefined, args: unknown[]) => run(self, args),
+    // `@nestjs/schedule` calls a job by its property `call`. Other code calls it as a method of its object.
+    get: (inner, name, receiver) =>
+      name === 'call'
+        ? (self: LockedObject | undefined, ...args: unknown[]) => run(self, args, true)
+        : (Reflect.get(inner, name, receiver) as unknown),
   });
   lockedMethods.add(locked);
   for (const key of Reflect.getOwnMetadataKeys(method) as unknown[]) {

@@ -6,7 +6,7 @@ import { LOCK_CONNECTIONS } from '../tokens.js';
 import { clientHasLeft } from './call-scope.js';
 import { customException } from './error-mapping.js';
 import { LockConnections } from './lock-connections.js';
-import { oncePerMinute } from './once-per-minute.js';
+import { oncePerMinute } from '../once-per-minute.js';
 
 const logger = new Logger('DistributeLock');
 
@@ -17,7 +17,7 @@ const EVENT = 2;
 /** Maps lock errors to exceptions of each transport; all other errors remain unchanged. */
 @Injectable()
 export class TransportErrors {
-  private readonly warnOnce = oncePerMinute();
+  private readonly warnOnce = oncePerMinute((text) => logger.warn(text));
 
   constructor(
     @Inject(LOCK_CONNECTIONS) private readonly connections: LockConnections,

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 
-import { oncePerMinute } from '../aspect/once-per-minute.js';
+import { oncePerMinute } from '../once-per-minute.js';
 import { ConnectionLog } from './connection-log.js';
 import type { LockEvent, LockEvents } from '../../events.js';
 
@@ -9,7 +9,8 @@ const logger = new Logger('DistributeLock');
 /** Logs the events that need the attention of an operator. Contention is normal, so it is logged at debug level only. */
 export function logEvents(events: LockEvents): void {
   ConnectionLog.listen(events);
-  const warnOnce = oncePerMinute();
+  const warnOnce = oncePerMinute((text) => logger.warn(text));
+  const debugOnce = oncePerMinute((text) => logger.debug(text));
   events.listen(
     ({ type, name, error }: LockEvent) => {
       const text = error?.message ?? type;
@@ -27,5 +28,5 @@ export function logEvents(events: LockEvents): void {
         'Look for work that does not end, or limit it with "maxHold".',
     );
   }, 'held-long');
-  events.listen(({ name }) => logger.debug(`${name}: another caller holds the lock`), 'contended');
+  events.listen(({ name }) => debugOnce(name, `${name}: another caller holds the lock`), 'contended');
 }

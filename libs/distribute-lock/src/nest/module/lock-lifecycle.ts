@@ -64,6 +64,11 @@ export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnAp
   async onApplicationBootstrap(): Promise<void> {
     try {
       this.explorer.checkInstances();
+      const names = Array.from(
+        this.engines,
+        ([name, { processName }]) => `"${processName}" on "${connectionOption(name)}"`,
+      );
+      logger.log(`The name of this process in LockService.inspect is ${names.join(' and ')}.`);
     } catch (error) {
       await this.close();
       throw error;

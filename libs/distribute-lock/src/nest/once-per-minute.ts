@@ -1,11 +1,7 @@
-import { Logger } from '@nestjs/common';
-
-const logger = new Logger('DistributeLock');
-
 const MINUTE_MS = 60_000;
 
-/** Logs the first warning of each kind at once, and counts the others of the next minute: an outage may cause thousands. */
-export function oncePerMinute(): (kind: string, text: string) => void {
+/** Writes the first line of each kind at once, and counts the others of the next minute: an outage may cause thousands. */
+export function oncePerMinute(write: (text: string) => void): (kind: string, text: string) => void {
   const recent = new Map<string, { text: string; more: number }>();
   const watch = (kind: string, text: string): void => {
     const line = { text, more: 0 };
@@ -13,7 +9,7 @@ export function oncePerMinute(): (kind: string, text: string) => void {
     const end = (): void => {
       recent.delete(kind);
       if (line.more === 0) return;
-      logger.warn(`${line.text} (${line.more} times more in the last minute)`);
+      write(`${line.text} (${line.more} times more in the last minute)`);
       watch(kind, line.text);
     };
     setTimeout(end, MINUTE_MS).unref();
@@ -21,7 +17,7 @@ export function oncePerMinute(): (kind: string, text: string) => void {
   return (kind, text) => {
     const line = recent.get(kind);
     if (line === undefined) {
-      logger.warn(text);
+      write(text);
       watch(kind, text);
     } else Object.assign(line, { text, more: line.more + 1 });
   };
