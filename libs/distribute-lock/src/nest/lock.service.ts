@@ -161,10 +161,11 @@ export class LockService {
    * @throws the errors of {@link acquire} and {@link inspect}, except those for a lock that another caller holds
    */
   async steal(key: string, options: StealOptions = {}): Promise<Lease> {
-    checkKey(key, 'LockService.steal', 'code', plainKeyFault);
-    checkSignal(options.signal);
-    const resolved = this.resolve({ ...options, kind: 'exclusive', wait: 0 });
-    const lease = await this.client.steal({ key, ...callOf(options, resolved, false) });
+    const lease = await plainCall('LockService.steal', key, async () => {
+      checkSignal(options.signal);
+      const resolved = this.resolve({ ...options, kind: 'exclusive', wait: 0 });
+      return this.client.steal({ key, ...callOf(key, options, resolved, false) });
+    });
     return this.client.keepsForgotten === true ? lease : open(lease);
   }
 
