@@ -31,6 +31,14 @@ export const measuresOfLinks = [
   },
   {
     promise: 'P18',
+    what: 'a pause of the process probes its connections at once',
+    file: LINK,
+    measure: 'if (lateMs >= PULSE_MS) this',
+    without: 'if (lateMs < 0) this',
+    test: ['sockets/after-pause', 'gets a lock at the first call'],
+  },
+  {
+    promise: 'P18',
     what: 'a handshake has the same limit',
     file: LINK,
     measure: 'if (this.unanswered > 0 || this.handshaking) this',

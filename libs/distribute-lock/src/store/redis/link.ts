@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 
 import type { Clock } from '../../runtime/clock.js';
-import { Timer, type Timers } from '../../runtime/timers.js';
+import { Alarm, Timer, type Timers } from '../../runtime/timers.js';
 import { ServerClock } from './server-clock.js';
 
 /** Limit for a reply. Client options and system timeouts do not bound it well. */
@@ -16,6 +16,10 @@ export const RESUBSCRIBE_MS = 2_000;
 const SILENCE_LIMIT_MS = 2_500;
 /** Interval at which a link is examined while a reply is pending. */
 const TICK_MS = 500;
+/** Interval of the pulse, which is late by this time after the process was stopped, frozen or blocked. */
+const PULSE_MS = 1_000;
+/** Limit for a byte after such a pause. It leaves the first calls time to reach the server on a new connection. */
+const AFTER_PAUSE_LIMIT_MS = 400;
 /** A tick that is later than this shows that the process was suspended, so silence proves nothing about the server. */
 const LATE_TICK_MS = 250;
 /**
@@ -79,6 +83,9 @@ export class Link extends Timer {
   /** Number of lost connections. */
   private connection = 0;
   private guarded: unknown;
+  /** Finds pauses of the process, during which the connection may have died silently. */
+  private readonly pulse = new Alarm(() => this.pulsed());
+  private pulseDate = Date.now();
   private readonly handlers: Readonly<Record<string, () => void>> = {
     connect: () => this.connected(),
     ready: () => void this.prove(),
@@ -96,6 +103,7 @@ export class Link extends Timer {
     this.listener = listener;
     this.greet = greet;
     for (const [event, handler] of Object.entries(this.handlers)) client.on(event, handler);
+    timers.add(this.pulse, PULSE_MS);
     if (client.status === 'connect') this.connected();
     else if (client.status === 'ready') void this.prove();
   }
@@ -203,6 +211,7 @@ export class Link extends Timer {
   end(): void {
     this.ended = true;
     this.timers.remove(this);
+    this.timers.remove(this.pulse);
     for (const [event, handler] of Object.entries(this.handlers)) {
       // A late error must still have a listener.
       if (event !== 'error') this.client.off(event, handler);
@@ -213,6 +222,27 @@ export class Link extends Timer {
     if (this.clock.now() - this.dueAt < LATE_TICK_MS) return this.examine(false);
     // Bytes that have already arrived are processed first.
     this.clock.nextTurn(() => this.examine(true));
+  }
+
+  private pulsed(): void {
+    const now = this.clock.now();
+    // The monotonic clock stops while the host is suspended. A wall clock that was set only causes a probe.
+    const lateMs = Math.max(now - this.pulse.dueAt, Date.now() - this.pulseDate - PULSE_MS);
+    this.pulseDate = Date.now();
+    this.timers.add(this.pulse, PULSE_MS, now);
+    // Bytes that have already arrived are processed first.
+    if (lateMs >= PULSE_MS) this.clock.nextTurn(() => this.examineAfterPause());
+  }
+
+  /** Probes the connection at once, and closes it early if it is silent. */
+  private examineAfterPause(): void {
+    if (this.ended || !this.accepts) return;
+    const { connection, bytesNow } = this;
+    void this.readClock();
+    const silent = (): void => {
+      if (!this.ended && connection === this.connection && bytesNow === this.bytesNow) this.close();
+    };
+    this.timers.add(new Alarm(() => this.clock.nextTurn(silent)), AFTER_PAUSE_LIMIT_MS);
   }
 
   private examine(late: boolean): void {
