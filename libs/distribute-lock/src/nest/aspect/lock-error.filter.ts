@@ -1,17 +1,9 @@
-import {
-  type ArgumentsHost,
-  Catch,
-  type ExceptionFilter,
-  type ExecutionContext,
-  Inject,
-  type Type,
-} from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, type ExecutionContext, type Type } from '@nestjs/common';
 import { EXCEPTION_FILTERS_METADATA, FILTER_CATCH_EXCEPTIONS } from '@nestjs/common/constants.js';
-import { ApplicationConfig, BaseExceptionFilter, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { type ApplicationConfig, BaseExceptionFilter, type HttpAdapterHost, type ModulesContainer } from '@nestjs/core';
 import { defer, mergeMap, type Observable } from 'rxjs';
 
 import { isLockError } from '../../errors.js';
-import { TRANSPORT_ERRORS } from '../tokens.js';
 import { responseOf } from './call-scope.js';
 import { isGateway } from './lock-metadata.js';
 import { loaded, type TransportErrors } from './transport-errors.js';
@@ -27,23 +19,27 @@ abstract class AnyCopy {
  * Maps lock errors that the interceptor does not see: those of guards, middleware and earlier interceptors. The exception goes to the
  * global filter that would get it from a handler, or else to the one of Nest.
  */
-@Catch(AnyCopy)
 export class LockErrorFilter implements ExceptionFilter {
   private readonly others: () => readonly ExceptionFilter[];
 
   constructor(
-    @Inject(TRANSPORT_ERRORS) private readonly errors: TransportErrors,
-    @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
-    @Inject(ApplicationConfig) config: ApplicationConfig,
-    @Inject(ModulesContainer) modules: ModulesContainer,
+    private readonly errors: TransportErrors,
+    private readonly host: HttpAdapterHost,
+    config: ApplicationConfig,
+    modules: ModulesContainer,
   ) {
-    const others = config.getGlobalFilters.bind(config);
-    this.others = others;
+    const others = (this.others = config.getGlobalFilters.bind(config));
     // The last filter comes first. As `APP_FILTER`, this one would come after those of `useGlobalFilters`.
     config.getGlobalFilters = () => [...others(), this];
     // Nest uses no global filter for gateways.
     for (const { providers } of modules.values())
-      for (const { metatype } of providers.values()) if (isGateway(metatype)) this.addTo(metatype);
+      for (const { metatype } of providers.values()) {
+        if (!isGateway(metatype)) continue;
+        const filters = (Reflect.getMetadata(EXCEPTION_FILTERS_METADATA, metatype) ?? []) as readonly object[];
+        // Without the filter of an earlier application. Those of the class are behind this one, so they come first.
+        const own = filters.filter((filter) => filter.constructor !== LockErrorFilter);
+        Reflect.defineMetadata(EXCEPTION_FILTERS_METADATA, [this, ...own], metatype);
+      }
   }
 
   catch(error: unknown, host: ArgumentsHost): unknown {
@@ -63,14 +59,9 @@ export class LockErrorFilter implements ExceptionFilter {
       return (filter ?? new BaseExceptionFilter(this.host.httpAdapter)).catch(exception, host);
     return filter?.catch(exception, host) ?? ofNest(type, exception, host);
   }
-
-  /** Before the filters of the class, which therefore come first. */
-  private addTo(gateway: object): void {
-    const filters = (Reflect.getMetadata(EXCEPTION_FILTERS_METADATA, gateway) ?? []) as readonly unknown[];
-    const own = filters.filter((filter) => !(filter instanceof LockErrorFilter));
-    Reflect.defineMetadata(EXCEPTION_FILTERS_METADATA, [this, ...own], gateway);
-  }
 }
+
+Catch(AnyCopy)(LockErrorFilter);
 
 function catches(filter: ExceptionFilter, exception: unknown): boolean {
   const types = (Reflect.getMetadata(FILTER_CATCH_EXCEPTIONS, filter.constructor) ?? []) as readonly Type[];

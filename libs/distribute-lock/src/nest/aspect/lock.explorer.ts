@@ -49,7 +49,7 @@ export class LockExplorer {
         if (typeof type === 'function') for (const name of injectedInto(type)) this.connections.client(name);
         warnOfOverrides(chain);
         for (const link of chain) this.warnOfWrapped(link);
-        if (isGateway(prototype.constructor)) warnOfHooks(chain);
+        if (isGateway(prototype.constructor)) for (const link of chain) warnOfHooks(link);
       }
       if (chain.some((link) => locksOf(link).size > 0)) this.injectAspect(wrapper);
     }
@@ -178,16 +178,17 @@ function warnOfOverrides(chain: readonly object[]): void {
 }
 
 /** Nest ignores the promises of these hooks of a gateway. */
-const HOOKS = ['afterInit', 'handleConnection', 'handleDisconnect'];
-
-function warnOfHooks(chain: readonly object[]): void {
-  for (const hook of HOOKS) {
-    const specs = locksOf(chain.find((link) => Object.hasOwn(link, hook)) ?? {}).get(hook) ?? [];
-    const spec = specs.find(({ onContended }) => onContended === 'throw');
-    if (spec === undefined) continue;
+function warnOfHooks(prototype: object): void {
+  for (const hook of ['afterInit', 'handleConnection', 'handleDisconnect']) {
+    if (
+      !locksOf(prototype)
+        .get(hook)
+        ?.some(({ onContended }) => onContended === 'throw')
+    )
+      continue;
     logger.warn(
-      `${spec.method} has @DistributeLock, but Nest does not catch errors of this hook: a call that does not get the lock ends the process. ` +
-        'Set "onContended" to "skip" or to a function that disconnects the client. If Redis may fail, use LockService in a try block instead.',
+      `${prototype.constructor.name}.${hook} is locked, but Nest catches no error of this hook: a refused call ends the process. ` +
+        'Set "onContended" to "skip" or a function, or use LockService in a try block.',
     );
   }
 }

@@ -1,5 +1,5 @@
 import type { InjectionToken, Provider } from '@nestjs/common';
-import { APP_INTERCEPTOR } from '@nestjs/core';
+import { APP_INTERCEPTOR, ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 
 import { LockEvents } from '../../events.js';
 import type { LockEngine } from '../../engine/lock-engine.js';
@@ -36,7 +36,11 @@ export const lockProviders: readonly Provider[] = [
   serviceProvider(DEFAULT_CONNECTION),
   { provide: TRANSPORT_ERRORS, useClass: TransportErrors },
   LockInterceptor,
-  LockErrorFilter,
+  {
+    provide: LockErrorFilter,
+    useFactory: (...given: ConstructorParameters<typeof LockErrorFilter>) => new LockErrorFilter(...given),
+    inject: [TRANSPORT_ERRORS, HttpAdapterHost, ApplicationConfig, ModulesContainer],
+  },
   { provide: ASPECT, useExisting: LockInterceptor },
   { provide: APP_INTERCEPTOR, useExisting: LockInterceptor },
   RouteCheck,
