@@ -1,5 +1,8 @@
-import { type MeterProvider, metrics, trace, type TracerProvider } from '@opentelemetry/api';
+import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
+// A namespace, because a name that an older release lacks would end the import with an error of the loader.
+import * as api from '@opentelemetry/api';
 
+import { LockConfigurationError } from '../errors.js';
 import { LockObserver } from '../metrics/observe.js';
 import { OtelSink } from './otel-sink.js';
 import { LockSpans } from './lock-spans.js';
@@ -30,6 +33,7 @@ export interface LockTelemetry {
  * Reports all locks of this process to OpenTelemetry: metrics, and the spans `acquire <name>` and `hold <name>`. Call it once, after
  * the SDK was registered and before the application starts. `docs/reference/metrics.md` lists metrics and attributes.
  *
+ * @throws LockConfigurationError when `@opentelemetry/api` is older than 1.3 and has no metrics, unless `meterProvider` is false
  * @example
  * ```ts
  * import { lockTelemetry } from 'nestjs-distribute-lock/otel';
@@ -41,13 +45,18 @@ export interface LockTelemetry {
 export function lockTelemetry({ meterProvider, tracerProvider }: LockTelemetryOptions = {}): LockTelemetry {
   const stops: (() => void)[] = [];
   if (meterProvider !== false) {
-    const sink = new OtelSink((meterProvider ?? metrics).getMeter(SCOPE));
+    if (!('metrics' in api)) {
+      throw new LockConfigurationError(
+        'lockTelemetry() needs @opentelemetry/api 1.3 or later for metrics. Update it, or set "meterProvider" to false.',
+      );
+    }
+    const sink = new OtelSink((meterProvider ?? api.metrics).getMeter(SCOPE));
     const observer = new LockObserver(sink);
     const stopGauges = sink.observe(observer);
     stops.push(() => observer.stop(), stopGauges);
   }
   if (tracerProvider !== false) {
-    const spans = new LockSpans((tracerProvider ?? trace).getTracer(SCOPE));
+    const spans = new LockSpans((tracerProvider ?? api.trace).getTracer(SCOPE));
     stops.push(() => spans.stop());
   }
   return { stop: () => stops.forEach((stop) => stop()) };

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, register, type Registry } from 'prom-client';
 
+import { LockConfigurationError } from '../errors.js';
 import { INSTRUMENTS, type Instrument, type Labels } from '../metrics/instruments.js';
 import { LockObserver, type MetricsSink } from '../metrics/observe.js';
 
@@ -22,6 +23,7 @@ export interface LockMetrics {
  * Adds the metrics of all locks of this process to a registry of prom-client. Call it once, before the application starts: decorated
  * locks then appear with zeros. `docs/reference/metrics.md` lists the metrics.
  *
+ * @throws LockConfigurationError when prom-client is older than 13.2
  * @throws Error of prom-client when the registry has these metrics already
  * @example
  * ```ts
@@ -34,6 +36,9 @@ export interface LockMetrics {
  * @public
  */
 export function lockMetrics({ registry = register }: LockMetricsOptions = {}): LockMetrics {
+  if ((Histogram.prototype as Partial<Histogram>).zero === undefined) {
+    throw new LockConfigurationError('lockMetrics() needs prom-client 13.2 or later. Update prom-client.');
+  }
   const sink: PrometheusSink = new PrometheusSink(registry, () => observer);
   const observer: LockObserver = new LockObserver(sink);
   return {

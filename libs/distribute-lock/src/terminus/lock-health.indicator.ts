@@ -1,16 +1,24 @@
 import { randomUUID } from 'node:crypto';
 
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { type HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
+import type { HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
+// A namespace, because a name that an older release lacks would end the import with an error of the loader.
+import * as terminus from '@nestjs/terminus';
 
 import { lockChannels, type LockStateMessage } from '../channels.js';
-import { isLockError } from '../errors.js';
+import { isLockError, LockConfigurationError } from '../errors.js';
 import { LockEvents } from '../events.js';
 import { LockConnections } from '../nest/aspect/lock-connections.js';
 import type { LockClient } from '../nest/lock-client.js';
 import { LockService } from '../nest/lock.service.js';
 import { LOCK_CONNECTIONS } from '../nest/tokens.js';
 import { Recent } from './recent.js';
+
+if (!('HealthIndicatorService' in terminus)) {
+  throw new LockConfigurationError(
+    '"nestjs-distribute-lock/terminus" needs @nestjs/terminus 11 or later. Update it, or write an indicator with LockService.',
+  );
+}
 
 /** Limits of {@link LockHealthIndicator.isHealthy}; beyond them the indicator is down. @public */
 export interface LockHealthOptions {
@@ -78,7 +86,7 @@ export class LockHealthIndicator implements OnModuleDestroy {
   constructor(
     @Inject(LOCK_CONNECTIONS) private readonly connections: LockConnections,
     @Inject(LockEvents) events: LockEvents,
-    @Inject(HealthIndicatorService) private readonly health: HealthIndicatorService,
+    @Inject(terminus.HealthIndicatorService) private readonly health: HealthIndicatorService,
   ) {
     this.stopListening = events.listen(
       ({ type, name }) => {
