@@ -5,9 +5,9 @@ import type { Lease } from '../engine/lease/lease.js';
 import { LOCK_DEFAULTS, type LockOptions } from '../options/lock-options.js';
 import type { LockEngineSettings } from '../engine/lock-engine.js';
 import { LockService } from '../nest/lock.service.js';
-import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
 import { ObservedEngine } from './observed-engine.js';
 import type { TestClock } from './test-clock.js';
+import { TestStore } from './test-store.js';
 
 /** A lock held by the application. @public */
 export interface HeldLock {
@@ -18,13 +18,13 @@ export interface HeldLock {
 
 /** The locks of one connection in a test. @public */
 export class TestConnection {
-  private readonly store: MemoryLockStore;
+  private readonly store: TestStore;
   private readonly engines: ObservedEngine[] = [];
   private elsewhere: LockService | undefined;
 
   /** @internal */
   constructor(private readonly clock: TestClock) {
-    this.store = new MemoryLockStore(clock);
+    this.store = new TestStore(clock);
   }
 
   /** The locks that the application holds, oldest first. */
@@ -58,6 +58,21 @@ export class TestConnection {
     throw new LockUsageError(`lose(${JSON.stringify(key)}) finds no holder. Held now: ${this.shown()}.`);
   }
 
+  /**
+   * Makes Redis unavailable: calls reject with a `LockUnavailableError` (503 over HTTP), at once or after their `wait`, and holders lose
+   * their leases when `ttl` has passed.
+   * @returns a function that ends the outage
+   */
+  outage(): () => void {
+    const { store } = this;
+    let ends = 1;
+    store.outages += 1;
+    return () => {
+      store.outages -= ends;
+      ends = 0;
+    };
+  }
+
   /** @internal */
   newEngine(settings: LockEngineSettings, observed = true): ObservedEngine {
     const engine = new ObservedEngine(this.store, { ...settings, clock: this.clock });
@@ -81,7 +96,7 @@ export class TestConnection {
 
 const OTHER_INSTANCE: LockEngineSettings = {
   defaults: LOCK_DEFAULTS,
-  maxWaitersPerKey: 1,
-  maxWaiters: 1,
+  maxWaitersPerKey: Infinity,
+  maxWaiters: Infinity,
   events: new LockEvents(),
 };

@@ -1,5 +1,13 @@
+import { HttpAdapterHost } from '@nestjs/core';
+
 import type { Lease } from '../engine/lease/lease.js';
-import { DEFAULT_CONNECTION } from '../nest/aspect/lock-connections.js';
+import { DEFAULT_CONNECTION, LockConnections } from '../nest/aspect/lock-connections.js';
+import { LockInterceptor } from '../nest/aspect/lock.interceptor.js';
+import { lockObjectsBy } from '../nest/aspect/locked-method.js';
+import { TransportErrors } from '../nest/aspect/transport-errors.js';
+import type { LockModuleOptions } from '../nest/module/lock-module-options.js';
+import { resolveModuleOptions } from '../nest/module/resolve-module-options.js';
+import { LockEvents } from '../events.js';
 import type { RuntimeSettings } from '../nest/module/lock-runtime.js';
 import type { LockOptions } from '../options/lock-options.js';
 import type { Duration } from '../options/values.js';
@@ -40,6 +48,31 @@ export class TestLocks {
   /** {@inheritDoc TestConnection.lose} */
   lose(key: string): void {
     this.connection().lose(key);
+  }
+
+  /** {@inheritDoc TestConnection.outage} */
+  outage(): () => void {
+    return this.connection().outage();
+  }
+
+  /**
+   * Locks the methods of objects that tests create with `new`, without Nest. Call it in the set-up file of the tests.
+   * @param options - module options that the tests depend on
+   * @throws LockConfigurationError when an option is invalid
+   *
+   * @example
+   * ```ts
+   * new TestLocks().lockByHand();
+   * ```
+   */
+  lockByHand(options: Partial<LockModuleOptions> = {}): void {
+    const { connections, ...settings } = resolveModuleOptions({ connection: 'memory', ...options });
+    const events = new LockEvents();
+    const engines = Array.from(connections.keys(), (name) => {
+      return [name, this.newEngine(name, undefined, { ...settings, connection: name, events })] as const;
+    });
+    const locks = new LockConnections(new Map(engines), settings);
+    lockObjectsBy(new LockInterceptor(locks, new TransportErrors(locks, new HttpAdapterHost())));
   }
 
   /**

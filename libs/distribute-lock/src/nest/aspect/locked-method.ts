@@ -24,7 +24,7 @@ type LockedObject = object & { [ASPECT]?: LockInterceptor };
  */
 export function lockedMethod(method: AnyMethod, spec: LockSpec): AnyMethod {
   const run = (self: LockedObject | undefined, args: unknown[], scheduled?: boolean): unknown => {
-    const aspect = self?.[ASPECT];
+    const aspect = self?.[ASPECT] ?? byHand.aspect;
     if (self === undefined || aspect === undefined) return reject(spec, self === undefined ? DETACHED : BY_HAND);
     // The mock of an automatically mocked test would end the call without running the method.
     if (!isAspect(aspect)) return reject(spec, MOCKED);
@@ -56,10 +56,17 @@ export function resultShape(target: object, name: string | symbol, method: AnyMe
   return typeof prototype?.subscribe === 'function' && typeof prototype.pipe === 'function' ? 'observable' : 'unknown';
 }
 
+const byHand = processWide<{ aspect?: LockInterceptor }>('aspect of objects without Nest', () => ({}));
+
+/** Locks objects that Nest does not manage, in tests only. */
+export function lockObjectsBy(aspect: LockInterceptor): void {
+  byHand.aspect = aspect;
+}
+
 const DETACHED = 'it was called without its object. Call it as a method, or bind it to its object.';
 const BY_HAND =
   'its object was created with new, and Nest does not manage it. In a unit test, create the object by Test.createTestingModule() ' +
-  'with LockTestingModule.forRoot() among its imports. Elsewhere, let Nest create it, or provide it by a factory or value at ' +
+  'with LockTestingModule.forRoot() among its imports, or call new TestLocks().lockByHand() in its set-up file. Elsewhere, let Nest create it, or provide it by a factory or value at ' +
   'start-up beside LockModule; for all other objects use LockService.';
 const MOCKED =
   'its lock is a mock. Add LockTestingModule.forRoot() to the imports of the testing module; then useMocker() replaces only the ' +

@@ -1,0 +1,5 @@
+import { TestLocks } from 'nestjs-distribute-lock/testing';
+
+// #region line
+new TestLocks().lockByHand();
+// #endregion
