@@ -2,7 +2,7 @@ import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { LockService } from '../../../libs/distribute-lock/src/nest/lock.service.js';
 import { monotonicMs } from '../../support/monotonic.js';
-import type { WorkerEvent } from '../event.js';
+import type { WorkerEvent } from '../../checker/event.js';
 import type { OperationPlan } from '../plan/operation-plan.js';
 import type { LeaseWatch } from './lease-watch.js';
 import type { Recorder } from './recorder.js';

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 
 import { monotonicMs } from '../../support/monotonic.js';
-import type { RunEvent, WorkerEvent } from '../event.js';
+import type { RunEvent, WorkerEvent } from '../../checker/event.js';
 
 type WithoutTime<E> = E extends unknown ? Omit<E, 'at'> : never;
 

@@ -7,7 +7,7 @@ import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/re
 import { locksOn, PREFIX } from '../../fault/support/lock-engine.js';
 import { parentProcess } from '../../support/parent-process.js';
 import { Random } from '../../simulation/random.js';
-import type { WorkerEvent } from '../event.js';
+import type { WorkerEvent } from '../../checker/event.js';
 import { planOperation } from '../plan/operation-plan.js';
 import { planWorld, worldOf } from '../plan/world-plan.js';
 import { LeaseWatch } from './lease-watch.js';

@@ -1,4 +1,4 @@
-import { RUN, type HistoryEvent, type RecordedOptions, type RunEvent, type WorkerEvent } from '../event.js';
+import { RUN, type HistoryEvent, type RecordedOptions, type RunEvent, type WorkerEvent } from './event.js';
 import { groupBy } from './group-by.js';
 import { between, overlap, type Interval } from './interval.js';
 import { readOperation, type Operation, type OperationEvent } from './operation.js';

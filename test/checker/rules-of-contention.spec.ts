@@ -1,4 +1,4 @@
-import { HandMade } from './check/hand-made.js';
+import { HandMade } from './hand-made.js';
 
 const made = (): HandMade => new HandMade();
 const held = { called: 0, granted: 10, released: 50 };

@@ -5,7 +5,7 @@ import {
   type RecordedOptions,
   type RunEvent,
   type WorkerEvent,
-} from '../event.js';
+} from './event.js';
 import { checkHistory } from './check-history.js';
 
 interface HandMadeOperation extends RecordedOptions {

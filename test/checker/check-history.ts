@@ -1,4 +1,4 @@
-import type { HistoryEvent } from '../event.js';
+import type { HistoryEvent } from './event.js';
 import { checkCleanUp } from './clean-up.js';
 import { checkContention } from './contention.js';
 import { checkExclusion } from './exclusion.js';

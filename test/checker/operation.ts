@@ -1,4 +1,4 @@
-import type { CallName, RecordedOptions, WorkerEvent } from '../event.js';
+import type { CallName, RecordedOptions, WorkerEvent } from './event.js';
 import type { History } from './history.js';
 import type { Interval } from './interval.js';
 
