@@ -10,6 +10,7 @@ import { checkLeases } from './leases.js';
 import { checkOrder } from './order.js';
 import { checkOutcomes } from './outcomes.js';
 import { checkRegister } from './register.js';
+import type { Precision } from './precision.js';
 import { checkWaitBounds } from './wait-bounds.js';
 
 /** Every rule, each in a separate file. */
@@ -28,7 +29,7 @@ const RULES = [
 ];
 
 /** The violations of the history, in the order of time. */
-export function checkHistory(events: readonly HistoryEvent[]): Violation[] {
-  const history = new History(events);
+export function checkHistory(events: readonly HistoryEvent[], precision?: Precision): Violation[] {
+  const history = new History(events, precision);
   return RULES.flatMap((rule) => rule(history)).sort((a, b) => a.at - b.at);
 }

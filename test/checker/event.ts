@@ -97,6 +97,8 @@ export type RunEvent = { readonly at: number } & (
     }
   /** The server lost all locks, or one lock, at a time between `from` and `at`. */
   | { readonly type: 'data-lost'; readonly name: string; readonly from: number; readonly key?: string }
+  /** A client without the library held the key since `from`. */
+  | { readonly type: 'foreign'; readonly key: string; readonly from: number }
   | { readonly type: 'standstill'; readonly from: number }
   /** A key without a TTL was seen. */
   | { readonly type: 'persistent'; readonly key: string }

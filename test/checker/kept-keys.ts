@@ -12,8 +12,7 @@ export function checkKeptKeys(history: History): Violation[] {
   });
 }
 
-/** A lease begins this long before its holder records it, and longer by the standstills before that. */
-const SEEN_WITHIN_MS = 25;
+/** A lease may begin earlier than its record by the standstills within this time. */
 const STANDSTILLS_MS = 500;
 
 /** Only without a fault until then, because a fault may lose the lease. */
@@ -24,7 +23,7 @@ function keptUntil({ operation, key, from, to }: ValidHold, history: History): n
   const expiresAt = options.release === 'expire' ? sentAt + ttlOf(options) : to;
   // A grant that was handed over in memory may be much older than the lease.
   const lateMs = history.standstillMs(process, { from: from - STANDSTILLS_MS, to: from }, 0);
-  const startedAt = Math.max(sentAt, from - SEEN_WITHIN_MS - lateMs);
+  const startedAt = Math.max(sentAt, from - history.precision.beginsMs - lateMs);
   const until = Math.max(expiresAt, startedAt + Number(options.minHold ?? 0));
   const ended = history.endOf(process) ?? Infinity;
   return ended < until || history.troubled({ from, to: until }, process) ? to : until;

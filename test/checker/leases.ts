@@ -4,7 +4,6 @@ import type { Operation } from './operation.js';
 
 /** The shortest validity of an offer in Redis. */
 const CLAIM_WINDOW_MS = 1_750;
-const SLACK_MS = 50;
 /** Reasons of a loss that require a change of the data. */
 const OF_DATA: ReadonlySet<string> = new Set(['deleted', 'taken', 'forced']);
 
@@ -17,11 +16,16 @@ const STOPPED_SHARE = 0.5;
 /** A lease is proven for its own ttl and no longer, is renewed only with `renew`, and is not lost without a cause. */
 export function checkLeases(history: History): Violation[] {
   const held = history.operations.filter(({ hold, inside }) => hold !== undefined && inside === undefined);
-  const readers = groupBy(held.filter(reads), placeOf);
+  const slackMs = history.precision.leaseMs;
+  const readers = groupBy(held.filter(reads).flatMap(placesOf), (place) => place);
   return held.flatMap((operation) =>
     [
-      provenTooLong(operation, reads(operation) && (readers.get(placeOf(operation)) ?? []).length > 1),
-      heldTooLong(operation),
+      provenTooLong(
+        operation,
+        slackMs,
+        reads(operation) && placesOf(operation).some((place) => readers.get(place)!.length > 1),
+      ),
+      heldTooLong(operation, slackMs),
       lostForNothing(operation, history),
       takenEarly(operation, history),
     ].filter((each) => each !== undefined),
@@ -31,10 +35,10 @@ export function checkLeases(history: History): Violation[] {
 const reads = ({ kind, hold }: Operation): boolean => kind === 'read' || (hold?.readsFrom ?? Infinity) < Infinity;
 
 /** Readers of one process and key share a lease. */
-const placeOf = ({ process, keys }: Operation): string => `${process} ${keys.join(' ')}`;
+const placesOf = ({ process, keys }: Operation): string[] => keys.map((key) => `${process} ${key}`);
 
 /** Each reader keeps its own ttl in a lease that it shares. */
-function provenTooLong(operation: Operation, isShared: boolean): Violation | undefined {
+function provenTooLong(operation: Operation, slackMs: number, isShared: boolean): Violation | undefined {
   const { events, options, keys } = operation;
   let ttlMs = ttlOf(options);
   let last = Infinity;
@@ -47,10 +51,10 @@ function provenTooLong(operation: Operation, isShared: boolean): Violation | und
     if (event.type === 'downgraded') leastEnd = operation.hold!.from + ttlOf(options);
     if (event.type !== 'granted' && event.type !== 'proven') continue;
     const proven = event.until - event.at;
-    if (proven > ttlMs + SLACK_MS)
+    if (proven > ttlMs + slackMs)
       return fault(`is proven for ${Math.round(proven)} ms; its ttl is ${ttlOf(options)} ms`, operation, event.at);
     // a multi-key call renews its keys while it waits for the last one
-    if (options.renew === false && keys.length === 1 && event.until > last + SLACK_MS)
+    if (options.renew === false && keys.length === 1 && event.until > last + slackMs)
       return fault('was renewed in spite of `renew: false`', operation, event.at);
     // a reader that shares an older lease may have its own ttl from its entry on
     if (event.type === 'granted' && isShared) last = event.at + ttlOf(options);
@@ -60,10 +64,10 @@ function provenTooLong(operation: Operation, isShared: boolean): Violation | und
 }
 
 /** The hold of a stopped process ends with its last proof, so that proof must not be later either. */
-function heldTooLong(operation: Operation): Violation | undefined {
+function heldTooLong(operation: Operation, slackMs: number): Violation | undefined {
   const { hold, options } = operation;
   const maxHoldMs = Number(options.maxHold ?? Infinity);
-  if (hold === undefined || hold.to - hold.from <= maxHoldMs + SLACK_MS) return undefined;
+  if (hold === undefined || hold.to - hold.from <= maxHoldMs + slackMs) return undefined;
   return fault(
     `was held for ${Math.round(hold.to - hold.from)} ms; its maxHold is ${maxHoldMs} ms`,
     operation,

@@ -99,7 +99,7 @@ function readHold(granted: EventOf<'granted'>, events: readonly OperationEvent[]
   const release = find(events, 'release');
   const lost = events.find(({ type }) => type === 'lost' || type === 'not-held');
   const killed = history.endOf(granted.process);
-  const until = Math.max(granted.until, ...events.map((event) => (event.type === 'proven' ? event.until : 0)));
+  const { until } = events.findLast((event) => event.type === 'proven') ?? granted;
   const hold = (ended: Hold['ended'], to: number): Hold => ({
     from,
     to: Math.max(from, to),

@@ -1,9 +1,6 @@
 import { ttlOf, type History, type Violation } from './history.js';
 import { rootOf, type Operation } from './operation.js';
 
-/** Timers of the runtime may fire this early. */
-const EARLY_MS = 2;
-
 /** The options and the state of the system allow every refusal, and `withLock` ends according to `onLost`. */
 export function checkOutcomes(history: History): Violation[] {
   return history.operations.flatMap((operation) => [
@@ -29,7 +26,7 @@ function refusalFault(operation: Operation, history: History): string | undefine
 
 function isAllowed(operation: Operation, code: string, history: History): boolean {
   const { process, waitMs, calledAt, settledAt = calledAt, abortedAt = Infinity } = operation;
-  const inTime = waited(operation) >= waitMs - EARLY_MS;
+  const inTime = waited(operation) >= waitMs - history.precision.earlyMs;
   switch (code) {
     case 'LOCK_CONTENDED':
       return waitMs === 0;

@@ -7,8 +7,6 @@ import { weightOf, type Hold, type Operation } from './operation.js';
 export const GATE_MS = 1_500;
 /** The shortest validity of an offer. */
 const CLAIM_WINDOW_MS = 1_750;
-/** Delay until a process sees an executed release or its message. */
-const ANSWER_MS = 100;
 /** A release waits slightly longer for its reply. */
 const RELEASE_WAITS_MS = 90;
 /** P6: an attempt without a reply is undone this long after the network is back. */
@@ -65,7 +63,7 @@ function abandoned(operation: Operation, history: History): Interval | undefined
  */
 function keptWhileItWaits(operation: Operation, history: History): readonly (Interval & { readonly key: string })[] {
   const { keys, calledAt, settledAt, process } = operation;
-  const to = (settledAt ?? history.endOf(process) ?? history.endsAt) + ANSWER_MS;
+  const to = (settledAt ?? history.endOf(process) ?? history.endsAt) + history.precision.answerMs;
   const ascending = keys.toSorted((one, other) => (one < other ? -1 : 1));
   return ascending.slice(0, -1).map((key) => ({ key, from: calledAt, to }));
 }
@@ -76,7 +74,7 @@ export function holdEnd(operation: Operation, history: History): number {
   const ends = [operation, ...nestedIn(operation)].map(({ hold, releasedAt }) => Math.max(hold!.to, releasedAt ?? 0));
   const end = Math.max(...ends);
   const minHold = settledAt + Number(options.minHold ?? 0);
-  const expires = options.release === 'expire' || endsAs(operation, 'killed') ? longestTtl({ options, events: [] }) : 0;
+  const expires = options.release === 'expire' || endsAs(operation, 'killed') ? longestTtl(operation) : 0;
   return Math.min(Math.max(end, minHold, end + expires * 1.02), Math.max(end, history.endsAt));
 }
 
@@ -94,7 +92,7 @@ function tailMs(operation: Operation, history: History, { from, to }: Interval):
   const healthy = !history.troubled({ from, to }, process) && settledAt !== undefined;
   if (!healthy || endsAs(operation, 'lost') || endsAs(operation, 'killed'))
     return longestTtl(operation) + UNDONE_WITHIN_MS;
-  return isAnswered(operation) || (hold === undefined && waitMs === 0) ? 0 : ANSWER_MS;
+  return isAnswered(operation) || (hold === undefined && waitMs === 0) ? 0 : history.precision.answerMs;
 }
 
 /** A release waits for its reply only for a limited time; one that ended earlier had its reply. */

@@ -3,12 +3,8 @@ import type { Operation } from './operation.js';
 
 /** P5. */
 const SETTLES_WITHIN_MS = 1_000;
-/** An aborted wait ends at once. */
-const ABORTS_WITHIN_MS = 250;
 /** P17: a release without a reply. */
 const RELEASES_WITHIN_MS = 250;
-/** For turns of the event loop that are too short to be recorded as a standstill. */
-const SLACK_MS = 100;
 
 /**
  * Every call settles: an acquire within `wait` + 1 s, an aborted one at once, a release soon. Time in which its process
@@ -24,13 +20,13 @@ function checkAcquire(operation: Operation, history: History): Violation | undef
   const { id, process, calledAt, settledAt, abortedAt, waitMs } = operation;
   const end = settledAt ?? history.endOf(process) ?? history.endsAt;
   const took = own(history, process, calledAt, end);
-  const bound = waitMs + SETTLES_WITHIN_MS + SLACK_MS;
+  const bound = waitMs + SETTLES_WITHIN_MS + history.precision.slackMs;
   const how = settledAt === undefined ? 'had not settled' : 'settled';
   if (took > bound) return fault(`${id} ${how} after ${Math.round(took)} ms; its wait is ${waitMs} ms`, operation, end);
   if (settledAt === undefined && history.endOf(process) === undefined)
     return fault(`${id} never settled`, operation, end);
   const sinceAbort = abortedAt === undefined || abortedAt > end ? 0 : own(history, process, abortedAt, end);
-  if (sinceAbort <= ABORTS_WITHIN_MS + SLACK_MS) return undefined;
+  if (sinceAbort <= history.precision.abortsMs + history.precision.slackMs) return undefined;
   return fault(`${id} ${how} ${Math.round(sinceAbort)} ms after its signal aborted`, operation, end);
 }
 
@@ -40,7 +36,7 @@ function checkRelease(operation: Operation, history: History): Violation | undef
   if (release === undefined) return undefined;
   const end = releasedAt ?? history.endOf(process) ?? history.endsAt;
   const took = own(history, process, release.at, end);
-  if (took <= RELEASES_WITHIN_MS + SLACK_MS) return undefined;
+  if (took <= RELEASES_WITHIN_MS + history.precision.slackMs) return undefined;
   return fault(`${id} waited ${Math.round(took)} ms for its release`, operation, end);
 }
 

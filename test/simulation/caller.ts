@@ -3,11 +3,18 @@ import { surelyOverMs, validUntil } from '../../libs/distribute-lock/src/engine/
 import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
+import type { RecordedOptions, WorkerEvent } from '../checker/event.js';
 import type { Hold } from './hold.js';
 import { isCalm, PATIENT_MS, type CallerPlan } from './plan.js';
 import type { PendingCall } from './pending-calls.js';
 import type { SimulatedProcess } from './simulated-process.js';
+import { recordedOptions } from './recorder.js';
 import type { World } from './world.js';
+
+type OfOperation = Extract<WorkerEvent, { readonly op: string }>;
+type Bare<E> = E extends unknown ? Omit<E, 'op' | 'at'> : never;
+
+const codeOf = (error: unknown): string => (isLockError(error) ? error.code : 'none');
 
 /** A release without a reply from the store resolves after 100 ms. */
 const RELEASE_MS = 100;
@@ -15,13 +22,16 @@ const RELEASE_MS = 100;
 /** A caller that asks, holds and releases, once or repeatedly. */
 export class Caller {
   private round = 0;
+  private readonly recorded: RecordedOptions;
 
   constructor(
     protected readonly world: World,
     protected readonly plan: CallerPlan,
     protected readonly process: SimulatedProcess,
     private readonly name: string,
-  ) {}
+  ) {
+    this.recorded = recordedOptions(plan.options, process);
+  }
 
   /** Registers a call that must settle. */
   protected pendingCall(label: string): PendingCall {
@@ -45,6 +55,7 @@ export class Caller {
     const { key, keys = [key], options, abortAfterMs } = this.plan;
     const label = `${this.name}.${this.round}`;
     const pendingCall = this.pendingCall(label);
+    world.recorder.record(process, { type: 'ask', op: label, call: 'acquire', keys, options: this.recorded });
     const abort = abortAfterMs === undefined ? undefined : new AbortController();
     world.note(`${label} asks for ${keys.join(' and ')}, waits ${options.waitMs}, ttl ${options.ttlMs}`, process);
     this.acquire(label, abort?.signal).then(
@@ -53,6 +64,7 @@ export class Caller {
     );
     if (abort === undefined || abortAfterMs === undefined) return;
     process.after(abortAfterMs, () => {
+      world.recorder.record(process, { type: 'abort', op: label });
       abort.abort();
       process.nextTurn(() => {
         if (world.pendingCalls.isOpen(pendingCall)) world.fail('an aborted caller was not rejected at once', label);
@@ -65,6 +77,7 @@ export class Caller {
     world.pendingCalls.answered(pendingCall);
     const holds = this.started(pendingCall, lease);
     const [hold] = holds;
+    this.recordGrant(pendingCall.label, holds);
     for (const { ownerToken, lease: part } of holds)
       world.note(`${pendingCall.label} holds ${part.key}, ${ownerToken} #${part.fencingToken}`, process);
     const { extend } = plan;
@@ -76,10 +89,28 @@ export class Caller {
     else process.after(plan.holdMs, end);
   }
 
+  private record(op: string, event: Bare<OfOperation>): void {
+    this.world.recorder.record(this.process, { op, ...event });
+  }
+
+  private recordGrant(op: string, holds: readonly Hold[]): void {
+    const { process, world } = this;
+    const byKey = (valueOf: (hold: Hold) => number): Record<string, number> =>
+      Object.fromEntries(holds.map((hold) => [hold.lease.key, valueOf(hold)]));
+    this.record(op, {
+      type: 'granted',
+      tokens: byKey(({ lease }) => lease.fencingToken),
+      sentAt: byKey(({ lease }) => process.realMs(lease.grant.startedAt - process.plan.offset)),
+      leases: byKey(({ lease }) => lease.grant.passes),
+      until: world.timeline.now + process.realMs(Math.min(...holds.map(({ lease }) => lease.remainingMs()))),
+    });
+  }
+
   private refused(pendingCall: PendingCall, error: unknown, aborted: boolean): void {
     const { world, process } = this;
     world.note(`${pendingCall.label} refused: ${String(error)}`, process);
     world.pendingCalls.answered(pendingCall);
+    this.record(pendingCall.label, { type: 'refused', code: codeOf(error), message: String(error) });
     const { waitMs } = pendingCall.options;
     const waited = process.plan.rate * (world.timeline.now - pendingCall.calledAt) + 1e-6 >= waitMs;
     const right =
@@ -103,15 +134,18 @@ export class Caller {
     if (hold.released) return;
     const pendingCall = world.pendingCalls.ask(process, `${label} extend`, key, 0, options);
     const calledAt = process.now();
+    this.record(hold.op, { type: 'extend', ttlMs });
     hold.lease.extend(ttlMs).then(
       () => {
         world.pendingCalls.answered(pendingCall);
+        this.record(hold.op, { type: 'extended', code: 'ok' });
         const proven = validUntil(calledAt, ttlMs) - process.now();
         if (options.maxHoldMs === Infinity && hold.lease.remainingMs() < proven - 1e-3)
           world.fail('an extension did not lengthen the lease', label);
       },
       (error: unknown) => {
         world.pendingCalls.answered(pendingCall);
+        this.record(hold.op, { type: 'extended', code: codeOf(error) });
         const shutDown = isLockError(error, 'LOCK_SHUTDOWN') && process.draining;
         if (shutDown || isLockError(error, 'LEASE_LOST', 'LOCK_UNAVAILABLE')) return;
         world.fail('an extension failed without a reason', `${label}: ${String(error)}`);
@@ -124,14 +158,19 @@ export class Caller {
     const { label, key, options } = hold.pendingCall;
     if (hold.released || !hold.lease.isHeld()) return;
     hold.reads = true;
+    this.record(hold.op, { type: 'downgrade' });
     world.note(`${label} downgrades ${key}`, process);
     // The extension may be executed as long as the grant lasts, also when the hold ends by maxHold.
     const leftMs = hold.lease.grant.validUntil - process.now();
     const pendingCall = world.pendingCalls.ask(process, `${label} downgrade`, key, leftMs, options);
     hold.lease.downgrade().then(
-      () => world.pendingCalls.answered(pendingCall),
+      () => {
+        world.pendingCalls.answered(pendingCall);
+        this.record(hold.op, { type: 'downgraded', code: 'ok' });
+      },
       (error: unknown) => {
         world.pendingCalls.answered(pendingCall);
+        this.record(hold.op, { type: 'downgraded', code: codeOf(error) });
         const shutDown = isLockError(error, 'LOCK_SHUTDOWN') && process.draining;
         const mayEnd = !options.renew || options.maxHoldMs < Infinity || !isCalm(world.plan);
         if (shutDown || (mayEnd && isLockError(error, 'LEASE_LOST', 'LOCK_UNAVAILABLE'))) return;
@@ -145,11 +184,13 @@ export class Caller {
     const { world, process } = this;
     const { label, key, options } = holds[0].pendingCall;
     world.note(`${label} releases ${lease.keys.join(' and ')}`, process);
+    this.record(holds[0].op, { type: 'release', held: lease.isHeld() });
     for (const hold of holds) this.ends(hold);
     const pendingCall = world.pendingCalls.ask(process, `${label} release`, key, RELEASE_MS, options);
     lease.release().then(
       () => {
         world.pendingCalls.answered(pendingCall);
+        this.record(holds[0].op, { type: 'released' });
         if (lease.isHeld()) world.fail('a released lease is valid', label);
         this.goOn();
       },

@@ -1,3 +1,4 @@
+import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import type { PendingCall } from './pending-calls.js';
 import type { SimulatedProcess } from './simulated-process.js';
@@ -6,6 +7,8 @@ import type { SimulatedProcess } from './simulated-process.js';
 export class Hold {
   released = false;
   notified = false;
+  /** Until when the lease was proven at the last check, in real time. */
+  until = 0;
   /** A check saw that the lease is invalid. */
   over = false;
   /** When the server lost the lease, and when the holder must know of it at the latest. */
@@ -17,8 +20,15 @@ export class Hold {
   constructor(
     readonly pendingCall: PendingCall,
     readonly lease: LeaseHandle,
+    /** The lease of the call, which may have several keys. */
+    readonly whole: Lease,
   ) {
     this.reads = pendingCall.options.kind === 'read';
+  }
+
+  /** Its call in the recorded history. */
+  get op(): string {
+    return this.pendingCall.label.split('/')[0]!;
   }
 
   get process(): SimulatedProcess {

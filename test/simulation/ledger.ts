@@ -1,4 +1,6 @@
+import { isLockError } from '../../libs/distribute-lock/src/errors.js';
 import { surelyOverMs } from '../../libs/distribute-lock/src/engine/lease/grant.js';
+import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import { planOf } from '../../libs/distribute-lock/src/engine/lease/lifetime-plan.js';
 import { QUANTUM_HOLDS, QUANTUM_MS } from '../../libs/distribute-lock/src/engine/local-hand-over.js';
@@ -15,6 +17,8 @@ import type { World } from './world.js';
 
 /** Sums of times are rounded. */
 const ROUNDING_MS = 0.001;
+/** Sums of times differ by less than this. */
+const SAME_MS = 0.01;
 /** After a stop, all due events happen first. */
 const BACKLOG_MS = 2;
 /** Callers of several processes that arrive within this time may be served in either order. */
@@ -51,8 +55,8 @@ export class Ledger {
     this.lefts = new Lefts(world);
   }
 
-  started(pendingCall: PendingCall, lease: LeaseHandle): Hold {
-    const hold = new Hold(pendingCall, lease);
+  started(pendingCall: PendingCall, lease: LeaseHandle, whole: Lease = lease): Hold {
+    const hold = new Hold(pendingCall, lease, whole);
     this.count += 1;
     this.holds.add(hold);
     this.byLabel.set(pendingCall.label, hold);
@@ -92,6 +96,10 @@ export class Ledger {
     this.world.note(`notified ${label} of its loss`, hold.process);
     if (hold.notified) this.world.fail('a holder was notified of a loss twice', label);
     hold.notified = true;
+    const { reason: error } = hold.lease.signal;
+    const code = isLockError(error) ? error.code : 'none';
+    const why = isLockError(error, 'LEASE_LOST') ? error.reason : undefined;
+    this.world.recorder.record(hold.process, { type: 'lost', op: hold.op, code, reason: why, message: '' });
     if (!hold.lease.signal.aborted)
       this.world.fail('a holder was notified of a loss, but the signal did not abort', label);
     if (this.world.server.givenBack.has(hold.ownerToken)) this.world.fail('a release was reported as a loss', label);
@@ -151,9 +159,19 @@ export class Ledger {
     this.used.clear();
     for (const hold of this.holds) {
       if (hold.process.gone) this.holds.delete(hold);
-      else if (hold.lease.isHeld()) this.checkHeld(hold);
-      else this.checkOver(hold);
+      else if (hold.lease.isHeld()) {
+        this.sample(hold);
+        this.checkHeld(hold);
+      } else this.checkOver(hold);
     }
+  }
+
+  /** Records a change of the time until which the lease is proven. */
+  private sample(hold: Hold): void {
+    const until = this.world.timeline.now + hold.process.realMs(hold.whole.remainingMs());
+    if (hold.lease.key !== hold.whole.key || Math.abs(until - hold.until) < SAME_MS) return;
+    hold.until = until;
+    this.world.recorder.record(hold.process, { type: 'proven', op: hold.op, until });
   }
 
   private checkHeld(hold: Hold): void {
@@ -191,6 +209,7 @@ export class Ledger {
   private checkOver(hold: Hold): void {
     const { world } = this;
     const { process, lease, ownerToken } = hold;
+    if (!hold.over && !hold.released) world.recorder.record(process, { type: 'not-held', op: hold.op });
     hold.over = true;
     if (hold.released) this.holds.delete(hold);
     else if (!hold.notified && !lease.ended && this.mustKnow(process)) {

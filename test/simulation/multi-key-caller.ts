@@ -29,7 +29,7 @@ export class MultiKeyCaller extends Caller {
     const { parts } = lease as MultiKeyLease;
     return parts.map((part) => {
       const label = `${pendingCall.label}/${part.key}`;
-      return this.world.ledger.started({ ...pendingCall, key: part.key, label }, part as LeaseHandle);
+      return this.world.ledger.started({ ...pendingCall, key: part.key, label }, part as LeaseHandle, lease);
     });
   }
 }

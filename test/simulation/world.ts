@@ -5,6 +5,7 @@ import { Ledger } from './ledger.js';
 import type { Plan } from './plan.js';
 import { PendingCalls } from './pending-calls.js';
 import { checkNothingLeft } from './quiescence.js';
+import { Recorder } from './recorder.js';
 import { Random } from './random.js';
 import { SimulatedProcess } from './simulated-process.js';
 import { SimulatedServer } from './simulated-server.js';
@@ -35,6 +36,7 @@ export class World {
   readonly server: SimulatedServer;
   readonly ledger: Ledger;
   readonly pendingCalls: PendingCalls;
+  readonly recorder: Recorder;
   readonly processes: readonly SimulatedProcess[];
   /** The first broken rule. */
   violation: string | undefined;
@@ -50,6 +52,7 @@ export class World {
     this.random = new Random(plan.seed ^ 0x5bd1e995);
     this.trace = traced ? [] : undefined;
     this.server = new SimulatedServer(this, tables);
+    this.recorder = new Recorder(this);
     this.ledger = new Ledger(this);
     this.pendingCalls = new PendingCalls(this);
     this.processes = plan.processes.map((process, index) => new SimulatedProcess(this, index, process));
@@ -69,6 +72,7 @@ export class World {
     await new Promise<void>((resolve) => this.go(resolve));
     if (this.violation === undefined) this.pendingCalls.checkEnd();
     if (this.violation === undefined) checkNothingLeft(this);
+    this.violation ??= this.recorder.violation();
     return this.violation;
   }
 
@@ -85,6 +89,7 @@ export class World {
   trouble(ms = 0): void {
     const until = this.timeline.now + ms;
     if (until > this.troubledAt) this.troubledAt = until;
+    this.recorder.trouble(ms);
   }
 
   fail(rule: string, details = ''): void {
