@@ -43,6 +43,8 @@ export type WorkerEvent = { readonly at: number } & (
   /** The signal of the lease aborted. */
   | ({
       readonly type: 'lost';
+      /** Of a call for several keys. */
+      readonly key?: string;
       readonly code: string;
       /** Of a `LeaseLostError`. */
       readonly reason?: string;
@@ -51,7 +53,8 @@ export type WorkerEvent = { readonly at: number } & (
   /** `isHeld()` returned false. */
   | ({ readonly type: 'not-held' } & OfOperation)
   | ({ readonly type: 'extend'; readonly ttlMs: number } & OfOperation)
-  | ({ readonly type: 'extended'; readonly code: string } & OfOperation)
+  /** The lease is proven until then. */
+  | ({ readonly type: 'extended'; readonly code: string; readonly until: number } & OfOperation)
   | ({ readonly type: 'downgrade' } & OfOperation)
   | ({ readonly type: 'downgraded'; readonly code: string } & OfOperation)
   /** The reply of the protected resource to a write. */
@@ -74,7 +77,8 @@ export type WorkerEvent = { readonly at: number } & (
   | ({ readonly type: 'ended'; readonly code: string } & OfOperation)
   /** The event loop did not turn since `from`. */
   | { readonly type: 'standstill'; readonly from: number }
-  | { readonly type: 'shutdown' }
+  /** The process ends its work within so many milliseconds. */
+  | { readonly type: 'shutdown'; readonly drainMs: number }
   | { readonly type: 'closed' }
   /** An error or a warning outside of every promise. */
   | { readonly type: 'stray'; readonly message: string }

@@ -63,13 +63,14 @@ export class HandMade {
       ...others
     } = rest;
     const { refused, code = 'LOCK_CONTENDED', message = '', aborted, ended, ...options } = others;
-    const byKey = (value: number): Record<string, number> => Object.fromEntries(keys.map((key) => [key, value]));
+    const byKey = (value: number, apartBy = 0): Record<string, number> =>
+      Object.fromEntries(keys.map((key, i) => [key, value + i * apartBy]));
     const at = (time: number | undefined, event: Bare<OfOperation, 'op' | 'at'>): void => {
       if (time !== undefined) this.events.push({ ...event, at: time, process, op });
     };
     at(called, { type: 'ask', call, keys, options: { ttl: 1e6, ...options }, inside, probe });
     at(aborted, { type: 'abort' });
-    at(granted, { type: 'granted', tokens: byKey(token), sentAt: byKey(sent), leases: byKey(leases), until });
+    at(granted, { type: 'granted', tokens: byKey(token, 1_000), sentAt: byKey(sent), leases: byKey(leases), until });
     at(refused, { type: 'refused', code, message });
     at(downgraded, { type: 'downgrade' });
     at(lost, { type: 'lost', code: 'LEASE_LOST', reason, message: '' });
@@ -89,7 +90,12 @@ export class HandMade {
   }
 
   shutdown(process: string, at: number): this {
-    this.events.push({ type: 'shutdown', process, at });
+    this.events.push({ type: 'shutdown', process, at, drainMs: 500 });
+    return this;
+  }
+
+  closed(process: string, at: number): this {
+    this.events.push({ type: 'closed', process, at });
     return this;
   }
 

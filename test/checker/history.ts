@@ -34,6 +34,7 @@ export class History {
   private readonly blocked = new Map<string, Interval>();
   private readonly endedAt = new Map<string, number>();
   private readonly shutdownAt = new Map<string, number>();
+  readonly shutdowns: readonly Extract<HistoryEvent, { type: 'shutdown' }>[];
 
   constructor(
     readonly events: readonly HistoryEvent[],
@@ -43,6 +44,7 @@ export class History {
     this.faults = this.ofRun.filter((event) => event.type === 'fault');
     this.dataLosses = this.ofRun.filter((event) => event.type === 'data-lost');
     this.foreign = this.ofRun.filter((event) => event.type === 'foreign');
+    this.shutdowns = events.filter((event) => event.type === 'shutdown');
     this.stray = events.filter((event) => event.type === 'stray');
     for (const event of events) this.note(event);
     const byOperation = groupBy(events.filter(isOfOperation), ({ op }) => op);
@@ -77,6 +79,11 @@ export class History {
     const stoodMs = this.standstillMs(process, during);
     if (!this.precision.faultsStop) return stoodMs;
     return this.faults.reduce((sum, { from, at }) => sum + overlap({ from, to: at }, during), stoodMs);
+  }
+
+  /** Whether the store may have lost the lock in that time. */
+  losesData(key: string, { from, to }: Interval): boolean {
+    return this.dataLosses.some((loss) => (loss.key ?? key) === key && loss.at >= from && loss.from <= to);
   }
 
   /** When a client without the library held the key. */

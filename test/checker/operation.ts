@@ -17,6 +17,8 @@ export interface Hold extends Interval {
   readonly tokens: Readonly<Record<string, number>>;
   readonly sentAt: Readonly<Record<string, number>>;
   readonly leases: Readonly<Record<string, number>>;
+  /** The latest end that the holder could prove. */
+  readonly provenUntil: number;
   /** When its downgrade made it a read lock. */
   readonly readsFrom: number;
   /** `release`: the holder released a held lease. `open`: the history ended before. */
@@ -106,6 +108,7 @@ function readHold(granted: EventOf<'granted'>, events: readonly OperationEvent[]
     tokens,
     sentAt,
     leases,
+    provenUntil: until,
     readsFrom,
     ended,
   });

@@ -6,6 +6,7 @@ export function checkOutcomes(history: History): Violation[] {
   return history.operations.flatMap((operation) => [
     ...faultsOf('outcomes', refusalFault(operation, history), operation),
     ...faultsOf('outcomes', endFault(operation, history), operation),
+    ...faultsOf('outcomes', changeFault(operation, history), operation),
   ]);
 }
 
@@ -100,4 +101,23 @@ function lossBehindRelease({ calledAt, releasedAt = calledAt, options, hold }: O
   return (
     options.onLost === 'throw' && history.dataLosses.some(({ at, from }) => at >= during.from && from <= during.to)
   );
+}
+
+/** A change fails only when its lease may be lost, or when the store cannot answer. */
+function changeFault(operation: Operation, history: History): string | undefined {
+  const { events, options, process, inside, nested } = operation;
+  const released = events.find(({ type }) => type === 'release')?.at ?? Infinity;
+  const mayEnd = options.renew === false || options.maxHold !== undefined;
+  for (const event of events) {
+    if ((event.type !== 'extended' && event.type !== 'downgraded') || event.code === 'ok') continue;
+    const { at, code, type } = event;
+    if (code === 'LOCK_SHUTDOWN' && history.shutsDown(process, at)) continue;
+    // A nested call holds the lease of another one.
+    if (code === 'LOCK_USAGE' && (inside !== undefined || nested.length > 0)) continue;
+    const isRisky = type === 'extended' || mayEnd || history.troubled({ from: operation.calledAt, to: at }, process);
+    if (code === 'LEASE_LOST' && (isRisky || released <= at)) continue;
+    if (code === 'LOCK_UNAVAILABLE' && isRisky) continue;
+    return `${type} with ${code}`;
+  }
+  return undefined;
 }

@@ -46,11 +46,14 @@ function intervalOf(operation: Operation, history: History, withWaiting: boolean
   const heldFrom = hold === undefined ? end : Math.min(hold.from, ...Object.values(hold.sentAt));
   const from = withWaiting ? Math.min(history.reachesServerAt(process, pending), hold?.from ?? end) : heldFrom;
   if (hold === undefined && from >= end) return undefined;
-  return { from, to: end + tailMs(operation, history, pending) };
+  // The bound of a waiter includes the ttl.
+  const tailed = withWaiting || !history.precision.faultsStop;
+  return { from, to: end + (tailed ? tailMs(operation, history, pending) : 0) };
 }
 
 /** An attempt without a lease may have been granted in Redis if its reply was lost. */
 function abandoned(operation: Operation, history: History): Interval | undefined {
+  if (history.precision.faultsStop) return undefined;
   const { calledAt, settledAt, process } = operation;
   const end = settledAt ?? history.endOf(process) ?? history.endsAt;
   const pending = { from: calledAt, to: end };

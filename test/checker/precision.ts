@@ -18,8 +18,12 @@ export interface Precision {
   readonly servedInTroubleMs: number;
   /** A process sees an executed release, or its message, within this time. */
   readonly answerMs: number;
+  /** Grants of one process within this time may be observed in either order. */
+  readonly seenMs: number;
   /** Whether every process receives messages, so that processes are served in turn. */
   readonly inTurn: boolean;
+  /** Whether processes may have more callers than places in the queue for permits. */
+  readonly queuesAgain: boolean;
   /** Whether the time of faults does not count for waiters, because the faults may last for any time. */
   readonly faultsStop: boolean;
 }
@@ -28,13 +32,15 @@ export interface Precision {
 export const MEASURED: Precision = {
   standstillMs: 60,
   slackMs: 100,
-  abortsMs: 250,
+  abortsMs: 350,
   leaseMs: 50,
   earlyMs: 2,
   beginsMs: 25,
   servedMs: 1_000,
   servedInTroubleMs: 3_000,
   answerMs: 100,
+  seenMs: 50,
   inTurn: true,
+  queuesAgain: false,
   faultsStop: false,
 };

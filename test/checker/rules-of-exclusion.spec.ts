@@ -69,7 +69,7 @@ describe('The rule of exclusion', () => {
   it('treats a writer whose downgrade was rejected as a writer', () => {
     const history = (code: string) =>
       made()
-        .operation('a', { ...held, downgraded: 30 }, { type: 'downgraded', at: 35, code })
+        .operation('a', { ...held, renew: false, downgraded: 30 }, { type: 'downgraded', at: 35, code })
         .operation('b', { ...second, kind: 'read' });
     expect(history('ok').violations()).toEqual([]);
     expect(history('LOCK_UNAVAILABLE').violations()).toEqual(['exclusion: k is held at the same time by a, b (reads)']);
@@ -102,7 +102,7 @@ describe('The rule of exclusion', () => {
   it('reports one of several keys', () => {
     const both = made()
       .operation('a', { ...held, keys: ['j', 'k'] })
-      .operation('b', second);
+      .operation('b', { ...second, token: 2_000 });
     expect(both.violations()).toEqual(['exclusion: k is held at the same time by a, b']);
   });
 

@@ -11,9 +11,15 @@ const RELEASES_WITHIN_MS = 250;
  * was stopped does not count.
  */
 export function checkWaitBounds(history: History): Violation[] {
-  return history.operations.flatMap((operation) =>
-    [checkAcquire(operation, history), checkRelease(operation, history)].filter((violation) => violation !== undefined),
+  const calls = history.operations.flatMap((operation) =>
+    [
+      checkAcquire(operation, history),
+      checkRelease(operation, history),
+      checkChange(operation, history, 'extend', 'extended'),
+      checkChange(operation, history, 'downgrade', 'downgraded'),
+    ].filter((violation) => violation !== undefined),
   );
+  return [...calls, ...checkShutdowns(history)];
 }
 
 function checkAcquire(operation: Operation, history: History): Violation | undefined {
@@ -26,7 +32,7 @@ function checkAcquire(operation: Operation, history: History): Violation | undef
   if (settledAt === undefined && history.endOf(process) === undefined)
     return fault(`${id} never settled`, operation, end);
   const sinceAbort = abortedAt === undefined || abortedAt > end ? 0 : own(history, process, abortedAt, end);
-  if (sinceAbort <= history.precision.abortsMs + history.precision.slackMs) return undefined;
+  if (sinceAbort <= history.precision.abortsMs) return undefined;
   return fault(`${id} ${how} ${Math.round(sinceAbort)} ms after its signal aborted`, operation, end);
 }
 
@@ -38,6 +44,33 @@ function checkRelease(operation: Operation, history: History): Violation | undef
   const took = own(history, process, release.at, end);
   if (took <= RELEASES_WITHIN_MS + history.precision.slackMs) return undefined;
   return fault(`${id} waited ${Math.round(took)} ms for its release`, operation, end);
+}
+
+/** An extension waits for its reply, and a downgrade until the lease ends at the latest. */
+function checkChange(
+  operation: Operation,
+  history: History,
+  type: 'extend' | 'downgrade',
+  settledType: 'extended' | 'downgraded',
+): Violation | undefined {
+  const { id, process, events, hold } = operation;
+  const begun = events.find((event) => event.type === type);
+  if (begun === undefined) return undefined;
+  const settled = events.find((event) => event.type === settledType);
+  const end = settled?.at ?? history.endOf(process) ?? history.endsAt;
+  const leftMs = type === 'extend' ? 0 : Math.max(0, hold!.provenUntil - begun.at);
+  if (own(history, process, begun.at, end) <= leftMs + SETTLES_WITHIN_MS + history.precision.slackMs) return undefined;
+  return fault(`${id} waited ${Math.round(end - begun.at)} ms for its ${type}`, operation, end);
+}
+
+/** P13. A process that does not end is reported by the run. */
+function checkShutdowns(history: History): Violation[] {
+  return history.shutdowns.flatMap(({ process, at, drainMs }) => {
+    const end = history.endOf(process) ?? history.endsAt;
+    if (own(history, process, at, end) <= drainMs + SETTLES_WITHIN_MS + history.precision.slackMs) return [];
+    const message = `${process} closed after ${Math.round(end - at)} ms; its drain timeout is ${drainMs} ms`;
+    return [{ rule: 'wait bounds', message, operations: [], at: end }];
+  });
 }
 
 function own(history: History, process: string, from: number, to: number): number {

@@ -1,6 +1,6 @@
 import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
-import type { PendingCall } from './pending-calls.js';
+import type { Call } from './pending-calls.js';
 import type { SimulatedProcess } from './simulated-process.js';
 
 /** A lease of a caller. */
@@ -18,21 +18,21 @@ export class Hold {
   reads: boolean;
 
   constructor(
-    readonly pendingCall: PendingCall,
+    readonly call: Call,
     readonly lease: LeaseHandle,
     /** The lease of the call, which may have several keys. */
     readonly whole: Lease,
   ) {
-    this.reads = pendingCall.options.kind === 'read';
+    this.reads = call.options.kind === 'read';
   }
 
   /** Its call in the recorded history. */
   get op(): string {
-    return this.pendingCall.label.split('/')[0]!;
+    return this.call.label.split('/')[0]!;
   }
 
   get process(): SimulatedProcess {
-    return this.pendingCall.process;
+    return this.call.process;
   }
 
   get ownerToken(): string {

@@ -2,7 +2,7 @@ import { SHORT_OFFER_MS } from '../../libs/distribute-lock/src/store/protocol.js
 import { isCalm, type Plan } from './plan.js';
 
 /** Clocks differ by less than this share. */
-export const DRIFT = 1.01;
+const DRIFT = 1.01;
 /** After a lost message: a heartbeat with its jitter, and an attempt. */
 export const HEARTBEAT_MS = 1_500;
 const CLAIM_MS = 1_750;

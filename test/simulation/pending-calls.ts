@@ -1,155 +1,38 @@
 import type { ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { DRIFT, HEARTBEAT_MS, patienceMs } from './patience.js';
 import type { SimulatedProcess } from './simulated-process.js';
-import { MultiKeyWatch } from './multi-key-watch.js';
-import type { World } from './world.js';
 
-/** The time after its limit within which every call must settle. */
-const SETTLES_MS = 1_000;
-/** The longest delay of a timer. */
-const KEPT_MS = 1;
-
-/** A call of the engine that must settle. */
-export interface PendingCall {
+/** A call of the engine that has not settled. */
+export interface Call {
   readonly process: SimulatedProcess;
   readonly label: string;
   readonly key: string;
   readonly options: ResolvedLockOptions;
-  readonly order: number;
-  readonly calledAt: number;
-  /** Its longest duration, on the clock of its process. */
-  readonly limitMs: number;
   /** Whether it is a caller that waits for the lock. */
-  readonly waits: boolean;
+  readonly waits?: boolean;
   /** A multi-key call, which keeps the keys that it has. */
   readonly keys?: readonly string[];
 }
 
-/** Watches calls until they settle: each settles in time, and no caller waits for a free lock. */
-export class PendingCalls {
-  private readonly open = new Set<PendingCall>();
-  /** When each key with waiters lost its last holder. */
-  private readonly starving = new Map<string, number>();
-  private readonly minHolds = new Map<string, number>();
-  private readonly lefts = new Map<string, number>();
-  private readonly patienceMs: number;
-  private readonly multiKey: MultiKeyWatch;
-  private order = 0;
+/** The calls that have not settled, and the keys that stay taken without any call. */
+export class PendingCalls extends Set<Call> {
+  private readonly takenUntil = new Map<string, number>();
 
-  constructor(private readonly world: World) {
-    this.patienceMs = patienceMs(world.plan);
-    this.multiKey = new MultiKeyWatch(world, this.patienceMs);
+  constructor(private readonly timeline: { readonly now: number }) {
+    super();
   }
 
-  ask(
-    process: SimulatedProcess,
-    label: string,
-    key: string,
-    limitMs: number,
-    options: ResolvedLockOptions,
-    more: Pick<PendingCall, 'waits' | 'keys'> = { waits: false },
-  ): PendingCall {
-    const calledAt = this.world.timeline.now;
-    const pendingCall = { process, label, key, options, calledAt, limitMs, ...more, order: this.order++ };
-    this.open.add(pendingCall);
-    return pendingCall;
+  begun(call: Call): Call {
+    this.add(call);
+    return call;
   }
 
-  answered(pendingCall: PendingCall): void {
-    this.open.delete(pendingCall);
-  }
-
-  /** A caller was granted the key. Other waiters of a shared key follow one after the other. */
-  progressed(key: string): void {
-    this.starving.delete(key);
-  }
-
-  isOpen(pendingCall: PendingCall): boolean {
-    return this.open.has(pendingCall);
-  }
-
-  /** The lock stays taken until then without a holder. */
-  keptUntil(key: string, at: number): void {
-    this.minHolds.set(key, Math.max(at + KEPT_MS, this.minHolds.get(key) ?? 0));
-  }
-
-  /** The lock may stay taken until then without a holder, because it is left to its ttl. */
+  /** The lock may stay taken until then without a holder. */
   leftUntil(key: string, at: number): void {
-    this.lefts.set(key, Math.max(at, this.lefts.get(key) ?? 0));
+    this.takenUntil.set(key, Math.max(at, this.takenUntil.get(key) ?? 0));
   }
 
+  /** Whether the lock may be taken without a holder. */
   isLeft(key: string): boolean {
-    return this.world.timeline.now < (this.lefts.get(key) ?? 0);
-  }
-
-  isKept(key: string): boolean {
-    return this.world.timeline.now < (this.minHolds.get(key) ?? 0) - KEPT_MS;
-  }
-
-  check(): void {
-    const { now } = this.world.timeline;
-    let starving = false;
-    for (const pendingCall of this.open) {
-      const { process, calledAt, limitMs } = pendingCall;
-      if (process.gone) this.open.delete(pendingCall);
-      else if (!process.turning) continue;
-      else if (now > calledAt + limitMs * DRIFT + SETTLES_MS && now > process.turningSince + SETTLES_MS) {
-        this.world.fail('a call did not settle in time', pendingCall.label);
-      } else if (waitsAlone(pendingCall) && this.world.ledger.fits(pendingCall)) {
-        starving = true;
-        if (!this.starving.has(pendingCall.key)) this.starving.set(pendingCall.key, now);
-      }
-    }
-    if (this.starving.size > 0) this.checkStarving(starving, now);
-    this.multiKey.check(this.open);
-  }
-
-  /** Checks at the end of the history. */
-  checkEnd(): void {
-    for (const { process, label } of this.open) {
-      if (!process.gone) this.world.fail('a call never settled', label);
-    }
-  }
-
-  /** Whether the lock is or may be taken without a holder. */
-  standsIdle(key: string): boolean {
-    return this.isLeft(key) || this.world.timeline.now < (this.minHolds.get(key) ?? 0);
-  }
-
-  private checkStarving(any: boolean, now: number): void {
-    for (const [key, since] of this.starving) {
-      const free = any && this.isWantedAndFits(key) && !this.world.server.isForeign(key);
-      if (!free || this.isKeptForMore(key) || this.standsIdle(key)) this.starving.delete(key);
-      else if (now > Math.max(since, this.world.troubledAt) + this.patienceMs + this.gateMs(key)) {
-        this.world.fail('a lock with waiters has no holder', `${key} since ${since.toFixed(1)}`);
-      }
-    }
-  }
-
-  /** Whether a multi-key call may keep the key while it waits for another one. */
-  private isKeptForMore(key: string): boolean {
-    return this.world.server.table.owner(key) !== undefined && [...this.open].some(({ keys }) => keys?.includes(key));
-  }
-
-  /** Readers at the gate of their process ask with every heartbeat whether the writer has left. */
-  private gateMs(key: string): number {
-    const reads = [...this.open].every(
-      (pendingCall) => pendingCall.key !== key || !waitsAlone(pendingCall) || isRead(pendingCall),
-    );
-    return reads ? HEARTBEAT_MS : 0;
-  }
-
-  /** Whether the key has waiters, and each of them would fit beside the holders, also the first one in the queue. */
-  private isWantedAndFits(key: string): boolean {
-    let wanted = false;
-    for (const pendingCall of this.open) {
-      if (!waitsAlone(pendingCall) || pendingCall.key !== key) continue;
-      if (!this.world.ledger.fits(pendingCall)) return false;
-      wanted ||= pendingCall.process.turning;
-    }
-    return wanted;
+    return this.timeline.now < (this.takenUntil.get(key) ?? 0);
   }
 }
-
-const waitsAlone = ({ waits, keys }: PendingCall): boolean => waits && keys === undefined;
-const isRead = ({ options }: PendingCall): boolean => options.kind === 'read';

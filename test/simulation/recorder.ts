@@ -47,14 +47,16 @@ export class Recorder {
     const [first] = checkHistory([...faults, ...this.events], {
       standstillMs: 0,
       slackMs: 20,
-      abortsMs: 0,
+      abortsMs: 0.05,
       leaseMs: 0.01,
       earlyMs: 1e-3,
       beginsMs: 0,
       servedMs: patience,
       servedInTroubleMs: patience,
       answerMs: 0,
+      seenMs: 0,
       inTurn: this.world.plan.processes.every(({ deaf }) => !deaf),
+      queuesAgain: true,
       faultsStop: true,
     });
     return first && `${first.rule}: ${first.message}`;

@@ -36,7 +36,7 @@ export class SimulatedProcess implements Clock {
     this.store = new SimulatedStore(world, this);
     const events = new LockEvents();
     events.listen(({ type, name }) => {
-      if (type === 'lost') world.ledger.notified(name);
+      if (type === 'lost') world.ledger.notified(name, this);
     });
     this.engine = new LockEngine(this.store, {
       defaults: LOCK_DEFAULTS,
@@ -102,14 +102,11 @@ export class SimulatedProcess implements Clock {
   drain(timeoutMs: number): void {
     if (this.draining) return;
     this.draining = true;
-    this.world.recorder.record(this, { type: 'shutdown' });
-    const { pendingCalls } = this.world;
-    const pendingCall = pendingCalls.ask(this, `drain of p${this.index}`, '', timeoutMs, LOCK_DEFAULTS);
+    this.world.recorder.record(this, { type: 'shutdown', drainMs: this.realMs(timeoutMs) });
     void this.engine
       .drain(timeoutMs)
       .then(() => this.engine.close())
       .then(() => {
-        pendingCalls.answered(pendingCall);
         this.world.recorder.record(this, { type: 'closed' });
         this.world.note('closed', this);
         this.world.trouble();

@@ -3,6 +3,7 @@ import { MultiKeyCaller } from './multi-key-caller.js';
 import { planFault } from './faults.js';
 import { Ledger } from './ledger.js';
 import type { Plan } from './plan.js';
+import { MultiKeyWatch } from './multi-key-watch.js';
 import { PendingCalls } from './pending-calls.js';
 import { checkNothingLeft } from './quiescence.js';
 import { Recorder } from './recorder.js';
@@ -37,6 +38,7 @@ export class World {
   readonly ledger: Ledger;
   readonly pendingCalls: PendingCalls;
   readonly recorder: Recorder;
+  private readonly multiKey: MultiKeyWatch;
   readonly processes: readonly SimulatedProcess[];
   /** The first broken rule. */
   violation: string | undefined;
@@ -54,7 +56,8 @@ export class World {
     this.server = new SimulatedServer(this, tables);
     this.recorder = new Recorder(this);
     this.ledger = new Ledger(this);
-    this.pendingCalls = new PendingCalls(this);
+    this.pendingCalls = new PendingCalls(this.timeline);
+    this.multiKey = new MultiKeyWatch(this);
     this.processes = plan.processes.map((process, index) => new SimulatedProcess(this, index, process));
   }
 
@@ -70,7 +73,6 @@ export class World {
     }
     for (const fault of this.plan.faults) planFault(this, fault);
     await new Promise<void>((resolve) => this.go(resolve));
-    if (this.violation === undefined) this.pendingCalls.checkEnd();
     if (this.violation === undefined) checkNothingLeft(this);
     this.violation ??= this.recorder.violation();
     return this.violation;
@@ -136,6 +138,6 @@ export class World {
     this.happenings += 1;
     if (this.happenings > MOST_HAPPENINGS) this.fail('an exchange without an end');
     this.ledger.check();
-    this.pendingCalls.check();
+    this.multiKey.check();
   }
 }

@@ -137,7 +137,8 @@ export class Operation {
   private async extend(lease: Lease, ttlMs: number): Promise<void> {
     this.tools.recorder.record({ type: 'extend', op: this.op, ttlMs });
     const code = await lease.extend(ttlMs).then(() => 'ok', codeOf);
-    this.tools.recorder.record({ type: 'extended', op: this.op, code });
+    const until = monotonicMs() + lease.remainingMs();
+    this.tools.recorder.record({ type: 'extended', op: this.op, code, until });
   }
 
   private async downgrade(lease: Lease): Promise<void> {

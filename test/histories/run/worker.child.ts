@@ -99,7 +99,7 @@ async function probe(): Promise<void> {
 
 async function close(drainTimeoutMs: number): Promise<void> {
   process.channel?.unref();
-  recorder.record({ type: 'shutdown' });
+  recorder.record({ type: 'shutdown', drainMs: drainTimeoutMs });
   engine.refuse();
   ending.abort();
   await engine.drain(drainTimeoutMs);
