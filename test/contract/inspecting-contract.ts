@@ -1,3 +1,5 @@
+import { hostname } from 'node:os';
+
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { LockService } from '../../libs/distribute-lock/src/nest/lock.service.js';
@@ -32,7 +34,17 @@ export function describeInspectingContract(makeWorld: () => World): void {
     const fromThere = await there.locks.inspect(key);
     expect(seen).toMatchObject({ key, held: true, kind: 'exclusive', waiting: 1 });
     expect(seen.holders).toMatchObject([{ here: true, names: ['contract'] }]);
-    expect(fromThere.holders).toEqual([{ process: seen.holders[0]?.process, here: false, names: [] }]);
+    expect(fromThere.holders).toEqual([
+      {
+        process: seen.holders[0]?.process,
+        here: false,
+        host: hostname(),
+        pid: process.pid,
+        application: expect.any(String),
+        names: ['contract'],
+        holds: [{ name: 'contract', heldMs: expect.any(Number), fencingToken: lease.fencingToken }],
+      },
+    ]);
     expect(seen.remainingMs).toBeGreaterThan(15_000);
     expect(seen.remainingMs).toBeLessThanOrEqual(20_000);
     expect(JSON.stringify([seen, fromThere])).not.toContain(lease.grant.ownerToken.slice(0, 22));
@@ -50,7 +62,7 @@ export function describeInspectingContract(makeWorld: () => World): void {
 
     const permit = await there.acquire(key, { kind: 'semaphore', permits: 3, weight: 2 });
     const semaphore = await here.locks.inspect(key);
-    expect(semaphore).toMatchObject({ kind: 'semaphore', permits: 3, holders: [{ here: false, names: [] }] });
+    expect(semaphore).toMatchObject({ kind: 'semaphore', permits: 3, holders: [{ here: false, names: ['contract'] }] });
     await permit.release();
 
     await world.overwrite(key, 'a stranger', 30_000);
@@ -126,6 +138,37 @@ export function describeInspectingContract(makeWorld: () => World): void {
       await (await waiting).release();
     },
   );
+
+  it.each([
+    ['an exclusive lock', { kind: 'exclusive' }],
+    ['a semaphore', { kind: 'semaphore', permits: 2 }],
+  ] as const)('ends the hold of %s with a fencing token, and no other one', async (_, options) => {
+    const key = newKey();
+    const first = await there.acquire(key, { ...options, ttl: '60s' });
+    const beside = options.kind === 'semaphore' ? [await there.acquire(key, { ...options, ttl: '60s' })] : [];
+    const behind = there.acquire(key, { ...options, ttl: '60s', wait: '20s' });
+    await expect(here.locks.forceRelease(key, { fencingToken: first.fencingToken + 1_000_000 })).resolves.toBe(false);
+    expect(first.isHeld()).toBe(true);
+    await expect(here.locks.forceRelease(key, { fencingToken: first.fencingToken })).resolves.toBe(true);
+    await eventually(() => expect(first.signal.aborted).toBe(true), 1_000);
+    const second = await behind;
+    await expect(here.locks.forceRelease(key, { fencingToken: first.fencingToken })).resolves.toBe(false);
+    expect([second, ...beside].every((lease) => lease.isHeld())).toBe(true);
+    await expect(there.locks.forceRelease(key, { fencingToken: second.fencingToken })).resolves.toBe(true);
+    await eventually(() => expect(second.signal.aborted).toBe(true), 1_000);
+    for (const lease of beside) await lease.release();
+  });
+
+  it('does not end one of several readers, nor all holds without a fencing token', async () => {
+    const key = newKey();
+    const lease = await there.acquire(key, { kind: 'read' });
+    const { fencingToken } = lease;
+    await expect(here.locks.forceRelease(key, { fencingToken })).rejects.toMatchObject({ code: 'LOCK_USAGE' });
+    const absent = { fencingToken: undefined as unknown as number };
+    await expect(here.locks.forceRelease(key, absent)).rejects.toMatchObject({ code: 'LOCK_CONFIGURATION' });
+    expect(lease.isHeld()).toBe(true);
+    await lease.release();
+  });
 
   it('takes over a lock that this process holds', async () => {
     const key = newKey();

@@ -4,7 +4,7 @@ import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.
 export type Detour = (ask: () => Promise<unknown>) => Promise<unknown>;
 
 export type Detours = Partial<
-  Record<'subscribe' | 'acquire' | 'acquireAll' | 'release' | 'renew' | 'downgrade', Detour>
+  Record<'subscribe' | 'acquire' | 'acquireAll' | 'release' | 'renew' | 'downgrade' | 'force', Detour>
 >;
 
 /** A store whose commands pass through the `detours` that are set at the time of the call. */

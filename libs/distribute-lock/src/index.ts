@@ -51,7 +51,7 @@ export { type KeyPart, lockKey } from './keys/lock-key.js';
 
 export { currentLease, outsideLocks } from './engine/lease/held-leases.js';
 export { Lease } from './engine/lease/lease.js';
-export type { LockHolderInfo, LockInspection } from './engine/lock-inspection.js';
+export type { LockHolderInfo, LockHoldInfo, LockInspection } from './engine/lock-inspection.js';
 
 export type {
   ClusterConnectionOptions,
@@ -86,6 +86,7 @@ export {
   type LockKind,
   type LockMessage,
   type LockName,
+  type LockInquiry,
   type LockStore,
   type LockState,
   LockStoreError,

@@ -18,4 +18,20 @@ export const measuresOfHints = [
     without: '',
     test: forged('cannot end a lease'),
   },
+  {
+    promise: 'P22',
+    what: 'a process answers only questions with an owner token that it issued',
+    file: 'engine/messages.ts',
+    measure: 'if (!tokens.issued(ownerToken)) {',
+    without: 'if (!ownerToken) {',
+    test: ['operators', 'whose owner token an asking client has made up'],
+  },
+  {
+    promise: 'P10',
+    what: 'a process that names a hold to an operator hands its grant to no later caller in memory',
+    file: 'engine/local-hand-over.ts',
+    measure: 'grant.passes === LAST || ',
+    without: '',
+    test: ['engine/local-hand-over', 'does not end a later hold of the same grant'],
+  },
 ];

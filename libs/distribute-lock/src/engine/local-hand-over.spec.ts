@@ -1,3 +1,4 @@
+import { twoProcesses } from '../../../../test/support/manual-world.js';
 import { FencingBlock, type Grant } from './lease/grant.js';
 import { planOf } from './lease/lifetime-plan.js';
 import { LOCK_DEFAULTS } from '../options/lock-options.js';
@@ -44,5 +45,29 @@ describe('mayHandOver', () => {
     expect(mayHandOver(grant({ ...contended, passes: QUANTUM_HOLDS }), next, NOW)).toBe(false);
     expect(mayHandOver(grant({ ...contended, startedAt: NOW - QUANTUM_MS }), next, NOW)).toBe(false);
     expect(mayHandOver(grant({ contended: false, passes: 100_000 }), next, NOW)).toBe(true);
+  });
+});
+
+describe('A forced release of one hold', () => {
+  it('does not end a later hold of the same grant', async () => {
+    const { clock, here, there } = twoProcesses();
+    const before = await there.acquire('k');
+    const [next, behind] = [1, 2].map(() => there.acquire('k', { wait: '20s' }));
+    await clock.pass(10);
+    await before.release();
+    await clock.pass(10);
+    // Its process has a fencing token for the next caller, too, so it could hand the grant over in memory.
+    const first = await next;
+    here.detours.force = async (force) => {
+      // The holder releases between the answer of its process and the command that ends the hold.
+      await first.release();
+      await clock.pass(10);
+      return force();
+    };
+    expect(await here.engine.forceRelease('k', first.fencingToken)).toBe(false);
+    const second = await behind;
+    await clock.pass(10);
+    expect(second.isHeld()).toBe(true);
+    await second.release();
   });
 });

@@ -5,6 +5,9 @@ import type { LifetimePlan } from './lease/lifetime-plan.js';
 export const QUANTUM_HOLDS = 16;
 export const QUANTUM_MS = 25;
 
+/** So many `passes` of a grant forbid another local hand-over: an operator ends its present hold, and no later one. */
+export const LAST = Infinity;
+
 /** The most fencing tokens to reserve for waiters; more tokens could outrun the clock from which they start. */
 export const MOST_NUMBERS = 64;
 
@@ -15,7 +18,8 @@ export const MOST_NUMBERS = 64;
  */
 export function mayHandOver(grant: Grant, next: LifetimePlan, now: number, inTurns = grant.contended): boolean {
   const needsMs = next.needsWholeTtl ? next.ttlMs : restMs(next.ttlMs);
-  if (grant.ended || grant.numbers.left === 0 || grant.validUntil - now < needsMs) return false;
+  if (grant.ended || grant.passes === LAST || grant.numbers.left === 0 || grant.validUntil - now < needsMs)
+    return false;
   // The ttl must be exactly what the next caller wants: after a crash of the caller, the key stays locked for that time.
   if (next.ttlMs !== grant.ttlMs) return false;
   return !inTurns || (grant.passes < QUANTUM_HOLDS && now - grant.startedAt < QUANTUM_MS);

@@ -1,6 +1,6 @@
 import type { LeaseLostError } from '../errors.js';
 import type { LockEvents } from '../events.js';
-import type { Grant, Holder } from './lease/grant.js';
+import type { Grant } from './lease/grant.js';
 import type { LeaseActions, LeaseHandle } from './lease/lease-handle.js';
 import type { Lease } from './lease/lease.js';
 import type { LockCall } from './lease/lock-call.js';
@@ -9,9 +9,9 @@ import { NestedLease } from './lease/nested-lease.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import type { RetryAfter } from '../options/retry-after.js';
 import { processClock, type Clock } from '../runtime/clock.js';
-import { newProcessId, type TokenKind } from '../runtime/owner-token.js';
+import { newProcessId, processOf, type TokenKind } from '../runtime/owner-token.js';
 import type { Timers } from '../runtime/timers.js';
-import type { LockHints, LockKind, LockState, LockStore } from '../store/lock-store.js';
+import type { LockHints, LockKind, LockInquiry, LockState, LockStore } from '../store/lock-store.js';
 import { Acquiring } from './acquiring.js';
 import { type LockPresence, presenceOf } from './census.js';
 import { type EngineContext, engineContext } from './context.js';
@@ -22,7 +22,7 @@ import { type KeyState, Waiter, WaitList } from './key-state.js';
 import { KeyStates } from './key-states.js';
 import type { KindServices } from './kind.js';
 import { KINDS, kindOfOption } from './kinds.js';
-import { inspection, processNameOf } from './inspecting.js';
+import { describeHolders, inspection, processNameOf } from './inspecting.js';
 import { reportHeldLong } from './long-holds.js';
 import type { LockInspection } from './lock-inspection.js';
 import { Messages } from './messages.js';
@@ -34,6 +34,7 @@ import {
   notAnswered,
   notInspected,
   notOffered,
+  sharedByReaders,
   shuttingDown,
   tooManyKept,
   tooManyWaiters,
@@ -266,18 +267,30 @@ export class LockEngine implements LeaseActions {
   /** A snapshot of the lock. */
   async inspect(key: string): Promise<LockInspection> {
     const state = await this.read('LockService.inspect', key);
-    const holderOf = (of: string, ownerToken: string): Holder | undefined =>
-      this.states.ofToken(of, ownerToken)?.grantOf(ownerToken)?.holder;
-    return inspection(key, state, { processId: this.processId, holderOf });
+    return inspection(key, state, this.processId, (ownerToken) => this.ask({ key, ownerToken }));
   }
 
-  /** Takes the lock from its holders; resolves with whether it was held. */
-  async forceRelease(key: string): Promise<boolean> {
+  private async ask(inquiry: LockInquiry): Promise<string | undefined> {
+    const isOwn = processOf(inquiry.ownerToken) === this.processId;
+    return isOwn ? this.messages.describe(inquiry) : this.store.askProcess?.(inquiry);
+  }
+
+  /** Takes the lock from its holders, or from the one with this fencing token; resolves with whether it was held. */
+  async forceRelease(key: string, fencingToken?: number): Promise<boolean> {
     const { store } = this;
     if (store.force === undefined) throw notInspected('taken away');
-    return store
-      .force(key)
-      .catch((error: Error) => Promise.reject(notAnswered('LockService.forceRelease', key, error)));
+    const method = 'LockService.forceRelease';
+    let only: string | undefined;
+    if (fencingToken !== undefined) {
+      const state = await this.read(method, key);
+      if (state.kind === 'read') throw sharedByReaders(key);
+      const holders = await describeHolders(state, (ownerToken) => this.ask({ key, ownerToken, last: true }));
+      only = holders.find(({ holds }) => holds?.some((hold) => hold.fencingToken === fencingToken))?.ownerToken;
+      if (only === undefined && holders.some(({ holds }) => holds === undefined))
+        throw notAnswered(method, key, new Error('a process that holds the lock did not answer.'));
+      if (only === undefined) return false;
+    }
+    return store.force(key, only).catch((error: Error) => Promise.reject(notAnswered(method, key, error)));
   }
 
   /** Takes the lock from its holders in one step, and notifies them. */

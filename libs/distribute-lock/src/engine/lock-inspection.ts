@@ -1,16 +1,37 @@
 import type { LockState } from '../store/lock-store.js';
 
-/** A process that holds a lock. @public */
+/** A call that holds a lock. @public */
+export interface LockHoldInfo {
+  /** Class and method, or the `name` option. */
+  readonly name: string;
+  /** For how long it has held the lock, milliseconds. */
+  readonly heldMs: number;
+  readonly fencingToken: number;
+}
+
+/**
+ * A process that holds a lock. Host, process id and application come from its record in Redis, and so are also known for 10
+ * minutes after a crash. They are absent if the process lived for less than a second or may not write its record.
+ * @public
+ */
 export interface LockHolderInfo {
   /** An opaque name of the process, the same in every inspection. */
   readonly process: string;
   /** Whether it is this process. */
   readonly here: boolean;
-  /**
-   * Names of the holders: class and method, or the `name` option. Only known for this process; empty while an offer is in
-   * transit.
-   */
+  /** The name of its host. */
+  readonly host?: string;
+  /** The process id that its host gave it. */
+  readonly pid?: number;
+  /** The name in its `package.json` if npm started it, otherwise the name of its working directory. */
+  readonly application?: string;
+  /** Names of the {@link holds}. */
   readonly names: readonly string[];
+  /**
+   * Its calls that hold the lock, which the process itself names. Empty while an offer is in transit, or if the process does not
+   * answer within 500 ms.
+   */
+  readonly holds: readonly LockHoldInfo[];
 }
 
 /** A snapshot of a lock. It is advisory: the lock may change before the caller reads it. @public */

@@ -1,9 +1,11 @@
 import type { Grant } from './lease/grant.js';
-import type { LockMessage, LockStoreListener } from '../store/lock-store.js';
+import type { LockMessage, LockInquiry, LockStoreListener } from '../store/lock-store.js';
 import type { Acquiring } from './acquiring.js';
 import { droppedTokens, type EngineContext } from './context.js';
 import type { Attempt } from './key-state.js';
 import type { KeyStates } from './key-states.js';
+import { description } from './inspecting.js';
+import { LAST } from './local-hand-over.js';
 
 /** Applies the messages of other processes. Messages are hints: a message about a token of another process changes nothing. */
 export class Messages implements LockStoreListener {
@@ -50,6 +52,19 @@ export class Messages implements LockStoreListener {
   private async holds({ key, ownerToken }: Grant): Promise<boolean> {
     const state = await this.context.store.inspect?.(key).catch(() => undefined);
     return state === undefined || state.holders.includes(ownerToken);
+  }
+
+  describe(inquiry?: LockInquiry): string | undefined {
+    if (inquiry === undefined) return description();
+    const { key, ownerToken, last } = inquiry;
+    const { tokens, clock } = this.context;
+    if (!tokens.issued(ownerToken)) {
+      this.unreadable();
+      return undefined;
+    }
+    const grants = this.states.ofKey(key).flatMap((state) => state.grants());
+    for (const grant of grants) if (last === true && grant.ownerToken === ownerToken) grant.passes = LAST;
+    return description(grants, clock.now());
   }
 
   unreadable(): void {

@@ -120,6 +120,12 @@ export function unusableKey({ name, key }: LockCall, fault: string): LockKeyErro
 export const notInspected = (what: string): LockUsageError =>
   new LockUsageError(`Locks of this connection cannot be ${what}: its store does not support it.`);
 
+export const sharedByReaders = (key: string): LockUsageError =>
+  new LockUsageError(
+    'LockService.forceRelease cannot end one hold of a read lock, because the readers of a process share a lease. Call it without "fencingToken".',
+    { key },
+  );
+
 export function notAnswered(method: string, key: string, cause: Error): LockUnavailableError {
   return new LockUnavailableError(`${method} failed because its store failed: ${cause.message}`, { key, cause });
 }

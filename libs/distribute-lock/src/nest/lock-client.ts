@@ -35,8 +35,8 @@ export interface LockClient {
   acquireMultiKey(calls: readonly LockCall[]): Promise<Lease>;
   /** Returns the current state of the lock. */
   inspect(key: string): Promise<LockInspection>;
-  /** Ends all leases of the lock; resolves with whether there was one. */
-  forceRelease(key: string): Promise<boolean>;
+  /** Ends all leases of the lock, or the one with this fencing token; resolves with whether there was one. */
+  forceRelease(key: string, fencingToken?: number): Promise<boolean>;
   /** Takes the lock from its holders in one step. */
   steal(call: LockCall): Promise<Lease>;
   /** Rejects waiters and all further calls with a `LockShutdownError`. */

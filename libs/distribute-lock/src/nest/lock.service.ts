@@ -1,6 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 
-import { isLockError } from '../errors.js';
+import { isLockError, LockConfigurationError } from '../errors.js';
 import { checkKey, orderedKeys, plainKeyFault } from '../keys/check-key.js';
 import { findCurrentLease, runHolding } from '../engine/lease/held-leases.js';
 import type { Lease } from '../engine/lease/lease.js';
@@ -143,11 +143,27 @@ export class LockService {
    * Ends all leases of `key`, for operators. Each holder is notified by a message, or at its next renewal: its `lease.signal`
    * aborts. Work that ignores the signal continues beside the next holder; then only a resource that checks fencing tokens is safe.
    *
+   * With `fencingToken`, it ends only the hold that has this fencing token, as {@link inspect} shows it, and never a later one. The
+   * process of the holder must answer within 500 ms. Readers share a lease, so this does not exist for read locks.
+   *
+   * @example
+   * ```ts
+   * const [holder] = (await this.locks.inspect('nightly-report')).holders;
+   * if (holder?.holds[0]) await this.locks.forceRelease('nightly-report', holder.holds[0]);
+   * ```
    * @returns whether a lease was ended
-   * @throws the errors of {@link inspect}
+   * @throws the errors of {@link inspect}; with `fencingToken`, LockUnavailableError when a holder did not answer, and
+   * LockUsageError for a read lock
    */
-  forceRelease(key: string): Promise<boolean> {
-    return plainCall('LockService.forceRelease', key, () => this.client.forceRelease(key));
+  forceRelease(key: string, only?: { readonly fencingToken: number }): Promise<boolean> {
+    return plainCall('LockService.forceRelease', key, async () => {
+      // An absent token must not end all holds.
+      if (only !== undefined && !Number.isSafeInteger(only.fencingToken))
+        throw new LockConfigurationError(
+          `"fencingToken" is ${String(only.fencingToken)}, but it must be a whole number.`,
+        );
+      return this.client.forceRelease(key, only?.fencingToken);
+    });
   }
 
   /**

@@ -14,12 +14,14 @@ export async function takeAway(
   key: string,
   state: LockState,
   deleteForeign: (value: string) => Promise<boolean>,
+  only?: string,
 ): Promise<boolean> {
   const { kind, holders } = state;
   if (kind === 'free') return false;
-  if (kind === 'foreign') return deleteForeign(holders[0]);
+  if (kind === 'foreign') return only === undefined && deleteForeign(holders[0]);
   const taken = await Promise.all(
     holders.map(async (ownerToken) => {
+      if (only !== undefined && ownerToken !== only) return false;
       const answer = await store.release({ key, ownerToken, kind });
       // A resent release may have taken effect the first time. A message to a former holder does no harm.
       const gone = answer.outcome !== 'lost' || answer.resent;

@@ -173,8 +173,18 @@ export interface LockMessage {
   readonly ownerToken: string;
 }
 
+/** An operator asks what the process of a holder does with a key. @public */
+export interface LockInquiry {
+  readonly key: string;
+  readonly ownerToken: string;
+  /** The process does not hand the grant of the owner token over in memory, so that its present hold is the last one. */
+  readonly last?: boolean;
+}
+
 /** Receives events of a store. @public */
 export interface LockStoreListener {
+  /** What this process says about itself, and about the key of the question. `undefined` if it did not issue the owner token. */
+  describe?(inquiry?: LockInquiry): string | undefined;
   /** Messages are hints: the lock engine ignores a message unless this process issued its token. */
   message(message: LockMessage): void;
   /** A message arrived that does not follow the protocol of this package. */
@@ -369,8 +379,11 @@ export interface LockStore {
   /**
    * Releases the lock of every holder by force, notifies them (`revoked`) and serves the queue. Resolves to whether a
    * holder lost the lock.
+   * @param only - the owner token of the only holder to release
    */
-  force?(key: string): Promise<boolean>;
+  force?(key: string, only?: string): Promise<boolean>;
+  /** What the process of the owner token says ({@link LockStoreListener.describe}); without an answer, what it said last about itself. */
+  askProcess?(inquiry: LockInquiry): Promise<string | undefined>;
   /** Notifies the process of the token that its lock was taken away. Never rejects. Present if `acquire` supports `steal`. */
   revoked?(key: string, ownerToken: string): Promise<unknown>;
   /** Messages between the processes that share these locks; absent if the store has no channel for them. */

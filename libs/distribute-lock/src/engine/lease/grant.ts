@@ -76,6 +76,7 @@ export interface Renewal {
 /** A call that holds a lock. */
 export interface LockHold {
   readonly name: string;
+  readonly fencingToken: number;
   /** On the monotonic clock. */
   readonly startedAt: number;
 }

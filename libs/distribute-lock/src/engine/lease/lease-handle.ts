@@ -133,7 +133,7 @@ export class LeaseHandle extends Lease implements Holder {
   }
 
   get holds(): readonly LockHold[] {
-    return [{ name: this.call.name, startedAt: this.startedAt }];
+    return [{ name: this.call.name, fencingToken: this.fencingToken, startedAt: this.startedAt }];
   }
 
   get kind(): TokenKind {

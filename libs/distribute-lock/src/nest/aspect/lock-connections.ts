@@ -157,8 +157,8 @@ class MissingClient implements LockClient {
     return this.find().inspect(key);
   }
 
-  async forceRelease(key: string): Promise<boolean> {
-    return this.find().forceRelease(key);
+  async forceRelease(key: string, fencingToken?: number): Promise<boolean> {
+    return this.find().forceRelease(key, fencingToken);
   }
 
   async steal(call: LockCall): Promise<Lease> {

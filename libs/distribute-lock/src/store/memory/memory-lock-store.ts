@@ -12,6 +12,7 @@ import {
   type LockKind,
   type LockMessage,
   type LockName,
+  type LockInquiry,
   type LockStore,
   type LockStoreListener,
   type ReleaseAnswer,
@@ -105,8 +106,12 @@ export class MemoryLockStore implements LockStore {
     return this.admin.inspect(key);
   }
 
-  force(key: string): Promise<boolean> {
-    return this.admin.force(this, key);
+  force(key: string, only?: string): Promise<boolean> {
+    return this.admin.force(this, key, only);
+  }
+
+  async askProcess(inquiry: LockInquiry): Promise<string | undefined> {
+    return this.listeners.get(processOf(inquiry.ownerToken)!)?.describe?.(inquiry);
   }
 
   async revoked(key: string, ownerToken: string): Promise<unknown> {
@@ -145,12 +150,13 @@ export class MemoryAdmin {
     };
   }
 
-  force(store: Parameters<typeof takeAway>[0], key: string): Promise<boolean> {
-    return takeAway(store, key, this.inspect(key), async (value) => {
+  force(store: Parameters<typeof takeAway>[0], key: string, only?: string): Promise<boolean> {
+    const deleteForeign = async (value: string): Promise<boolean> => {
       if (this.table.owner(key) !== value) return false;
       this.table.overwrite(key, undefined);
       return true;
-    });
+    };
+    return takeAway(store, key, this.inspect(key), deleteForeign, only);
   }
 
   private holders(key: string, kind: LockState['kind'], owner: string | undefined): readonly string[] {

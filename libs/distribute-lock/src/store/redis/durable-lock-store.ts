@@ -6,6 +6,7 @@ import type {
   DowngradeRequest,
   LockHints,
   LockKind,
+  LockInquiry,
   LockStore,
   LockStoreListener,
   ReleaseAnswer,
@@ -87,8 +88,12 @@ export class DurableLockStore implements LockStore {
     return this.plain.inspect!(key);
   }
 
-  force(key: string): Promise<boolean> {
-    return this.plain.force!(key);
+  force(key: string, only?: string): Promise<boolean> {
+    return this.plain.force!(key, only);
+  }
+
+  askProcess(inquiry: LockInquiry): Promise<string | undefined> {
+    return this.plain.askProcess!(inquiry);
   }
 
   revoked(key: string, ownerToken: string): Promise<unknown> {

@@ -3,6 +3,7 @@ import { ClusterSubscription } from './cluster-subscription.js';
 import { COMMAND_LIMIT_MS } from './link.js';
 import { InboxCheck } from './inbox-check.js';
 import { isCluster } from './redis-client.js';
+import { ProcessRecords } from './process-records.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
 import { ShardSubscriptions } from './shard-subscriptions.js';
@@ -21,11 +22,14 @@ interface Received {
 export class Inbox {
   private readonly received = new Map<string, Received>();
   private expected = false;
+  readonly records: ProcessRecords;
 
   constructor(
     private readonly commands: RedisConnection,
     private readonly keys: RedisKeys,
-  ) {}
+  ) {
+    this.records = new ProcessRecords(commands, keys);
+  }
 
   /** Resolves when messages arrive. The listener receives them from then on, across reconnects. */
   async open(processId: string, listener: LockStoreListener): Promise<void> {
@@ -69,14 +73,15 @@ export class Inbox {
   }
 
   private receive(processId: string, listener: LockStoreListener): Received {
+    this.records.keep(processId, listener);
     const { client } = this.commands;
     const { prefix, channels } = this.keys;
     const channel = this.keys.channel(processId);
     const subscriber: Subscriber = {
       message: (text) => {
         const message = parse(text, prefix);
-        if (message === undefined) listener.unreadable?.();
-        else listener.message(message);
+        if (message !== undefined) listener.message(message);
+        else if (!this.records.answer(text, processId, listener)) listener.unreadable?.();
       },
       unsubscribed: (reason) => listener.unsubscribed?.(reason),
       resubscribed: () => listener.resubscribed(),

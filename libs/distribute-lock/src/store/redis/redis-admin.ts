@@ -53,17 +53,18 @@ export class RedisAdmin {
     };
   }
 
-  async force(store: Parameters<typeof takeAway>[0], key: string): Promise<boolean> {
+  async force(store: Parameters<typeof takeAway>[0], key: string, only?: string): Promise<boolean> {
     const { client } = this.connection;
     const lockKey = this.keys.lock(key);
-    return takeAway(store, key, await this.inspect(key), async (value) => {
+    const deleteForeign = async (value: string): Promise<boolean> => {
       // The value of a foreign client may be binary, so its bytes are compared.
       const bytes = await this.inTime(lockKey, client.getBuffer(lockKey));
       if (bytes?.toString() !== value) return false;
       const deleted = Number(await this.inTime(lockKey, client.eval(deleteForeignScript.lua, 1, lockKey, bytes)));
       if (!isFlag(deleted)) throw unknownReply(deleted);
       return deleted === 1;
-    });
+    };
+    return takeAway(store, key, await this.inspect(key), deleteForeign, only);
   }
 
   /** Without the permission to publish, the next renewal notifies the holder. */

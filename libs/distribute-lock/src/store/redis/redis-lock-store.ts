@@ -16,6 +16,7 @@ import {
   LOCK_KINDS,
   type LockHints,
   type LockKind,
+  type LockInquiry,
   type LockStore,
   type LockStoreListener,
   type ReleaseAnswer,
@@ -236,7 +237,8 @@ export class RedisLockStore implements LockStore {
   }
 
   readonly inspect = (key: string): Promise<LockState> => this.admin.inspect(key);
-  readonly force = (key: string): Promise<boolean> => this.admin.force(this, key);
+  readonly force = (key: string, only?: string): Promise<boolean> => this.admin.force(this, key, only);
+  readonly askProcess = (inquiry: LockInquiry): Promise<string | undefined> => this.inbox.records.ask(inquiry);
   readonly revoked = (key: string, ownerToken: string): Promise<unknown> => this.admin.revoked(key, ownerToken);
 
   hints(receive: (text: string) => void): LockHints {
