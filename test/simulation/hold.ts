@@ -28,7 +28,7 @@ export class Hold {
 
   /** Its call in the recorded history. */
   get op(): string {
-    return this.call.label.split('/')[0]!;
+    return this.call.label.split('/')[0];
   }
 
   get process(): SimulatedProcess {
