@@ -94,9 +94,12 @@ function namesOf({ fileName, exports }) {
 
 async function writeTypes() {
   const bundle = await rollup({ ...inputs('.d.ts'), plugins: [dts()] });
-  // Two parts, so that each is smaller than the window of gzip.
-  const manualChunks = (id) =>
-    /[\\/](errors|events|options|keys)([\\/]|\.d\.ts$)/.test(id) ? 'part-words' : undefined;
+  // Parts, so that each file is smaller than the window of gzip.
+  const manualChunks = (id) => {
+    if (/[\\/](errors|events|options|keys)([\\/]|\.d\.ts$)/.test(id)) return 'part-words';
+    if (/[\\/](engine|store)[\\/]/.test(id)) return 'part-engine';
+    return /[\\/]nest[\\/]module[\\/]/.test(id) ? 'part-module' : undefined;
+  };
   const files = [
     ...pathsOf('esm', await write(bundle, { format: 'es', manualChunks }, 'esm', '.d.ts')),
     ...pathsOf('cjs', await write(bundle, { format: 'es', manualChunks }, 'cjs', '.d.ts')),
@@ -201,6 +204,6 @@ function helpers() {
 
 /** Makes files smaller. Names stay, and lines are short enough to find the place of a stack trace. */
 function withoutSpaces() {
-  const settings = { minifyWhitespace: true, lineLimit: 500, charset: 'utf8', legalComments: 'none' };
+  const settings = { minifyWhitespace: true, minifySyntax: true, lineLimit: 500, charset: 'utf8', legalComments: 'none' };
   return { name: 'without-spaces', transform: (code) => ({ code: transformSync(code, settings).code, map: null }) };
 }

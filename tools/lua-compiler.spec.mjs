@@ -6,10 +6,10 @@ import { compileFolder } from './lua-compiler.mjs';
 import { stripLua } from './lua-text.mjs';
 
 describe('stripLua', () => {
-  it('removes comments and blank lines', () => {
+  it('removes comments, blank lines and indentation', () => {
     const lua = 'local a = 1 -- one\n\n--[[ KEYS[9]\n ]]\n--[==[ ]] ]==]  return--[[x]]a\n';
 
-    expect(stripLua(lua)).toBe('local a = 1\n   return a');
+    expect(stripLua(lua)).toBe('local a = 1\nreturn a');
   });
 
   it('does not change strings', () => {

@@ -46,7 +46,7 @@ export function* luaPieces(text) {
   if (codeStart < text.length) yield { kind: 'code', text: text.slice(codeStart) };
 }
 
-/** The same program without comments and blank lines; strings stay unchanged, also those over several lines. */
+/** The same program without comments, blank lines and indentation; strings stay unchanged, also those over several lines. */
 export function stripLua(text) {
   const strings = [];
   let masked = '';
@@ -56,7 +56,7 @@ export function stripLua(text) {
     else if (piece.kind === 'comment') masked += ' ';
     else masked += `\0${strings.push(piece.text) - 1}\0`;
   }
-  const lines = masked.split('\n').map((line) => line.trimEnd());
+  const lines = masked.split('\n').map((line) => line.trim());
   const kept = lines.filter((line) => line !== '').join('\n');
   return kept.replace(/\0(\d+)\0/g, (_, index) => strings[Number(index)]);
 }
