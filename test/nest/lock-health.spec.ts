@@ -4,7 +4,9 @@ import { Test } from '@nestjs/testing';
 import { LockModule, LockService } from 'nestjs-distribute-lock';
 import { LockHealthIndicator } from 'nestjs-distribute-lock/terminus';
 
+import { expectBelow } from '../fault/support/bound.js';
 import { eventually } from '../support/eventually.js';
+import { monotonicMs } from '../support/monotonic.js';
 import { startRedisServer, type RedisServer } from '../support/redis-server.js';
 
 describe('LockHealthIndicator', () => {
@@ -60,6 +62,19 @@ describe('LockHealthIndicator', () => {
     });
     const { locks: details } = await indicator.isHealthy('locks', { maxLost: 1 });
     expect(details).toMatchObject({ status: 'up', lost: 1 });
+  });
+
+  it('answers within 1 s while Redis does not respond', async () => {
+    redis.pause();
+    const since = monotonicMs();
+    expect(await indicator.isHealthy('locks')).toMatchObject({ locks: { status: 'down' } });
+    // Real time: the bound is what the check promises.
+    expectBelow(monotonicMs() - since, 1_000);
+    redis.resume();
+    await eventually(
+      async () => expect(await indicator.isHealthy('locks')).toMatchObject({ locks: { status: 'up' } }),
+      10_000,
+    );
   });
 
   it('shows lost connections until they are restored', async () => {
