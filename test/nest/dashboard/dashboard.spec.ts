@@ -1,3 +1,5 @@
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { Redis } from 'ioredis';
@@ -119,7 +121,12 @@ describe('LockDashboardModule', () => {
     expect(lease.isHeld()).toBe(true);
     expect(await redis.client.exists(`${redis.prefix}job`)).toBe(1);
 
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
     expect(await (await release(open.url, openId)).json()).toEqual({ result: 'released' });
+    expect(warn.mock.calls.flat()).toContainEqual(
+      expect.stringMatching(/at the request of "ada" at [\w.:]*127\.0\.0\.1: done/),
+    );
+    warn.mockRestore();
     await eventually(() => expect(lease.isHeld()).toBe(false));
     expect(await redis.client.exists(`${redis.prefix}job`)).toBe(0);
     await Promise.all([strict.close(), open.close()]);

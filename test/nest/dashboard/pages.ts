@@ -13,7 +13,9 @@ export const CONSENT = { authorization: 'operator' };
 @Injectable()
 class OperatorGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
-    const { headers } = context.switchToHttp().getRequest<{ headers: Record<string, string> }>();
+    const request = context.switchToHttp().getRequest<{ headers: Record<string, string>; user?: unknown }>();
+    request.user = { id: 7, username: 'ada' };
+    const { headers } = request;
     return headers['authorization'] === CONSENT.authorization;
   }
 }

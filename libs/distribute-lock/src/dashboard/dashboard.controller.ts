@@ -84,6 +84,7 @@ export class DashboardController {
     @Body() body: { readonly id?: unknown } | undefined,
     @Headers('x-requested-by') requestedBy: string | undefined,
     @Ip() ip: string,
+    @Req() request: object,
     @Res() response: AnyResponse,
   ): Promise<void> {
     if (this.options.allowForceRelease !== true) {
@@ -100,7 +101,7 @@ export class DashboardController {
     if (typeof id !== 'string')
       return sendJson(response, 400, { message: '"id" must be the id of a lock of the page.' });
     try {
-      const result = await this.dashboard.forceRelease(id, ip);
+      const result = await this.dashboard.forceRelease(id, userOf(request) + ip);
       sendJson(response, result === 'unknown' ? 404 : 200, { result });
     } catch (error) {
       if (!isLockError(error)) throw error;
@@ -110,4 +111,14 @@ export class DashboardController {
       });
     }
   }
+}
+
+/** The user that the guard has set on the request, for the log. */
+function userOf(request: { readonly user?: unknown }): string {
+  const { user } = request;
+  const facts = typeof user === 'object' && user !== null ? (user as Record<string, unknown>) : { id: user };
+  const name = ['username', 'name', 'email', 'id', 'sub']
+    .map((field) => facts[field])
+    .find((value) => typeof value === 'string' || typeof value === 'number');
+  return name === undefined ? '' : `${JSON.stringify(String(name).slice(0, 100))} at `;
 }
