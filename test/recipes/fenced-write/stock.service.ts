@@ -1,5 +1,5 @@
 import { ConflictException, Injectable } from '@nestjs/common';
-import { CurrentLease, DistributeLock, type Lease } from 'nestjs-distribute-lock';
+import { currentLease, DistributeLock } from 'nestjs-distribute-lock';
 import { DataSource } from 'typeorm';
 
 import { Warehouse } from './warehouse.js';
@@ -12,9 +12,9 @@ export class StockService {
   ) {}
 
   @DistributeLock({ key: 'stock:#{arg0}', ttl: '30s' })
-  async recount(sku: string, @CurrentLease() lease?: Lease): Promise<void> {
+  async recount(sku: string): Promise<void> {
     const amount = await this.warehouse.count(sku); // may take longer than the lease
-    await this.write(sku, amount, lease!.fencingToken);
+    await this.write(sku, amount, currentLease().fencingToken);
   }
 
   /** `fence` is a 64-bit integer, initially 0: the largest fencing token that has written the row. */

@@ -2,15 +2,16 @@ import { LockConfigurationError } from '../../errors.js';
 import { recordLeaseParameter } from '../aspect/lock-metadata.js';
 
 /**
- * Injects the lease into a parameter of a method with `@DistributeLock`, in handlers and in all other provider methods. Callers of the
- * method omit the argument, so the parameter is optional; `currentLease()` needs no parameter. With several locks on one method it is
- * the innermost lease.
+ * Injects the lease into a parameter of a method with `@DistributeLock`, in handlers and in all other provider methods. In a method
+ * that only Nest calls, declare `lease: Lease`. Code that calls a method omits the argument, so its parameter is `lease?: Lease`;
+ * `currentLease()` needs no parameter. With several locks on one method it is the innermost lease.
  *
  * @example
  * ```ts
- * @DistributeLock({ key: 'stock:#{arg0}' })
- * async reserve(sku: string, @CurrentLease() lease?: Lease) {
- *   await this.stock.write(sku, lease!.fencingToken);
+ * @Post(':sku')
+ * @DistributeLock({ key: 'stock:#{params.sku}' })
+ * async reserve(@Param('sku') sku: string, @CurrentLease() lease: Lease) {
+ *   await this.stock.write(sku, lease.fencingToken);
  * }
  * ```
  * @public

@@ -102,6 +102,8 @@ const ACCEPTED: readonly string[] = [
   `@DistributeLock({ key: 'a', result: 'observable' }) run(): Observable<number> { return undefined!; }`,
   `@DistributeLock({ key: 'a', result: 'iterable' }) async *run(): AsyncGenerator<number> { yield 1; }`,
   `@DistributeLock({ key: 'a', onContended: 'throw' }) async run(): Promise<string> { return ''; }`,
+  `@DistributeLock({ key: 'a' }) async run(@CurrentLease() lease: Lease) { return lease.fencingToken; }`,
+  `@DistributeLock({ key: 'a:#{arg0}' }) async run(_id: string, @CurrentLease() lease: Lease) { return lease.key; }`,
   `@DistributeLock({ key: 'a' }) async run(@CurrentLease() lease?: Lease) { return [lease?.key, currentLease().fencingToken]; }`,
 ];
 
