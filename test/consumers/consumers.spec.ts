@@ -17,6 +17,8 @@ const STARTERS: readonly (readonly [string, { nest: RegExp; ioredis: RegExp; lib
   ['oldest-peers', { nest: /^10\.0\.0$/, ioredis: /^5\.4\.0$/, library: 'CommonJS' }],
   ['nest12-starter', { nest: /^12\./, ioredis: /^6\./, library: 'ESM' }],
   ['nest12-commonjs', { nest: /^12\./, ioredis: /^6\./, library: 'CommonJS' }],
+  // `require.cache` does not contain the parts of a bundle
+  ['nest11-one-file', { nest: /^11\./, ioredis: /^5\./, library: 'ESM' }],
   ['nest12-bundler', { nest: /^12\./, ioredis: /^5\./, library: 'ESM' }],
 ];
 const OPERATING: readonly (readonly [string, RegExp])[] = [

@@ -36,8 +36,9 @@ function replacement({ type, start, end, ...node }, code) {
       if (node.declaration === null && node.source === null) return exported(node.specifiers);
       break;
     case 'ImportExpression':
-      // Jest in CommonJS mode has no `import()`.
-      return `Promise.resolve().then(() => require(${code.slice(node.source.start, node.source.end)}))`;
+      // Jest in CommonJS mode has no `import()`. Bundlers accept an absent package only if `require()` itself is inside `try`, so no
+      // function may surround it. All imports are awaited, and `await` accepts a module.
+      return load(node.source);
     case 'ExportDefaultDeclaration':
     case 'ExportAllDeclaration':
     case 'MetaProperty':

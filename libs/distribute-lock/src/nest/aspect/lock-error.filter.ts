@@ -6,7 +6,7 @@ import { defer, mergeMap, type Observable } from 'rxjs';
 import { isLockError } from '../../errors.js';
 import { responseOf } from './call-scope.js';
 import { isGateway } from './lock-metadata.js';
-import { loaded, type TransportErrors } from './transport-errors.js';
+import { classesOf, type TransportErrors } from './transport-errors.js';
 
 /** Lock errors of all copies of this package. */
 abstract class AnyCopy {
@@ -70,12 +70,7 @@ function catches(filter: ExceptionFilter, exception: unknown): boolean {
 
 /** The answer of Nest to an exception that no filter catches. */
 async function ofNest(type: string, exception: unknown, host: ArgumentsHost): Promise<unknown> {
-  const Filter =
-    type === 'rpc'
-      ? await loaded('@nestjs/microservices', 'BaseRpcExceptionFilter')
-      : type === 'ws'
-        ? await loaded('@nestjs/websockets', 'BaseWsExceptionFilter')
-        : undefined;
+  const Filter = type === 'rpc' || type === 'ws' ? (await classesOf(type))?.Filter : undefined;
   if (Filter === undefined) throw exception;
-  return (new Filter() as ExceptionFilter).catch(exception, host);
+  return new (Filter as new () => ExceptionFilter)().catch(exception, host);
 }

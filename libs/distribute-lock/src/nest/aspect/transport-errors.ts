@@ -47,10 +47,10 @@ export class TransportErrors {
         return graphqlException(error, status);
       case 'rpc':
         log(error, status);
-        return exceptionOf('@nestjs/microservices', 'RpcException', error);
+        return exceptionOf('rpc', error);
       case 'ws':
         log(error, status);
-        return exceptionOf('@nestjs/websockets', 'WsException', error);
+        return exceptionOf('ws', error);
       default:
         return error;
     }
@@ -97,18 +97,23 @@ function log(error: AnyLockError, status: number): void {
   else if (status === 499) logger.debug(error.message);
 }
 
-async function exceptionOf(packageName: string, name: string, error: AnyLockError): Promise<unknown> {
-  const Exception = await loaded(packageName, name);
-  return Exception === undefined ? error : Object.assign(new Exception(payloadOf(error)), { cause: error });
+async function exceptionOf(transport: 'rpc' | 'ws', error: AnyLockError): Promise<unknown> {
+  const classes = await classesOf(transport);
+  return classes === undefined ? error : Object.assign(new classes.Exception(payloadOf(error)), { cause: error });
 }
 
-/** A class of the package of a transport; `undefined` without the package. Loads it on first use, because it is optional. */
-export async function loaded(
-  packageName: string,
-  name: string,
-): Promise<(new (...args: LockErrorPayload[]) => object) | undefined> {
+/**
+ * Loads the package of the transport on first use, because it is optional; `undefined` without it. The names are literals inside `try`:
+ * a bundler includes an installed package, and accepts that one is absent.
+ */
+export async function classesOf(transport: 'rpc' | 'ws') {
   try {
-    return ((await import(packageName)) as Record<string, new () => object>)[name];
+    if (transport === 'rpc') {
+      const { RpcException, BaseRpcExceptionFilter } = await import('@nestjs/microservices');
+      return { Exception: RpcException, Filter: BaseRpcExceptionFilter };
+    }
+    const { WsException, BaseWsExceptionFilter } = await import('@nestjs/websockets');
+    return { Exception: WsException, Filter: BaseWsExceptionFilter };
   } catch {
     return undefined;
   }
