@@ -6,7 +6,7 @@ export type RecordedOptions = Omit<AcquireOptions, 'signal'>;
 /** The `LockService` method of an operation. */
 export type CallName = 'acquire' | 'tryAcquire' | 'withLock';
 
-interface OfOperation {
+interface InOperation {
   /** Unique in its history: `<process>/<caller>.<number>`. */
   readonly op: string;
 }
@@ -25,8 +25,8 @@ export type WorkerEvent = { readonly at: number } & (
       readonly inside?: string;
       /** A call after all faults: the lock is free and must be granted. */
       readonly probe?: true;
-    } & OfOperation)
-  | ({ readonly type: 'abort' } & OfOperation)
+    } & InOperation)
+  | ({ readonly type: 'abort' } & InOperation)
   | ({
       readonly type: 'granted';
       readonly tokens: Readonly<Record<string, number>>;
@@ -36,10 +36,10 @@ export type WorkerEvent = { readonly at: number } & (
       readonly leases: Readonly<Record<string, number>>;
       /** The lease is proven until then. */
       readonly until: number;
-    } & OfOperation)
-  | ({ readonly type: 'refused'; readonly code: string; readonly message: string } & OfOperation)
+    } & InOperation)
+  | ({ readonly type: 'refused'; readonly code: string; readonly message: string } & InOperation)
   /** A sample: the lease is held, and is now proven until then. */
-  | ({ readonly type: 'proven'; readonly until: number } & OfOperation)
+  | ({ readonly type: 'proven'; readonly until: number } & InOperation)
   /** The signal of the lease aborted. */
   | ({
       readonly type: 'lost';
@@ -49,14 +49,14 @@ export type WorkerEvent = { readonly at: number } & (
       /** Of a `LeaseLostError`. */
       readonly reason?: string;
       readonly message: string;
-    } & OfOperation)
+    } & InOperation)
   /** `isHeld()` returned false. */
-  | ({ readonly type: 'not-held' } & OfOperation)
-  | ({ readonly type: 'extend'; readonly ttlMs: number } & OfOperation)
+  | ({ readonly type: 'not-held' } & InOperation)
+  | ({ readonly type: 'extend'; readonly ttlMs: number } & InOperation)
   /** The lease is proven until then. */
-  | ({ readonly type: 'extended'; readonly code: string; readonly until: number } & OfOperation)
-  | ({ readonly type: 'downgrade' } & OfOperation)
-  | ({ readonly type: 'downgraded'; readonly code: string } & OfOperation)
+  | ({ readonly type: 'extended'; readonly code: string; readonly until: number } & InOperation)
+  | ({ readonly type: 'downgrade' } & InOperation)
+  | ({ readonly type: 'downgraded'; readonly code: string } & InOperation)
   /** The reply of the protected resource to a write. */
   | ({
       readonly type: 'write';
@@ -68,13 +68,13 @@ export type WorkerEvent = { readonly at: number } & (
       readonly version: number;
       /** The version that the holder had read before. */
       readonly seen: number;
-    } & OfOperation)
-  | ({ readonly type: 'release'; readonly held: boolean } & OfOperation)
-  | ({ readonly type: 'released' } & OfOperation)
+    } & InOperation)
+  | ({ readonly type: 'release'; readonly held: boolean } & InOperation)
+  | ({ readonly type: 'released' } & InOperation)
   /** From now on the event loop does not turn for so many milliseconds. */
-  | ({ readonly type: 'blocks'; readonly ms: number } & OfOperation)
+  | ({ readonly type: 'blocks'; readonly ms: number } & InOperation)
   /** How `withLock` settled. */
-  | ({ readonly type: 'ended'; readonly code: string } & OfOperation)
+  | ({ readonly type: 'ended'; readonly code: string } & InOperation)
   /** The event loop did not turn since `from`. */
   | { readonly type: 'standstill'; readonly from: number }
   /** The process ends its work within so many milliseconds. */
@@ -111,6 +111,12 @@ export type RunEvent = { readonly at: number } & (
 );
 
 export type HistoryEvent = (WorkerEvent & { readonly process: string }) | (RunEvent & { readonly process: typeof RUN });
+
+/** An event without the properties that its recorder adds. */
+export type Bare<E, Added extends string = 'at'> = E extends unknown ? Omit<E, Added> : never;
+
+/** An event of a call. */
+export type OfOperation = Extract<WorkerEvent, { readonly op: string }>;
 
 /** The process name of events that the run records. */
 export const RUN = 'run';

@@ -1,10 +1,11 @@
 import {
   RUN,
+  type Bare,
   type CallName,
   type HistoryEvent,
+  type OfOperation,
   type RecordedOptions,
   type RunEvent,
-  type WorkerEvent,
 } from './event.js';
 import { checkHistory } from './check-history.js';
 
@@ -37,15 +38,12 @@ interface HandMadeOperation extends RecordedOptions {
   readonly ended?: string;
 }
 
-type OfOperation = Extract<WorkerEvent, { readonly op: string }>;
-type Bare<E, Known extends string = 'op'> = E extends unknown ? Omit<E, Known> : never;
-
 /** A history for a test, in milliseconds from 0. */
-export class HandMade {
+class HandMade {
   private readonly events: HistoryEvent[] = [];
 
   /** Adds the events of an operation, and more events of it. */
-  operation(op: string, made: HandMadeOperation, ...more: readonly Bare<OfOperation>[]): this {
+  operation(op: string, made: HandMadeOperation, ...more: readonly Bare<OfOperation, 'op'>[]): this {
     const { call = 'acquire', process = 'p1', keys = ['k'], inside, probe, ...rest } = made;
     const {
       called,
@@ -110,3 +108,8 @@ export class HandMade {
     return checkHistory(inOrder).map(({ rule, message }) => `${rule}: ${message}`);
   }
 }
+
+export const made = (): HandMade => new HandMade();
+export const held = { called: 0, granted: 10, released: 50 };
+export const semaphore = { kind: 'semaphore', permits: 3 } as const;
+export const cut = { type: 'fault', name: 'cut', cutOff: false } as const;

@@ -1,8 +1,4 @@
-import { HandMade } from './hand-made.js';
-
-const made = (): HandMade => new HandMade();
-const held = { called: 0, granted: 10, released: 50 };
-const semaphore = { kind: 'semaphore', permits: 3 } as const;
+import { held, made, semaphore } from './hand-made.js';
 
 describe('The rule of contention', () => {
   const refused = { called: 100, refused: 105 };

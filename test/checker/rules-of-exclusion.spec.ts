@@ -1,9 +1,4 @@
-import { HandMade } from './hand-made.js';
-
-const made = (): HandMade => new HandMade();
-const held = { called: 0, granted: 10, released: 50 };
-const semaphore = { kind: 'semaphore', permits: 3 } as const;
-const cut = { type: 'fault', name: 'cut', cutOff: false } as const;
+import { cut, held, made, semaphore } from './hand-made.js';
 
 describe('The rule of exclusion', () => {
   const second = { called: 20, granted: 40, released: 60, token: 2, process: 'p2' };

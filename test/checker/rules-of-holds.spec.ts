@@ -1,9 +1,4 @@
-import { HandMade } from './hand-made.js';
-
-const made = (): HandMade => new HandMade();
-const held = { called: 0, granted: 10, released: 50 };
-const semaphore = { kind: 'semaphore', permits: 3 } as const;
-const cut = { type: 'fault', name: 'cut', cutOff: false } as const;
+import { cut, held, made, semaphore } from './hand-made.js';
 
 describe('The rule of fencing tokens', () => {
   const second = { called: 50, granted: 60, released: 70, process: 'p2' };

@@ -1,7 +1,4 @@
-import { HandMade } from './hand-made.js';
-
-const made = (): HandMade => new HandMade();
-const semaphore = { kind: 'semaphore', permits: 3 } as const;
+import { made, semaphore } from './hand-made.js';
 
 describe('The rule of order', () => {
   const early = { ...semaphore, called: 0, wait: 5_000, granted: 900, released: 910, token: 2 };

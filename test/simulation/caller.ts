@@ -1,16 +1,13 @@
 import { isLockError } from '../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
-import type { RecordedOptions, WorkerEvent } from '../checker/event.js';
+import type { Bare, OfOperation, RecordedOptions } from '../checker/event.js';
 import type { Hold } from './hold.js';
 import { isCalm, PATIENT_MS, type CallerPlan } from './plan.js';
 import type { Call } from './pending-calls.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import { recordedOptions } from './recorder.js';
 import type { World } from './world.js';
-
-type OfOperation = Extract<WorkerEvent, { readonly op: string }>;
-type Bare<E> = E extends unknown ? Omit<E, 'op' | 'at'> : never;
 
 const codeOf = (error: unknown): string => (isLockError(error) ? error.code : 'none');
 
@@ -82,7 +79,7 @@ export class Caller {
     else process.after(plan.holdMs, end);
   }
 
-  private record(op: string, event: Bare<OfOperation>): void {
+  private record(op: string, event: Bare<OfOperation, 'op' | 'at'>): void {
     this.world.recorder.record(this.process, { op, ...event });
   }
 

@@ -1,11 +1,16 @@
 import type { ResolvedLockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { checkHistory } from '../checker/check-history.js';
-import { RUN, type HistoryEvent, type RecordedOptions, type RunEvent, type WorkerEvent } from '../checker/event.js';
+import {
+  RUN,
+  type Bare,
+  type HistoryEvent,
+  type RecordedOptions,
+  type RunEvent,
+  type WorkerEvent,
+} from '../checker/event.js';
 import { patienceMs } from './patience.js';
 import type { SimulatedProcess } from './simulated-process.js';
 import type { World } from './world.js';
-
-type WithoutTime<E> = E extends unknown ? Omit<E, 'at'> : never;
 
 /** No fault is shorter, because the checker looks for overlaps. */
 const LEAST_MS = 1;
@@ -17,11 +22,11 @@ export class Recorder {
 
   constructor(private readonly world: World) {}
 
-  record({ name }: SimulatedProcess, event: WithoutTime<WorkerEvent>): void {
+  record({ name }: SimulatedProcess, event: Bare<WorkerEvent>): void {
     this.events.push({ process: name, at: this.world.timeline.now, ...event });
   }
 
-  recordRun(event: WithoutTime<RunEvent>, at = this.world.timeline.now): void {
+  recordRun(event: Bare<RunEvent>, at = this.world.timeline.now): void {
     this.events.push({ process: RUN, at, ...event });
   }
 

@@ -64,7 +64,10 @@ export class SimulatedServer {
 
   constructor(
     private readonly world: World,
-    { makeTable, makeSemaphores }: Tables,
+    {
+      makeTable = (host) => new LockTable(host),
+      makeSemaphores = (host, locks) => new SemaphoreTable(host, locks),
+    }: Partial<Tables>,
   ) {
     const tableHost: SimulatedTableHost = {
       now: () => this.now(),

@@ -26,7 +26,7 @@ function whenPromisesSettled(callback: () => void): void {
 }
 
 /** How a history is run. */
-export interface WorldSettings extends Tables {
+export interface WorldSettings extends Partial<Tables> {
   readonly traced?: boolean;
 }
 
@@ -49,7 +49,7 @@ export class World {
 
   constructor(
     readonly plan: Plan,
-    { traced = false, ...tables }: WorldSettings,
+    { traced = false, ...tables }: WorldSettings = {},
   ) {
     this.random = new Random(plan.seed ^ 0x5bd1e995);
     this.trace = traced ? [] : undefined;
