@@ -204,6 +204,12 @@ function helpers() {
 
 /** Makes files smaller. Names stay, and lines are short enough to find the place of a stack trace. */
 function withoutSpaces() {
-  const settings = { minifyWhitespace: true, minifySyntax: true, lineLimit: 500, charset: 'utf8', legalComments: 'none' };
+  const settings = {
+    minifyWhitespace: true,
+    minifySyntax: true,
+    lineLimit: 500,
+    charset: 'utf8',
+    legalComments: 'none',
+  };
   return { name: 'without-spaces', transform: (code) => ({ code: transformSync(code, settings).code, map: null }) };
 }
