@@ -103,7 +103,6 @@ export type { RedisClient } from './store/redis/redis-client.js';
 // Types that only compute other types, exported so that declarations of users can name them.
 export type {
   CheckedOptions,
-  DeclaredFault,
   DecoratorOptionNames,
   Fitting,
   FittingAnswer,

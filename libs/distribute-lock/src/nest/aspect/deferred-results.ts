@@ -14,24 +14,17 @@ const MEMBERS: readonly (readonly [string | symbol, DeclaredResult])[] = [
   [Symbol.asyncIterator, 'iterable'],
 ];
 
-/** The option that a method needs because of what it returned; `undefined` for promises and values. */
-function neededResult(returned: unknown): DeclaredResult | undefined {
-  if (typeof returned !== 'object' || returned === null || 'then' in returned) return undefined;
-  if (isObservable(returned)) return 'observable';
-  // Streams and cursors have no `next()` of an iterator.
-  return isIterable(returned) && 'next' in returned ? 'iterable' : undefined;
-}
-
 /** @throws LockConfigurationError when a method without a declared type returned no promise, since its caller expects that form */
 export function checkUndeclared(returned: unknown, method: string): void {
-  const needed = neededResult(returned);
-  if (needed !== undefined) throw undeclared(method, needed);
+  if (typeof returned !== 'object' || returned === null || 'then' in returned) return;
+  if (isObservable(returned)) throw undeclared(method, 'observable');
+  // Streams and cursors have no `next()` of an iterator.
+  if (isIterable(returned) && 'next' in returned) throw undeclared(method, 'iterable');
 }
 
 export function undeclared(method: string, result: DeclaredResult): LockConfigurationError {
-  const form = result === 'observable' ? 'an Observable' : 'an async iterable';
   return new LockConfigurationError(
-    `${method} returns ${form}, but its metadata does not contain this type, so @DistributeLock returns a promise. ` +
+    `${method} returns an ${result}, but its metadata does not contain this type. ` +
       `Add result: '${result}' to each @DistributeLock of the method.`,
   );
 }

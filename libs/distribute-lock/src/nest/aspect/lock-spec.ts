@@ -99,9 +99,9 @@ export interface DistributeLockOptions extends LockOptions {
    */
   readonly abortOnDisconnect?: boolean;
   /**
-   * What a method returns that is no promise: an Observable acquires the lock when it is subscribed, an async iterable at the first
-   * `next()`. Without it, the first call of such a method fails if no declared type says so.
-   * @defaultValue the type that the method declares, if the compiler emits metadata of decorators; `async *` is recognized without it
+   * What the method returns, if it is no promise and its declared type is not in the metadata of decorators. An Observable acquires the
+   * lock when it is subscribed, an async iterable at the first `next()`.
+   * @defaultValue the declared type
    */
   readonly result?: 'observable' | 'iterable';
 }

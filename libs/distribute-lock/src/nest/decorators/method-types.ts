@@ -55,16 +55,13 @@ export type LockedDecorator<Options extends DistributeLockOptions> = LockedMetho
 export type FittingResult<Options extends DistributeLockOptions, Method extends LockableMethod> = LockFault<
   [ReturnType<Method>] extends [LockableResult]
     ? | (Options extends { readonly onContended: 'skip' } ? SkippedFault<ReturnType<Method>> : never)
-      | DeclaredFault<Options, ReturnType<Method>>
+      | (Options extends { readonly result: infer Form }
+          ? [ReturnType<Method>] extends [Form extends 'observable' ? ObservableLike : AsyncIterableIterator<unknown>]
+            ? never
+            : 'option result names another form than the method returns'
+          : never)
     : 'a lock is asynchronous: make the method async, or return a promise, an Observable or an async generator'
 >;
-
-/** The option `result` names what the method returns. @public */
-export type DeclaredFault<Options, Result> = Options extends { readonly result: infer Declared }
-  ? [Result] extends [Declared extends 'observable' ? ObservableLike : AsyncIterableIterator<unknown>]
-    ? never
-    : 'option result names another form than the method returns'
-  : never;
 
 /** A skipped Observable or generator has no values; a promise resolves with `undefined`. @public */
 export type SkippedFault<Result> = [Result] extends [PromiseLike<infer Value>]

@@ -8,14 +8,15 @@ import { LockLifecycle } from './lock-lifecycle.js';
  * Nest calls the hooks in the order of the modules' distances: Nest 10 begins with the largest distance, later releases with the
  * smallest. One module is at each end, and the second of their hooks drains.
  */
+@Module({})
 class EndOfOrder implements BeforeApplicationShutdown {
   constructor(
     @Inject(ModulesContainer) modules: ModulesContainer,
     @Inject(LockLifecycle) private readonly lifecycle: LockLifecycle,
   ) {
+    let distance = Infinity;
     for (const module of modules.values()) {
-      if (module.metatype === LargestDistance) module.distance = Infinity;
-      if (module.metatype === SmallestDistance) module.distance = -Infinity;
+      if (module.metatype === EndOfOrder) module.distance = distance *= -1;
     }
   }
 
@@ -24,11 +25,5 @@ class EndOfOrder implements BeforeApplicationShutdown {
   }
 }
 
-@Module({})
-class LargestDistance extends EndOfOrder {}
-
-@Module({})
-class SmallestDistance extends EndOfOrder {}
-
-/** The imports of `LockModule` that call {@link LockLifecycle.endReached}. */
-export const endsOfOrder = [LargestDistance, SmallestDistance];
+/** The imports of `LockModule` that call {@link LockLifecycle.endReached}: two modules, because only one of them is static. */
+export const endsOfOrder = [EndOfOrder, { module: EndOfOrder, providers: [] }];
