@@ -59,12 +59,15 @@ class Results {
   observable(): Observable<string> {
     return new Observable((subscriber) => {
       note(`subscribed ${this.locks.current()?.key ?? '-'}`);
-      setTimeout(() => {
+      const timer = setTimeout(() => {
         note('emitted');
         subscriber.next('value');
         subscriber.complete();
       }, 100);
-      return () => note('torn down');
+      return () => {
+        clearTimeout(timer);
+        note('torn down');
+      };
     });
   }
 
