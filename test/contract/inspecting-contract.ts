@@ -206,6 +206,17 @@ export function describeInspectingContract(makeWorld: () => World): void {
     await (await waiting).release();
   });
 
+  it.each(['semaphore:5', 'readers'])('treats the value "%s" of a foreign client as foreign', async (value) => {
+    const key = newKey();
+    await world.overwrite(key, value, 30_000);
+    expect(await here.locks.inspect(key)).toMatchObject({ held: true, kind: 'foreign', holders: [] });
+    for (const options of [{ kind: 'semaphore', permits: 5 }, { kind: 'exclusive' }] as const)
+      await expect(here.acquire(key, { ...options, wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    expect(await world.owner(key)).toBe(value);
+    expect(await there.locks.forceRelease(key)).toBe(true);
+    await (await here.acquire(key, { kind: 'semaphore', permits: 5 })).release();
+  });
+
   it('rejects invalid keys', async () => {
     await expect(here.locks.inspect('')).rejects.toMatchObject({ code: 'LOCK_KEY' });
     await expect(here.locks.forceRelease('')).rejects.toMatchObject({ code: 'LOCK_KEY' });

@@ -14,7 +14,7 @@ export const measuresOfPermits = [
     promise: 'P1',
     what: 'callers for permits wait while a lock of another kind has the key',
     file: 'store/lua/lib/semaphore-commands.lua',
-    measure: 'if stored and not limit then return waitForKey(token, command) end',
+    measure: 'if stored and used == 0 then return waitForKey(token, command) end',
     without: '',
     test: ['changed-permits', 'from an exclusive lock to a semaphore'],
   },

@@ -17,11 +17,15 @@ export function permitsOf(value: string | undefined): number | undefined {
   return permits === undefined ? undefined : Number(permits);
 }
 
-/** Kind and permits according to the value of a lock key. */
-export function kindOfValue(value: string | undefined): Pick<LockState, 'kind' | 'permits'> {
-  if (value === undefined) return { kind: 'free' };
-  if (value === READERS) return { kind: 'read' };
+/** Kind and holders according to the value of a lock key, with the valid leases of readers and of permits. */
+export function stateOfValue(
+  value: string | undefined,
+  read: readonly string[],
+  semaphore: readonly string[],
+): Pick<LockState, 'kind' | 'permits' | 'holders'> {
+  if (value === undefined) return { kind: 'free', holders: [] };
+  if (value === READERS && read.length > 0) return { kind: 'read', holders: read };
   const permits = permitsOf(value);
-  if (permits !== undefined) return { kind: 'semaphore', permits };
-  return { kind: processOf(value) === undefined ? 'foreign' : 'exclusive' };
+  if (permits !== undefined && semaphore.length > 0) return { kind: 'semaphore', permits, holders: semaphore };
+  return { kind: processOf(value) === undefined ? 'foreign' : 'exclusive', holders: [value] };
 }

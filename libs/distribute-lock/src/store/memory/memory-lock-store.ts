@@ -25,7 +25,7 @@ import type { TableHost } from './table-state.js';
 import { SemaphoreTable } from './semaphore-table.js';
 import { processOf } from '../../runtime/owner-token.js';
 import { takeAway } from '../lock-admin.js';
-import { kindOfValue } from '../lock-value.js';
+import { stateOfValue } from '../lock-value.js';
 
 /**
  * A lock store in the memory of one process, with the protocol of the Redis store.
@@ -140,11 +140,10 @@ export class MemoryAdmin {
   ) {}
 
   inspect(key: string): LockState {
-    const owner = this.table.owner(key);
-    const is = kindOfValue(owner);
+    const readers = this.table.readers(key).map(({ ownerToken }) => ownerToken);
+    const is = stateOfValue(this.table.owner(key), readers, [...this.semaphores.live(key).keys()]);
     return {
       ...is,
-      holders: this.holders(key, is.kind, owner),
       remainingMs: is.kind === 'free' ? 0 : this.table.leftMs(key),
       waiting: this.table.queued(key).length + this.semaphores.queued(key).length,
     };
@@ -157,11 +156,5 @@ export class MemoryAdmin {
       return true;
     };
     return takeAway(store, key, this.inspect(key), deleteForeign, only);
-  }
-
-  private holders(key: string, kind: LockState['kind'], owner: string | undefined): readonly string[] {
-    if (kind === 'read') return this.table.readers(key).map(({ ownerToken }) => ownerToken);
-    if (kind === 'semaphore') return [...this.semaphores.live(key).keys()];
-    return owner === undefined ? [] : [owner];
   }
 }

@@ -24,8 +24,9 @@ export class SemaphoreLeases {
     return permitsOf(this.locks.owner(key));
   }
 
+  /** The value of a foreign client may look like that of a semaphore, but the leases end with the key. */
   isOther(key: string): boolean {
-    return this.locks.owner(key) !== undefined && this.limit(key) === undefined;
+    return this.locks.owner(key) !== undefined && this.live(key).size === 0;
   }
 
   /** Ends of the valid leases by owner token. */

@@ -48,7 +48,7 @@ export class SemaphoreTable {
 
   release({ key, ownerToken, next }: ReleaseRequest): ReleaseAnswer {
     this.places.leave(key, ownerToken);
-    if (this.leases.limit(key) === undefined) return { outcome: 'lost', resent: false };
+    if (this.leases.live(key).size === 0) return { outcome: 'lost', resent: false };
     const found = this.leases.live(key).has(ownerToken);
     this.leases.takeBack(key, ownerToken);
     if (!found || next === undefined) {

@@ -3,7 +3,7 @@ import { processOf } from '../../runtime/owner-token.js';
 import { deleteForeignScript } from '../lua/generated/lua-scripts.js';
 import { takeAway } from '../lock-admin.js';
 import type { LockState } from '../lock-store.js';
-import { kindOfValue } from '../lock-value.js';
+import { stateOfValue } from '../lock-value.js';
 import { inTime, storeError } from './redis-errors.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
@@ -41,13 +41,9 @@ export class RedisAdmin {
     );
     if (!isInspection(replies)) throw unknownReply(replies);
     const [value, leftMs, readers, holders, waiting, waitingForPermits, time] = replies;
-    const owner = value ?? undefined;
-    const is = kindOfValue(owner);
-    const [read, semaphore] = [readers, holders].map((leases) => living(leases, time));
-    const among = { free: [], read, semaphore, exclusive: [owner], foreign: [owner] };
+    const is = stateOfValue(value ?? undefined, living(readers, time), living(holders, time));
     return {
       ...is,
-      holders: among[is.kind] as string[],
       remainingMs: is.kind === 'free' ? 0 : leftMs,
       waiting: waiting + waitingForPermits,
     };
@@ -60,7 +56,8 @@ export class RedisAdmin {
       // The value of a foreign client may be binary, so its bytes are compared.
       const bytes = await this.inTime(lockKey, client.getBuffer(lockKey));
       if (bytes?.toString() !== value) return false;
-      const deleted = Number(await this.inTime(lockKey, client.eval(deleteForeignScript.lua, 1, lockKey, bytes)));
+      const keys = [lockKey, this.keys.readers(lockKey), this.keys.permits(lockKey)[0]];
+      const deleted = Number(await this.inTime(lockKey, client.eval(deleteForeignScript.lua, 3, ...keys, bytes)));
       if (!isFlag(deleted)) throw unknownReply(deleted);
       return deleted === 1;
     };

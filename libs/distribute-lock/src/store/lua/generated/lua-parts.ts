@@ -397,9 +397,9 @@ return 2, leftMs, 2
 end
 local function acquire(token, ttlMs, block, deadlineMs, _, command)
 if isLate(deadlineMs) then return 14, now, 0 end
-if stored and not limit then return waitForKey(token, command) end
-unsettled = true
 readLeases()
+if stored and used == 0 then return waitForKey(token, command) end
+unsettled = true
 if ends[token] then
 leaveQueue(token)
 raise(token, ttlMs)
@@ -414,11 +414,11 @@ return 2, left(token), adjacent
 end
 local function release(token, next, ttlMs, block, deadlineMs)
 if next ~= '' and isLate(deadlineMs) then next = '' end
-unsettled = true
-if limit then readLeases() end
-local found = limit and ends[token]
+readLeases()
+local isHeld, found = used > 0, ends[token]
+unsettled = unsettled or isHeld
 if found then takeBack(token) else leaveQueue(token) end
-if not limit then return 6, 0, 0 end
+if not isHeld then return 6, 0, 0 end
 if not found or next == '' then
 serve()
 return found and 4 or 6, 0, 0

@@ -55,8 +55,11 @@ return type(sharded) == 'number' and sharded or plain.err`,
 
 export const deleteForeignScript: LuaScript = {
   name: 'delete-foreign',
-  sha1: '708b61c8defb6a8962235c40975ef70c7ff1a0e0',
-  lua: `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+  sha1: '6feed19bc3834a7b650c3ae8e31da7196dc8f960',
+  lua: `local value = ARGV[1]
+if redis.call('GET', KEYS[1]) ~= value then return 0 end
+local isKind = value == 'readers' or string.find(value, '^semaphore:%d+$')
+if isKind and redis.call('EXISTS', KEYS[2], KEYS[3]) > 0 then return 0 end
 return redis.call('DEL', KEYS[1])`,
 };
 
@@ -517,7 +520,7 @@ local fenceMs = '600000'`,
 export const semaphoreScript: LuaScript = withCluster(
   {
     name: 'semaphore',
-    sha1: '4f25a81f8e83af23e056e85bf0ab4d39523bf0d0',
+    sha1: '2e16136658631fbba0b8d1062c0126998d048edd',
     lua: `local fence = KEYS[1]
 ${onePrimaryPart}${clockPart}${fenceNumberPart}${fencingPart}${numbersPart}${queuePart}${semaphoreStatePart}${semaphoreQueuePart}${semaphoreCommandsPart}local run = { a = acquire, w = acquire, d = release, r = release, n = renew }
 local function runCommand(i)
@@ -540,7 +543,7 @@ end
 saveFence()
 return replies`,
   },
-  'e3d9357cd678809e390232a1bd8b46d41a6aa6a4',
+  'c339d3faaeeec868e045693936c5381b6d89dd5f',
   `local counted = true
 local sharded = false
 local fenceMs = nil`,

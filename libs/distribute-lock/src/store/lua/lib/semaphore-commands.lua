@@ -10,9 +10,11 @@ end
 
 local function acquire(token, ttlMs, block, deadlineMs, _, command)
   if isLate(deadlineMs) then return REPLY.TOO_LATE, now, 0 end
-  if stored and not limit then return waitForKey(token, command) end
-  unsettled = true
   readLeases()
+  -- The value of a foreign client may look like that of a semaphore. The leases end with the key, so without them it is
+  -- foreign.
+  if stored and used == 0 then return waitForKey(token, command) end
+  unsettled = true
   if ends[token] then
     leaveQueue(token)
     raise(token, ttlMs)
@@ -29,11 +31,11 @@ end
 -- Releases the permits, removes the token from the queue, or undoes an attempt. Each case serves the tokens behind it.
 local function release(token, next, ttlMs, block, deadlineMs)
   if next ~= '' and isLate(deadlineMs) then next = '' end
-  unsettled = true
-  if limit then readLeases() end
-  local found = limit and ends[token]
+  readLeases()
+  local isHeld, found = used > 0, ends[token]
+  unsettled = unsettled or isHeld
   if found then takeBack(token) else leaveQueue(token) end
-  if not limit then return REPLY.LOST, 0, 0 end
+  if not isHeld then return REPLY.LOST, 0, 0 end
   if not found or next == '' then
     serve()
     return found and REPLY.FREE or REPLY.LOST, 0, 0
