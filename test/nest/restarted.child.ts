@@ -1,4 +1,4 @@
-/** An application whose locked request ends when its standard input has data. Prints its process and its address. */
+/** An application whose locked request ends at the signal SIGUSR2. Prints its process and its address. Ends after a minute at the latest. */
 import 'reflect-metadata';
 import { Controller, Module, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -10,14 +10,14 @@ class Work {
   @DistributeLock({ key: 'work' })
   async work(): Promise<void> {
     process.stdout.write('held\n');
-    await new Promise((resolve) => process.stdin.once('data', resolve));
+    await new Promise((resolve) => process.once('SIGUSR2', resolve));
   }
 }
 
 @Module({ imports: [LockModule.forRoot({ connection: 'memory', drainTimeout: '1m' })], controllers: [Work] })
 class App {}
 
-process.stdin.once('end', () => process.exit());
+setTimeout(() => process.exit(), 60_000).unref();
 const app = await NestFactory.create(App, { logger: false });
 app.enableShutdownHooks();
 await app.listen(0, '127.0.0.1');

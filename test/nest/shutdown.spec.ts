@@ -113,7 +113,7 @@ describe('A shutdown by `nest start --watch`, which ends the shell around the pr
     const loader = new URL('../../tools/typescript-loader.mjs', import.meta.url).href;
     const script = fileURLToPath(new URL('restarted.child.ts', import.meta.url));
     const command = ['-c', '"$0" --import "$1" "$2"; true', process.execPath, loader, script];
-    const spawned = spawn('sh', command, { stdio: ['pipe', 'pipe', 'pipe'] });
+    const spawned = spawn('sh', command);
     const shell = new Child(spawned);
     await shell.printed('listens');
     const [, pid, url] = /process (\d+) at (\S+) listens/.exec(shell.output) ?? [];
@@ -128,9 +128,8 @@ describe('A shutdown by `nest start --watch`, which ends the shell around the pr
       next.close();
     });
 
-    spawned.stdin.write('finish');
+    process.kill(Number(pid), 'SIGUSR2');
     expect((await answer).status).toBe(201);
-    spawned.stdin.end();
     await shell.exited;
   });
 });
