@@ -1,8 +1,11 @@
-import { jest } from '@jest/globals';
-import { Logger } from '@nestjs/common';
+import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
+import { LockModule, LockService } from 'nestjs-distribute-lock';
 
 import { onCleanup } from '../../support/cleanup.js';
 import { eventually } from '../../support/eventually.js';
@@ -73,6 +76,37 @@ describe('LockDashboardModule', () => {
       expect(performance.now() - startedAt).toBeLessThan(10_000);
     });
   });
+
+  it('names a holder without this module, or a foreign client, as held elsewhere with the time left', async () => {
+    const { url, locks, close } = await start();
+    const page = await PageReader.open(url);
+    await redis.client.set(`${redis.prefix}foreign`, 'a stranger', 'PX', 60_000);
+    const app = await NestFactory.createApplicationContext(
+      LockModule.forRoot({ connection: redis.url, prefix: redis.prefix }),
+      { logger: ['error'] },
+    );
+    onCleanup(() => app.close());
+    const lease = await app.get(LockService).acquire('plain', { ttl: '60s' });
+    const leaving = new AbortController();
+    const waiting = ['foreign', 'plain'].map((key) =>
+      locks.acquire(key, { name: key, wait: '60s', signal: leaving.signal }).catch(() => undefined),
+    );
+    // The words of a row end with the name of the process and the end of the lease.
+    const elsewhere = (name: string): unknown[] =>
+      page.all<unknown[]>('rows').filter((row) => row[1] === name && row[8] !== null);
+    await eventually(() => expect(elsewhere('foreign')).not.toEqual([]), 10_000);
+    await eventually(() => expect(elsewhere('plain')).not.toEqual([]), 10_000);
+    const words = (name: string) => (elsewhere(name)[0] as unknown[])[8] as [string, number];
+    expect(words('foreign')[0]).toBe('');
+    expect(words('plain')[0]).toBe(`${hostname()} ${process.pid}`);
+    for (const name of ['foreign', 'plain']) expect(words(name)[1]).toBeGreaterThan(Date.now() + 30_000);
+    const lane = (name: string) => (page.latest('lanes') as unknown[][]).find((each) => each[1] === name);
+    await eventually(() => expect(lane('plain')?.[4]).toEqual([`${hostname()} ${process.pid}`, expect.any(Number)]));
+    leaving.abort();
+    await Promise.all(waiting);
+    await lease.release();
+    await close();
+  }, 30_000);
 
   it('shows names without keys, unless showKeys is true', async () => {
     const hidden = await start();

@@ -62,6 +62,9 @@ export interface Title {
   readonly kind: string;
 }
 
+/** A holder that reports to no page: the name of its process, if known, and the end of its lease; 0 for none. */
+export type Elsewhere = readonly [label: string, until: number];
+
 /** A lock, from the reports of all instances. */
 export interface Lock {
   readonly ref: LockRef;
@@ -96,6 +99,8 @@ export class Board {
   private waitNumber = 0;
   revision = 0;
   private readonly titles = new Map<LockRef, Title>();
+  /** According to the store, the locks with waiters whose holders report to no page. */
+  elsewhere: ReadonlyMap<LockRef, Elsewhere> = new Map();
   /** The last time of a bar, by lock. */
   readonly lastActive = new Map<LockRef, number>();
 

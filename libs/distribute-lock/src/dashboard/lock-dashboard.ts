@@ -5,11 +5,12 @@ import { type BeforeApplicationShutdown, Inject, Injectable, Logger, type OnModu
 import { ModuleRef } from '@nestjs/core';
 
 import type { LockEngine } from '../engine/lock-engine.js';
+import type { LockHolderInfo } from '../engine/lock-inspection.js';
 import { LockEvents } from '../events.js';
 import { LOCK_ENGINES } from '../nest/tokens.js';
 import { outside } from '../runtime/outside.js';
 import type { LockHints } from '../store/lock-store.js';
-import { Board } from './board.js';
+import { Board, type Elsewhere, type LockList } from './board.js';
 import type { LockDashboardOptions } from './dashboard-options.js';
 import { PageView, type ViewRound, type ViewDelta, type ViewRequest } from './page-view.js';
 import { partsOf, Recorder } from './recorder.js';
@@ -24,6 +25,8 @@ const ASK_MS = 4_000;
 const REQUESTED_FOR_MS = 10_000;
 /** The longest pause between two summaries. */
 const HEARTBEAT_MS = 1_000;
+/** How often the store is read for locks with waiters and without a known holder. */
+const LOOK_MS = 1_000;
 const MOST_PAGES = 20;
 const MOST_WATCHED = 40;
 
@@ -59,6 +62,8 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
   private requestedAt = 0;
   private publishedAt = 0;
+  /** `Infinity` while the answers are awaited. */
+  private lookedAt = 0;
   private watched = '';
   private again = false;
   private closed = false;
@@ -204,10 +209,38 @@ export class LockDashboard implements OnModuleInit, BeforeApplicationShutdown {
     if (this.pages.size === 0 || this.board === undefined) return;
     const { board } = this;
     board.tidy(now);
-    const round: ViewRound = { now, locks: board.locks(), instances: board.list(), totals: board.totals() };
+    const locks = board.locks();
+    this.look(board, locks, now);
+    const round: ViewRound = { now, locks, instances: board.list(), totals: board.totals() };
     for (const page of this.pages) sendChanges(page, round);
     if (now - this.requestedAt > ASK_MS || this.again || this.watchedRefs().join('\n') !== this.watched)
       this.ask(this.again);
+  }
+
+  /** Reads the holders of shown locks that no instance reports: foreign clients and instances without this module. */
+  private look(board: Board, { all }: LockList, now: number): void {
+    if (now - this.lookedAt < LOOK_MS) return;
+    this.lookedAt = Infinity;
+    const shown = new Set(
+      [...this.pages].flatMap(({ view }) => view.shown.concat(view.watched)).slice(0, MOST_WATCHED),
+    );
+    const unknown = all.filter(({ ref, holders, waiting }) => waiting > 0 && holders.length === 0 && shown.has(ref));
+    void Promise.all(unknown.map(async ({ ref }) => [ref, await this.holderOf(ref)] as const)).then((found) => {
+      this.lookedAt = Date.now();
+      board.elsewhere = new Map(found.flatMap(([ref, holder]) => (holder === undefined ? [] : [[ref, holder]])));
+    });
+  }
+
+  /** `undefined` if the lock is free, or the store does not say. */
+  private async holderOf(ref: LockRef): Promise<Elsewhere | undefined> {
+    const [connection, key] = partsOf(ref);
+    const found = await this.engines
+      .get(connection)
+      ?.inspect(key)
+      .catch(() => undefined);
+    if (found?.held !== true) return undefined;
+    const [{ host, pid } = {} as Partial<LockHolderInfo>] = found.holders;
+    return [host === undefined ? '' : `${host} ${pid}`, found.remainingMs < 0 ? 0 : Date.now() + found.remainingMs];
   }
 
   /** Sends the changes of this instance to the own board, and to the instances that have requested them. */

@@ -1,4 +1,4 @@
-import { type Bar, type Board, type Instance, keyOf, type Lock, type LockList } from './board.js';
+import { type Bar, type Board, type Elsewhere, type Instance, keyOf, type Lock, type LockList } from './board.js';
 import type { LockRef } from './summary.js';
 
 /** Rows of one page of the table. */
@@ -74,12 +74,16 @@ export class PageView {
     return this.lanes;
   }
 
+  /** Locks in the table. */
+  shown: readonly LockRef[] = [];
+
   delta(round: ViewRound): ViewDelta {
     const { now, locks, instances, totals } = round;
     const { all, held } = locks;
     const chosen = this.request.filter === '' ? all : all.filter(({ ref, name }) => this.fits(ref, name));
     this.chooseLanes();
     const shown = this.page(chosen);
+    this.shown = shown.map(({ ref }) => ref);
     return defined({
       t: now,
       cards: this.news('cards', [held, totals.waiting, totals.waitingSince, totals.lost]),
@@ -90,7 +94,7 @@ export class PageView {
       total: this.news('total', [chosen.length, all.length]),
       order: this.news(
         'order',
-        shown.map(({ ref }) => this.board.idOf(ref)),
+        this.shown.map((ref) => this.board.idOf(ref)),
       ),
       rows: this.newRows(shown),
       lanes: this.news(
@@ -119,7 +123,7 @@ export class PageView {
     for (const lock of shown) {
       const { ref, name, kind, holders, since, until, waiting } = lock;
       const id = this.board.idOf(ref);
-      const row = [id, name, this.shownKey(ref), kind, holders, since, until, waiting];
+      const row = [id, name, this.shownKey(ref), kind, holders, since, until, waiting, this.elsewhere(ref)];
       const text = JSON.stringify(row);
       present.add(id);
       if (this.rows.get(id) === text) continue;
@@ -168,7 +172,11 @@ export class PageView {
 
   private title(ref: LockRef): unknown[] {
     const { names, kind } = this.board.titleOf(ref);
-    return [this.board.idOf(ref), names.join(', '), this.shownKey(ref), kind];
+    return [this.board.idOf(ref), names.join(', '), this.shownKey(ref), kind, this.elsewhere(ref)];
+  }
+
+  private elsewhere(ref: LockRef): Elsewhere | null {
+    return this.board.elsewhere.get(ref) ?? null;
   }
 
   private shownKey(ref: LockRef): string {

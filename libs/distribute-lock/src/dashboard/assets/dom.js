@@ -37,3 +37,7 @@ export function duration(ms) {
 }
 
 export const count = (number) => number.toLocaleString('en');
+
+/** The text for a holder that reports to no page; '' without one. */
+export const heldElsewhere = (elsewhere) =>
+  elsewhere ? `held elsewhere${elsewhere[0] === '' ? '' : ` (${elsewhere[0]})`}` : '';

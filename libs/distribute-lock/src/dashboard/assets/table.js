@@ -1,4 +1,4 @@
-import { count, duration, h, setText } from './dom.js';
+import { count, duration, h, heldElsewhere, setText } from './dom.js';
 
 const ROWS = 15;
 const TYPING_MS = 250;
@@ -33,8 +33,8 @@ export class LockTable {
 
   apply({ rows = [], order, total }) {
     for (const [id, ...words] of rows) {
-      const [name, key, kind, holders, since, until, waiting] = words;
-      this.rows.set(id, { id, name, key, kind, holders, since, until, waiting });
+      const [name, key, kind, holders, since, until, waiting, elsewhere] = words;
+      this.rows.set(id, { id, name, key, kind, holders, since, until, waiting, elsewhere });
     }
     if (total !== undefined) this.total = total;
     if (order !== undefined) {
@@ -147,16 +147,20 @@ export class LockTable {
 
   fill(element, row) {
     if (element === undefined || row === undefined) return;
-    const { id, name, key, kind, holders, since, until, waiting } = row;
+    const { id, name, key, kind, holders, since, until, waiting, elsewhere } = row;
     element.dataset.id = id;
     const [head, kindCell, holder, age, left, wait, release] = element.cells;
     setText(head.firstChild, key || name);
     setText(head.lastChild, key === '' ? id : name);
     setText(kindCell, kind);
-    setText(holder, holders.map(([place, times]) => this.holderText(place, times)).join(', ') || '–');
+    setText(
+      holder,
+      holders.map(([place, times]) => this.holderText(place, times)).join(', ') || heldElsewhere(elsewhere) || '–',
+    );
     const isHeld = holders.length > 0;
     setText(age, isHeld ? duration(this.now() - since) : '–');
-    setText(left, isHeld ? duration(until - this.now()) : '–');
+    const end = isHeld ? until : (elsewhere?.[1] ?? 0);
+    setText(left, end > 0 ? duration(end - this.now()) : elsewhere ? 'no end' : '–');
     setText(wait, waiting === 0 ? '–' : count(waiting));
     release.hidden = !this.rights.allowForceRelease;
     release.firstChild.disabled = !isHeld;

@@ -1,4 +1,4 @@
-import { h, setAttribute, setText, svg } from './dom.js';
+import { duration, h, heldElsewhere, setAttribute, setText, svg } from './dom.js';
 import { BAR, gap, GAP, hatch, hold, legend, MARK_WIDTH, refusal, WAIT, wait } from './shapes.js';
 
 const MOST_STACKED = 8;
@@ -69,8 +69,9 @@ export class Timeline {
     this.axis.hidden = order.length === 0;
   }
 
-  lane(id, name, key, kind) {
+  lane(id, name, key, kind, elsewhere) {
     const lane = this.lanes.get(id) ?? this.newLane(id);
+    lane.elsewhere = elsewhere;
     lane.unlocked = kind === 'unlocked';
     // Several methods may share one lock, so its key comes first.
     const hasKey = key !== '' && !lane.unlocked;
@@ -154,10 +155,12 @@ export class Timeline {
     const who = [...new Set(holders.map(({ place }) => this.labelOf(place)))].join(' and ');
     const crashed = visible.find(({ tail }) => tail > scale.now);
     const rest = crashed === undefined ? 'free now' : `the lease of ${this.labelOf(crashed.place)} runs out`;
-    const free = lane.unlocked ? 'idle now' : rest;
+    const { elsewhere } = lane;
+    const left = elsewhere?.[1] > 0 ? `, ${duration(elsewhere[1] - scale.now)} left` : '';
+    const free = lane.unlocked ? 'idle now' : elsewhere ? heldElsewhere(elsewhere) + left : rest;
     const held = `${lane.unlocked ? 'works at' : 'held by'} ${who}`;
     setText(lane.state, `${who === '' ? free : held}${waiting === 0 ? '' : `, ${waiting} waiting`}`);
-    this.drawGaps(lane, lane.unlocked ? [] : bars, scale);
+    this.drawGaps(lane, lane.unlocked || (elsewhere && who === '') ? [] : bars, scale);
   }
 
   /** One box across the rows of all instances, because the whole lock is free. */
