@@ -9,9 +9,9 @@ import type { RedisServer } from '../../support/redis-server.js';
 /** The only key that may stay: the counter of fencing tokens. */
 const COUNTER = new RedisKeys(PREFIX).fence;
 
-/** The keys and queue entries of locks in Redis. */
+/** The keys and queue entries of locks in Redis. The records of processes expire later. */
 async function standing(redis: Redis): Promise<string[]> {
-  const keys = (await redis.keys('*')).filter((key) => key !== COUNTER);
+  const keys = (await redis.keys('*')).filter((key) => key !== COUNTER && !key.startsWith('p1:'));
   return Promise.all(keys.map((key) => described(redis, key)));
 }
 
