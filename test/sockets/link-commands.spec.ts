@@ -52,7 +52,8 @@ describe('a connection for commands', () => {
 
   it('that is idle is not probed', async () => {
     const { connection } = await arrange();
-    await sleep(1_000);
+    // The process writes its record after 1 s.
+    await sleep(1_500);
     const { requests } = connection;
     await sleep(2_000);
     expect(connection.requests).toBe(requests);
