@@ -33,6 +33,15 @@ describe('TestLocks with other kinds of locks', () => {
     await (await service.acquire('plan', options)).release();
   });
 
+  it('releases by force only the hold with the given fencing token', async () => {
+    const options = { kind: 'semaphore', permits: 2 } as const;
+    const [first, second] = [await service.acquire('plan', options), await service.acquire('plan', options)];
+    expect(await service.forceRelease('plan', first)).toBe(true);
+    await locks.advance('1m');
+    expect([first.isHeld(), second.isHeld()]).toEqual([false, true]);
+    await second.release();
+  });
+
   it('contends with a kind as another instance', async () => {
     const reader = await locks.contend('plan', { kind: 'read' });
     await (await service.acquire('plan', { kind: 'read' })).release();

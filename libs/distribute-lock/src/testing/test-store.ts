@@ -11,10 +11,10 @@ export class TestStore extends MemoryLockStore {
 
   static {
     for (const name of COMMANDS) {
-      const command = MemoryLockStore.prototype[name] as (this: TestStore, argument: never) => Promise<unknown>;
+      const command = MemoryLockStore.prototype[name] as (this: TestStore, ...given: never[]) => Promise<unknown>;
       Object.assign(this.prototype, {
-        async [name](this: TestStore, argument: never) {
-          if (this.outages === 0) return Reflect.apply(command, this, [argument]);
+        async [name](this: TestStore, ...given: never[]) {
+          if (this.outages === 0) return Reflect.apply(command, this, given);
           throw new LockStoreError('Redis is away, because the test called outage().', true, { sent: false });
         },
       });
