@@ -33,6 +33,33 @@ describe('A semaphore', () => {
     await (await here.acquire('k', permits(3))).release();
   });
 
+  it('requests no fencing tokens for later callers while this process holds every permit', async () => {
+    const { clock, world } = twoProcesses();
+    const here = world.process({}, 100);
+    const holder = await here.acquire('k', permits(1));
+    const hold = async (): Promise<void> => {
+      const lease = await here.acquire('k', { ...permits(1), wait: '20s' });
+      await new Promise<void>((resolve) => void clock.after(1, resolve));
+      await lease.release();
+    };
+    const holds = Array.from({ length: 3 }, hold);
+    await clock.pass(5);
+    await holder.release();
+    let requests = 0;
+    here.detours.acquire = (send) => {
+      requests += 1;
+      return send();
+    };
+    for (let i = 0; i < 70; i += 1) {
+      if (i < 30) holds.push(hold());
+      await clock.pass(1);
+      clock.turn();
+    }
+    await Promise.all(holds);
+    // The first block has only a number for each of the first three callers.
+    expect(requests).toBe(1);
+  });
+
   it('serves a heavy caller before a light one that came later', async () => {
     const { clock, here, there } = twoProcesses();
     const held = [await here.acquire('k', permits(2)), await here.acquire('k', permits(2))];
