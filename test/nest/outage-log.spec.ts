@@ -54,7 +54,7 @@ describe('The log of an outage', () => {
     const logger = new RecordingLogger();
     await start(server.url, logger);
     const jobs = app.get(Jobs);
-    await eventually(() => expect(jobs.runs).toBeGreaterThan(0), 5_000);
+    await eventually(() => expect(jobs.runs).toBeGreaterThan(0));
     await server.kill();
     const about = (job: string) => logger.lines.filter(([level, text]) => level !== 'debug' && text.includes(job));
     await eventually(() => {
@@ -75,7 +75,7 @@ describe('The log of an outage', () => {
     await start(server.url, logger);
     const locks = app.get(LockService);
     await server.kill();
-    await eventually(() => expect(logger.about('The connection to')).toHaveLength(1), 5_000);
+    await eventually(() => expect(logger.about('The connection to')).toHaveLength(1));
     await expect(locks.acquire('a', { wait: '3s' })).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     expect(logger.about('The connection to')).toHaveLength(1);
     expect(logger.about('Pub/sub')).toEqual([]);

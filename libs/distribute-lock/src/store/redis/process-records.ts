@@ -66,7 +66,7 @@ export class ProcessRecords {
     }
   }
 
-  /** Answers a inquiry, if the text of the message is one. Returns whether it is. */
+  /** Answers an inquiry, if the text of the message is one. Returns whether it is. */
   answer(text: string, processId: string, listener: LockStoreListener): boolean {
     const [, letter, id, ownerToken = '', lockKey = ''] = PATTERN.exec(text) ?? [];
     if (!lockKey.startsWith(this.keys.prefix)) return false;
