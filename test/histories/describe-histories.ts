@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 
-import { checkHistory } from '../checker/check-history.js';
-import { describeViolation } from '../checker/describe.js';
+import { checkHistory } from './check/check-history.js';
+import { describeViolation } from './check/describe.js';
 import { runHistory, type RecordedRun } from './run/history-run.js';
 import { THEME_NAMES } from './plan/themes.js';
 import type { WorldSettings } from './plan/world-plan.js';

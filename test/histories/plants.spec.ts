@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 
-import { checkHistory } from '../checker/check-history.js';
-import { describeViolation } from '../checker/describe.js';
+import { checkHistory } from './check/check-history.js';
+import { describeViolation } from './check/describe.js';
 import type { FaultPlan } from './plan/fault-plan.js';
 import type { Theme } from './plan/themes.js';
 import type { KeyPlan, WorldPlan } from './plan/world-plan.js';

@@ -1,28 +1,33 @@
 import { isLockError } from '../../libs/distribute-lock/src/errors.js';
+import { surelyOverMs, validUntil } from '../../libs/distribute-lock/src/engine/lease/grant.js';
 import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
-import type { Bare, OfOperation, RecordedOptions } from '../checker/event.js';
+import { CLAIM_WINDOW_MS } from '../../libs/distribute-lock/src/store/protocol.js';
 import type { Hold } from './hold.js';
 import { isCalm, PATIENT_MS, type CallerPlan } from './plan.js';
-import type { Call } from './pending-calls.js';
+import type { PendingCall } from './pending-calls.js';
 import type { SimulatedProcess } from './simulated-process.js';
-import { recordedOptions } from './recorder.js';
 import type { World } from './world.js';
 
-const codeOf = (error: unknown): string => (isLockError(error) ? error.code : 'none');
+/** A release without a reply from the store resolves after 100 ms. */
+const RELEASE_MS = 100;
 
 /** A caller that asks, holds and releases, once or repeatedly. */
 export class Caller {
   private round = 0;
-  private readonly recorded: RecordedOptions;
 
   constructor(
     protected readonly world: World,
     protected readonly plan: CallerPlan,
     protected readonly process: SimulatedProcess,
     private readonly name: string,
-  ) {
-    this.recorded = recordedOptions(plan.options, process);
+  ) {}
+
+  /** Registers a call that must settle. */
+  protected pendingCall(label: string): PendingCall {
+    const { key, options } = this.plan;
+    const more = { waits: options.waitMs > 0 };
+    return this.world.pendingCalls.ask(this.process, label, key, options.waitMs, options, more);
   }
 
   protected acquire(label: string, signal: AbortSignal | undefined): Promise<Lease> {
@@ -30,8 +35,8 @@ export class Caller {
     return this.process.engine.acquire({ key, name: label, options, scoped, signal });
   }
 
-  protected started(call: Call, lease: Lease): Hold[] {
-    return [this.world.ledger.started(call, lease as LeaseHandle)];
+  protected started(pendingCall: PendingCall, lease: Lease): Hold[] {
+    return [this.world.ledger.started(pendingCall, lease as LeaseHandle)];
   }
 
   ask(): void {
@@ -39,37 +44,29 @@ export class Caller {
     const { world, process } = this;
     const { key, keys = [key], options, abortAfterMs } = this.plan;
     const label = `${this.name}.${this.round}`;
-    const waits = options.waitMs > 0;
-    const call = world.pendingCalls.begun({ process, label, key: keys[0], options, waits, keys: this.plan.keys });
-    world.recorder.record(process, {
-      type: 'ask',
-      op: label,
-      call: 'acquire',
-      keys,
-      options: this.recorded,
-      probe: this.mustBeServed(),
-    });
+    const pendingCall = this.pendingCall(label);
     const abort = abortAfterMs === undefined ? undefined : new AbortController();
     world.note(`${label} asks for ${keys.join(' and ')}, waits ${options.waitMs}, ttl ${options.ttlMs}`, process);
     this.acquire(label, abort?.signal).then(
-      (lease) => this.granted(call, lease),
-      (error: unknown) => this.refused(call, error),
+      (lease) => this.granted(pendingCall, lease),
+      (error: unknown) => this.refused(pendingCall, error, abort?.signal.aborted === true),
     );
     if (abort === undefined || abortAfterMs === undefined) return;
     process.after(abortAfterMs, () => {
-      world.recorder.record(process, { type: 'abort', op: label });
       abort.abort();
+      process.nextTurn(() => {
+        if (world.pendingCalls.isOpen(pendingCall)) world.fail('an aborted caller was not rejected at once', label);
+      });
     });
   }
 
-  private granted(call: Call, lease: Lease): void {
+  private granted(pendingCall: PendingCall, lease: Lease): void {
     const { world, process, plan } = this;
-    world.pendingCalls.delete(call);
-    const holds = this.started(call, lease);
+    world.pendingCalls.answered(pendingCall);
+    const holds = this.started(pendingCall, lease);
     const [hold] = holds;
-    this.recordGrant(call.label, holds);
     for (const { ownerToken, lease: part } of holds)
-      world.note(`${call.label} holds ${part.key}, ${ownerToken} #${part.fencingToken}`, process);
+      world.note(`${pendingCall.label} holds ${part.key}, ${ownerToken} #${part.fencingToken}`, process);
     const { extend } = plan;
     if (extend !== undefined) process.after(extend.afterMs, () => this.extend(hold, extend.ttlMs));
     const { downgradeAfterMs } = plan;
@@ -79,86 +76,102 @@ export class Caller {
     else process.after(plan.holdMs, end);
   }
 
-  private record(op: string, event: Bare<OfOperation, 'op' | 'at'>): void {
-    this.world.recorder.record(this.process, { op, ...event });
-  }
-
-  private recordGrant(op: string, holds: readonly Hold[]): void {
-    const { process, world } = this;
-    const byKey = (valueOf: (hold: Hold) => number): Record<string, number> =>
-      Object.fromEntries(holds.map((hold) => [hold.lease.key, valueOf(hold)]));
-    this.record(op, {
-      type: 'granted',
-      tokens: byKey(({ lease }) => lease.fencingToken),
-      sentAt: byKey(({ lease }) => process.realMs(lease.grant.startedAt - process.plan.offset)),
-      leases: byKey(({ lease }) => lease.grant.passes),
-      until: world.timeline.now + process.realMs(Math.min(...holds.map(({ lease }) => lease.remainingMs()))),
-    });
-  }
-
-  private refused(call: Call, error: unknown): void {
+  private refused(pendingCall: PendingCall, error: unknown, aborted: boolean): void {
     const { world, process } = this;
-    world.note(`${call.label} refused: ${String(error)}`, process);
-    world.pendingCalls.delete(call);
-    this.record(call.label, { type: 'refused', code: codeOf(error), message: String(error) });
+    world.note(`${pendingCall.label} refused: ${String(error)}`, process);
+    world.pendingCalls.answered(pendingCall);
+    const { waitMs } = pendingCall.options;
+    const waited = process.plan.rate * (world.timeline.now - pendingCall.calledAt) + 1e-6 >= waitMs;
+    const right =
+      (isLockError(error, 'LOCK_CONTENDED') && waitMs === 0) ||
+      (isLockError(error, 'LOCK_WAIT_TIMEOUT') && waitMs > 0 && waited && !this.mustBeServed()) ||
+      (isLockError(error, 'LOCK_UNAVAILABLE') && waited && !isCalm(world.plan)) ||
+      (isLockError(error, 'LOCK_ABORTED') && aborted) ||
+      (isLockError(error, 'LOCK_SHUTDOWN') && process.draining);
+    if (!right) world.fail('a caller was refused without a valid reason', `${pendingCall.label}: ${String(error)}`);
     this.goOn();
   }
 
   /** Without faults no lock is held for this long, so the caller must be granted it. */
-  private mustBeServed(): true | undefined {
-    const { options, abortAfterMs } = this.plan;
-    const isPatient = options.waitMs === PATIENT_MS && abortAfterMs === undefined;
-    return isPatient && isCalm(this.world.plan) ? true : undefined;
+  private mustBeServed(): boolean {
+    return this.plan.options.waitMs === PATIENT_MS && isCalm(this.world.plan);
   }
 
-  private extend({ call: { label }, released, lease, op }: Hold, ttlMs: number): void {
-    if (released) return;
-    this.record(op, { type: 'extend', ttlMs });
-    this.changes(`${label} extend`, lease.extend(ttlMs), (code) => {
-      const until = this.world.timeline.now + this.process.realMs(lease.remainingMs());
-      this.record(op, { type: 'extended', code, until });
-    });
+  private extend(hold: Hold, ttlMs: number): void {
+    const { world, process } = this;
+    const { label, key, options } = hold.pendingCall;
+    if (hold.released) return;
+    const pendingCall = world.pendingCalls.ask(process, `${label} extend`, key, 0, options);
+    const calledAt = process.now();
+    hold.lease.extend(ttlMs).then(
+      () => {
+        world.pendingCalls.answered(pendingCall);
+        const proven = validUntil(calledAt, ttlMs) - process.now();
+        if (options.maxHoldMs === Infinity && hold.lease.remainingMs() < proven - 1e-3)
+          world.fail('an extension did not lengthen the lease', label);
+      },
+      (error: unknown) => {
+        world.pendingCalls.answered(pendingCall);
+        const shutDown = isLockError(error, 'LOCK_SHUTDOWN') && process.draining;
+        if (shutDown || isLockError(error, 'LEASE_LOST', 'LOCK_UNAVAILABLE')) return;
+        world.fail('an extension failed without a reason', `${label}: ${String(error)}`);
+      },
+    );
   }
 
   private downgrade(hold: Hold): void {
-    const { lease, op, released } = hold;
-    if (released || !lease.isHeld()) return;
+    const { world, process } = this;
+    const { label, key, options } = hold.pendingCall;
+    if (hold.released || !hold.lease.isHeld()) return;
     hold.reads = true;
-    this.world.note(`${op} downgrades ${lease.key}`, this.process);
-    this.record(op, { type: 'downgrade' });
-    this.changes(`${op} downgrade`, lease.downgrade(), (code) => this.record(op, { type: 'downgraded', code }));
+    world.note(`${label} downgrades ${key}`, process);
+    // The extension may be executed as long as the grant lasts, also when the hold ends by maxHold.
+    const leftMs = hold.lease.grant.validUntil - process.now();
+    const pendingCall = world.pendingCalls.ask(process, `${label} downgrade`, key, leftMs, options);
+    hold.lease.downgrade().then(
+      () => world.pendingCalls.answered(pendingCall),
+      (error: unknown) => {
+        world.pendingCalls.answered(pendingCall);
+        const shutDown = isLockError(error, 'LOCK_SHUTDOWN') && process.draining;
+        const mayEnd = !options.renew || options.maxHoldMs < Infinity || !isCalm(world.plan);
+        if (shutDown || (mayEnd && isLockError(error, 'LEASE_LOST', 'LOCK_UNAVAILABLE'))) return;
+        if (hold.released && isLockError(error, 'LEASE_LOST')) return;
+        world.fail('a downgrade failed without a reason', `${label}: ${String(error)}`);
+      },
+    );
   }
 
   private release(holds: readonly Hold[], lease: Lease): void {
-    const [{ op }] = holds;
-    this.world.note(`${op} releases ${lease.keys.join(' and ')}`, this.process);
-    this.record(op, { type: 'release', held: lease.isHeld() });
-    for (const hold of holds) {
-      if (hold.lease.isHeld()) this.world.ledger.mayStay(hold, this.plan.extend?.ttlMs);
-      hold.released = true;
-    }
-    this.changes(`${op} release`, lease.release(), (code) => {
-      if (code !== 'ok')
-        this.world.recorder.record(this.process, { type: 'stray', message: `a release rejected with ${code}` });
-      this.record(op, { type: 'released' });
-      if (lease.isHeld()) this.record(op, { type: 'proven', until: Infinity });
-      this.goOn();
-    });
+    const { world, process } = this;
+    const { label, key, options } = holds[0].pendingCall;
+    world.note(`${label} releases ${lease.keys.join(' and ')}`, process);
+    for (const hold of holds) this.ends(hold);
+    const pendingCall = world.pendingCalls.ask(process, `${label} release`, key, RELEASE_MS, options);
+    lease.release().then(
+      () => {
+        world.pendingCalls.answered(pendingCall);
+        if (lease.isHeld()) world.fail('a released lease is valid', label);
+        this.goOn();
+      },
+      (error: unknown) => world.fail('a release rejected', `${label}: ${String(error)}`),
+    );
   }
 
-  /** Awaits a change of a lease, which is pending until then. */
-  private changes(label: string, change: Promise<void>, settled: (code: string) => void): void {
-    const { process, world } = this;
-    const { key, options } = this.plan;
-    const call = world.pendingCalls.begun({ process, label, key, options });
-    const settle = (code: string): void => {
-      world.pendingCalls.delete(call);
-      settled(code);
-    };
-    change.then(
-      () => settle('ok'),
-      (error: unknown) => settle(codeOf(error)),
-    );
+  /** Records until when the key may stay taken. */
+  private ends(hold: Hold): void {
+    const { world, process } = this;
+    const { key, options } = hold.pendingCall;
+    if (options.minHoldMs > 0 && hold.lease.isHeld()) {
+      const rest = hold.lease.startedAt + options.minHoldMs - process.now();
+      world.pendingCalls.keptUntil(key, world.timeline.now + process.realMs(rest));
+    }
+    if (options.release === 'expire' && hold.lease.isHeld()) {
+      // A claimed offer keeps its claim window when the ttl is shorter.
+      const longestMs = Math.max(options.ttlMs, hold.lease.grant.ttlMs, this.plan.extend?.ttlMs ?? 0, CLAIM_WINDOW_MS);
+      world.pendingCalls.leftUntil(key, world.timeline.now + process.realMs(surelyOverMs(longestMs)));
+      world.ledger.left(hold);
+    }
+    hold.released = true;
   }
 
   private goOn(): void {

@@ -21,18 +21,12 @@ const STRIKES: Readonly<Record<FaultPlan['kind'], Strike>> = {
     const { table } = world.server;
     if (table.owner(key) !== undefined) return;
     table.overwrite(key, FOREIGN_OWNER, ms * 2 + 1);
-    const from = world.timeline.now;
-    world.timeline.add(from + ms, undefined, () => {
-      world.recorder.recordRun({ type: 'foreign', key, from });
+    world.timeline.add(world.timeline.now + ms, undefined, () => {
       if (table.owner(key) === FOREIGN_OWNER) table.overwrite(key, undefined);
       world.trouble();
     });
   },
-  overwrite: ({ server, recorder, timeline }, { key, ms }) => {
-    const forMs = Math.ceil(ms) + 1;
-    server.overwrite(key, FOREIGN_OWNER, forMs);
-    recorder.recordRun({ type: 'foreign', key, from: timeline.now }, timeline.now + forMs);
-  },
+  overwrite: ({ server }, { key, ms }) => server.overwrite(key, FOREIGN_OWNER, Math.ceil(ms) + 1),
   delete: ({ server }, { key }) => server.overwrite(key, undefined),
   flush: ({ server }) => server.flush(),
 };

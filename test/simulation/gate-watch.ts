@@ -29,12 +29,12 @@ export class GateWatch {
   }
 
   /** All waiting readers start together with the lease; later readers wait for the next lease. */
-  started({ ownerToken, call }: Hold): void {
+  started({ ownerToken, pendingCall }: Hold): void {
     const { now } = this.world.timeline;
     const first = this.firstAt.get(ownerToken) ?? now;
     this.firstAt.set(ownerToken, first);
     // A multi-key caller entered before, and waited for another key since.
-    if (call.keys !== undefined || now <= first + MOMENT_MS || !this.shut.has(ownerToken)) return;
-    this.world.fail('a reader entered although its process knew of a writer', call.label);
+    if (pendingCall.keys !== undefined || now <= first + MOMENT_MS || !this.shut.has(ownerToken)) return;
+    this.world.fail('a reader entered although its process knew of a writer', pendingCall.label);
   }
 }

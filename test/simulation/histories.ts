@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 
+import { runHistory } from './history.js';
 import { PlanArbitrary } from './plan-arbitrary.js';
 import type { Plan } from './plan.js';
 import type { Tables } from './tables.js';
-import { World, type WorldSettings } from './world.js';
 
 /** Number of histories per turn of the real event loop. In that turn an unhandled rejection fails the test. */
 const HISTORIES_A_TURN = 100;
@@ -26,13 +26,6 @@ export interface HistoriesSettings {
   readonly tables?: Partial<Tables>;
   /** Whether to reduce a history that breaks a rule. */
   readonly reduce?: boolean;
-}
-
-/** Runs one history and returns the world after it. */
-export async function runHistory(plan: Plan, settings?: WorldSettings): Promise<World> {
-  const world = new World(plan, settings);
-  await world.run();
-  return world;
 }
 
 /** Runs histories until one breaks a rule. */

@@ -1,14 +1,11 @@
-import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
-import type { Call } from './pending-calls.js';
+import type { PendingCall } from './pending-calls.js';
 import type { SimulatedProcess } from './simulated-process.js';
 
 /** A lease of a caller. */
 export class Hold {
   released = false;
   notified = false;
-  /** Until when the lease was proven at the last check, in real time. */
-  until = 0;
   /** A check saw that the lease is invalid. */
   over = false;
   /** When the server lost the lease, and when the holder must know of it at the latest. */
@@ -18,21 +15,14 @@ export class Hold {
   reads: boolean;
 
   constructor(
-    readonly call: Call,
+    readonly pendingCall: PendingCall,
     readonly lease: LeaseHandle,
-    /** The lease of the call, which may have several keys. */
-    readonly whole: Lease,
   ) {
-    this.reads = call.options.kind === 'read';
-  }
-
-  /** Its call in the recorded history. */
-  get op(): string {
-    return this.call.label.split('/')[0];
+    this.reads = pendingCall.options.kind === 'read';
   }
 
   get process(): SimulatedProcess {
-    return this.call.process;
+    return this.pendingCall.process;
   }
 
   get ownerToken(): string {

@@ -4,7 +4,7 @@ import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/le
 import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
 import { Caller } from './caller.js';
 import type { Hold } from './hold.js';
-import type { Call } from './pending-calls.js';
+import type { PendingCall } from './pending-calls.js';
 
 /** A multi-key caller; its lease is recorded as one hold per key. */
 export class MultiKeyCaller extends Caller {
@@ -13,17 +13,23 @@ export class MultiKeyCaller extends Caller {
     return orderedKeys(this.plan.keys!, 'caller');
   }
 
+  protected override pendingCall(label: string): PendingCall {
+    const { options, keys = [] } = this.plan;
+    const more = { keys, waits: options.waitMs > 0 };
+    return this.world.pendingCalls.ask(this.process, label, keys[0], options.waitMs, options, more);
+  }
+
   protected override acquire(label: string, signal: AbortSignal | undefined): Promise<Lease> {
     const { options, scoped } = this.plan;
     const calls = this.order().map((key) => ({ key, name: `${label}/${key}`, options, scoped, signal }));
     return this.process.engine.acquireMultiKey(calls);
   }
 
-  protected override started(call: Call, lease: Lease): Hold[] {
+  protected override started(pendingCall: PendingCall, lease: Lease): Hold[] {
     const { parts } = lease as MultiKeyLease;
     return parts.map((part) => {
-      const label = `${call.label}/${part.key}`;
-      return this.world.ledger.started({ ...call, key: part.key, label }, part as LeaseHandle, lease);
+      const label = `${pendingCall.label}/${part.key}`;
+      return this.world.ledger.started({ ...pendingCall, key: part.key, label }, part as LeaseHandle);
     });
   }
 }

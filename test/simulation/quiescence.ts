@@ -23,18 +23,17 @@ export function checkNothingLeft(world: World): void {
   const ghosts = world.plan.faults.some(({ kind }) => GHOSTS.includes(kind));
   const { table, semaphores } = world.server;
   for (const key of new Set([...table.keys(), ...semaphores.keys()])) {
-    if (table.owner(key) !== undefined && table.leftMs(key) < 0) world.recorder.recordRun({ type: 'persistent', key });
+    if (table.owner(key) !== undefined && table.leftMs(key) < 0) world.fail('a lock has no end', key);
     if (!ghosts && !world.server.isForeign(key) && !world.pendingCalls.isLeft(key))
-      world.recorder.recordRun({ type: 'left', what: `the key ${key} without a holder or a waiter` });
+      world.fail('a key is left without a holder or a waiter', key);
   }
 }
 
 function checkIdle(world: World, engine: LockEngine, index: number): void {
   const { waiting, states, context } = engine as unknown as Insides;
   const timers = [...context.timers.delays.values()].filter(({ first }) => first !== undefined).length;
-  const left = (what: string): void => world.recorder.recordRun({ type: 'left', what: `${what} in p${index}` });
-  if (waiting > 0) left('a waiter');
-  if (!states.empty) left('a queue');
-  if (context.abandoned.size > 0) left('an abandoned token');
-  if (timers > 0) left('a timer');
+  if (waiting > 0) world.fail('a waiter is left', `p${index}`);
+  if (!states.empty) world.fail('a queue is left', `p${index}`);
+  if (context.abandoned.size > 0) world.fail('an abandoned token is left', `p${index}`);
+  if (timers > 0) world.fail('a timer is left', `p${index}`);
 }

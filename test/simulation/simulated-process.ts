@@ -13,8 +13,6 @@ const TURN_MS = 0.01;
 /** One process: its clock, its event loop, its connections, and the lock engine under test. */
 export class SimulatedProcess implements Clock {
   readonly id: string;
-  /** Its name in the recorded history. */
-  readonly name: string;
   readonly engine: LockEngine;
   readonly store: SimulatedStore;
   /** Crashed or ended: no event occurs in this process. */
@@ -23,7 +21,6 @@ export class SimulatedProcess implements Clock {
   /** Since when its event loop has turned without a stop. */
   turningSince = 0;
   private stops = 0;
-  private stoppedAt = 0;
   private backlog: Happening[] = [];
 
   constructor(
@@ -31,12 +28,11 @@ export class SimulatedProcess implements Clock {
     readonly index: number,
     readonly plan: ProcessPlan,
   ) {
-    this.name = `p${index}`;
     this.id = `p${index}`.padEnd(22, '-');
     this.store = new SimulatedStore(world, this);
     const events = new LockEvents();
     events.listen(({ type, name }) => {
-      if (type === 'lost') world.ledger.notified(name, this);
+      if (type === 'lost') world.ledger.notified(name);
     });
     this.engine = new LockEngine(this.store, {
       defaults: LOCK_DEFAULTS,
@@ -80,7 +76,6 @@ export class SimulatedProcess implements Clock {
   }
 
   stop(): void {
-    if (this.stops === 0) this.stoppedAt = this.world.timeline.now;
     this.stops += 1;
   }
 
@@ -90,7 +85,6 @@ export class SimulatedProcess implements Clock {
     if (this.stops > 0 || this.gone) return;
     const { timeline, random } = this.world;
     this.turningSince = timeline.now;
-    this.recordStop();
     const first = random.chance(0.5);
     for (const timers of [first, !first]) {
       for (const happening of this.backlog) if (happening.timer === timers) timeline.again(happening, timeline.now);
@@ -102,25 +96,20 @@ export class SimulatedProcess implements Clock {
   drain(timeoutMs: number): void {
     if (this.draining) return;
     this.draining = true;
-    this.world.recorder.record(this, { type: 'shutdown', drainMs: this.realMs(timeoutMs) });
+    const { pendingCalls } = this.world;
+    const pendingCall = pendingCalls.ask(this, `drain of p${this.index}`, '', timeoutMs, LOCK_DEFAULTS);
     void this.engine
       .drain(timeoutMs)
       .then(() => this.engine.close())
       .then(() => {
-        this.world.recorder.record(this, { type: 'closed' });
+        pendingCalls.answered(pendingCall);
         this.world.note('closed', this);
         this.world.trouble();
         this.crash();
       });
   }
 
-  private recordStop(): void {
-    this.world.recorder.record(this, { type: 'standstill', from: this.stoppedAt });
-  }
-
   crash(): void {
-    if (this.stops > 0) this.recordStop();
-    this.world.recorder.recordRun({ type: 'killed', of: this.name });
     this.gone = true;
     this.store.inbox.close();
   }

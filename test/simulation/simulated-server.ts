@@ -64,10 +64,7 @@ export class SimulatedServer {
 
   constructor(
     private readonly world: World,
-    {
-      makeTable = (host) => new LockTable(host),
-      makeSemaphores = (host, locks) => new SemaphoreTable(host, locks),
-    }: Partial<Tables>,
+    { makeTable, makeSemaphores }: Tables,
   ) {
     const tableHost: SimulatedTableHost = {
       now: () => this.now(),
@@ -191,22 +188,16 @@ export class SimulatedServer {
 
   /** Writes the key as a foreign client or an operator does, with any holder. */
   overwrite(key: string, owner: string | undefined, ttlMs?: number): void {
-    this.loses('overwrite', key);
     this.forget(key);
     this.table.overwrite(key, owner, ttlMs);
   }
 
   /** Loses all data. The server replies again after a short time. */
   flush(): void {
-    this.loses('flush');
     for (const key of this.table.keys()) this.forget(key);
     this.table.flush();
     this.semaphores.flush();
     this.awayUntil = this.world.timeline.now + AWAY_AFTER_FLUSH_MS;
-  }
-
-  private loses(name: string, key?: string): void {
-    this.world.recorder.recordRun({ type: 'data-lost', name, key, from: this.world.timeline.now });
   }
 
   private forget(key: string): void {

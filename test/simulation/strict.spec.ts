@@ -1,5 +1,5 @@
 import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/lock-options.js';
-import { runHistory } from './histories.js';
+import { runHistory } from './history.js';
 import type { CallerPlan, FaultPlan, Plan } from './plan.js';
 import { Random } from './random.js';
 import { TABLE_MUTANTS } from './table-mutants.js';

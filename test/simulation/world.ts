@@ -3,10 +3,8 @@ import { MultiKeyCaller } from './multi-key-caller.js';
 import { planFault } from './faults.js';
 import { Ledger } from './ledger.js';
 import type { Plan } from './plan.js';
-import { MultiKeyWatch } from './multi-key-watch.js';
 import { PendingCalls } from './pending-calls.js';
 import { checkNothingLeft } from './quiescence.js';
-import { Recorder } from './recorder.js';
 import { Random } from './random.js';
 import { SimulatedProcess } from './simulated-process.js';
 import { SimulatedServer } from './simulated-server.js';
@@ -26,7 +24,7 @@ function whenPromisesSettled(callback: () => void): void {
 }
 
 /** How a history is run. */
-export interface WorldSettings extends Partial<Tables> {
+export interface WorldSettings extends Tables {
   readonly traced?: boolean;
 }
 
@@ -37,8 +35,6 @@ export class World {
   readonly server: SimulatedServer;
   readonly ledger: Ledger;
   readonly pendingCalls: PendingCalls;
-  readonly recorder: Recorder;
-  private readonly multiKey: MultiKeyWatch;
   readonly processes: readonly SimulatedProcess[];
   /** The first broken rule. */
   violation: string | undefined;
@@ -49,15 +45,13 @@ export class World {
 
   constructor(
     readonly plan: Plan,
-    { traced = false, ...tables }: WorldSettings = {},
+    { traced = false, ...tables }: WorldSettings,
   ) {
     this.random = new Random(plan.seed ^ 0x5bd1e995);
     this.trace = traced ? [] : undefined;
     this.server = new SimulatedServer(this, tables);
-    this.recorder = new Recorder(this);
     this.ledger = new Ledger(this);
-    this.pendingCalls = new PendingCalls(this.timeline);
-    this.multiKey = new MultiKeyWatch(this);
+    this.pendingCalls = new PendingCalls(this);
     this.processes = plan.processes.map((process, index) => new SimulatedProcess(this, index, process));
   }
 
@@ -73,8 +67,8 @@ export class World {
     }
     for (const fault of this.plan.faults) planFault(this, fault);
     await new Promise<void>((resolve) => this.go(resolve));
+    if (this.violation === undefined) this.pendingCalls.checkEnd();
     if (this.violation === undefined) checkNothingLeft(this);
-    this.violation ??= this.recorder.violation();
     return this.violation;
   }
 
@@ -91,7 +85,6 @@ export class World {
   trouble(ms = 0): void {
     const until = this.timeline.now + ms;
     if (until > this.troubledAt) this.troubledAt = until;
-    this.recorder.trouble(ms);
   }
 
   fail(rule: string, details = ''): void {
@@ -138,6 +131,6 @@ export class World {
     this.happenings += 1;
     if (this.happenings > MOST_HAPPENINGS) this.fail('an exchange without an end');
     this.ledger.check();
-    this.multiKey.check();
+    this.pendingCalls.check();
   }
 }

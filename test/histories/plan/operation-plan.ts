@@ -1,5 +1,5 @@
 import type { Random } from '../../simulation/random.js';
-import type { CallName, RecordedOptions } from '../../checker/event.js';
+import type { CallName, RecordedOptions } from '../event.js';
 import { themePlan } from './themes.js';
 import type { KeyPlan, WorldPlan } from './world-plan.js';
 

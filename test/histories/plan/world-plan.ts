@@ -1,5 +1,5 @@
 import { Random } from '../../simulation/random.js';
-import type { CallName } from '../../checker/event.js';
+import type { CallName } from '../event.js';
 import { planFaults, type FaultPlan } from './fault-plan.js';
 import { themePlan, type Theme } from './themes.js';
 

@@ -6,7 +6,7 @@ import { monotonicMs } from '../../support/monotonic.js';
 import type { FaultProxy } from '../../support/proxy/fault-proxy.js';
 import type { RedisServer } from '../../support/redis-server.js';
 import { startErrors, endErrors } from './passing-errors.js';
-import type { RunEvent } from '../../checker/event.js';
+import type { RunEvent } from '../event.js';
 import { OF_DATA, OF_REPLIES, OF_SERVER, type FaultName, type FaultPlan } from '../plan/fault-plan.js';
 import type { Recorder } from './recorder.js';
 import type { Worker } from './worker.js';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openLocks, type Locks } from '../../fault/support/lock-engine.js';
 import type { FaultProxy } from '../../support/proxy/fault-proxy.js';
 import { startRedisServer, type RedisServer } from '../../support/redis-server.js';
-import { RUN, type HistoryEvent, type RunEvent } from '../../checker/event.js';
+import { RUN, type HistoryEvent, type RunEvent } from '../event.js';
 import { LONGEST_TTL_MS } from '../plan/operation-plan.js';
 import { planWorld, type WorldPlan, type WorldSettings } from '../plan/world-plan.js';
 import { FaultDriver, type Scene } from './fault-driver.js';

@@ -4,7 +4,7 @@ import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease
 import { NestedLease } from '../../../libs/distribute-lock/src/engine/lease/nested-lease.js';
 import { OpenLease } from '../../../libs/distribute-lock/src/engine/lease/open-lease.js';
 import { monotonicMs } from '../../support/monotonic.js';
-import type { WorkerEvent } from '../../checker/event.js';
+import type { WorkerEvent } from '../event.js';
 
 type Granted = Extract<WorkerEvent, { type: 'granted' }>;
 

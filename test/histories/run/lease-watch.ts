@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import { monotonicMs } from '../../support/monotonic.js';
-import type { WorkerEvent } from '../../checker/event.js';
+import type { WorkerEvent } from '../event.js';
 import { grantsOf } from './lease-facts.js';
 import type { Recorder } from './recorder.js';
 

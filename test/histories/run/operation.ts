@@ -2,7 +2,7 @@ import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
 import type { LockService } from '../../../libs/distribute-lock/src/nest/lock.service.js';
 import { monotonicMs } from '../../support/monotonic.js';
-import type { WorkerEvent } from '../../checker/event.js';
+import type { WorkerEvent } from '../event.js';
 import type { OperationPlan } from '../plan/operation-plan.js';
 import type { LeaseWatch } from './lease-watch.js';
 import type { Recorder } from './recorder.js';
@@ -137,8 +137,7 @@ export class Operation {
   private async extend(lease: Lease, ttlMs: number): Promise<void> {
     this.tools.recorder.record({ type: 'extend', op: this.op, ttlMs });
     const code = await lease.extend(ttlMs).then(() => 'ok', codeOf);
-    const until = monotonicMs() + lease.remainingMs();
-    this.tools.recorder.record({ type: 'extended', op: this.op, code, until });
+    this.tools.recorder.record({ type: 'extended', op: this.op, code });
   }
 
   private async downgrade(lease: Lease): Promise<void> {

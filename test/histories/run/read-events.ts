@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { HistoryEvent } from '../../checker/event.js';
+import type { HistoryEvent } from '../event.js';
 
 /** All events that the processes of a run have recorded, in the order of time. */
 export async function readEvents(folder: string): Promise<HistoryEvent[]> {

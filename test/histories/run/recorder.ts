@@ -1,7 +1,9 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 
 import { monotonicMs } from '../../support/monotonic.js';
-import type { Bare, RunEvent, WorkerEvent } from '../../checker/event.js';
+import type { RunEvent, WorkerEvent } from '../event.js';
+
+type WithoutTime<E> = E extends unknown ? Omit<E, 'at'> : never;
 
 /** Appends each event to a file before the next step, so that the record of a killed process is complete. */
 export class Recorder<E extends WorkerEvent | RunEvent> {
@@ -14,7 +16,7 @@ export class Recorder<E extends WorkerEvent | RunEvent> {
     this.file = openSync(path, 'a');
   }
 
-  record(event: Bare<E>, at = monotonicMs()): void {
+  record(event: WithoutTime<E>, at = monotonicMs()): void {
     writeSync(this.file, `${JSON.stringify({ at, process: this.process, ...event })}\n`);
   }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { startFaultProxy, type FaultProxy } from '../../support/proxy/fault-proxy.js';
-import type { RunEvent } from '../../checker/event.js';
+import type { RunEvent } from '../event.js';
 import type { WorldPlan, WorldSettings } from '../plan/world-plan.js';
 import type { PlantName } from './plants.js';
 import type { Recorder } from './recorder.js';

@@ -7,7 +7,7 @@ import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/re
 import { locksOn, PREFIX } from '../../fault/support/lock-engine.js';
 import { parentProcess } from '../../support/parent-process.js';
 import { Random } from '../../simulation/random.js';
-import type { WorkerEvent } from '../../checker/event.js';
+import type { WorkerEvent } from '../event.js';
 import { planOperation } from '../plan/operation-plan.js';
 import { planWorld, worldOf } from '../plan/world-plan.js';
 import { LeaseWatch } from './lease-watch.js';
@@ -99,7 +99,7 @@ async function probe(): Promise<void> {
 
 async function close(drainTimeoutMs: number): Promise<void> {
   process.channel?.unref();
-  recorder.record({ type: 'shutdown', drainMs: drainTimeoutMs });
+  recorder.record({ type: 'shutdown' });
   engine.refuse();
   ending.abort();
   await engine.drain(drainTimeoutMs);

@@ -1,7 +1,6 @@
-import { RUN, type HistoryEvent, type RecordedOptions, type RunEvent, type WorkerEvent } from './event.js';
+import { RUN, type HistoryEvent, type RecordedOptions, type RunEvent, type WorkerEvent } from '../event.js';
 import { groupBy } from './group-by.js';
 import { between, overlap, type Interval } from './interval.js';
-import { MEASURED, type Precision } from './precision.js';
 import { readOperation, type Operation, type OperationEvent } from './operation.js';
 
 /** A violation of a rule. */
@@ -18,6 +17,8 @@ export type DataLoss = Extract<RunEvent, { type: 'data-lost' }>;
 type EventOfRun = RunEvent & { readonly process: typeof RUN };
 type CallEvent = Extract<WorkerEvent, { type: 'ask' }>;
 
+/** The bounds of the checks allow for standstills shorter than this. A check with another minimum passes it. */
+const LONG_STANDSTILL_MS = 60;
 /** After a fault, processes reconnect and repair their queue entries within this time. */
 const AFTERMATH_MS = 4_000;
 
@@ -26,7 +27,6 @@ export class History {
   readonly operations: readonly Operation[];
   readonly dataLosses: readonly DataLoss[];
   readonly faults: readonly Fault[];
-  private readonly foreign: readonly Extract<RunEvent, { type: 'foreign' }>[];
   readonly stray: readonly Extract<HistoryEvent, { type: 'stray' }>[];
   readonly ofRun: readonly EventOfRun[];
   private readonly standstills = new Map<string, Interval[]>();
@@ -34,17 +34,11 @@ export class History {
   private readonly blocked = new Map<string, Interval>();
   private readonly endedAt = new Map<string, number>();
   private readonly shutdownAt = new Map<string, number>();
-  readonly shutdowns: readonly Extract<HistoryEvent, { type: 'shutdown' }>[];
 
-  constructor(
-    readonly events: readonly HistoryEvent[],
-    readonly precision: Precision = MEASURED,
-  ) {
+  constructor(readonly events: readonly HistoryEvent[]) {
     this.ofRun = events.filter((event): event is EventOfRun => event.process === RUN);
     this.faults = this.ofRun.filter((event) => event.type === 'fault');
     this.dataLosses = this.ofRun.filter((event) => event.type === 'data-lost');
-    this.foreign = this.ofRun.filter((event) => event.type === 'foreign');
-    this.shutdowns = events.filter((event) => event.type === 'shutdown');
     this.stray = events.filter((event) => event.type === 'stray');
     for (const event of events) this.note(event);
     const byOperation = groupBy(events.filter(isOfOperation), ({ op }) => op);
@@ -68,27 +62,10 @@ export class History {
   }
 
   /** How long the process, or the network in front of it, was stopped in that time, by standstills that last `leastMs`. */
-  standstillMs(process: string, { from, to }: Interval, leastMs = this.precision.standstillMs): number {
+  standstillMs(process: string, { from, to }: Interval, leastMs = LONG_STANDSTILL_MS): number {
     const own = [...(this.standstills.get(process) ?? []), ...(this.standstills.get(RUN) ?? [])];
     const long = own.filter((each) => each.to - each.from > leastMs);
     return long.reduce((sum, each) => sum + overlap(each, { from, to }), 0);
-  }
-
-  /** Like `standstillMs`, with the time of faults if that does not count. */
-  stoppedMs(process: string, during: Interval): number {
-    const stoodMs = this.standstillMs(process, during);
-    if (!this.precision.faultsStop) return stoodMs;
-    return this.faults.reduce((sum, { from, at }) => sum + overlap({ from, to: at }, during), stoodMs);
-  }
-
-  /** Whether the store may have lost the lock in that time. */
-  losesData(key: string, { from, to }: Interval): boolean {
-    return this.dataLosses.some((loss) => (loss.key ?? key) === key && loss.at >= from && loss.from <= to);
-  }
-
-  /** When a client without the library held the key. */
-  foreignHolds(key: string): readonly Interval[] {
-    return this.foreign.filter((hold) => hold.key === key).map(({ from, at }) => ({ from, to: at }));
   }
 
   /** Whether a fault or a standstill may affect the process, or any process, in that time. */

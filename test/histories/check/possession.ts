@@ -7,6 +7,8 @@ import { weightOf, type Hold, type Operation } from './operation.js';
 export const GATE_MS = 1_500;
 /** The shortest validity of an offer. */
 const CLAIM_WINDOW_MS = 1_750;
+/** Delay until a process sees an executed release or its message. */
+const ANSWER_MS = 100;
 /** A release waits slightly longer for its reply. */
 const RELEASE_WAITS_MS = 90;
 /** P6: an attempt without a reply is undone this long after the network is back. */
@@ -46,14 +48,11 @@ function intervalOf(operation: Operation, history: History, withWaiting: boolean
   const heldFrom = hold === undefined ? end : Math.min(hold.from, ...Object.values(hold.sentAt));
   const from = withWaiting ? Math.min(history.reachesServerAt(process, pending), hold?.from ?? end) : heldFrom;
   if (hold === undefined && from >= end) return undefined;
-  // The bound of a waiter includes the ttl.
-  const tailed = withWaiting || !history.precision.faultsStop;
-  return { from, to: end + (tailed ? tailMs(operation, history, pending) : 0) };
+  return { from, to: end + tailMs(operation, history, pending) };
 }
 
 /** An attempt without a lease may have been granted in Redis if its reply was lost. */
 function abandoned(operation: Operation, history: History): Interval | undefined {
-  if (history.precision.faultsStop) return undefined;
   const { calledAt, settledAt, process } = operation;
   const end = settledAt ?? history.endOf(process) ?? history.endsAt;
   const pending = { from: calledAt, to: end };
@@ -66,7 +65,7 @@ function abandoned(operation: Operation, history: History): Interval | undefined
  */
 function keptWhileItWaits(operation: Operation, history: History): readonly (Interval & { readonly key: string })[] {
   const { keys, calledAt, settledAt, process } = operation;
-  const to = (settledAt ?? history.endOf(process) ?? history.endsAt) + history.precision.answerMs;
+  const to = (settledAt ?? history.endOf(process) ?? history.endsAt) + ANSWER_MS;
   const ascending = keys.toSorted((one, other) => (one < other ? -1 : 1));
   return ascending.slice(0, -1).map((key) => ({ key, from: calledAt, to }));
 }
@@ -77,7 +76,7 @@ export function holdEnd(operation: Operation, history: History): number {
   const ends = [operation, ...nestedIn(operation)].map(({ hold, releasedAt }) => Math.max(hold!.to, releasedAt ?? 0));
   const end = Math.max(...ends);
   const minHold = settledAt + Number(options.minHold ?? 0);
-  const expires = options.release === 'expire' || endsAs(operation, 'killed') ? longestTtl(operation) : 0;
+  const expires = options.release === 'expire' || endsAs(operation, 'killed') ? longestTtl({ options, events: [] }) : 0;
   return Math.min(Math.max(end, minHold, end + expires * 1.02), Math.max(end, history.endsAt));
 }
 
@@ -95,7 +94,7 @@ function tailMs(operation: Operation, history: History, { from, to }: Interval):
   const healthy = !history.troubled({ from, to }, process) && settledAt !== undefined;
   if (!healthy || endsAs(operation, 'lost') || endsAs(operation, 'killed'))
     return longestTtl(operation) + UNDONE_WITHIN_MS;
-  return isAnswered(operation) || (hold === undefined && waitMs === 0) ? 0 : history.precision.answerMs;
+  return isAnswered(operation) || (hold === undefined && waitMs === 0) ? 0 : ANSWER_MS;
 }
 
 /** A release waits for its reply only for a limited time; one that ended earlier had its reply. */

@@ -1,4 +1,4 @@
-import { RUN, type HistoryEvent } from './event.js';
+import { RUN, type HistoryEvent } from '../event.js';
 import type { Violation } from './history.js';
 
 const LINES = 60;

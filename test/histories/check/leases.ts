@@ -4,9 +4,7 @@ import type { Operation } from './operation.js';
 
 /** The shortest validity of an offer in Redis. */
 const CLAIM_WINDOW_MS = 1_750;
-/** A holder proves this share of a ttl, less this time. Clocks differ by 0.9 % in addition. */
-const PROVEN_SHARE = 0.98;
-const PROVEN_MS = 4;
+const SLACK_MS = 50;
 /** Reasons of a loss that require a change of the data. */
 const OF_DATA: ReadonlySet<string> = new Set(['deleted', 'taken', 'forced']);
 
@@ -19,32 +17,24 @@ const STOPPED_SHARE = 0.5;
 /** A lease is proven for its own ttl and no longer, is renewed only with `renew`, and is not lost without a cause. */
 export function checkLeases(history: History): Violation[] {
   const held = history.operations.filter(({ hold, inside }) => hold !== undefined && inside === undefined);
-  const slackMs = history.precision.leaseMs;
-  const readers = groupBy(held.filter(reads).flatMap(placesOf), (place) => place);
-  const ofHolders = held.flatMap((operation) =>
+  const readers = groupBy(held.filter(reads), placeOf);
+  return held.flatMap((operation) =>
     [
-      provenTooLong(
-        operation,
-        slackMs,
-        reads(operation) && placesOf(operation).some((place) => readers.get(place)!.length > 1),
-      ),
-      heldTooLong(operation, slackMs),
-      invalid(operation, history),
-      extendedTooShort(operation, slackMs),
+      provenTooLong(operation, reads(operation) && (readers.get(placeOf(operation)) ?? []).length > 1),
+      heldTooLong(operation),
       lostForNothing(operation, history),
       takenEarly(operation, history),
     ].filter((each) => each !== undefined),
   );
-  return [...ofHolders, ...history.operations.flatMap((operation) => wronglyReported(operation, history))];
 }
 
 const reads = ({ kind, hold }: Operation): boolean => kind === 'read' || (hold?.readsFrom ?? Infinity) < Infinity;
 
 /** Readers of one process and key share a lease. */
-const placesOf = ({ process, keys }: Operation): string[] => keys.map((key) => `${process} ${key}`);
+const placeOf = ({ process, keys }: Operation): string => `${process} ${keys.join(' ')}`;
 
 /** Each reader keeps its own ttl in a lease that it shares. */
-function provenTooLong(operation: Operation, slackMs: number, isShared: boolean): Violation | undefined {
+function provenTooLong(operation: Operation, isShared: boolean): Violation | undefined {
   const { events, options, keys } = operation;
   let ttlMs = ttlOf(options);
   let last = Infinity;
@@ -57,10 +47,10 @@ function provenTooLong(operation: Operation, slackMs: number, isShared: boolean)
     if (event.type === 'downgraded') leastEnd = operation.hold!.from + ttlOf(options);
     if (event.type !== 'granted' && event.type !== 'proven') continue;
     const proven = event.until - event.at;
-    if (proven > ttlMs + slackMs)
+    if (proven > ttlMs + SLACK_MS)
       return fault(`is proven for ${Math.round(proven)} ms; its ttl is ${ttlOf(options)} ms`, operation, event.at);
     // a multi-key call renews its keys while it waits for the last one
-    if (options.renew === false && keys.length === 1 && event.until > last + slackMs)
+    if (options.renew === false && keys.length === 1 && event.until > last + SLACK_MS)
       return fault('was renewed in spite of `renew: false`', operation, event.at);
     // a reader that shares an older lease may have its own ttl from its entry on
     if (event.type === 'granted' && isShared) last = event.at + ttlOf(options);
@@ -70,57 +60,15 @@ function provenTooLong(operation: Operation, slackMs: number, isShared: boolean)
 }
 
 /** The hold of a stopped process ends with its last proof, so that proof must not be later either. */
-function heldTooLong(operation: Operation, slackMs: number): Violation | undefined {
+function heldTooLong(operation: Operation): Violation | undefined {
   const { hold, options } = operation;
   const maxHoldMs = Number(options.maxHold ?? Infinity);
-  if (hold === undefined || hold.to - hold.from <= maxHoldMs + slackMs) return undefined;
+  if (hold === undefined || hold.to - hold.from <= maxHoldMs + SLACK_MS) return undefined;
   return fault(
     `was held for ${Math.round(hold.to - hold.from)} ms; its maxHold is ${maxHoldMs} ms`,
     operation,
     hold.to,
   );
-}
-
-/** A lease is valid when it is granted, and never again after its end. */
-function invalid(operation: Operation, history: History): Violation | undefined {
-  let over: string | undefined;
-  for (const event of operation.events) {
-    const { type, at } = event;
-    if (event.type === 'granted') {
-      const stoodMs = history.standstillMs(operation.process, { from: at - 1, to: at }, 0);
-      if (event.until <= at && stoodMs === 0) return fault('was granted although it is not valid', operation, at);
-      // A multi-key call may lose a key, and acquire it again before its grant.
-      over = undefined;
-    }
-    if (type === 'proven' && over !== undefined) return fault(`is valid again after "${over}"`, operation, at);
-    if (type === 'lost' || type === 'not-held' || type === 'released') over ??= type;
-  }
-  return undefined;
-}
-
-/** A confirmed extension makes the lease last for the new ttl. */
-function extendedTooShort(operation: Operation, slackMs: number): Violation | undefined {
-  const { events, options } = operation;
-  if (options.maxHold !== undefined) return undefined;
-  const extend = events.find((event) => event.type === 'extend');
-  const extended = events.find((event) => event.type === 'extended');
-  if (extend === undefined || extended?.code !== 'ok') return undefined;
-  const until = extend.at + extend.ttlMs * PROVEN_SHARE - PROVEN_MS - slackMs;
-  return extended.until >= until ? undefined : fault('was not lengthened by its extension', operation, extended.at);
-}
-
-/** A loss is reported once, and its signal has aborted. A call that still waits for another key loses none without a cause. */
-function wronglyReported(operation: Operation, history: History): Violation[] {
-  const { calledAt, events, settledAt = Infinity, hold } = operation;
-  const lost = events.filter((event) => event.type === 'lost');
-  const early = lost.find(({ at }) => hold === undefined || at < settledAt);
-  if (early !== undefined && !history.troubled({ from: calledAt, to: early.at }))
-    return [fault('was lost while its call waited', operation, early.at)];
-  const late = lost.filter(({ at }) => at >= settledAt);
-  const [first] = late;
-  if (new Set(late.map(({ key }) => key)).size < late.length) return [fault('was lost twice', operation, first.at)];
-  if (late.every(({ code }) => code !== 'none')) return [];
-  return [fault('was lost, and its signal has no reason', operation, first.at)];
 }
 
 function lostForNothing(operation: Operation, history: History): Violation | undefined {

@@ -83,11 +83,9 @@ function isTaken(operation: Operation, possessed: readonly Possession[], history
   return weightOf(operation) + others.reduce((sum, each) => sum + each.weight, 0) > fewest;
 }
 
-/** Another client holds the lock. After a data loss, the store may report a lock that its holder has lost. */
-function isForeign(history: History, keys: readonly string[], during: Interval): boolean {
-  const near = { from: during.from - KNOWN_MS, to: during.to + 1 };
-  if (keys.some((key) => history.foreignHolds(key).some((hold) => overlap(hold, near) > 0))) return true;
-  return history.dataLosses.some(
+/** After a data loss, the store may report a lock that its holder has lost. */
+function isForeign({ dataLosses }: History, keys: readonly string[], during: Interval): boolean {
+  return dataLosses.some(
     (loss) => loss.at >= during.from - AFTER_LOSS_MS && loss.from <= during.to && keys.includes(loss.key ?? keys[0]),
   );
 }

@@ -12,26 +12,20 @@ export function checkKeptKeys(history: History): Violation[] {
   });
 }
 
-/** A lease may begin earlier than its record by the standstills within this time. */
+/** A lease begins this long before its holder records it, and longer by the standstills before that. */
+const SEEN_WITHIN_MS = 25;
 const STANDSTILLS_MS = 500;
-/** The store keeps ends in whole milliseconds. */
-const STORED_MS = 1;
 
+/** Only without a fault until then, because a fault may lose the lease. */
 function keptUntil({ operation, key, from, to }: ValidHold, history: History): number {
-  const { options, hold, kind, process } = operation;
+  const { options, hold, process } = operation;
   if (hold?.ended !== 'release') return to;
   const sentAt = hold.sentAt[key];
+  const expiresAt = options.release === 'expire' ? sentAt + ttlOf(options) : to;
   // A grant that was handed over in memory may be much older than the lease.
   const lateMs = history.standstillMs(process, { from: from - STANDSTILLS_MS, to: from }, 0);
-  const startedAt = Math.max(sentAt, from - history.precision.beginsMs - lateMs);
-  const begins = hold.leases[key] === 1 ? sentAt : startedAt;
-  const expiresAt = options.release === 'expire' ? begins + ttlOf(options) - STORED_MS : to;
+  const startedAt = Math.max(sentAt, from - SEEN_WITHIN_MS - lateMs);
   const until = Math.max(expiresAt, startedAt + Number(options.minHold ?? 0));
-  const isCertain = (by: number): boolean =>
-    (history.endOf(process) ?? Infinity) >= by && !history.troubled({ from, to: by }, process);
-  if (isCertain(until)) return until;
-  // The store ends the lease of a caller without a command. Readers share a lease that their process keeps.
-  const isKept =
-    kind !== 'read' && hold.readsFrom === Infinity && !history.losesData(key, { from: sentAt, to: expiresAt });
-  return isKept ? Math.max(to, expiresAt) : to;
+  const ended = history.endOf(process) ?? Infinity;
+  return ended < until || history.troubled({ from, to: until }, process) ? to : until;
 }

@@ -1,4 +1,9 @@
-import { cut, held, made, semaphore } from './hand-made.js';
+import { HandMade } from './check/hand-made.js';
+
+const made = (): HandMade => new HandMade();
+const held = { called: 0, granted: 10, released: 50 };
+const semaphore = { kind: 'semaphore', permits: 3 } as const;
+const cut = { type: 'fault', name: 'cut', cutOff: false } as const;
 
 describe('The rule of exclusion', () => {
   const second = { called: 20, granted: 40, released: 60, token: 2, process: 'p2' };
@@ -64,7 +69,7 @@ describe('The rule of exclusion', () => {
   it('treats a writer whose downgrade was rejected as a writer', () => {
     const history = (code: string) =>
       made()
-        .operation('a', { ...held, renew: false, downgraded: 30 }, { type: 'downgraded', at: 35, code })
+        .operation('a', { ...held, downgraded: 30 }, { type: 'downgraded', at: 35, code })
         .operation('b', { ...second, kind: 'read' });
     expect(history('ok').violations()).toEqual([]);
     expect(history('LOCK_UNAVAILABLE').violations()).toEqual(['exclusion: k is held at the same time by a, b (reads)']);
@@ -97,7 +102,7 @@ describe('The rule of exclusion', () => {
   it('reports one of several keys', () => {
     const both = made()
       .operation('a', { ...held, keys: ['j', 'k'] })
-      .operation('b', { ...second, token: 2_000 });
+      .operation('b', second);
     expect(both.violations()).toEqual(['exclusion: k is held at the same time by a, b']);
   });
 

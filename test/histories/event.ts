@@ -6,7 +6,7 @@ export type RecordedOptions = Omit<AcquireOptions, 'signal'>;
 /** The `LockService` method of an operation. */
 export type CallName = 'acquire' | 'tryAcquire' | 'withLock';
 
-interface InOperation {
+interface OfOperation {
   /** Unique in its history: `<process>/<caller>.<number>`. */
   readonly op: string;
 }
@@ -25,8 +25,8 @@ export type WorkerEvent = { readonly at: number } & (
       readonly inside?: string;
       /** A call after all faults: the lock is free and must be granted. */
       readonly probe?: true;
-    } & InOperation)
-  | ({ readonly type: 'abort' } & InOperation)
+    } & OfOperation)
+  | ({ readonly type: 'abort' } & OfOperation)
   | ({
       readonly type: 'granted';
       readonly tokens: Readonly<Record<string, number>>;
@@ -36,27 +36,24 @@ export type WorkerEvent = { readonly at: number } & (
       readonly leases: Readonly<Record<string, number>>;
       /** The lease is proven until then. */
       readonly until: number;
-    } & InOperation)
-  | ({ readonly type: 'refused'; readonly code: string; readonly message: string } & InOperation)
+    } & OfOperation)
+  | ({ readonly type: 'refused'; readonly code: string; readonly message: string } & OfOperation)
   /** A sample: the lease is held, and is now proven until then. */
-  | ({ readonly type: 'proven'; readonly until: number } & InOperation)
+  | ({ readonly type: 'proven'; readonly until: number } & OfOperation)
   /** The signal of the lease aborted. */
   | ({
       readonly type: 'lost';
-      /** Of a call for several keys. */
-      readonly key?: string;
       readonly code: string;
       /** Of a `LeaseLostError`. */
       readonly reason?: string;
       readonly message: string;
-    } & InOperation)
+    } & OfOperation)
   /** `isHeld()` returned false. */
-  | ({ readonly type: 'not-held' } & InOperation)
-  | ({ readonly type: 'extend'; readonly ttlMs: number } & InOperation)
-  /** The lease is proven until then. */
-  | ({ readonly type: 'extended'; readonly code: string; readonly until: number } & InOperation)
-  | ({ readonly type: 'downgrade' } & InOperation)
-  | ({ readonly type: 'downgraded'; readonly code: string } & InOperation)
+  | ({ readonly type: 'not-held' } & OfOperation)
+  | ({ readonly type: 'extend'; readonly ttlMs: number } & OfOperation)
+  | ({ readonly type: 'extended'; readonly code: string } & OfOperation)
+  | ({ readonly type: 'downgrade' } & OfOperation)
+  | ({ readonly type: 'downgraded'; readonly code: string } & OfOperation)
   /** The reply of the protected resource to a write. */
   | ({
       readonly type: 'write';
@@ -68,17 +65,16 @@ export type WorkerEvent = { readonly at: number } & (
       readonly version: number;
       /** The version that the holder had read before. */
       readonly seen: number;
-    } & InOperation)
-  | ({ readonly type: 'release'; readonly held: boolean } & InOperation)
-  | ({ readonly type: 'released' } & InOperation)
+    } & OfOperation)
+  | ({ readonly type: 'release'; readonly held: boolean } & OfOperation)
+  | ({ readonly type: 'released' } & OfOperation)
   /** From now on the event loop does not turn for so many milliseconds. */
-  | ({ readonly type: 'blocks'; readonly ms: number } & InOperation)
+  | ({ readonly type: 'blocks'; readonly ms: number } & OfOperation)
   /** How `withLock` settled. */
-  | ({ readonly type: 'ended'; readonly code: string } & InOperation)
+  | ({ readonly type: 'ended'; readonly code: string } & OfOperation)
   /** The event loop did not turn since `from`. */
   | { readonly type: 'standstill'; readonly from: number }
-  /** The process ends its work within so many milliseconds. */
-  | { readonly type: 'shutdown'; readonly drainMs: number }
+  | { readonly type: 'shutdown' }
   | { readonly type: 'closed' }
   /** An error or a warning outside of every promise. */
   | { readonly type: 'stray'; readonly message: string }
@@ -101,8 +97,6 @@ export type RunEvent = { readonly at: number } & (
     }
   /** The server lost all locks, or one lock, at a time between `from` and `at`. */
   | { readonly type: 'data-lost'; readonly name: string; readonly from: number; readonly key?: string }
-  /** A client without the library held the key since `from`. */
-  | { readonly type: 'foreign'; readonly key: string; readonly from: number }
   | { readonly type: 'standstill'; readonly from: number }
   /** A key without a TTL was seen. */
   | { readonly type: 'persistent'; readonly key: string }
@@ -111,12 +105,6 @@ export type RunEvent = { readonly at: number } & (
 );
 
 export type HistoryEvent = (WorkerEvent & { readonly process: string }) | (RunEvent & { readonly process: typeof RUN });
-
-/** An event without the properties that its recorder adds. */
-export type Bare<E, Added extends string = 'at'> = E extends unknown ? Omit<E, Added> : never;
-
-/** An event of a call. */
-export type OfOperation = Extract<WorkerEvent, { readonly op: string }>;
 
 /** The process name of events that the run records. */
 export const RUN = 'run';

@@ -1,4 +1,4 @@
-import type { CallName, RecordedOptions, WorkerEvent } from './event.js';
+import type { CallName, RecordedOptions, WorkerEvent } from '../event.js';
 import type { History } from './history.js';
 import type { Interval } from './interval.js';
 
@@ -17,8 +17,6 @@ export interface Hold extends Interval {
   readonly tokens: Readonly<Record<string, number>>;
   readonly sentAt: Readonly<Record<string, number>>;
   readonly leases: Readonly<Record<string, number>>;
-  /** The latest end that the holder could prove. */
-  readonly provenUntil: number;
   /** When its downgrade made it a read lock. */
   readonly readsFrom: number;
   /** `release`: the holder released a held lease. `open`: the history ended before. */
@@ -101,14 +99,13 @@ function readHold(granted: EventOf<'granted'>, events: readonly OperationEvent[]
   const release = find(events, 'release');
   const lost = events.find(({ type }) => type === 'lost' || type === 'not-held');
   const killed = history.endOf(granted.process);
-  const { until } = events.findLast((event) => event.type === 'proven') ?? granted;
+  const until = Math.max(granted.until, ...events.map((event) => (event.type === 'proven' ? event.until : 0)));
   const hold = (ended: Hold['ended'], to: number): Hold => ({
     from,
     to: Math.max(from, to),
     tokens,
     sentAt,
     leases,
-    provenUntil: until,
     readsFrom,
     ended,
   });

@@ -1,4 +1,4 @@
-import type { HistoryEvent } from './event.js';
+import type { HistoryEvent } from '../event.js';
 import { checkCleanUp } from './clean-up.js';
 import { checkContention } from './contention.js';
 import { checkExclusion } from './exclusion.js';
@@ -10,7 +10,6 @@ import { checkLeases } from './leases.js';
 import { checkOrder } from './order.js';
 import { checkOutcomes } from './outcomes.js';
 import { checkRegister } from './register.js';
-import type { Precision } from './precision.js';
 import { checkWaitBounds } from './wait-bounds.js';
 
 /** Every rule, each in a separate file. */
@@ -29,7 +28,7 @@ const RULES = [
 ];
 
 /** The violations of the history, in the order of time. */
-export function checkHistory(events: readonly HistoryEvent[], precision?: Precision): Violation[] {
-  const history = new History(events, precision);
+export function checkHistory(events: readonly HistoryEvent[]): Violation[] {
+  const history = new History(events);
   return RULES.flatMap((rule) => rule(history)).sort((a, b) => a.at - b.at);
 }

@@ -1,12 +1,11 @@
 import {
   RUN,
-  type Bare,
   type CallName,
   type HistoryEvent,
-  type OfOperation,
   type RecordedOptions,
   type RunEvent,
-} from './event.js';
+  type WorkerEvent,
+} from '../event.js';
 import { checkHistory } from './check-history.js';
 
 interface HandMadeOperation extends RecordedOptions {
@@ -38,12 +37,15 @@ interface HandMadeOperation extends RecordedOptions {
   readonly ended?: string;
 }
 
+type OfOperation = Extract<WorkerEvent, { readonly op: string }>;
+type Bare<E, Known extends string = 'op'> = E extends unknown ? Omit<E, Known> : never;
+
 /** A history for a test, in milliseconds from 0. */
-class HandMade {
+export class HandMade {
   private readonly events: HistoryEvent[] = [];
 
   /** Adds the events of an operation, and more events of it. */
-  operation(op: string, made: HandMadeOperation, ...more: readonly Bare<OfOperation, 'op'>[]): this {
+  operation(op: string, made: HandMadeOperation, ...more: readonly Bare<OfOperation>[]): this {
     const { call = 'acquire', process = 'p1', keys = ['k'], inside, probe, ...rest } = made;
     const {
       called,
@@ -61,14 +63,13 @@ class HandMade {
       ...others
     } = rest;
     const { refused, code = 'LOCK_CONTENDED', message = '', aborted, ended, ...options } = others;
-    const byKey = (value: number, apartBy = 0): Record<string, number> =>
-      Object.fromEntries(keys.map((key, i) => [key, value + i * apartBy]));
+    const byKey = (value: number): Record<string, number> => Object.fromEntries(keys.map((key) => [key, value]));
     const at = (time: number | undefined, event: Bare<OfOperation, 'op' | 'at'>): void => {
       if (time !== undefined) this.events.push({ ...event, at: time, process, op });
     };
     at(called, { type: 'ask', call, keys, options: { ttl: 1e6, ...options }, inside, probe });
     at(aborted, { type: 'abort' });
-    at(granted, { type: 'granted', tokens: byKey(token, 1_000), sentAt: byKey(sent), leases: byKey(leases), until });
+    at(granted, { type: 'granted', tokens: byKey(token), sentAt: byKey(sent), leases: byKey(leases), until });
     at(refused, { type: 'refused', code, message });
     at(downgraded, { type: 'downgrade' });
     at(lost, { type: 'lost', code: 'LEASE_LOST', reason, message: '' });
@@ -88,12 +89,7 @@ class HandMade {
   }
 
   shutdown(process: string, at: number): this {
-    this.events.push({ type: 'shutdown', process, at, drainMs: 500 });
-    return this;
-  }
-
-  closed(process: string, at: number): this {
-    this.events.push({ type: 'closed', process, at });
+    this.events.push({ type: 'shutdown', process, at });
     return this;
   }
 
@@ -108,8 +104,3 @@ class HandMade {
     return checkHistory(inOrder).map(({ rule, message }) => `${rule}: ${message}`);
   }
 }
-
-export const made = (): HandMade => new HandMade();
-export const held = { called: 0, granted: 10, released: 50 };
-export const semaphore = { kind: 'semaphore', permits: 3 } as const;
-export const cut = { type: 'fault', name: 'cut', cutOff: false } as const;

@@ -2,31 +2,13 @@ import type { History, Violation } from './history.js';
 import type { Operation } from './operation.js';
 import { validHolds, type ValidHold } from './valid-holds.js';
 
-/** Fencing tokens rise with the grants of a key, and no two leases have the same one; readers that share a lease share a token. */
+/** Fencing tokens rise with the grants of a key; readers that share a lease share a token. */
 export function checkFencing(history: History): Violation[] {
   const nested = history.operations.flatMap(checkNested);
   const ordered = [...validHolds(history).values()].flatMap((holds) =>
     holds[0].operation.kind === 'semaphore' ? checkPermits(holds, history) : checkLock(holds),
   );
-  // A token that was used twice mostly does not rise either.
-  return [...nested, ...(ordered.length > 0 ? ordered : checkUnique(history))];
-}
-
-/** A token belongs to one grant: to one holder, its nested calls and later readers of its process. */
-function checkUnique(history: History): Violation[] {
-  const owners = new Map<number, ValidHold>();
-  const holds = [...validHolds(history).values()].flat().sort((a, b) => a.from - b.from);
-  return holds.flatMap((hold) => {
-    const first = owners.get(hold.token);
-    if (first === undefined) owners.set(hold.token, hold);
-    return first === undefined || sharesGrant(first, hold) ? [] : [fault(first, hold)];
-  });
-}
-
-function sharesGrant(first: ValidHold, later: ValidHold): boolean {
-  const isOfReaders = first.operation.kind === 'read' || first.readsFrom < Infinity;
-  const isSame = first.key === later.key && first.operation.process === later.operation.process;
-  return isSame && isOfReaders && later.operation.kind === 'read';
+  return [...nested, ...ordered];
 }
 
 /** Exclusive holders have rising tokens, and the readers between two of them have tokens between theirs. */
@@ -60,22 +42,7 @@ function checkPermits(holds: readonly ValidHold[], history: History): Violation[
     }
     if (largest !== undefined && hold.token <= largest.token) violations.push(fault(largest, hold));
   }
-  return [...violations, ...checkProcesses(holds, history)];
-}
-
-/**
- * A process gets rising tokens. One that counts a lost permit is exempt, and so are processes that know different numbers of permits.
- */
-function checkProcesses(holds: readonly ValidHold[], history: History): Violation[] {
-  const permits = new Set(holds.map(({ operation }) => operation.options.permits));
-  if (permits.size > 1 || history.dataLosses.length > 0) return [];
-  const largest = new Map<string, ValidHold>();
-  return holds.flatMap((hold) => {
-    const before = largest.get(hold.operation.process);
-    if (before === undefined || hold.token > before.token) largest.set(hold.operation.process, hold);
-    const isSeen = before !== undefined && hold.from > before.from + history.precision.seenMs;
-    return isSeen && hold.token < before.token ? [fault(before, hold)] : [];
-  });
+  return violations;
 }
 
 /** The time up to which the caller knows the tokens of other grants: its call, or the command for the grant if that was earlier. */

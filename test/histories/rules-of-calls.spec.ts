@@ -1,4 +1,9 @@
-import { cut, held, made, semaphore } from './hand-made.js';
+import { HandMade } from './check/hand-made.js';
+
+const made = (): HandMade => new HandMade();
+const held = { called: 0, granted: 10, released: 50 };
+const semaphore = { kind: 'semaphore', permits: 3 } as const;
+const cut = { type: 'fault', name: 'cut', cutOff: false } as const;
 
 describe('The rule of wait bounds', () => {
   it('reports an acquire that settles too late', () => {
@@ -64,35 +69,6 @@ describe('The rule of wait bounds', () => {
         .operation('a', { ...held, releaseMs: 600 })
         .violations(),
     ).toEqual(['wait bounds: a waited 600 ms for its release']);
-  });
-
-  it('reports an extension that settles too late', () => {
-    const extended = (at: number) =>
-      made().operation(
-        'a',
-        { ...held, released: 3_000 },
-        { type: 'extend', at: 20, ttlMs: 500 },
-        { type: 'extended', at, code: 'ok', until: 1e6 },
-      );
-    expect(extended(1_100).violations()).toEqual([]);
-    expect(extended(1_200).violations()).toEqual(['wait bounds: a waited 1180 ms for its extend']);
-  });
-
-  it('reports a downgrade that settles long after the end of its lease', () => {
-    const downgraded = (at: number) =>
-      made().operation(
-        'a',
-        { ...held, until: 400, downgraded: 20, released: 300 },
-        { type: 'downgraded', at, code: 'ok' },
-      );
-    expect(downgraded(1_450).violations()).toEqual([]);
-    expect(downgraded(1_550).violations()).toEqual(['wait bounds: a waited 1530 ms for its downgrade']);
-  });
-
-  it('reports a process that closes too late', () => {
-    const closed = (at: number) => made().shutdown('p1', 0).closed('p1', at);
-    expect(closed(1_600).violations()).toEqual([]);
-    expect(closed(1_700).violations()).toEqual(['wait bounds: p1 closed after 1700 ms; its drain timeout is 500 ms']);
   });
 });
 
@@ -190,28 +166,6 @@ describe('The rule of outcomes', () => {
     expect(reader(held.called - 60).violations()).toEqual([]);
     expect(reader(held.called).violations()).toHaveLength(1);
   });
-
-  it('reports a change of a lease that fails without a cause', () => {
-    const downgraded = (code: string, options = {}) =>
-      made().operation('a', { ...held, ...options, downgraded: 20 }, { type: 'downgraded', at: 30, code });
-    const message = ['outcomes: a downgraded with LOCK_UNAVAILABLE'];
-    expect(downgraded('ok').violations()).toEqual([]);
-    expect(downgraded('LOCK_UNAVAILABLE').violations()).toEqual(message);
-    expect(downgraded('LOCK_UNAVAILABLE', { maxHold: 1e6 }).violations()).toEqual([]);
-    expect(downgraded('LOCK_SHUTDOWN').violations()).toHaveLength(1);
-    expect(downgraded('LOCK_SHUTDOWN').shutdown('p1', 25).violations()).toEqual([]);
-    const troubled = downgraded('LOCK_UNAVAILABLE').run({ ...cut, from: 15, at: 25 });
-    expect(troubled.violations()).toEqual([]);
-    const extended = (code: string) =>
-      made().operation(
-        'a',
-        held,
-        { type: 'extend', at: 20, ttlMs: 50 },
-        { type: 'extended', at: 30, code, until: 1e6 },
-      );
-    expect(extended('LEASE_LOST').violations()).toEqual([]);
-    expect(extended('none').violations()).toEqual(['outcomes: a extended with none']);
-  });
 });
 
 describe('The rule of free locks', () => {
@@ -270,7 +224,7 @@ describe('The rule of free locks', () => {
     const history = (granted: number) =>
       made()
         .operation('b', { kind: 'read', called: 0, granted: 1, released: 6_000, process: 'p2' })
-        .operation('a', { ...reader, granted, released: granted + 10, token: 2 });
+        .operation('a', { ...reader, granted, released: granted + 10 });
     expect(history(2_600).violations()).toEqual([]);
     expect(history(2_700).violations()).toEqual([
       'free locks: a waited, although k was free for 2600 ms, 0 ms after its call',
@@ -310,12 +264,6 @@ describe('The rule of free locks', () => {
         .violations(),
     ).toEqual(['free locks: a did not get a lock that had to be free']);
   });
-
-  it('accepts a wait for a client without the library', () => {
-    const waited = made().operation('a', { called: 0, wait: 5_000, granted: 4_000, released: 4_010 });
-    expect(waited.violations()).toHaveLength(1);
-    expect(waited.run({ type: 'foreign', key: 'k', from: -10, at: 3_900 }).violations()).toEqual([]);
-  });
 });
 
 describe('The rule of clean-up', () => {
@@ -330,5 +278,57 @@ describe('The rule of clean-up', () => {
       'clean-up: process p1 crashed, or did not end after its shutdown',
     ]);
     expect(made().run({ type: 'exited', of: 'p1', byItself: true, at: 1 }).violations()).toEqual([]);
+  });
+});
+
+describe('The rule of order', () => {
+  const early = { ...semaphore, called: 0, wait: 5_000, granted: 900, released: 910, token: 2 };
+  const late = { ...semaphore, called: 300, wait: 5_000, granted: 500, released: 510, token: 1, process: 'p2' };
+  const message = ['order: k: b was served before a, which came 300 ms earlier'];
+
+  it('reports a caller of a semaphore that overtakes another one', () => {
+    expect(made().operation('a', early).operation('b', late).violations()).toEqual(message);
+    expect(
+      made()
+        .operation('a', { ...early, granted: 480 })
+        .operation('b', late)
+        .violations(),
+    ).toEqual([]);
+    const stood = (from: number, to: number) =>
+      made().operation('a', early).operation('b', late).standstill('p1', from, to);
+    expect(stood(20, 90).violations()).toEqual(message);
+    expect(stood(20, 300).violations()).toEqual([]);
+    expect(stood(320, 480).violations()).toEqual(message);
+  });
+
+  it('reports a caller that was overtaken and never served', () => {
+    const history = (refused: number, code: string) =>
+      made()
+        .operation('a', { ...semaphore, called: 0, wait: 900, aborted: refused, refused, code })
+        .operation('b', late);
+    expect(history(900, 'LOCK_WAIT_TIMEOUT').violations()).toEqual(message);
+    expect(history(900, 'LOCK_ABORTED').violations()).toEqual(message);
+    expect(history(540, 'LOCK_ABORTED').violations()).toEqual([]);
+  });
+
+  it('allows for late turns of the event loop between a message and the answer to its claim', () => {
+    const seen = (granted: number) =>
+      made()
+        .operation('a', { ...early, granted, released: granted + 10 })
+        .operation('b', late)
+        .standstill('p1', 502, 525)
+        .standstill('p1', 530, 555);
+    expect(seen(560).violations()).toEqual([]);
+    expect(seen(600).violations()).toEqual(message);
+  });
+
+  it('reports it for two callers with strict fairness', () => {
+    const alone = { kind: 'exclusive', permits: undefined, fair: 'strict' } as const;
+    const history = (fair: 'strict' | 'process') =>
+      made()
+        .operation('a', { ...early, ...alone })
+        .operation('b', { ...late, ...alone, fair });
+    expect(history('strict').violations()).toEqual(message);
+    expect(history('process').violations()).toEqual([]);
   });
 });

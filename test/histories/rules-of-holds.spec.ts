@@ -1,4 +1,9 @@
-import { cut, held, made, semaphore } from './hand-made.js';
+import { HandMade } from './check/hand-made.js';
+
+const made = (): HandMade => new HandMade();
+const held = { called: 0, granted: 10, released: 50 };
+const semaphore = { kind: 'semaphore', permits: 3 } as const;
+const cut = { type: 'fault', name: 'cut', cutOff: false } as const;
 
 describe('The rule of fencing tokens', () => {
   const second = { called: 50, granted: 60, released: 70, process: 'p2' };
@@ -90,26 +95,6 @@ describe('The rule of fencing tokens', () => {
         .filter((text) => text.includes('inside'));
     expect(messages(21)).toEqual([]);
     expect(messages(13)).toHaveLength(1);
-  });
-
-  it('reports a token that two leases have', () => {
-    const other = { ...second, keys: ['j'] };
-    const history = (token: number) =>
-      made()
-        .operation('a', { ...held, token: 7 })
-        .operation('b', { ...other, token });
-    expect(history(8).violations()).toEqual([]);
-    expect(history(7).violations()).toEqual(['fencing: j: b has the token 7, although a was granted before with 7']);
-  });
-
-  it('reports permits of a process whose tokens do not rise', () => {
-    const history = (token: number, permits: number) =>
-      made()
-        .operation('a', { ...semaphore, called: 0, granted: 10, released: 300, token: 7 })
-        .operation('b', { ...semaphore, permits, called: 5, granted: 80, released: 310, token });
-    expect(history(8, 3).violations()).toEqual([]);
-    expect(history(6, 3).violations()).toEqual(['fencing: k: b has the token 6, although a was granted before with 7']);
-    expect(history(6, 4).violations()).toEqual([]);
   });
 });
 
@@ -268,51 +253,6 @@ describe('The rule of leases', () => {
         .violations(),
     ).toEqual(['leases: the lease of a on k was held for 140 ms; its maxHold is 40 ms']);
   });
-
-  it('reports a lease that is granted although it is not valid', () => {
-    const granted = made().operation('a', { called: 0, granted: 10, until: 10, notHeld: 20, released: 30, ttl: 10 });
-    const message = 'leases: the lease of a on k was granted although it is not valid';
-    expect(granted.violations()).toContain(message);
-    expect(granted.standstill('p1', 5, 10).violations()).not.toContain(message);
-  });
-
-  it('reports a lease that is valid again after its end', () => {
-    const again = (at: number) =>
-      made().operation(
-        'a',
-        { called: 0, granted: 10, ttl: 90, renew: false, until: 95, notHeld: 40, released: 60 },
-        { type: 'proven', at, until: 95 },
-      );
-    expect(again(30).violations()).toEqual([]);
-    expect(again(50).violations()).toEqual(['leases: the lease of a on k is valid again after "not-held"']);
-    expect(again(70).violations()).toEqual(['leases: the lease of a on k is valid again after "not-held"']);
-  });
-
-  it('reports an extension that does not lengthen the lease', () => {
-    const extended = (until: number) =>
-      made().operation(
-        'a',
-        { ...held, released: 100 },
-        { type: 'extend', at: 20, ttlMs: 5_000 },
-        { type: 'extended', at: 30, code: 'ok', until },
-      );
-    expect(extended(4_990).violations()).toEqual([]);
-    expect(extended(4_800).violations()).toEqual(['leases: the lease of a on k was not lengthened by its extension']);
-  });
-
-  it('reports a loss that is reported twice, without a reason or too early', () => {
-    const lost = (at: number, code: string, key?: string) =>
-      made().operation(
-        'a',
-        { called: 0, granted: 10, ttl: 90, renew: false, until: 95, lost: 90, released: 100 },
-        { type: 'lost', at, code, key, message: '' },
-      );
-    const message = (what: string) => [`leases: the lease of a on k was lost${what}`];
-    expect(lost(95, 'LEASE_LOST', 'j').violations()).toEqual([]);
-    expect(lost(95, 'LEASE_LOST').violations()).toEqual(message(' twice'));
-    expect(lost(95, 'none', 'j').violations()).toEqual(message(', and its signal has no reason'));
-    expect(lost(5, 'LEASE_LOST').violations()).toContain(message(' while its call waited')[0]);
-  });
 });
 
 describe('The rule of kept keys', () => {
@@ -350,16 +290,5 @@ describe('The rule of kept keys', () => {
         .operation('b', second);
     expect(history(60).violations()).toEqual([]);
     expect(history(90).violations()).toEqual(message);
-  });
-
-  it('reports a key that is granted before it expires in spite of a fault that keeps the data', () => {
-    const history = () =>
-      made()
-        .operation('a', { ...held, ttl: 90, until: 90, release: 'expire' })
-        .operation('b', second);
-    const killed = history().run({ type: 'killed', of: 'p1', at: 55 });
-    expect(killed.violations()).toEqual(message);
-    const lost = history().run({ type: 'data-lost', name: 'flush-all', from: 52, at: 55 });
-    expect(lost.violations()).toEqual([]);
   });
 });

@@ -4,15 +4,18 @@ import { longestGap, overlap, type Interval } from './interval.js';
 import { WAITED, weightOf, type Operation } from './operation.js';
 import { GATE_MS, possessions, type Possession } from './possession.js';
 
+/**
+ * P12 and P9: a message wakes a waiter. After a lost message or a dead waiter, the heartbeat or the end of a claim
+ * window does.
+ */
+const HEALTHY_MS = 1_000;
+const TROUBLED_MS = 3_000;
 /** P9: an offer to a dead waiter is valid for a claim window, so a fault affects later calls, too. */
 const AFTER_FAULT_MS = 2_000;
 /** Calls within this time may reach the server in either order. */
 const TOGETHER_MS = 100;
 
-/**
- * A free lock is granted to a waiter within the bounds, and at once after all faults. P12 and P9: a message wakes a waiter. After a
- * lost message or a dead waiter, the heartbeat or the end of a claim window does.
- */
+/** A free lock is granted to a waiter within the bounds, and at once after all faults. */
 export function checkFreeLocks(history: History): Violation[] {
   const byKey = possessions(history, false);
   const waiting = groupBy(
@@ -30,11 +33,10 @@ export function checkFreeLocks(history: History): Violation[] {
         operation.keys.flatMap((key) => [
           ...inTheWay(operation, byKey.get(key) ?? [], waited),
           ...aheadOf(operation, waiting.get(key) ?? [], history),
-          ...history.foreignHolds(key),
         ]),
         waited,
       );
-      const ms = gap.to - gap.from - history.stoppedMs(operation.process, gap);
+      const ms = gap.to - gap.from - history.standstillMs(operation.process, gap);
       if (ms <= longestMs(operation, waited, history)) return [];
       const since = Math.round(gap.from - calledAt);
       return [
@@ -47,9 +49,8 @@ export function checkFreeLocks(history: History): Violation[] {
 }
 
 function longestMs({ kind }: Operation, waited: Interval, history: History): number {
-  const { servedMs, servedInTroubleMs } = history.precision;
   const isTroubled = history.troubled({ ...waited, from: waited.from - AFTER_FAULT_MS });
-  return (isTroubled ? servedInTroubleMs : servedMs) + (kind === 'read' ? GATE_MS : 0);
+  return (isTroubled ? TROUBLED_MS : HEALTHY_MS) + (kind === 'read' ? GATE_MS : 0);
 }
 
 /** When others hold the lock, or so many of its permits that the rest does not suffice. Readers do not exclude each other. */

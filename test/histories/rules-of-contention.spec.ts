@@ -1,4 +1,8 @@
-import { held, made, semaphore } from './hand-made.js';
+import { HandMade } from './check/hand-made.js';
+
+const made = (): HandMade => new HandMade();
+const held = { called: 0, granted: 10, released: 50 };
+const semaphore = { kind: 'semaphore', permits: 3 } as const;
 
 describe('The rule of contention', () => {
   const refused = { called: 100, refused: 105 };

@@ -1,0 +1,39 @@
+import { groupBy } from './group-by.js';
+import type { History, Violation } from './history.js';
+import { WAITED, type Operation } from './operation.js';
+
+/** Calls within this time may reach the server in either order. */
+const TOGETHER_MS = 100;
+/** Grants within this time may be observed in either order. */
+const SEEN_MS = 50;
+
+/** Without faults, callers with `fair: 'strict'` and callers of a semaphore are served in the order of their calls. */
+export function checkOrder(history: History): Violation[] {
+  const waiting = history.operations.filter(
+    ({ inside, keys, waitMs }) => inside === undefined && keys.length === 1 && waitMs > 0,
+  );
+  const inOrder = waiting.filter(
+    ({ kind, options }) => kind === 'semaphore' || (kind !== 'read' && options.fair === 'strict'),
+  );
+  return [...groupBy(inOrder, ({ keys }) => keys[0]).values()].flatMap((own) => overtaken(own, history));
+}
+
+function overtaken(operations: readonly Operation[], history: History): Violation[] {
+  // A caller whose wait ended without a lease may have been overtaken, too.
+  const waited = operations.filter(({ outcome }) => outcome !== undefined && WAITED.has(outcome));
+  return waited.flatMap((late) => {
+    const { outcome, settledAt: servedAt = 0, calledAt } = late;
+    if (outcome !== 'granted') return [];
+    const overtook = waited.find(({ process, calledAt: from, settledAt: to = 0 }) => {
+      if (from >= calledAt - TOGETHER_MS || to <= servedAt + SEEN_MS || history.troubled({ from, to })) return false;
+      // A process that was stopped called later, and saw its grant later.
+      const calledLateMs = history.standstillMs(process, { from, to: calledAt });
+      // A claim takes several turns of the event loop, and each may be late.
+      const sawLateMs = history.standstillMs(process, { from: servedAt, to }, 0);
+      return from < calledAt - TOGETHER_MS - calledLateMs && to > servedAt + SEEN_MS + sawLateMs;
+    });
+    if (overtook === undefined) return [];
+    const message = `${late.id} was served before ${overtook.id}, which came ${Math.round(calledAt - overtook.calledAt)} ms earlier`;
+    return [{ rule: 'order', message: `${late.keys[0]}: ${message}`, operations: [overtook, late], at: servedAt }];
+  });
+}
