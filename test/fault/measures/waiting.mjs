@@ -254,4 +254,12 @@ export const measuresOfWaiting = [
     },
     test: ['flood', '50 ms'],
   },
+  {
+    promise: 'P25',
+    what: 'a downgraded writer that is notified of a waiting writer before its own reply admits no further readers',
+    file: 'engine/downgrading.ts',
+    measure: 'if (reading.isContendedEarly(readToken)) readGrant.contended = true;',
+    without: '',
+    test: ['engine/downgrading', 'admits no further readers when the message'],
+  },
 ];

@@ -129,6 +129,21 @@ describe('A writer that becomes a reader', () => {
     await (await there.acquire('k')).release();
   });
 
+  it('admits no further readers when the message that a writer waits was here before its reply', async () => {
+    const { clock, here, there, lease } = await start(30_000);
+    const late = new LateAnswers();
+    here.detours.downgrade = late.detour;
+    const downgraded = lease.downgrade();
+    await clock.pass(1);
+    const written = there.acquire('k', { kind: 'write', wait: '5s' });
+    await clock.pass(1);
+    late.arrive();
+    await downgraded;
+    await expect(here.acquire('k', { kind: 'read' })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await lease.release();
+    await (await written).release();
+  });
+
   it('does not share the lease of a reader that ended in the store before the writer began', async () => {
     const clock = new ManualClock();
     const world = new ManualWorld(clock);

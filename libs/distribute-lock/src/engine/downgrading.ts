@@ -163,6 +163,7 @@ class Downgrade extends Retry {
     // lease that ended then.
     if (reading.grant !== undefined && reading.grant.startedAt <= lease.startedAt)
       watchdog.lose(reading.grant, { reason: 'deleted' });
+    if (reading.isContendedEarly(readToken)) readGrant.contended = true;
     reading.releaseEnds(readToken);
     const isFirst = reading.grant === undefined;
     if (isFirst) {

@@ -395,6 +395,9 @@ export abstract class KeyState {
     if (this.releasing === ownerToken) this.releasing = undefined;
   }
 
+  /** Another process waits behind a token whose grant is not known here, or not any longer. */
+  contendedEarly(_ownerToken: string): void {}
+
   isReleasing(ownerToken: string): boolean {
     return this.releasing === ownerToken;
   }

@@ -33,7 +33,9 @@ export class Messages implements LockStoreListener {
     } else if (state !== undefined && grant !== undefined) {
       if (type === 'contended') state.contendedBy(grant);
       else if (type === 'revoked') void this.revoked(grant);
-    } else if (type === 'granted' && state?.isReleasing(ownerToken) !== true) {
+    } else if (state?.isReleasing(ownerToken) === true) {
+      if (type === 'contended') state.contendedEarly(ownerToken);
+    } else if (type === 'granted') {
       // A late offer to a caller that has left. A token is used once, so no other lock depends on it.
       this.context.abandoned.abandon({ key, ownerToken }, 0);
     }

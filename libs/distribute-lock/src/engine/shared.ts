@@ -40,8 +40,8 @@ export class SharedState extends KeyState {
   /** Number of messages that a writer waits: an answer to an older command must not admit readers. */
   warnings = 0;
   private gate: ReaderGate | undefined = undefined;
-  /** Tokens of a release or downgrade in flight: messages about them are outdated or premature. */
-  private readonly unsettled = new Set<string>();
+  /** Tokens of a release or downgrade in flight, and whether a message reported that a writer waits behind them. */
+  private readonly unsettled = new Map<string, boolean>();
 
   constructor(
     private readonly services: KindServices,
@@ -275,7 +275,16 @@ export class SharedState extends KeyState {
   }
 
   override releaseStarts(ownerToken: string): void {
-    this.unsettled.add(ownerToken);
+    this.unsettled.set(ownerToken, false);
+  }
+
+  override contendedEarly(ownerToken: string): void {
+    this.unsettled.set(ownerToken, true);
+  }
+
+  /** Whether the message that a writer waits was here before the answer that grants the token. */
+  isContendedEarly(ownerToken: string): boolean {
+    return this.unsettled.get(ownerToken) === true;
   }
 
   override releaseEnds(ownerToken: string): void {
