@@ -92,6 +92,8 @@ export class SimulatedServer {
 
   acquire(request: AcquireRequest, counted: boolean, sent: Sent): AcquireAnswer | TooLate {
     if (this.isLate(sent)) return new TooLate(this.wallClock());
+    // A token that has left the queue arrives again.
+    if (!this.stands(request)) this.ranks.delete(request.ownerToken);
     const answer = this.isSemaphore(request)
       ? this.watch.during(request, undefined, () => this.semaphores.acquire(request))
       : this.lockWatch.during(request, [], () => this.table.acquire(request, counted));
@@ -156,7 +158,10 @@ export class SimulatedServer {
     const { ownerToken, readToken } = request;
     this.speaking = ownerToken;
     const answer = this.guarded(request, [readToken], () => this.table.downgrade(request));
-    if (typeof answer === 'number') this.readTokens.set(ownerToken, readToken);
+    if (typeof answer === 'number') {
+      this.readTokens.set(ownerToken, readToken);
+      this.granted.add(readToken);
+    }
     return answer;
   }
 
@@ -231,6 +236,12 @@ export class SimulatedServer {
     return held && this.table.owner(key) === undefined;
   }
 
+  /** Whether the token holds the lock or waits for it. */
+  private stands({ key, ownerToken }: LockName): boolean {
+    if (this.leftMs(key, ownerToken) !== undefined) return true;
+    return this.table.queued(key).includes(ownerToken) || this.semaphores.queued(key).includes(ownerToken);
+  }
+
   private rank(ownerToken: string): void {
     if (!this.ranks.has(ownerToken)) this.ranks.set(ownerToken, (this.arrivals += 1));
   }
@@ -258,18 +269,16 @@ export class SimulatedServer {
   }
 
   /** An offer reached no subscriber. A process that subscribes now notices it at its next heartbeat. */
-  private unheard(processId: string, ownerToken: string): void {
+  private unheard(processId: string): void {
     const { plan, processes } = this.world;
-    // The queue drops the place, so the token arrives again.
-    if (plan.counted) this.ranks.delete(ownerToken);
-    else if (processes.some(({ id, plan: { deaf } }) => id === processId && !deaf)) this.world.trouble(HEARTBEAT_MS);
+    if (plan.counted) return;
+    if (processes.some(({ id, plan: { deaf } }) => id === processId && !deaf)) this.world.trouble(HEARTBEAT_MS);
   }
 
   private publish(processId: string, message: LockMessage): number {
-    const { type, ownerToken } = message;
     const inbox = this.inboxes.get(processId);
     if (inbox !== undefined) return inbox.deliver(message);
-    if (type === 'granted') this.unheard(processId, ownerToken);
+    if (message.type === 'granted') this.unheard(processId);
     return 0;
   }
 }

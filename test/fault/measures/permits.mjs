@@ -109,4 +109,20 @@ export const measuresOfPermits = [
     without: 'this.use(numbers, this.requestedAt);',
     test: ['engine/permit-numbers', 'ignores an answer that is older than the last grant'],
   },
+  {
+    promise: 'P12',
+    what: 'a caller for permits that arrives when no other waits is reported before an older, later report',
+    file: 'engine/semaphore.ts',
+    measure: '!this.reporting.isScheduled || this.reporting.dueAt > now + ms',
+    without: '!this.reporting.isScheduled',
+    test: ['simulation/crowds', 'leave no permit free while one of them waits'],
+  },
+  {
+    promise: 'P12',
+    what: 'callers for permits without messages poll with the place that the store serves first',
+    file: 'engine/heartbeat.ts',
+    measure: 'attempt.queued && (first === undefined || attempt.since < first.since)',
+    without: 'attempt.queued && first === undefined',
+    test: ['simulation/crowds', 'poll with the place that the store serves first'],
+  },
 ];

@@ -88,8 +88,17 @@ export class PlacesHeartbeat extends SharedHeartbeat {
 
   override sendLast(): void {}
 
+  /** The place that the store serves first. A run before it may have got a place later, when its callers had none left. */
+  private firstPlace(): Attempt | undefined {
+    let first: Attempt | undefined;
+    for (const attempt of this.state.attempts()) {
+      if (attempt.queued && (first === undefined || attempt.since < first.since)) first = attempt;
+    }
+    return first;
+  }
+
   override due(): void {
-    const first = this.state.attempts().find(({ queued }) => queued);
+    const first = this.firstPlace();
     if (first === undefined) return;
     // The next heartbeat follows even if this attempt fails.
     this.context.timers.add(this, HEARTBEAT_MS);

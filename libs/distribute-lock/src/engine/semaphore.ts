@@ -63,9 +63,13 @@ export class SemaphoreState extends KeyState {
     }
     const now = context.clock.now();
     this.runOf(waiter, now).push(waiter);
-    const waitMs = this.reportsIn(now);
-    if (waitMs <= 0) this.report(now);
-    else if (!this.reporting.isScheduled) context.timers.add(this.reporting, waitMs, now);
+    this.reportWithin(this.reportsIn(now), now);
+  }
+
+  private reportWithin(ms: number, now: number): void {
+    const { timers } = this.services.context;
+    if (ms <= 0) this.report(now);
+    else if (!this.reporting.isScheduled || this.reporting.dueAt > now + ms) timers.add(this.reporting, ms, now);
   }
 
   private enterAlone(waiter: Waiter): void {
@@ -118,13 +122,8 @@ export class SemaphoreState extends KeyState {
   /** After the last queued caller was served, reports the callers that came since, with callers that return now. */
   private reportSoon(): void {
     if (this.isBehind || this.waiting === 0) return;
-    const { timers, clock } = this.services.context;
-    const now = clock.now();
-    const waitMs = this.reportsIn(now);
-    if (waitMs <= 0) this.report(now);
-    else if (!this.reporting.isScheduled || this.reporting.dueAt > now + waitMs) {
-      timers.add(this.reporting, waitMs, now);
-    }
+    const now = this.services.context.clock.now();
+    this.reportWithin(this.reportsIn(now), now);
   }
 
   /** Abandons the places that the list no longer needs. */
