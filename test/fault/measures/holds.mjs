@@ -55,7 +55,7 @@ export const measuresOfHolds = [
     promise: 'P27',
     what: 'a grant that was answered late is claimed again before its hold begins',
     file: 'engine/acquiring.ts',
-    measure: 'if (begins && this.isLate(attempt, grant, now)) return this.claimAgain(attempt);',
+    measure: 'this.isLate(attempt, grant, now) || ',
     without: '',
     test: ['engine/pauses', 'whose first answer was late'],
   },

@@ -125,4 +125,14 @@ export const measuresOfPermits = [
     without: 'attempt.queued && first === undefined',
     test: ['simulation/crowds', 'poll with the place that the store serves first'],
   },
+  {
+    promise: 'P25',
+    what: 'a late reply to a command for a caller that has left gives a later caller no smaller fencing token than it knows',
+    file: 'engine/acquiring.ts',
+    measure: ' || isOutdated(attempt, grant)',
+    without: '',
+    // Otherwise the compiler of the tests complains about the unused function.
+    also: { file: 'engine/acquiring.ts', measure: 'const isOutdated =', without: 'export const isOutdated =' },
+    test: ['engine/semaphore-run', 'gets a larger fencing token than that process, also by the late reply'],
+  },
 ];

@@ -105,7 +105,7 @@ export class Acquiring {
       return wakeUps.wake({ reason: 'unusable grant', list });
     }
     const now = this.context.clock.now();
-    if (begins && this.isLate(attempt, grant, now)) return this.claimAgain(attempt);
+    if (begins && (this.isLate(attempt, grant, now) || isOutdated(attempt, grant))) return this.claimAgain(attempt);
     attempts.endGranted(attempt);
     if (now < grant.validUntil) {
       this.prepare(attempt, grant);
@@ -249,5 +249,12 @@ export class Acquiring {
     this.wakeUps.wake({ reason: attempt.sleepsUntil, attempt });
   }
 }
+
+/**
+ * The caller came after the command was sent, because the callers before it have left. Since then, the store may have issued a larger
+ * fencing token for another permit, and the caller may know it. The fresh lease of a repeated command has a larger token.
+ */
+const isOutdated = ({ list, since }: Attempt, { startedAt }: Grant): boolean =>
+  list.state.kind === 'semaphore' && list.first!.since > Math.max(since, startedAt);
 
 const tooLate = (): Error => new LockStoreError('its answer came after the end of the lease.', true);

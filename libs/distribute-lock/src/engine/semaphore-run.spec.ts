@@ -303,6 +303,30 @@ describe('Callers with a place each, whose wait ends while the answer to their c
 });
 
 describe('A caller that came after another process was granted a permit', () => {
+  it('gets a larger fencing token than that process, also by the late reply to a command for a caller that has left', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [here, there] = [world.process(), world.process()];
+    const late = new LateAnswers();
+    here.detours.acquire = late.detour;
+    const abort = new AbortController();
+    const first = here.acquire('k', { ...PERMITS, signal: abort.signal });
+    await clock.pass(5);
+    const other = await there.acquire('k', PERMITS);
+    await clock.pass(5);
+    const second = here.acquire('k', PERMITS);
+    await clock.pass(5);
+    abort.abort();
+    await expect(first).rejects.toMatchObject({ code: 'LOCK_ABORTED' });
+    for (let i = 0; i < 3; i += 1) {
+      late.arrive();
+      await clock.pass(5);
+    }
+    const lease = await second;
+    expect(lease.fencingToken).toBeGreaterThan(other.fencingToken);
+    await Promise.all([lease.release(), other.release()]);
+  });
+
   it('gets a larger fencing token, also from a holder whose permit was granted before', async () => {
     const clock = new ManualClock();
     const world = new ManualWorld(clock);
