@@ -60,7 +60,7 @@ export class Sides {
     let [tried, counted] = [0, 0];
     await Promise.all(
       this.lanes.map(async (lane) => {
-        while (counted < count && tried < 2 * count) {
+        while (counted < count && tried < 10 * count) {
           const { counts, difference, messages, key } = await this.compare(lane, (tried += 1));
           if (!counts) continue;
           counted += 1;
