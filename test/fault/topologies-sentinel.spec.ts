@@ -156,7 +156,7 @@ describe('a primary that was demoted and still replies', () => {
     expect(await ownerOf(key)).toBe(lease.grant.ownerToken);
     expectBelow(monotonicMs() - promotedAt, ttlMs);
     await lease.release();
-  });
+  }, 120_000);
 });
 
 describe('a Sentinel that is down', () => {

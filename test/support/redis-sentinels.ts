@@ -22,7 +22,7 @@ const FAILS_OVER_WITHIN_MS = 20_000;
  */
 const GIVES_UP_AFTER_MS = 8_000;
 /** This allows some more failovers. */
-const SWITCHES_WITHIN_MS = 30_000;
+const SWITCHES_WITHIN_MS = 75_000;
 /** Replicas must sync at once, also after a restart. */
 const REPLICA = { 'repl-diskless-sync-delay': '0', 'repl-ping-replica-period': '1' };
 
