@@ -67,8 +67,13 @@ export class SharedHeartbeat extends Timer {
     this.send(last);
   }
 
+  /** The attempt that the heartbeat sends: the one that the store serves first. */
+  protected next(): Attempt | undefined {
+    return this.state.longestQueued;
+  }
+
   due(): void {
-    const first = this.state.longestQueued;
+    const first = this.next();
     if (first === undefined) return;
     this.first = first;
     // The next heartbeat follows even if this attempt fails.
@@ -88,22 +93,13 @@ export class PlacesHeartbeat extends SharedHeartbeat {
 
   override sendLast(): void {}
 
-  /** The place that the store serves first. A run before it may have got a place later, when its callers had none left. */
-  private firstPlace(): Attempt | undefined {
+  /** A run before that place may have got a place later, when its callers had none left. */
+  protected override next(): Attempt | undefined {
     let first: Attempt | undefined;
     for (const attempt of this.state.attempts()) {
       if (attempt.queued && (first === undefined || attempt.since < first.since)) first = attempt;
     }
     return first;
-  }
-
-  override due(): void {
-    const first = this.firstPlace();
-    if (first === undefined) return;
-    // The next heartbeat follows even if this attempt fails.
-    this.context.timers.add(this, HEARTBEAT_MS);
-    first.speaksForAll = true;
-    this.send(first);
   }
 }
 
