@@ -131,8 +131,6 @@ export const measuresOfPermits = [
     file: 'engine/acquiring.ts',
     measure: ' || isOutdated(attempt, grant)',
     without: '',
-    // Otherwise the compiler of the tests complains about the unused function.
-    also: { file: 'engine/acquiring.ts', measure: 'const isOutdated =', without: 'export const isOutdated =' },
     test: ['engine/semaphore-run', 'gets a larger fencing token than that process, also by the late reply'],
   },
 ];

@@ -98,6 +98,11 @@ export class HandMade {
     return this;
   }
 
+  /** The lines of a file of events. */
+  lines(): string {
+    return this.events.map((event) => `${JSON.stringify(event)}\n`).join('');
+  }
+
   /** The violations that the checker reports, as `rule: message`. */
   violations(): string[] {
     const inOrder = this.events.toSorted((a, b) => a.at - b.at);

@@ -14,9 +14,10 @@ parent.on('check', (folder) => void check(folder));
 async function check(folder: string): Promise<void> {
   const events = await readEvents(folder);
   const violations = checkHistory(events);
-  const described = violations.map((violation, i) => ({
-    rule: violation.rule,
-    text: i < SHOWN ? describeViolation(violation, events) : '',
-  }));
-  parent.send('checked', { folder, violations: described });
+  const report = {
+    count: violations.length,
+    rules: [...new Set(violations.map(({ rule }) => rule))],
+    shown: violations.slice(0, SHOWN).map((violation) => describeViolation(violation, events)),
+  };
+  parent.send('checked', { folder, report });
 }

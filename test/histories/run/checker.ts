@@ -1,14 +1,16 @@
 import { within } from '../../support/eventually.js';
 import { SecondProcess, startProcess } from '../../support/second-process.js';
 
-/** A violation, and for the first ones the events around it. */
-export interface DescribedViolation {
-  readonly rule: string;
-  readonly text: string;
+/** The violations of a history. */
+export interface CheckReport {
+  readonly count: number;
+  readonly rules: readonly string[];
+  /** The first violations, with the events around them. */
+  readonly shown: readonly string[];
 }
 
 export type ToChecker = { check: string };
-export type FromChecker = { checked: { readonly folder: string; readonly violations: readonly DescribedViolation[] } };
+export type FromChecker = { checked: { readonly folder: string; readonly report: CheckReport } };
 
 const MOST_MS = 120_000;
 const SCRIPT = new URL('./check.child.ts', import.meta.url);
@@ -18,13 +20,13 @@ const SCRIPT = new URL('./check.child.ts', import.meta.url);
  * 50 times as long: in it, each global name is a call into the sandbox of Jest.
  */
 export class Checker {
-  private readonly waiting = new Map<string, (violations: readonly DescribedViolation[]) => void>();
+  private readonly waiting = new Map<string, (report: CheckReport) => void>();
   private child: SecondProcess<FromChecker, ToChecker> | undefined;
 
   /** @param folder - the files of the events */
-  check(folder: string): Promise<readonly DescribedViolation[]> {
+  check(folder: string): Promise<CheckReport> {
     const child = (this.child ??= this.start());
-    const checked = new Promise<readonly DescribedViolation[]>((resolve) => void this.waiting.set(folder, resolve));
+    const checked = new Promise<CheckReport>((resolve) => void this.waiting.set(folder, resolve));
     const ended = child.exited.then(() => Promise.reject(new Error(`The check ended early:\n${child.output}`)));
     child.send('check', folder);
     return within(MOST_MS, 'the check of a history', Promise.race([checked, ended]));
@@ -32,8 +34,8 @@ export class Checker {
 
   private start(): SecondProcess<FromChecker, ToChecker> {
     const child = startProcess<FromChecker, ToChecker>(SCRIPT);
-    child.on('checked', ({ folder, violations }) => {
-      this.waiting.get(folder)?.(violations);
+    child.on('checked', ({ folder, report }) => {
+      this.waiting.get(folder)?.(report);
       this.waiting.delete(folder);
     });
     return child;
