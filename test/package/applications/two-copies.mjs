@@ -84,7 +84,8 @@ const forRoot = (type) => type.forRoot(connections);
 const forRootAsync = (type) => type.forRootAsync({ useFactory: () => connections });
 
 class Twice {}
-Module({ imports: [forRoot(imported.LockModule), forRoot(required.LockModule)] })(Twice);
+const others = { ...connections, prefix: 'other:' };
+Module({ imports: [imported.LockModule.forRoot(connections), required.LockModule.forRoot(others)] })(Twice);
 const twice = await NestFactory.createApplicationContext(Twice, { logger: false, abortOnError: false }).catch(
   (error) => error,
 );
