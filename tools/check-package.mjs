@@ -30,6 +30,7 @@ try {
   const context = {
     ...packed,
     installed: install(packed.tarball, join(folder, 'application')),
+    plain: install(packed.tarball, join(folder, 'plain'), { plain: true }),
     complete: install(packed.tarball, join(folder, 'complete'), { optional: true }),
     pack: (options) => packLibrary(join(folder, 'other'), options),
   };

@@ -42,12 +42,12 @@ describe('A lost lease', () => {
     },
     forceRelease: {
       reason: 'forced',
-      says: /LockService\.forceRelease or LockService\.steal took the lock away/,
+      says: /forceRelease\(\) or steal\(\) took the lock away/,
       cause: ({ key }, locks) => locks.engine.forceRelease(key),
     },
     steal: {
       reason: 'forced',
-      says: /LockService\.forceRelease or LockService\.steal took the lock away/,
+      says: /forceRelease\(\) or steal\(\) took the lock away/,
       cause: ({ call }) => world.locks().engine.steal({ ...call, scoped: false }),
     },
   };

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { coreEntries, optionalEntries } from './library.mjs';
+import { nestEntries, optionalEntries, plainEntries } from './library.mjs';
 
 const WAYS = {
   import: (specifier) => [
@@ -18,11 +18,12 @@ const FOLDERS = { import: '/dist/esm/', require: '/dist/cjs/' };
 
 /**
  * Each entry loads by `import` and by `require`, each from its own format, with the same names. The entries of the core load
- * without optional peers.
+ * without optional peers, and the one for programs without Nest also without Nest.
  */
-export function modules({ installed, complete }) {
+export function modules({ installed, plain, complete }) {
   return [
-    ...coreEntries.map(({ specifier }) => same(specifier, installed)),
+    ...nestEntries.map(({ specifier }) => same(specifier, installed)),
+    ...plainEntries.map(({ specifier }) => same(specifier, plain)),
     ...optionalEntries.map(({ specifier }) => same(specifier, complete)),
   ].join(', ');
 }

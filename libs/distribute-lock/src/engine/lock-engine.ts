@@ -265,7 +265,7 @@ export class LockEngine implements LeaseActions {
 
   /** A snapshot of the lock. */
   async inspect(key: string): Promise<LockInspection> {
-    const state = await this.read('LockService.inspect', key);
+    const state = await this.read('inspect()', key);
     const holderOf = (of: string, ownerToken: string): Holder | undefined =>
       this.states.ofToken(of, ownerToken)?.grantOf(ownerToken)?.holder;
     return inspection(key, state, { processId: this.processId, holderOf });
@@ -275,16 +275,14 @@ export class LockEngine implements LeaseActions {
   async forceRelease(key: string): Promise<boolean> {
     const { store } = this;
     if (store.force === undefined) throw notInspected('taken away');
-    return store
-      .force(key)
-      .catch((error: Error) => Promise.reject(notAnswered('LockService.forceRelease', key, error)));
+    return store.force(key).catch((error: Error) => Promise.reject(notAnswered('forceRelease()', key, error)));
   }
 
   /** Takes the lock from its holders in one step, and notifies them. */
   async steal(call: LockCall): Promise<Lease> {
     const { store } = this;
     if (store.revoked === undefined) throw notInspected('taken over');
-    const { kind, holders } = await this.read('LockService.steal', call.key);
+    const { kind, holders } = await this.read('steal()', call.key);
     const lease = await this.acquire({ ...call, steal: true });
     if (kind !== 'foreign') for (const ownerToken of holders) void store.revoked(call.key, ownerToken);
     return lease;

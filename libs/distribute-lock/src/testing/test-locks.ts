@@ -1,6 +1,6 @@
 import type { Lease } from '../engine/lease/lease.js';
-import { DEFAULT_CONNECTION } from '../nest/aspect/lock-connections.js';
-import type { RuntimeSettings } from '../nest/module/lock-runtime.js';
+import { DEFAULT_CONNECTION } from '../locks/lock-client.js';
+import type { RuntimeSettings } from '../locks/lock-runtime.js';
 import type { LockOptions } from '../options/lock-options.js';
 import type { Duration } from '../options/values.js';
 import type { LockEngine } from '../engine/lock-engine.js';
