@@ -97,6 +97,7 @@ module.exports = {
     { from: { path: `${SRC}/.*\\.spec\\.ts$` }, to: { dependencyTypes: ['core'] } },
     { from: { path: '^apps/([^/]+)/' }, to: { path: ['^apps/$1/', packages('.*')] } },
     { from: { path: '^apps/' }, to: { dependencyTypes: ['core'] } },
+    { from: { path: '^libs/cli/' }, to: { path: place('core.ts') } },
     // by its name, like its users
     {
       from: { path: '^apps/' },

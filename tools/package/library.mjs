@@ -12,6 +12,10 @@ export const COMPILED = join(DIST, '.tsc');
 
 export const manifest = JSON.parse(readFileSync(join(LIBRARY, 'package.json'), 'utf8'));
 
+/** The package that re-exports the locks without Nest. */
+export const CLI = join(ROOT, 'libs/cli');
+export const cliManifest = JSON.parse(readFileSync(join(CLI, 'package.json'), 'utf8'));
+
 /** The entries of `exports` that are code: `{ specifier: 'nestjs-distribute-lock', name: 'index', source: 'index.ts' }`. */
 export const entries = Object.entries(manifest.exports).flatMap(([path, targets]) => {
   const source = targets[SOURCE_CONDITION]?.replace('./src/', '');

@@ -22,13 +22,16 @@ const FOLDERS = { import: '/dist/esm/', require: '/dist/cjs/' };
  */
 export function modules({ installed, plain, complete }) {
   return [
-    ...nestEntries.map(({ specifier }) => same(specifier, installed)),
-    ...plainEntries.map(({ specifier }) => same(specifier, plain)),
-    ...optionalEntries.map(({ specifier }) => same(specifier, complete)),
-  ].join(', ');
+    ...nestEntries.map(({ specifier }) => [specifier, installed]),
+    ...plainEntries.map(({ specifier }) => [specifier, plain]),
+    ...optionalEntries.map(({ specifier }) => [specifier, complete]),
+  ]
+    .map(([specifier, folder]) => `${specifier} brings ${same(specifier, folder).split(' ').length} names either way`)
+    .join(', ');
 }
 
-function same(specifier, cwd) {
+/** The names that an entry exports; `folders` are parts of the paths of its two formats. */
+export function same(specifier, cwd, folders = FOLDERS) {
   const [imported, required] = Object.entries(WAYS).map(([way, script]) => {
     const printed = execFileSync(process.execPath, script(specifier), {
       cwd,
@@ -36,10 +39,10 @@ function same(specifier, cwd) {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const { names, file } = JSON.parse(printed);
-    if (!file.includes(FOLDERS[way])) throw new Error(`${way} of ${specifier} leads to ${file}`);
+    if (!file.includes(folders[way])) throw new Error(`${way} of ${specifier} leads to ${file}`);
     if (names.length === 0) throw new Error(`${way} of ${specifier} exports nothing`);
     return names.join(' ');
   });
   if (imported !== required) throw new Error(`${specifier} exports ${imported} by import, but ${required} by require`);
-  return `${specifier} brings ${imported.split(' ').length} names either way`;
+  return imported;
 }
