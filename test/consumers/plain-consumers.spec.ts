@@ -32,7 +32,7 @@ describe('A program without Nest that installs both tarballs', () => {
       20_000,
     );
 
-  it.each(['plain-esm', 'plain-cjs', 'plain-typescript'])(
+  it.each(['plain-esm', 'plain-cjs', 'plain-typescript', 'plain-iovalkey'])(
     'excludes a Nest application and waits behind it, in both directions: %s',
     async (name) => {
       const consumer = await PlainConsumer.install(name, packed);
