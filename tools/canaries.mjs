@@ -279,6 +279,19 @@ export const canaries = [
     ],
   },
   {
+    gate: 'package distribute-lock',
+    wrong: 'another version than the library, and a dependency on a range of versions',
+    script: ['check:package', 'cli'],
+    files: {
+      'libs/cli/package.json': JSON.stringify({
+        ...JSON.parse(readFileSync('libs/cli/package.json', 'utf8')),
+        version: '0.9.0',
+        dependencies: { ioredis: '*', [manifest.name]: '*' },
+      }),
+    },
+    says: ['FAILED  cli', 'has version 0.9.0', 'depends on {"ioredis":"*"'],
+  },
+  {
     gate: 'links of the tarball',
     wrong:
       'a document with a link to a file and to a heading that the tarball lacks, and a type that names such a document',

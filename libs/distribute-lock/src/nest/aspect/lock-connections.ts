@@ -15,15 +15,12 @@ import {
   resolveLockOptions,
 } from '../../options/lock-options.js';
 import { checkNames } from '../../options/values.js';
-import type { LockClient } from '../lock-client.js';
-import { oncePerMinute } from '../once-per-minute.js';
+import { DEFAULT_CONNECTION, type LockClient } from '../../locks/lock-client.js';
+import { oncePerMinute } from '../../locks/once-per-minute.js';
 import type { LockErrorMappers } from './error-mapping.js';
 import { type InstanceOptions, type LockSpec, namingMethod } from './lock-spec.js';
 
 const logger = new Logger('DistributeLock');
-
-/** The name of the module's `connection`, the default of `connectionName`. */
-export const DEFAULT_CONNECTION = 'default';
 
 /** A lock of a method with the connection and options of this application. */
 export interface PreparedLock {

@@ -6,7 +6,7 @@ import { runHolding } from '../../engine/lease/held-leases.js';
 import type { Lease } from '../../engine/lease/lease.js';
 import { throwIfLost } from '../../engine/lease/loss.js';
 import { rejectToCaller } from '../../runtime/caller-stack.js';
-import { acquireOf } from '../lock-client.js';
+import { acquireOf } from '../../locks/lock-client.js';
 import { LOCK_CONNECTIONS, TRANSPORT_ERRORS } from '../tokens.js';
 import { CallScope } from './call-scope.js';
 import { checkUndeclared, onlyPromise, startOnNext, startOnSubscribe, undeclared } from './deferred-results.js';
