@@ -8,6 +8,8 @@ import type { LockCall } from '../engine/lease/lock-call.js';
 import type { LockInspection } from '../engine/lock-inspection.js';
 import { throwIfLost } from '../engine/lease/loss.js';
 import { OpenLease } from '../engine/lease/open-lease.js';
+import type { Tick } from '../locks/schedule.js';
+import { claimTick, type OnceAtOptions, runsElsewhere, tickOf } from '../locks/tick.js';
 import { lockName, nameOfKey } from '../options/lock-name.js';
 import {
   type AcquireOptions,
@@ -117,6 +119,44 @@ export class LockService {
     }
     throwIfLost(lease, resolved);
     return result;
+  }
+
+  /**
+   * Runs `work` once for an instant, in whichever process calls it first: the lock of `key` is held while `work` runs, and a marker key
+   * remembers the instant for its interval and ten minutes. For jobs of schedulers whose methods `@DistributeLock({ once: 'tick' })` cannot cover.
+   * A crash loses the instant.
+   *
+   * @param instant - the scheduled time, the same in all processes: the result of {@link lastTick}, or a date, which is remembered for a day
+   * @returns the result of `work`; `undefined` when another caller ran the instant or holds the lock
+   * @throws the errors of {@link withLock}, except those for a lock that another caller holds
+   * @example
+   * ```ts
+   * await this.locks.onceAt('nightly-report', new Date('2026-03-01T03:00Z'), () => this.reports.send());
+   * ```
+   */
+  onceAt<T>(key: string, instant: Date | Tick, work: LockedWork<T>): Promise<T | undefined>;
+  onceAt<T>(key: string, instant: Date | Tick, options: OnceAtOptions, work: LockedWork<T>): Promise<T | undefined>;
+  async onceAt<T>(
+    key: string,
+    instant: Date | Tick,
+    second: OnceAtOptions | LockedWork<T>,
+    third?: LockedWork<T>,
+  ): Promise<T | undefined> {
+    const [given, work] = typeof second === 'function' ? [NO_OPTIONS, second] : [second, third!];
+    let working = false;
+    try {
+      const tick = tickOf(instant);
+      const name = given.name ?? nameOfKey(key);
+      const options: AcquireOptions = { ...given, name, minHold: 0, release: 'end', reentrant: false };
+      return await this.withLock(key, options, async (lease) => {
+        await claimTick(this.client, lease, name, tick);
+        working = true;
+        return work(lease);
+      });
+    } catch (error) {
+      if (working) throw error;
+      return runsElsewhere(error) ? undefined : rejectToCaller(error);
+    }
   }
 
   /**
