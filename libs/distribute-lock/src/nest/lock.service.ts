@@ -8,6 +8,7 @@ import type { LockCall } from '../engine/lease/lock-call.js';
 import type { LockInspection } from '../engine/lock-inspection.js';
 import { throwIfLost } from '../engine/lease/loss.js';
 import { OpenLease } from '../engine/lease/open-lease.js';
+import { type LeaderOptions, type LeaderWork, Leadership } from '../locks/leader.js';
 import type { Tick } from '../locks/schedule.js';
 import { claimTick, type OnceAtOptions, runsElsewhere, tickOf } from '../locks/tick.js';
 import { lockName, nameOfKey } from '../options/lock-name.js';
@@ -19,7 +20,7 @@ import {
   type ResolvedLockOptions,
   resolveLockOptions,
 } from '../options/lock-options.js';
-import { checkNames, checkSignal } from '../options/values.js';
+import { checkNames, checkSignal, durationMs } from '../options/values.js';
 import { rejectToCaller } from '../runtime/caller-stack.js';
 import { knownAs } from '../runtime/process-wide.js';
 import { acquireOf, type LockClient } from './lock-client.js';
@@ -27,6 +28,9 @@ import { LOCK_CLIENT, LOCK_SETTINGS } from './tokens.js';
 
 const NO_PRESETS = { presets: new Map() };
 const NO_OPTIONS: AcquireOptions = Object.freeze({});
+
+/** A term ends with its work, whatever the defaults of the module say. */
+const LEADER_OPTIONS = { renew: true, reentrant: false, release: 'end', minHold: 0, onLost: 'signal' } as const;
 
 /** Options of `LockService.steal`, which takes an exclusive lock without waiting. @public */
 export type StealOptions = Omit<AcquireOptions, 'kind' | 'wait' | 'fair' | 'permits' | 'weight'>;
@@ -157,6 +161,34 @@ export class LockService {
       if (working) throw error;
       return runsElsewhere(error) ? undefined : rejectToCaller(error);
     }
+  }
+
+  /**
+   * Runs `work` in one process at a time, again and again: each process stands as a candidate, and one of them leads. `work` gets the term, and ends when
+   * `term.signal` aborts. The lock is released only after `work` has settled; work that returns or fails stands again after a pause.
+   * Stop the candidacy with `stop()`; the shutdown of the application stops it too, before the drain.
+   *
+   * @example
+   * ```ts
+   * const leader = this.locks.lead('price-feed', async ({ signal, fencingToken }) => {
+   *   for await (const price of this.feed.read({ signal })) await this.prices.write(price, fencingToken);
+   * });
+   * ```
+   * @throws LockKeyError, LockConfigurationError when key or options are invalid
+   */
+  lead(
+    key: string,
+    work: LeaderWork,
+    { ttl = '15s', name, backoff = ['1s', '30s'], onError }: LeaderOptions = {},
+  ): Leadership {
+    checkKey(key, 'LockService.lead', 'code', plainKeyFault);
+    const options = this.resolve({ ttl, wait: '24h', kind: 'exclusive', ...LEADER_OPTIONS });
+    return new Leadership(this.client, {
+      call: { key, ...callOf(key, name === undefined ? {} : { name }, options, true) },
+      work,
+      backoffMs: [durationMs('backoff', backoff[0]), durationMs('backoff', backoff[1])],
+      onError: onError ?? ((error) => process.emitWarning(error instanceof Error ? error : String(error))),
+    });
   }
 
   /**
