@@ -40,12 +40,12 @@ export interface LeaderOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-/** What a leader needs of the locks of a connection. */
+/** What a leader needs of the locks of a connection. @internal */
 export interface LeaderLocks {
   acquire(call: LockCall): Promise<Lease>;
 }
 
-/** A candidacy with the times of its pauses. */
+/** A candidacy with the times of its pauses. @internal */
 export interface CandidacyPlan {
   readonly call: LockCall;
   readonly work: LeaderWork;
@@ -55,7 +55,7 @@ export interface CandidacyPlan {
 
 const candidates = new WeakMap<LeaderLocks, Set<Leadership>>();
 
-/** Begins to stop all leaders of the connection. The drain waits for their work, as for other work that holds a lock. */
+/** Begins to stop all leaders of the connection. The drain waits for their work, as for other work that holds a lock. @internal */
 export function stopLeaders(locks: LeaderLocks): void {
   for (const leader of candidates.get(locks) ?? []) void leader.stop();
 }

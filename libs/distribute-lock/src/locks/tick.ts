@@ -10,7 +10,7 @@ import { DAY_MS, type Tick } from './schedule.js';
 /** Hosts whose clocks differ by less than this and the interval name the tick while its marker exists. */
 const CLOCK_DIFFERENCE_MS = 600_000;
 
-/** What a claim needs of the locks of a connection. */
+/** What a claim needs of the locks of a connection. @internal */
 export interface TickClaims {
   acquire(call: LockCall): Promise<Lease>;
 }
@@ -19,6 +19,7 @@ export interface TickClaims {
  * Claims a tick for the holder of the job's lock. The marker is a separate key, which no caller releases; it ends by its ttl.
  * @throws LockContendedError when the tick has been claimed, by this process or another one
  * @throws LockUnavailableError when Redis failed, refused or did not respond; the tick may be claimed then, and no caller runs it
+ * @internal
  */
 export async function claimTick(locks: TickClaims, lease: Lease, name: string, tick: Tick): Promise<void> {
   const instant = tick.instant.toISOString();
