@@ -37,8 +37,11 @@ export { type KeyPart, lockKey } from './keys/lock-key.js';
 
 export { currentLease, outsideLocks } from './engine/lease/held-leases.js';
 export { Lease } from './engine/lease/lease.js';
-export type { LockHolderInfo, LockInspection } from './engine/lock-inspection.js';
+export type { LockHolderInfo, LockHoldInfo, LockInspection } from './engine/lock-inspection.js';
 
+export { Leadership, type LeaderOptions, type LeaderTerm, type LeaderWork } from './locks/leader.js';
+export { lastTick, type Schedule, type ScheduledJob, type ScheduleInstant, type Tick } from './locks/schedule.js';
+export type { OnceAtOptions } from './locks/tick.js';
 export { createLocks, type CreateLocksOptions, OpenedLocks } from './locks/create-locks.js';
 export type { LockLog } from './locks/door.js';
 export { type LockedWork, Locks, type StealOptions } from './locks/locks.js';

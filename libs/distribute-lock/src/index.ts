@@ -34,6 +34,10 @@ export {
   type LockHoldMessage,
   type LockStateMessage,
 } from './channels.js';
+export { Leader, type LeaderDecoratorOptions } from './nest/decorators/leader.decorator.js';
+export { Leadership, type LeaderOptions, type LeaderTerm, type LeaderWork } from './locks/leader.js';
+export { lastTick, type Schedule, type ScheduledJob, type ScheduleInstant, type Tick } from './locks/schedule.js';
+export type { OnceAtOptions } from './locks/tick.js';
 export { type LockEvent, type LockEventListener, LockEvents, type LockEventType } from './events.js';
 
 export type { LockErrorMapper, LockErrorMappers } from './nest/aspect/error-mapping.js';

@@ -4,6 +4,7 @@ import { checkNames } from '../options/values.js';
 import type { LockLog } from './door.js';
 import { drainReport } from './drain-report.js';
 import { logEvents } from './event-log.js';
+import { stopLeaders } from './leader.js';
 import { DEFAULT_CONNECTION } from './lock-client.js';
 import { connectEngine, processRuntime } from './lock-runtime.js';
 import { Locks } from './locks.js';
@@ -43,6 +44,7 @@ export class OpenedLocks extends Locks {
    * Afterwards the locks keep no process alive. Never rejects; further calls return the same promise.
    */
   close(): Promise<void> {
+    stopLeaders(this.engine);
     this.engine.refuse();
     return (this.closing ??= this.shutDown());
   }

@@ -15,12 +15,18 @@ import {
   type ResolvedLockOptions,
   resolveLockOptions,
 } from '../options/lock-options.js';
-import { checkNames, checkSignal } from '../options/values.js';
+import { checkNames, checkSignal, durationMs } from '../options/values.js';
 import { rejectToCaller } from '../runtime/caller-stack.js';
+import { type LeaderOptions, type LeaderWork, Leadership } from './leader.js';
 import { acquireOf, type LockClient } from './lock-client.js';
+import type { Tick } from './schedule.js';
+import { claimTick, type OnceAtOptions, runsElsewhere, tickOf } from './tick.js';
 
 const NO_PRESETS = { presets: new Map() };
 const NO_OPTIONS: AcquireOptions = Object.freeze({});
+
+/** A term ends with its work, whatever the defaults say. */
+const LEADER_OPTIONS = { renew: true, reentrant: false, release: 'end', minHold: 0, onLost: 'signal' } as const;
 
 /** Options of {@link Locks.steal}, which takes an exclusive lock without waiting. @public */
 export type StealOptions = Omit<AcquireOptions, 'kind' | 'wait' | 'fair' | 'permits' | 'weight'>;
@@ -106,6 +112,72 @@ export class Locks {
     }
     throwIfLost(lease, resolved);
     return result;
+  }
+
+  /**
+   * Runs `work` once for an instant, in whichever process calls it first: the lock of `key` is held while `work` runs, and a marker key
+   * remembers the instant for its interval and ten minutes. For jobs of schedulers whose methods `@DistributeLock({ once: 'tick' })` cannot cover.
+   * A crash loses the instant.
+   *
+   * @param instant - the scheduled time, the same in all processes: the result of {@link lastTick}, or a date, which is remembered for a day
+   * @returns the result of `work`; `undefined` when another caller ran the instant or holds the lock
+   * @throws the errors of {@link withLock}, except those for a lock that another caller holds
+   * @example
+   * ```ts
+   * await locks.onceAt('nightly-report', new Date('2026-03-01T03:00Z'), () => reports.send());
+   * ```
+   */
+  onceAt<T>(key: string, instant: Date | Tick, work: LockedWork<T>): Promise<T | undefined>;
+  onceAt<T>(key: string, instant: Date | Tick, options: OnceAtOptions, work: LockedWork<T>): Promise<T | undefined>;
+  async onceAt<T>(
+    key: string,
+    instant: Date | Tick,
+    second: OnceAtOptions | LockedWork<T>,
+    third?: LockedWork<T>,
+  ): Promise<T | undefined> {
+    const [given, work] = typeof second === 'function' ? [NO_OPTIONS, second] : [second, third!];
+    let working = false;
+    try {
+      const tick = tickOf(instant);
+      const name = given.name ?? nameOfKey(key);
+      const options: AcquireOptions = { ...given, name, minHold: 0, release: 'end', reentrant: false };
+      return await this.withLock(key, options, async (lease) => {
+        await claimTick(this.client, lease, name, tick);
+        working = true;
+        return work(lease);
+      });
+    } catch (error) {
+      if (working) throw error;
+      return runsElsewhere(error) ? undefined : rejectToCaller(error);
+    }
+  }
+
+  /**
+   * Runs `work` in one process at a time, again and again: each process stands as a candidate, and one of them leads. `work` gets the term, and ends when
+   * `term.signal` aborts. The lock is released only after `work` has settled; work that returns or fails stands again after a pause.
+   * Stop the candidacy with `stop()`; `close()`, or the shutdown of the application, stops it too, before the drain.
+   *
+   * @example
+   * ```ts
+   * const leader = locks.lead('price-feed', async ({ signal, fencingToken }) => {
+   *   for await (const price of feed.read({ signal })) await prices.write(price, fencingToken);
+   * });
+   * ```
+   * @throws LockKeyError, LockConfigurationError when key or options are invalid
+   */
+  lead(
+    key: string,
+    work: LeaderWork,
+    { ttl = '15s', name, backoff = ['1s', '30s'], onError }: LeaderOptions = {},
+  ): Leadership {
+    checkKey(key, `${this.door}.lead`, 'code', plainKeyFault);
+    const options = this.resolve({ ttl, wait: '24h', kind: 'exclusive', ...LEADER_OPTIONS });
+    return new Leadership(this.client, {
+      call: { key, ...callOf(key, name === undefined ? {} : { name }, options, true) },
+      work,
+      backoffMs: [durationMs('backoff', backoff[0]), durationMs('backoff', backoff[1])],
+      onError: onError ?? ((error) => process.emitWarning(error instanceof Error ? error : String(error))),
+    });
   }
 
   /**

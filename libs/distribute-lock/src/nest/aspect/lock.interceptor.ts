@@ -118,8 +118,11 @@ export class LockInterceptor implements NestInterceptor {
     let lock: PreparedLock;
     let lease: Lease;
     try {
+      const ticks = call.scheduled === true ? this.connections.ticks.get(spec) : undefined;
+      const tick = ticks?.ofCall(self);
       lock = this.connections.prepare(spec, self, args);
-      lease = await this.acquire(lock, call, scope, unsubscribed);
+      const acquire = (): Promise<Lease> => this.acquire(lock, call, scope, unsubscribed);
+      lease = await (tick ? ticks!.acquire(tick, lock, spec.name, acquire) : acquire());
     } catch (error) {
       this.connections.reportKeyFault(spec, error);
       const isJob = this.connections.jobs.has(spec);

@@ -6,12 +6,15 @@ import {
   Logger,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
+  type OnModuleDestroy,
   type OnModuleInit,
 } from '@nestjs/common';
 import { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 
 import { LockConfigurationError } from '../../errors.js';
 import type { LockEngine } from '../../engine/lock-engine.js';
+import { stopLeaders } from '../../locks/leader.js';
+import { LeaderExplorer } from '../aspect/leader.explorer.js';
 import { LockExplorer } from '../aspect/lock.explorer.js';
 import { LOCK_ENGINES, LOCK_MODULE_OPTIONS, LOCK_SETTINGS } from '../tokens.js';
 import type { Door } from '../../locks/door.js';
@@ -32,7 +35,7 @@ const WATCHER_MS = 100;
  * does all three, because Nest runs the hooks of different providers concurrently.
  */
 @Injectable()
-export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
+export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private closing: Promise<unknown> | undefined;
   private ends = 0;
   private readonly parent = process.ppid;
@@ -41,6 +44,7 @@ export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnAp
     @Inject(LOCK_ENGINES) private readonly engines: ReadonlyMap<string, LockEngine>,
     @Inject(LOCK_SETTINGS) private readonly settings: LockSettings,
     @Inject(LockExplorer) private readonly explorer: LockExplorer,
+    @Inject(LeaderExplorer) private readonly leaders: LeaderExplorer,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
   ) {}
@@ -70,6 +74,7 @@ export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnAp
   async onApplicationBootstrap(): Promise<void> {
     try {
       this.explorer.checkInstances();
+      this.leaders.start();
       const names = Array.from(
         this.engines,
         ([name, { processName }]) => `"${processName}" on "${connectionOption(name)}"`,
@@ -79,6 +84,11 @@ export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnAp
       await this.close();
       throw error;
     }
+  }
+
+  /** Leaders end their terms when the shutdown begins, so that other instances lead at once. The drain waits for their work. */
+  onModuleDestroy(): void {
+    for (const engine of this.engines.values()) stopLeaders(engine);
   }
 
   /** Each of the two ends of Nest's order of hooks calls it once; the second call drains. */
@@ -94,6 +104,7 @@ export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnAp
   /** Rejects new calls and waiters at once, and waits for held leases up to `drainTimeout`. */
   private async drain(): Promise<void> {
     const { drainTimeoutMs } = this.settings;
+    this.onModuleDestroy();
     for (const engine of this.engines.values()) engine.refuse();
     this.freePortForWatcher();
     // Timers of locks are unref'ed: without this timer the process could exit before the drain ends.

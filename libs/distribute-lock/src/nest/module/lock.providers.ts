@@ -7,6 +7,7 @@ import { DEFAULT_CONNECTION } from '../../locks/lock-client.js';
 import { copiesOf } from '../../runtime/process-wide.js';
 import { LockConnections } from '../aspect/lock-connections.js';
 import { LockErrorFilter } from '../aspect/lock-error.filter.js';
+import { LeaderExplorer } from '../aspect/leader.explorer.js';
 import { LockExplorer } from '../aspect/lock.explorer.js';
 import { LockInterceptor } from '../aspect/lock.interceptor.js';
 import { RouteCheck } from '../aspect/route-check.js';
@@ -46,6 +47,7 @@ export const lockProviders: readonly Provider[] = [
   { provide: APP_INTERCEPTOR, useExisting: LockInterceptor },
   RouteCheck,
   LockExplorer,
+  LeaderExplorer,
   LockLifecycle,
 ];
 
