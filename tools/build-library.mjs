@@ -4,7 +4,7 @@
  * starting application pays for every file that it finds, reads and links (measured: 100 files 50 ms, 15 files below 20 ms).
  *
  * Entries share their code, so a class is identical in every entry. Comments stay in the types, where editors show them.
- * The code keeps its names and lines, so it is readable in a debugger without source maps.
+ * Classes and functions of modules keep their names, which stacks and messages contain; local names are short.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -206,11 +206,12 @@ function helpers() {
   return { name: 'helpers', resolveId: (id) => (id === 'tslib' ? TSLIB : undefined) };
 }
 
-/** Makes files smaller. Names stay, and lines are short enough to find the place of a stack trace. */
+/** Makes files smaller. Names of modules stay, and lines are short enough to find the place of a stack trace. */
 function withoutSpaces() {
   const settings = {
     minifyWhitespace: true,
     minifySyntax: true,
+    minifyIdentifiers: true,
     lineLimit: 500,
     charset: 'utf8',
     legalComments: 'none',
