@@ -240,6 +240,13 @@ export const canaries = [
     says: ['error not-in-allowed: libs/distribute-lock/src/store/canary.ts'],
   },
   {
+    gate: 'dependency-cruiser',
+    wrong: 'an import of Nest in the locks of programs without Nest',
+    script: ['check:boundaries'],
+    files: { [`${SRC}/locks/canary.ts`]: "export { Injectable } from '@nestjs/common';\n" },
+    says: ['error not-in-allowed: libs/distribute-lock/src/locks/canary.ts'],
+  },
+  {
     gate: 'knip',
     wrong: 'a file without an import',
     script: ['check:unused'],

@@ -15,10 +15,11 @@ import { install } from './package/install.mjs';
 import { links } from './package/links.mjs';
 import { lint, types } from './package/lint.mjs';
 import { load } from './package/load.mjs';
+import { loadCore } from './package/load-core.mjs';
 import { modules } from './package/modules.mjs';
 import { publish } from './package/publish.mjs';
 
-const gates = { api, publint: lint, types, contents, links, size, modules, load, publish, audit, cli };
+const gates = { api, publint: lint, types, contents, links, size, modules, load, loadCore, publish, audit, cli };
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !Object.hasOwn(gates, name));
 if (unknown.length > 0)

@@ -53,6 +53,12 @@ export class PlainConsumer {
     return { child: new Child(child), continue: () => void child.stdin.write('continue\n') };
   }
 
+  /** Runs a command of the installed packages. */
+  run(command: string, words: readonly string[], env: NodeJS.ProcessEnv): Child {
+    const path = join(this.folder, 'node_modules/.bin', command);
+    return new Child(spawn(path, words, { cwd: this.folder, env: { ...this.env, ...env } }));
+  }
+
   /** Without the settings of Jest and of this workspace. */
   private get env(): NodeJS.ProcessEnv {
     const { PATH, HOME, npm_config_cache: cache } = process.env;

@@ -13,6 +13,14 @@ const OF_NEST = /^(@nestjs|rxjs|reflect-metadata)$/;
 const CHANNEL = 'shared';
 const KEY = `post_test_${CHANNEL}`;
 
+const PROGRAMS = ['plain-esm', 'plain-cjs', 'plain-typescript', 'plain-iovalkey'];
+
+/** `CONSUMERS=all` tests all programs. By default one of them, another one in each run. */
+function drawn(): readonly string[] {
+  if (process.env['CONSUMERS'] === 'all') return PROGRAMS;
+  return [PROGRAMS[Math.floor(Math.random() * PROGRAMS.length)]];
+}
+
 describe('A program without Nest that installs both tarballs', () => {
   let packed: PackedLibraries;
   let redis: RedisServer;
@@ -32,7 +40,7 @@ describe('A program without Nest that installs both tarballs', () => {
       20_000,
     );
 
-  it.each(['plain-esm', 'plain-cjs', 'plain-typescript', 'plain-iovalkey'])(
+  it.each(drawn())(
     'excludes a Nest application and waits behind it, in both directions: %s',
     async (name) => {
       const consumer = await PlainConsumer.install(name, packed);
