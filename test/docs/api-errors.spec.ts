@@ -17,6 +17,7 @@ import {
   type LockOptions,
   LockService,
 } from 'nestjs-distribute-lock';
+import { lastValueFrom } from 'rxjs';
 import request from 'supertest';
 
 import { onCleanup } from '../support/cleanup.js';
@@ -94,6 +95,18 @@ describe('The page about errors in an API', () => {
     }
   });
 
+  it('shows an option "errors" that leaves RPC as it is', async () => {
+    const connection = { transport: Transport.TCP, options: { host: '127.0.0.1', port: await freePort() } } as const;
+    const orders = await start([Orders], { errors }, (app) => {
+      app.connectMicroservice<MicroserviceOptions>(connection, { inheritAppConfig: true });
+    });
+    await orders.startAllMicroservices();
+    const client = ClientProxyFactory.create(connection);
+    onCleanup(() => client.close());
+    await hold(orders, 'order');
+    await expect(lastValueFrom(client.send('settle', {}))).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+  });
+
   it('shows a limiter that responds with 503 and Retry-After', async () => {
     const app = await start([ReportsController]);
     await hold(app, 'renderer', { kind: 'semaphore', permits: 4, weight: 4 });
@@ -123,7 +136,13 @@ describe('The page about errors in an API', () => {
     const gateway = await start([OrdersGateway], {}, undefined, [{ provide: 'ORDERS', useValue: client }]);
     onCleanup(() => client.close());
     await hold(orders, 'order');
-    const { status, body } = await request(gateway.getHttpServer()).post('/orders/7/settle');
-    expect([status, body]).toEqual([409, expect.objectContaining({ statusCode: 409, code: 'LOCK_CONTENDED' })]);
+    const settle = async () => request(gateway.getHttpServer()).post('/orders/7/settle');
+    const { status, body } = await settle();
+    expect([status, body]).toEqual([
+      409,
+      expect.objectContaining({ statusCode: 409, code: 'LOCK_CONTENDED', retryAfterMs: expect.any(Number) as unknown }),
+    ]);
+    await orders.close();
+    expect((await settle()).body).toEqual({ statusCode: 502, message: 'Bad Gateway' });
   });
 });

@@ -1,5 +1,6 @@
 import {
   type ArgumentsHost,
+  BadGatewayException,
   Catch,
   Controller,
   type ExceptionFilter,
@@ -11,7 +12,7 @@ import {
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { ClientProxy } from '@nestjs/microservices';
-import { DistributeLock, isLockError, type LockModuleOptions } from 'nestjs-distribute-lock';
+import { DistributeLock, isLockError, type LockErrorMappers } from 'nestjs-distribute-lock';
 import { ApiLockResponses } from 'nestjs-distribute-lock/swagger';
 import { catchError, type Observable } from 'rxjs';
 
@@ -30,10 +31,19 @@ export class Envelope implements ExceptionFilter<HttpException> {
 // #endregion
 
 // #region errors
-const STATUS: Partial<Record<string, number>> = { LOCK_CONTENDED: 409, LOCK_WAIT_TIMEOUT: 409, LOCK_KEY: 400 };
+const STATUS: Partial<Record<string, number>> = {
+  LOCK_CONTENDED: 409,
+  LOCK_WAIT_TIMEOUT: 409,
+  LOCK_UNAVAILABLE: 503,
+  LOCK_SHUTDOWN: 503,
+};
 
-export const errors: LockModuleOptions['errors'] = {
-  default: (error) => new HttpException({ error: { code: error.code } }, STATUS[error.code] ?? 503, { cause: error }),
+export const errors: LockErrorMappers = {
+  default: (error, context) => {
+    // Other transports, a missing value of the request (400), a client that has left (499): as without this option.
+    if (context.getType() !== 'http' || error.code === 'LOCK_KEY' || error.code === 'LOCK_ABORTED') return undefined;
+    return new HttpException({ error: { code: error.code } }, STATUS[error.code] ?? 500, { cause: error });
+  },
 };
 // #endregion
 
@@ -75,9 +85,11 @@ export class OrdersGateway {
   @Post(':id/settle')
   settle(@Param('id') id: string): Observable<unknown> {
     return this.orders.send<unknown>('settle', { id }).pipe(
-      catchError((payload: { code?: string; message: string }) => {
-        const status = GATEWAY_STATUS[payload.code ?? ''] ?? 502;
-        throw new HttpException({ statusCode: status, ...payload }, status);
+      catchError(({ code = '', message, retryAfterMs }: { code?: string; message: string; retryAfterMs?: number }) => {
+        const statusCode = GATEWAY_STATUS[code];
+        // Any other error may contain the address of a server.
+        if (statusCode === undefined) throw new BadGatewayException();
+        throw new HttpException({ statusCode, code, message, retryAfterMs }, statusCode);
       }),
     );
   }
