@@ -59,6 +59,11 @@ export class PlainConsumer {
     return new Child(spawn(path, words, { cwd: this.folder, env: { ...this.env, ...env } }));
   }
 
+  /** Runs a command line in the folder. */
+  shell(command: string, env: NodeJS.ProcessEnv): Child {
+    return new Child(spawn('sh', ['-c', command], { cwd: this.folder, env: { ...this.env, ...env } }));
+  }
+
   /** Without the settings of Jest and of this workspace. */
   private get env(): NodeJS.ProcessEnv {
     const { PATH, HOME, npm_config_cache: cache } = process.env;

@@ -1,3 +1,9 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+import { createLocks } from 'nestjs-distribute-lock/core';
+
+import { onCleanup } from '../support/cleanup.js';
 import { packLibraries, type PackedLibraries } from '../support/pack-library.js';
 import { type RedisServer, startRedisServer } from '../support/redis-server.js';
 import { PlainConsumer } from './plain-consumer.js';
@@ -11,7 +17,7 @@ const RUNTIMES: Readonly<Record<string, readonly string[]>> = {
   Deno: ['deno', 'run', '--allow-all', '--node-modules-dir=manual', 'smoke.js'],
 };
 
-describe('A program without Nest on another runtime', () => {
+describe('A folder with both tarballs and without Nest', () => {
   let consumer: PlainConsumer;
   let redis: RedisServer;
 
@@ -22,7 +28,7 @@ describe('A program without Nest on another runtime', () => {
   }, LIMIT_MS);
 
   it.each(Object.entries(RUNTIMES))(
-    'passes every check and ends by itself: %s',
+    'passes every check of a program, which ends by itself: %s',
     async (_, [command, ...words]) => {
       const child = consumer.run(command, words, { REDIS_URL: redis.url });
       expect(await child.exited).toEqual({ code: 0, signal: null });
@@ -32,4 +38,18 @@ describe('A program without Nest on another runtime', () => {
     },
     60_000,
   );
+
+  it('names the holder of a lock by the command of the guide', async () => {
+    const locks = await createLocks({ connection: redis.url });
+    onCleanup(() => locks.close());
+    const lease = await locks.acquire('nightly-report', { name: 'Reports.write' });
+    const page = await readFile(fileURLToPath(new URL('../../docs/guide/operating.md', import.meta.url)), 'utf8');
+    const command = /run by test\/consumers\/runtimes\.spec\.ts -->\n```sh\n(.*?)```/s.exec(page)![1];
+    const child = consumer.shell(command, { REDIS_URL: redis.url });
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(child.output).toContain("name: 'Reports.write'");
+    expect(child.output).toContain(`pid: ${process.pid}`);
+    expect(child.output).toContain(`fencingToken: ${lease.fencingToken}`);
+    await lease.release();
+  }, 30_000);
 });
