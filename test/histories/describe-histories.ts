@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises';
 
-import { checkHistory } from './check/check-history.js';
-import { describeViolation } from './check/describe.js';
+import { Checker } from './run/checker.js';
 import { runHistory, type RecordedRun } from './run/history-run.js';
 import { THEME_NAMES } from './plan/themes.js';
 import type { WorldSettings } from './plan/world-plan.js';
@@ -9,7 +8,8 @@ import { FROM, OPERATIONS, OPERATIONS_EACH, SEED, THEME, THEME_SHARE } from './s
 
 /** Number of spec files, which run in parallel. */
 const PARTS = 2;
-const SHOWN = 5;
+
+const checker = new Checker();
 
 /** Runs the histories of one of the spec files, one test per seed. */
 export function describeHistories(part: number): void {
@@ -47,10 +47,10 @@ function hasNone(): void {
 async function keepsEveryRule(world: WorldSettings): Promise<void> {
   const startedAt = performance.now();
   const run = await runHistory(world);
-  const violations = checkHistory(run.events);
+  const violations = await checker.check(run.folder);
   process.stdout.write(`${summary(run)}, ${((performance.now() - startedAt) / 1_000).toFixed(1)} s\n`);
   if (violations.length > 0) {
-    const shown = violations.slice(0, SHOWN).map((violation) => describeViolation(violation, run.events));
+    const shown = violations.flatMap(({ text }) => (text === '' ? [] : [text]));
     const rules = [...new Set(violations.map(({ rule }) => rule))].join(', ');
     const theme = world.theme === undefined ? '' : ` --theme ${world.theme}`;
     const repeat = `npm run test:histories --${theme} --seed ${world.seed} --operations ${world.operations}`;

@@ -190,6 +190,24 @@ describe('The rule of free locks', () => {
     ).toHaveLength(1);
   });
 
+  it('accepts a wait for a lease that was extended and left to its ttl', () => {
+    const left = {
+      called: -50,
+      granted: -10,
+      released: 100,
+      process: 'p2',
+      ttl: 200,
+      until: 180,
+      release: 'expire',
+    } as const;
+    const history = (...extended: readonly { type: 'extend'; at: number; ttlMs: number }[]) =>
+      made()
+        .operation('b', left, ...extended)
+        .operation('a', { called: 0, wait: 3_500, refused: 3_500, code: 'LOCK_WAIT_TIMEOUT' });
+    expect(history().violations()).toHaveLength(1);
+    expect(history({ type: 'extend', at: 50, ttlMs: 3_000 }).violations()).toEqual([]);
+  });
+
   it('reports a late grant of a free lock', () => {
     const history = (granted: number) =>
       made()

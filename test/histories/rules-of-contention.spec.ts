@@ -126,6 +126,13 @@ describe('The rule of contention', () => {
     expect(history.operation('d', ahead).violations()).toEqual([]);
   });
 
+  it('accepts that a process that stands still releases a key late after "minHold"', () => {
+    const kept = { called: 0, granted: 1, released: 5, minHold: 60, ttl: 400, until: 390, process: 'p2' } as const;
+    const history = () => made().operation('b', kept).operation('a', { called: 300, refused: 310 });
+    expect(history().violations()).toHaveLength(1);
+    expect(history().standstill('p2', 6, 360).violations()).toEqual([]);
+  });
+
   it('accepts that a key stays taken until it expires', () => {
     const expires = { ...held, ttl: 400, until: 400, release: 'expire' } as const;
     expect(made().operation('b', expires).operation('a', refused).violations()).toEqual([]);

@@ -68,6 +68,12 @@ export class History {
     return long.reduce((sum, each) => sum + overlap(each, { from, to }), 0);
   }
 
+  /** When the process turns at that time or, if it stands still then, afterwards. */
+  turnsAt(process: string, at: number): number {
+    const own = this.standstills.get(process) ?? [];
+    return own.reduce((turns, { from, to }) => (from <= turns && turns < to ? to : turns), at);
+  }
+
   /** Whether a fault or a standstill may affect the process, or any process, in that time. */
   troubled({ from, to }: Interval, process?: string): boolean {
     return this.faulty({ from, to }, process) || this.slow({ from: from - SLOW_BEFORE_MS, to }, process);

@@ -27,7 +27,7 @@ function overtaken(operations: readonly Operation[], history: History): Violatio
     const overtook = waited.find(({ process, calledAt: from, settledAt: to = 0 }) => {
       if (from >= calledAt - TOGETHER_MS || to <= servedAt + SEEN_MS || history.troubled({ from, to })) return false;
       // A process that was stopped called later, and saw its grant later.
-      const calledLateMs = history.standstillMs(process, { from, to: calledAt });
+      const calledLateMs = history.standstillMs(process, { from, to: calledAt }, 0);
       // A claim takes several turns of the event loop, and each may be late.
       const sawLateMs = history.standstillMs(process, { from: servedAt, to }, 0);
       return from < calledAt - TOGETHER_MS - calledLateMs && to > servedAt + SEEN_MS + sawLateMs;

@@ -72,12 +72,20 @@ function keptWhileItWaits(operation: Operation, history: History): readonly (Int
 
 /** When the key of the operation may be free again: after the last of its nested calls. */
 export function holdEnd(operation: Operation, history: History): number {
-  const { options, settledAt = 0 } = operation;
+  const { options } = operation;
   const ends = [operation, ...nestedIn(operation)].map(({ hold, releasedAt }) => Math.max(hold!.to, releasedAt ?? 0));
   const end = Math.max(...ends);
-  const minHold = settledAt + Number(options.minHold ?? 0);
-  const expires = options.release === 'expire' || endsAs(operation, 'killed') ? longestTtl({ options, events: [] }) : 0;
+  const minHold = options.minHold === undefined ? 0 : minHoldEnd(operation, history);
+  const isLeft = options.release === 'expire' || endsAs(operation, 'killed');
+  const expires = isLeft ? Math.max(...[operation, ...nestedIn(operation)].map(longestTtl)) : 0;
   return Math.min(Math.max(end, minHold, end + expires * 1.02), Math.max(end, history.endsAt));
+}
+
+/** When the key is released after `minHold`. A process that stands still then releases it later, or its ttl ends it. */
+function minHoldEnd(operation: Operation, history: History): number {
+  const { options, settledAt = 0, process } = operation;
+  const at = settledAt + Number(options.minHold ?? 0);
+  return Math.min(history.turnsAt(process, at) + ANSWER_MS, at + longestTtl(operation) + ANSWER_MS);
 }
 
 /** All nested calls with a lease. */
@@ -105,7 +113,7 @@ function isAnswered(operation: Operation): boolean {
 }
 
 /** The latest end of its lease that other callers may know. */
-export function longestTtl({ options, events }: Pick<Operation, 'options' | 'events'>): number {
+export function longestTtl({ options, events }: Operation): number {
   const extended = events.map((event) => (event.type === 'extend' ? event.ttlMs : 0));
   return Math.max(CLAIM_WINDOW_MS, ttlOf(options), ...extended);
 }
