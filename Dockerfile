@@ -5,6 +5,7 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY libs/distribute-lock/package.json libs/distribute-lock/
+COPY libs/cli/package.json libs/cli/
 COPY apps/demo/package.json apps/demo/
 # No package needs an install script.
 RUN npm ci --ignore-scripts

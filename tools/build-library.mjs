@@ -4,7 +4,7 @@
  * starting application pays for every file that it finds, reads and links (measured: 100 files 50 ms, 15 files below 20 ms).
  *
  * Entries share their code, so a class is identical in every entry. Comments stay in the types, where editors show them.
- * The code keeps its names and lines, so it is readable in a debugger without source maps.
+ * Classes and functions of modules keep their names, which stacks and messages contain; local names are short.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { transformSync } from 'esbuild';
 import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
 import { commonJs } from './package/common-js.mjs';
-import { COMPILED, coreEntries, DIST, entries, LIBRARY, manifest, ROOT } from './package/library.mjs';
+import { COMPILED, DIST, entries, LIBRARY, manifest, nestEntries, ROOT } from './package/library.mjs';
 
 /**
  * The file of the modules that load no peer. Both formats use it, so a class of it is identical for `import` and `require`.
@@ -22,13 +22,15 @@ import { COMPILED, coreEntries, DIST, entries, LIBRARY, manifest, ROOT } from '.
  *
  * Modules that load a peer exist in both formats: Nest 12 is ESM, and bundlers that make ES modules cannot require a peer.
  */
-const CORE = 'core.js';
+const BASE = 'base.js';
 const PEERS = Object.keys(manifest.peerDependencies);
+/** The peers that an application without Nest lacks, so that its entry must not load a file with one of them. */
+const NOT_IN_CORE = PEERS.filter((name) => name !== 'ioredis');
 /**
  * Names the exports of that file for `import`. Node searches a CommonJS file for its exports before it runs it, which takes
  * 50 ms for a large file and nothing for this one.
  */
-const CORE_NAMES = 'core-names.js';
+const BASE_NAMES = 'base-names.js';
 /**
  * Bytes of code in one file of both formats. npm puts files of the same name next to each other into the tarball
  * (esm/part-3.js after cjs/part-3.js), and gzip looks back 32 KiB. So the second of two files of this size costs almost
@@ -78,18 +80,18 @@ async function writeCode() {
   const cjs = await write(bundle, { ...common, format: 'cjs' }, 'cjs', '.js');
   for (const { fileName, isEntry, code } of esm) {
     if (isEntry === false) writeFileSync(join(DIST, 'cjs', fileName), commonJs(code));
-    writeFileSync(join(DIST, 'esm', fileName), code.replaceAll(`'./${CORE}'`, `'../cjs/${CORE_NAMES}'`));
+    writeFileSync(join(DIST, 'esm', fileName), code.replaceAll(`'./${BASE}'`, `'../cjs/${BASE_NAMES}'`));
   }
-  const core = esm.find(({ fileName }) => fileName === CORE);
-  writeFileSync(join(DIST, 'cjs', CORE_NAMES), namesOf(core));
+  const base = esm.find(({ fileName }) => fileName === BASE);
+  writeFileSync(join(DIST, 'cjs', BASE_NAMES), namesOf(base));
   await bundle.close();
-  const files = [...pathsOf('esm', esm), ...pathsOf('cjs', cjs), join('cjs', CORE_NAMES)];
-  return files.filter((path) => path !== join('esm', CORE));
+  const files = [...pathsOf('esm', esm), ...pathsOf('cjs', cjs), join('cjs', BASE_NAMES)];
+  return files.filter((path) => path !== join('esm', BASE));
 }
 
 function namesOf({ fileName, exports }) {
-  const names = exports.map((name) => `exports.${name} = core.${name};`);
-  return ["'use strict';", '', `const core = require('./${fileName}');`, ...names, ''].join('\n');
+  const names = exports.map((name) => `exports.${name} = base.${name};`);
+  return ["'use strict';", '', `const base = require('./${fileName}');`, ...names, ''].join('\n');
 }
 
 async function writeTypes() {
@@ -98,7 +100,7 @@ async function writeTypes() {
   const manualChunks = (id) => {
     if (/[\\/](errors|events|options|keys)([\\/]|\.d\.ts$)/.test(id)) return 'part-words';
     if (/[\\/](engine|store)[\\/]/.test(id)) return 'part-engine';
-    return /[\\/]nest[\\/]module[\\/]/.test(id) ? 'part-module' : undefined;
+    return /[\\/](locks|nest[\\/]module)[\\/]/.test(id) ? 'part-module' : undefined;
   };
   const files = [
     ...pathsOf('esm', await write(bundle, { format: 'es', manualChunks }, 'esm', '.d.ts')),
@@ -129,7 +131,7 @@ async function write(bundle, options, folder, suffix) {
     ...options,
     dir: join(DIST, folder),
     entryFileNames: `[name]${suffix}`,
-    chunkFileNames: ({ name }) => `${/^(core$|part-)/.test(name) ? name : 'shared'}${suffix}`,
+    chunkFileNames: ({ name }) => `${/^(base$|part-)/.test(name) ? name : 'shared'}${suffix}`,
   });
   return output;
 }
@@ -139,48 +141,50 @@ function pathsOf(folder, output) {
 }
 
 /**
- * Splits the modules of the core, in the order in which they run: into the file for both formats and into parts. A module runs
- * after its imports, so parts import only earlier parts. Modules that only one further entry needs are in separate parts.
+ * Splits the modules of the main entry, in the order in which they run: into the file for both formats, into parts that load
+ * ioredis alone, and into parts that load Nest. A module runs after its imports, so parts import only earlier parts. Modules that
+ * only the testing entry needs are in separate parts.
  *
  * Modules that only optional entries need are in no part: the bundler places each beside exactly the entries that need it, so
  * that no other entry loads it or its packages.
  */
 function parts() {
   const partOf = new Map();
-  let bytes = 0;
-  let count = 0;
+  const groups = ['part-redis-', 'part-'].map((prefix) => ({ prefix, bytes: 0, count: 0 }));
   const place = (id, getModuleInfo, once) => {
     const module = getModuleInfo(id);
     if (module.isExternal || partOf.has(id)) return;
     partOf.set(id, undefined);
     for (const imported of module.importedIds) place(imported, getModuleInfo, once);
     if (module.isEntry) return;
-    if (once && !loadsPeer(id, getModuleInfo)) {
-      partOf.set(id, 'core');
+    if (once && !loads(PEERS, id, getModuleInfo)) {
+      partOf.set(id, 'base');
       return;
     }
-    if (count === 0 || bytes + module.code.length > PART_BYTES) [count, bytes] = [count + 1, 0];
-    bytes += module.code.length;
-    partOf.set(id, `part-${count}`);
+    const group = groups[loads(NOT_IN_CORE, id, getModuleInfo) ? 1 : 0];
+    if (group.count === 0 || group.bytes + module.code.length > PART_BYTES)
+      [group.count, group.bytes] = [group.count + 1, 0];
+    group.bytes += module.code.length;
+    partOf.set(id, `${group.prefix}${group.count}`);
   };
   return (id, { getModuleInfo }) => {
     const apart = APART.find(([pattern]) => pattern.test(id));
     if (apart !== undefined) return apart[1];
     if (partOf.size > 0) return partOf.get(id);
-    for (const [index, { source }] of coreEntries.entries()) {
-      place(compiled(source, '.js'), getModuleInfo, index === 0);
-      bytes = Infinity;
+    for (const { name, source } of nestEntries) {
+      place(compiled(source, '.js'), getModuleInfo, name === 'index');
+      for (const group of groups) group.bytes = Infinity;
     }
     return partOf.get(id);
   };
 }
 
-/** Whether the module imports a peer, directly or by another module. */
-function loadsPeer(id, getModuleInfo, seen = new Set()) {
-  if (PEERS.some((name) => id === name || id.startsWith(`${name}/`))) return true;
+/** Whether the module imports one of these packages, directly or by another module. */
+function loads(names, id, getModuleInfo, seen = new Set()) {
+  if (names.some((name) => id === name || id.startsWith(`${name}/`))) return true;
   if (seen.has(id)) return false;
   seen.add(id);
-  return getModuleInfo(id).importedIds.some((imported) => loadsPeer(imported, getModuleInfo, seen));
+  return getModuleInfo(id).importedIds.some((imported) => loads(names, imported, getModuleInfo, seen));
 }
 
 /**
@@ -202,11 +206,12 @@ function helpers() {
   return { name: 'helpers', resolveId: (id) => (id === 'tslib' ? TSLIB : undefined) };
 }
 
-/** Makes files smaller. Names stay, and lines are short enough to find the place of a stack trace. */
+/** Makes files smaller. Names of modules stay, and lines are short enough to find the place of a stack trace. */
 function withoutSpaces() {
   const settings = {
     minifyWhitespace: true,
     minifySyntax: true,
+    minifyIdentifiers: true,
     lineLimit: 500,
     charset: 'utf8',
     legalComments: 'none',

@@ -240,6 +240,13 @@ export const canaries = [
     says: ['error not-in-allowed: libs/distribute-lock/src/store/canary.ts'],
   },
   {
+    gate: 'dependency-cruiser',
+    wrong: 'an import of Nest in the locks of programs without Nest',
+    script: ['check:boundaries'],
+    files: { [`${SRC}/locks/canary.ts`]: "export { Injectable } from '@nestjs/common';\n" },
+    says: ['error not-in-allowed: libs/distribute-lock/src/locks/canary.ts'],
+  },
+  {
     gate: 'knip',
     wrong: 'a file without an import',
     script: ['check:unused'],
@@ -277,6 +284,19 @@ export const canaries = [
       'dist/.tsc/index.js does not belong to the package',
       'depends on ms, rollup: one at most',
     ],
+  },
+  {
+    gate: 'package distribute-lock',
+    wrong: 'another version than the library, and a dependency on a range of versions',
+    script: ['check:package', 'cli'],
+    files: {
+      'libs/cli/package.json': JSON.stringify({
+        ...JSON.parse(readFileSync('libs/cli/package.json', 'utf8')),
+        version: '0.9.0',
+        dependencies: { ioredis: '*', [manifest.name]: '*' },
+      }),
+    },
+    says: ['FAILED  cli', 'has version 0.9.0', 'depends on {"ioredis":"*"'],
   },
   {
     gate: 'links of the tarball',

@@ -6,18 +6,20 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packLibrary } from './pack-library.mjs';
+import { packCli, packLibrary } from './pack-library.mjs';
 import { api } from './package/api.mjs';
 import { audit } from './package/audit.mjs';
+import { cli } from './package/cli.mjs';
 import { contents, size } from './package/contents.mjs';
 import { install } from './package/install.mjs';
 import { links } from './package/links.mjs';
 import { lint, types } from './package/lint.mjs';
 import { load } from './package/load.mjs';
+import { loadCore } from './package/load-core.mjs';
 import { modules } from './package/modules.mjs';
 import { publish } from './package/publish.mjs';
 
-const gates = { api, publint: lint, types, contents, links, size, modules, load, publish, audit };
+const gates = { api, publint: lint, types, contents, links, size, modules, load, loadCore, publish, audit, cli };
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !Object.hasOwn(gates, name));
 if (unknown.length > 0)
@@ -30,8 +32,11 @@ try {
   const context = {
     ...packed,
     installed: install(packed.tarball, join(folder, 'application')),
+    plain: install(packed.tarball, join(folder, 'plain'), { plain: true }),
     complete: install(packed.tarball, join(folder, 'complete'), { optional: true }),
+    folder,
     pack: (options) => packLibrary(join(folder, 'other'), options),
+    packCli: () => packCli(folder),
   };
   for (const [name, gate] of Object.entries(gates)) {
     if (wanted.length === 0 || wanted.includes(name)) await pass(name, () => gate(context));

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Creates the tarball for the registry from the last build, and prints its path and contents as JSON.
+ * Creates the tarballs of both packages for the registry from the last build, and prints their paths and contents as JSON.
  * `npm run pack -- FOLDER` builds the library before. The tests do not, because each would rewrite files that others read.
  *
  * Packs a separate folder, because the documents are at the top of the repository, and the manifest names sources and tools
@@ -11,7 +11,7 @@ import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { LIBRARY, manifest, ROOT } from './package/library.mjs';
+import { CLI, cliManifest, LIBRARY, manifest, ROOT } from './package/library.mjs';
 import { packedDocument, packedDocuments, webAddress } from './package/packed-documents.mjs';
 import { SOURCE_CONDITION } from './swc-options.mjs';
 
@@ -23,23 +23,41 @@ export function packLibrary(folder, { without = [] } = {}) {
   try {
     for (const name of UNCHANGED) cpSync(join(ROOT, name), join(stage, basename(name)));
     cpSync(join(LIBRARY, 'dist'), join(stage, 'dist'), { recursive: true });
-    const published = publishedManifest();
+    const published = publishedManifest(manifest, 'libs/distribute-lock');
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`);
     writeDocuments(stage, published);
     for (const path of without) rmSync(join(stage, path));
-    mkdirSync(folder, { recursive: true });
-    const npm = ['pack', stage, '--json', '--pack-destination', resolve(folder)];
-    const [{ filename, size, files }] = packed(
-      JSON.parse(execFileSync('npm', npm, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })),
-    );
-    return {
-      tarball: join(resolve(folder), filename),
-      size,
-      files: files.map(({ path, size: bytes }) => ({ path, size: bytes })),
-    };
+    return pack(stage, folder);
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
+}
+
+/** Packs the package of the locks without Nest: the same. */
+export function packCli(folder) {
+  const stage = mkdtempSync(join(tmpdir(), 'pack-cli-'));
+  try {
+    cpSync(join(ROOT, 'LICENSE'), join(stage, 'LICENSE'));
+    for (const name of [...cliManifest.files, 'README.md']) cpSync(join(CLI, name), join(stage, name));
+    const published = publishedManifest(cliManifest, 'libs/cli');
+    writeFileSync(join(stage, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`);
+    return pack(stage, folder);
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+function pack(stage, folder) {
+  mkdirSync(folder, { recursive: true });
+  const npm = ['pack', stage, '--json', '--pack-destination', resolve(folder)];
+  const [{ filename, size, files }] = packed(
+    JSON.parse(execFileSync('npm', npm, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })),
+  );
+  return {
+    tarball: join(resolve(folder), filename),
+    size,
+    files: files.map(({ path, size: bytes }) => ({ path, size: bytes })),
+  };
 }
 
 function writeDocuments(stage, { version, repository }) {
@@ -55,19 +73,19 @@ function packed(answer) {
   return Array.isArray(answer) ? answer : Object.values(answer);
 }
 
-function publishedManifest() {
-  const { scripts: _scripts, devDependencies: _devDependencies, ...published } = structuredClone(manifest);
+function publishedManifest(given, directory) {
+  const { scripts: _scripts, devDependencies: _devDependencies, ...published } = structuredClone(given);
   for (const targets of Object.values(published.exports)) delete targets[SOURCE_CONDITION];
   // A registry accepts provenance only for the repository in the manifest, whose CI publishes the package.
   const { GITHUB_SERVER_URL, GITHUB_REPOSITORY } = process.env;
   if (GITHUB_REPOSITORY !== undefined) {
     const url = `git+${GITHUB_SERVER_URL ?? 'https://github.com'}/${GITHUB_REPOSITORY}.git`;
-    published.repository ??= { type: 'git', url, directory: 'libs/distribute-lock' };
+    published.repository ??= { type: 'git', url, directory };
   }
   return published;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   const [folder = '.'] = process.argv.slice(2);
-  console.log(JSON.stringify(packLibrary(folder), undefined, 2));
+  console.log(JSON.stringify({ ...packLibrary(folder), cli: packCli(folder) }, undefined, 2));
 }

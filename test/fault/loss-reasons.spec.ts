@@ -42,14 +42,14 @@ describe('A lost lease', () => {
     },
     forceRelease: {
       reason: 'forced',
-      says: /LockService\.forceRelease or LockService\.steal took the lock away/,
+      says: /forceRelease\(\) or steal\(\) took the lock away/,
       // Without a renewal before the message.
       options: { ttl: '30s' },
       cause: ({ key }, locks) => locks.engine.forceRelease(key),
     },
     steal: {
       reason: 'forced',
-      says: /LockService\.forceRelease or LockService\.steal took the lock away/,
+      says: /forceRelease\(\) or steal\(\) took the lock away/,
       options: { ttl: '30s' },
       cause: ({ call }) => world.locks().engine.steal({ ...call, scoped: false }),
     },

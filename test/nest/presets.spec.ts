@@ -74,7 +74,9 @@ describe('presets of the module', () => {
     expect(await locks.withLock('a', { preset: 'checkout', ttl: '3s' }, ttlNow)).toBe(3);
     expect(await locks.withLock('a', {}, ttlNow)).toBe(11);
     await expect(locks.acquire('a', { preset: 'chekout' })).rejects.toEqual(
-      refused(/^Option "preset" is "chekout", but LockModule has no such preset\. Its presets: checkout, report\.$/),
+      refused(
+        /^Option "preset" is "chekout", but option "presets" does not contain it\. Its presets: checkout, report\.$/,
+      ),
     );
   });
 

@@ -63,6 +63,8 @@ describe('the packed library', () => {
     expect(await packed.runApplication('loaded.mjs')).toEqual({
       'import .': none,
       'require .': none,
+      'import ./core': none,
+      'require ./core': none,
       'import ./testing': none,
       'require ./testing': none,
       // prom-client itself loads the other one.
@@ -86,6 +88,27 @@ describe('the packed library', () => {
   it('closes an application that holds a lock when nothing else keeps the process running', async () => {
     expect(await packed.runApplication('lone-shutdown.mjs')).toEqual({ lost: 'LOCK_SHUTDOWN' });
   });
+});
+
+describe('the packed library in a program without Nest', () => {
+  let plain: PackedLibrary;
+
+  beforeAll(async () => {
+    plain = await installLibrary(tarball, []);
+  }, 120_000);
+
+  it.each(['plain.mjs', 'plain.cjs'])('locks, and ends by itself: %s', async (program) => {
+    expect(await plain.runApplication(program)).toEqual({ answers: ['ran', null], loaded: ['ioredis', 'ms'] });
+  });
+
+  it.each(['without-peers.mjs', 'without-peers.cjs'])(
+    'names the packages that its Nest module needs: %s',
+    async (program) => {
+      expect(await plain.runApplication(program)).toMatch(
+        /^Cannot find (package|module) '(@nestjs\/common|reflect-metadata|rxjs)'/,
+      );
+    },
+  );
 });
 
 describePublished(`a rolling deployment, from ${latest} to the current version`, () => {

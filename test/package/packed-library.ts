@@ -12,6 +12,8 @@ const APPLICATIONS = fileURLToPath(new URL('./applications', import.meta.url));
 const NAME = 'nestjs-distribute-lock';
 /** Packages that the applications import, and that are neither dependencies nor peers of the library. */
 const OF_THE_APPLICATION = ['@nestjs/platform-express'];
+/** Optional peers that every application with Nest has. */
+const OF_NEST = ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'];
 
 interface PackageManifest {
   readonly dependencies: Readonly<Record<string, string>>;
@@ -35,8 +37,14 @@ export interface PackedLibrary {
   startApplication(file: string, env: NodeJS.ProcessEnv): Child;
 }
 
-/** Installs a tarball without a registry; test/consumers has real installs. All parts of an application share one Nest. */
-export async function installLibrary(tarball: string): Promise<PackedLibrary> {
+/**
+ * Installs a tarball without a registry; test/consumers has real installs. All parts of an application share one Nest.
+ * @param besides - further packages, which npm does not install with the library
+ */
+export async function installLibrary(
+  tarball: string,
+  besides: readonly string[] = [...OF_NEST, ...OF_THE_APPLICATION],
+): Promise<PackedLibrary> {
   const home = await temporaryFolder('packed-library-');
   const folder = join(home, 'application');
   await cp(APPLICATIONS, folder, { recursive: true });
@@ -53,7 +61,7 @@ export async function installLibrary(tarball: string): Promise<PackedLibrary> {
     for (const at of named.includes(name) ? [folder, place] : [folder]) await link(at, name);
   };
   const needed = named.filter((name) => peerDependenciesMeta[name]?.optional !== true);
-  for (const name of [...needed, ...OF_THE_APPLICATION]) await install(name);
+  for (const name of [...needed, ...besides]) await install(name);
   await symlink(installed, join(folder, 'node_modules', NAME), 'dir');
   return {
     install,

@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
 
-import { connectStore } from '../../libs/distribute-lock/src/nest/module/connect-store.js';
+import { connectStore } from '../../libs/distribute-lock/src/locks/connect-store.js';
 import { ownerOf } from '../../libs/distribute-lock/src/store/quorum/ballot.js';
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { onCleanup } from '../support/cleanup.js';
@@ -40,6 +40,7 @@ function quorumWorld(options: RedisOptions = {}): World {
         'connection',
         servers.map(({ port }) => Object.assign({ host: '127.0.0.1', port }, user, options)),
         { prefix: PREFIX },
+        { name: 'LockModule', log: console },
       ),
     owner: async (key) => {
       const owners = await Promise.all(clients.map((client) => client.get(keys.lock(key))));

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 
-import { connectStore } from '../../libs/distribute-lock/src/nest/module/connect-store.js';
+import { connectStore } from '../../libs/distribute-lock/src/locks/connect-store.js';
 import type { RedisLockStoreSettings } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { locksOn, PREFIX } from '../fault/support/lock-engine.js';
 import { cluster, onePrimary, quorum, sentinel, type StartTopology } from '../fault/support/topology.js';
@@ -12,6 +12,7 @@ import { eventually } from '../support/eventually.js';
 
 const USER = 'locks';
 const TTL_MS = 4_000;
+const DOOR = { name: 'LockModule', log: console };
 
 type Credentials = NonNullable<RedisLockStoreSettings['credentials']>;
 type Options = Pick<RedisOptions, 'username' | 'password'>;
@@ -114,7 +115,7 @@ describe.each(Object.entries(TOPOLOGIES))('Locks continue when the password chan
       await rotate();
       const configured = world.connectionWith({ username: USER, password });
       const { connection, credentials, rotated } = way(configured, () => password);
-      const store = connectStore('connection', connection, { prefix: PREFIX, credentials });
+      const store = connectStore('connection', connection, { prefix: PREFIX, credentials }, DOOR);
       const locks = locksOn(store);
       onCleanup(() => locks.engine.close());
       await locks.engine.connect();

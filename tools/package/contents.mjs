@@ -12,7 +12,7 @@ const MOST_DOCUMENT_BYTES = 85_000;
 const DOCUMENTS = ['CHANGELOG.md', 'LICENSE', ...packedDocuments];
 /** Code and types that several entries share. */
 const SHARED =
-  /^dist\/(cjs\/core(-names)?\.js|(esm|cjs)\/(part-\d+\.js|(shared|part-(words|engine|module))\d*\.(js|d\.ts)))$/;
+  /^dist\/(cjs\/base(-names)?\.js|(esm|cjs)\/(part-(redis-)?\d+\.js|(shared|part-(words|engine|module))\d*\.(js|d\.ts)))$/;
 const FILES = ['esm/NAME.js', 'esm/NAME.d.ts', 'cjs/NAME.js', 'cjs/NAME.d.ts'];
 
 const filesOf = ({ name }) => FILES.map((file) => `dist/${file.replace('NAME', name)}`);

@@ -12,6 +12,10 @@ export const COMPILED = join(DIST, '.tsc');
 
 export const manifest = JSON.parse(readFileSync(join(LIBRARY, 'package.json'), 'utf8'));
 
+/** The package that re-exports the locks without Nest. */
+export const CLI = join(ROOT, 'libs/cli');
+export const cliManifest = JSON.parse(readFileSync(join(CLI, 'package.json'), 'utf8'));
+
 /** The entries of `exports` that are code: `{ specifier: 'nestjs-distribute-lock', name: 'index', source: 'index.ts' }`. */
 export const entries = Object.entries(manifest.exports).flatMap(([path, targets]) => {
   const source = targets[SOURCE_CONDITION]?.replace('./src/', '');
@@ -19,19 +23,32 @@ export const entries = Object.entries(manifest.exports).flatMap(([path, targets]
   return [{ specifier: join(manifest.name, path), name: path === '.' ? 'index' : path.slice(2), source }];
 });
 
-/** The entries that every application has; any other entry is optional, and needs optional peers. */
-const CORE = ['index', 'testing'];
+/** The entries that every application with Nest has, and the one that programs without Nest have. */
+const FOR_NEST = ['index', 'testing'];
+const WITHOUT_NEST = 'core';
 
-export const coreEntries = entries.filter(({ name }) => CORE.includes(name));
-export const optionalEntries = entries.filter(({ name }) => !CORE.includes(name));
+export const nestEntries = entries.filter(({ name }) => FOR_NEST.includes(name));
+export const plainEntries = entries.filter(({ name }) => name === WITHOUT_NEST);
+export const coreEntries = [...nestEntries, ...plainEntries];
+/** Any other entry is optional, and needs optional peers. */
+export const optionalEntries = entries.filter((entry) => !coreEntries.includes(entry));
 
-/** The packages that npm installs with the library in every application. Optional peers are not included. */
-export function neededBy({ dependencies, peerDependencies, peerDependenciesMeta = {} }) {
+/** The peers that each application with Nest has. They are optional, so that npm does not install them in other programs. */
+const NEST_PEERS = ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'];
+
+/** The packages that npm installs with the library in a program without Nest. */
+export function neededWithoutNest({ dependencies, peerDependencies, peerDependenciesMeta = {} }) {
   const named = Object.keys({ ...dependencies, ...peerDependencies });
   return named.filter((name) => peerDependenciesMeta[name]?.optional !== true);
 }
 
+/** The packages that the library needs in an application with Nest. */
+export function neededBy(published) {
+  return [...new Set([...neededWithoutNest(published), ...NEST_PEERS])];
+}
+
 /** The packages that only optional entries and optional features need. */
 export function optionalPeers({ peerDependenciesMeta = {} }) {
-  return Object.keys(peerDependenciesMeta).filter((name) => peerDependenciesMeta[name].optional === true);
+  const optional = Object.keys(peerDependenciesMeta).filter((name) => peerDependenciesMeta[name].optional === true);
+  return optional.filter((name) => !NEST_PEERS.includes(name));
 }

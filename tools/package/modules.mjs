@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { coreEntries, optionalEntries } from './library.mjs';
+import { nestEntries, optionalEntries, plainEntries } from './library.mjs';
 
 const WAYS = {
   import: (specifier) => [
@@ -18,16 +18,20 @@ const FOLDERS = { import: '/dist/esm/', require: '/dist/cjs/' };
 
 /**
  * Each entry loads by `import` and by `require`, each from its own format, with the same names. The entries of the core load
- * without optional peers.
+ * without optional peers, and the one for programs without Nest also without Nest.
  */
-export function modules({ installed, complete }) {
+export function modules({ installed, plain, complete }) {
   return [
-    ...coreEntries.map(({ specifier }) => same(specifier, installed)),
-    ...optionalEntries.map(({ specifier }) => same(specifier, complete)),
-  ].join(', ');
+    ...nestEntries.map(({ specifier }) => [specifier, installed]),
+    ...plainEntries.map(({ specifier }) => [specifier, plain]),
+    ...optionalEntries.map(({ specifier }) => [specifier, complete]),
+  ]
+    .map(([specifier, folder]) => `${specifier} brings ${same(specifier, folder).split(' ').length} names either way`)
+    .join(', ');
 }
 
-function same(specifier, cwd) {
+/** The names that an entry exports; `folders` are parts of the paths of its two formats. */
+export function same(specifier, cwd, folders = FOLDERS) {
   const [imported, required] = Object.entries(WAYS).map(([way, script]) => {
     const printed = execFileSync(process.execPath, script(specifier), {
       cwd,
@@ -35,10 +39,10 @@ function same(specifier, cwd) {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const { names, file } = JSON.parse(printed);
-    if (!file.includes(FOLDERS[way])) throw new Error(`${way} of ${specifier} leads to ${file}`);
+    if (!file.includes(folders[way])) throw new Error(`${way} of ${specifier} leads to ${file}`);
     if (names.length === 0) throw new Error(`${way} of ${specifier} exports nothing`);
     return names.join(' ');
   });
   if (imported !== required) throw new Error(`${specifier} exports ${imported} by import, but ${required} by require`);
-  return `${specifier} brings ${imported.split(' ').length} names either way`;
+  return imported;
 }

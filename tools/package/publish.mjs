@@ -16,7 +16,8 @@ export async function publish({ tarball, installed }) {
   return `npm would publish ${id} with ${files.length} file${files.length === 1 ? '' : 's'}`;
 }
 
-function dryRun(tarball) {
+/** What npm would publish. */
+export function dryRun(tarball) {
   const npm = ['publish', tarball, '--dry-run', '--tag', CANDIDATE_TAG, '--json'];
   return new Promise((resolve, reject) => {
     execFile('npm', npm, { encoding: 'utf8' }, (error, stdout, stderr) => {

@@ -34,6 +34,10 @@ export {
   type LockHoldMessage,
   type LockStateMessage,
 } from './channels.js';
+export { Leader, type LeaderDecoratorOptions } from './nest/decorators/leader.decorator.js';
+export { Leadership, type LeaderOptions, type LeaderTerm, type LeaderWork } from './locks/leader.js';
+export { lastTick, type Schedule, type ScheduledJob, type ScheduleInstant, type Tick } from './locks/schedule.js';
+export type { OnceAtOptions } from './locks/tick.js';
 export { type LockEvent, type LockEventListener, LockEvents, type LockEventType } from './events.js';
 
 export type { LockErrorMapper, LockErrorMappers } from './nest/aspect/error-mapping.js';
@@ -58,11 +62,14 @@ export type {
   Durability,
   LockCredentialsProvider,
   LockConnection,
+  LockQuorumNode,
+  LocksOptions,
+  MaxWaiters,
+} from './locks/locks-options.js';
+export type {
   LockModuleAsyncOptions,
   LockModuleOptions,
   LockModuleOptionsFactory,
-  LockQuorumNode,
-  MaxWaiters,
 } from './nest/module/lock-module-options.js';
 export { LockModule } from './nest/module/lock.module.js';
 
@@ -72,7 +79,8 @@ export type { LockPresetName, LockPresets } from './options/presets.js';
 export { type Duration, duration, type DurationUnit } from './options/values.js';
 export type { RetryAfter, RetryAfterInfo } from './options/retry-after.js';
 
-export { type LockedWork, LockService, type StealOptions } from './nest/lock.service.js';
+export { type LockedWork, Locks, type StealOptions } from './locks/locks.js';
+export { LockService } from './nest/lock.service.js';
 
 export type { LockCredentials } from './store/redis/credentials.js';
 export type { LockLayout } from './store/redis/layout.js';

@@ -11,7 +11,7 @@ export const measuresOfOutageLog = [
   {
     promise: 'P26',
     what: 'a server gets one warning a minute',
-    file: 'nest/module/connection-log.ts',
+    file: 'locks/connection-log.ts',
     measure: 'if (delayMs <= 0) return this.warn(outage, error);',
     without: 'return this.warn(outage, error);',
     test: ['log-lines', 'has one warning a minute when the connection fails again and again'],

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MessageChannel } from 'node:worker_threads';
 
 const OPTIONAL = /^(@nestjs\/swagger|@nestjs\/terminus|@opentelemetry\/api|prom-client)(\/|$)/;
-const ENTRIES = ['', '/testing', '/prometheus', '/otel', '/terminus', '/dashboard', '/swagger'];
+const ENTRIES = ['', '/core', '/testing', '/prometheus', '/otel', '/terminus', '/dashboard', '/swagger'];
 const HOOKS = `
   let port;
   export const initialize = (data) => (port = data.port);

@@ -8,8 +8,8 @@ import { Reports } from './reports.js';
 export class ReportsService {
   constructor(private readonly reports: Reports) {}
 
-  @Cron('0 3 * * *', { name: 'nightly' })
-  @DistributeLock({ key: 'nightly-report', onContended: 'skip', minHold: '1m' })
+  @Cron('0 3 * * *', { name: 'nightly', timeZone: 'Europe/Berlin' })
+  @DistributeLock({ key: 'nightly-report', once: 'tick', onContended: 'skip' })
   async nightly(): Promise<void> {
     await this.reports.send();
   }

@@ -1,5 +1,5 @@
 import type { LockPresence } from '../engine/census.js';
-import { DEFAULT_CONNECTION } from '../nest/aspect/lock-connections.js';
+import { DEFAULT_CONNECTION } from '../locks/lock-client.js';
 import type { EventSubject, LockEvent, LockEvents } from '../events.js';
 import type { BarReport, LockRef, LockReport, Outcome, Summary } from './summary.js';
 

@@ -266,7 +266,7 @@ export class LockEngine implements LeaseActions {
 
   /** A snapshot of the lock. */
   async inspect(key: string): Promise<LockInspection> {
-    const state = await this.read('LockService.inspect', key);
+    const state = await this.read('inspect()', key);
     return inspection(key, state, this.processId, (ownerToken) => this.ask({ key, ownerToken }));
   }
 
@@ -279,7 +279,7 @@ export class LockEngine implements LeaseActions {
   async forceRelease(key: string, fencingToken?: number): Promise<boolean> {
     const { store } = this;
     if (store.force === undefined) throw notInspected('taken away');
-    const method = 'LockService.forceRelease';
+    const method = 'forceRelease()';
     let only: string | undefined;
     if (fencingToken !== undefined) {
       const state = await this.read(method, key);
@@ -297,7 +297,7 @@ export class LockEngine implements LeaseActions {
   async steal(call: LockCall): Promise<Lease> {
     const { store } = this;
     if (store.revoked === undefined) throw notInspected('taken over');
-    const { kind, holders } = await this.read('LockService.steal', call.key);
+    const { kind, holders } = await this.read('steal()', call.key);
     const lease = await this.acquire({ ...call, steal: true });
     if (kind !== 'foreign') for (const ownerToken of holders) void store.revoked(call.key, ownerToken);
     return lease;

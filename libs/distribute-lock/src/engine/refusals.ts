@@ -122,7 +122,7 @@ export const notInspected = (what: string): LockUsageError =>
 
 export const sharedByReaders = (key: string): LockUsageError =>
   new LockUsageError(
-    'LockService.forceRelease cannot end one hold of a read lock, because the readers of a process share a lease. Call it without "fencingToken".',
+    'forceRelease() cannot end one hold of a read lock, because the readers of a process share a lease. Call it without "fencingToken".',
     { key },
   );
 

@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 
 import type { Lease } from '../engine/lease/lease.js';
 import { type AcquireOptions, LOCK_DEFAULTS } from '../options/lock-options.js';
-import type { LockClient } from './lock-client.js';
+import type { LockClient } from '../locks/lock-client.js';
 import { LockService } from './lock.service.js';
 
 /** A value from a caller without types. */

@@ -200,7 +200,7 @@ export type Presets = ReadonlyMap<string, ResolvedLockOptions>;
 
 /**
  * The options beneath those of a decorator or call.
- * @throws LockConfigurationError when the module has no such preset
+ * @throws LockConfigurationError when there is no such preset
  * @internal
  */
 export function beneathOf(
@@ -212,7 +212,7 @@ export function beneathOf(
   const found = presets.get(preset);
   if (found !== undefined) return found;
   throw new LockConfigurationError(
-    `Option "preset" is ${shown(preset)}, but LockModule has no such preset. Its presets: ${[...presets.keys()].join(', ') || 'none'}.`,
+    `Option "preset" is ${shown(preset)}, but option "presets" does not contain it. Its presets: ${[...presets.keys()].join(', ') || 'none'}.`,
   );
 }
 

@@ -9,7 +9,7 @@ import { lockChannels, type LockStateMessage } from '../channels.js';
 import { isLockError, LockConfigurationError } from '../errors.js';
 import { LockEvents } from '../events.js';
 import { LockConnections } from '../nest/aspect/lock-connections.js';
-import type { LockClient } from '../nest/lock-client.js';
+import type { LockClient } from '../locks/lock-client.js';
 import { LockService } from '../nest/lock.service.js';
 import { LOCK_CONNECTIONS } from '../nest/tokens.js';
 import { Recent } from './recent.js';

@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 
 import type { LockModuleOptions } from '../nest/module/lock-module-options.js';
-import type { LockRuntime } from '../nest/module/lock-runtime.js';
+import type { LockRuntime } from '../locks/lock-runtime.js';
 import { lockModule } from '../nest/module/lock.module.js';
 import { LOCK_MODULE_OPTIONS, LOCK_RUNTIME } from '../nest/tokens.js';
 import { TestLocks } from './test-locks.js';

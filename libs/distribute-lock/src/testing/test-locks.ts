@@ -1,14 +1,15 @@
 import { HttpAdapterHost } from '@nestjs/core';
 
 import type { Lease } from '../engine/lease/lease.js';
-import { DEFAULT_CONNECTION, LockConnections } from '../nest/aspect/lock-connections.js';
+import { DEFAULT_CONNECTION } from '../locks/lock-client.js';
+import type { RuntimeSettings } from '../locks/lock-runtime.js';
+import { LockConnections } from '../nest/aspect/lock-connections.js';
 import { LockInterceptor } from '../nest/aspect/lock.interceptor.js';
 import { lockObjectsBy } from '../nest/aspect/locked-method.js';
 import { TransportErrors } from '../nest/aspect/transport-errors.js';
 import type { LockModuleOptions } from '../nest/module/lock-module-options.js';
 import { resolveModuleOptions } from '../nest/module/resolve-module-options.js';
 import { LockEvents } from '../events.js';
-import type { RuntimeSettings } from '../nest/module/lock-runtime.js';
 import type { LockOptions } from '../options/lock-options.js';
 import type { Duration } from '../options/values.js';
 import type { LockEngine } from '../engine/lock-engine.js';
@@ -69,7 +70,7 @@ export class TestLocks {
     const { connections, ...settings } = resolveModuleOptions({ connection: 'memory', ...options });
     const events = new LockEvents();
     const engines = Array.from(connections.keys(), (name) => {
-      return [name, this.newEngine(name, undefined, { ...settings, connection: name, events })] as const;
+      return [name, this.connection(name).newEngine({ ...settings, connection: name, events })] as const;
     });
     const locks = new LockConnections(new Map(engines), settings);
     lockObjectsBy(new LockInterceptor(locks, new TransportErrors(locks, new HttpAdapterHost())));

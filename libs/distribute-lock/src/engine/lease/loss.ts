@@ -63,11 +63,11 @@ export function lossSentence(
     outage: `Redis did not confirm a renewal within its ttl of ${ttlMs} ms`,
     deleted: 'its key no longer exists in Redis, because it was deleted or Redis lost its data',
     taken: 'its key in Redis belongs to another owner',
-    forced: 'LockService.forceRelease or LockService.steal took the lock away',
+    forced: 'forceRelease() or steal() took the lock away',
     shutdown: 'the application has shut down, so its renewal stopped',
     released: 'it was released',
     forgotten:
-      'its handle was garbage-collected before release(). Call release() in a finally block, or use LockService.withLock()',
+      'its handle was garbage-collected before release(). Call release() in a finally block, or use withLock()',
   };
   return why ?? sentences[reason];
 }

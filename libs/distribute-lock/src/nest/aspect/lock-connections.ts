@@ -15,15 +15,13 @@ import {
   resolveLockOptions,
 } from '../../options/lock-options.js';
 import { checkNames } from '../../options/values.js';
-import type { LockClient } from '../lock-client.js';
-import { oncePerMinute } from '../once-per-minute.js';
+import { DEFAULT_CONNECTION, type LockClient } from '../../locks/lock-client.js';
+import { oncePerMinute } from '../../locks/once-per-minute.js';
+import type { CronTicks } from './cron-ticks.js';
 import type { LockErrorMappers } from './error-mapping.js';
 import { type InstanceOptions, type LockSpec, namingMethod } from './lock-spec.js';
 
 const logger = new Logger('DistributeLock');
-
-/** The name of the module's `connection`, the default of `connectionName`. */
-export const DEFAULT_CONNECTION = 'default';
 
 /** A lock of a method with the connection and options of this application. */
 export interface PreparedLock {
@@ -50,6 +48,8 @@ export class LockConnections {
   private readonly prepared = new WeakMap<LockSpec, PreparedLock>();
   /** Locks of jobs of a scheduler, which logs every error and has no other caller. */
   readonly jobs = new WeakSet<LockSpec>();
+  /** Ticks of the locks with `once`. */
+  readonly ticks = new WeakMap<LockSpec, CronTicks>();
   private readonly warnOfJob = oncePerMinute((text) => logger.warn(text));
   /** Locks with a logged key fault. */
   private readonly faulty = new WeakSet<LockSpec>();
@@ -105,6 +105,7 @@ export class LockConnections {
       const client = this.client(spec.connectionName);
       const { abortOnDisconnect = this.settings.abortOnDisconnect } = spec;
       const options = this.merged(spec, client, self, args);
+      if (spec.once !== undefined) checkOnce(options);
       const prepared = { client, options, abortOnDisconnect: abortOnDisconnect && options.waitMs > 0 };
       if (!perCall) this.prepared.set(spec, prepared);
       return prepared;
@@ -127,6 +128,15 @@ export class LockConnections {
     checkNames(given, LOCK_OPTIONS);
     return resolveLockOptions({ ...options, ...given }, beneath);
   }
+}
+
+/** The marker of a tick replaces what these options are for. */
+function checkOnce({ minHoldMs, release, reentrant }: ResolvedLockOptions): void {
+  const refused = minHoldMs > 0 ? 'minHold' : release === 'expire' ? 'release' : reentrant ? 'reentrant' : undefined;
+  if (refused === undefined) return;
+  throw new LockConfigurationError(
+    `Option "once" cannot be combined with "${refused}", of the decorator, its preset or the defaults of the module: the tick alone decides which call runs.`,
+  );
 }
 
 function returned(instanceOptions: InstanceOptions, self: object, args: readonly unknown[]): LockOptions {

@@ -14,7 +14,7 @@ const INJECTED = 'nestjs-distribute-lock:injected-connections';
 const aspects = processWide('aspects', () => new WeakSet<object>());
 
 /** Locks of one prototype by method, the lowest decorator first. */
-type Locks = ReadonlyMap<string | symbol, readonly LockSpec[]>;
+type MethodLocks = ReadonlyMap<string | symbol, readonly LockSpec[]>;
 type Parameters = ReadonlyMap<string | symbol, readonly number[]>;
 
 /**
@@ -26,8 +26,8 @@ export function recordLock(target: object, name: string | symbol, spec: LockSpec
 }
 
 /** Locked methods of this prototype, without inherited ones. */
-export function locksOf(prototype: object): Locks {
-  return (Reflect.getOwnMetadata(LOCKS, prototype) as Locks | undefined) ?? new Map();
+export function locksOf(prototype: object): MethodLocks {
+  return (Reflect.getOwnMetadata(LOCKS, prototype) as MethodLocks | undefined) ?? new Map();
 }
 
 /** Records a parameter that receives the lease. */

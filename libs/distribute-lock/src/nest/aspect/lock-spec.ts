@@ -21,7 +21,7 @@ import {
   resolveLockOptions,
 } from '../../options/lock-options.js';
 import type { LockPresetName } from '../../options/presets.js';
-import { checkFlag, checkNames } from '../../options/values.js';
+import { checkChoice, checkFlag, checkNames } from '../../options/values.js';
 
 /** Argument of `onContended`: facts about the lock that the call did not get. @public */
 export interface LockContentionInfo {
@@ -77,6 +77,13 @@ export interface DistributeLockOptions extends LockOptions {
    */
   readonly options?: InstanceOptions;
   /**
+   * Runs a `@Cron` method once per tick: once for each scheduled instant, on the instance that is first, also if the clocks of the hosts
+   * differ by minutes. The other instances end their calls as `onContended` specifies. A crash loses the tick, and ticks are not repeated later. With
+   * `wait: 0`, a tick is skipped while the job still runs. A call by other code than the scheduler runs under the lock alone.
+   * @defaultValue none: each call of the method runs
+   */
+  readonly once?: 'tick';
+  /**
    * The name of the module's connection that holds the lock.
    * @defaultValue the module's `connection`
    */
@@ -130,6 +137,7 @@ export interface LockSpec {
   readonly abortOnDisconnect: boolean | undefined;
   /** Indexes of the parameters that receive the lease. */
   readonly leaseParameters: readonly number[];
+  readonly once: 'tick' | undefined;
 }
 
 /**
@@ -154,6 +162,7 @@ const DECORATOR_OPTIONS: Readonly<Record<Exclude<keyof DistributeLockOptions, ke
   keys: true,
   preset: true,
   options: true,
+  once: true,
   connectionName: true,
   onContended: true,
   contendedStatus: true,
@@ -169,7 +178,7 @@ export function lockSpec(given: DistributeLockOptions, place: LockPlace): LockSp
   try {
     checkNames(given, { ...LOCK_OPTIONS, ...DECORATOR_OPTIONS });
     checkChoices(given);
-    const { key, keys, preset, options: instanceOptions, connectionName, ...others } = given;
+    const { key, keys, preset, options: instanceOptions, once, connectionName, ...others } = given;
     const { onContended = 'throw', contendedStatus, abortOnDisconnect, result, ...options } = others;
     resolveLockOptions(options, ANY_DEFAULTS);
     const { method, shape, leaseParameters } = place;
@@ -186,6 +195,7 @@ export function lockSpec(given: DistributeLockOptions, place: LockPlace): LockSp
       contendedStatus,
       abortOnDisconnect,
       leaseParameters,
+      once,
     };
   } catch (error) {
     throw namingMethod(error, place.method);
@@ -200,12 +210,14 @@ export function namingMethod(error: unknown, method: string): unknown {
 
 function checkChoices({
   options,
+  once,
   connectionName,
   onContended,
   contendedStatus,
   abortOnDisconnect,
   result,
 }: DistributeLockOptions): void {
+  if (once !== undefined) checkChoice('once', once, ['tick']);
   if (connectionName !== undefined && (typeof connectionName !== 'string' || connectionName === '')) {
     throw new LockConfigurationError('Option "connectionName" must be a non-empty string.');
   }

@@ -4,6 +4,7 @@ import { DiscoveryService } from '@nestjs/core';
 import { registerLock } from '../../channels.js';
 import { LockConfigurationError } from '../../errors.js';
 import { ASPECT, LOCK_CONNECTIONS } from '../tokens.js';
+import { type CronOptions, CronTicks } from './cron-ticks.js';
 import { LockConnections } from './lock-connections.js';
 import { injectedInto, isGateway, leaseParametersOf, locksOf } from './lock-metadata.js';
 import { LockInterceptor } from './lock.interceptor.js';
@@ -18,6 +19,7 @@ const logger = new Logger('DistributeLock');
 /** Metadata of `@Cron`, `@Interval` and `@Timeout`. The values are copied, because `@nestjs/schedule` is optional. */
 const SCHEDULER_TYPE = 'SCHEDULER_TYPE';
 const CRON = 1;
+const CRON_OPTIONS = 'SCHEDULE_CRON_OPTIONS';
 
 /** Checks all locks of the application at start-up, so that invalid ones prevent the start. */
 @Injectable()
@@ -90,10 +92,29 @@ export class LockExplorer {
     for (const [name, specs] of locksOf(prototype)) {
       const { value }: PropertyDescriptor = Object.getOwnPropertyDescriptor(prototype, name)!;
       const type: unknown = Reflect.getMetadata(SCHEDULER_TYPE, value as object);
+      const once = specs.filter((spec) => spec.once !== undefined);
+      if (once.length > 0) this.prepareOnce(once[0], specs, value as object, type === CRON);
       if (type === undefined) continue;
       for (const spec of specs) this.connections.jobs.add(spec);
-      if (type === CRON) this.warnOfCron(`${prototype.constructor.name}.${String(name)}`, specs);
+      if (type === CRON && once.length === 0) this.warnOfCron(`${prototype.constructor.name}.${String(name)}`, specs);
     }
+  }
+
+  /** @throws LockConfigurationError when the scheduler does not call the lock with `once` itself */
+  private prepareOnce(spec: LockSpec, specs: readonly LockSpec[], value: object, isCron: boolean): void {
+    const { method } = spec;
+    const fault = !isCron
+      ? 'a method without @Cron has no ticks that all instances share. Use LockService.onceAt() for jobs of other schedulers, and "minHold" for @Interval.'
+      : spec !== specs.at(-1) || !isLockedMethod(value)
+        ? 'the scheduler calls another decorator first. Put this @DistributeLock above all decorators that wrap the method.'
+        : undefined;
+    if (fault !== undefined) throw new LockConfigurationError(`@DistributeLock on ${method} has "once", but ${fault}`);
+    const cron = Reflect.getMetadata(CRON_OPTIONS, value) as CronOptions;
+    this.connections.ticks.set(spec, new CronTicks(method, cron, this.discovery));
+    if (cron.timeZone !== undefined || cron.utcOffset !== undefined || typeof cron.cronTime !== 'string') return;
+    logger.warn(
+      `${method} runs once per tick, but its @Cron has no "timeZone": hosts in other time zones have other ticks. Set it, for example to 'UTC'.`,
+    );
   }
 
   /** The work of a decorator that wraps the locked method, such as a commit, ends after the release. Warns once per class. */

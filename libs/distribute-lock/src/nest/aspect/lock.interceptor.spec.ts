@@ -9,7 +9,7 @@ import type { LockCall } from '../../engine/lease/lock-call.js';
 import { LOCK_DEFAULTS } from '../../options/lock-options.js';
 import { CurrentLease } from '../decorators/current-lease.decorator.js';
 import { DistributeLock } from '../decorators/distribute-lock.decorator.js';
-import type { LockClient } from '../lock-client.js';
+import type { LockClient } from '../../locks/lock-client.js';
 import { ASPECT } from '../tokens.js';
 import { CallScope } from './call-scope.js';
 import { LockConnections } from './lock-connections.js';

@@ -6,7 +6,7 @@ import { runHolding } from '../../engine/lease/held-leases.js';
 import type { Lease } from '../../engine/lease/lease.js';
 import { throwIfLost } from '../../engine/lease/loss.js';
 import { rejectToCaller } from '../../runtime/caller-stack.js';
-import { acquireOf } from '../lock-client.js';
+import { acquireOf } from '../../locks/lock-client.js';
 import { LOCK_CONNECTIONS, TRANSPORT_ERRORS } from '../tokens.js';
 import { CallScope } from './call-scope.js';
 import { checkUndeclared, onlyPromise, startOnNext, startOnSubscribe, undeclared } from './deferred-results.js';
@@ -118,8 +118,11 @@ export class LockInterceptor implements NestInterceptor {
     let lock: PreparedLock;
     let lease: Lease;
     try {
+      const ticks = call.scheduled === true ? this.connections.ticks.get(spec) : undefined;
+      const tick = ticks?.ofCall(self);
       lock = this.connections.prepare(spec, self, args);
-      lease = await this.acquire(lock, call, scope, unsubscribed);
+      const acquire = (): Promise<Lease> => this.acquire(lock, call, scope, unsubscribed);
+      lease = await (tick ? ticks!.acquire(tick, lock, spec.name, acquire) : acquire());
     } catch (error) {
       this.connections.reportKeyFault(spec, error);
       const isJob = this.connections.jobs.has(spec);

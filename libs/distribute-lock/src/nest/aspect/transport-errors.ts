@@ -6,7 +6,7 @@ import { LOCK_CONNECTIONS } from '../tokens.js';
 import { clientHasLeft } from './call-scope.js';
 import { customException } from './error-mapping.js';
 import { LockConnections } from './lock-connections.js';
-import { oncePerMinute } from '../once-per-minute.js';
+import { oncePerMinute } from '../../locks/once-per-minute.js';
 
 const logger = new Logger('DistributeLock');
 

@@ -167,7 +167,7 @@ export type UnknownName<Options> = Exclude<keyof Options & string, keyof Distrib
 
 /** The options of the decorator that `LockService` does not have. @public */
 export type DecoratorOptionNames =
-  'key, keys, preset, options, connectionName, onContended, contendedStatus, abortOnDisconnect, result';
+  'key, keys, preset, options, once, connectionName, onContended, contendedStatus, abortOnDisconnect, result';
 
 /** Options of the decorator, with messages for wrong ones. The last part lets editors show the documentation of each option. @public */
 export type CheckedOptions<Options> = NoOther<Options> & OneKey<Options> & DistributeLockOptions;

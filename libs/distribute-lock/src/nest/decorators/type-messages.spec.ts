@@ -17,6 +17,7 @@ const OWN_OPTIONS = [
     'keys',
     'preset',
     'options',
+    'once',
     'connectionName',
     'onContended',
     'contendedStatus',
@@ -133,6 +134,7 @@ describe('the documentation in an editor', () => {
     ...{
       preset: `'report'`,
       options: '() => ({})',
+      once: `'tick'`,
       onContended: `'skip'`,
       contendedStatus: '429',
       abortOnDisconnect: 'true',

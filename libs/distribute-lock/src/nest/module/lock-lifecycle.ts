@@ -6,31 +6,36 @@ import {
   Logger,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
+  type OnModuleDestroy,
   type OnModuleInit,
 } from '@nestjs/common';
 import { HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 
-import { LockConfigurationError, LockUnavailableError } from '../../errors.js';
-import type { DrainState } from '../../engine/shutdown.js';
+import { LockConfigurationError } from '../../errors.js';
 import type { LockEngine } from '../../engine/lock-engine.js';
+import { stopLeaders } from '../../locks/leader.js';
+import { LeaderExplorer } from '../aspect/leader.explorer.js';
 import { LockExplorer } from '../aspect/lock.explorer.js';
 import { LOCK_ENGINES, LOCK_MODULE_OPTIONS, LOCK_SETTINGS } from '../tokens.js';
-import { connectionOption } from './lock-runtime.js';
+import type { Door } from '../../locks/door.js';
+import { drainReport } from '../../locks/drain-report.js';
+import { connectEngine, connectionOption } from '../../locks/lock-runtime.js';
 import type { LockSettings } from './resolve-module-options.js';
 
 const logger = new Logger('LockModule');
 
+/** How messages and the log name this module. */
+export const moduleDoor: Door = { name: 'LockModule', log: logger };
+
 /** How often the drain checks whether a watcher restarts the application. */
 const WATCHER_MS = 100;
-/** Locks that a line of the log names. */
-const MOST_SHOWN = 10;
 
 /**
  * Connects before the application accepts requests, drains when shutdown begins, and closes connections at the end. One provider
  * does all three, because Nest runs the hooks of different providers concurrently.
  */
 @Injectable()
-export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
+export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private closing: Promise<unknown> | undefined;
   private ends = 0;
   private readonly parent = process.ppid;
@@ -39,6 +44,7 @@ export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnAp
     @Inject(LOCK_ENGINES) private readonly engines: ReadonlyMap<string, LockEngine>,
     @Inject(LOCK_SETTINGS) private readonly settings: LockSettings,
     @Inject(LockExplorer) private readonly explorer: LockExplorer,
+    @Inject(LeaderExplorer) private readonly leaders: LeaderExplorer,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(HttpAdapterHost) private readonly host: HttpAdapterHost,
   ) {}
@@ -52,7 +58,11 @@ export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnAp
       this.checkSingleModule();
       this.explorer.explore();
       if (!this.settings.connectOnBoot) return;
-      await Promise.all(Array.from(this.engines, ([name, engine]) => connect(name, engine)));
+      await Promise.all(
+        Array.from(this.engines, ([name, engine]) =>
+          connectEngine(name, engine, moduleDoor, ' Set "connectOnBoot" to false to start without it.'),
+        ),
+      );
     } catch (error) {
       // Nest does not call shutdown hooks if the start failed.
       await this.close();
@@ -64,6 +74,7 @@ export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnAp
   async onApplicationBootstrap(): Promise<void> {
     try {
       this.explorer.checkInstances();
+      this.leaders.start();
       const names = Array.from(
         this.engines,
         ([name, { processName }]) => `"${processName}" on "${connectionOption(name)}"`,
@@ -73,6 +84,11 @@ export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnAp
       await this.close();
       throw error;
     }
+  }
+
+  /** Leaders end their terms when the shutdown begins, so that other instances lead at once. The drain waits for their work. */
+  onModuleDestroy(): void {
+    for (const engine of this.engines.values()) stopLeaders(engine);
   }
 
   /** Each of the two ends of Nest's order of hooks calls it once; the second call drains. */
@@ -87,6 +103,8 @@ export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnAp
 
   /** Rejects new calls and waiters at once, and waits for held leases up to `drainTimeout`. */
   private async drain(): Promise<void> {
+    const { drainTimeoutMs } = this.settings;
+    this.onModuleDestroy();
     for (const engine of this.engines.values()) engine.refuse();
     this.freePortForWatcher();
     // Timers of locks are unref'ed: without this timer the process could exit before the drain ends.
@@ -94,7 +112,7 @@ export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnAp
     try {
       await Promise.all(
         Array.from(this.engines.values(), (engine) =>
-          engine.drain(this.settings.drainTimeoutMs, (state) => this.reportDrain(state)),
+          engine.drain(drainTimeoutMs, drainReport(logger, drainTimeoutMs)),
         ),
       );
     } finally {
@@ -113,21 +131,6 @@ export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnAp
     if (server?.listening === true) server.close?.();
   }
 
-  private reportDrain({ held, over }: DrainState): void {
-    const locks = held.length === 1 ? '1 lock' : `${held.length} locks`;
-    const shown = [...held].sort((one, other) => other.heldMs - one.heldMs).slice(0, MOST_SHOWN);
-    const names = shown.map(({ name, heldMs }) => `${name} (held for ${inSeconds(heldMs)})`).join(', ');
-    const list = held.length > MOST_SHOWN ? `${names} and others` : names;
-    if (!over) {
-      logger.log(`The shutdown waits up to ${inSeconds(this.settings.drainTimeoutMs)} for ${locks}: ${list}.`);
-    } else {
-      logger.warn(
-        `${locks} ${held.length === 1 ? 'is' : 'are'} still held after ${inSeconds(this.settings.drainTimeoutMs)}: ${list}. ` +
-          'Each key stays locked until its ttl ends, unless the work ends before the connections close.',
-      );
-    }
-  }
-
   private close(): Promise<unknown> {
     return (this.closing ??= Promise.all(Array.from(this.engines.values(), (engine) => engine.close())));
   }
@@ -140,25 +143,4 @@ export class LockLifecycle implements OnModuleInit, OnApplicationBootstrap, OnAp
       `LockModule.forRoot() is imported ${roots.length} times in this application. Keep one import, or pass the same options to each; pass further Redis servers as option "connections".`,
     );
   }
-}
-
-const inSeconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
-
-async function connect(name: string, engine: LockEngine): Promise<void> {
-  try {
-    await engine.connect();
-    void advise(name, engine);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new LockUnavailableError(
-      `The "${connectionOption(name)}" of LockModule cannot be used: ${reason} Set "connectOnBoot" to false to start without it.`,
-      { cause },
-    );
-  }
-}
-
-/** Logs warnings about the server. It runs in the background, so it neither delays nor prevents the start. */
-async function advise(name: string, engine: LockEngine): Promise<void> {
-  const advice = await engine.advice().catch(() => []);
-  for (const sentence of advice) logger.warn(`The "${connectionOption(name)}" of LockModule: ${sentence}`);
 }

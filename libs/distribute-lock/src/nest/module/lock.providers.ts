@@ -1,11 +1,13 @@
-import type { InjectionToken, Provider } from '@nestjs/common';
+import { type InjectionToken, Logger, type Provider } from '@nestjs/common';
 import { APP_INTERCEPTOR, ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 
 import { LockEvents } from '../../events.js';
 import type { LockEngine } from '../../engine/lock-engine.js';
+import { DEFAULT_CONNECTION } from '../../locks/lock-client.js';
 import { copiesOf } from '../../runtime/process-wide.js';
-import { DEFAULT_CONNECTION, LockConnections } from '../aspect/lock-connections.js';
+import { LockConnections } from '../aspect/lock-connections.js';
 import { LockErrorFilter } from '../aspect/lock-error.filter.js';
+import { LeaderExplorer } from '../aspect/leader.explorer.js';
 import { LockExplorer } from '../aspect/lock.explorer.js';
 import { LockInterceptor } from '../aspect/lock.interceptor.js';
 import { RouteCheck } from '../aspect/route-check.js';
@@ -21,9 +23,9 @@ import {
   LOCK_SETTINGS,
   TRANSPORT_ERRORS,
 } from '../tokens.js';
-import { logEvents } from './event-log.js';
-import { LockLifecycle } from './lock-lifecycle.js';
-import { type LockRuntime, processRuntime } from './lock-runtime.js';
+import { logEvents } from '../../locks/event-log.js';
+import { LockLifecycle, moduleDoor } from './lock-lifecycle.js';
+import { type LockRuntime, processRuntime } from '../../locks/lock-runtime.js';
 import { type LockSettings, resolveModuleOptions } from './resolve-module-options.js';
 
 /** All providers of the module except those of its options. */
@@ -45,6 +47,7 @@ export const lockProviders: readonly Provider[] = [
   { provide: APP_INTERCEPTOR, useExisting: LockInterceptor },
   RouteCheck,
   LockExplorer,
+  LeaderExplorer,
   LockLifecycle,
 ];
 
@@ -79,7 +82,7 @@ export function serviceProvider(name: string): Provider {
 
 function newEvents(): LockEvents {
   const events = new LockEvents();
-  logEvents(events);
+  logEvents(events, new Logger('DistributeLock'));
   return events;
 }
 
@@ -89,7 +92,10 @@ function newEngines(
   events: LockEvents,
 ): Map<string, LockEngine> {
   const engines = Array.from(connections, ([name, connection]) => {
-    return [name, runtime.newEngine(name, connection, { ...settings, connection: name, events })] as const;
+    return [
+      name,
+      runtime.newEngine(name, connection, { ...settings, door: moduleDoor, connection: name, events }),
+    ] as const;
   });
   return new Map(engines);
 }

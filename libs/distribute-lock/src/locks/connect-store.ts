@@ -1,15 +1,15 @@
-import { Logger } from '@nestjs/common';
 import type { ClusterNode, RedisOptions } from 'ioredis';
 
-import { LockConfigurationError } from '../../errors.js';
-import type { LockStore } from '../../store/lock-store.js';
-import { MemoryLockStore } from '../../store/memory/memory-lock-store.js';
-import { QuorumLockStore } from '../../store/quorum/quorum-lock-store.js';
-import { memberOver, openMember, type QuorumMember } from '../../store/quorum/node-connection.js';
-import type { RedisClient } from '../../store/redis/redis-client.js';
-import { RedisLockStore } from '../../store/redis/redis-lock-store.js';
-import type { RedisLockStoreSettings } from '../../store/redis/redis-lock-store.js';
-import type { ClusterConnectionOptions } from './lock-module-options.js';
+import { LockConfigurationError } from '../errors.js';
+import type { LockStore } from '../store/lock-store.js';
+import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
+import { QuorumLockStore } from '../store/quorum/quorum-lock-store.js';
+import { memberOver, openMember, type QuorumMember } from '../store/quorum/node-connection.js';
+import type { RedisClient } from '../store/redis/redis-client.js';
+import { RedisLockStore } from '../store/redis/redis-lock-store.js';
+import type { RedisLockStoreSettings } from '../store/redis/redis-lock-store.js';
+import type { Door, LockLog } from './door.js';
+import type { ClusterConnectionOptions } from './locks-options.js';
 
 const STORE_METHODS = ['connect', 'subscribe', 'acquire', 'release', 'renew', 'close'];
 const WAYS =
@@ -23,14 +23,19 @@ const WAYS =
  * @param option - name of the option, for messages; they never contain its value, which may include a password
  * @throws LockConfigurationError when the value does not describe a connection
  */
-export function connectStore(option: string, connection: unknown, settings: RedisLockStoreSettings): LockStore {
+export function connectStore(
+  option: string,
+  connection: unknown,
+  settings: RedisLockStoreSettings,
+  door: Door,
+): LockStore {
   if (connection === undefined || connection === null || connection === '') {
     const what = connection === '' ? 'empty' : String(connection);
     throw new LockConfigurationError(
-      `Option "${option}" of LockModule is ${what}. Set the environment variable from which it is read, such as REDIS_URL. It must be ${WAYS}.`,
+      `Option "${option}" of ${door.name} is ${what}. Set the environment variable from which it is read, such as REDIS_URL. It must be ${WAYS}.`,
     );
   }
-  if (typeof connection === 'string') return fromText(option, connection, settings);
+  if (typeof connection === 'string') return fromText(option, connection, settings, door);
   if (typeof connection !== 'object') throw wrong(option, `is a ${typeof connection}, but it must be ${WAYS}`);
   if (Array.isArray(connection)) return connectQuorum(option, connection, settings);
   if (has(connection, ['acquire', 'release', 'renew'])) return completeStore(option, connection);
@@ -39,9 +44,9 @@ export function connectStore(option: string, connection: unknown, settings: Redi
   return fromOptions(option, connection, settings);
 }
 
-function fromText(option: string, text: string, settings: RedisLockStoreSettings): LockStore {
+function fromText(option: string, text: string, settings: RedisLockStoreSettings, { log }: Door): LockStore {
   if (text === 'memory') {
-    warnOfMemory();
+    warnOfMemory(log);
     return new MemoryLockStore();
   }
   if (isRedisUrl(text)) return RedisLockStore.open(text, settings);
@@ -83,11 +88,9 @@ function completeStore(option: string, store: object): LockStore {
   return store as LockStore;
 }
 
-function warnOfMemory(): void {
+function warnOfMemory(log: LockLog): void {
   if (process.env['NODE_ENV'] === 'test' || process.env['JEST_WORKER_ID'] !== undefined) return;
-  new Logger('LockModule').warn(
-    'Locks are kept in the memory of this process ("memory"): they do not exclude other processes.',
-  );
+  log.warn('Locks are kept in the memory of this process ("memory"): they do not exclude other processes.');
 }
 
 /** A majority of two nodes is both, so two nodes fail more often than one. */

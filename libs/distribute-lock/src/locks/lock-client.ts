@@ -4,6 +4,9 @@ import type { LockInspection } from '../engine/lock-inspection.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
 import type { DrainReport } from '../engine/shutdown.js';
 
+/** The name of the connection that has no other name. */
+export const DEFAULT_CONNECTION = 'default';
+
 /** Acquires one key, or several keys in ascending order. */
 export function acquireOf(
   client: LockClient,

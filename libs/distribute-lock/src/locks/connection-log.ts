@@ -1,9 +1,6 @@
-import { Logger } from '@nestjs/common';
-
-import { isLockError } from '../../errors.js';
-import type { LockEvent, LockEvents } from '../../events.js';
-
-const logger = new Logger('DistributeLock');
+import { isLockError } from '../errors.js';
+import type { LockEvent, LockEvents } from '../events.js';
+import type { LockLog } from './door.js';
 
 /** A server whose connection fails again and again gets one warning in this time. */
 const REPORT_MS = 60_000;
@@ -24,8 +21,10 @@ export class ConnectionLog {
   private readonly outages = new Map<string, ServerOutage>();
   private failedCalls = 0;
 
-  static listen(events: LockEvents): void {
-    const log = new ConnectionLog();
+  private constructor(private readonly logger: LockLog) {}
+
+  static listen(events: LockEvents, logger: LockLog): void {
+    const log = new ConnectionLog(logger);
     events.listen(({ error }) => {
       if (isLockError(error, 'LOCK_UNAVAILABLE')) log.failedCalls += 1;
     }, 'refused');
@@ -49,7 +48,7 @@ export class ConnectionLog {
   private warn(outage: ServerOutage, error: Error | undefined): void {
     const { unreported } = outage;
     const before = unreported === 0 ? '' : ` It failed ${unreported} times more since the last report.`;
-    logger.warn(`${error?.message}${before}`);
+    this.logger.warn(`${error?.message}${before}`);
     Object.assign(outage, { warned: true, warnedAt: performance.now(), unreported: 0 });
   }
 
@@ -60,7 +59,7 @@ export class ConnectionLog {
     if (!outage.warned) return void (outage.unreported += 1);
     outage.warned = false;
     const failed = this.failedCalls - outage.failedBefore;
-    logger.log(
+    this.logger.log(
       `The connection to ${name} works again after ${(outageMs / 1_000).toFixed(1)} s; ` +
         `${failed} ${failed === 1 ? 'call' : 'calls'} failed with LOCK_UNAVAILABLE.`,
     );

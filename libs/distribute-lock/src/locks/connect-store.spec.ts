@@ -2,13 +2,14 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Cluster, Redis } from 'ioredis';
 
-import { isLockError } from '../../errors.js';
-import { MemoryLockStore } from '../../store/memory/memory-lock-store.js';
-import { QuorumLockStore } from '../../store/quorum/quorum-lock-store.js';
-import { RedisLockStore } from '../../store/redis/redis-lock-store.js';
+import { isLockError } from '../errors.js';
+import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
+import { QuorumLockStore } from '../store/quorum/quorum-lock-store.js';
+import { RedisLockStore } from '../store/redis/redis-lock-store.js';
 import { connectStore } from './connect-store.js';
 
-const connect = (connection: unknown) => connectStore('connection', connection, { prefix: 'lock:' });
+const door = { name: 'LockModule', log: new Logger('LockModule') };
+const connect = (connection: unknown) => connectStore('connection', connection, { prefix: 'lock:' }, door);
 
 describe('connectStore', () => {
   it.each([

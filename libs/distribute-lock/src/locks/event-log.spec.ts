@@ -1,15 +1,14 @@
 import { jest } from '@jest/globals';
-import { Logger } from '@nestjs/common';
 
-import { LockEvents } from '../../events.js';
+import { LockEvents } from '../events.js';
 import { logEvents } from './event-log.js';
 
 describe('logEvents', () => {
   it('warns about events for operators and logs contention at debug level', () => {
-    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
-    const debug = jest.spyOn(Logger.prototype, 'debug').mockImplementation(() => undefined);
+    const warn = jest.fn<(line: string) => void>();
+    const debug = jest.fn<(line: string) => void>();
     const events = new LockEvents();
-    logEvents(events);
+    logEvents(events, { debug, warn, log: jest.fn() });
     events.emit({ type: 'acquired', name: 'a' });
     events.emit({ type: 'released', name: 'a' });
     events.emit({ type: 'contended', name: 'order:#{arg0}', error: new Error('x') });
@@ -22,15 +21,13 @@ describe('logEvents', () => {
       'The lock "Orders.ship" has been held for 61.2 s, and 2 callers wait for it. Look for work that does not end, or limit it with "maxHold".',
     ]);
     expect(debug).toHaveBeenCalledTimes(1);
-    warn.mockRestore();
-    debug.mockRestore();
   });
 
   it('logs one line a minute for each kind of event and lock, with the number of the others', () => {
     jest.useFakeTimers();
-    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+    const warn = jest.fn<(line: string) => void>();
     const events = new LockEvents();
-    logEvents(events);
+    logEvents(events, { warn, debug: jest.fn(), log: jest.fn() });
     const fail = (type: 'lost' | 'release-failed', name: string): void =>
       events.emit({ type, name, error: new Error('failed') });
     for (let time = 0; time < 1_000; time += 1) fail('release-failed', 'Orders.ship');
@@ -46,7 +43,6 @@ describe('logEvents', () => {
       'Orders.pay: failed',
       'Orders.ship: failed (1 times more in the last minute)',
     ]);
-    warn.mockRestore();
     jest.useRealTimers();
   });
 });

@@ -1,5 +1,5 @@
-import { MemoryLockStore } from '../../store/memory/memory-lock-store.js';
-import { RedisLockStore } from '../../store/redis/redis-lock-store.js';
+import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
+import { RedisLockStore } from '../store/redis/redis-lock-store.js';
 import { withDurability } from './lock-runtime.js';
 
 describe('withDurability', () => {

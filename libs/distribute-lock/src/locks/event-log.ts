@@ -1,14 +1,11 @@
-import { Logger } from '@nestjs/common';
-
-import { oncePerMinute } from '../once-per-minute.js';
+import type { LockEvent, LockEvents } from '../events.js';
 import { ConnectionLog } from './connection-log.js';
-import type { LockEvent, LockEvents } from '../../events.js';
-
-const logger = new Logger('DistributeLock');
+import type { LockLog } from './door.js';
+import { oncePerMinute } from './once-per-minute.js';
 
 /** Logs the events that need the attention of an operator. Contention is normal, so it is logged at debug level only. */
-export function logEvents(events: LockEvents): void {
-  ConnectionLog.listen(events);
+export function logEvents(events: LockEvents, logger: LockLog): void {
+  ConnectionLog.listen(events, logger);
   const warnOnce = oncePerMinute((text) => logger.warn(text));
   const debugOnce = oncePerMinute((text) => logger.debug(text));
   events.listen(

@@ -1,0 +1,1 @@
+export * from 'nestjs-distribute-lock/core';

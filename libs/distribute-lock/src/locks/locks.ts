@@ -1,0 +1,300 @@
+import { isLockError, LockConfigurationError } from '../errors.js';
+import { checkKey, orderedKeys, plainKeyFault } from '../keys/check-key.js';
+import { findCurrentLease, runHolding } from '../engine/lease/held-leases.js';
+import type { Lease } from '../engine/lease/lease.js';
+import type { LockCall } from '../engine/lease/lock-call.js';
+import type { LockInspection } from '../engine/lock-inspection.js';
+import { throwIfLost } from '../engine/lease/loss.js';
+import { OpenLease } from '../engine/lease/open-lease.js';
+import { lockName, nameOfKey } from '../options/lock-name.js';
+import {
+  type AcquireOptions,
+  beneathOf,
+  CALL_OPTIONS,
+  type Presets,
+  type ResolvedLockOptions,
+  resolveLockOptions,
+} from '../options/lock-options.js';
+import { checkNames, checkSignal, durationMs } from '../options/values.js';
+import { rejectToCaller } from '../runtime/caller-stack.js';
+import { type LeaderOptions, type LeaderWork, Leadership } from './leader.js';
+import { acquireOf, type LockClient } from './lock-client.js';
+import type { Tick } from './schedule.js';
+import { claimTick, type OnceAtOptions, runsElsewhere, tickOf } from './tick.js';
+
+const NO_PRESETS = { presets: new Map() };
+const NO_OPTIONS: AcquireOptions = Object.freeze({});
+
+/** A term ends with its work, whatever the defaults say. */
+const LEADER_OPTIONS = { renew: true, reentrant: false, release: 'end', minHold: 0, onLost: 'signal' } as const;
+
+/** Options of {@link Locks.steal}, which takes an exclusive lock without waiting. @public */
+export type StealOptions = Omit<AcquireOptions, 'kind' | 'wait' | 'fair' | 'permits' | 'weight'>;
+
+/** Work that runs while the lock is held. @public */
+export type LockedWork<T> = (lease: Lease) => T | Promise<T>;
+
+/**
+ * The calls of a connection's locks. In Nest they are the methods of `LockService`.
+ * @public
+ */
+export class Locks {
+  /** @internal */
+  constructor(
+    private readonly client: LockClient,
+    private readonly settings: { readonly presets: Presets } = NO_PRESETS,
+    private readonly door = 'Locks',
+  ) {}
+
+  /**
+   * Resolves with the lease of `key`; release it with `release()` or `await using`. Of several keys, at most 100 and in any order, the
+   * caller gets all or none, as one lease. The lease is lost when any of its keys is lost; the other keys stay locked until its release. Keep the lease
+   * until its release: a lease that is garbage-collected is lost, because no code can still release it.
+   *
+   * @throws LockContendedError when another caller holds the lock and `wait` is 0
+   * @throws LockWaitTimeoutError when the caller did not get the lock within `wait`
+   * @throws LockAbortedError when `signal` aborted
+   * @throws LockUnavailableError when Redis failed, refused or did not respond
+   * @throws LockShutdownError when the application is stopping
+   * @throws LockUsageError when the lock can never work this way
+   * @throws LockKeyError, LockConfigurationError when key or options are invalid
+   */
+  acquire(key: string | readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
+    try {
+      return this.acquireAs(`${this.door}.acquire`, key, options, rejectToCaller);
+    } catch (error) {
+      return rejectToCaller(error);
+    }
+  }
+
+  /**
+   * Like {@link acquire}, but never waits, and resolves with `null` when another caller holds the lock.
+   *
+   * @throws the errors of {@link acquire}, except those for a lock that another caller holds
+   */
+  async tryAcquire(key: string | readonly string[], options: Omit<AcquireOptions, 'wait'> = {}): Promise<Lease | null> {
+    try {
+      return await this.acquireAs(`${this.door}.tryAcquire`, key, { ...options, wait: 0 });
+    } catch (error) {
+      return isLockError(error, 'LOCK_CONTENDED') ? null : rejectToCaller(error);
+    }
+  }
+
+  /**
+   * Runs `work` while the lock is held and releases it on every path. The result or error of `work` takes precedence over a failed
+   * release.
+   *
+   * @throws LeaseLostError with `onLost: 'throw'`, when the lease was lost before `work` ended
+   * @throws the errors of {@link acquire}
+   */
+  withLock<T>(key: string | readonly string[], work: LockedWork<T>): Promise<T>;
+  withLock<T>(key: string | readonly string[], options: AcquireOptions, work: LockedWork<T>): Promise<T>;
+  async withLock<T>(
+    key: string | readonly string[],
+    second: AcquireOptions | LockedWork<T>,
+    third?: LockedWork<T>,
+  ): Promise<T> {
+    const options = typeof second === 'function' ? NO_OPTIONS : second;
+    const work = typeof second === 'function' ? second : third!;
+    let resolved: ResolvedLockOptions;
+    let lease: Lease;
+    try {
+      resolved = this.resolve(options);
+      lease = await this.request(`${this.door}.withLock`, key, callOf(key, options, resolved, true));
+    } catch (error) {
+      return rejectToCaller(error);
+    }
+    let result: T;
+    try {
+      result = await runHolding(lease, () => work(lease));
+    } finally {
+      await lease.release();
+    }
+    throwIfLost(lease, resolved);
+    return result;
+  }
+
+  /**
+   * Runs `work` once for an instant, in whichever process calls it first: the lock of `key` is held while `work` runs, and a marker key
+   * remembers the instant for its interval and ten minutes. For jobs of schedulers whose methods `@DistributeLock({ once: 'tick' })` cannot cover.
+   * A crash loses the instant.
+   *
+   * @param instant - the scheduled time, the same in all processes: the result of {@link lastTick}, or a date, which is remembered for a day
+   * @returns the result of `work`; `undefined` when another caller ran the instant or holds the lock
+   * @throws the errors of {@link withLock}, except those for a lock that another caller holds
+   * @example
+   * ```ts
+   * await locks.onceAt('nightly-report', new Date('2026-03-01T03:00Z'), () => reports.send());
+   * ```
+   */
+  onceAt<T>(key: string, instant: Date | Tick, work: LockedWork<T>): Promise<T | undefined>;
+  onceAt<T>(key: string, instant: Date | Tick, options: OnceAtOptions, work: LockedWork<T>): Promise<T | undefined>;
+  async onceAt<T>(
+    key: string,
+    instant: Date | Tick,
+    second: OnceAtOptions | LockedWork<T>,
+    third?: LockedWork<T>,
+  ): Promise<T | undefined> {
+    const [given, work] = typeof second === 'function' ? [NO_OPTIONS, second] : [second, third!];
+    let working = false;
+    try {
+      const tick = tickOf(instant);
+      const name = given.name ?? nameOfKey(key);
+      const options: AcquireOptions = { ...given, name, minHold: 0, release: 'end', reentrant: false };
+      return await this.withLock(key, options, async (lease) => {
+        await claimTick(this.client, lease, name, tick);
+        working = true;
+        return work(lease);
+      });
+    } catch (error) {
+      if (working) throw error;
+      return runsElsewhere(error) ? undefined : rejectToCaller(error);
+    }
+  }
+
+  /**
+   * Runs `work` in one process at a time, again and again: each process stands as a candidate, and one of them leads. `work` gets the term, and ends when
+   * `term.signal` aborts. The lock is released only after `work` has settled; work that returns or fails stands again after a pause.
+   * Stop the candidacy with `stop()`; `close()`, or the shutdown of the application, stops it too, before the drain.
+   *
+   * @example
+   * ```ts
+   * const leader = locks.lead('price-feed', async ({ signal, fencingToken }) => {
+   *   for await (const price of feed.read({ signal })) await prices.write(price, fencingToken);
+   * });
+   * ```
+   * @throws LockKeyError, LockConfigurationError when key or options are invalid
+   */
+  lead(
+    key: string,
+    work: LeaderWork,
+    { ttl = '15s', name, backoff = ['1s', '30s'], onError }: LeaderOptions = {},
+  ): Leadership {
+    checkKey(key, `${this.door}.lead`, 'code', plainKeyFault);
+    const options = this.resolve({ ttl, wait: '24h', kind: 'exclusive', ...LEADER_OPTIONS });
+    return new Leadership(this.client, {
+      call: { key, ...callOf(key, name === undefined ? {} : { name }, options, true) },
+      work,
+      backoffMs: [durationMs('backoff', backoff[0]), durationMs('backoff', backoff[1])],
+      onError: onError ?? ((error) => process.emitWarning(error instanceof Error ? error : String(error))),
+    });
+  }
+
+  /**
+   * The lease that the running call holds: the innermost lease, or the lease of `key`; `undefined` outside of a lock, where
+   * {@link currentLease} throws.
+   */
+  current(key?: string): Lease | undefined {
+    return findCurrentLease(key);
+  }
+
+  /**
+   * Returns the holders and waiters of `key`. The result may be outdated when you read it, so use it for information only, never to
+   * decide whether work may run.
+   *
+   * @throws LockUnavailableError when Redis failed, refused or did not respond
+   * @throws LockUsageError when the connection does not support it (a quorum)
+   * @throws LockKeyError when the key is invalid
+   */
+  inspect(key: string): Promise<LockInspection> {
+    return plainCall(`${this.door}.inspect`, key, () => this.client.inspect(key));
+  }
+
+  /**
+   * Ends all leases of `key`, for operators. Each holder is notified by a message, or at its next renewal: its `lease.signal`
+   * aborts. Work that ignores the signal continues beside the next holder; then only a resource that checks fencing tokens is safe.
+   *
+   * With `fencingToken`, it ends only the hold that has this fencing token, as {@link inspect} shows it, and never a later one. The
+   * process of the holder must answer within 500 ms. Readers share a lease, so this does not exist for read locks.
+   *
+   * @example
+   * ```ts
+   * const [holder] = (await locks.inspect('nightly-report')).holders;
+   * if (holder?.holds[0]) await locks.forceRelease('nightly-report', holder.holds[0]);
+   * ```
+   * @returns whether a lease was ended
+   * @throws the errors of {@link inspect}; with `fencingToken`, LockUnavailableError when a holder did not answer, and
+   * LockUsageError for a read lock
+   */
+  forceRelease(key: string, only?: { readonly fencingToken: number }): Promise<boolean> {
+    return plainCall(`${this.door}.forceRelease`, key, async () => {
+      // An absent token must not end all holds.
+      if (only !== undefined && !Number.isSafeInteger(only.fencingToken))
+        throw new LockConfigurationError(
+          `"fencingToken" is ${String(only.fencingToken)}, but it must be a whole number.`,
+        );
+      return this.client.forceRelease(key, only?.fencingToken);
+    });
+  }
+
+  /**
+   * Takes `key` from its holders and acquires it in one step, for operators: no waiter gets it in between, and waiters keep their
+   * places. Its fencing token is larger than those of the earlier holders. They are notified as by {@link forceRelease}.
+   *
+   * @example
+   * ```ts
+   * await using lease = await locks.steal('nightly-report', { name: 'repair' });
+   * ```
+   * @throws the errors of {@link acquire} and {@link inspect}, except those for a lock that another caller holds
+   */
+  async steal(key: string, options: StealOptions = {}): Promise<Lease> {
+    const lease = await plainCall(`${this.door}.steal`, key, async () => {
+      checkSignal(options.signal);
+      const resolved = this.resolve({ ...options, kind: 'exclusive', wait: 0 });
+      return this.client.steal({ key, ...callOf(key, options, resolved, false) });
+    });
+    return this.client.keepsForgotten === true ? lease : open(lease);
+  }
+
+  /** Not `async`, which would add microtasks to every lock. */
+  private acquireAs(
+    method: string,
+    key: string | readonly string[],
+    options: AcquireOptions,
+    refused?: typeof rejectToCaller,
+  ): Promise<Lease> {
+    const lease = this.request(method, key, callOf(key, options, this.resolve(options), false));
+    return lease.then(this.client.keepsForgotten === true ? undefined : open, refused);
+  }
+
+  private request(method: string, key: string | readonly string[], call: Omit<LockCall, 'key'>): Promise<Lease> {
+    checkSignal(call.signal);
+    // Reject `String` objects: iterating them yields characters.
+    if (typeof key === 'string' || !Array.isArray(key)) checkKey(key, method, 'code', plainKeyFault);
+    return acquireOf(
+      this.client,
+      typeof key === 'string' ? key : orderedKeys(key, method, 'code', plainKeyFault),
+      call,
+    );
+  }
+
+  private resolve(options: AcquireOptions): ResolvedLockOptions {
+    if (options === NO_OPTIONS) return this.client.defaults;
+    checkNames(options, CALL_OPTIONS);
+    return resolveLockOptions(options, beneathOf(options.preset, this.settings.presets, this.client.defaults));
+  }
+}
+
+/** A call that concerns no lease. */
+async function plainCall<T>(method: string, key: string, call: () => Promise<T>): Promise<T> {
+  try {
+    checkKey(key, method, 'code', plainKeyFault);
+    return await call();
+  } catch (error) {
+    return rejectToCaller(error);
+  }
+}
+
+const open = (lease: Lease): Lease => new OpenLease(lease);
+
+const callOf = (
+  key: string | readonly string[],
+  { name, signal }: AcquireOptions,
+  options: ResolvedLockOptions,
+  scoped: boolean,
+): Omit<LockCall, 'key'> => ({
+  name: name === undefined ? nameOfKey(key) : lockName(name),
+  options,
+  scoped,
+  signal,
+});

@@ -1,0 +1,17 @@
+// Is refused and waits while another process holds the lock, then holds it until it reads a line.
+const { once } = require('node:events');
+const { createLocks } = require('distribute-lock');
+
+void (async () => {
+  const { KEY, REDIS_URL } = process.env;
+  const locks = await createLocks({ connection: REDIS_URL });
+  const refused = (await locks.tryAcquire(KEY)) === null;
+  console.log('refused');
+  const lease = await locks.acquire(KEY, { wait: '60s' });
+  console.log('held');
+  await once(process.stdin, 'data');
+  await lease.release();
+  await locks.close();
+  process.stdin.destroy();
+  console.log(JSON.stringify({ refused, token: lease.fencingToken > 0, loaded: Object.keys(require.cache) }));
+})();

@@ -1,0 +1,112 @@
+import { Injectable, Scope, type Type } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { Leader, type LeaderTerm, LockModule, LockService } from 'nestjs-distribute-lock';
+
+import { standForPrices } from '../recipes/leader/candidate.js';
+import { PriceFeed } from '../recipes/leader/price-feed.js';
+import { Feed, Prices } from '../recipes/leader/prices.js';
+import { eventually } from '../support/eventually.js';
+
+const start = async (...providers: Type[]) => {
+  const module = await Test.createTestingModule({
+    imports: [LockModule.forRoot({ connection: 'memory' })],
+    providers,
+  }).compile();
+  module.useLogger(false);
+  return module.init();
+};
+
+describe('LockService.lead', () => {
+  it('leads again with a larger token after work that ends or fails', async () => {
+    const app = await start();
+    const tokens: number[] = [];
+    const errors: unknown[] = [];
+    const work = async ({ fencingToken }: LeaderTerm): Promise<void> => {
+      tokens.push(fencingToken);
+      if (tokens.length === 2) throw new Error('no feed');
+    };
+    const leader = app.get(LockService).lead('feed', work, {
+      backoff: [1, 5],
+      onError: (error) => errors.push((error as Error).message),
+    });
+    await eventually(() => expect(tokens.length).toBeGreaterThan(3));
+    await leader.stop();
+    expect(errors).toEqual(['no feed']);
+    expect(tokens).toEqual(tokens.toSorted((one, other) => one - other));
+    expect(new Set(tokens).size).toBe(tokens.length);
+    await app.close();
+  });
+
+  it('keeps the lock until the work has settled, on stop, resign and shutdown', async () => {
+    const app = await start();
+    const locks = app.get(LockService);
+    let settle: () => void = () => undefined;
+    let terms = 0;
+    const work = async ({ signal }: LeaderTerm): Promise<void> => {
+      terms += 1;
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      await new Promise<void>((resolve) => (settle = resolve));
+    };
+    const leader = locks.lead('feed', work, { backoff: [1, 5] });
+    await eventually(() => expect(leader.isLeader).toBe(true));
+    leader.resign();
+    expect(leader.isLeader).toBe(false);
+    expect(await locks.tryAcquire('feed')).toBeNull();
+    settle();
+    await eventually(() => expect(terms).toBe(2));
+    const closing = app.close();
+    await eventually(() => expect(leader.isLeader).toBe(false));
+    settle();
+    await Promise.all([closing, leader.stop()]);
+    expect(terms).toBe(2);
+  });
+});
+
+describe('@Leader', () => {
+  it('calls the method with a key from the instance, until the shutdown', async () => {
+    const seen: LeaderTerm[] = [];
+    @Injectable()
+    class TenantFeed {
+      readonly tenant = 'acme';
+
+      @Leader({ key: ({ tenant }: TenantFeed) => `feed:${tenant}` })
+      async lead(term: LeaderTerm): Promise<void> {
+        seen.push(term);
+        await new Promise<void>((resolve) => term.signal.addEventListener('abort', () => resolve()));
+      }
+    }
+    const app = await start(TenantFeed);
+    await eventually(() => expect(seen[0]?.isLeader).toBe(true));
+    expect(await app.get(LockService).tryAcquire('feed:acme')).toBeNull();
+    await app.close();
+    expect(seen.map(({ isLeader }) => isLeader)).toEqual([false]);
+  });
+
+  it('reads a stream in the recipe, with the token of its term', async () => {
+    const app = await start(Feed, Prices, PriceFeed);
+    const { tokens } = app.get(Prices);
+    await eventually(() => expect(tokens.length).toBeGreaterThan(1));
+    await app.close();
+    expect(new Set(tokens).size).toBe(1);
+  });
+
+  it('leads with a function in the recipe', async () => {
+    const app = await start();
+    const ended = (signal: AbortSignal): Promise<void> =>
+      new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+    const leader = standForPrices(app.get(LockService), ended);
+    await eventually(() => expect(leader.isLeader).toBe(true));
+    await leader.stop();
+    expect(leader.isLeader).toBe(false);
+    await app.close();
+  });
+
+  it('prevents the start in a class that Nest creates for each request', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class Many {
+      @Leader({ key: 'feed' })
+      async lead(): Promise<void> {}
+    }
+    await expect(start(Many)).rejects.toThrow('@Leader on Many.lead needs one instance');
+  });
+});

@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process';
+import { manifest } from './library.mjs';
+
+/**
+ * The most CPU time of a program that loads the core entry, as a multiple of an empty program. Not for `import`: Node takes longer
+ * to find the exports of ioredis than to run it.
+ */
+const MOST = 2.3;
+/** The same without the time of ioredis, also for `import`. */
+const MOST_WITHOUT_IOREDIS = 1.5;
+const PROCESSES = 11;
+
+const CORE = `${manifest.name}/core`;
+const WAYS = {
+  import: { options: ['--input-type=module'], load: (name) => `await import('${name}');` },
+  require: { options: ['--input-type=commonjs'], load: (name) => `require('${name}');` },
+};
+
+/** How long a program without Nest takes to load the entry, in turn with an empty program and with ioredis alone. */
+export function loadCore({ plain }) {
+  return Object.entries(WAYS)
+    .map(([way, { options, load }]) => `${way} ${checked(way, ratiosOf(options, load, plain))}`)
+    .join(', ');
+}
+
+function ratiosOf(options, load, cwd) {
+  const times = { empty: [], ioredis: [], core: [] };
+  for (let i = 0; i < PROCESSES; i += 1) {
+    times.empty.push(spent([...options, '-e', spentIn('')], cwd));
+    times.ioredis.push(spent([...options, '-e', spentIn(load('ioredis'))], cwd));
+    times.core.push(spent([...options, '-e', spentIn(load(CORE))], cwd));
+  }
+  const [empty, ioredis, core] = Object.values(times).map(median);
+  return { all: core / empty, own: (empty + core - ioredis) / empty };
+}
+
+function checked(way, { all, own }) {
+  const ratios = `${all.toFixed(2)} times an empty program, ${own.toFixed(2)} times without ioredis`;
+  if ((way === 'import' || all <= MOST) && own <= MOST_WITHOUT_IOREDIS) return ratios;
+  throw new Error(`${way} takes ${ratios}, but must take at most ${MOST} and ${MOST_WITHOUT_IOREDIS}`);
+}
+
+/** A program that does the work, and prints the CPU milliseconds since the start of its process. */
+const spentIn = (work) => `${work} const { user, system } = process.cpuUsage(); console.log((user + system) / 1_000);`;
+
+const spent = (args, cwd) => Number(execFileSync(process.execPath, args, { cwd, encoding: 'utf8' }));
+
+const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
