@@ -24,6 +24,8 @@ import { COMPILED, DIST, entries, LIBRARY, manifest, nestEntries, ROOT } from '.
  */
 const BASE = 'base.js';
 const PEERS = Object.keys(manifest.peerDependencies);
+/** The peers of an application with Nest, which are optional for programs without it. */
+const OF_NEST = ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'];
 /** The peers that an application without Nest lacks, so that its entry must not load a file with one of them. */
 const NOT_IN_CORE = PEERS.filter((name) => name !== 'ioredis');
 /**
@@ -43,6 +45,18 @@ const APART = [
   [/[\\/]assets[\\/]generated[\\/]timeline\.js$/, 'timeline'],
   [/[\\/]dashboard[\\/](board|recorder|summary|page-view)\.js$/, 'board'],
 ];
+/**
+ * Says what to install when an application without an optional peer loads the main entry. For `import`, Node names the absent package
+ * before any code runs. The calls are literal, for bundlers.
+ */
+const WITHOUT_NEST = `try {
+${OF_NEST.map((name) => `  require('${name}');`).join('\n')}
+} catch (cause) {
+  if (!/MODULE_NOT_FOUND$/.test(cause.code)) throw cause;
+  const absent = cause.message.split('\\n')[0];
+  throw new Error('nestjs-distribute-lock needs Nest: npm install ${OF_NEST.join(' ')}. Without Nest, load nestjs-distribute-lock/core. ' + absent, { cause });
+}
+`;
 const TSLIB = fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs'));
 
 execFileSync(
@@ -82,6 +96,11 @@ async function writeCode() {
     if (isEntry === false) writeFileSync(join(DIST, 'cjs', fileName), commonJs(code));
     writeFileSync(join(DIST, 'esm', fileName), code.replaceAll(`'./${BASE}'`, `'../cjs/${BASE_NAMES}'`));
   }
+  const main = cjs.find(({ fileName }) => fileName === 'index.js');
+  writeFileSync(
+    join(DIST, 'cjs', main.fileName),
+    main.code.replace("'use strict';", `'use strict';\n\n${WITHOUT_NEST}`),
+  );
   const base = esm.find(({ fileName }) => fileName === BASE);
   writeFileSync(join(DIST, 'cjs', BASE_NAMES), namesOf(base));
   await bundle.close();

@@ -101,14 +101,20 @@ describe('the packed library in a program without Nest', () => {
     expect(await plain.runApplication(program)).toEqual({ answers: ['ran', null], loaded: ['ioredis', 'ms'] });
   });
 
-  it.each(['without-peers.mjs', 'without-peers.cjs'])(
-    'names the packages that its Nest module needs: %s',
-    async (program) => {
-      expect(await plain.runApplication(program)).toMatch(
-        /^Cannot find (package|module) '(@nestjs\/common|reflect-metadata|rxjs)'/,
-      );
-    },
-  );
+  it.each([
+    ['Nest', []],
+    ['rxjs', ['@nestjs/common', '@nestjs/core', 'reflect-metadata']],
+  ])('names what an application lacks that loads the Nest module without %s', async (_, besides) => {
+    const lacking = await installLibrary(tarball, besides);
+    const absent = besides.length === 0 ? '@nestjs/common' : 'rxjs';
+    const required = await lacking.runApplication('without-peers.cjs');
+    expect(required).toContain(`needs Nest: npm install @nestjs/common @nestjs/core reflect-metadata rxjs.`);
+    expect(required).toContain(`Cannot find module '${absent}'`);
+    // Node reports it before any code of the library runs.
+    expect(await lacking.runApplication('without-peers.mjs')).toMatch(
+      /^Cannot find package '(@nestjs\/common|reflect-metadata|rxjs)'/,
+    );
+  });
 });
 
 describePublished(`a rolling deployment, from ${latest} to the current version`, () => {
