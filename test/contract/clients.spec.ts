@@ -22,7 +22,7 @@ describe('A client of the application', () => {
   function over(options: RedisOptions) {
     const client = new Redis(url, options);
     onCleanup(() => client.disconnect());
-    const store = RedisLockStore.over(client, { prefix });
+    const store = RedisLockStore.open(client, { prefix });
     onCleanup(() => store.close());
     const ask = (key: string, ownerToken: string) =>
       store.acquire({ key, ownerToken, ttlMs: TTL, wait: false, block: 1 });
@@ -66,13 +66,14 @@ describe('A client of the application', () => {
   });
 
   it('works with numbers as text for WAIT, inspect() and force()', async () => {
-    const { store } = over({ stringNumbers: true });
+    const { client, store } = over({ stringNumbers: true });
     const ownerToken = newToken();
     const request = { ownerToken, ttlMs: TTL, wait: false, block: 1 };
-    const nobodyNeeded = store.acknowledgedBy({ replicas: 0, timeoutMs: 50 });
-    const oneNeeded = store.acknowledgedBy({ replicas: 1, timeoutMs: 50 });
-    onCleanup(() => nobodyNeeded.close());
-    onCleanup(() => oneNeeded.close());
+    const [nobodyNeeded, oneNeeded] = [0, 1].map((replicas) => {
+      const durable = RedisLockStore.open(client, { prefix, durability: { replicas, timeoutMs: 50 } });
+      onCleanup(() => durable.close());
+      return durable;
+    });
     const granted = await nobodyNeeded.acquire({ ...request, key: 'acknowledged' });
     expect(granted).toEqual({ outcome: 'granted', fencingToken: expect.any(Number), waiting: 0 });
     const refused = Promise.resolve(oneNeeded.acquire({ ...request, key: 'not-acknowledged' }));

@@ -12,7 +12,7 @@ export function describeInspectingContract(makeWorld: () => World): void {
   const world = makeWorld();
   const start = (): Process & { locks: LockService } => {
     const process = startProcess(world);
-    return { ...process, locks: new LockService(process.engine) };
+    return { ...process, locks: new LockService(() => process.engine) };
   };
   const here = start();
   const there = start();

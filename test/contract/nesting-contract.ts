@@ -12,8 +12,8 @@ export function describeNestingContract(makeWorld: () => World): void {
   const world = makeWorld();
   const start = (): Process => startProcess(world);
   const here = start();
-  const locks = new LockService(here.engine);
-  const there = new LockService(start().engine);
+  const locks = new LockService(() => here.engine);
+  const there = new LockService(() => start().engine);
   let count = 0;
   const newKey = (): string => `nested-${(count += 1)}`;
 

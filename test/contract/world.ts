@@ -2,6 +2,7 @@ import { type LockEvent, LockEvents } from '../../libs/distribute-lock/src/event
 import { orderedKeys } from '../../libs/distribute-lock/src/keys/check-key.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import type { Lease } from '../../libs/distribute-lock/src/engine/lease/lease.js';
+import type { OpenLease } from '../../libs/distribute-lock/src/engine/lease/open-lease.js';
 import type { LockCall } from '../../libs/distribute-lock/src/engine/lease/lock-call.js';
 import {
   LOCK_DEFAULTS,
@@ -9,6 +10,7 @@ import {
   resolveLockOptions,
 } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { LockEngine, type LockEngineSettings } from '../../libs/distribute-lock/src/engine/lock-engine.js';
+import { newLocks } from '../../libs/distribute-lock/src/locks/create-locks.js';
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { onCleanup } from '../support/cleanup.js';
 import { type CommandCounts, counting } from './counting-store.js';
@@ -26,6 +28,11 @@ export interface World {
    * @defaultValue `false`
    */
   readonly exclusiveOnly?: boolean;
+  /**
+   * Whether its processes are those of `createLocks`.
+   * @defaultValue `false`
+   */
+  readonly byCreateLocks?: boolean;
   /** Opens another store on the same back end, like another process. */
   store(): LockStore;
   /** Whether the back end detects that a process is gone, and skips it. */
@@ -61,6 +68,10 @@ interface Limits extends Pick<LockEngineSettings, 'retryAfter' | 'warnAfterMs'> 
 
 /** It ends with the spec file. */
 export function startProcess(world: World, limits: Limits = {}): Process {
+  return world.byCreateLocks === true ? processOfCreateLocks(world, limits) : processOfEngine(world, limits);
+}
+
+function processOfEngine(world: World, limits: Limits): Process {
   const observer = new LockEvents();
   const events: LockEvent[] = [];
   observer.listen((event) => events.push(event));
@@ -74,17 +85,6 @@ export function startProcess(world: World, limits: Limits = {}): Process {
     warnAfterMs: limits.warnAfterMs,
   });
   onCleanup(() => engine.close());
-  const callOf = (
-    key: string,
-    { name = 'contract', signal, scoped = false, endsWait, ...options }: ProcessOptions = {},
-  ): LockCall => ({
-    key,
-    name,
-    options: resolveLockOptions(options),
-    scoped,
-    signal,
-    endsWait,
-  });
   return {
     engine,
     observer,
@@ -92,6 +92,57 @@ export function startProcess(world: World, limits: Limits = {}): Process {
     counts,
     acquire: (key, options) => engine.acquire(callOf(key, options)) as Promise<LeaseHandle>,
     acquireMultiKey: async (keys, options) =>
-      engine.acquireMultiKey(orderedKeys(keys, 'contract').map((key) => callOf(key, options))),
+      engine.acquire({ ...callOf('', options), key: orderedKeys(keys, 'contract') }),
+  };
+}
+
+const callOf = (
+  key: string,
+  { name = 'contract', signal, scoped = false, endsWait, ...options }: ProcessOptions = {},
+): LockCall => ({
+  key,
+  name,
+  options: resolveLockOptions(options),
+  scoped,
+  signal,
+  endsWait,
+});
+
+const ignore = (): void => undefined;
+
+/** The same by the door of programs without Nest. Only calls as Nest makes them go to the engine. */
+function processOfCreateLocks(world: World, { perKey, total, retryAfter, warnAfterMs }: Limits): Process {
+  const counts: CommandCounts = { commands: 0, queued: 0 };
+  const { locks, engine } = newLocks({
+    connection: counting(world.store(), counts),
+    log: { debug: ignore, log: ignore, warn: ignore },
+    maxWaiters: { perKey: perKey ?? 10_000, total: total ?? 100_000 },
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(warnAfterMs === undefined ? {} : { warnAfter: warnAfterMs }),
+  });
+  onCleanup(() => engine.close());
+  const events: LockEvent[] = [];
+  locks.events.listen((event) => events.push(event));
+  // A lease ends when it is collected, and the contract keeps only what is inside.
+  const kept = new Set<Lease>();
+  const acquire = async (key: string | readonly string[], given: ProcessOptions = {}): Promise<Lease> => {
+    const { scoped, endsWait, ...options } = given;
+    if (scoped !== undefined || endsWait !== undefined) {
+      return engine.acquire({
+        ...callOf('', given),
+        key: typeof key === 'string' ? key : orderedKeys(key, 'contract'),
+      });
+    }
+    const lease = await locks.acquire(key, { name: 'contract', ...options });
+    kept.add(lease);
+    return (lease as OpenLease).inner;
+  };
+  return {
+    engine,
+    observer: locks.events,
+    events,
+    counts,
+    acquire: (key, options) => acquire(key, options) as Promise<LeaseHandle>,
+    acquireMultiKey: acquire,
   };
 }

@@ -47,7 +47,7 @@ describe('P5: acquire settles within wait + 1 s', () => {
     onCleanup(() => client.disconnect());
     await client.ping();
     happen(proxy);
-    const locks = locksOn(RedisLockStore.over(client, { prefix: PREFIX }));
+    const locks = locksOn(RedisLockStore.open(client, { prefix: PREFIX }));
     onCleanup(() => locks.engine.close());
     const startedAt = monotonicMs();
     await expect(locks.engine.connect()).rejects.toThrow('Redis did not respond');

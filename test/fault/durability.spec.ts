@@ -25,7 +25,7 @@ describe('Locks that a replica must acknowledge', () => {
 
   async function open(timeoutMs: number): Promise<Locks> {
     const locks = locksOn(
-      RedisLockStore.open(world.server.url, { prefix: PREFIX }).acknowledgedBy({ replicas: 1, timeoutMs }),
+      RedisLockStore.open(world.server.url, { prefix: PREFIX, durability: { replicas: 1, timeoutMs } }),
     );
     onCleanup(() => locks.engine.close());
     await locks.engine.connect();
@@ -93,8 +93,8 @@ describe('Locks that a replica must acknowledge', () => {
     const client = new Redis(world.server.url);
     onCleanup(() => client.disconnect());
     await client.select(3);
-    const store = RedisLockStore.over(client, { prefix: PREFIX }).acknowledgedBy({ replicas: 0, timeoutMs: 100 });
-    const locks = locksOn(store);
+    const durability = { replicas: 0, timeoutMs: 100 };
+    const locks = locksOn(RedisLockStore.open(client, { prefix: PREFIX, durability }));
     onCleanup(() => locks.engine.close());
     const lease = await locks.acquire(world.newKey(), { ttl });
     expect(await client.get(PREFIX + lease.key)).toBe(lease.grant.ownerToken);

@@ -41,7 +41,7 @@ describe('P24: a caller gets LOCK_CONTENDED or LOCK_WAIT_TIMEOUT only when a hol
   /** Another process holds a key, and the service of this one reaches Redis by a proxy. */
   async function holdElsewhere(options: LockOptions) {
     const [holder, proxy] = await Promise.all([world.process(), world.proxy()]);
-    const service = new LockService(world.locks(proxy.url).engine);
+    const service = new LockService(() => world.locks(proxy.url).engine);
     const key = world.newKey();
     const held = options.kind === 'read' ? { kind: 'write' as const } : options;
     const { lease } = await holder.do('acquire', { key, ttl: '30s', ...held });
@@ -51,7 +51,7 @@ describe('P24: a caller gets LOCK_CONTENDED or LOCK_WAIT_TIMEOUT only when a hol
   it.each(Object.entries(KINDS))('when Redis does not respond while callers wait for %s', async (_, options) => {
     const proxy = await world.proxy();
     const locks = world.locks(proxy.url);
-    const service = new LockService(locks.engine);
+    const service = new LockService(() => locks.engine);
     const key = world.newKey();
     await (await locks.acquire(world.newKey())).release();
     proxy.hold();

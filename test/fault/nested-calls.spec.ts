@@ -12,7 +12,7 @@ describe('P29: work under a lock keeps it until the last of it has ended', () =>
     { held: { kind: 'read' }, wanted: { kind: 'write' } },
   ] as const)('for nested calls after an early failure of the outer call ($held.kind)', async ({ held, wanted }) => {
     const key = world.newKey();
-    const [other, locks] = [await world.process(), new LockService(world.locks().engine)];
+    const [other, locks] = [await world.process(), new LockService(() => world.locks().engine)];
     let end = (): void => undefined;
     const ended = new Promise<void>((resolve) => (end = resolve));
     let working: Promise<number> | undefined;
@@ -39,7 +39,7 @@ describe('P29: work under a lock keeps it until the last of it has ended', () =>
   it('so a shutdown waits for nested calls whose outer call has ended', async () => {
     const key = world.newKey();
     const { engine } = world.locks();
-    const locks = new LockService(engine);
+    const locks = new LockService(() => engine);
     let end = (): void => undefined;
     const ended = new Promise<void>((resolve) => (end = resolve));
     const inner = await locks.withLock(key, () => ({ ended: locks.withLock(key, { reentrant: true }, () => ended) }));

@@ -84,7 +84,7 @@ describe('P3: a holder that was stopped or blocked is notified as soon as its ev
   it.each(['end', 'expire'] as const)('also when the work ends in that turn (release: %s)', async (release) => {
     const locks = world.locks();
     const key = world.newKey();
-    const work = new LockService(locks.engine).withLock(key, { ttl: 300, onLost: 'throw', release }, () => {
+    const work = new LockService(() => locks.engine).withLock(key, { ttl: 300, onLost: 'throw', release }, () => {
       const until = monotonicMs() + 500;
       while (monotonicMs() < until);
       return 'made without the lock';

@@ -105,7 +105,10 @@ describe('Commands in one script call', () => {
   });
 
   it('are all refused when too few replicas acknowledge them', async () => {
-    const durable = store.acknowledgedBy({ replicas: 1, timeoutMs: 50 });
+    const durable = RedisLockStore.open(world.server.url, {
+      prefix: PREFIX,
+      durability: { replicas: 1, timeoutMs: 50 },
+    });
     onCleanup(() => durable.close());
     const calls = ['durable-1', 'durable-2'].map((key) =>
       durable.acquire({ key, ownerToken: newToken(), ttlMs: TTL, wait: false, block: 1 }),

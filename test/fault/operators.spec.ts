@@ -7,7 +7,7 @@ import { useLockWorld } from './support/use-lock-world.js';
 
 describe('An operator who inspects and revokes locks', () => {
   const world = useLockWorld();
-  const locks = (url?: string): LockService => new LockService(world.locks(url).engine);
+  const locks = (url?: string): LockService => new LockService(() => world.locks(url).engine);
 
   /** The channel id of the process that holds the lock. */
   const inboxOf = async (key: string): Promise<string> => (await world.client.get(PREFIX + key))!.slice(0, 11);

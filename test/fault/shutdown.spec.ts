@@ -75,7 +75,7 @@ describe('P13: a process that receives SIGTERM', () => {
 
   it('closes the connections that it opened, and no others', async () => {
     const client = new Redis(world.server.url, { connectionName: 'given' });
-    const store = RedisLockStore.over(client, { prefix: PREFIX });
+    const store = RedisLockStore.open(client, { prefix: PREFIX });
     const limits = { maxWaitersPerKey: 10, maxWaiters: 10 };
     const engine = new LockEngine(store, { defaults: LOCK_DEFAULTS, ...limits, events: new LockEvents() });
     await client.ping();

@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, 30_000);
 
 function open(): Locks {
-  const locks = locksOn(RedisLockStore.openCluster(cluster.startNodes, {}, { prefix: PREFIX }));
+  const locks = locksOn(RedisLockStore.open({ cluster: cluster.startNodes }, { prefix: PREFIX }));
   onCleanup(() => locks.engine.close());
   return locks;
 }
@@ -130,7 +130,7 @@ describe('a half-open connection', () => {
 
   async function throughProxies(): Promise<{ locks: Locks; proxies: FaultProxy[] }> {
     const { near, natMap, proxies } = await startProxies();
-    const locks = locksOn(RedisLockStore.openCluster(near, { natMap }, { prefix: PREFIX }));
+    const locks = locksOn(RedisLockStore.open({ cluster: near, options: { natMap } }, { prefix: PREFIX }));
     onCleanup(() => locks.engine.close());
     return { locks, proxies };
   }

@@ -33,8 +33,8 @@ afterEach(async () => {
 }, 60_000);
 
 function open({ replicas = 0, timeoutMs = 500 } = {}): Locks {
-  const store = RedisLockStore.open(topology.connection, { prefix: PREFIX });
-  const locks = locksOn(replicas === 0 ? store : store.acknowledgedBy({ replicas, timeoutMs }));
+  const durability = replicas === 0 ? undefined : { replicas, timeoutMs };
+  const locks = locksOn(RedisLockStore.open(topology.connection, { prefix: PREFIX, durability }));
   onCleanup(() => locks.engine.close());
   return locks;
 }

@@ -27,7 +27,7 @@ describe('P17: the result or error of the work is never replaced or delayed by a
     await world.client.call('ACL', 'SETUSER', username, 'on', '>secret', '~*', '&*', '+@all');
     const locks = world.locks({ host: '127.0.0.1', port: proxy.port, username, password: 'secret' });
     let endedAt = 0;
-    const result: unknown = await new LockService(locks.engine)
+    const result: unknown = await new LockService(() => locks.engine)
       .withLock(world.newKey(), async () => {
         if (fault === 'forbid') await world.client.call('ACL', 'SETUSER', username, '-evalsha', '-eval');
         else if (fault === 'hold') proxy.hold();
@@ -60,7 +60,7 @@ describe('P17: the result or error of the work is never replaced or delayed by a
       const { locks, proxy } = await onGivenClient();
       let finish = (): void => undefined;
       const work = new Promise<void>((resolve) => (finish = resolve));
-      const result = new LockService(locks.engine).withLock(world.newKey(), () => work.then(() => 'the result'));
+      const result = new LockService(() => locks.engine).withLock(world.newKey(), () => work.then(() => 'the result'));
       await eventually(() => expect(locks.events.map(({ type }) => type)).toEqual(['acquired']));
       proxy.hold();
       await locks.engine.drain(50);
@@ -99,7 +99,7 @@ describe('P17: the result or error of the work is never replaced or delayed by a
     const client = new Redis(proxy.port, '127.0.0.1');
     client.on('error', () => undefined);
     onCleanup(() => client.disconnect());
-    const locks = locksOn(RedisLockStore.over(client, { prefix: PREFIX }));
+    const locks = locksOn(RedisLockStore.open(client, { prefix: PREFIX }));
     await (await locks.acquire(world.newKey())).release();
     locks.events.length = 0;
     return { locks, proxy };

@@ -5,7 +5,7 @@ import { grantsOf } from './run/lease-facts.js';
 
 describe('The facts of a lease that a history records', () => {
   const { engine } = locksOn(new MemoryLockStore());
-  const service = new LockService(engine);
+  const service = new LockService(() => engine);
 
   afterAll(() => engine.close());
 

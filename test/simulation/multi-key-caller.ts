@@ -21,8 +21,7 @@ export class MultiKeyCaller extends Caller {
 
   protected override acquire(label: string, signal: AbortSignal | undefined): Promise<Lease> {
     const { options, scoped } = this.plan;
-    const calls = this.order().map((key) => ({ key, name: `${label}/${key}`, options, scoped, signal }));
-    return this.process.engine.acquireMultiKey(calls);
+    return this.process.engine.acquire({ key: this.order(), name: `${label}/`, options, scoped, signal });
   }
 
   protected override started(pendingCall: PendingCall, lease: Lease): Hold[] {

@@ -1,3 +1,4 @@
+import type { LeaseLostError } from '../../libs/distribute-lock/src/errors.js';
 import { LockEvents } from '../../libs/distribute-lock/src/events.js';
 import { LOCK_DEFAULTS } from '../../libs/distribute-lock/src/options/lock-options.js';
 import { LockEngine } from '../../libs/distribute-lock/src/engine/lock-engine.js';
@@ -31,8 +32,9 @@ export class SimulatedProcess implements Clock {
     this.id = `p${index}`.padEnd(22, '-');
     this.store = new SimulatedStore(world, this);
     const events = new LockEvents();
-    events.listen(({ type, name }) => {
-      if (type === 'lost') world.ledger.notified(name);
+    events.listen(({ type, name, error }) => {
+      // The holds of a multi-key call have its name, and one key each.
+      if (type === 'lost') world.ledger.notified(name.endsWith('/') ? name + (error as LeaseLostError).key : name);
     });
     this.engine = new LockEngine(this.store, {
       defaults: LOCK_DEFAULTS,

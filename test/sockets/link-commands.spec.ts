@@ -145,7 +145,7 @@ describe("the application's client", () => {
     await client.multi({ pipeline: false });
     const [own] = proxy.connections;
     const { requests } = own;
-    const locks = closing(locksOn(RedisLockStore.over(client, { prefix: PREFIX })));
+    const locks = closing(locksOn(RedisLockStore.open(client, { prefix: PREFIX })));
 
     const lease = await locks.acquire(newKey(), { wait: '1s' });
     await lease.release();
@@ -160,7 +160,7 @@ describe("the application's client", () => {
     const client = new Redis(proxy.url, { username: 'app', password: 'old' });
     client.on('error', () => undefined);
     onCleanup(() => client.disconnect());
-    const locks = closing(locksOn(RedisLockStore.over(client, { prefix: PREFIX })));
+    const locks = closing(locksOn(RedisLockStore.open(client, { prefix: PREFIX })));
     await (await locks.acquire(newKey())).release();
 
     await server.run((redis) => redis.acl('SETUSER', 'app', '<old', '>new'));
@@ -173,7 +173,7 @@ describe("the application's client", () => {
   it('that has ended is reported in the error', async () => {
     const client = new Redis(server.url);
     await client.quit();
-    const locks = closing(locksOn(RedisLockStore.over(client, { prefix: PREFIX })));
+    const locks = closing(locksOn(RedisLockStore.open(client, { prefix: PREFIX })));
     await expect(locks.acquire(newKey(), { wait: '1s' })).rejects.toThrow('The connection to Redis is closed');
   });
 });

@@ -35,7 +35,7 @@ const WAYS: readonly (readonly [string, (proxy: FaultProxy) => Locks])[] = [
     (proxy) => {
       const client = new Redis(resp2(proxy));
       onCleanup(() => client.disconnect());
-      return closing(locksOn(RedisLockStore.over(client, { prefix: PREFIX })));
+      return closing(locksOn(RedisLockStore.open(client, { prefix: PREFIX })));
     },
   ],
 ];

@@ -64,7 +64,7 @@ describe("the application's client with a MULTI open", () => {
   async function open() {
     const client = new Redis(world.server.url);
     onCleanup(() => client.disconnect());
-    const locks = locksOn(RedisLockStore.over(client, { prefix: PREFIX }));
+    const locks = locksOn(RedisLockStore.open(client, { prefix: PREFIX }));
     onCleanup(() => locks.engine.close());
     await locks.engine.connect();
     return { client, locks, key: world.newKey() };

@@ -35,8 +35,8 @@ function worldWith(open: (prefix: string) => RedisLockStore): () => World {
   };
 }
 
-const byNodes = worldWith((prefix) => RedisLockStore.openCluster(cluster.startNodes.slice(0, 1), {}, { prefix }));
-const byClient = worldWith((prefix) => RedisLockStore.over(client, { prefix }));
+const byNodes = worldWith((prefix) => RedisLockStore.open({ cluster: cluster.startNodes.slice(0, 1) }, { prefix }));
+const byClient = worldWith((prefix) => RedisLockStore.open(client, { prefix }));
 
 describe('RedisLockStore on a Cluster', () => describeStoreContract(byNodes));
 describe('RedisLockStore over a Cluster client', () => describeStoreContract(byClient));
@@ -55,7 +55,7 @@ describe('Several keys of one slot on a Cluster', () => describeMultiKeyContract
 describe('Keys in a Cluster', () => {
   const prefix = testPrefix();
   const names = new RedisKeys(prefix);
-  const store = RedisLockStore.openCluster(cluster.startNodes, {}, { prefix });
+  const store = RedisLockStore.open({ cluster: cluster.startNodes }, { prefix });
   onCleanup(() => store.close());
   const ownerToken = `${'a'.repeat(22)}:1`;
 
@@ -91,7 +91,7 @@ describe('Keys in a Cluster', () => {
     const ahead = (Date.now() + 3_600_000) * 1_000;
     await client.set(names.fenceOf(`${prefix}{one}:b`), ahead, 'PX', 60_000);
 
-    const [a, b, c] = await numbersOf(store.acquireAll(requests));
+    const [a, b, c] = await numbersOf(store.acquireAll!(requests));
     expect([a, b, c]).toEqual([ahead, ahead + 1, ahead + 2]);
     const ends = await Promise.all(keys.map((key) => client.pttl(names.fenceOf(prefix + key))));
     for (const left of ends) expect(left).toBeGreaterThan(500_000);

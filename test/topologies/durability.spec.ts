@@ -26,20 +26,20 @@ const clusterAdmin = new Cluster(cluster.startNodes);
 onCleanup(() => admin.disconnect());
 onCleanup(() => clusterAdmin.disconnect());
 
-const behindSentinel = (who = user): RedisLockStore =>
-  RedisLockStore.open({ ...topology.connection, ...who }, { prefix: 'lock:' });
-const inCluster = (who = user): RedisLockStore =>
-  RedisLockStore.openCluster(cluster.startNodes, { redisOptions: who }, { prefix: 'lock:' });
+const settings = { prefix: 'lock:', durability: ACKNOWLEDGED };
+const behindSentinel = (): LockStore => RedisLockStore.open({ ...topology.connection, ...user }, settings);
+const inCluster = (): LockStore =>
+  RedisLockStore.open({ cluster: cluster.startNodes, options: { redisOptions: user } }, settings);
 
 const sentinelWorld = (): World =>
   worldOf(admin, 'lock:', {
-    store: () => behindSentinel().acknowledgedBy(ACKNOWLEDGED),
+    store: behindSentinel,
     counted: true,
     keys: () => admin.keys('lock:*'),
   });
 const clusterWorld = (): World =>
   worldOf(clusterAdmin, 'lock:', {
-    store: () => inCluster().acknowledgedBy(ACKNOWLEDGED),
+    store: inCluster,
     counted: false,
     keys: async () => (await Promise.all(clusterAdmin.nodes('master').map((node) => node.keys('lock:*')))).flat(),
   });
@@ -60,7 +60,7 @@ describe('Without the right to WAIT', () => {
     ['behind Sentinel', behindSentinel],
     ['in a Cluster', inCluster],
   ])('locks that replicas must acknowledge are refused when the application starts, %s', async (_, open) => {
-    const store: LockStore = open().acknowledgedBy(ACKNOWLEDGED);
+    const store = open();
     onCleanup(() => store.close());
     await expect(store.connect()).rejects.toThrow(/NOPERM.*wait/);
   });

@@ -1,7 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
-import { memberOver, openMember } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
+import { openMember } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { QuorumLockStore } from '../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { locksOn } from '../fault/support/lock-engine.js';
@@ -43,7 +43,7 @@ async function behindSentinel(strategies: RedisOptions): Promise<Deployment> {
     servers: [...servers, ...sentinels],
     parts: 1,
     open: () => RedisLockStore.open(options, settings),
-    over: () => RedisLockStore.over(redis(options), settings),
+    over: () => RedisLockStore.open(redis(options), settings),
   };
 }
 
@@ -55,7 +55,7 @@ const DEPLOYMENTS: Readonly<Record<string, () => Promise<Deployment>>> = {
       servers,
       parts: 1,
       open: () => RedisLockStore.open(options, settings),
-      over: () => RedisLockStore.over(redis(options), settings),
+      over: () => RedisLockStore.open(redis(options), settings),
     };
   },
   'one primary, RESP2': async () => {
@@ -65,7 +65,7 @@ const DEPLOYMENTS: Readonly<Record<string, () => Promise<Deployment>>> = {
       servers,
       parts: 1,
       open: () => RedisLockStore.open(options, settings),
-      over: () => RedisLockStore.over(redis(options), settings),
+      over: () => RedisLockStore.open(redis(options), settings),
     };
   },
   Sentinel: () => behindSentinel({ retryStrategy: giveUp, sentinelRetryStrategy: giveUp }),
@@ -77,8 +77,8 @@ const DEPLOYMENTS: Readonly<Record<string, () => Promise<Deployment>>> = {
     return {
       servers: [server],
       parts: 1,
-      open: () => RedisLockStore.openCluster(nodes, options, settings),
-      over: () => RedisLockStore.over(closing(new Cluster(nodes, options)), settings),
+      open: () => RedisLockStore.open({ cluster: nodes, options }, settings),
+      over: () => RedisLockStore.open(closing(new Cluster(nodes, options)), settings),
     };
   },
   quorum: async () => {
@@ -88,7 +88,7 @@ const DEPLOYMENTS: Readonly<Record<string, () => Promise<Deployment>>> = {
       servers,
       parts: 3,
       open: () => new QuorumLockStore(options.map((node) => openMember(node, prefix))),
-      over: () => new QuorumLockStore(options.map((node) => memberOver(redis(node), prefix))),
+      over: () => new QuorumLockStore(options.map((node) => openMember(redis(node), prefix))),
     };
   },
 };

@@ -1,7 +1,7 @@
 import { Cluster, Redis } from 'ioredis';
 
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
-import { memberOver, openMember } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
+import { openMember } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { QuorumLockStore } from '../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { type Locks, locksOn } from '../fault/support/lock-engine.js';
@@ -31,7 +31,7 @@ function kept<T extends Redis | Cluster>(client: T): T {
 }
 
 const onServer = (): LockStore => RedisLockStore.open(server.url, long);
-const onCluster = (): LockStore => RedisLockStore.openCluster(cluster.startNodes, {}, long);
+const onCluster = (): LockStore => RedisLockStore.open({ cluster: cluster.startNodes }, long);
 const onNodes = (): LockStore => new QuorumLockStore(nodes.map(({ url }) => openMember(url, long.prefix)));
 const quorum = (member: (port: number) => ReturnType<typeof openMember>): LockStore =>
   new QuorumLockStore(nodes.map((node) => member(node.port)));
@@ -39,22 +39,26 @@ const quorum = (member: (port: number) => ReturnType<typeof openMember>): LockSt
 const SPELLINGS: readonly (readonly [string, () => LockStore, () => LockStore])[] = [
   ['options', () => RedisLockStore.open({ port, keyPrefix }, short), onServer],
   ['a URL', () => RedisLockStore.open(`${server.url}?keyPrefix=${keyPrefix}`, short), onServer],
-  ["an application's client", () => RedisLockStore.over(kept(new Redis(port, { keyPrefix })), short), onServer],
-  ['options of a Cluster', () => RedisLockStore.openCluster(cluster.startNodes, { keyPrefix }, short), onCluster],
+  ["an application's client", () => RedisLockStore.open(kept(new Redis(port, { keyPrefix })), short), onServer],
+  [
+    'options of a Cluster',
+    () => RedisLockStore.open({ cluster: cluster.startNodes, options: { keyPrefix } }, short),
+    onCluster,
+  ],
   [
     'options of the nodes of a Cluster',
-    () => RedisLockStore.openCluster(cluster.startNodes, { redisOptions: { keyPrefix } }, short),
+    () => RedisLockStore.open({ cluster: cluster.startNodes, options: { redisOptions: { keyPrefix } } }, short),
     onCluster,
   ],
   [
     "an application's Cluster client",
-    () => RedisLockStore.over(kept(new Cluster(cluster.startNodes, { keyPrefix })), short),
+    () => RedisLockStore.open(kept(new Cluster(cluster.startNodes, { keyPrefix })), short),
     onCluster,
   ],
   ['options of quorum nodes', () => quorum((of) => openMember({ port: of, keyPrefix }, short.prefix)), onNodes],
   [
     "an application's clients of quorum nodes",
-    () => quorum((of) => memberOver(kept(new Redis(of, { keyPrefix })), short.prefix)),
+    () => quorum((of) => openMember(kept(new Redis(of, { keyPrefix })), short.prefix)),
     onNodes,
   ],
 ];

@@ -36,7 +36,8 @@ const onPrimary = (): World =>
   });
 const onCluster = (): World =>
   worldOf(clusterAdmin, 'lock:', {
-    store: () => RedisLockStore.openCluster(cluster.startNodes, { redisOptions: user }, { prefix: 'lock:' }),
+    store: () =>
+      RedisLockStore.open({ cluster: cluster.startNodes, options: { redisOptions: user } }, { prefix: 'lock:' }),
     counted: false,
     keys: async () => (await Promise.all(clusterAdmin.nodes('master').map((node) => node.keys('lock:*')))).flat(),
   });

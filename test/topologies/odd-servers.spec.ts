@@ -90,7 +90,7 @@ describe('behind a client that prefixes its keys', () => {
   it('locks work, also across processes and by message, and have its prefix', async () => {
     const client = new Redis(server.url, { keyPrefix: 'app:' });
     onCleanup(() => client.disconnect());
-    const over = (): Process => start(() => RedisLockStore.over(client, { prefix: 'lock:' }));
+    const over = (): Process => start(() => RedisLockStore.open(client, { prefix: 'lock:' }));
     const [here, there] = [over(), over()];
     const lease = await here.acquire('prefixed');
     expect(await admin.get('app:lock:prefixed')).toBe(lease.grant.ownerToken);

@@ -37,7 +37,7 @@ function worldWith(open: (prefix: string) => RedisLockStore): () => World {
 }
 
 const byUrl = worldWith((prefix) => RedisLockStore.open(server.url, { prefix }));
-const byClient = worldWith((prefix) => RedisLockStore.over(client, { prefix }));
+const byClient = worldWith((prefix) => RedisLockStore.open(client, { prefix }));
 const behindHaproxy = worldWith((prefix) => RedisLockStore.open(haproxy.url, { prefix }));
 
 describe.each([

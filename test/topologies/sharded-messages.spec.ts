@@ -17,7 +17,7 @@ const cluster = await startRedisCluster({ 'cluster-node-timeout': '5000' }, { ma
 const servers = cluster.nodes.map(({ server }) => server);
 
 function open(options = {}): Locks {
-  const locks = locksOn(RedisLockStore.openCluster(cluster.startNodes, options, { prefix: PREFIX }));
+  const locks = locksOn(RedisLockStore.open({ cluster: cluster.startNodes, options }, { prefix: PREFIX }));
   onCleanup(() => locks.engine.close());
   return locks;
 }
@@ -102,8 +102,8 @@ describe('Messages in a Cluster of eight masters', () => {
   });
 
   it('reach a waiter whose attempts wait for replicas on its sharded channel', async () => {
-    const durable = RedisLockStore.openCluster(cluster.startNodes, {}, { prefix: PREFIX });
-    const waiter = locksOn(durable.acknowledgedBy({ replicas: 0, timeoutMs: 100 }));
+    const durability = { replicas: 0, timeoutMs: 100 };
+    const waiter = locksOn(RedisLockStore.open({ cluster: cluster.startNodes }, { prefix: PREFIX, durability }));
     onCleanup(() => waiter.engine.close());
     const holder = open();
     await handOver(waiter, holder, 'durable');

@@ -7,7 +7,7 @@ import {
 } from '../../libs/distribute-lock/src/store/lua/generated/lua-scripts.js';
 import type { LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { QuorumLockStore } from '../../libs/distribute-lock/src/store/quorum/quorum-lock-store.js';
-import { memberOver } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
+import { openMember } from '../../libs/distribute-lock/src/store/quorum/node-connection.js';
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { locksOn, type Locks } from '../fault/support/lock-engine.js';
@@ -70,14 +70,14 @@ const bare = ({ name, prefix }: Tenant): Tenant => ({ name, prefix });
 const PLACES: readonly Place[] = [
   {
     name: 'one primary',
-    open: (tenant) => RedisLockStore.over(onPrimary(tenant), { prefix: tenant.prefix }),
+    open: (tenant) => RedisLockStore.open(onPrimary(tenant), { prefix: tenant.prefix }),
     raw: (tenant) => onPrimary(bare(tenant)),
     admins: [kept(new Redis(server.url))],
     kinds: true,
   },
   {
     name: 'a Cluster',
-    open: (tenant) => RedisLockStore.over(onCluster(tenant), { prefix: tenant.prefix }),
+    open: (tenant) => RedisLockStore.open(onCluster(tenant), { prefix: tenant.prefix }),
     raw: (tenant) => onCluster(bare(tenant)),
     admins: cluster.nodes.map((node) => kept(new Redis(node.server.url))),
     kinds: true,
@@ -85,7 +85,7 @@ const PLACES: readonly Place[] = [
   {
     name: 'a quorum',
     open: (tenant) =>
-      new QuorumLockStore(nodes.map(({ port }) => memberOver(kept(new Redis(optionsOf(port, tenant))), tenant.prefix))),
+      new QuorumLockStore(nodes.map(({ port }) => openMember(kept(new Redis(optionsOf(port, tenant))), tenant.prefix))),
     raw: (tenant) => kept(new Redis(optionsOf(nodes[0].port, bare(tenant)))),
     admins: nodes.map(({ url }) => kept(new Redis(url))),
     kinds: false,

@@ -153,7 +153,7 @@ describe('The diagnostics channels', () => {
 
   it('trace one wait for several keys and a hold for each', async () => {
     subscribe();
-    const lease = await engine.acquireMultiKey(['d', 'e', 'f'].map((key) => call(key)));
+    const lease = await engine.acquire({ ...call('d'), key: ['d', 'e', 'f'] });
     expect(published.filter((each) => each === 'acquire start')).toHaveLength(1);
     expect(published.filter((each) => each === 'acquire asyncEnd')).toHaveLength(1);
     expect(published.filter((each) => each === 'hold start')).toHaveLength(3);
@@ -165,7 +165,7 @@ describe('The diagnostics channels', () => {
   it('trace a refused call for several keys once', async () => {
     const lease = await engine.acquire(call('e'));
     subscribe();
-    await expect(engine.acquireMultiKey(['d', 'e'].map((key) => call(key)))).rejects.toMatchObject({
+    await expect(engine.acquire({ ...call('d'), key: ['d', 'e'] })).rejects.toMatchObject({
       code: 'LOCK_CONTENDED',
     });
     expect(published.filter((each) => each.endsWith('asyncEnd'))).toEqual(['acquire asyncEnd']);

@@ -54,6 +54,12 @@ export type {
   LocksOptions,
   MaxWaiters,
 } from './locks/locks-options.js';
+export type {
+  NodeRedisClient,
+  NodeRedisClusterOptions,
+  NodeRedisOptions,
+  NodeRedisSocket,
+} from './locks/node-redis.js';
 
 export type { LockOptionNames } from './options/generated/lock-options.js';
 export type { AcquireOptions, LockOptions } from './options/lock-options.js';

@@ -67,6 +67,12 @@ export type {
   MaxWaiters,
 } from './locks/locks-options.js';
 export type {
+  NodeRedisClient,
+  NodeRedisClusterOptions,
+  NodeRedisOptions,
+  NodeRedisSocket,
+} from './locks/node-redis.js';
+export type {
   LockModuleAsyncOptions,
   LockModuleOptions,
   LockModuleOptionsFactory,

@@ -127,9 +127,9 @@ export const measuresOfLinks = [
   {
     promise: 'P21',
     what: 'commands never use the client of the application, which may be within a MULTI',
-    file: 'store/redis/redis-lock-store.ts',
-    measure: 'RedisLockStore.on(another(client, settings.credentials), full, client)',
-    without: 'RedisLockStore.on(client, full, client)',
+    file: 'store/redis/connection-to.ts',
+    measure: 'client: another(source, credentials)',
+    without: 'client: source',
     test: ['sockets/odd-replies', 'does not keep the library from locking'],
   },
 ];

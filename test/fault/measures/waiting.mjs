@@ -190,9 +190,9 @@ export const measuresOfWaiting = [
   {
     promise: 'P13',
     what: '... and no others',
-    file: 'store/redis/redis-lock-store.ts',
-    measure: 'RedisLockStore.on(another(client, settings.credentials), full, client)',
-    without: 'RedisLockStore.on(client, full, client)',
+    file: 'store/redis/connection-to.ts',
+    measure: 'client: another(source, credentials)',
+    without: 'client: source',
     test: ['shutdown', 'closes the connections that it opened'],
   },
   {

@@ -16,7 +16,7 @@ export interface Forgotten {
 /** Forgets some leases and keeps others, and collects garbage until the forgotten ones have ended. Started with `--expose-gc`. */
 const parent = parentProcess<Messages, { lost: Forgotten; kept: boolean; collected: undefined }>();
 const { engine, events } = openLocks(process.env['LOCK_URL']!);
-const locks = new LockService(engine);
+const locks = new LockService(() => engine);
 /** A lease is watched from its first renewal on, at a third of its ttl. */
 const TTL = '3s';
 const aborted: AbortSignal[] = [];

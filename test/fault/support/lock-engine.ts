@@ -70,9 +70,9 @@ function clientOf(connection: OwnConnection): Redis | Cluster {
 function storeOf(connection: Connection, store: StoreSettings): LockStore {
   const ofStore = { prefix: PREFIX, ...store };
   if (typeof connection !== 'string' && 'application' in connection)
-    return RedisLockStore.over(clientOf(connection.application), ofStore);
+    return RedisLockStore.open(clientOf(connection.application), ofStore);
   if (typeof connection !== 'string' && 'cluster' in connection)
-    return RedisLockStore.openCluster(connection.cluster, connection.options, ofStore);
+    return RedisLockStore.open({ cluster: connection.cluster, options: connection.options }, ofStore);
   if (isQuorum(connection)) return new QuorumLockStore(connection.map((node) => openMember(node, PREFIX)));
   return RedisLockStore.open(connection, ofStore);
 }
@@ -100,9 +100,13 @@ export function locksOn(store: LockStore, settings: Partial<LockEngineSettings> 
     },
     async acquireMultiKey(keys, { signal, ...options } = {}) {
       const resolved = resolveLockOptions(options);
-      return engine.acquireMultiKey(
-        orderedKeys(keys, 'fault').map((key) => ({ key, name: 'fault', options: resolved, scoped: false, signal })),
-      );
+      return engine.acquire({
+        key: orderedKeys(keys, 'fault'),
+        name: 'fault',
+        options: resolved,
+        scoped: false,
+        signal,
+      });
     },
   };
 }

@@ -122,8 +122,8 @@ async function batchOfSeveral(world: ServerTimeWorld): Promise<ServerTimes> {
       block: 1,
     })),
   );
-  await world.store.acquireAll(calls[0].map((request) => ({ ...request, key: `before-${request.key}` })));
-  return world.timed(() => Promise.allSettled(calls.map((requests) => world.store.acquireAll(requests))));
+  await world.store.acquireAll!(calls[0].map((request) => ({ ...request, key: `before-${request.key}` })));
+  return world.timed(() => Promise.allSettled(calls.map((requests) => world.store.acquireAll!(requests))));
 }
 
 function quorum(entries: 'live' | 'dead'): ServerTimeCase['run'] {

@@ -46,12 +46,12 @@ client?.on('error', () => {});
 const store =
   client === undefined
     ? RedisLockStore.open(settings.url, { prefix: PREFIX })
-    : RedisLockStore.over(client, { prefix: PREFIX });
+    : RedisLockStore.open(client, { prefix: PREFIX });
 const planted = plantIn(settings, store);
 const { engine } = locksOn(planted.store);
 const register = new Register(settings.registerUrl);
 const tools: OperationTools = planted.tools({
-  service: new LockService(engine),
+  service: new LockService(() => engine),
   register,
   recorder,
   leases,

@@ -1,5 +1,5 @@
 import type { LockPresence } from '../engine/census.js';
-import { DEFAULT_CONNECTION } from '../locks/lock-client.js';
+import { DEFAULT_CONNECTION } from '../locks/default-connection.js';
 import type { EventSubject, LockEvent, LockEvents } from '../events.js';
 import type { BarReport, LockRef, LockReport, Outcome, Summary } from './summary.js';
 

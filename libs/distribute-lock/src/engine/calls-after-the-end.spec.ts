@@ -21,7 +21,7 @@ describe('A call of a lease whose time has passed before its timer fired', () =>
     const options = resolveLockOptions({ ttl: 300, ...given });
     const callOf = (key: string) => ({ key, name: 'transfer', options, scoped: false });
     const one = await engine.acquire(callOf('a'));
-    const several = await engine.acquireMultiKey([callOf('b'), callOf('c')]);
+    const several = await engine.acquire({ ...callOf('b'), key: ['b', 'c'] });
     await clock.pass(1);
     clock.jump(500);
     for (const lease of [one, several]) {

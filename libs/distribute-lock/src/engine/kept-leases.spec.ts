@@ -28,7 +28,7 @@ describe('Leases that outlast their work', () => {
     });
     const take = (key: string, options = MIN_HOLD): Promise<Lease> => engine.acquire(call(key, options));
     const takeAll = (keys: readonly string[], options = MIN_HOLD): Promise<Lease> =>
-      engine.acquireMultiKey(keys.map((key) => call(key, options)));
+      engine.acquire({ ...call('', options), key: keys });
     return { clock, engine, take, takeAll };
   }
 

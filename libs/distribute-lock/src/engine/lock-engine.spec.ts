@@ -57,7 +57,7 @@ describe('LockEngine', () => {
     'rejects the invalid signal %p without counting a waiter',
     async (wrong) => {
       const { here } = twoProcesses();
-      const locks = new LockService(here.engine);
+      const locks = new LockService(() => here.engine);
       const signal = wrong as unknown as AbortSignal;
       for (let i = 0; i < 6; i += 1) {
         for (const key of [`a${i}`, [`b${i}`, `c${i}`]]) {

@@ -3,7 +3,7 @@ import type { LockEvents } from '../events.js';
 import type { Grant } from './lease/grant.js';
 import type { LeaseActions, LeaseHandle } from './lease/lease-handle.js';
 import type { Lease } from './lease/lease.js';
-import type { LockCall } from './lease/lock-call.js';
+import { isForOneKey, type LockCall, type LockRequest } from './lease/lock-call.js';
 import { isUnproven, type Loss } from './lease/loss.js';
 import { NestedLease } from './lease/nested-lease.js';
 import type { ResolvedLockOptions } from '../options/lock-options.js';
@@ -91,6 +91,8 @@ export class LockEngine implements LeaseActions {
   readonly defaults: ResolvedLockOptions;
   readonly clock: Clock;
   readonly timers: Timers;
+  /** Whether a lease lasts when the application forgets its handle; otherwise the lease then ends. */
+  readonly keepsForgotten: boolean = false;
   private readonly processId: string;
   private readonly context: EngineContext;
   private readonly states = new KeyStates(Object.values(KINDS).map(({ name }) => name));
@@ -191,8 +193,12 @@ export class LockEngine implements LeaseActions {
     return (await this.store.advice?.()) ?? [];
   }
 
-  /** Resolves with a lease, or rejects with a `LockError`. */
-  acquire(call: LockCall): Promise<Lease> {
+  /** Resolves with a lease of one key or of several keys, or rejects with a `LockError`. */
+  acquire(request: LockRequest): Promise<Lease> {
+    return isForOneKey(request) ? this.acquireOne(request) : this.acquireAll(request);
+  }
+
+  private acquireOne(call: LockCall): Promise<Lease> {
     const outer = outerLease(this, call.key);
     const fault = this.faultOf(call, outer);
     if (fault !== undefined) return Promise.reject(fault);
@@ -203,11 +209,13 @@ export class LockEngine implements LeaseActions {
     });
   }
 
-  /** Acquires several keys: one call for each key, in ascending order, equal except for the key. */
-  async acquireMultiKey(calls: readonly LockCall[]): Promise<Lease> {
-    for (const call of calls) {
-      const fault = this.faultOf(call, outerLease(this, call.key));
+  private async acquireAll(request: LockRequest): Promise<Lease> {
+    const calls: LockCall[] = [];
+    for (const key of [request.key].flat()) {
+      const call: LockCall = { ...request, key };
+      const fault = this.faultOf(call, outerLease(this, key));
       if (fault !== undefined) throw fault;
+      calls.push(call);
     }
     return calls.length === 1 ? this.acquire(calls[0]) : this.multiKey.acquire(calls);
   }

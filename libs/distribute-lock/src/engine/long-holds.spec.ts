@@ -9,7 +9,7 @@ describe('A lease that is held for longer than "warnAfter"', () => {
     const here = world.process({}, 100, { warnAfterMs: 60_000 });
     const acquireAll = (keys: readonly string[], given: LockOptions) => {
       const options = resolveLockOptions(given);
-      return here.engine.acquireMultiKey(keys.map((key) => ({ key, name: 'transfer', options, scoped: false })));
+      return here.engine.acquire({ key: keys, name: 'transfer', options, scoped: false });
     };
     const reported = () => here.events.filter(({ type }) => type === 'held-long');
     return { clock, here, there: world.process(), acquireAll, reported };

@@ -171,7 +171,7 @@ describe('P27: a pause of less than two thirds of the ttl in the first moment of
   describe('of several keys', () => {
     const acquireBoth = ({ engine }: ManualProcess): Promise<Lease> => {
       const options = resolveLockOptions(WAIT, LOCK_DEFAULTS);
-      return engine.acquireMultiKey(['a', 'b'].map((key) => ({ key, name: 'unit', options, scoped: false })));
+      return engine.acquire({ key: ['a', 'b'], name: 'unit', options, scoped: false });
     };
 
     it('ends no lease when the answer to their command was late', async () => {

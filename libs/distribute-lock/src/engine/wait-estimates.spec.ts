@@ -73,7 +73,7 @@ describe('The estimate of a refused call', () => {
     const { engine } = new ManualWorld(clock).process();
     const options = resolveLockOptions({});
     const acquire = (...keys: readonly string[]) =>
-      engine.acquireMultiKey(keys.map((key) => ({ key, name: 'transfer', options, scoped: false })));
+      engine.acquire({ key: keys, name: 'transfer', options, scoped: false });
     const lease = await acquire('a', 'b');
     await clock.pass(5_000);
     await lease.release();

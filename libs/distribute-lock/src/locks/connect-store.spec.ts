@@ -9,7 +9,9 @@ import { RedisLockStore } from '../store/redis/redis-lock-store.js';
 import { connectStore } from './connect-store.js';
 
 const door = { name: 'LockModule', log: new Logger('LockModule') };
-const connect = (connection: unknown) => connectStore('connection', connection, { prefix: 'lock:' }, door);
+const durability = { replicas: 1, timeoutMs: 100 };
+const connect = (connection: unknown, settings = {}) =>
+  connectStore('connection', connection, { prefix: 'lock:', ...settings }, door);
 
 describe('connectStore', () => {
   it.each([
@@ -85,12 +87,23 @@ describe('connectStore', () => {
     expect(() => connect({ acquire() {}, release() {}, renew() {} })).toThrow('without connect, subscribe, close');
   });
 
+  it('accepts replicas for a primary, and never ignores that a store has none', async () => {
+    await connect('redis://127.0.0.1:1', { durability }).close();
+    const nodes = ['redis://a:1', 'redis://b:1', 'redis://c:1'];
+    for (const connection of ['memory', new MemoryLockStore(), nodes])
+      expect(() => connect(connection, { durability })).toThrow('Option "durability" is not supported by "connection"');
+  });
+
   it.each<[string, object, string]>([
     [
-      'node-redis',
-      { evalSha() {}, duplicate() {}, on() {}, sendCommand() {}, options: {} },
-      'node-redis (the package "redis")',
+      'node-redis without readable settings',
+      { evalSha() {}, duplicate() {}, on() {}, sendCommand() {} },
+      'version 4 of node-redis, whose settings cannot be read',
     ],
+    ['options of node-redis without a server', { socket: {}, password: 'hunter2' }, 'has neither "url" nor a host'],
+    ['options of node-redis with another URL', { url: 'http://a' }, 'is not a Redis URL'],
+    ['a provider of credentials', { url: 'redis://a', credentialsProvider: {} }, 'as option "credentials"'],
+    ['GLIDE', { customCommand() {}, exec() {} }, 'is a client of Valkey GLIDE'],
     ['ioredis-mock', { evalsha() {}, duplicate() {}, on() {}, options: {}, shaScripts: {} }, 'Pass "memory" in tests'],
     ['Upstash', { evalsha() {}, pipeline() {}, client: {}, opts: {} }, 'Pass the rediss:// URL'],
     ['a mock', { get: jest.fn(), set: jest.fn() }, 'Pass "memory" in tests instead of a mock'],
@@ -101,7 +114,7 @@ describe('connectStore', () => {
     ],
   ])('rejects %s, and says what to pass', (_, client, advice) => {
     expect(() => connect(client)).toThrow(advice);
-    expect(() => connect(['redis://a:1', 'redis://b:1', client])).toThrow(`Option "connection[2]"`);
+    expect(() => connect(['redis://a:1', 'redis://b:1', client])).toThrow(/Option "connection\[2\](?:\.url)?" /);
   });
 
   it.each<[unknown, string]>([

@@ -4,11 +4,13 @@ import { LockConfigurationError } from '../errors.js';
 import type { LockStore } from '../store/lock-store.js';
 import { MemoryLockStore } from '../store/memory/memory-lock-store.js';
 import { QuorumLockStore } from '../store/quorum/quorum-lock-store.js';
-import { memberOver, openMember, type QuorumMember } from '../store/quorum/node-connection.js';
-import type { RedisClient } from '../store/redis/redis-client.js';
+import { openMember, type QuorumMember } from '../store/quorum/node-connection.js';
+import type { RedisSource } from '../store/redis/connection-to.js';
+import { isCluster, isRedisClient, type RedisClient } from '../store/redis/redis-client.js';
 import { RedisLockStore } from '../store/redis/redis-lock-store.js';
 import type { RedisLockStoreSettings } from '../store/redis/redis-lock-store.js';
 import type { Door, LockLog } from './door.js';
+import { has, settingsOfOtherClient, wrong } from './other-clients.js';
 import type { ClusterConnectionOptions } from './locks-options.js';
 
 const STORE_METHODS = ['connect', 'subscribe', 'acquire', 'release', 'renew', 'close'];
@@ -21,56 +23,58 @@ const WAYS =
  * application may have two copies of ioredis.
  *
  * @param option - name of the option, for messages; they never contain its value, which may include a password
- * @throws LockConfigurationError when the value does not describe a connection
+ * @throws LockConfigurationError when the value does not describe a connection, or has no replicas for `durability`
  */
 export function connectStore(
   option: string,
   connection: unknown,
   settings: RedisLockStoreSettings,
-  door: Door,
+  { name, log }: Door,
 ): LockStore {
   if (connection === undefined || connection === null || connection === '') {
     const what = connection === '' ? 'empty' : String(connection);
     throw new LockConfigurationError(
-      `Option "${option}" of ${door.name} is ${what}. Set the environment variable from which it is read, such as REDIS_URL. It must be ${WAYS}.`,
+      `Option "${option}" of ${name} is ${what}. Set the environment variable from which it is read, such as REDIS_URL. It must be ${WAYS}.`,
     );
   }
-  if (typeof connection === 'string') return fromText(option, connection, settings, door);
-  if (typeof connection !== 'object') throw wrong(option, `is a ${typeof connection}, but it must be ${WAYS}`);
-  if (Array.isArray(connection)) return connectQuorum(option, connection, settings);
-  if (has(connection, ['acquire', 'release', 'renew'])) return completeStore(option, connection);
-  if (isRedisClient(connection)) return RedisLockStore.over(connection, settings);
-  refuseOtherClient(option, connection);
-  return fromOptions(option, connection, settings);
+  const isList = Array.isArray(connection);
+  const isStore = typeof connection === 'object' && has(connection, ['acquire', 'release', 'renew']);
+  if (connection !== 'memory' && !isList && !isStore)
+    return RedisLockStore.open(redisSource(option, connection), settings);
+  if (settings.durability !== undefined) throw withoutReplicas(option);
+  if (isList) return connectQuorum(option, connection, settings);
+  if (isStore) return completeStore(option, connection);
+  warnOfMemory(log);
+  return new MemoryLockStore();
 }
 
-function fromText(option: string, text: string, settings: RedisLockStoreSettings, { log }: Door): LockStore {
-  if (text === 'memory') {
-    warnOfMemory(log);
-    return new MemoryLockStore();
+/** The option is never ignored. */
+const withoutReplicas = (option: string): LockConfigurationError =>
+  new LockConfigurationError(
+    `Option "durability" is not supported by "${option}": only a Redis primary, with Sentinel or without, and a Redis Cluster have replicas.`,
+  );
+
+function redisSource(option: string, connection: unknown): RedisSource {
+  if (typeof connection === 'string') {
+    if (isRedisUrl(connection)) return connection;
+    throw wrong(option, 'is not a Redis URL: write redis://host:port or rediss://host:port, or "memory"');
   }
-  if (isRedisUrl(text)) return RedisLockStore.open(text, settings);
-  throw wrong(option, 'is not a Redis URL: write redis://host:port or rediss://host:port, or "memory"');
+  if (typeof connection !== 'object' || connection === null)
+    throw wrong(option, `is a ${typeof connection}, but it must be ${WAYS}`);
+  if (isRedisClient(connection)) return connection;
+  const settings = settingsOfOtherClient(option, connection) ?? connection;
+  return 'cluster' in settings ? clusterSource(option, settings) : checkRedisOptions(option, settings, WAYS);
 }
 
-function fromOptions(option: string, options: object, settings: RedisLockStoreSettings): LockStore {
-  if ('cluster' in options) return fromCluster(option, options as Partial<ClusterConnectionOptions>, settings);
-  return RedisLockStore.open(checkRedisOptions(option, options, WAYS), settings);
-}
-
-function fromCluster(
-  option: string,
-  given: Partial<ClusterConnectionOptions>,
-  settings: RedisLockStoreSettings,
-): LockStore {
-  const { cluster: nodes, options = {}, ...unknown } = given;
+function clusterSource(option: string, given: object): RedisSource {
+  const { cluster: nodes, options = {}, ...unknown } = given as Partial<ClusterConnectionOptions>;
   const [other] = Object.keys(unknown);
   if (other !== undefined) throw wrong(`${option}.${other}`, 'is not known: pass options of ioredis as "options"');
   if (!Array.isArray(nodes) || nodes.length === 0) throw wrong(`${option}.cluster`, 'must be a list of nodes');
   if (!nodes.every(isNode))
     throw wrong(`${option}.cluster`, 'has a node that is neither { host, port }, nor a URL, nor a port');
   if (typeof options !== 'object' || options === null) throw wrong(`${option}.options`, 'must be an object');
-  return RedisLockStore.openCluster(nodes, options, settings);
+  return { cluster: nodes, options };
 }
 
 /** An empty host is rejected, as for a single server: ioredis would connect to 127.0.0.1. */
@@ -128,23 +132,21 @@ function connectQuorum(option: string, list: readonly unknown[], settings: Redis
   return new QuorumLockStore(nodes.map(({ open }) => open()));
 }
 
-function nodeOf(option: string, node: unknown, settings: RedisLockStoreSettings): Node {
-  const { prefix, credentials } = settings;
-  if (typeof node === 'string' && isRedisUrl(node)) {
-    return { place: placeOfUrl(node), open: () => openMember(node, prefix, credentials) };
-  }
+function nodeOf(option: string, node: unknown, { prefix, credentials }: RedisLockStoreSettings): Node {
+  const of = (place: unknown, source: string | RedisOptions | RedisClient): Node => ({
+    place,
+    open: () => openMember(source, prefix, credentials),
+  });
+  if (typeof node === 'string' && isRedisUrl(node)) return of(placeOfUrl(node), node);
   if (typeof node !== 'object' || node === null || Array.isArray(node)) throw noNode(option);
-  if (isRedisClient(node)) return nodeOver(option, node, settings);
-  refuseOtherClient(option, node);
-  if ('cluster' in node) throw noNode(option);
-  const options = checkRedisOptions(option, node, NODE_WAYS);
-  return { place: placeOf(options), open: () => openMember(options, prefix, credentials) };
-}
-
-function nodeOver(option: string, client: RedisClient, { prefix, credentials }: RedisLockStoreSettings): Node {
-  if ('isCluster' in client && client.isCluster)
-    throw wrong(option, 'is a Redis Cluster, but a node is a single primary');
-  return { place: placeOf(client.options), open: () => memberOver(client, prefix, credentials) };
+  if (isRedisClient(node)) {
+    if (isCluster(node)) throw wrong(option, 'is a Redis Cluster, but a node is a single primary');
+    return of(placeOf(node.options), node);
+  }
+  const settings = settingsOfOtherClient(option, node) ?? node;
+  if ('cluster' in settings) throw noNode(option);
+  const options = checkRedisOptions(option, settings, NODE_WAYS);
+  return of(placeOf(options), options);
 }
 
 const noNode = (option: string): Error => wrong(option, `is not a node of a quorum; it must be ${NODE_WAYS}`);
@@ -159,47 +161,6 @@ function placeOf({ host = 'localhost', port = DEFAULT_PORT, path, sentinels, nam
   if (path !== undefined && path !== null) return path;
   if (sentinels !== undefined && sentinels !== null) return JSON.stringify([name, sentinels]);
   return `${host}:${port}`;
-}
-
-/** The message never contains the value, which may include a password. */
-function wrong(option: string, what: string): LockConfigurationError {
-  return new LockConfigurationError(`Option "${option}" ${what}.`);
-}
-
-function has(value: object, methods: readonly string[]): boolean {
-  return methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
-}
-
-const isRedisClient = (value: object): value is RedisClient =>
-  has(value, ['evalsha', 'duplicate', 'on', 'sendCommand']) && typeof (value as RedisClient).status === 'string';
-
-/** @throws LockConfigurationError when the value is a client of another package, or a mock */
-function refuseOtherClient(option: string, value: object): void {
-  if (has(value, ['evalSha'])) {
-    throw wrong(
-      option,
-      'is a client of node-redis (the package "redis"). Pass the URL of the server, or a client of ioredis',
-    );
-  }
-  if ('shaScripts' in value) {
-    throw wrong(
-      option,
-      'is a client of ioredis-mock, which is no server. Pass "memory" in tests, or the URL of a Redis',
-    );
-  }
-  if (has(value, ['evalsha']) && !has(value, ['on'])) {
-    throw wrong(
-      option,
-      'is a client that sends HTTP requests, such as that of Upstash, and receives no messages. Pass the rediss:// URL of the database',
-    );
-  }
-  const isPlain = Object.getPrototypeOf(value) === Object.prototype;
-  if (['evalsha', 'on', ...(isPlain ? ['get', 'set'] : [])].some((name) => has(value, [name]))) {
-    throw wrong(
-      option,
-      'has methods, but it is no client of ioredis. Pass "memory" in tests instead of a mock, or the URL of a Redis',
-    );
-  }
 }
 
 const isRedisUrl = (text: string): boolean => /^rediss?:\/\/./.test(text) && URL.canParse(text);

@@ -1,11 +1,11 @@
 import type { LockEngine } from '../engine/lock-engine.js';
 import { LockEvents } from '../events.js';
 import { checkNames } from '../options/values.js';
-import type { LockLog } from './door.js';
+import type { Door, LockLog } from './door.js';
 import { drainReport } from './drain-report.js';
 import { logEvents } from './event-log.js';
 import { stopLeaders } from './leader.js';
-import { DEFAULT_CONNECTION } from './lock-client.js';
+import { DEFAULT_CONNECTION } from './default-connection.js';
 import { connectEngine, processRuntime } from './lock-runtime.js';
 import { Locks } from './locks.js';
 import type { LocksOptions } from './locks-options.js';
@@ -30,13 +30,13 @@ export class OpenedLocks extends Locks {
 
   /** @internal */
   constructor(
-    private readonly engine: LockEngine,
+    private readonly opened: LockEngine,
     settings: LocksSettings,
     /** Reports what happens to the locks. */
     readonly events: LockEvents,
     private readonly shutDown: () => Promise<void>,
   ) {
-    super(engine, settings);
+    super(() => opened, settings);
   }
 
   /**
@@ -44,8 +44,8 @@ export class OpenedLocks extends Locks {
    * Afterwards the locks keep no process alive. Never rejects; further calls return the same promise.
    */
   close(): Promise<void> {
-    stopLeaders(this.engine);
-    this.engine.refuse();
+    stopLeaders(this.opened);
+    this.opened.refuse();
     return (this.closing ??= this.shutDown());
   }
 
@@ -70,6 +70,18 @@ export class OpenedLocks extends Locks {
  * @public
  */
 export async function createLocks(options: CreateLocksOptions): Promise<OpenedLocks> {
+  const { locks, engine, door } = newLocks(options);
+  try {
+    await connectEngine(DEFAULT_CONNECTION, engine, door);
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+  return locks;
+}
+
+/** The locks of {@link createLocks} before they are connected. @internal */
+export function newLocks(options: CreateLocksOptions): { locks: OpenedLocks; engine: LockEngine; door: Door } {
   checkObject('The options of createLocks', options);
   checkNames(options, { ...LOCKS_OPTIONS, log: true });
   const { connection, log = STANDARD_ERROR } = options;
@@ -79,13 +91,7 @@ export async function createLocks(options: CreateLocksOptions): Promise<OpenedLo
   logEvents(events, log);
   const door = { name: 'createLocks', log };
   const engine = processRuntime.newEngine(DEFAULT_CONNECTION, connection, { ...settings, door, events });
-  try {
-    await connectEngine(DEFAULT_CONNECTION, engine, door);
-  } catch (error) {
-    await engine.close();
-    throw error;
-  }
-  return new OpenedLocks(engine, settings, events, () => end(engine, settings, log));
+  return { locks: new OpenedLocks(engine, settings, events, () => end(engine, settings, log)), engine, door };
 }
 
 /** A timer that keeps the process running; those of locks do not. */

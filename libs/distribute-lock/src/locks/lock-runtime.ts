@@ -1,18 +1,14 @@
-import { LockConfigurationError, LockUnavailableError } from '../errors.js';
+import { LockUnavailableError } from '../errors.js';
 import { LockEngine, type LockEngineSettings } from '../engine/lock-engine.js';
-import type { LockStore } from '../store/lock-store.js';
-import type { AckSettings } from '../store/redis/acknowledged.js';
-import { RedisLockStore } from '../store/redis/redis-lock-store.js';
 import type { RedisLockStoreSettings } from '../store/redis/redis-lock-store.js';
-import { DEFAULT_CONNECTION } from './lock-client.js';
+import { DEFAULT_CONNECTION } from './default-connection.js';
 import { connectStore } from './connect-store.js';
 import type { Door } from './door.js';
 import type { LockCredentialsProvider } from './locks-options.js';
 
 /** Settings of a lock engine besides its connection. */
 export interface RuntimeSettings
-  extends LockEngineSettings, Pick<RedisLockStoreSettings, 'prefix' | 'layout' | 'serverMayChange'> {
-  readonly durability?: AckSettings | undefined;
+  extends LockEngineSettings, Pick<RedisLockStoreSettings, 'prefix' | 'layout' | 'serverMayChange' | 'durability'> {
   readonly credentials?: LockCredentialsProvider | undefined;
   readonly door: Door;
 }
@@ -26,28 +22,16 @@ export interface LockRuntime {
 export const processRuntime: LockRuntime = {
   newEngine(name, connection, { prefix, layout, serverMayChange, durability, credentials, door, ...settings }) {
     const option = connectionOption(name);
-    const store = connectStore(
-      option,
-      connection,
-      { prefix, layout, serverMayChange, credentials: credentials && (() => credentials(name)) },
-      door,
-    );
-    return new LockEngine(withDurability(option, store, durability), settings);
+    const ofStore = { prefix, layout, serverMayChange, durability };
+    const source = credentials && (() => credentials(name));
+    const store = connectStore(option, connection, { ...ofStore, credentials: source }, door);
+    return new LockEngine(store, settings);
   },
 };
 
 /** The name of the option that configures the connection. */
 export function connectionOption(name: string): string {
   return name === DEFAULT_CONNECTION ? 'connection' : `connections.${name}`;
-}
-
-/** @throws LockConfigurationError when the store has no replicas; the option is never ignored */
-export function withDurability(option: string, store: LockStore, durability: AckSettings | undefined): LockStore {
-  if (durability === undefined) return store;
-  if (store instanceof RedisLockStore) return store.acknowledgedBy(durability);
-  throw new LockConfigurationError(
-    `Option "durability" is not supported by "${option}": only a Redis primary, with Sentinel or without, and a Redis Cluster have replicas.`,
-  );
 }
 
 /**

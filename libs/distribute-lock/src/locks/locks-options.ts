@@ -8,9 +8,10 @@ import type { LockStore } from '../store/lock-store.js';
 import type { LockCredentials } from '../store/redis/credentials.js';
 import type { LockLayout } from '../store/redis/layout.js';
 import type { RedisClient } from '../store/redis/redis-client.js';
+import type { NodeRedisClient, NodeRedisClusterOptions, NodeRedisOptions } from './node-redis.js';
 
-/** One of the independent primaries of a quorum: a Redis URL, options of ioredis, or a client of ioredis. @public */
-export type LockQuorumNode = string | RedisOptions | RedisClient;
+/** One of the independent primaries of a quorum: a Redis URL, or options or a client of ioredis or node-redis. @public */
+export type LockQuorumNode = string | RedisOptions | RedisClient | NodeRedisClient | NodeRedisOptions;
 
 /**
  * A Redis Cluster: some of its nodes, from which ioredis discovers the others, and options for the `Cluster` client of ioredis.
@@ -40,13 +41,22 @@ export interface ClusterConnectionOptions {
  * - a Redis URL, or options of ioredis (also with `sentinels`)
  * - a Redis Cluster
  * - a client of ioredis (`Redis` or `Cluster`) that the application opens and closes
+ * - a client of node-redis, or its options, for their settings: host, port, TLS, user, password, database, or root nodes
  * - a list of at least three independent primaries (always a quorum)
  * - any {@link LockStore}
  * - `'memory'` (one process only)
  * @public
  */
 export type LockConnection =
-  string | RedisOptions | ClusterConnectionOptions | RedisClient | readonly LockQuorumNode[] | LockStore;
+  | string
+  | RedisOptions
+  | ClusterConnectionOptions
+  | RedisClient
+  | NodeRedisClient
+  | NodeRedisOptions
+  | NodeRedisClusterOptions
+  | readonly LockQuorumNode[]
+  | LockStore;
 
 /** Returns the credentials of a connection. @public */
 export type LockCredentialsProvider = (connectionName: string) => LockCredentials | Promise<LockCredentials>;

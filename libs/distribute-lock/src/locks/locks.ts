@@ -2,7 +2,8 @@ import { isLockError, LockConfigurationError } from '../errors.js';
 import { checkKey, orderedKeys, plainKeyFault } from '../keys/check-key.js';
 import { findCurrentLease, runHolding } from '../engine/lease/held-leases.js';
 import type { Lease } from '../engine/lease/lease.js';
-import type { LockCall } from '../engine/lease/lock-call.js';
+import type { LockCall, LockRequest } from '../engine/lease/lock-call.js';
+import type { LockEngine } from '../engine/lock-engine.js';
 import type { LockInspection } from '../engine/lock-inspection.js';
 import { throwIfLost } from '../engine/lease/loss.js';
 import { OpenLease } from '../engine/lease/open-lease.js';
@@ -18,7 +19,6 @@ import {
 import { checkNames, checkSignal, durationMs } from '../options/values.js';
 import { rejectToCaller } from '../runtime/caller-stack.js';
 import { type LeaderOptions, type LeaderWork, Leadership } from './leader.js';
-import { acquireOf, type LockClient } from './lock-client.js';
 import type { Tick } from './schedule.js';
 import { claimTick, type OnceAtOptions, runsElsewhere, tickOf } from './tick.js';
 
@@ -39,9 +39,14 @@ export type LockedWork<T> = (lease: Lease) => T | Promise<T>;
  * @public
  */
 export class Locks {
-  /** @internal */
+  private found: LockEngine | undefined;
+
+  /**
+   * @param find - returns the engine; called when it is first needed, because a named connection may not exist
+   * @internal
+   */
   constructor(
-    private readonly client: LockClient,
+    private readonly find: () => LockEngine,
     private readonly settings: { readonly presets: Presets } = NO_PRESETS,
     private readonly door = 'Locks',
   ) {}
@@ -100,7 +105,7 @@ export class Locks {
     let lease: Lease;
     try {
       resolved = this.resolve(options);
-      lease = await this.request(`${this.door}.withLock`, key, callOf(key, options, resolved, true));
+      lease = await this.request(`${this.door}.withLock`, requestOf(key, options, resolved, true));
     } catch (error) {
       return rejectToCaller(error);
     }
@@ -142,7 +147,7 @@ export class Locks {
       const name = given.name ?? nameOfKey(key);
       const options: AcquireOptions = { ...given, name, minHold: 0, release: 'end', reentrant: false };
       return await this.withLock(key, options, async (lease) => {
-        await claimTick(this.client, lease, name, tick);
+        await claimTick(this.engine, lease, name, tick);
         working = true;
         return work(lease);
       });
@@ -172,8 +177,8 @@ export class Locks {
   ): Leadership {
     checkKey(key, `${this.door}.lead`, 'code', plainKeyFault);
     const options = this.resolve({ ttl, wait: '24h', kind: 'exclusive', ...LEADER_OPTIONS });
-    return new Leadership(this.client, {
-      call: { key, ...callOf(key, name === undefined ? {} : { name }, options, true) },
+    return new Leadership(this.engine, {
+      call: requestOf(key, name === undefined ? {} : { name }, options, true),
       work,
       backoffMs: [durationMs('backoff', backoff[0]), durationMs('backoff', backoff[1])],
       onError: onError ?? ((error) => process.emitWarning(error instanceof Error ? error : String(error))),
@@ -197,7 +202,7 @@ export class Locks {
    * @throws LockKeyError when the key is invalid
    */
   inspect(key: string): Promise<LockInspection> {
-    return plainCall(`${this.door}.inspect`, key, () => this.client.inspect(key));
+    return plainCall(`${this.door}.inspect`, key, () => this.engine.inspect(key));
   }
 
   /**
@@ -223,7 +228,7 @@ export class Locks {
         throw new LockConfigurationError(
           `"fencingToken" is ${String(only.fencingToken)}, but it must be a whole number.`,
         );
-      return this.client.forceRelease(key, only?.fencingToken);
+      return this.engine.forceRelease(key, only?.fencingToken);
     });
   }
 
@@ -241,9 +246,9 @@ export class Locks {
     const lease = await plainCall(`${this.door}.steal`, key, async () => {
       checkSignal(options.signal);
       const resolved = this.resolve({ ...options, kind: 'exclusive', wait: 0 });
-      return this.client.steal({ key, ...callOf(key, options, resolved, false) });
+      return this.engine.steal(requestOf(key, options, resolved, false));
     });
-    return this.client.keepsForgotten === true ? lease : open(lease);
+    return this.engine.keepsForgotten ? lease : open(lease);
   }
 
   /** Not `async`, which would add microtasks to every lock. */
@@ -253,25 +258,27 @@ export class Locks {
     options: AcquireOptions,
     refused?: typeof rejectToCaller,
   ): Promise<Lease> {
-    const lease = this.request(method, key, callOf(key, options, this.resolve(options), false));
-    return lease.then(this.client.keepsForgotten === true ? undefined : open, refused);
+    const lease = this.request(method, requestOf(key, options, this.resolve(options), false));
+    return lease.then(this.engine.keepsForgotten ? undefined : open, refused);
   }
 
-  private request(method: string, key: string | readonly string[], call: Omit<LockCall, 'key'>): Promise<Lease> {
-    checkSignal(call.signal);
+  private request(method: string, request: LockRequest): Promise<Lease> {
+    const { key, signal } = request;
+    checkSignal(signal);
     // Reject `String` objects: iterating them yields characters.
     if (typeof key === 'string' || !Array.isArray(key)) checkKey(key, method, 'code', plainKeyFault);
-    return acquireOf(
-      this.client,
-      typeof key === 'string' ? key : orderedKeys(key, method, 'code', plainKeyFault),
-      call,
-    );
+    if (typeof key === 'string') return this.engine.acquire(request);
+    return this.engine.acquire({ ...request, key: orderedKeys(key, method, 'code', plainKeyFault) });
+  }
+
+  private get engine(): LockEngine {
+    return (this.found ??= this.find());
   }
 
   private resolve(options: AcquireOptions): ResolvedLockOptions {
-    if (options === NO_OPTIONS) return this.client.defaults;
+    if (options === NO_OPTIONS) return this.engine.defaults;
     checkNames(options, CALL_OPTIONS);
-    return resolveLockOptions(options, beneathOf(options.preset, this.settings.presets, this.client.defaults));
+    return resolveLockOptions(options, beneathOf(options.preset, this.settings.presets, this.engine.defaults));
   }
 }
 
@@ -287,12 +294,13 @@ async function plainCall<T>(method: string, key: string, call: () => Promise<T>)
 
 const open = (lease: Lease): Lease => new OpenLease(lease);
 
-const callOf = (
-  key: string | readonly string[],
+const requestOf = <Key extends string | readonly string[]>(
+  key: Key,
   { name, signal }: AcquireOptions,
   options: ResolvedLockOptions,
   scoped: boolean,
-): Omit<LockCall, 'key'> => ({
+): Omit<LockCall, 'key'> & { readonly key: Key } => ({
+  key,
   name: name === undefined ? nameOfKey(key) : lockName(name),
   options,
   scoped,

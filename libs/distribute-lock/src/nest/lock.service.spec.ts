@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 
 import type { Lease } from '../engine/lease/lease.js';
 import { type AcquireOptions, LOCK_DEFAULTS } from '../options/lock-options.js';
-import type { LockClient } from '../locks/lock-client.js';
+import type { LockEngine } from '../engine/lock-engine.js';
 import { LockService } from './lock.service.js';
 
 /** A value from a caller without types. */
@@ -11,10 +11,9 @@ type Anything = never;
 describe('LockService', () => {
   const lease = { release: async () => undefined } as Lease;
   const acquire = jest.fn(async () => lease);
-  const acquireMultiKey = jest.fn(async () => lease);
-  const locks = new LockService({ defaults: LOCK_DEFAULTS, acquire, acquireMultiKey } as unknown as LockClient);
+  const locks = new LockService(() => ({ defaults: LOCK_DEFAULTS, acquire }) as unknown as LockEngine);
   beforeEach(() => void jest.clearAllMocks());
-  afterEach(() => expect([acquire, acquireMultiKey].map(({ mock }) => mock.calls.length)).toEqual([0, 0]));
+  afterEach(() => expect(acquire).not.toHaveBeenCalled());
 
   it.each([
     ['a name that does not exist', { tll: '5s' }, 'Option "tll" is not known. Known options: ttl, wait,'],
@@ -60,7 +59,7 @@ describe('LockService', () => {
 describe('LockService.acquire', () => {
   it('accepts every option of a call', async () => {
     const acquire = jest.fn(async () => ({}) as Lease);
-    const locks = new LockService({ defaults: LOCK_DEFAULTS, acquire } as unknown as LockClient, {
+    const locks = new LockService(() => ({ defaults: LOCK_DEFAULTS, acquire }) as unknown as LockEngine, {
       presets: new Map([['checkout', LOCK_DEFAULTS]]),
     });
     const options: Required<AcquireOptions> = {

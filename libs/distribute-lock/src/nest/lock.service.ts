@@ -1,6 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 
-import type { LockClient } from '../locks/lock-client.js';
+import type { LockEngine } from '../engine/lock-engine.js';
 import { Locks } from '../locks/locks.js';
 import type { Presets } from '../options/lock-options.js';
 import { knownAs } from '../runtime/process-wide.js';
@@ -21,10 +21,10 @@ import { LOCK_CLIENT, LOCK_SETTINGS } from './tokens.js';
 export class LockService extends Locks {
   /** @internal */
   constructor(
-    @Inject(LOCK_CLIENT) client: LockClient,
+    @Inject(LOCK_CLIENT) find: () => LockEngine,
     @Optional() @Inject(LOCK_SETTINGS) settings?: { readonly presets: Presets },
   ) {
-    super(client, settings, 'LockService');
+    super(find, settings, 'LockService');
   }
 }
 

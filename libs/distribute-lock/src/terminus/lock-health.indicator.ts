@@ -9,7 +9,7 @@ import { lockChannels, type LockStateMessage } from '../channels.js';
 import { isLockError, LockConfigurationError } from '../errors.js';
 import { LockEvents } from '../events.js';
 import { LockConnections } from '../nest/aspect/lock-connections.js';
-import type { LockClient } from '../locks/lock-client.js';
+import type { LockEngine } from '../engine/lock-engine.js';
 import { LockService } from '../nest/lock.service.js';
 import { LOCK_CONNECTIONS } from '../nest/tokens.js';
 import { Recent } from './recent.js';
@@ -117,9 +117,9 @@ export class LockHealthIndicator implements OnModuleDestroy {
   ): Promise<HealthIndicatorResult<Name>> {
     const { maxDisconnected = Infinity, maxLost = Infinity, maxRenewalLagMs = Infinity, maxWaitingShare = 1 } = limits;
     const indicator = this.health.check(name);
-    const clients = [...this.connections.clients];
-    const states = await Promise.all(clients.map(async ([each, client]) => [each, await this.probe(client)] as const));
-    const loads = clients.map(([, client]) => client.load ?? { waiting: 0, most: Infinity });
+    const engines = [...this.connections.engines];
+    const states = await Promise.all(engines.map(async ([each, engine]) => [each, await this.probe(engine)] as const));
+    const loads = engines.map(([, engine]) => engine.load);
     const details: LockHealthDetails = {
       connections: Object.fromEntries(states),
       disconnected: this.disconnected.size,
@@ -137,10 +137,10 @@ export class LockHealthIndicator implements OnModuleDestroy {
     return isDown ? indicator.down({ ...details }) : indicator.up({ ...details });
   }
 
-  private async probe(client: LockClient): Promise<string> {
+  private async probe(engine: LockEngine): Promise<string> {
     try {
       const options = { name: 'health', ttl: '1s', wait: '700ms' } as const;
-      await new LockService(client).withLock(this.key, options, () => undefined);
+      await new LockService(() => engine).withLock(this.key, options, () => undefined);
       return 'up';
     } catch (error) {
       if (isLockError(error)) return error.code;

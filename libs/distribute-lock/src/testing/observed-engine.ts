@@ -1,6 +1,6 @@
 import { LeaseHandle } from '../engine/lease/lease-handle.js';
 import type { Lease } from '../engine/lease/lease.js';
-import type { LockCall } from '../engine/lease/lock-call.js';
+import { isForOneKey, type LockCall, type LockRequest } from '../engine/lease/lock-call.js';
 import { NestedLease } from '../engine/lease/nested-lease.js';
 import { LockEngine } from '../engine/lock-engine.js';
 
@@ -16,12 +16,13 @@ const MOST_ENDED = 1_000;
 /** A lock engine that remembers its leases. */
 export class ObservedEngine extends LockEngine {
   /** A test must not depend on the time of a garbage collection. */
-  readonly keepsForgotten = true;
+  override readonly keepsForgotten = true;
   private readonly given = new Set<GivenLease>();
 
-  override async acquire(call: LockCall): Promise<Lease> {
+  override async acquire(call: LockRequest): Promise<Lease> {
     const lease = await super.acquire(call);
-    if (lease instanceof NestedLease) return lease;
+    // The leases of several keys come one by one.
+    if (!isForOneKey(call) || lease instanceof NestedLease) return lease;
     if (this.given.size >= MOST_ENDED) this.forgetEnded();
     this.given.add({ call, lease });
     return lease;

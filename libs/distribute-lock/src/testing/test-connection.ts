@@ -38,7 +38,7 @@ export class TestConnection {
    * @throws LockUsageError when the application holds the lock
    */
   async contend(key: string, options: LockOptions = {}): Promise<Lease> {
-    this.elsewhere ??= new LockService(this.newEngine(OTHER_INSTANCE, false));
+    this.elsewhere ??= new LockService(() => this.newEngine(OTHER_INSTANCE, false));
     try {
       return await this.elsewhere.acquire(key, { ...options, wait: 0 });
     } catch (error) {

@@ -1,7 +1,7 @@
 import { HttpAdapterHost } from '@nestjs/core';
 
 import type { Lease } from '../engine/lease/lease.js';
-import { DEFAULT_CONNECTION } from '../locks/lock-client.js';
+import { DEFAULT_CONNECTION } from '../locks/default-connection.js';
 import type { RuntimeSettings } from '../locks/lock-runtime.js';
 import { LockConnections } from '../nest/aspect/lock-connections.js';
 import { LockInterceptor } from '../nest/aspect/lock.interceptor.js';

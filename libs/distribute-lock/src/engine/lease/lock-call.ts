@@ -1,6 +1,15 @@
 import type { CallTrace } from '../../channels.js';
 import type { ResolvedLockOptions } from '../../options/lock-options.js';
 
+/** A request for one lock, or for several locks: all or none. */
+export interface LockRequest extends Omit<LockCall, 'key' | 'multiKey'> {
+  /** Several keys are in ascending order, without repetition. */
+  readonly key: string | readonly string[];
+}
+
+/** Whether the request is for one lock. */
+export const isForOneKey = (request: LockRequest): request is LockCall => typeof request.key === 'string';
+
 /** One request for a lock with resolved options. */
 export interface LockCall {
   readonly key: string;

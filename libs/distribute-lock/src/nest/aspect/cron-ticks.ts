@@ -23,7 +23,7 @@ const used = new WeakSet<Date>();
 
 /** The connection and the options of a job. */
 interface LockOfJob {
-  readonly client: TickClaims;
+  readonly engine: TickClaims;
   readonly options: { readonly waitMs: number };
 }
 
@@ -77,7 +77,7 @@ export class CronTicks {
    */
   acquire(
     { tick, repeated }: TickOfCall,
-    { client, options }: LockOfJob,
+    { engine, options }: LockOfJob,
     name: string,
     lock: () => Promise<Lease>,
   ): Promise<Lease> {
@@ -85,7 +85,7 @@ export class CronTicks {
       const lease = await lock();
       try {
         if (repeated) throw claimed(lease.key, name, tick);
-        await claimTick(client, lease, name, tick);
+        await claimTick(engine, lease, name, tick);
       } catch (error) {
         await lease.release();
         throw error;

@@ -37,7 +37,7 @@ export class LeaderExplorer {
         }
         if (started.has(instance)) continue;
         const self = instance as Record<string | symbol, LeaderWork>;
-        const service = new LockService(this.connections.client(connectionName), this.connections.settings);
+        const service = new LockService(() => this.connections.engine(connectionName), this.connections.settings);
         service.lead(typeof key === 'function' ? key(instance) : key, (term) => self[name](term), {
           name: method,
           ...options,

@@ -1,12 +1,9 @@
 import { Logger } from '@nestjs/common';
 
 import { isLockError, LockConfigurationError } from '../../errors.js';
-import type { Lease } from '../../engine/lease/lease.js';
-import type { LockCall } from '../../engine/lease/lock-call.js';
-import type { LockInspection } from '../../engine/lock-inspection.js';
+import type { LockEngine } from '../../engine/lock-engine.js';
 import {
   beneathOf,
-  LOCK_DEFAULTS,
   LOCK_OPTIONS,
   type LockOptions,
   MOST_PERMITS,
@@ -15,7 +12,7 @@ import {
   resolveLockOptions,
 } from '../../options/lock-options.js';
 import { checkNames } from '../../options/values.js';
-import { DEFAULT_CONNECTION, type LockClient } from '../../locks/lock-client.js';
+import { DEFAULT_CONNECTION } from '../../locks/default-connection.js';
 import { oncePerMinute } from '../../locks/once-per-minute.js';
 import type { CronTicks } from './cron-ticks.js';
 import type { LockErrorMappers } from './error-mapping.js';
@@ -25,7 +22,7 @@ const logger = new Logger('DistributeLock');
 
 /** A lock of a method with the connection and options of this application. */
 export interface PreparedLock {
-  readonly client: LockClient;
+  readonly engine: LockEngine;
   readonly options: ResolvedLockOptions;
   /** Whether the wait ends when the client disconnects. */
   readonly abortOnDisconnect: boolean;
@@ -43,7 +40,7 @@ export interface ConnectionSettings {
   readonly presets: Presets;
 }
 
-/** The lock clients of one application, and the prepared lock of each locked method. */
+/** The lock engines of one application, and the prepared lock of each locked method. */
 export class LockConnections {
   private readonly prepared = new WeakMap<LockSpec, PreparedLock>();
   /** Locks of jobs of a scheduler, which logs every error and has no other caller. */
@@ -55,25 +52,17 @@ export class LockConnections {
   private readonly faulty = new WeakSet<LockSpec>();
 
   constructor(
-    readonly clients: ReadonlyMap<string, LockClient>,
+    readonly engines: ReadonlyMap<string, LockEngine>,
     readonly settings: ConnectionSettings,
   ) {}
 
   /** @throws LockConfigurationError when no connection has that name */
-  client(name: string = DEFAULT_CONNECTION): LockClient {
-    const client = this.clients.get(name);
-    if (client !== undefined) return client;
+  engine(name: string = DEFAULT_CONNECTION): LockEngine {
+    const engine = this.engines.get(name);
+    if (engine !== undefined) return engine;
     throw new LockConfigurationError(
-      `Option "connectionName" is "${name}", but LockModule has no such connection. Configured are ${[...this.clients.keys()].join(', ')}.`,
+      `Option "connectionName" is "${name}", but LockModule has no such connection. Configured are ${[...this.engines.keys()].join(', ')}.`,
     );
-  }
-
-  /**
-   * A client that may not exist, because another application in this process requested its name. Its methods reject. If a class of this
-   * application injects it, the application fails to start.
-   */
-  clientOnDemand(name: string): LockClient {
-    return this.clients.get(name) ?? new MissingClient(() => this.client(name));
   }
 
   /** Logs the first key fault of a lock: a wrong template would otherwise appear only as responses with status 400. */
@@ -102,11 +91,11 @@ export class LockConnections {
     const known = perCall ? undefined : this.prepared.get(spec);
     if (known !== undefined) return known;
     try {
-      const client = this.client(spec.connectionName);
+      const engine = this.engine(spec.connectionName);
       const { abortOnDisconnect = this.settings.abortOnDisconnect } = spec;
-      const options = this.merged(spec, client, self, args);
+      const options = this.merged(spec, engine, self, args);
       if (spec.once !== undefined) checkOnce(options);
-      const prepared = { client, options, abortOnDisconnect: abortOnDisconnect && options.waitMs > 0 };
+      const prepared = { engine, options, abortOnDisconnect: abortOnDisconnect && options.waitMs > 0 };
       if (!perCall) this.prepared.set(spec, prepared);
       return prepared;
     } catch (error) {
@@ -116,11 +105,11 @@ export class LockConnections {
 
   private merged(
     { options, preset, instanceOptions }: LockSpec,
-    client: LockClient,
+    engine: LockEngine,
     self: object | undefined,
     args: readonly unknown[],
   ): ResolvedLockOptions {
-    const beneath = beneathOf(preset, this.settings.presets, client.defaults);
+    const beneath = beneathOf(preset, this.settings.presets, engine.defaults);
     if (instanceOptions === undefined) return resolveLockOptions(options, beneath);
     // Options that only the function completes are checked with its result.
     if (self === undefined) return resolveLockOptions(options, { ...beneath, ttlMs: Infinity, permits: MOST_PERMITS });
@@ -148,36 +137,4 @@ function returned(instanceOptions: InstanceOptions, self: object, args: readonly
       { cause },
     );
   }
-}
-
-class MissingClient implements LockClient {
-  readonly defaults = LOCK_DEFAULTS;
-
-  constructor(private readonly find: () => LockClient) {}
-
-  async acquire(call: LockCall): Promise<Lease> {
-    return this.find().acquire(call);
-  }
-
-  async acquireMultiKey(calls: readonly LockCall[]): Promise<Lease> {
-    return this.find().acquireMultiKey(calls);
-  }
-
-  async inspect(key: string): Promise<LockInspection> {
-    return this.find().inspect(key);
-  }
-
-  async forceRelease(key: string, fencingToken?: number): Promise<boolean> {
-    return this.find().forceRelease(key, fencingToken);
-  }
-
-  async steal(call: LockCall): Promise<Lease> {
-    return this.find().steal(call);
-  }
-
-  refuse(): void {}
-
-  async drain(): Promise<void> {}
-
-  async close(): Promise<void> {}
 }

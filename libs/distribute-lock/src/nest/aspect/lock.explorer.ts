@@ -48,7 +48,7 @@ export class LockExplorer {
         checkLeaseParameters(chain);
         // Without a constructor function, for example on a plain object, nothing is injected.
         const type: unknown = prototype.constructor;
-        if (typeof type === 'function') for (const name of injectedInto(type)) this.connections.client(name);
+        if (typeof type === 'function') for (const name of injectedInto(type)) this.connections.engine(name);
         warnOfOverrides(chain);
         for (const link of chain) this.warnOfWrapped(link);
         if (isGateway(prototype.constructor)) for (const link of chain) warnOfHooks(link);

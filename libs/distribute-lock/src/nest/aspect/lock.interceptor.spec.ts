@@ -5,11 +5,11 @@ import { LeaseLostError, LockContendedError, LockShutdownError, LockUnavailableE
 import { findCurrentLease } from '../../engine/lease/held-leases.js';
 import { MultiKeyLease } from '../../engine/lease/multi-key-lease.js';
 import type { Lease } from '../../engine/lease/lease.js';
-import type { LockCall } from '../../engine/lease/lock-call.js';
+import type { LockRequest } from '../../engine/lease/lock-call.js';
+import type { LockEngine } from '../../engine/lock-engine.js';
 import { LOCK_DEFAULTS } from '../../options/lock-options.js';
 import { CurrentLease } from '../decorators/current-lease.decorator.js';
 import { DistributeLock } from '../decorators/distribute-lock.decorator.js';
-import type { LockClient } from '../../locks/lock-client.js';
 import { ASPECT } from '../tokens.js';
 import { CallScope } from './call-scope.js';
 import { LockConnections } from './lock-connections.js';
@@ -17,9 +17,9 @@ import { LockInterceptor } from './lock.interceptor.js';
 import type { TransportErrors } from './transport-errors.js';
 
 /** Grants every lock and records the order of calls. */
-class FakeClient implements LockClient {
+class FakeEngine implements Pick<LockEngine, 'defaults' | 'acquire'> {
   readonly log: string[] = [];
-  readonly calls: LockCall[] = [];
+  readonly calls: LockRequest[] = [];
   readonly losing = new AbortController();
   /** Replaced in tests to delay a grant. */
   granting: Promise<void> = Promise.resolve();
@@ -35,43 +35,31 @@ class FakeClient implements LockClient {
     return this.reads;
   }
 
-  async acquire(call: LockCall): Promise<Lease> {
+  async acquire(call: LockRequest): Promise<Lease> {
+    const { key } = call;
+    if (typeof key !== 'string')
+      return new MultiKeyLease(await Promise.all(key.map((each) => this.acquire({ ...call, key: each }))));
     this.calls.push(call);
     await this.granting;
     if (this.refusal !== undefined) throw this.refusal;
-    this.log.push(`+${call.key}`);
+    this.log.push(`+${key}`);
     return {
-      key: call.key,
-      keys: [call.key],
+      key,
+      keys: [key],
       fencingToken: this.calls.length,
       signal: this.losing.signal,
       isHeld: () => !this.losing.signal.aborted,
-      release: async () => void this.log.push(`-${call.key}`),
+      release: async () => void this.log.push(`-${key}`),
     } as unknown as Lease;
   }
-
-  async acquireMultiKey(calls: readonly LockCall[]): Promise<Lease> {
-    const leases: Lease[] = [];
-    for (const call of calls) leases.push(await this.acquire(call));
-    return new MultiKeyLease(leases);
-  }
-
-  async inspect(): Promise<never> {
-    throw new Error('nobody looks');
-  }
-  forceRelease = this.inspect;
-  steal = this.inspect;
-  refuse(): void {}
-  async drain(): Promise<void> {}
-  async close(): Promise<void> {}
 }
 
 const errors = { map: (error: unknown) => new Error('mapped', { cause: error }) } as unknown as TransportErrors;
 
 function setUp() {
-  const client = new FakeClient();
+  const engine = new FakeEngine();
   const aspect = new LockInterceptor(
-    new LockConnections(new Map([['default', client]]), {
+    new LockConnections(new Map([['default', engine as unknown as LockEngine]]), {
       contendedStatus: 409,
       abortOnDisconnect: true,
       errors: {},
@@ -80,7 +68,7 @@ function setUp() {
     errors,
   );
   const give = <T extends object>(instance: T): T => Object.assign(instance, { [ASPECT]: aspect });
-  return { client, aspect, give };
+  return { engine, aspect, give };
 }
 
 function contextOf(parts: object, type = 'http'): ExecutionContext {
@@ -91,19 +79,19 @@ beforeAll(() => Logger.overrideLogger(false));
 
 describe('around()', () => {
   it('acquires, calls the method as the holder, and releases after its result', async () => {
-    const { client, give } = setUp();
+    const { engine, give } = setUp();
     class Orders {
       @DistributeLock({ key: 'order:#{arg0}', ttl: '10s' })
       async open(id: number): Promise<string> {
-        client.log.push(`run ${findCurrentLease()?.key ?? '-'}`);
+        engine.log.push(`run ${findCurrentLease()?.key ?? '-'}`);
         await Promise.resolve();
-        client.log.push('ran');
+        engine.log.push('ran');
         return `opened ${id}`;
       }
     }
     expect(await give(new Orders()).open(7)).toBe('opened 7');
-    expect(client.log).toEqual(['+order:7', 'run order:7', 'ran', '-order:7']);
-    expect(client.calls[0]).toMatchObject({
+    expect(engine.log).toEqual(['+order:7', 'run order:7', 'ran', '-order:7']);
+    expect(engine.calls[0]).toMatchObject({
       key: 'order:7',
       name: 'Orders.open',
       scoped: true,
@@ -112,19 +100,19 @@ describe('around()', () => {
   });
 
   it('resolves the options once per lock', async () => {
-    const { client, give } = setUp();
+    const { engine, give } = setUp();
     class Orders {
       @DistributeLock({ key: 'a' })
       async open(): Promise<void> {}
     }
     const orders = give(new Orders());
     for (let call = 0; call < 5; call += 1) await orders.open();
-    expect(client.timesResolved).toBe(1);
-    expect(new Set(client.calls.map(({ options }) => options)).size).toBe(1);
+    expect(engine.timesResolved).toBe(1);
+    expect(new Set(engine.calls.map(({ options }) => options)).size).toBe(1);
   });
 
   it('releases and rejects with the error of the method', async () => {
-    const { client, give } = setUp();
+    const { engine, give } = setUp();
     const error = new LockContendedError('of a lock inside', { retryAfterMs: 1 });
     class Orders {
       @DistributeLock({ key: 'a', onContended: 'skip' })
@@ -139,12 +127,12 @@ describe('around()', () => {
     }
     await expect(give(new Orders()).open()).rejects.toBe(error);
     await expect(give(new Orders()).sync()).rejects.toBe(error);
-    expect(client.log).toEqual(['+a', '-a', '+b', '-b']);
+    expect(engine.log).toEqual(['+a', '-a', '+b', '-b']);
   });
 
   it('ends a contended call as onContended specifies', async () => {
-    const { client, give } = setUp();
-    client.refusal = new LockContendedError('taken', { retryAfterMs: 5 });
+    const { engine, give } = setUp();
+    engine.refusal = new LockContendedError('taken', { retryAfterMs: 5 });
     class Orders {
       readonly shop = 'ours';
       ran = 0;
@@ -180,9 +168,9 @@ describe('around()', () => {
       }
     }
     const orders = give(new Orders());
-    await expect(orders.thrown()).rejects.toBe(client.refusal);
+    await expect(orders.thrown()).rejects.toBe(engine.refusal);
     expect(await orders.skipped()).toBeUndefined();
-    const info = { name: 'Orders.answered', code: 'LOCK_CONTENDED', retryAfterMs: 5, error: client.refusal };
+    const info = { name: 'Orders.answered', code: 'LOCK_CONTENDED', retryAfterMs: 5, error: engine.refusal };
     expect(await orders.answered(7, 'more')).toEqual(['ours', info, 7, 'more']);
     expect(await orders.pages().next()).toEqual({ done: true, value: undefined });
     expect(await firstValueFrom(orders.observable())).toBe('busy');
@@ -190,7 +178,7 @@ describe('around()', () => {
   });
 
   it('rejects with every other error, whatever onContended specifies', async () => {
-    const { client, give } = setUp();
+    const { engine, give } = setUp();
     class Orders {
       @DistributeLock({ key: 'a', onContended: 'skip' })
       async skipped(): Promise<void> {}
@@ -201,20 +189,20 @@ describe('around()', () => {
       }
     }
     for (const refusal of [new LockUnavailableError('mute'), new LockShutdownError('stopping'), new TypeError('bug')]) {
-      client.refusal = refusal;
+      engine.refusal = refusal;
       await expect(give(new Orders()).skipped()).rejects.toBe(refusal);
       await expect(give(new Orders()).answered()).rejects.toBe(refusal);
     }
   });
 
   it('rejects with LEASE_LOST after the work with onLost "throw"', async () => {
-    const { client, give } = setUp();
+    const { engine, give } = setUp();
     const loss = new LeaseLostError('gone', { fencingToken: 1, reason: 'outage' });
     class Orders {
       @DistributeLock({ key: 'a', onLost: 'throw' })
       async strict(): Promise<string> {
-        client.losing.abort(loss);
-        client.log.push('ended');
+        engine.losing.abort(loss);
+        engine.log.push('ended');
         return 'done';
       }
 
@@ -224,12 +212,12 @@ describe('around()', () => {
       }
     }
     await expect(give(new Orders()).strict()).rejects.toBe(loss);
-    expect(client.log).toEqual(['+a', 'ended', '-a']);
+    expect(engine.log).toEqual(['+a', 'ended', '-a']);
     expect(await give(new Orders()).lenient()).toBe('done');
   });
 
   it('acquires stacked locks from top to bottom and passes the innermost lease to the method', async () => {
-    const { client, give } = setUp();
+    const { engine, give } = setUp();
     class Orders {
       @DistributeLock({ key: 'outer' })
       @DistributeLock({ key: 'inner' })
@@ -238,13 +226,13 @@ describe('around()', () => {
       }
     }
     expect(await give(new Orders()).open(1)).toEqual(['inner', 'inner', 'outer']);
-    expect(client.log).toEqual(['+outer', '+inner', '-inner', '-outer']);
+    expect(engine.log).toEqual(['+outer', '+inner', '-inner', '-outer']);
   });
 
   it('never starts an Observable that was unsubscribed during the acquisition', async () => {
-    const { client, give } = setUp();
+    const { engine, give } = setUp();
     let grant = (): void => undefined;
-    client.granting = new Promise((resolve) => (grant = resolve));
+    engine.granting = new Promise((resolve) => (grant = resolve));
     let ran = false;
     class Orders {
       @DistributeLock({ key: 'a' })
@@ -255,15 +243,15 @@ describe('around()', () => {
     }
     const subscription = give(new Orders()).watch().subscribe();
     subscription.unsubscribe();
-    expect(client.calls[0]?.signal?.aborted).toBe(true);
+    expect(engine.calls[0]?.signal?.aborted).toBe(true);
     grant();
     await new Promise((resolve) => setImmediate(resolve));
     expect(ran).toBe(false);
-    expect(client.log).toEqual(['+a', '-a']);
+    expect(engine.log).toEqual(['+a', '-a']);
   });
 
-  it('observes the client only if the call may wait', async () => {
-    const { client, give } = setUp();
+  it('observes the engine only if the call may wait', async () => {
+    const { engine, give } = setUp();
     class Orders {
       @DistributeLock({ key: 'a' })
       async now(): Promise<void> {}
@@ -275,14 +263,14 @@ describe('around()', () => {
     const response = { once: () => (listeners += 1) };
     const scope = new CallScope(contextOf({ getResponse: () => ({ raw: response }) }));
     await scope.run(() => give(new Orders()).now());
-    expect([client.calls[0]?.endsWait, listeners]).toEqual([undefined, 0]);
+    expect([engine.calls[0]?.endsWait, listeners]).toEqual([undefined, 0]);
     await scope.run(() => give(new Orders()).later());
     await scope.run(() => give(new Orders()).later());
-    expect([client.calls[1]?.endsWait?.aborted, listeners]).toEqual([false, 1]);
+    expect([engine.calls[1]?.endsWait?.aborted, listeners]).toEqual([false, 1]);
   });
 
   it('runs the steps of a generator inside the request of the call', async () => {
-    const { client, give } = setUp();
+    const { engine, give } = setUp();
     class Orders {
       @DistributeLock({ key: 'outer' })
       async *pages(): AsyncGenerator {
@@ -302,14 +290,14 @@ describe('around()', () => {
       2,
       undefined,
     ]);
-    expect(client.log).toEqual(['+outer', '+inner:p', '-inner:p', '-outer']);
+    expect(engine.log).toEqual(['+outer', '+inner:p', '-inner:p', '-outer']);
   });
 });
 
 describe('CallScope.clientLeft', () => {
   const signalOf = (response: object) => new CallScope(contextOf({ getResponse: () => response })).clientLeft;
 
-  it('aborts also if the client disconnected earlier, and not after a response', () => {
+  it('aborts also if the engine disconnected earlier, and not after a response', () => {
     expect(signalOf({ once: () => undefined, destroyed: true })?.aborted).toBe(true);
     expect(signalOf({ once: () => undefined, destroyed: true, writableFinished: true })?.aborted).toBe(false);
     expect(signalOf({})).toBeUndefined();

@@ -6,7 +6,6 @@ import { runHolding } from '../../engine/lease/held-leases.js';
 import type { Lease } from '../../engine/lease/lease.js';
 import { throwIfLost } from '../../engine/lease/loss.js';
 import { rejectToCaller } from '../../runtime/caller-stack.js';
-import { acquireOf } from '../../locks/lock-client.js';
 import { LOCK_CONNECTIONS, TRANSPORT_ERRORS } from '../tokens.js';
 import { CallScope } from './call-scope.js';
 import { checkUndeclared, onlyPromise, startOnNext, startOnSubscribe, undeclared } from './deferred-results.js';
@@ -150,15 +149,21 @@ export class LockInterceptor implements NestInterceptor {
   }
 
   private acquire(
-    { client, options, abortOnDisconnect }: PreparedLock,
+    { engine, options, abortOnDisconnect }: PreparedLock,
     { spec, self, args }: MethodCall,
     scope: CallScope | undefined,
     unsubscribed: AbortSignal | undefined,
   ): Promise<Lease> {
     const key = spec.render(args, scope, self);
     const clientLeft = abortOnDisconnect ? scope?.clientLeft : undefined;
-    const call = { name: spec.name, options, scoped: true, signal: unsubscribed, endsWait: clientLeft };
-    const acquired = acquireOf(client, key, call);
+    const { name } = spec;
+    const signal = unsubscribed;
+    // Without the rare field where possible, because a lease keeps its call in memory.
+    const acquired = engine.acquire(
+      clientLeft === undefined
+        ? { key, name, options, scoped: true, signal }
+        : { key, name, options, scoped: true, signal, endsWait: clientLeft },
+    );
     return unsubscribed === undefined ? acquired : unlessUnsubscribed(acquired, unsubscribed, spec);
   }
 }

@@ -1,7 +1,7 @@
 import { Inject } from '@nestjs/common';
 
 import { processWide } from '../../runtime/process-wide.js';
-import { DEFAULT_CONNECTION } from '../../locks/lock-client.js';
+import { DEFAULT_CONNECTION } from '../../locks/default-connection.js';
 import { recordInjected } from '../aspect/lock-metadata.js';
 import { LockService } from '../lock.service.js';
 

@@ -3,7 +3,7 @@ import { APP_INTERCEPTOR, ApplicationConfig, HttpAdapterHost, ModulesContainer }
 
 import { LockEvents } from '../../events.js';
 import type { LockEngine } from '../../engine/lock-engine.js';
-import { DEFAULT_CONNECTION } from '../../locks/lock-client.js';
+import { DEFAULT_CONNECTION } from '../../locks/default-connection.js';
 import { copiesOf } from '../../runtime/process-wide.js';
 import { LockConnections } from '../aspect/lock-connections.js';
 import { LockErrorFilter } from '../aspect/lock-error.filter.js';
@@ -74,8 +74,7 @@ export function providersForCopies(): (Provider & { provide: InjectionToken })[]
 export function serviceProvider(name: string): Provider {
   return {
     provide: lockServiceToken(name),
-    useFactory: (connections: LockConnections) =>
-      new LockService(connections.clientOnDemand(name), connections.settings),
+    useFactory: (connections: LockConnections) => new LockService(() => connections.engine(name), connections.settings),
     inject: [LOCK_CONNECTIONS],
   };
 }

@@ -1,5 +1,5 @@
 import { LockConfigurationError } from '../../errors.js';
-import { DEFAULT_CONNECTION } from '../../locks/lock-client.js';
+import { DEFAULT_CONNECTION } from '../../locks/default-connection.js';
 import {
   checkObject,
   LOCKS_OPTIONS,

@@ -11,15 +11,15 @@ import {
 } from '../lua/generated/reply-codes.js';
 import { REPLY_WORDS } from '../redis/command.js';
 import { COMMAND_LIMIT_MS, type Link } from '../redis/link.js';
-import { RedisConnection } from '../redis/redis-connection.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
 import { messageOf, storeError, isWrongType, namingKeys } from '../redis/redis-errors.js';
 import { RedisKeys } from '../redis/redis-keys.js';
 import { isCount, isFencingToken, isLeftMs, unknownReply } from '../redis/reply-checks.js';
 import type { RedisOptions } from 'ioredis';
-import { processClock } from '../../runtime/clock.js';
 import type { CredentialsSource } from '../redis/credentials.js';
 import { Inbox } from '../redis/inbox.js';
-import { another, keyPrefixOf, openRedis, type RedisClient } from '../redis/redis-client.js';
+import { connectionTo } from '../redis/connection-to.js';
+import type { RedisClient } from '../redis/redis-client.js';
 
 /** Reply of `quorum.lua` or `members.lua`; the header of the script defines the codes. */
 export type NodeReply = readonly [code: number, x: number, y: number | string];
@@ -180,21 +180,11 @@ function checkedMembers(reply: unknown): NodeReply {
 
 /** A node with a dedicated connection, which opens with the first command. */
 export function openMember(
-  options: RedisOptions | string,
+  source: string | RedisOptions | RedisClient,
   prefix: string,
   credentials?: CredentialsSource,
 ): QuorumMember {
-  const { client, keyPrefix } = openRedis(options, credentials);
-  return memberOn(new RedisConnection(client, processClock), keyPrefix + prefix);
-}
-
-/** A node with a connection that copies the configuration of an application client. */
-export function memberOver(client: RedisClient, prefix: string, credentials?: CredentialsSource): QuorumMember {
-  const fullPrefix = keyPrefixOf(client.options) + prefix;
-  return memberOn(new RedisConnection(another(client, credentials), processClock, client), fullPrefix);
-}
-
-function memberOn(connection: RedisConnection, prefix: string): QuorumMember {
-  const keys = new RedisKeys(prefix);
+  const { connection, keyPrefix } = connectionTo(source, credentials);
+  const keys = new RedisKeys(keyPrefix + prefix);
   return { connection: new RedisNodeConnection(connection, keys), inbox: new Inbox(connection, keys) };
 }

@@ -114,6 +114,13 @@ function anotherCluster(given: Cluster): Cluster {
   return follow(own, sourceOf(given) ?? (() => given.options.redisOptions ?? {}));
 }
 
+const CLIENT_METHODS = ['evalsha', 'duplicate', 'on', 'sendCommand'];
+
+/** Whether the value is a client of ioredis. Its methods tell, because an application may have two copies of ioredis. */
+export const isRedisClient = (value: object): value is RedisClient =>
+  CLIENT_METHODS.every((name) => typeof (value as Record<string, unknown>)[name] === 'function') &&
+  typeof (value as RedisClient).status === 'string';
+
 /** Whether the client is a Redis Cluster client. */
 export const isCluster = (client: RedisClient): client is Cluster => 'isCluster' in client && client.isCluster;
 
