@@ -34,6 +34,11 @@ const NOT_IN_CORE = PEERS.filter((name) => name !== 'ioredis');
  */
 const BASE_NAMES = 'base-names.js';
 /**
+ * The entry without Nest, for `import` in Node: the names of its CommonJS. Node searches an imported CommonJS package for its exports,
+ * which takes longer for ioredis than to run it. Bundlers take the ES module.
+ */
+const CORE_FOR_NODE = 'core-node.js';
+/**
  * Bytes of code in one file of both formats. npm puts files of the same name next to each other into the tarball
  * (esm/part-3.js after cjs/part-3.js), and gzip looks back 32 KiB. So the second of two files of this size costs almost
  * nothing. The bound leaves 1 KiB for the header and the padding that tar adds to a file.
@@ -96,6 +101,8 @@ async function writeCode() {
     if (isEntry === false) writeFileSync(join(DIST, 'cjs', fileName), commonJs(code));
     writeFileSync(join(DIST, 'esm', fileName), code.replaceAll(`'./${BASE}'`, `'../cjs/${BASE_NAMES}'`));
   }
+  const core = cjs.find(({ fileName }) => fileName === 'core.js');
+  writeFileSync(join(DIST, 'esm', CORE_FOR_NODE), namesForNode(core));
   const main = cjs.find(({ fileName }) => fileName === 'index.js');
   writeFileSync(
     join(DIST, 'cjs', main.fileName),
@@ -104,13 +111,18 @@ async function writeCode() {
   const base = esm.find(({ fileName }) => fileName === BASE);
   writeFileSync(join(DIST, 'cjs', BASE_NAMES), namesOf(base));
   await bundle.close();
-  const files = [...pathsOf('esm', esm), ...pathsOf('cjs', cjs), join('cjs', BASE_NAMES)];
+  const files = [...pathsOf('esm', esm), ...pathsOf('cjs', cjs), join('cjs', BASE_NAMES), join('esm', CORE_FOR_NODE)];
   return files.filter((path) => path !== join('esm', BASE));
 }
 
 function namesOf({ fileName, exports }) {
   const names = exports.map((name) => `exports.${name} = base.${name};`);
   return ["'use strict';", '', `const base = require('./${fileName}');`, ...names, ''].join('\n');
+}
+
+function namesForNode({ fileName, exports }) {
+  const names = exports.map((name) => `export const ${name} = core.${name};`);
+  return [`import core from '../cjs/${fileName}';`, '', ...names, ''].join('\n');
 }
 
 async function writeTypes() {

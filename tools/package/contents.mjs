@@ -13,9 +13,8 @@ const DOCUMENTS = ['CHANGELOG.md', 'LICENSE', ...packedDocuments];
 /** Code and types that several entries share. */
 const SHARED =
   /^dist\/(cjs\/base(-names)?\.js|(esm|cjs)\/(part-(redis-)?\d+\.js|(shared|part-(words|engine|module))\d*\.(js|d\.ts)))$/;
-const FILES = ['esm/NAME.js', 'esm/NAME.d.ts', 'cjs/NAME.js', 'cjs/NAME.d.ts'];
 
-const filesOf = ({ name }) => FILES.map((file) => `dist/${file.replace('NAME', name)}`);
+const filesOf = ({ files }) => files;
 
 /** The tarball contains every file that an entry needs, and no others. */
 export function contents({ files, installed }) {

@@ -16,11 +16,14 @@ export const manifest = JSON.parse(readFileSync(join(LIBRARY, 'package.json'), '
 export const CLI = join(ROOT, 'libs/cli');
 export const cliManifest = JSON.parse(readFileSync(join(CLI, 'package.json'), 'utf8'));
 
-/** The entries of `exports` that are code: `{ specifier: 'nestjs-distribute-lock', name: 'index', source: 'index.ts' }`. */
+/** The entries of `exports` that are code: `{ specifier: 'nestjs-distribute-lock', name: 'index', source: 'index.ts', files }`. */
 export const entries = Object.entries(manifest.exports).flatMap(([path, targets]) => {
   const source = targets[SOURCE_CONDITION]?.replace('./src/', '');
   if (source === undefined) return [];
-  return [{ specifier: join(manifest.name, path), name: path === '.' ? 'index' : path.slice(2), source }];
+  const files = Object.values(targets)
+    .flatMap((target) => (typeof target === 'string' ? [] : Object.values(target)))
+    .map((file) => file.replace('./', ''));
+  return [{ specifier: join(manifest.name, path), name: path === '.' ? 'index' : path.slice(2), source, files }];
 });
 
 /** The entries that every application with Nest has, and the one that programs without Nest have. */
