@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { Leader, type LeaderTerm, LockModule } from 'nestjs-distribute-lock';
+import { type Duration, Leader, type LeaderTerm, LockModule } from 'nestjs-distribute-lock';
 
 import { parentProcess } from '../../support/parent-process.js';
 
@@ -10,7 +10,7 @@ let present: LeaderTerm | undefined;
 
 @Injectable()
 class Feed {
-  @Leader({ key: 'feed', ttl: '1s', backoff: [50, 200] })
+  @Leader({ key: 'feed', ttl: process.env['TTL'] as Duration, backoff: [50, 200] })
   async lead(term: LeaderTerm): Promise<void> {
     present = term;
     parent.send('began', { token: term.fencingToken, at: Date.now() });

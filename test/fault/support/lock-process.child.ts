@@ -84,9 +84,14 @@ const commands: Commands = {
   },
   async loss({ lease }) {
     const { signal } = leases[lease];
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    // In the listener: the process may stand still before its next turn, when the lock has a new holder.
+    const at = signal.aborted
+      ? monotonicMs()
+      : await new Promise<number>((resolve) => {
+          signal.addEventListener('abort', () => resolve(monotonicMs()), { once: true });
+        });
     const { reason } = signal;
-    return { ...heldAt(leases[lease]), reason: isLockError(reason) ? reason.code : String(reason) };
+    return { ...heldAt(leases[lease]), at, reason: isLockError(reason) ? reason.code : String(reason) };
   },
   isHeld: async ({ lease }) => heldAt(leases[lease]),
   async block({ ms, lease }) {
