@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Injectable } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
-import { DistributeLock, LockModule } from 'nestjs-distribute-lock';
+import { DistributeLock, type Duration, LockModule } from 'nestjs-distribute-lock';
 
 import { parentProcess } from '../support/parent-process.js';
 
@@ -16,9 +16,15 @@ const tick = new AsyncLocalStorage<number>();
 @Injectable()
 class Jobs {
   @Cron('* * * * * *', { name: 'each second', timeZone: 'UTC' })
-  @DistributeLock({ key: 'each-second', once: 'tick', onContended: 'skip' })
+  @DistributeLock({
+    key: 'each-second',
+    once: 'tick',
+    onContended: 'skip',
+    ttl: (process.env['TTL'] ?? '10s') as Duration,
+  })
   async run(): Promise<void> {
     parent.send('ran', tick.getStore());
+    if (process.env['HANGS'] !== undefined) await new Promise(() => undefined);
   }
 }
 
