@@ -59,7 +59,8 @@ ${OF_NEST.map((name) => `  require('${name}');`).join('\n')}
 } catch (cause) {
   if (!/MODULE_NOT_FOUND$/.test(cause.code)) throw cause;
   const absent = cause.message.split('\\n')[0];
-  throw new Error('nestjs-distribute-lock needs Nest: npm install ${OF_NEST.join(' ')}. Without Nest, load nestjs-distribute-lock/core. ' + absent, { cause });
+  const text = 'nestjs-distribute-lock needs Nest: npm install ${OF_NEST.join(' ')}. Without Nest, load nestjs-distribute-lock/core. ' + absent;
+  throw Object.assign(new Error(text, { cause }), { code: cause.code });
 }
 `;
 const TSLIB = fileURLToPath(import.meta.resolve('tslib/tslib.es6.mjs'));
@@ -131,11 +132,14 @@ async function writeTypes() {
   const manualChunks = (id) => {
     if (/[\\/](errors|events|options|keys)([\\/]|\.d\.ts$)/.test(id)) return 'part-words';
     if (/[\\/](engine|store)[\\/]/.test(id)) return 'part-engine';
-    return /[\\/](locks|nest[\\/]module)[\\/]/.test(id) ? 'part-module' : undefined;
+    // The types without Nest name no package of Nest.
+    if (/[\\/]locks[\\/]/.test(id)) return 'part-locks';
+    return /[\\/]nest[\\/]module[\\/]/.test(id) ? 'part-module' : undefined;
   };
+  const options = { format: 'es', manualChunks, hoistTransitiveImports: false };
   const files = [
-    ...pathsOf('esm', await write(bundle, { format: 'es', manualChunks }, 'esm', '.d.ts')),
-    ...pathsOf('cjs', await write(bundle, { format: 'es', manualChunks }, 'cjs', '.d.ts')),
+    ...pathsOf('esm', await write(bundle, options, 'esm', '.d.ts')),
+    ...pathsOf('cjs', await write(bundle, options, 'cjs', '.d.ts')),
   ];
   await bundle.close();
   return files;

@@ -12,7 +12,7 @@ const MOST_DOCUMENT_BYTES = 85_000;
 const DOCUMENTS = ['CHANGELOG.md', 'LICENSE', ...packedDocuments];
 /** Code and types that several entries share. */
 const SHARED =
-  /^dist\/(cjs\/base(-names)?\.js|(esm|cjs)\/(part-(redis-)?\d+\.js|(shared|part-(words|engine|module))\d*\.(js|d\.ts)))$/;
+  /^dist\/(cjs\/base(-names)?\.js|(esm|cjs)\/(part-(redis-)?\d+\.js|(shared|part-(words|engine|locks|module))\d*\.(js|d\.ts)))$/;
 
 const filesOf = ({ files }) => files;
 

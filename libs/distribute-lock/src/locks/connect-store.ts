@@ -15,8 +15,8 @@ import type { ClusterConnectionOptions } from './locks-options.js';
 
 const STORE_METHODS = ['connect', 'subscribe', 'acquire', 'release', 'renew', 'close'];
 const WAYS =
-  'a Redis URL, options of ioredis, { cluster: [nodes], options }, a client of ioredis, a list of three or more primaries, ' +
-  'a LockStore, or "memory"';
+  'a Redis URL, options or a client of ioredis or node-redis, { cluster: [nodes], options }, a client of iovalkey, ' +
+  'a list of three or more primaries, a LockStore, or "memory"';
 
 /**
  * Creates the store of a connection without connecting yet. Clients and stores are recognised by their methods, because an
@@ -56,7 +56,7 @@ const withoutReplicas = (option: string): LockConfigurationError =>
 
 function redisSource(option: string, connection: unknown): RedisSource {
   if (typeof connection === 'string') {
-    if (isRedisUrl(connection)) return connection;
+    if (isRedisUrl(connection)) return checkDatabase(option, connection);
     throw wrong(option, 'is not a Redis URL: write redis://host:port or rediss://host:port, or "memory"');
   }
   if (typeof connection !== 'object' || connection === null)
@@ -99,7 +99,7 @@ function warnOfMemory(log: LockLog): void {
 
 /** A majority of two nodes is both, so two nodes fail more often than one. */
 const LEAST_NODES = 3;
-const NODE_WAYS = 'a Redis URL, options of ioredis, or a client of ioredis';
+const NODE_WAYS = 'a Redis URL, or options or a client of ioredis or node-redis';
 const DEFAULT_PORT = 6379;
 
 interface Node {
@@ -137,7 +137,7 @@ function nodeOf(option: string, node: unknown, { prefix, credentials }: RedisLoc
     place,
     open: () => openMember(source, prefix, credentials),
   });
-  if (typeof node === 'string' && isRedisUrl(node)) return of(placeOfUrl(node), node);
+  if (typeof node === 'string' && isRedisUrl(node)) return of(placeOfUrl(node), checkDatabase(option, node));
   if (typeof node !== 'object' || node === null || Array.isArray(node)) throw noNode(option);
   if (isRedisClient(node)) {
     if (isCluster(node)) throw wrong(option, 'is a Redis Cluster, but a node is a single primary');
@@ -174,11 +174,22 @@ function checkRedisOptions(option: string, options: object, ways: string): Redis
   if (prototype !== null && prototype !== Object.prototype) {
     throw wrong(option, `is a ${options.constructor.name}, which is not supported; it must be ${ways}`);
   }
-  const { host, port, path, sentinels } = options as RedisOptions;
+  const { host, port, path, sentinels, db } = options as RedisOptions;
   // An unset environment variable must not make ioredis connect to 127.0.0.1.
   if ('host' in options && (host === undefined || host === '')) throw wrong(`${option}.host`, 'is empty');
   if (host === undefined && port === undefined && path === undefined && sentinels === undefined) {
     throw wrong(option, 'has neither host, port, path nor sentinels');
   }
+  if (!isDatabase(db ?? 0)) throw wrong(`${option}.db`, 'is not a whole number');
   return options;
+}
+
+const isDatabase = (db: unknown): boolean => /^\d+$/.test(String(db));
+
+/** The client would end the process with an error that no code can catch. */
+function checkDatabase(option: string, url: string): string {
+  const { pathname, searchParams } = new URL(url);
+  const db = searchParams.get('db') ?? pathname.slice(1);
+  if (db !== '' && !isDatabase(db)) throw wrong(option, 'has a database that is not a whole number');
+  return url;
 }

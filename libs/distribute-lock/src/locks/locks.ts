@@ -104,6 +104,7 @@ export class Locks {
     let resolved: ResolvedLockOptions;
     let lease: Lease;
     try {
+      checkWork(`${this.door}.withLock`, work);
       resolved = this.resolve(options);
       lease = await this.request(`${this.door}.withLock`, requestOf(key, options, resolved, true));
     } catch (error) {
@@ -140,9 +141,10 @@ export class Locks {
     second: OnceAtOptions | LockedWork<T>,
     third?: LockedWork<T>,
   ): Promise<T | undefined> {
-    const [given, work] = typeof second === 'function' ? [NO_OPTIONS, second] : [second, third!];
+    const [given, work] = typeof second === 'function' ? [NO_OPTIONS, second] : [second ?? NO_OPTIONS, third!];
     let working = false;
     try {
+      checkWork(`${this.door}.onceAt`, work);
       const tick = tickOf(instant);
       const name = given.name ?? nameOfKey(key);
       const options: AcquireOptions = { ...given, name, minHold: 0, release: 'end', reentrant: false };
@@ -176,6 +178,7 @@ export class Locks {
     { ttl = '15s', name, backoff = ['1s', '30s'], onError }: LeaderOptions = {},
   ): Leadership {
     checkKey(key, `${this.door}.lead`, 'code', plainKeyFault);
+    checkWork(`${this.door}.lead`, work);
     const options = this.resolve({ ttl, wait: '24h', kind: 'exclusive', ...LEADER_OPTIONS });
     return new Leadership(this.engine, {
       call: requestOf(key, name === undefined ? {} : { name }, options, true),
@@ -280,6 +283,12 @@ export class Locks {
     checkNames(options, CALL_OPTIONS);
     return resolveLockOptions(options, beneathOf(options.preset, this.settings.presets, this.engine.defaults));
   }
+}
+
+/** For callers without types. */
+function checkWork(method: string, work: unknown): void {
+  if (typeof work !== 'function')
+    throw new LockConfigurationError(`${method} was called without a function as its work.`);
 }
 
 /** A call that concerns no lease. */

@@ -45,88 +45,94 @@ export interface NodeRedisClusterOptions {
   readonly rootNodes: readonly NodeRedisOptions[];
   readonly defaults?: NodeRedisOptions;
   readonly nodeAddressMap?: unknown;
+  readonly keyPrefix?: string;
 }
 
 /** Options of the socket that are not about TLS. All others of a socket with `tls: true` are options of TLS. */
-const NOT_TLS: ReadonlySet<string> = new Set(
-  'host port path family tls connectTimeout socketTimeout reconnectStrategy keepAlive keepAliveInitialDelay noDelay'.split(
-    ' ',
-  ),
-);
+const NOT_TLS: ReadonlySet<string> = new Set([
+  ...['host', 'port', 'path', 'family', 'tls', 'connectTimeout', 'socketTimeout', 'reconnectStrategy'],
+  ...['keepAlive', 'keepAliveInitialDelay', 'noDelay'],
+]);
 
-/** Settings of a primary. User and password are read at each connect, because the client of the application may change them. */
+/**
+ * Settings of a primary. User and password are read at each connect, because the application may change them.
+ * @param options - those of a client, which contain what it has read from its URL; or the result of {@link withUrl}
+ */
 export function settingsOfNodeRedis(options: NodeRedisOptions): RedisOptions {
   const { database, keyPrefix } = options;
-  const { db, ...server } = serverOf(options);
-  return withCredentials(
-    { ...server, ...(keyPrefix === undefined ? {} : { keyPrefix }), db: database ?? db ?? 0 },
-    options,
-  );
+  const settings = { ...serverOf(options.socket), ...defined({ keyPrefix }), db: database ?? 0 };
+  return withCredentials(settings, options);
 }
 
 /** Settings of a Cluster, whose nodes have the `defaults` in common. */
-export function clusterOfNodeRedis({
-  rootNodes,
-  defaults = {},
-  nodeAddressMap,
-}: NodeRedisClusterOptions): ClusterSource {
-  const servers = rootNodes.map((node) => serverOf({ ...node, socket: { ...defaults.socket, ...node.socket } }));
-  const [{ host: _host, port: _port, db: _db, ...common }] = servers;
+export function clusterOfNodeRedis(options: NodeRedisClusterOptions): ClusterSource {
+  const { defaults = {}, nodeAddressMap, keyPrefix } = options;
+  const rootNodes = options.rootNodes.map((node) => withUrl(node));
+  const servers = rootNodes.map(({ socket }) => serverOf({ ...defaults.socket, ...socket }));
+  const [{ host: _host, port: _port, ...common }] = servers;
   const natMap = nodeAddressMap as ClusterOptions['natMap'];
   return {
     cluster: servers.map(({ host, port }): ClusterNode => ({ host, port })),
     options: {
       redisOptions: withCredentials({ ...common }, hasCredentials(defaults) ? defaults : rootNodes[0]),
-      ...(natMap === undefined ? {} : { natMap }),
+      ...defined({ natMap, keyPrefix }),
     },
   };
 }
 
-/** Address and TLS. A client of node-redis has its URL and what it read from it; the options of an application have the URL only. */
-function serverOf({ url, socket = {} }: NodeRedisOptions): RedisOptions {
-  const read = partsOf(url);
-  const { host = read.host, port = read.port, path, family, connectTimeout, tls = read.tls } = socket;
-  const ofTls = Object.fromEntries(Object.entries(socket).filter(([name]) => !NOT_TLS.has(name)));
-  return {
-    ...(path === undefined ? { host: host ?? 'localhost', port: port ?? 6379 } : { path }),
-    ...(family === undefined ? {} : { family }),
-    ...(connectTimeout === undefined ? {} : { connectTimeout }),
-    ...(tls === true ? { tls: ofTls } : {}),
-    ...(read.db === undefined ? {} : { db: read.db }),
-  };
-}
-
-interface UrlParts {
-  readonly host?: string;
-  readonly port?: number;
-  readonly tls?: boolean;
-  readonly db?: number;
-  readonly username?: string;
-  readonly password?: string;
-}
-
-/** Reads a URL as node-redis does. */
-function partsOf(url: string | undefined): UrlParts {
-  if (url === undefined) return {};
-  const { protocol, hostname, port, username, password, pathname } = new URL(url);
+/**
+ * The options of an application with what their URL says, which has precedence, as in node-redis.
+ * @throws TypeError, URIError when the URL is invalid; see {@link isNodeRedisUrl}
+ */
+export function withUrl(options: NodeRedisOptions): NodeRedisOptions {
+  if (options.url === undefined) return options;
+  const { protocol, hostname, port, username, password, pathname } = new URL(options.url);
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const tls = protocol === 'rediss:' || options.socket?.tls;
+  const socket = { ...options.socket, host, ...defined({ port: port === '' ? undefined : Number(port), tls }) };
   const database = pathname.slice(1);
   return {
-    host: hostname,
-    ...(port === '' ? {} : { port: Number(port) }),
-    ...(protocol === 'rediss:' ? { tls: true } : {}),
-    ...(database === '' ? {} : { db: Number(database) }),
+    ...options,
+    socket,
+    ...(database === '' ? {} : { database: Number(database) }),
     ...(username === '' ? {} : { username: decodeURIComponent(username) }),
     ...(password === '' ? {} : { password: decodeURIComponent(password) }),
   };
+}
+
+/** Whether node-redis accepts the URL of a server. */
+export function isNodeRedisUrl(url: string): boolean {
+  if (!/^rediss?:\/\/./.test(url) || !URL.canParse(url)) return false;
+  const { username, password, pathname } = new URL(url);
+  try {
+    decodeURIComponent(username + password);
+  } catch {
+    return false;
+  }
+  return /^\/?\d*$/.test(pathname);
+}
+
+function serverOf(socket: NodeRedisSocket = {}): RedisOptions {
+  const { host = 'localhost', port = 6379, path, family, connectTimeout, tls } = socket;
+  const ofTls = Object.fromEntries(Object.entries(socket).filter(([name]) => !NOT_TLS.has(name)));
+  return {
+    ...(path === undefined ? { host, port } : { path }),
+    ...defined({ family, connectTimeout }),
+    ...(tls === true ? { tls: ofTls } : {}),
+  };
+}
+
+/** The properties that have a value. */
+function defined<T extends object>(properties: T): Partial<T> {
+  return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined)) as Partial<T>;
 }
 
 const hasCredentials = ({ username, password }: NodeRedisOptions): boolean =>
   username !== undefined || password !== undefined;
 
 function withCredentials(settings: RedisOptions, options: NodeRedisOptions): RedisOptions {
-  const ofUrl = partsOf(options.url);
   return Object.defineProperties(settings, {
-    username: { enumerable: true, get: () => options.username ?? ofUrl.username },
-    password: { enumerable: true, get: () => options.password ?? ofUrl.password },
+    username: { enumerable: true, get: () => options.username },
+    password: { enumerable: true, get: () => options.password },
   });
 }

@@ -1,9 +1,11 @@
 import { LockConfigurationError } from '../errors.js';
 import {
   clusterOfNodeRedis,
+  isNodeRedisUrl,
   type NodeRedisClusterOptions,
   type NodeRedisOptions,
   settingsOfNodeRedis,
+  withUrl,
 } from './node-redis.js';
 
 /** The message never contains the value, which may include a password. */
@@ -15,20 +17,24 @@ export function has(value: object, methods: readonly string[]): boolean {
   return methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function');
 }
 
+/** Options of ioredis that node-redis does not have. */
+const OF_IOREDIS = ['host', 'port', 'path', 'tls', 'sentinels', 'db', 'cluster'];
+
 /**
  * The settings of a client of node-redis, or of its options, for the connections that the library opens.
  *
  * @returns `undefined` when the value has no methods of a client and no option that only node-redis has
- * @throws LockConfigurationError when the value is another client, a mock, or a client whose settings cannot be read
+ * @throws LockConfigurationError when the value is another client, a mock, or has settings that cannot be read
  */
 export function settingsOfOtherClient(option: string, value: object): object | undefined {
   if (has(value, ['evalSha'])) return settingsOfClient(option, value);
   refuse(option, value);
+  if (OF_IOREDIS.some((name) => name in value)) return undefined;
   if ('rootNodes' in value) return ofCluster(option, value);
-  return 'socket' in value || 'url' in value ? ofPrimary(option, value) : undefined;
+  return 'socket' in value || 'url' in value ? ofPrimary(option, value as NodeRedisOptions) : undefined;
 }
 
-function settingsOfClient(option: string, client: { options?: object; _options?: object }): object {
+function settingsOfClient(option: string, client: { options?: NodeRedisOptions; _options?: object }): object {
   const { options, _options } = client;
   if (_options !== undefined && 'rootNodes' in _options) return ofCluster(option, _options);
   if (options === undefined) {
@@ -38,41 +44,52 @@ function settingsOfClient(option: string, client: { options?: object; _options?:
         'Pass the options of the client, { cluster: [nodes] }, or options of ioredis with "sentinels"',
     );
   }
-  return settingsOf(option, options);
-}
-
-function ofPrimary(option: string, given: object): object {
-  const options = given as NodeRedisOptions;
-  const { url, socket: { host, port, path } = {} } = options;
-  // An unset environment variable must not lead to 127.0.0.1.
-  if (url === undefined && host === undefined && port === undefined && path === undefined)
-    throw wrong(option, 'has neither "url" nor a host, port or path in "socket"');
-  return settingsOf(option, options);
-}
-
-function settingsOf(option: string, options: NodeRedisOptions): object {
-  // A client makes a provider of its user and password.
-  const { username, password, credentialsProvider } = options;
-  if (credentialsProvider !== undefined && username === undefined && password === undefined)
-    throw wrong(
-      option,
-      'has a "credentialsProvider" of node-redis. Pass options without it, and the function as option "credentials"',
-    );
-  checkUrl(option, options);
+  checkProvider(option, options);
   return settingsOfNodeRedis(options);
 }
 
-function ofCluster(option: string, options: object): object {
-  const { rootNodes } = options as NodeRedisClusterOptions;
-  if (!Array.isArray(rootNodes) || rootNodes.length === 0)
-    throw wrong(`${option}.rootNodes`, 'must be a list of nodes');
-  for (const node of rootNodes) checkUrl(`${option}.rootNodes`, node as NodeRedisOptions);
-  return clusterOfNodeRedis(options as NodeRedisClusterOptions);
+function ofPrimary(option: string, options: NodeRedisOptions): object {
+  checkServer(option, options);
+  checkProvider(option, options);
+  return settingsOfNodeRedis(withUrl(options));
 }
 
-function checkUrl(option: string, { url }: NodeRedisOptions): void {
-  if (url !== undefined && !(/^rediss?:\/\/./.test(url) && URL.canParse(url)))
+function ofCluster(option: string, given: object): object {
+  const { rootNodes, defaults = {} } = given as NodeRedisClusterOptions;
+  if (!Array.isArray(rootNodes) || rootNodes.length === 0)
+    throw wrong(`${option}.rootNodes`, 'must be a list of nodes');
+  rootNodes.forEach((node: NodeRedisOptions, index) => {
+    checkServer(`${option}.rootNodes[${index}]`, node);
+    checkProvider(`${option}.rootNodes[${index}]`, node);
+  });
+  checkProvider(`${option}.defaults`, defaults);
+  return clusterOfNodeRedis(given as NodeRedisClusterOptions);
+}
+
+/** An unset environment variable must not lead to 127.0.0.1. */
+function checkServer(option: string, options: NodeRedisOptions): void {
+  if (!isObject(options)) throw wrong(option, 'must be an object');
+  const { url, socket = {} } = options;
+  if (!isObject(socket)) throw wrong(`${option}.socket`, 'must be an object');
+  if (url !== undefined) {
+    if (typeof url === 'string' && isNodeRedisUrl(url)) return;
     throw wrong(`${option}.url`, 'is not a Redis URL: write redis://host:port or rediss://host:port');
+  }
+  const { host, port, path } = socket;
+  if ('host' in socket && (host === undefined || host === '')) throw wrong(`${option}.socket.host`, 'is empty');
+  if (host === undefined && port === undefined && path === undefined)
+    throw wrong(option, 'has neither "url" nor a host, port or path in "socket"');
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+
+/** A client makes a provider of its user and password. */
+function checkProvider(option: string, { username, password, credentialsProvider }: NodeRedisOptions): void {
+  if (credentialsProvider === undefined || username !== undefined || password !== undefined) return;
+  throw wrong(
+    option,
+    'has a "credentialsProvider" of node-redis. Pass options without it, and the function as option "credentials"',
+  );
 }
 
 function refuse(option: string, value: object): void {

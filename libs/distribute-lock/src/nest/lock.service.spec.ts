@@ -41,6 +41,15 @@ describe('LockService', () => {
     },
   );
 
+  it('rejects work that is no function', async () => {
+    const message = expect.stringContaining('was called without a function as its work') as string;
+    const refused = { code: 'LOCK_CONFIGURATION', message };
+    await expect(locks.withLock('k', {}, undefined as Anything)).rejects.toMatchObject(refused);
+    await expect(locks.withLock('k', undefined as Anything)).rejects.toMatchObject(refused);
+    await expect(locks.onceAt('k', new Date(), undefined as Anything)).rejects.toMatchObject(refused);
+    expect(() => locks.lead('k', undefined as Anything)).toThrow(expect.objectContaining(refused));
+  });
+
   it('rejects a key with a placeholder of templates, which it does not fill', async () => {
     const refused = {
       code: 'LOCK_KEY',
