@@ -6,6 +6,8 @@ const MOST = 2.3;
 /** The same without the time of ioredis. */
 const MOST_WITHOUT_IOREDIS = 1.5;
 const PROCESSES = 11;
+/** For a second measurement, when other work on the machine may have decided the first. */
+const MORE_PROCESSES = 33;
 
 const CORE = `${manifest.name}/core`;
 const WAYS = {
@@ -16,13 +18,18 @@ const WAYS = {
 /** How long a program without Nest takes to load the entry, in turn with an empty program and with ioredis alone. */
 export function loadCore({ plain }) {
   return Object.entries(WAYS)
-    .map(([way, { options, load }]) => `${way} ${checked(way, ratiosOf(options, load, plain))}`)
+    .map(([way, { options, load }]) => {
+      const first = ratiosOf(options, load, plain, PROCESSES);
+      return `${way} ${checked(way, isAbove(first) ? ratiosOf(options, load, plain, MORE_PROCESSES) : first)}`;
+    })
     .join(', ');
 }
 
-function ratiosOf(options, load, cwd) {
+const isAbove = ({ all, own }) => all > MOST || own > MOST_WITHOUT_IOREDIS;
+
+function ratiosOf(options, load, cwd, processes) {
   const times = { empty: [], ioredis: [], core: [] };
-  for (let i = 0; i < PROCESSES; i += 1) {
+  for (let i = 0; i < processes; i += 1) {
     times.empty.push(spent([...options, '-e', spentIn('')], cwd));
     // By `require`, as both formats of the entry load it.
     times.ioredis.push(spent([...WAYS.require.options, '-e', spentIn(WAYS.require.load('ioredis'))], cwd));
@@ -32,9 +39,10 @@ function ratiosOf(options, load, cwd) {
   return { all: core / empty, own: (empty + core - ioredis) / empty };
 }
 
-function checked(way, { all, own }) {
+function checked(way, measured) {
+  const { all, own } = measured;
   const ratios = `${all.toFixed(2)} times an empty program, ${own.toFixed(2)} times without ioredis`;
-  if (all <= MOST && own <= MOST_WITHOUT_IOREDIS) return ratios;
+  if (!isAbove(measured)) return ratios;
   throw new Error(`${way} takes ${ratios}, but must take at most ${MOST} and ${MOST_WITHOUT_IOREDIS}`);
 }
 
