@@ -55,7 +55,7 @@ export class Consumer {
     await writeFile(join(folder, 'package.json'), JSON.stringify({ ...manifest, dependencies }));
     const consumer = new Consumer(folder, manifest, redisUrl);
     // `strict-peer-deps`: npm must not violate the peer ranges of the library.
-    await consumer.npm('install', '--strict-peer-deps', '--prefer-offline', '--no-audit', '--no-fund');
+    await consumer.npm('install', '--strict-peer-deps', '--no-audit', '--no-fund');
     return consumer;
   }
 

@@ -37,7 +37,7 @@ export class PlainConsumer {
     const dependencies = { ...manifest.dependencies, ...packed };
     await writeFile(join(folder, 'package.json'), JSON.stringify({ ...manifest, dependencies }));
     const consumer = new PlainConsumer(folder, manifest);
-    await consumer.npm('install', '--strict-peer-deps', '--prefer-offline', '--no-audit', '--no-fund');
+    await consumer.npm('install', '--strict-peer-deps', '--no-audit', '--no-fund');
     await consumer.npm('run', 'build');
     return consumer;
   }
