@@ -15,6 +15,15 @@ interface Watched {
 /** Renewals change the end of a lease by more; sampling alone by less. */
 const SAME_MS = 2;
 
+/** The time that is left and the time at which it was read; a process that stands still in between reads both again. */
+export function sampled(lease: Lease): { at: number; remaining: number } {
+  for (;;) {
+    const at = monotonicMs();
+    const remaining = lease.remainingMs();
+    if (monotonicMs() - at < SAME_MS) return { at, remaining };
+  }
+}
+
 /** Records until when held leases are proven, so that the record exists before a process stops. */
 export class LeaseWatch {
   private readonly leases = new Map<string, Watched>();
@@ -22,8 +31,8 @@ export class LeaseWatch {
   constructor(private readonly recorder: Recorder<WorkerEvent>) {}
 
   granted(op: string, lease: Lease): void {
-    const at = monotonicMs();
-    const until = at + lease.remainingMs();
+    const { at, remaining } = sampled(lease);
+    const until = at + remaining;
     const tokens = Object.fromEntries(lease.fencingTokens);
     this.recorder.record({ type: 'granted', op, tokens, ...grantsOf(lease), until }, at);
     this.leases.set(op, { lease, until });
@@ -50,8 +59,7 @@ export class LeaseWatch {
   /** Records every held lease. */
   sample(): void {
     for (const [op, watched] of this.leases) {
-      const at = monotonicMs();
-      const remaining = watched.lease.remainingMs();
+      const { at, remaining } = sampled(watched.lease);
       if (remaining <= 0) {
         this.recorder.record({ type: 'not-held', op }, at);
         this.leases.delete(op);

@@ -49,7 +49,8 @@ export class ExclusiveState extends KeyState {
     this.grant = grant;
     // The store granted another token of this process, so it has lost the previous grant, or the caller takes it away.
     const reason = list.first!.call.steal ? 'forced' : 'deleted';
-    if (before !== undefined) context.watchdog.lose(before, { reason });
+    // Its time may have passed in a pause, before its timer fired.
+    if (before !== undefined && !context.watchdog.isOver(before, now)) context.watchdog.lose(before, { reason });
     this.serve(list.first!, grant, now);
     grant.forgetSpentNumbers();
     if (list.patient === list.size) return;

@@ -1,5 +1,5 @@
 import { LateAnswers } from '../../../../test/support/held-up-store.js';
-import { ManualClock } from '../../../../test/support/manual-clock.js';
+import { ManualClock, settled } from '../../../../test/support/manual-clock.js';
 import { type ManualProcess, ManualWorld } from '../../../../test/support/manual-world.js';
 import { LOCK_DEFAULTS, type LockOptions, resolveLockOptions } from '../options/lock-options.js';
 import type { Lease } from './lease/lease.js';
@@ -202,4 +202,22 @@ describe('P27: a pause of less than two thirds of the ttl in the first moment of
       await survives(clock, begun);
     });
   });
+});
+
+it('is the reason of the loss of a lease that ends in it, also when the store then grants the lock to another call', async () => {
+  const clock = new ManualClock();
+  const here = new ManualWorld(clock).process();
+  const lease = await here.acquire('k', { ttl: TTL });
+  let execute = (): void => undefined;
+  here.detours.acquire = async (ask) => {
+    await new Promise<void>((resolve) => (execute = resolve));
+    return ask();
+  };
+  const next = here.acquire('k', { ttl: 10 * TTL, wait: '1m', fair: 'strict' });
+  await clock.pass(0);
+  clock.jump(TTL + 100);
+  execute();
+  await settled();
+  expect((await next).isHeld()).toBe(true);
+  expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST', reason: 'blocked' });
 });

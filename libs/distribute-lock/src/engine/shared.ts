@@ -69,7 +69,9 @@ export class SharedState extends KeyState {
   granted(list: WaitList, grant: Grant, now: number): void {
     const before = this.grant;
     // The store granted another token of this process, so it has lost the previous grant.
-    if (before !== undefined) this.services.context.watchdog.lose(before, { reason: 'deleted' });
+    const { watchdog } = this.services.context;
+    // Its time may have passed in a pause, before its timer fired.
+    if (before !== undefined && !watchdog.isOver(before, now)) watchdog.lose(before, { reason: 'deleted' });
     this.open(grant, grant.numbers.take());
     while (list.first !== undefined) this.serve(list.first, grant, now);
     this.shortenSoon(grant, now);
