@@ -57,9 +57,9 @@ export class Acquiring {
   /** @internal */
   answered(command: AttemptCommand, answer: AcquireAnswer): void {
     const { attempt } = command;
-    const { single, state } = attempt.list;
+    const { sharesHeartbeat, state } = attempt.list;
     attempt.inFlight = false;
-    if (single) state.singlesError = undefined;
+    if (sharesHeartbeat) state.heartbeatError = undefined;
     if (answer.resent === true) this.resent(attempt);
     if (answer.outcome === 'granted') {
       if (attempt.awaitsMessage && !attempt.over) this.context.store.messageMissed?.();
@@ -226,7 +226,8 @@ export class Acquiring {
     attempt.lastError = error;
     const { list } = attempt;
     // The search is long while no attempt is queued.
-    if (attempt.queued && attempt === list.state.longestQueued) list.state.singlesError = error;
+    const isForAll = attempt.speaksForAll || (attempt.queued && attempt === list.state.longestQueued);
+    if (isForAll) list.state.heartbeatError = error;
     const passing = isPassing(error);
     this.wakeUps.wake({ reason: 'failure', list, error, passing });
     if (!passing && attempt.speaksForAll) this.placesLost(list.state);

@@ -140,7 +140,7 @@ export class Attempts {
   endGranted(attempt: Attempt): void {
     this.context.timers.remove(attempt);
     this.end(attempt);
-    if (attempt.list.single) attempt.list.state.singlesError = undefined;
+    if (attempt.list.sharesHeartbeat) attempt.list.state.heartbeatError = undefined;
     if (attempt.finalUndoAt > 0) this.context.abandoned.granted(attempt.ownerToken, attempt.finalUndoAt);
   }
 

@@ -209,8 +209,8 @@ export abstract class KeyState {
   singles: Map<string, WaitList> | undefined = undefined;
   /** The ttl of all single callers; 0 if they differ. */
   private singleTtlMs = 0;
-  /** Why the latest command of the single caller that was queued first failed; undefined after an answer to any of them. */
-  singlesError: Error | undefined = undefined;
+  /** Why the latest command for all callers that share a heartbeat failed; undefined after an answer to any of them. */
+  heartbeatError: Error | undefined = undefined;
   /** Owner token of the release in flight: messages about it are outdated. */
   protected releasing: string | undefined = undefined;
   /** Idle, and kept for the next call of the key; see `KeyStates`. */
@@ -274,9 +274,9 @@ export abstract class KeyState {
     return first?.seesHolder === false && first.lastError === undefined;
   }
 
-  /** Why the latest command for the callers of the list failed. The attempt that was queued first asks for single callers. */
-  troubleOf({ attempt, single }: WaitList): Error | undefined {
-    return attempt?.lastError ?? (single ? this.singlesError : undefined);
+  /** Why the latest command for the callers of the list failed. One attempt asks for all callers that share a heartbeat. */
+  troubleOf({ attempt, sharesHeartbeat }: WaitList): Error | undefined {
+    return attempt?.lastError ?? (sharesHeartbeat ? this.heartbeatError : undefined);
   }
 
   /** The ttl of a grant by a release to whichever attempt of this process is first in the queue; 0 if it may not grant. */

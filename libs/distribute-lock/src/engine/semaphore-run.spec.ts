@@ -1,6 +1,8 @@
 import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { LateAnswers } from '../../../../test/support/held-up-store.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
+import { LockStoreError } from '../store/lock-store.js';
+import type { KeyState } from './key-state.js';
 import type { Lease } from './lease/lease.js';
 
 const PERMITS = { kind: 'semaphore', permits: 2, ttl: '30s', wait: '20s' } as const;
@@ -360,5 +362,25 @@ describe('A caller that came after another process was granted a permit', () => 
     await clock.pass(30);
     expect((await late).fencingToken).toBeGreaterThan(fencingToken);
     await (await late).release();
+  });
+});
+
+describe('Callers of a process whose wait ends in an outage', () => {
+  it('are refused as unavailable, whichever of their places asks for all of them', async () => {
+    const clock = new ManualClock();
+    const world = new ManualWorld(clock);
+    const [here, there] = [world.process(), world.process()];
+    await Promise.all([there.acquire('k', PERMITS), there.acquire('k', PERMITS)]);
+    const calls = [1, 2, 3].map(() => here.acquire('k', { ...PERMITS, wait: '5s' }).catch((error: unknown) => error));
+    await clock.pass(100);
+    const { states } = here.engine as unknown as { states: { find(kind: string, key: string): KeyState } };
+    const places = [...new Set(states.find('semaphore', 'k').attempts())];
+    expect(places).toHaveLength(3);
+    // The store serves the last of these places first.
+    Object.assign(places.at(-1)!, { since: -1 });
+    here.detours.acquire = () => Promise.reject(new LockStoreError('Redis does not respond.', true));
+    await clock.pass(5_000);
+    const refused = { code: 'LOCK_UNAVAILABLE', message: expect.stringContaining('Redis does not respond') as string };
+    expect(await Promise.all(calls)).toEqual([1, 2, 3].map(() => expect.objectContaining(refused) as unknown));
   });
 });
