@@ -31,7 +31,7 @@ export const measuresOfOutcomes = [
     test: ['engine/semaphore-run', 'whichever of their places asks for all of them'],
   },
   {
-    promise: 'P10',
+    promise: 'P3',
     what: 'a lease whose time has passed in a pause is lost by the pause, not by a deletion',
     file: 'engine/exclusive.ts',
     measure: '!context.watchdog.isOver(before, now)',
