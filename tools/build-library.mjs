@@ -123,7 +123,8 @@ function namesOf({ fileName, exports }) {
 
 function namesForNode({ fileName, exports }) {
   const names = exports.map((name) => `export const ${name} = core.${name};`);
-  return [`import core from '../cjs/${fileName}';`, '', ...names, ''].join('\n');
+  const load = `const core = createRequire(import.meta.url)('../cjs/${fileName}');`;
+  return ["import { createRequire } from 'node:module';", '', load, '', ...names, ''].join('\n');
 }
 
 async function writeTypes() {
@@ -251,5 +252,10 @@ function withoutSpaces() {
     charset: 'utf8',
     legalComments: 'none',
   };
-  return { name: 'without-spaces', transform: (code) => ({ code: transformSync(code, settings).code, map: null }) };
+  // A decorated class is a variable, which would get a short name. Messages and log lines of Nest contain the name.
+  const ofCode = (code) => (code.includes('__decorate(') ? { ...settings, minifyIdentifiers: false } : settings);
+  return {
+    name: 'without-spaces',
+    transform: (code) => ({ code: transformSync(code, ofCode(code)).code, map: null }),
+  };
 }

@@ -64,7 +64,9 @@ describe('The log of an outage', () => {
     await expect(jobs.often()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     await expect(jobs.eachSecond()).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     for (const job of ['Jobs.often', 'Jobs.eachSecond']) {
-      expect(about(job)).toEqual([['warn', expect.stringMatching(`^The job ${job} did not run: .*ECONNREFUSED`)]]);
+      // The release of a run that was under way when the server died fails, too.
+      const lines = about(job).filter(([, text]) => !text.startsWith(`${job}: Redis request failed`));
+      expect(lines).toEqual([['warn', expect.stringMatching(`^The job ${job} did not run: .*ECONNREFUSED`)]]);
     }
     expect(logger.lines.filter(([level]) => level === 'error')).toEqual([]);
   });

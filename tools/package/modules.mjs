@@ -13,7 +13,11 @@ const WAYS = {
     `${PRINT}(require('${specifier}'), require.resolve('${specifier}'))`,
   ],
 };
-const PRINT = '((names, file) => console.log(JSON.stringify({ names: Object.keys(names).sort(), file })))';
+const PRINT = `((names, file) => console.log(JSON.stringify({
+  names: Object.keys(names).sort(),
+  renamed: Object.keys(names).filter((name) => typeof names[name] === 'function' && names[name].name !== name),
+  file,
+})))`;
 const FOLDERS = { import: '/dist/esm/', require: '/dist/cjs/' };
 
 /**
@@ -38,7 +42,9 @@ export function same(specifier, cwd, folders = FOLDERS) {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const { names, file } = JSON.parse(printed);
+    const { names, renamed, file } = JSON.parse(printed);
+    // Messages of Nest contain the names of classes.
+    if (renamed.length > 0) throw new Error(`${specifier} exports ${renamed.join(', ')} with another name of its own`);
     if (!file.includes(folders[way])) throw new Error(`${way} of ${specifier} leads to ${file}`);
     if (names.length === 0) throw new Error(`${way} of ${specifier} exports nothing`);
     return names.join(' ');
