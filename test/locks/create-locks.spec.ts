@@ -163,6 +163,18 @@ describe('createLocks', () => {
   });
 });
 
+describe('Option "credentials"', () => {
+  // Otherwise the process ends with code 0 or 13, and looks successful or unfinished.
+  it.each(['throws', 'hangs'])('rejects the start when it %s, and the process ends afterwards', async (CREDENTIALS) => {
+    const child = startProcess(new URL('failing-credentials.child.ts', import.meta.url), {
+      REDIS_URL: redis.url,
+      CREDENTIALS,
+    });
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(child.output.trim()).toBe('LOCK_UNAVAILABLE');
+  });
+});
+
 describe('close', () => {
   it('runs at the end of a block with `await using`, and ends waits and leases', async () => {
     let outer: OpenedLocks;

@@ -83,13 +83,14 @@ export type LockStateMessage =
  * @public
  */
 export const lockChannels: {
-  readonly acquire: TracingChannel<unknown, LockAcquireMessage>;
-  readonly hold: TracingChannel<unknown, LockHoldMessage>;
-  readonly state: Channel<unknown, LockStateMessage>;
+  // Releases of @types/node differ in the order of the parameters.
+  readonly acquire: TracingChannel<LockAcquireMessage, LockAcquireMessage>;
+  readonly hold: TracingChannel<LockHoldMessage, LockHoldMessage>;
+  readonly state: Channel<LockStateMessage, LockStateMessage>;
 } = {
   acquire: tracingChannel('nestjs-distribute-lock:acquire'),
   hold: tracingChannel('nestjs-distribute-lock:hold'),
-  state: stateChannel as Channel<unknown, LockStateMessage>,
+  state: stateChannel as Channel<LockStateMessage, LockStateMessage>,
 };
 
 const { acquire, hold, state } = lockChannels;
@@ -152,12 +153,12 @@ export function traceHoldEnd({ trace }: TracedCall, heldMs: number, error?: Leas
   end(hold, Object.assign(message, { outcome, heldMs } as const, error && { reason: error.reason, error }));
 }
 
-function begin<T extends object>(tracing: TracingChannel<unknown, T>, message: T): void {
+function begin<T extends object>(tracing: TracingChannel<T, T>, message: T): void {
   tracing.start.publish(message);
   tracing.end.publish(message);
 }
 
-function end<T extends { error?: Error }>(tracing: TracingChannel<unknown, T>, message: T): void {
+function end<T extends { error?: Error }>(tracing: TracingChannel<T, T>, message: T): void {
   if (message.error !== undefined) tracing.error.publish(message);
   tracing.asyncStart.publish(message);
   tracing.asyncEnd.publish(message);

@@ -9,7 +9,7 @@ export interface Phases<T> {
 type Listener = (message: unknown) => void;
 
 /** Subscribes to two of the five channels; returns a function that ends it. */
-export function subscribe<T extends object>(tracing: TracingChannel<unknown, T>, phases: Phases<T>): () => void {
+export function subscribe<T extends object>(tracing: TracingChannel<T, T>, phases: Phases<T>): () => void {
   const { start, asyncEnd } = phases as { readonly start: Listener; readonly asyncEnd: Listener };
   tracing.start.subscribe(start);
   tracing.asyncEnd.subscribe(asyncEnd);

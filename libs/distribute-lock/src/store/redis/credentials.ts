@@ -18,6 +18,8 @@ export type CredentialsSource = () => LockCredentials | Promise<LockCredentials>
 
 /** Credentials that arrive later are an error, and the source is called again. */
 const SOURCE_LIMIT_MS = 10_000;
+/** How often a pending source is checked. Its timer keeps the process alive, as an open connection does, until the client is closed. */
+const CHECK_MS = 500;
 
 /** Sources of clients of the library, and of the clients of the application that were given with a source. */
 const sources = new WeakMap<Redis | Cluster, CredentialsSource>();
@@ -111,12 +113,12 @@ async function untilGiven(
   let next: LockCredentials | Promise<LockCredentials> = first;
   for (let times = 1; ; times += 1) {
     try {
-      return await inTime(Promise.resolve(next));
+      return await inTime(client, Promise.resolve(next));
     } catch (error) {
       if (isClosed(client)) return {};
       client.emit('error', noCredentials(error));
     }
-    await new Promise((resolve) => setTimeout(resolve, pauseMs(times)).unref());
+    await new Promise((resolve) => setTimeout(resolve, pauseMs(times)));
     if (isClosed(client)) return {};
     next = called(source);
   }
@@ -129,11 +131,15 @@ function noCredentials(error: unknown): Error {
   return new LockStoreError(`Option "credentials" failed with ${name}.`, true, { sent: false });
 }
 
-async function inTime<T>(answer: Promise<T>): Promise<T> {
+async function inTime<T>(client: Connecting, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
+  let leftMs = SOURCE_LIMIT_MS;
   const late = new Promise<never>((_, reject) => {
     const error = `Option "credentials" did not return within ${SOURCE_LIMIT_MS} ms.`;
-    timer = setTimeout(() => reject(new LockStoreError(error, true, { sent: false })), SOURCE_LIMIT_MS).unref();
+    timer = setInterval(() => {
+      leftMs -= CHECK_MS;
+      if (leftMs <= 0 || isClosed(client)) reject(new LockStoreError(error, true, { sent: false }));
+    }, CHECK_MS);
   });
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+  return Promise.race([answer, late]).finally(() => clearInterval(timer));
 }
