@@ -6,7 +6,7 @@ const STANDSTILL_MS = 30;
 const EXACT_MS = 5;
 
 describe('sampled', () => {
-  it('reads the end of a lease again when the process has stood still between its two readings', () => {
+  it('reads the end of a lease again when the process was stopped between its two readings', () => {
     const end = monotonicMs() + 10_000;
     let stands = true;
     const remainingMs = (): number => {

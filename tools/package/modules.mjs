@@ -44,7 +44,7 @@ export function same(specifier, cwd, folders = FOLDERS) {
     });
     const { names, renamed, file } = JSON.parse(printed);
     // Messages of Nest contain the names of classes.
-    if (renamed.length > 0) throw new Error(`${specifier} exports ${renamed.join(', ')} with another name of its own`);
+    if (renamed.length > 0) throw new Error(`${specifier} exports ${renamed.join(', ')}, whose name differs`);
     if (!file.includes(folders[way])) throw new Error(`${way} of ${specifier} leads to ${file}`);
     if (names.length === 0) throw new Error(`${way} of ${specifier} exports nothing`);
     return names.join(' ');

@@ -14,7 +14,7 @@ let starting: Promise<INestApplicationContext> | undefined;
 
 /** One application for all calls of this instance of the function. A failed start is repeated by the next call. */
 function application(): Promise<INestApplicationContext> {
-  return (starting ??= NestFactory.createApplicationContext(FunctionModule).catch((error) => {
+  return (starting ??= NestFactory.createApplicationContext(FunctionModule, { abortOnError: false }).catch((error) => {
     starting = undefined;
     throw error;
   }));
