@@ -5,9 +5,8 @@ import { manifest } from './library.mjs';
 const MOST = 2.3;
 /** The same without the time of ioredis. */
 const MOST_WITHOUT_IOREDIS = 1.5;
-const PROCESSES = 11;
-/** For a second measurement by the lower quartiles, when other work on the machine may have decided the first. */
-const MORE_PROCESSES = 33;
+/** Measured at most three times, because other work on the machine changes the ratio by a tenth; a slower entry is above the bound each time. */
+const PROCESSES = [11, 33, 33];
 
 const CORE = `${manifest.name}/core`;
 const WAYS = {
@@ -19,15 +18,19 @@ const WAYS = {
 export function loadCore({ plain }) {
   return Object.entries(WAYS)
     .map(([way, { options, load }]) => {
-      const first = ratiosOf(options, load, plain, PROCESSES, 1 / 2);
-      return `${way} ${checked(way, isAbove(first) ? ratiosOf(options, load, plain, MORE_PROCESSES, 1 / 4) : first)}`;
+      let measured;
+      for (const processes of PROCESSES) {
+        measured = ratiosOf(options, load, plain, processes);
+        if (!isAbove(measured)) break;
+      }
+      return `${way} ${checked(way, measured)}`;
     })
     .join(', ');
 }
 
 const isAbove = ({ all, own }) => all > MOST || own > MOST_WITHOUT_IOREDIS;
 
-function ratiosOf(options, load, cwd, processes, share) {
+function ratiosOf(options, load, cwd, processes) {
   const times = { empty: [], ioredis: [], core: [] };
   for (let i = 0; i < processes; i += 1) {
     times.empty.push(spent([...options, '-e', spentIn('')], cwd));
@@ -35,7 +38,7 @@ function ratiosOf(options, load, cwd, processes, share) {
     times.ioredis.push(spent([...WAYS.require.options, '-e', spentIn(WAYS.require.load('ioredis'))], cwd));
     times.core.push(spent([...options, '-e', spentIn(load(CORE))], cwd));
   }
-  const [empty, ioredis, core] = Object.values(times).map((values) => quantile(values, share));
+  const [empty, ioredis, core] = Object.values(times).map(median);
   return { all: core / empty, own: (empty + core - ioredis) / empty };
 }
 
@@ -51,4 +54,4 @@ const spentIn = (work) => `${work} const { user, system } = process.cpuUsage(); 
 
 const spent = (args, cwd) => Number(execFileSync(process.execPath, args, { cwd, encoding: 'utf8' }));
 
-const quantile = (values, share) => values.toSorted((a, b) => a - b)[Math.floor(values.length * share)];
+const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
