@@ -4,7 +4,7 @@ import type { LockEngine } from '../engine/lock-engine.js';
 import { Locks } from '../locks/locks.js';
 import type { Presets } from '../options/lock-options.js';
 import { knownAs } from '../runtime/process-wide.js';
-import { LOCK_CLIENT, LOCK_SETTINGS } from './tokens.js';
+import { LOCK_ENGINE, LOCK_SETTINGS } from './tokens.js';
 
 /**
  * Acquires locks in code that a decorator cannot cover.
@@ -21,7 +21,7 @@ import { LOCK_CLIENT, LOCK_SETTINGS } from './tokens.js';
 export class LockService extends Locks {
   /** @internal */
   constructor(
-    @Inject(LOCK_CLIENT) find: () => LockEngine,
+    @Inject(LOCK_ENGINE) find: () => LockEngine,
     @Optional() @Inject(LOCK_SETTINGS) settings?: { readonly presets: Presets },
   ) {
     super(find, settings, 'LockService');

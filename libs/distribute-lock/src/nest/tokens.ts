@@ -11,7 +11,7 @@ export const LOCK_CONNECTIONS = Symbol.for(`${MISSING_MODULE} needs its connecti
 export const TRANSPORT_ERRORS = Symbol.for(`${MISSING_MODULE} needs its transport errors`);
 
 /** Token of the constructor parameter of `LockService`, which only the module can provide. */
-export const LOCK_CLIENT = Symbol.for(`${MISSING_MODULE} needs its LockService`);
+export const LOCK_ENGINE = Symbol.for(`${MISSING_MODULE} needs its LockService`);
 
 /** The options of `forRoot` or `forRootAsync`, as given. */
 export const LOCK_MODULE_OPTIONS = Symbol.for('nestjs-distribute-lock: module options');
