@@ -7,7 +7,7 @@ const SRC = '(^|/)distribute-lock/src';
 /** From top to bottom: a row imports rows below it, never one above. */
 const ROWS = [
   ...['testing', 'index.ts', 'nest/module', 'nest/decorators', 'nest/aspect', 'nest/lock'],
-  ...['core.ts', 'locks', 'keys', 'engine', 'engine/lease', 'store'],
+  ...['core.ts', 'common.ts', 'locks', 'keys', 'engine', 'engine/lease', 'store'],
 ];
 /** Optional entries and the packages that only they import. No other row imports them, and they do not import each other. */
 const OPTIONAL = {

@@ -27,10 +27,12 @@ export function exportsOf(root, entry, from = ['']) {
 function sourcesOf(root, entry) {
   return parsed(root, entry)
     .statements.filter(ts.isExportDeclaration)
-    .map(({ moduleSpecifier, exportClause }) => ({
-      path: moduleSpecifier.text.replace(/^\.\//, ''),
-      names: exportClause.elements.map(({ name }) => name.text),
-    }));
+    .flatMap(({ moduleSpecifier, exportClause }) => {
+      const path = moduleSpecifier.text.replace(/^\.\//, '');
+      // All exports of a file beside the entry.
+      if (exportClause === undefined) return sourcesOf(root, join(dirname(entry), path.replace(/\.js$/, '.ts')));
+      return [{ path, names: exportClause.elements.map(({ name }) => name.text) }];
+    });
 }
 
 const isWithin = (path, start) => path === start || ((start === '' || start.endsWith('/')) && path.startsWith(start));
