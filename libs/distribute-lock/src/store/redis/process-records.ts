@@ -52,15 +52,15 @@ export class ProcessRecords {
     const id = randomInt(2 ** 47);
     const inquiry = `${last === true ? 'e' : 'q'}${id} ${ownerToken} ${this.keys.lock(key)}`;
     try {
-      const receivers = await this.inTime(client.publish(this.keys.channel(processId), inquiry));
+      const receivers = await inTime(client.publish(this.keys.channel(processId), inquiry), COMMAND_LIMIT_MS, clock);
       const until = clock.now() + MOST_WAIT_MS;
       // A Cluster counts only the receivers of one node.
       while ((receivers > 0 || clustered) && clock.now() < until) {
-        const answer = await this.inTime(client.get(`${record}:${id}`));
+        const answer = await this.inTime(record, client.get(`${record}:${id}`));
         if (answer !== null) return answer;
         await new Promise<void>((resolve) => this.connection.timers.add(new Deadline(resolve), LOOK_MS));
       }
-      return (await this.inTime(client.get(record))) ?? undefined;
+      return (await this.inTime(record, client.get(record))) ?? undefined;
     } catch {
       return undefined;
     }
@@ -82,13 +82,15 @@ export class ProcessRecords {
   private async write(name: string, text: string, ms: number): Promise<void> {
     try {
       await this.connection.whenReady(COMMAND_LIMIT_MS, name);
-      await this.inTime(this.connection.client.set(name, text, 'PX', ms));
+      await this.inTime(name, this.connection.client.set(name, text, 'PX', ms));
     } catch {
       // The next record is written later.
     }
   }
 
-  private inTime<T>(answer: Promise<T>): Promise<T> {
+  /** Waits for the answer, which also shows that the connection works. */
+  private inTime<T>(name: string, answer: Promise<T>): Promise<T> {
+    void this.connection.linkOf(name)?.track(answer);
     return inTime(answer, COMMAND_LIMIT_MS, this.connection.clock);
   }
 }
