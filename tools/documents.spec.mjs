@@ -177,7 +177,7 @@ describe('a table from code', () => {
    * two lines.
    * @defaultValue \`'30s'\`
    */
-  readonly ttl?: Duration;
+  readonly ttl?: Duration<'a hint'>;
   /** Must be there. */
   readonly key: string | Function;
   /** No default. */

@@ -13,7 +13,7 @@ export const INTERFACE = `${OPTIONS}/generated/lock-options.ts`;
 
 /** The type of a row of each kind. */
 const TYPES = {
-  duration: () => 'Duration',
+  duration: () => "Duration<'or duration(text)'>",
   flag: () => 'boolean',
   count: () => 'number',
   choice: (_byDefault, allowed) => allowed.elements.map((element) => element.getText()).join(' | '),

@@ -17,7 +17,7 @@ import { docOf, textOf } from './tsdoc.mjs';
 const TABLE =
   /(<!-- (?:(options|members|values) of (\w+) in (\S+)|(exports) of (\S+)(?: from ([^>]+))?|measures) -->\n)(?:\n(?:\|[^\n]*\n)+)?/g;
 const KNOWN = [ts.isInterfaceDeclaration, ts.isTypeAliasDeclaration, ts.isClassDeclaration];
-const UNITS = { Duration: 'duration' };
+const IS_DURATION = /^Duration(<.*>)?$/;
 
 const KINDS = {
   options: (declaration, source) =>
@@ -71,7 +71,7 @@ function optionOf(source, member) {
   const type = typeOf(source, member);
   return [
     `\`${member.name.getText(source)}\``,
-    UNITS[type] ?? cell(`\`${type}\``),
+    IS_DURATION.test(type) ? 'duration' : cell(`\`${type}\``),
     tag === undefined ? (member.questionToken === undefined ? 'required' : 'none') : cell(textOf(tag)),
     cell(docOf(member)),
   ];

@@ -22,7 +22,7 @@ export interface LeaderOptions {
    * How long a *crashed* leader blocks the next one; at least 50 ms.
    * @defaultValue `'15s'`
    */
-  readonly ttl?: Duration;
+  readonly ttl?: Duration<'or duration(text)'>;
   /**
    * Labels errors, events and metrics.
    * @defaultValue as for `acquire()`

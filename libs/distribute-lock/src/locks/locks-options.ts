@@ -69,7 +69,7 @@ export interface Durability {
    * Time limit for the acknowledgements, at most 500 ms.
    * @defaultValue `'100ms'`
    */
-  readonly timeout?: Duration;
+  readonly timeout?: Duration<'or duration(text)'>;
 }
 
 /** Limits of waiting callers in this process. @public */
@@ -140,7 +140,7 @@ export interface LocksOptions {
    * How long shutdown waits for held leases.
    * @defaultValue `'2s'`
    */
-  readonly drainTimeout?: Duration;
+  readonly drainTimeout?: Duration<'or duration(text)'>;
   /**
    * How many callers may wait in this process; further callers get a `LockUnavailableError`. A number is the limit for each key.
    * @defaultValue `{ perKey: 10000, total: 100000 }`
@@ -167,7 +167,7 @@ export interface LocksOptions {
    * A lease that is held for longer is reported once, as a warning in the log and as the event `held-long`. 0 disables the report.
    * @defaultValue `'1m'`
    */
-  readonly warnAfter?: Duration;
+  readonly warnAfter?: Duration<'or duration(text)'>;
   /**
    * Default options of all locks.
    * @defaultValue those of {@link LockOptions}

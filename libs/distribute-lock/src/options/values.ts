@@ -9,10 +9,16 @@ export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w';
 
 /**
  * A length of time: whole milliseconds, or a string such as `'500ms'`, `'10s'`, `'2m'`. A string without a unit does not compile. Use
- * {@link duration} for text from a configuration.
+ * {@link duration} for text from a configuration. Options name that function as the type parameter, which messages of the
+ * compiler print; it has no other effect.
  * @public
  */
-export type Duration = number | `${number}${DurationUnit}` | `${number} ${DurationUnit}`;
+export type Duration<Or extends string = string> =
+  | number
+  | `${number}${DurationUnit}`
+  | `${number} ${DurationUnit}`
+  // A number again, because the compiler prints only a parameter that is used.
+  | (number & { readonly [text in Or]?: undefined });
 
 /**
  * Converts text from a configuration, such as `'10s'`, to the milliseconds that options accept.

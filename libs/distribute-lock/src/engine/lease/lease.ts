@@ -35,7 +35,7 @@ export abstract class Lease implements AsyncDisposable {
    * @throws LockUnavailableError when Redis did not confirm the extension; the lease is unchanged
    * @throws LockShutdownError when the shutdown ended the lease during the call
    */
-  abstract extend(ttl?: Duration): Promise<void>;
+  abstract extend(ttl?: Duration<'or duration(text)'>): Promise<void>;
   /**
    * Turns a write or exclusive lock into a read lock; no other writer can hold the lock in between. Stop writing before the call.
    * The fencing token stays the same, and waiting readers may enter. Does nothing on a read lock.

@@ -8,12 +8,12 @@ export interface LockOptions {
    * After a hand-over from another process, a `ttl` below 1750 ms counts as 1750 ms.
    * @defaultValue `'30s'`
    */
-  readonly ttl?: Duration;
+  readonly ttl?: Duration<'or duration(text)'>;
   /**
    * How long to wait while another caller holds the lock. With 0 the call fails at once.
    * @defaultValue `0`
    */
-  readonly wait?: Duration;
+  readonly wait?: Duration<'or duration(text)'>;
   /**
    * Whether the lease is renewed while the work runs. Without renewal the lease ends when `ttl` has passed.
    * @defaultValue `true`
@@ -24,12 +24,12 @@ export interface LockOptions {
    * With `release: 'expire'`, the key stays locked until its `ttl` has passed.
    * @defaultValue no limit
    */
-  readonly maxHold?: Duration;
+  readonly maxHold?: Duration<'or duration(text)'>;
   /**
    * The shortest time that the key stays locked, even if the work ends earlier (cron jobs on hosts with skewed clocks).
    * @defaultValue `0`
    */
-  readonly minHold?: Duration;
+  readonly minHold?: Duration<'or duration(text)'>;
   /**
    * The order of waiters. `'process'` serves processes in turn, and the callers of each process in order. `'strict'` serves the callers
    * of all processes in one order, at the cost of one command per hand-over. Readers and semaphores use their own order and ignore
