@@ -1,31 +1,35 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
-import { DIST, entries, LIBRARY } from './library.mjs';
+import { CLI, cliManifest, DIST, entries, LIBRARY, ROOT } from './library.mjs';
 
 const TYPES = join(DIST, 'esm');
-const REPORTS = join(LIBRARY, 'etc');
 /** The report of the main entry; the other entries are published beside it. */
 const MAIN = 'index';
+/** What has a report: the entries of the library, and the package that exports one of them again. */
+const REPORTED = [
+  ...entries.map(({ specifier, name }) => ({ specifier, name, folder: LIBRARY, types: join(TYPES, `${name}.d.ts`) })),
+  { specifier: cliManifest.name, name: MAIN, folder: CLI, types: join(CLI, 'index.d.ts') },
+];
 
 /**
  * The types of each entry match its report in `etc`, and every type that users can reach has a name that they can import.
  * With `write`, the reports are updated.
  */
 export function api(_packed, write = false) {
-  mkdirSync(REPORTS, { recursive: true });
   const temp = mkdtempSync(join(tmpdir(), 'api-'));
   try {
-    return `as reported: ${entries.map((entry) => check(entry, temp, write)).join(', ')}`;
+    return `as reported: ${REPORTED.map((one) => check(one, temp, write)).join(', ')}`;
   } finally {
     rmSync(temp, { recursive: true, force: true });
   }
 }
 
-function check({ specifier, name }, temp, write) {
+function check(reported, temp, write) {
+  const { specifier, name, folder } = reported;
   const wrong = [];
-  const { succeeded, apiReportChanged } = Extractor.invoke(config(name, temp), {
+  const { succeeded, apiReportChanged } = Extractor.invoke(config(reported, temp), {
     localBuild: write,
     messageCallback(message) {
       message.handled = true;
@@ -37,7 +41,7 @@ function check({ specifier, name }, temp, write) {
       else wrong.push(`${specifier}: ${messageId}: ${text}`);
     },
   });
-  const outdated = `${specifier} differs from etc/${name}.api.md. If the change is intended, run npm run api and commit the report`;
+  const outdated = `${specifier} differs from ${relative(ROOT, join(folder, 'etc', `${name}.api.md`))}. If the change is intended, run npm run api and commit the report`;
   if (apiReportChanged && !write) wrong.push(outdated);
   if (wrong.length > 0) throw new Error(wrong.join('\n'));
   if (!succeeded && !write) throw new Error(`API Extractor failed for ${specifier}`);
@@ -55,15 +59,17 @@ function namesOf(name) {
   return new Set([...lists].flatMap(([, list]) => list.split(',').map((one) => one.trim().split(' ').at(-1))));
 }
 
-function config(name, temp) {
+function config({ name, folder, types }, temp) {
+  const reportFolder = join(folder, 'etc');
+  mkdirSync(reportFolder, { recursive: true });
   const quiet = { logLevel: 'none' };
   const fault = { logLevel: 'error' };
   return ExtractorConfig.prepare({
-    packageJsonFullPath: join(LIBRARY, 'package.json'),
+    packageJsonFullPath: join(folder, 'package.json'),
     configObjectFullPath: undefined,
     configObject: {
-      projectFolder: LIBRARY,
-      mainEntryPointFilePath: join(TYPES, `${name}.d.ts`),
+      projectFolder: folder,
+      mainEntryPointFilePath: types,
       newlineKind: 'lf',
       compiler: {
         overrideTsconfig: {
@@ -75,11 +81,12 @@ function config(name, temp) {
             strict: true,
             skipLibCheck: true,
             types: ['node'],
+            paths: Object.fromEntries(entries.map((entry) => [entry.specifier, [join(TYPES, `${entry.name}.d.ts`)]])),
           },
-          files: [join(TYPES, `${name}.d.ts`)],
+          files: [types],
         },
       },
-      apiReport: { enabled: true, reportFileName: `${name}.api.md`, reportFolder: REPORTS, reportTempFolder: temp },
+      apiReport: { enabled: true, reportFileName: `${name}.api.md`, reportFolder, reportTempFolder: temp },
       docModel: { enabled: false },
       dtsRollup: { enabled: false },
       messages: {
