@@ -145,7 +145,7 @@ describe('the page of the demo with a private Redis', () => {
 
   it('releases a lock by force after a confirmation', async () => {
     const since = await send(page, 'exclusive', { work: '4000', to: 'A', each: 1 });
-    await page.click('tbody button:enabled');
+    await page.click('tbody tr:has-text("post_test_web") button:enabled');
     await page.click('text=Release the lock');
 
     await eventually(async () => {
@@ -224,6 +224,29 @@ describe('the page of the demo while processes end', () => {
   }
 
   type Bar = Awaited<ReturnType<typeof barsOf>>[number];
+});
+
+describe('the jobs on the page of the demo', () => {
+  it('show one leader, which moves when its instance is stopped, and each tick once', async () => {
+    const { page, demo } = await openDemo();
+    const leader = async () => /Instance (\w) leads/.exec((await page.textContent('#demo-controls')) ?? '')?.[1];
+    await eventually(async () => expect(await leader()).toMatch(/^[AB]$/), SOON_MS);
+    const first = await leader();
+
+    // The instance that serves the page can only restart.
+    await page.click(first === 'A' ? 'text=Restart A' : 'text=Crash B');
+
+    const other = first === 'A' ? 'B' : 'A';
+    await eventually(async () => expect(await leader()).toBe(other), SOON_MS);
+    await eventually(async () => {
+      const ticks = await page.locator('.demo-ticks li').allTextContents();
+      const times = ticks.map((text) => text.split(' by ')[0]);
+      expect(ticks.length).toBeGreaterThanOrEqual(3);
+      expect(new Set(times).size).toBe(ticks.length);
+      expect(ticks[0]).toMatch(/ by [AB]$/);
+    }, 30_000);
+    await demo.kill('SIGTERM');
+  });
 });
 
 describe('the page of the demo without Redis', () => {

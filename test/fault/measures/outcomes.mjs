@@ -17,10 +17,7 @@ export const measuresOfOutcomes = [
     file: 'engine/key-state.ts',
     measure: 'return attempt?.lastError ?? (sharesHeartbeat ? this.heartbeatError : undefined);',
     without: 'return attempt?.lastError;',
-    test: [
-      'known-holder',
-      'when Redis stops responding while several callers wait for an exclusive lock with strict fairness',
-    ],
+    test: ['engine/semaphore-run', 'whichever of their places asks for all of them: with strict fairness'],
   },
   {
     promise: 'P24',
@@ -28,7 +25,7 @@ export const measuresOfOutcomes = [
     file: 'engine/acquiring.ts',
     measure: 'attempt.speaksForAll || (attempt.queued && attempt === list.state.longestQueued)',
     without: 'attempt.queued && attempt === list.state.longestQueued',
-    test: ['engine/semaphore-run', 'whichever of their places asks for all of them'],
+    test: ['engine/semaphore-run', 'whichever of their places asks for all of them: for permits'],
   },
   {
     promise: 'P3',

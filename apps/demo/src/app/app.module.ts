@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
+import { ScheduleModule } from '@nestjs/schedule';
 import { TerminusModule } from '@nestjs/terminus';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { LockModule } from 'nestjs-distribute-lock';
@@ -13,6 +14,7 @@ import { ControlsService } from '../controls/controls.service.js';
 import { ExportsController } from '../exports/exports.controller.js';
 import { HealthController } from '../health/health.controller.js';
 import { HomeController } from '../home/home.controller.js';
+import { JobsService } from '../jobs/jobs.service.js';
 import { LedgerController } from '../ledger/ledger.controller.js';
 import { Ledger } from '../ledger/ledger.js';
 import { LedgerService } from '../ledger/ledger.service.js';
@@ -55,6 +57,7 @@ export class AppModule {
       module: AppModule,
       imports: [
         ThrottlerModule.forRoot([{ ttl: 1_000, limit: REQUESTS_PER_SECOND }]),
+        ScheduleModule.forRoot(),
         TerminusModule.forRoot({ logger: false }),
         LockModule.forRoot({ connection: settings.connection, prefix: settings.prefix }),
         LockDashboardModule.forRoot({
@@ -72,6 +75,7 @@ export class AppModule {
         LockHealthIndicator,
         WorkService,
         ControlsService,
+        JobsService,
         OrdersService,
         Ledger,
         LedgerService,

@@ -1,6 +1,7 @@
 import { Injectable, NotFoundException } from '@nestjs/common';
 
-import { askParent, type DemoState, onDemoState } from '../process/parent.js';
+import { EMPTY_BOARD, type JobReport, withReport } from '../jobs/job-board.js';
+import { askParent, type DemoState, hasParent, onDemoState } from '../process/parent.js';
 import { DemoSettings } from '../settings/demo-settings.js';
 import type { RequestKind, SendDto } from './controls.dto.js';
 
@@ -20,7 +21,13 @@ export class ControlsService {
 
   constructor(private readonly settings: DemoSettings) {
     const { inMemory } = settings;
-    this.state = { instances: [], redis: inMemory ? 'memory' : 'given', redisPaused: false, shared: inMemory };
+    this.state = {
+      instances: [],
+      redis: inMemory ? 'memory' : 'given',
+      redisPaused: false,
+      shared: inMemory,
+      jobs: EMPTY_BOARD,
+    };
     onDemoState((state) => (this.state = state));
   }
 
@@ -40,6 +47,12 @@ export class ControlsService {
       throw new NotFoundException(`Instance ${instance} cannot do that here.`);
     }
     askParent({ type, instance });
+  }
+
+  /** Shows what a job of this instance did on the pages of all instances. */
+  report(report: JobReport): void {
+    if (hasParent()) askParent({ type: 'job', report });
+    else this.state = { ...this.state, jobs: withReport(this.state.jobs, report) };
   }
 
   pauseRedis(): void {

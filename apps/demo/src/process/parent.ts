@@ -1,3 +1,5 @@
+import type { JobBoard, JobReport } from '../jobs/job-board.js';
+
 /** The message of a forked process of the demo to its parent. */
 export type ChildReport<Ready> =
   { readonly type: 'ready'; readonly ready: Ready } | { readonly type: 'failed'; readonly message: string };
@@ -10,14 +12,18 @@ export interface DemoState {
   readonly redisPaused: boolean;
   /** Whether the instances share one process, so that none can be stopped alone. */
   readonly shared: boolean;
+  readonly jobs: JobBoard;
 }
 
 /** What the page asks of the starter. It applies to processes that the starter started. */
 export type ControlRequest =
   { readonly type: 'stop' | 'start' | 'restart'; readonly instance: string } | { readonly type: 'pause-redis' };
 
-/** Sends a request of the page to the starter. */
-export function askParent(request: ControlRequest): void {
+/** A message of an instance to the starter, beside the report that it is ready. */
+export type ChildRequest = ControlRequest | { readonly type: 'job'; readonly report: JobReport };
+
+/** Sends a request of the page, or a report about a job, to the starter. */
+export function askParent(request: ChildRequest): void {
   if (process.connected) process.send?.(request);
 }
 

@@ -23,9 +23,9 @@ export class DemoChild<Ready> {
   private constructor(private readonly child: ChildProcess) {
     this.exited = once(child, 'exit');
     this.ready = new Promise((resolve, reject) => {
-      child.once('message', (report: ChildReport<Ready>) => {
+      child.on('message', (report: ChildReport<Ready>) => {
         if (report.type === 'ready') resolve(report.ready);
-        else reject(new Error(report.message));
+        else if (report.type === 'failed') reject(new Error(report.message));
       });
       child.once('exit', (code, signal) => reject(new Error(`A process of the demo ended early (${signal ?? code}).`)));
       child.once('error', reject);
@@ -41,7 +41,7 @@ export class DemoChild<Ready> {
     return new DemoChild(fork(path, { env, detached: apart }));
   }
 
-  /** Calls `receive` with every message after the first. */
+  /** Calls `receive` with every message. */
   listen(receive: (message: unknown) => void): void {
     this.child.on('message', receive);
   }

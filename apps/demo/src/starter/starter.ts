@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { ControlRequest, DemoState } from '../process/parent.js';
+import { EMPTY_BOARD, withReport } from '../jobs/job-board.js';
+import type { ChildReport, ChildRequest, ControlRequest, DemoState } from '../process/parent.js';
 import { portSetting } from '../settings/demo-settings.js';
 import { wholeNumber } from '../settings/whole-number.js';
 import { banner, instanceName } from './banner.js';
@@ -31,6 +32,7 @@ export class Starter {
   private readonly processes: InstanceProcess[] = [];
   private source: LockSource | undefined;
   private redisPaused = false;
+  private jobs = EMPTY_BOARD;
   private stopping = false;
 
   constructor(
@@ -86,15 +88,27 @@ export class Starter {
       DEMO_SHARED: names.length > 1 ? names.join(',') : '',
       PORT: String(port),
     };
-    return DemoChild.start<ReadyProcess>('main.js', { env });
+    const child = DemoChild.start<ReadyProcess>('main.js', { env });
+    // A job may run before the instance is ready.
+    child.listen((message) => this.received(message as ChildRequest | ChildReport<ReadyProcess>));
+    return child;
   }
 
   private async ready(each: InstanceProcess): Promise<void> {
     const { child, names } = each;
     each.ports = (await child.ready).ports;
-    child.listen((request) => void this.control(request as ControlRequest));
     this.announce(child, `Instance ${names.join(' and ')} has ended.`);
-    void child.exited.then(() => this.share());
+    void child.exited.then(() => {
+      for (const instance of names) this.jobs = withReport(this.jobs, { type: 'leads-no-more', instance });
+      this.share();
+    });
+    this.share();
+  }
+
+  private received(message: ChildRequest | ChildReport<ReadyProcess>): void {
+    if (message.type === 'ready' || message.type === 'failed') return;
+    if (message.type !== 'job') return void this.control(message);
+    this.jobs = withReport(this.jobs, message.report);
     this.share();
   }
 
@@ -144,6 +158,7 @@ export class Starter {
       redis: connection === 'memory' ? 'memory' : keeper === undefined ? 'given' : 'private',
       redisPaused: this.redisPaused,
       shared,
+      jobs: this.jobs,
     };
     for (const { child } of this.processes) if (child.running) child.send({ state });
   }

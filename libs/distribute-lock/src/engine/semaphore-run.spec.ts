@@ -366,21 +366,30 @@ describe('A caller that came after another process was granted a permit', () => 
 });
 
 describe('Callers of a process whose wait ends in an outage', () => {
-  it('are refused as unavailable, whichever of their places asks for all of them', async () => {
-    const clock = new ManualClock();
-    const world = new ManualWorld(clock);
-    const [here, there] = [world.process(), world.process()];
-    await Promise.all([there.acquire('k', PERMITS), there.acquire('k', PERMITS)]);
-    const calls = [1, 2, 3].map(() => here.acquire('k', { ...PERMITS, wait: '5s' }).catch((error: unknown) => error));
-    await clock.pass(100);
-    const { states } = here.engine as unknown as { states: { find(kind: string, key: string): KeyState } };
-    const places = [...new Set(states.find('semaphore', 'k').attempts())];
-    expect(places).toHaveLength(3);
-    // The store serves the last of these places first.
-    Object.assign(places.at(-1)!, { since: -1 });
-    here.detours.acquire = () => Promise.reject(new LockStoreError('Redis does not respond.', true));
-    await clock.pass(5_000);
-    const refused = { code: 'LOCK_UNAVAILABLE', message: expect.stringContaining('Redis does not respond') as string };
-    expect(await Promise.all(calls)).toEqual([1, 2, 3].map(() => expect.objectContaining(refused) as unknown));
-  });
+  it.each([
+    ['for permits', PERMITS, 'semaphore'],
+    ['with strict fairness', { fair: 'strict', ttl: '30s' }, 'exclusive'],
+  ] as const)(
+    'are refused as unavailable, whichever of their places asks for all of them: %s',
+    async (_, options, kind) => {
+      const clock = new ManualClock();
+      const world = new ManualWorld(clock);
+      const [here, there] = [world.process(), world.process()];
+      for (let held = 0; held < (kind === 'semaphore' ? 2 : 1); held += 1) await there.acquire('k', options);
+      const calls = [1, 2, 3].map(() => here.acquire('k', { ...options, wait: '5s' }).catch((error: unknown) => error));
+      await clock.pass(100);
+      const { states } = here.engine as unknown as { states: { find(kind: string, key: string): KeyState } };
+      const places = [...new Set(states.find(kind, 'k').attempts())];
+      expect(places).toHaveLength(3);
+      // The store serves the last of these places first.
+      Object.assign(places.at(-1)!, { since: -1 });
+      here.detours.acquire = () => Promise.reject(new LockStoreError('Redis does not respond.', true));
+      await clock.pass(5_000);
+      const refused = {
+        code: 'LOCK_UNAVAILABLE',
+        message: expect.stringContaining('Redis does not respond') as string,
+      };
+      expect(await Promise.all(calls)).toEqual([1, 2, 3].map(() => expect.objectContaining(refused) as unknown));
+    },
+  );
 });

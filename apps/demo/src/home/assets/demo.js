@@ -30,6 +30,12 @@ faults.className = 'demo-faults';
 const answers = element('p');
 answers.className = 'demo-answers';
 answers.setAttribute('role', 'status');
+const leader = element('p');
+const ticks = element('ol');
+ticks.className = 'demo-ticks';
+const jobs = element('section');
+jobs.setAttribute('aria-label', 'Jobs');
+jobs.append(element('h3', 'Jobs'), leader, element('p', 'Every 5 s one instance runs the job:'), ticks);
 const note = element('p');
 note.className = 'lk-hint';
 const row = element('div');
@@ -37,7 +43,7 @@ row.className = 'demo-row';
 send.className = 'demo-send';
 row.append(kind.label, target.label, work.label, send, one);
 const heading = element('h2', 'Try it');
-panel.append(heading, row, faults, answers, note);
+panel.append(heading, row, faults, answers, note, jobs);
 panel.hidden = false;
 
 function select(text, options) {
@@ -109,7 +115,9 @@ async function refresh() {
   } catch {
     return;
   }
-  const text = JSON.stringify(state);
+  showJobs(state.jobs);
+  // The fields and buttons stay as they are while a job runs, because new ones would lose the focus.
+  const text = JSON.stringify({ ...state, jobs: undefined });
   if (text === shown) return;
   shown = text;
   instances = state.instances;
@@ -119,6 +127,13 @@ async function refresh() {
   target.field.replaceChildren(...targets.map(([value, label]) => new Option(label, value)));
   if (targets.some(([value]) => value === chosen)) target.field.value = chosen;
   showFaults(state);
+}
+
+function showJobs(board) {
+  leader.textContent = board.leader === null ? 'No instance leads.' : `Instance ${board.leader} leads.`;
+  ticks.replaceChildren(
+    ...board.ticks.map(({ at, instance }) => element('li', `${new Date(at).toLocaleTimeString()} by ${instance}`)),
+  );
 }
 
 function showFaults({ redis, redisPaused, shared }) {
