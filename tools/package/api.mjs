@@ -59,11 +59,23 @@ function namesOf(name) {
   return new Set([...lists].flatMap(([, list]) => list.split(',').map((one) => one.trim().split(' ').at(-1))));
 }
 
+const quiet = { logLevel: 'none' };
+const fault = { logLevel: 'error' };
+/** What counts as a fault of the types. */
+const MESSAGES = {
+  compilerMessageReporting: { default: fault },
+  extractorMessageReporting: {
+    default: quiet,
+    'ae-forgotten-export': fault,
+    'ae-incompatible-release-tags': fault,
+    'ae-missing-release-tag': fault,
+  },
+  tsdocMessageReporting: { default: quiet },
+};
+
 function config({ name, folder, types }, temp) {
   const reportFolder = join(folder, 'etc');
   mkdirSync(reportFolder, { recursive: true });
-  const quiet = { logLevel: 'none' };
-  const fault = { logLevel: 'error' };
   return ExtractorConfig.prepare({
     packageJsonFullPath: join(folder, 'package.json'),
     configObjectFullPath: undefined,
@@ -89,16 +101,7 @@ function config({ name, folder, types }, temp) {
       apiReport: { enabled: true, reportFileName: `${name}.api.md`, reportFolder, reportTempFolder: temp },
       docModel: { enabled: false },
       dtsRollup: { enabled: false },
-      messages: {
-        compilerMessageReporting: { default: fault },
-        extractorMessageReporting: {
-          default: quiet,
-          'ae-forgotten-export': fault,
-          'ae-incompatible-release-tags': fault,
-          'ae-missing-release-tag': fault,
-        },
-        tsdocMessageReporting: { default: quiet },
-      },
+      messages: MESSAGES,
     },
   });
 }
