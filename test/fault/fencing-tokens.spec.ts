@@ -52,6 +52,14 @@ describe('P11: the fencing tokens of a key rise', () => {
     // Removes the counter of the previous test, which was ahead of the clock.
     beforeAll(() => world.client.del(FENCE));
 
+    /** The ids of the connections of alice and bob that carry commands. */
+    async function connections(): Promise<(string | undefined)[]> {
+      const own = await world.client.client('ID');
+      const list = String(await world.client.call('CLIENT', 'LIST', 'TYPE', 'normal'));
+      const ids = list.split('\n').map((line) => /^id=(\d+) /.exec(line)?.[1]);
+      return ids.filter((id) => id !== undefined && id !== String(own));
+    }
+
     async function number(locks: Locks, key: string): Promise<number> {
       const lease = await locks.acquire(key, { wait: '5s' });
       await lease.release();
@@ -76,9 +84,15 @@ describe('P11: the fencing tokens of a key rise', () => {
       for (let i = 0; i < 10; i += 1) last = await number(bob, key);
       const taken = await bob.acquire(world.newKey());
       await world.client.set(FENCE, known + 2);
+      const before = await connections();
       // The clients connect again, as they do after a failover.
       for (const type of ['NORMAL', 'PUBSUB']) await world.client.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'YES');
-      // A refused acquire reconnects alice without a new token.
+      await eventually(async () => {
+        const now = await connections();
+        expect(now).toHaveLength(before.length);
+        expect(now.filter((id) => before.includes(id))).toEqual([]);
+      });
+      // After a refused acquire alice uses the new connection, and has no new token.
       await eventually(() => expect(alice.acquire(taken.key)).rejects.toMatchObject({ code: 'LOCK_CONTENDED' }));
       expect(await number(alice, key)).toBeGreaterThan(last);
     });
