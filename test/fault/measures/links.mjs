@@ -76,8 +76,12 @@ export const measuresOfLinks = [
     file: LINK,
     measure: 'if (leftMs <= 0) this.probe();',
     without: '',
-    // One of the two is enough: a check message that did not arrive probes the subscription, too.
-    also: { file: 'store/redis/inbox-check.ts', measure: 'else this.subscription.messageMissed();', without: '' },
+    // One of the two is enough: check messages that did not arrive probe and renew the subscription, too.
+    also: {
+      file: 'store/redis/inbox-check.ts',
+      measure: 'if (last?.receivers === undefined || last.arrived) return;',
+      without: 'if (this.last === undefined) return;',
+    },
     test: ['sockets/link-messages', 'a subscription of the library is closed and reopened when it is half-open'],
   },
   {
