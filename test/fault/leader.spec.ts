@@ -29,10 +29,10 @@ interface Term {
 const TTL_MS = 1_000;
 /** The most between the end of a term and the next one, when a leader is stopped. */
 const HAND_OVER_MS = 50;
-const COUNTED_MS = 20_000;
 
 /** Larger by LEADER_TERMS for a long run. */
 const ROUNDS = Math.ceil(Number(process.env['LEADER_TERMS'] ?? 4) / 4);
+const COUNTED_MS = ROUNDS > 1 ? 300_000 : 20_000;
 
 /** Starts candidates, and records their terms. */
 class Candidates {
@@ -126,7 +126,7 @@ describe('a leader', () => {
     expectBelow(median, HAND_OVER_MS + (ROUNDS > 1 ? 0 : stalls.max / 1e6));
   }, 3_600_000);
 
-  it('is asked for by a follower less than once in a second, with the default ttl', async () => {
+  it('costs a follower at most one command in a second, with the default ttl', async () => {
     const server = await startRedisServer();
     const candidates = new Candidates(server, '15s');
     await candidates.stand();
@@ -137,18 +137,20 @@ describe('a leader', () => {
     await sleep(2_000);
     const monitor = await new Redis(server.url).monitor();
     onCleanup(() => monitor.disconnect());
-    const attempts = new Map<string, number>();
-    monitor.on('monitor', (_time: string, [command]: string[], client: string) => {
-      if (command === 'evalsha' && !leader.includes(client)) attempts.set(client, (attempts.get(client) ?? 0) + 1);
+    let commands = 0;
+    monitor.on('monitor', (_time: string, _command: string[], client: string) => {
+      // A script calls commands itself; these have no client.
+      if (client !== 'lua' && !leader.includes(client)) commands += 1;
     });
     const since = performance.now();
     await sleep(COUNTED_MS);
     const seconds = (performance.now() - since) / 1_000;
     monitor.disconnect();
-    expect(attempts.size).toBe(2);
-    for (const count of attempts.values()) expect(count).toBeLessThan(seconds);
+    // An attempt, a check of its messages and a reading of the clock may each begin early in the time that is counted.
+    expect(commands / 2).toBeLessThanOrEqual(seconds + 3);
+    expect(commands / 2).toBeGreaterThan(seconds / 2);
     expect(candidates.terms).toHaveLength(1);
-  }, 60_000);
+  }, 360_000);
 });
 
 /** Addresses of the connected clients. */

@@ -83,7 +83,15 @@ export const measuresOfOffers = [
     file: CHECK,
     measure: 'if (!this.needed) return;',
     without: '',
-    test: [SPEC, 'in every third heartbeat while callers wait'],
+    test: [SPEC, 'in every fifth heartbeat while callers wait'],
+  },
+  {
+    promise: 'P12',
+    what: 'messages are checked in each heartbeat after a lock was granted without its message',
+    file: CHECK,
+    measure: 'works && !this.suspected ?',
+    without: 'works ?',
+    test: [SPEC, 'after a lock was granted without its message'],
   },
   {
     promise: 'P26',

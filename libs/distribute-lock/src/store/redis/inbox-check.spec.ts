@@ -69,16 +69,26 @@ function start({ bySlot = false } = {}) {
 }
 
 describe('InboxCheck', () => {
-  it('sends a message at once and in every third heartbeat while callers wait and messages arrive, and none otherwise', async () => {
+  it('sends a message at once and in every fifth heartbeat while callers wait and messages arrive, and none otherwise', async () => {
     const { clock, log, state, pass } = start();
     await clock.pass(60_000);
     expect(state.sent).toEqual([]);
-    await pass(10 * HEARTBEAT_MS, 100);
+    await pass(16 * HEARTBEAT_MS, 100);
     expect(state.sent).toHaveLength(4);
     expect(new Set(state.sent)).toEqual(new Set([`${LOCK} ${CHANNEL}`]));
     await pass(60_000, 0);
     expect(state.sent.length).toBeLessThanOrEqual(5);
     expect(log).toEqual([]);
+  });
+
+  it('checks in each heartbeat after a lock was granted without its message', async () => {
+    const { check, log, state, pass } = start();
+    await pass(4 * HEARTBEAT_MS);
+    expect(state.sent).toHaveLength(2);
+    state.delivers = false;
+    check.messageMissed();
+    await pass(3 * HEARTBEAT_MS);
+    expect(log).toEqual(['probed', 'probed', 'renewed']);
   });
 
   it('sends one message at once when commands use a new connection', async () => {

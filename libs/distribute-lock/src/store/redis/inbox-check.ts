@@ -12,9 +12,9 @@ import type { Subscriber, Subscription } from './subscription.js';
 const INTERVAL_MS = 1_300;
 /**
  * Interval after a message has arrived. A failover that leaves connections open replaces the connection for commands, which
- * causes a check at once.
+ * causes a check at once. A lock that is granted without its message causes checks at the short interval.
  */
-const ARRIVED_INTERVAL_MS = 3 * INTERVAL_MS;
+const ARRIVED_INTERVAL_MS = 5 * INTERVAL_MS;
 /** Longest pause between two renewals of a subscription that do not help. */
 const LONGEST_PAUSE_MS = 10_000;
 /** Consecutive messages without an arrival before the subscription is renewed, and before the operator is notified. */
@@ -44,7 +44,7 @@ interface Sent {
 /**
  * Verifies that the messages of a process arrive, because neither SUBSCRIBE nor an open connection proves it. While
  * callers wait, the process publishes a message to its own inbox once per heartbeat, on the server of their lock; after a
- * message has arrived, in every third heartbeat.
+ * message has arrived, in every fifth heartbeat.
  *
  * - The server refuses the message: waiters poll, and the operator is notified of the missing permission.
  * - The server counts no receiver: the subscription is on another server, which a planned failover has made a replica.
@@ -67,6 +67,8 @@ export class InboxCheck extends Timer implements Subscriber {
   private messages = 0;
   private last: Sent | undefined;
   private missed = 0;
+  /** A lock was granted without its message since the last check. */
+  private suspected = false;
   private pauseMs = INTERVAL_MS;
   private renewableAt = -Infinity;
   /** Why messages do not arrive, although the server has confirmed the subscription. */
@@ -93,6 +95,15 @@ export class InboxCheck extends Timer implements Subscriber {
     // A new connection for commands may lead to another server, so its check is not delayed.
     timers.add(this, epoch === this.epoch ? Math.max(0, this.checkedAt + this.intervalMs - now) : 0, now);
     this.epoch = epoch;
+  }
+
+  /** A lock was granted without its message. */
+  messageMissed(): void {
+    this.subscription.messageMissed();
+    const { clock, timers } = this.connection;
+    this.suspected = true;
+    const now = clock.now();
+    if (this.isScheduled) timers.add(this, Math.max(0, this.checkedAt + INTERVAL_MS - now), now);
   }
 
   close(): void {
@@ -137,7 +148,8 @@ export class InboxCheck extends Timer implements Subscriber {
     const { last } = this;
     this.last = undefined;
     const works = last?.arrived === true && last.receivers !== undefined && last.receivers !== 0;
-    this.intervalMs = works ? ARRIVED_INTERVAL_MS : INTERVAL_MS;
+    this.intervalMs = works && !this.suspected ? ARRIVED_INTERVAL_MS : INTERVAL_MS;
+    this.suspected = false;
     if (works) this.pauseMs = INTERVAL_MS;
     if (last?.receivers === undefined || last.arrived) return;
     this.missed += 1;

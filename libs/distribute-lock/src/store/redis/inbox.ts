@@ -51,7 +51,7 @@ export class Inbox {
 
   messageMissed(): void {
     for (const { check, shards } of this.received.values()) {
-      check.subscription.messageMissed();
+      check.messageMissed();
       shards.messageMissed();
     }
   }

@@ -74,9 +74,15 @@ describe('ServerClock', () => {
     expect(clock.latest(200)).toBeUndefined();
   });
 
-  it('requests a new reading every ten seconds', () => {
+  it('requests a new reading every twenty seconds', () => {
     const clock = new ServerClock();
 
-    expect([0, 1, 9_999, 10_000, 10_001].map((now) => clock.refreshes(now))).toEqual([true, false, false, true, false]);
+    expect([0, 1, 19_999, 20_000, 20_001].map((now) => clock.refreshes(now))).toEqual([
+      true,
+      false,
+      false,
+      true,
+      false,
+    ]);
   });
 });

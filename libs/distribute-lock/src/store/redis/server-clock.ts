@@ -1,7 +1,7 @@
 /** Margin of a deadline for clocks that drift apart. */
 const MARGIN_MS = 50;
 /** Interval at which the clock is read while commands are sent. */
-const REFRESH_MS = 10_000;
+const REFRESH_MS = 20_000;
 /** After this time a looser bound replaces a tighter one: clocks that differ by 0.05 % drift apart by 30 ms. */
 const TIGHT_MS = 60_000;
 /** Maximum age of a bound: the clocks may then differ by 0.3 s. */
@@ -48,7 +48,7 @@ export class ServerClock {
     return latest === undefined ? LONG_AGO : latest + limitMs + MARGIN_MS;
   }
 
-  /** Whether the clock should be read now; true once in ten seconds. */
+  /** Whether the clock should be read now; true once in twenty seconds. */
   refreshes(now: number): boolean {
     if (now - this.refreshedAt < REFRESH_MS) return false;
     this.refreshedAt = now;
