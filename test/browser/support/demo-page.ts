@@ -67,7 +67,7 @@ const READ_BARS = `[...document.querySelectorAll('.lk-lane')]
   }))`;
 
 /**
- * The bars of the lane whose title contains `name`, of requests that were sent at `since` or later. An empty name stands for all lanes
+ * The bars of the lane whose title contains `name`, of requests that were sent at `since` or later. An empty name selects all lanes
  * but those of the jobs, one of which is always held.
  */
 export async function barsOf(page: Page, name: string, since = 0): Promise<DrawnBar[]> {
