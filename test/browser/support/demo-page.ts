@@ -71,7 +71,7 @@ const READ_BARS = `[...document.querySelectorAll('.lk-lane')]
  * but those of the jobs, one of which is always held.
  */
 export async function barsOf(page: Page, name: string, since = 0): Promise<DrawnBar[]> {
-  const bars = await page.evaluate<DrawnBar[]>(READ_BARS.replace('NAME', JSON.stringify(name)));
+  const bars = await page.evaluate<DrawnBar[]>(READ_BARS.replaceAll('NAME', JSON.stringify(name)));
   for (const bar of bars) if (bar.end === 0) bar.end = Infinity;
   return bars.filter(({ start }) => start >= since);
 }
