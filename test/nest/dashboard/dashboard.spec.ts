@@ -122,6 +122,19 @@ describe('LockDashboardModule', () => {
     await Promise.all([hidden.close(), shown.close()]);
   });
 
+  it('shows the lock of a job, and not the markers of its ticks', async () => {
+    const { url, locks, close } = await start({ dashboard: { showKeys: true } });
+    const page = await PageReader.open(url);
+    await eventually(() => expect(page.deltas).not.toEqual([]));
+    for (const second of [1, 2, 3]) await locks.onceAt('job', new Date(second * 1_000), () => Promise.resolve());
+    await eventually(() => expect(page.latest('lanes')).toHaveLength(1));
+    expect(await redis.client.keys(`${redis.prefix}job:tick:*`)).toHaveLength(3);
+    await locks.withLock('later', {}, () => Promise.resolve());
+    await eventually(() => expect(page.latest('lanes')).toHaveLength(2));
+    expect(JSON.stringify(page.deltas)).not.toContain('job:tick:');
+    await close();
+  });
+
   it('shows what its own instance holds when the page of another one was open before', async () => {
     const [one, two] = [await start(), await start({ dashboard: { instance: 'two' } })];
     const lease = await two.locks.acquire('job', { ttl: '1h', name: 'Jobs.run' });

@@ -4,7 +4,7 @@ import type { LockRef } from './summary.js';
 /** Rows of one page of the table. */
 const ROWS = 15;
 /** Locks that the timeline shows. */
-const LANES = 4;
+const LANES = 6;
 /** Bars in one message; more follow later, and the oldest are left out. */
 const MOST_BARS = 80;
 const LONGEST_FILTER = 100;

@@ -1,5 +1,6 @@
 import type { LockPresence } from '../engine/census.js';
 import { DEFAULT_CONNECTION } from '../locks/default-connection.js';
+import { isTickMarker } from '../locks/tick.js';
 import type { EventSubject, LockEvent, LockEvents } from '../events.js';
 import type { BarReport, LockRef, LockReport, Outcome, Summary } from './summary.js';
 
@@ -95,7 +96,8 @@ export class Recorder {
     const types = ['acquired', 'released', 'lost', 'contended', 'refused'] as const;
     this.stopWatching = this.events.watch(
       (event, subject) => {
-        if (subject !== undefined) this.happened(event, subject);
+        // The page shows the lock of the job, and would show a new lock for each tick.
+        if (subject !== undefined && !isTickMarker(subject.key)) this.happened(event, subject);
       },
       ...types,
     );

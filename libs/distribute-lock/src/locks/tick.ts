@@ -10,6 +10,9 @@ import { DAY_MS, type Tick } from './schedule.js';
 /** Hosts whose clocks differ by less than this and the interval name the tick while its marker exists. */
 const CLOCK_DIFFERENCE_MS = 600_000;
 
+/** The end of the key of a marker. */
+const MARKER = /:tick:[\d-]+T[\d:.]+Z$/;
+
 /** What a claim needs of the locks of a connection. @internal */
 export interface TickClaims {
   acquire(call: LockCall): Promise<Lease>;
@@ -31,6 +34,11 @@ export async function claimTick(locks: TickClaims, lease: Lease, name: string, t
   } catch (error) {
     throw isLockError(error, 'LOCK_CONTENDED') ? claimed(lease.key, name, tick) : error;
   }
+}
+
+/** Whether the key is the marker of a tick, for which no caller waits. @internal */
+export function isTickMarker(key: string): boolean {
+  return MARKER.test(key);
 }
 
 /** The error of a tick that another caller has claimed. */

@@ -34,6 +34,7 @@ const leader = element('p');
 const ticks = element('ol');
 ticks.className = 'demo-ticks';
 const jobs = element('section');
+jobs.className = 'demo-jobs';
 jobs.setAttribute('aria-label', 'Jobs');
 jobs.append(element('h3', 'Jobs'), leader, element('p', 'Every 5 s one instance runs the job:'), ticks);
 const note = element('p');
