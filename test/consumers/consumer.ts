@@ -51,6 +51,7 @@ export class Consumer {
     if (manifest.scripts['test'] === undefined) await rm(join(folder, 'src/scenario.spec.ts'));
     if (manifest.scripts['lint'] === undefined) await rm(join(folder, 'src/hot.ts'));
     else await Promise.all(PASTED.map((file) => cp(join(PASTED_FROM, file), join(folder, 'src/pasted', file))));
+    if (manifest.scripts['ticks'] === undefined) await rm(join(folder, 'src/ticks.ts'));
     const dependencies = { ...manifest.dependencies, 'nestjs-distribute-lock': `file:${tarball}` };
     await writeFile(join(folder, 'package.json'), JSON.stringify({ ...manifest, dependencies }));
     const consumer = new Consumer(folder, manifest, redisUrl);
@@ -78,6 +79,13 @@ export class Consumer {
   async start(): Promise<unknown> {
     await this.npm('run', 'build');
     const lines = (await this.npm('run', '--silent', 'start')).trim().split('\n');
+    return JSON.parse(lines.at(-1) ?? '') as unknown;
+  }
+
+  /** The report of the built application about a cron job on several instances, if it has one. */
+  async ticks(): Promise<unknown> {
+    if (this.manifest.scripts['ticks'] === undefined) return undefined;
+    const lines = (await this.npm('run', '--silent', 'ticks')).trim().split('\n');
     return JSON.parse(lines.at(-1) ?? '') as unknown;
   }
 

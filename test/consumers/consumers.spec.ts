@@ -40,6 +40,9 @@ const GRACE = {
   'root module': SERVED,
 };
 
+/** A cron job with `once: 'tick'` on several instances. */
+const EACH_ONCE = { several: true, twice: 0 };
+
 /** `CONSUMERS=all` tests all applications. By default one of each kind and the oldest peers, other ones in each run. */
 function drawn<T>(applications: readonly (readonly [string, T])[]): readonly (readonly [string, T])[] {
   if (process.env['CONSUMERS'] === 'all') return applications;
@@ -76,6 +79,7 @@ describe('An application that installs the tarball', () => {
       });
       // nest11-starter has BullMQ 5, which depends on ioredis itself
       expect(await consumer.copiesOf('ioredis')).toBe(1);
+      expect((await consumer.ticks()) ?? EACH_ONCE).toEqual(EACH_ONCE);
       await consumer.lint();
       expect((await consumer.test()) ?? '2 passed').toMatch(/[28] passed/);
       await survivesSave(await consumer.watch(await freePort()));
