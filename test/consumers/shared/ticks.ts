@@ -28,7 +28,7 @@ class Jobs {
 })
 class AppModule {}
 
-/** Instances of an application in one process: each has timers and connections of its own. */
+/** Instances of an application in one process: each has its own timers and connections. */
 async function ticks(): Promise<void> {
   const instances = await Promise.all(
     Array.from({ length: INSTANCES }, () => NestFactory.createApplicationContext(AppModule, { logger: ['error'] })),
