@@ -1,7 +1,9 @@
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { testPrefix, useRedis } from '../support/use-redis.js';
+import { describeOnceContract } from './once-contract.js';
 import { describeCoreContract } from './core-contract.js';
 import { describeHeldOnPurposeContract } from './held-on-purpose-contract.js';
+import { describeInspectingContract } from './inspecting-contract.js';
 import { describeMultiKeyContract } from './multi-key-contract.js';
 import { describeNestingContract } from './nesting-contract.js';
 import { describeOutcomesContract } from './outcomes-contract.js';
@@ -24,4 +26,6 @@ describe('A semaphore of createLocks', () => describeSemaphoreContract(createLoc
 describe('A read/write lock of createLocks', () => describeReadWriteContract(createLocksWorld));
 describe('A key held on purpose by createLocks', () => describeHeldOnPurposeContract(createLocksWorld));
 describe('Events and errors of createLocks', () => describeOutcomesContract(createLocksWorld));
+describe('Inspecting locks of createLocks', () => describeInspectingContract(createLocksWorld));
+describe('Ticks of createLocks', () => describeOnceContract(createLocksWorld));
 describe('Several keys of createLocks', () => describeMultiKeyContract(createLocksWorld));

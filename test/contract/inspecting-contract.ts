@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
 import type { LockOptions } from '../../libs/distribute-lock/src/options/lock-options.js';
+import { Locks } from '../../libs/distribute-lock/src/locks/locks.js';
 import { LockService } from '../../libs/distribute-lock/src/nest/lock.service.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
@@ -10,9 +11,10 @@ import { startProcess, type Process, type World } from './world.js';
 /** Inspecting and revoking locks. */
 export function describeInspectingContract(makeWorld: () => World): void {
   const world = makeWorld();
-  const start = (): Process & { locks: LockService } => {
+  const start = (): Process & { locks: Locks } => {
     const process = startProcess(world);
-    return { ...process, locks: new LockService(() => process.engine) };
+    const door = world.byCreateLocks === true ? Locks : LockService;
+    return { ...process, locks: new door(() => process.engine) };
   };
   const here = start();
   const there = start();

@@ -1,4 +1,5 @@
 import { MemoryLockStore } from '../../libs/distribute-lock/src/store/memory/memory-lock-store.js';
+import { describeOnceContract } from './once-contract.js';
 import { describeCoreContract } from './core-contract.js';
 import { describeHeldOnPurposeContract } from './held-on-purpose-contract.js';
 import { describeInspectingContract } from './inspecting-contract.js';
@@ -38,4 +39,5 @@ describe('A read/write lock on the memory store', () => describeReadWriteContrac
 describe('A key held on purpose on the memory store', () => describeHeldOnPurposeContract(memoryWorld));
 describe('Events and errors on the memory store', () => describeOutcomesContract(memoryWorld));
 describe('Inspecting locks on the memory store', () => describeInspectingContract(memoryWorld));
+describe('Ticks on the memory store', () => describeOnceContract(memoryWorld));
 describe('Several keys on the memory store', () => describeMultiKeyContract(memoryWorld));

@@ -1,5 +1,6 @@
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { testPrefix, useRedis } from '../support/use-redis.js';
+import { describeOnceContract } from './once-contract.js';
 import { describeCoreContract } from './core-contract.js';
 import { describeHeldOnPurposeContract } from './held-on-purpose-contract.js';
 import { describeInspectingContract } from './inspecting-contract.js';
@@ -32,4 +33,5 @@ describe('A read/write lock on Redis', () => describeReadWriteContract(redisWorl
 describe('A key held on purpose on Redis', () => describeHeldOnPurposeContract(redisWorld));
 describe('Events and errors on Redis', () => describeOutcomesContract(redisWorld));
 describe('Inspecting locks on Redis', () => describeInspectingContract(redisWorld));
+describe('Ticks on Redis', () => describeOnceContract(redisWorld));
 describe('Several keys on Redis', () => describeMultiKeyContract(redisWorld));

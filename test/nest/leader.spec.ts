@@ -1,6 +1,7 @@
 import { Injectable, Scope, type Type } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { Leader, type LeaderTerm, LockModule, LockService } from 'nestjs-distribute-lock';
+import { Leader, type LeaderTerm, LockEvents, LockModule, LockService } from 'nestjs-distribute-lock';
+import { createLocks } from 'nestjs-distribute-lock/core';
 
 import { standForPrices } from '../recipes/leader/candidate.js';
 import { PriceFeed } from '../recipes/leader/price-feed.js';
@@ -59,6 +60,58 @@ describe('LockService.lead', () => {
     settle();
     await Promise.all([closing, leader.stop()]);
     expect(terms).toBe(2);
+  });
+});
+
+describe('The shutdown of a leader', () => {
+  const untilAborted = ({ signal }: LeaderTerm): Promise<void> =>
+    new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+
+  it('begins before the drain: others may lead while hooks of the application and work still run', async () => {
+    const seen: (boolean | null)[] = [];
+    @Injectable()
+    class Hooks {
+      constructor(private readonly locks: LockService) {}
+
+      async beforeApplicationShutdown(): Promise<void> {
+        await leader.stop();
+        seen.push(leader.isLeader, (await this.locks.inspect('feed')).held);
+      }
+    }
+    const app = await start(Hooks);
+    const locks = app.get(LockService);
+    const leader = locks.lead('feed', untilAborted);
+    await eventually(() => expect(leader.isLeader).toBe(true));
+    const working = await locks.acquire('order');
+    const closing = app.close();
+    await eventually(() => expect(seen).toEqual([false, false]));
+    expect(working.isHeld()).toBe(true);
+    await working.release();
+    await closing;
+  });
+
+  it('is part of close() without Nest', async () => {
+    const locks = await createLocks({ connection: 'memory' });
+    const terms: LeaderTerm[] = [];
+    const leader = locks.lead('feed', (term) => {
+      terms.push(term);
+      return untilAborted(term);
+    });
+    await eventually(() => expect(leader.isLeader).toBe(true));
+    await locks.close();
+    expect(terms.map(({ signal }) => signal.aborted)).toEqual([true]);
+    expect(leader.isLeader).toBe(false);
+  });
+
+  it('has the events of a lock, under the name of the leader', async () => {
+    const app = await start();
+    const seen: string[] = [];
+    app.get(LockEvents).listen(({ type, name }) => void seen.push(`${type} ${name}`));
+    const leader = app.get(LockService).lead('feed', untilAborted, { name: 'prices' });
+    await eventually(() => expect(leader.isLeader).toBe(true));
+    await leader.stop();
+    expect(seen).toEqual(['acquired prices', 'released prices']);
+    await app.close();
   });
 });
 

@@ -218,6 +218,36 @@ describe('once: tick', () => {
     await fire(job, '2026-05-05T03:00:00.004Z');
     await fire(job, '2026-05-05T03:01:00.004Z');
     await eventually(() => expect(ran).toHaveLength(2));
+    expect(outcomes.filter((text) => text === 'contended Named.queue tick')).toHaveLength(2);
+  });
+
+  it('marks the tick for its interval and ten minutes, and logs a claimed tick at level debug', async () => {
+    const debug = jest.spyOn(Logger.prototype, 'debug').mockImplementation(() => undefined);
+    const [one, other] = [await start(Named), await start(Named)];
+    await fire(jobOf(one, 'queued'), '2026-05-05T03:00:00.004Z');
+    await eventually(() => expect(outcomes).toContain('released Named.queue'));
+    const leftMs = await redis.client.pttl(`${prefix}queued:tick:2026-05-05T03:00:00.000Z`);
+    expect(leftMs).toBeLessThanOrEqual(660_000);
+    expect(leftMs).toBeGreaterThan(600_000);
+    await fire(jobOf(other, 'queued'), '2026-05-05T03:00:00.004Z');
+    await eventually(() => expect(debug).toHaveBeenCalledWith('Named.queue tick: another caller holds the lock'));
+    expect(ran).toHaveLength(1);
+  });
+
+  it('skips a tick while the job still runs, without wait', async () => {
+    const [one, other] = [await start(Named), await start(Named)];
+    let end: () => void = () => undefined;
+    work = () => new Promise((resolve) => (end = resolve));
+    await fire(jobOf(one, 'nightly'), '2026-05-05T03:00:00.004Z');
+    await eventually(() => expect(ran).toHaveLength(1));
+    await fire(jobOf(one, 'nightly'), '2026-05-06T03:00:00.004Z');
+    await fire(jobOf(other, 'nightly'), '2026-05-06T03:00:00.004Z');
+    await eventually(() => expect(outcomes.filter((text) => text === 'contended Named.run')).toHaveLength(2));
+    end();
+    await eventually(() => expect(outcomes).toContain('released Named.run'));
+    await fire(jobOf(other, 'nightly'), '2026-05-07T03:00:00.004Z');
+    await eventually(() => expect(ran).toHaveLength(2));
+    end();
   });
 
   it('queues a tick behind a long run with wait, and loses the tick of a run that failed', async () => {

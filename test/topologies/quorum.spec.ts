@@ -5,6 +5,7 @@ import { ownerOf } from '../../libs/distribute-lock/src/store/quorum/ballot.js';
 import { RedisKeys } from '../../libs/distribute-lock/src/store/redis/redis-keys.js';
 import { onCleanup } from '../support/cleanup.js';
 import { startPrimaries } from '../support/redis-primaries.js';
+import { describeOnceContract } from '../contract/once-contract.js';
 import { describeCoreContract } from '../contract/core-contract.js';
 import { describeNestingContract } from '../contract/nesting-contract.js';
 import { describeHeldOnPurposeContract } from '../contract/held-on-purpose-contract.js';
@@ -76,4 +77,5 @@ describe('QuorumLockStore with clients that return numbers as text', () =>
 describe('LockEngine on a quorum', () => describeCoreContract(quorumWorld));
 describe('A nested call on a quorum', () => describeNestingContract(quorumWorld));
 describe('A key held on purpose on a quorum', () => describeHeldOnPurposeContract(quorumWorld));
+describe('Ticks on a quorum', () => describeOnceContract(quorumWorld));
 describe('Several keys on a quorum', () => describeMultiKeyContract(quorumWorld));

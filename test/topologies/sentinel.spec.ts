@@ -1,7 +1,9 @@
 import { Redis } from 'ioredis';
 
 import { RedisLockStore } from '../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
+import { describeOnceContract } from '../contract/once-contract.js';
 import { describeCoreContract } from '../contract/core-contract.js';
+import { describeInspectingContract } from '../contract/inspecting-contract.js';
 import { describeNestingContract } from '../contract/nesting-contract.js';
 import { describeReadWriteContract } from '../contract/read-write-contract.js';
 import { worldOf } from '../contract/redis-world.js';
@@ -27,6 +29,8 @@ function sentinelWorld(): World {
 
 describe('RedisLockStore behind Sentinel', () => describeStoreContract(sentinelWorld));
 describe('LockEngine behind Sentinel', () => describeCoreContract(sentinelWorld));
+describe('Inspecting locks behind Sentinel', () => describeInspectingContract(sentinelWorld));
 describe('A nested call behind Sentinel', () => describeNestingContract(sentinelWorld));
 describe('A semaphore behind Sentinel', () => describeSemaphoreContract(sentinelWorld));
+describe('Ticks behind Sentinel', () => describeOnceContract(sentinelWorld));
 describe('A read/write lock behind Sentinel', () => describeReadWriteContract(sentinelWorld));

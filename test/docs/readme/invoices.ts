@@ -19,7 +19,7 @@ export class Invoices {
   }
 
   @Cron('0 3 * * *')
-  @DistributeLock({ key: 'nightly', onContended: 'skip', minHold: '1m' }) // once per cluster
+  @DistributeLock({ key: 'nightly', onContended: 'skip', once: 'tick' }) // once per cluster
   async nightly() {
     await this.database.write('report', undefined);
   }

@@ -91,6 +91,7 @@ export class LockEngine implements LeaseActions {
   readonly defaults: ResolvedLockOptions;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly events: LockEvents;
   /** Whether a lease lasts when the application forgets its handle; otherwise the lease then ends. */
   readonly keepsForgotten: boolean = false;
   private readonly processId: string;
@@ -113,6 +114,7 @@ export class LockEngine implements LeaseActions {
     private readonly settings: LockEngineSettings,
   ) {
     this.defaults = settings.defaults;
+    this.events = settings.events;
     this.clock = settings.clock ?? processClock;
     this.processId = settings.processId ?? newProcessId();
     this.context = this.makeContext();
@@ -159,7 +161,7 @@ export class LockEngine implements LeaseActions {
   }
 
   private observeConnections(): void {
-    const { events } = this.settings;
+    const { events } = this;
     this.store.observeConnections?.({
       disconnected: (server, reason) => {
         const error = new Error(`The connection to ${server} failed: ${reason}.`);

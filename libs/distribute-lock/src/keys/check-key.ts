@@ -23,7 +23,7 @@ export function keyFault(key: unknown): string | undefined {
 export function plainKeyFault(key: unknown): string | undefined {
   const fault = keyFault(key);
   if (fault !== undefined || !(key as string).includes('#{')) return fault;
-  return 'contains "#{", but only @DistributeLock fills placeholders; write lockKey`order:${id}`';
+  return 'contains "#{", but keys that code passes have no placeholders; write lockKey`order:${id}`';
 }
 
 /** What a missing value or an object leaves in a text. Within a longer word, `NaN` may be part of an id. */

@@ -29,7 +29,8 @@ export interface LeaderOptions {
    */
   readonly name?: string;
   /**
-   * The shortest and the longest pause after work that ended or failed; it doubles with each such term, and varies by a fifth.
+   * The shortest and the longest pause after work that ended or failed; it doubles with each such term, and varies by a
+   * fifth between the two.
    * @defaultValue `['1s', '30s']`
    */
   readonly backoff?: readonly [shortest: Duration, longest: Duration];
@@ -107,7 +108,7 @@ export class Leadership {
       } catch (error) {
         if (isLockError(error, 'LOCK_ABORTED', 'LOCK_SHUTDOWN')) return;
         if (!isLockError(error, 'LOCK_WAIT_TIMEOUT', 'LOCK_UNAVAILABLE')) return this.plan.onError(error);
-        await this.pause(isLockError(error, 'LOCK_UNAVAILABLE') ? 1_000 : 0);
+        await this.pause(isLockError(error, 'LOCK_UNAVAILABLE') ? varied(1_000) : 0);
       }
     }
   }
@@ -124,9 +125,9 @@ export class Leadership {
     }
     this.term = undefined;
     await lease.release();
-    const [shortest, longest] = this.plan.backoffMs;
-    this.unsuccessful = performance.now() - since > longest ? 0 : this.unsuccessful + 1;
-    await this.pause(Math.min(longest, shortest * 2 ** Math.max(0, this.unsuccessful - 1)));
+    const { backoffMs } = this.plan;
+    this.unsuccessful = performance.now() - since > backoffMs[1] ? 0 : this.unsuccessful + 1;
+    await this.pause(pauseAfter(this.unsuccessful, backoffMs));
   }
 
   /** Not unref'ed: a candidate keeps its process alive. */
@@ -139,11 +140,20 @@ export class Leadership {
         signal.removeEventListener('abort', end);
         resolve();
       };
-      const timer = setTimeout(end, ms * (0.8 + 0.4 * Math.random()));
+      const timer = setTimeout(end, ms);
       signal.addEventListener('abort', end);
     });
   }
 }
+
+/** The pause after that many terms in a row whose work ended or failed early, within the two bounds. @internal */
+export function pauseAfter(unsuccessful: number, [shortest, longest]: readonly [number, number]): number {
+  const doubled = shortest * 2 ** Math.max(0, unsuccessful - 1);
+  return Math.min(longest, Math.max(shortest, varied(Math.min(longest, doubled))));
+}
+
+/** Candidates that failed together do not return together. */
+const varied = (ms: number): number => ms * (0.8 + 0.4 * Math.random());
 
 class Term implements LeaderTerm {
   readonly fencingToken: number;

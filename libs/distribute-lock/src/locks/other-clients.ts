@@ -99,6 +99,18 @@ function refuse(option: string, value: object): void {
       'is a client of Valkey GLIDE, whose settings cannot be read. Pass the URL of the server, or { cluster: [nodes] }',
     );
   }
+  if ('sentinelRootNodes' in value) {
+    throw wrong(
+      option,
+      'has options of a Sentinel client of node-redis. Pass options of ioredis: { sentinels: [{ host, port }], name }',
+    );
+  }
+  if ('addresses' in value) {
+    throw wrong(
+      option,
+      'has options of a client of Valkey GLIDE. Pass the URL of the server, or { cluster: [{ host, port }] }',
+    );
+  }
   if ('shaScripts' in value) {
     throw wrong(
       option,

@@ -1,6 +1,8 @@
 import { isLockError, LockConfigurationError, LockContendedError } from '../errors.js';
 import type { Lease } from '../engine/lease/lease.js';
 import type { LockCall } from '../engine/lease/lock-call.js';
+import { reportRefused } from '../engine/reports.js';
+import type { LockEvents } from '../events.js';
 import { lockName } from '../options/lock-name.js';
 import { type AcquireOptions, resolveLockOptions } from '../options/lock-options.js';
 import { shown } from '../options/values.js';
@@ -15,20 +17,34 @@ const MARKER = /:tick:[\d-]+T[\d:.]+Z$/;
 
 /** What a claim needs of the locks of a connection. @internal */
 export interface TickClaims {
+  readonly events: LockEvents;
   acquire(call: LockCall): Promise<Lease>;
 }
 
 /**
  * Claims a tick for the holder of the job's lock. The marker is a separate key, which no caller releases; it ends by its ttl.
+ *
+ * @param repeated - this instance has had the tick: it counts as claimed, also when its marker has ended
  * @throws LockContendedError when the tick has been claimed, by this process or another one
  * @throws LockUnavailableError when Redis failed, refused or did not respond; the tick may be claimed then, and no caller runs it
  * @internal
  */
-export async function claimTick(locks: TickClaims, lease: Lease, name: string, tick: Tick): Promise<void> {
+export async function claimTick(
+  locks: TickClaims,
+  lease: Lease,
+  name: string,
+  tick: Tick,
+  repeated = false,
+): Promise<void> {
   const instant = tick.instant.toISOString();
   const ttl = Math.min(LONGEST_MS, tick.intervalMs + CLOCK_DIFFERENCE_MS);
   const options = resolveLockOptions({ ttl, renew: false, release: 'expire' });
   const call = { key: `${lease.key}:tick:${instant}`, name: tickName(name), options, scoped: true };
+  if (repeated) {
+    const error = claimed(lease.key, name, tick);
+    reportRefused(locks.events, call, 0, error);
+    throw error;
+  }
   try {
     await (await locks.acquire(call)).release();
   } catch (error) {
@@ -42,7 +58,7 @@ export function isTickMarker(key: string): boolean {
 }
 
 /** The error of a tick that another caller has claimed. */
-export function claimed(key: string, name: string, { instant, intervalMs }: Tick): LockContendedError {
+function claimed(key: string, name: string, { instant, intervalMs }: Tick): LockContendedError {
   return new LockContendedError(
     `The tick ${instant.toISOString()} of "${name}" has been claimed by another caller, so this call does not run.`,
     { key, retryAfterMs: intervalMs },

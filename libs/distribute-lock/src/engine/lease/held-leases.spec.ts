@@ -17,7 +17,7 @@ describe('currentLease', () => {
   it('throws outside of a lock, and for a key that the call does not hold, without naming the key', () => {
     const refused = (message: RegExp) =>
       expect.objectContaining({ code: 'LOCK_USAGE', message: expect.stringMatching(message) as string }) as Error;
-    expect(() => currentLease()).toThrow(refused(/^currentLease\(\) found no lease: call it in a method with/));
+    expect(() => currentLease()).toThrow(refused(/^currentLease\(\) found no lease: call it in a locked method/));
     runHolding(leaseOf('outer'), () => {
       expect(() => currentLease('secret')).toThrow(refused(/found no lease of that key/));
       expect(() => currentLease('secret')).not.toThrow(/secret/);

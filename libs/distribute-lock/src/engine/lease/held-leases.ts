@@ -66,7 +66,7 @@ export function currentLease(key?: string): Lease {
   if (lease !== undefined) return lease;
   const held = key === undefined ? 'no lease' : 'no lease of that key';
   throw new LockUsageError(
-    `currentLease() found ${held}: call it in a method with @DistributeLock, in a callback of withLock(), or in what they call.`,
+    `currentLease() found ${held}: call it in a locked method, in a callback of withLock(), or in what they call.`,
     { key },
   );
 }

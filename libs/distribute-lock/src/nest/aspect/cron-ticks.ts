@@ -3,7 +3,7 @@ import type { DiscoveryService } from '@nestjs/core';
 import { LockConfigurationError } from '../../errors.js';
 import type { Lease } from '../../engine/lease/lease.js';
 import { lastTick, type Schedule, type ScheduledJob, type Tick } from '../../locks/schedule.js';
-import { AttemptsInTurn, claimed, claimTick, type TickClaims } from '../../locks/tick.js';
+import { AttemptsInTurn, claimTick, type TickClaims } from '../../locks/tick.js';
 
 /** Options of `@Cron`, as `@nestjs/schedule` records them. */
 export interface CronOptions {
@@ -84,8 +84,7 @@ export class CronTicks {
     const attempt = async (): Promise<Lease> => {
       const lease = await lock();
       try {
-        if (repeated) throw claimed(lease.key, name, tick);
-        await claimTick(engine, lease, name, tick);
+        await claimTick(engine, lease, name, tick, repeated);
       } catch (error) {
         await lease.release();
         throw error;

@@ -131,14 +131,14 @@ export class LockExplorer {
     }
   }
 
-  /** Instances run a job at slightly different times: without `minHold` a short job runs once in each of them. */
+  /** Instances run a job at slightly different times: without `once` or `minHold` a short job runs once in each of them. */
   private warnOfCron(method: string, specs: readonly LockSpec[]): void {
     if (specs.some(({ instanceOptions }) => instanceOptions !== undefined)) return;
     const all = specs.map((spec) => this.connections.prepare(spec).options);
     if (all.some(({ minHoldMs, release }) => minHoldMs > 0 || release === 'expire')) return;
     logger.warn(
-      `${method} is a @Cron method without "minHold": an instance whose clock is late runs the job again. Set "minHold" to more ` +
-        "than the difference of the clocks and less than the interval of the job, for example '10s'.",
+      `${method} is a @Cron method without "once": an instance whose clock is late runs the job again. Set once: 'tick', or ` +
+        '"minHold" to more than the difference of the clocks and less than the interval of the job.',
     );
   }
 
