@@ -13,8 +13,16 @@ const HEARTBEAT_MS = 1_430;
 /** A replica is in step at once. */
 const config = { 'repl-diskless-sync-delay': '0' };
 
+const DRIVERS = [
+  [2, 'ioredis'],
+  [3, 'ioredis'],
+  [2, 'ioredis-5'],
+] as const;
+
 /** A planned failover behind one endpoint: open connections stay, and the old primary answers READONLY. */
-describe.each([2, 3] as const)('P28: a planned failover behind open connections, RESP%i', (protocol) => {
+describe.each(DRIVERS)('P28: a planned failover behind open connections, RESP%i, %s', (protocol, driver) => {
+  const env = { TEST_IOREDIS: driver };
+
   it.each<[string, AcquireOptions]>([
     ['exclusive callers', {}],
     ['strict callers', { fair: 'strict' }],
@@ -23,7 +31,7 @@ describe.each([2, 3] as const)('P28: a planned failover behind open connections,
   ])('lets no two holders overlap: %s', async (_, options) => {
     const pair = await startPair();
     const connection = { host: '127.0.0.1', port: pair.endpoint.port, protocol };
-    const processes = await Promise.all([1, 2, 3].map(() => LockProcess.start(connection)));
+    const processes = await Promise.all([1, 2, 3].map(() => LockProcess.start(connection, env)));
     const plan = { key: 'job', callers: 4, forMs: FOR_MS, holdMs: 3, ttl: '30s', wait: '1m', ...options } as const;
     const fights = Promise.all(processes.map((process) => process.do('fight', plan)));
 
@@ -42,7 +50,7 @@ describe.each([2, 3] as const)('P28: a planned failover behind open connections,
   it('moves the subscriptions to the new primary, and serves waiters at their usual rate after 5 s', async () => {
     const pair = await startPair();
     const connection = { host: '127.0.0.1', port: pair.endpoint.port, protocol };
-    const processes = await Promise.all([1, 2, 3].map(() => LockProcess.start(connection)));
+    const processes = await Promise.all([1, 2, 3].map(() => LockProcess.start(connection, env)));
     const plan = { key: 'job', callers: 4, forMs: 9_000, holdMs: 3, ttl: '30s', wait: '1m' } as const;
     const startedAt = monotonicMs();
     const fights = Promise.all(processes.map((process) => process.do('fight', plan)));

@@ -1,7 +1,7 @@
 import { describeAccessRows } from './rows/access-rows.js';
 import { describeNetworkRows } from './rows/network-rows.js';
 import { describeProcessRows } from './rows/process-rows.js';
-import { describeDataRows, describeServerRows } from './rows/server-rows.js';
+import { describeDataRows, describeFailoverRows, describeServerRows } from './rows/server-rows.js';
 import { cluster } from './support/topology.js';
 import { useTopology } from './support/use-topology.js';
 
@@ -21,5 +21,6 @@ describe('Cluster:', () => {
       describeAccessRows(world));
     describeDataRows(world);
     describeServerRows(world);
+    describeFailoverRows(world);
   });
 });

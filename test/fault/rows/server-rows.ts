@@ -2,12 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Redis } from 'ioredis';
 
+import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
 import { eventually } from '../../support/eventually.js';
 import { expectBelow } from '../support/bound.js';
 import { PREFIX } from '../support/lock-engine.js';
 import { monotonicMs } from '../../support/monotonic.js';
 import type { TopologyWorld } from '../support/use-topology.js';
 import { outcome } from '../support/outcome.js';
+import { overlaps } from '../support/witness.js';
 
 const SLACK_MS = 250;
 const NETWORK_BACK_MS = 2_000;
@@ -241,6 +243,31 @@ export function describeServerRows(world: TopologyWorld): void {
       expect(lease.isHeld()).toBe(true);
       await lease.release();
       await eventually(async () => expect(await world.left(lease.key)).toBe(0), 5_000);
+    },
+    DEMOTES_WITHIN_MS,
+  );
+}
+
+/** A planned failover: another server becomes the primary, and the connections to the old one stay open. */
+export function describeFailoverRows(world: TopologyWorld): void {
+  it.each<[string, AcquireOptions]>([
+    ['exclusive callers', {}],
+    ['strict callers', { fair: 'strict' }],
+  ])(
+    'a primary that is demoted while connections stay open lets no two holders overlap: %s',
+    async (_, options) => {
+      const key = world.newKey();
+      const processes = await Promise.all([1, 2, 3].map(() => world.process()));
+      const plan = { key, callers: 4, forMs: 6_000, holdMs: 3, ttl: '30s', wait: '1m', ...options } as const;
+      const fights = Promise.all(processes.map((process) => process.do('fight', plan)));
+      await sleep(1_500);
+      const undo = await world.demote(key);
+      await sleep(500);
+      await undo();
+      const holds = (await fights).flatMap((fight) => fight.holds);
+      expect(overlaps(holds)).toEqual([]);
+      expect(holds.length).toBeGreaterThan(100);
+      await Promise.all(processes.map((process) => process.kill()));
     },
     DEMOTES_WITHIN_MS,
   );

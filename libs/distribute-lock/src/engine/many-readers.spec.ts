@@ -4,7 +4,7 @@ import { ManualClock } from '../../../../test/support/manual-clock.js';
 import { ManualWorld } from '../../../../test/support/manual-world.js';
 import { LeaseHandle } from './lease/lease-handle.js';
 
-const READERS = 1_000;
+const READERS = 10_000;
 
 describe('Many readers of one process', () => {
   afterEach(() => jest.restoreAllMocks());

@@ -66,7 +66,7 @@ describe('tickAt', () => {
     for (const expression of EXPRESSIONS) {
       const time = new CronTime(expression, zone);
       const all = instants(time, zone, change - 4 * HOUR_MS, change + 4 * HOUR_MS);
-      // The timer of each host fires at each instant of its own clock, late by up to 40 s.
+      // The timer of each host fires at each instant of the clock of that host, late by up to 40 s.
       const fires = SHIFTS_MS.flatMap((shift, host) =>
         all.map((instant, i) => {
           const late = ((i * 7 + host * 13) % 41) * 1_000;
