@@ -1,9 +1,12 @@
-import { Injectable, Scope, type Type } from '@nestjs/common';
+import { Injectable, Logger, Scope, type Type } from '@nestjs/common';
+import { jest } from '@jest/globals';
 import { Test } from '@nestjs/testing';
-import { Leader, type LeaderTerm, LockEvents, LockModule, LockService } from 'nestjs-distribute-lock';
+import { Leader, type LeaderTerm, LockEvents, LockModule, LockService, MemoryLockStore } from 'nestjs-distribute-lock';
 import { createLocks } from 'nestjs-distribute-lock/core';
 
 import { standForPrices } from '../recipes/leader/candidate.js';
+import { DueJobs } from '../recipes/leader/due-jobs.js';
+import { JobScheduler } from '../recipes/leader/job-scheduler.js';
 import { PriceFeed } from '../recipes/leader/price-feed.js';
 import { Feed, Prices } from '../recipes/leader/prices.js';
 import { eventually } from '../support/eventually.js';
@@ -12,6 +15,15 @@ const start = async (...providers: Type[]) => {
   const module = await Test.createTestingModule({
     imports: [LockModule.forRoot({ connection: 'memory' })],
     providers,
+  }).compile();
+  module.useLogger(false);
+  return module.init();
+};
+
+const startOn = async (connection: MemoryLockStore, jobs: DueJobs) => {
+  const module = await Test.createTestingModule({
+    imports: [LockModule.forRoot({ connection })],
+    providers: [JobScheduler, { provide: DueJobs, useValue: jobs }],
   }).compile();
   module.useLogger(false);
   return module.init();
@@ -141,6 +153,18 @@ describe('@Leader', () => {
     await eventually(() => expect(tokens.length).toBeGreaterThan(1));
     await app.close();
     expect(new Set(tokens).size).toBe(1);
+  });
+
+  it('looks for due jobs in one instance in the recipe, and ends without an error', async () => {
+    const [one, other] = [new DueJobs(), new DueJobs()];
+    const warned = jest.spyOn(Logger.prototype, 'error');
+    const store = new MemoryLockStore();
+    const instances = await Promise.all([one, other].map((jobs) => startOn(store, jobs)));
+    await eventually(() => expect(one.looks.length + other.looks.length).toBeGreaterThan(1));
+    expect([one.looks, other.looks]).toContainEqual([]);
+    await Promise.all(instances.map((app) => app.close()));
+    expect(warned).not.toHaveBeenCalled();
+    warned.mockRestore();
   });
 
   it('leads with a function in the recipe', async () => {

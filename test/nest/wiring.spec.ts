@@ -19,7 +19,9 @@ import {
   lockServiceToken,
 } from 'nestjs-distribute-lock';
 
+import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
+import { freePort } from '../support/free-port.js';
 import { RecordingStore } from './support/recording-store.js';
 
 @Injectable()
@@ -337,6 +339,21 @@ describe('LockModule', () => {
       'acquire c',
     ]);
     expect([main.connected, reports.connected]).toEqual([1, 1]);
+  });
+
+  it('opens twelve connections without a warning of Node', async () => {
+    const warned: string[] = [];
+    const warn = (warning: Error): unknown => warned.push(warning.message);
+    process.on('warning', warn);
+    onCleanup(() => void process.off('warning', warn));
+    const port = await freePort();
+    // Nothing listens there: the connections are opened, and opened again.
+    const url = `redis://127.0.0.1:${port}`;
+    const connections = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`other${i}`, url]));
+    const locks = LockModule.forRoot({ connection: url, connections, connectOnBoot: false });
+    const module = await start(undefined, [], { imports: [locks] });
+    await module.close();
+    expect(warned).toEqual([]);
   });
 
   it('does not start when a class injects an unknown connection, and other classes are not affected', async () => {

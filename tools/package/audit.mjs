@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { manifest, ROOT } from './library.mjs';
+import { cliManifest, manifest, ROOT } from './library.mjs';
 
 /** Status codes of a registry without this endpoint; any other error is a failure. */
 const NO_ENDPOINT = [404, 405, 501];
 
-/** `npm audit --omit=dev` of the library with its peers; `options` are further npm options. */
+/** `npm audit --omit=dev` of both packages with their peers; `options` are further npm options. */
 export async function audit(_packed, ...options) {
   const report = await ask(options);
   if (NO_ENDPOINT.includes(report.statusCode))
@@ -21,7 +21,16 @@ export async function audit(_packed, ...options) {
 }
 
 function ask(options) {
-  const npm = ['audit', '--omit=dev', '--json', '--workspace', manifest.name, ...options];
+  const npm = [
+    'audit',
+    '--omit=dev',
+    '--json',
+    '--workspace',
+    manifest.name,
+    '--workspace',
+    cliManifest.name,
+    ...options,
+  ];
   return new Promise((resolve, reject) => {
     execFile('npm', npm, { cwd: ROOT, encoding: 'utf8' }, (error, stdout) => {
       try {

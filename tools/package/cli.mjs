@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { install } from './install.mjs';
 import { cliManifest, manifest, ROOT } from './library.mjs';
+import { links } from './links.mjs';
 import { lint, types } from './lint.mjs';
 import { same } from './modules.mjs';
 import { dryRun } from './publish.mjs';
@@ -19,6 +20,7 @@ export async function cli({ tarball, folder, packCli }) {
   const application = installBoth(tarball, packed.tarball, join(folder, 'with-cli'));
   const names = same(cliManifest.name, application, { import: '', require: '' });
   if (names !== same(CORE, application)) throw new Error(`${cliManifest.name} and ${CORE} export different names`);
+  links({ files: packed.files, installed: application, name: cliManifest.name });
   const { id } = await dryRun(packed.tarball);
   return [await lint(packed), await types(packed), `${packed.size} bytes`, `npm would publish ${id}`].join('; ');
 }

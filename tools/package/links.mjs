@@ -7,8 +7,8 @@ import { manifest } from './library.mjs';
 const DOCUMENT = /\bdocs\/[\w/-]+\.md\b/g;
 
 /** Every relative link of a packed document, and every document that a comment of a type names, has its target in the tarball. */
-export function links({ files, installed }) {
-  const root = join(installed, 'node_modules', manifest.name);
+export function links({ files, installed, name = manifest.name }) {
+  const root = join(installed, 'node_modules', name);
   const read = (path) => readFileSync(join(root, path), 'utf8');
   const paths = files.map(({ path }) => path);
   const documents = paths.filter((path) => path.endsWith('.md'));

@@ -1,24 +1,47 @@
-import { Injectable, Module } from '@nestjs/common';
+import { Injectable, Module, type OnModuleInit } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Cron, ScheduleModule, SchedulerRegistry } from '@nestjs/schedule';
-import { DistributeLock, LockModule } from 'nestjs-distribute-lock';
+import { CronJob } from 'cron';
+import { DistributeLock, lastTick, LockModule, LockService } from 'nestjs-distribute-lock';
 
 const INSTANCES = 3;
 const COUNTED_MS = 5_000;
 
-/** The ticks that ran, on any instance. */
-const ran: number[] = [];
+/** The ticks that ran, on any instance: of a named job, of a job without a name, and of a job that code added. */
+const ran = { named: [] as number[], unnamed: [] as number[], added: [] as number[] };
+
+const secondOf = (job: { lastDate(): Date | null }): number => Math.floor(Number(job.lastDate()) / 1_000);
 
 @Injectable()
-class Jobs {
-  constructor(private readonly registry: SchedulerRegistry) {}
+class Jobs implements OnModuleInit {
+  constructor(
+    private readonly registry: SchedulerRegistry,
+    private readonly locks: LockService,
+  ) {}
+
+  onModuleInit(): void {
+    const job: CronJob = new CronJob(
+      '* * * * * *',
+      () => this.locks.onceAt('added', lastTick(job)!, async () => void ran.added.push(secondOf(job))),
+      null,
+      true,
+      'UTC',
+    );
+    this.registry.addCronJob('added', job);
+  }
 
   @Cron('* * * * * *', { name: 'each-second', timeZone: 'UTC' })
   @DistributeLock({ key: 'each-second', once: 'tick', onContended: 'skip' })
   async eachSecond(): Promise<void> {
-    // Releases of the package differ in the type of the date.
-    const fired = Number(this.registry.getCronJob('each-second').lastDate());
-    ran.push(Math.floor(fired / 1_000));
+    ran.named.push(secondOf(this.registry.getCronJob('each-second')));
+  }
+
+  @Cron('* * * * * *', { timeZone: 'UTC' })
+  @DistributeLock({ key: 'without-name', once: 'tick', onContended: 'skip' })
+  async withoutName(): Promise<void> {
+    const names = ['each-second', 'added'];
+    const [, job] = [...this.registry.getCronJobs()].find(([name]) => !names.includes(name))!;
+    ran.unnamed.push(secondOf(job));
   }
 }
 
@@ -35,7 +58,9 @@ async function ticks(): Promise<void> {
   );
   await new Promise((resolve) => setTimeout(resolve, COUNTED_MS));
   await Promise.all(instances.map((instance) => instance.close()));
-  process.stdout.write(`${JSON.stringify({ several: ran.length > 2, twice: ran.length - new Set(ran).size })}\n`);
+  const all = Object.values(ran);
+  const twice = all.reduce((sum, each) => sum + each.length - new Set(each).size, 0);
+  process.stdout.write(`${JSON.stringify({ several: all.every(({ length }) => length > 2), twice })}\n`);
 }
 
 ticks().catch((error: unknown) => {
