@@ -53,9 +53,7 @@ describe('The examples of the README', () => {
     const invoices = app.get(Invoices);
     expect(await invoices.settle({ id: '7' })).toEqual({ charged: '7' });
     await invoices.send({ id: '8' });
-    await invoices.nightly();
-    database.written.delete('report');
-    await invoices.nightly(); // within `minHold` of the previous run
-    expect([...database.written.keys()].sort()).toEqual(['42', '7', '8', 'a', 'count']);
+    await invoices.nightly(); // by hand, so it is no tick
+    expect([...database.written.keys()].sort()).toEqual(['42', '7', '8', 'a', 'count', 'report']);
   });
 });

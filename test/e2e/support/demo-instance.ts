@@ -1,6 +1,5 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 import { Child } from '../../support/child.js';
@@ -22,13 +21,28 @@ export async function startDemo(env: DemoEnv): Promise<DemoInstance> {
   });
   const demo = new DemoInstance(child, instance);
   const early = demo.exited.then(() => Promise.reject(new Error(`The demo ended early:\n${demo.output}`)));
-  const first = await within(STARTS_WITHIN_MS, 'the start of the demo', Promise.race([once(child, 'message'), early]));
+  const started = Promise.race([startReport(child), early]);
+  const report = await within(STARTS_WITHIN_MS, 'the start of the demo', started);
   early.catch(() => undefined); // it ends eventually
-  const [report] = first as [{ type: string; message?: string; ready?: { port: number } }];
   if (report.ready === undefined) throw new Error(`The demo did not start: ${report.message}`);
   demo.port = report.ready.port;
   await demo.assertAnswers();
   return demo;
+}
+
+interface StartReport {
+  readonly type: string;
+  readonly message?: string;
+  readonly ready?: { readonly port: number };
+}
+
+/** The report about the start. A job of the demo may report before it. */
+function startReport(child: ChildProcess): Promise<StartReport> {
+  return new Promise((resolve) => {
+    child.on('message', (report: StartReport) => {
+      if (report.type === 'ready' || report.type === 'failed') resolve(report);
+    });
+  });
 }
 
 /** Two instances of the demo, like two hosts of one service. */
