@@ -160,7 +160,7 @@ describe('@Leader', () => {
     const warned = jest.spyOn(Logger.prototype, 'error');
     const store = new MemoryLockStore();
     const instances = await Promise.all([one, other].map((jobs) => startOn(store, jobs)));
-    await eventually(() => expect(one.looks.length + other.looks.length).toBeGreaterThan(1));
+    await eventually(() => expect(one.looks.length + other.looks.length).toBeGreaterThan(1), 30_000);
     expect([one.looks, other.looks]).toContainEqual([]);
     await Promise.all(instances.map((app) => app.close()));
     expect(warned).not.toHaveBeenCalled();

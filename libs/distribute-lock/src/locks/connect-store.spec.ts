@@ -135,6 +135,12 @@ describe('connectStore', () => {
     ],
     ['a provider of credentials', { url: 'redis://a', credentialsProvider: {} }, 'as option "credentials"'],
     ['GLIDE', { customCommand() {}, exec() {} }, 'is a client of Valkey GLIDE'],
+    ['options of GLIDE', { addresses: [{ host: 'a', port: 1 }] }, 'has options of a client of Valkey GLIDE'],
+    [
+      'options of a Sentinel client of node-redis',
+      { name: 'main', sentinelRootNodes: [{ host: 'a', port: 1 }] },
+      'Pass options of ioredis: { sentinels: [{ host, port }], name }',
+    ],
     ['ioredis-mock', { evalsha() {}, duplicate() {}, on() {}, options: {}, shaScripts: {} }, 'Pass "memory" in tests'],
     ['Upstash', { evalsha() {}, pipeline() {}, client: {}, opts: {} }, 'Pass the rediss:// URL'],
     ['a mock', { get: jest.fn(), set: jest.fn() }, 'Pass "memory" in tests instead of a mock'],
