@@ -1,7 +1,12 @@
-import { readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { transform } from '@swc/core';
 import { swcOptions, SOURCE_CONDITION } from './swc-options.mjs';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+/** Compiled files by the hash of their source: tests start hundreds of processes, which load the same files. */
+const CACHE = new URL('../node_modules/.cache/typescript-loader/', import.meta.url);
 
 /** Another version of ioredis, for child processes of tests. */
 const { TEST_IOREDIS: ioredis = 'ioredis' } = process.env;
@@ -20,7 +25,30 @@ export async function resolve(specifier, context, nextResolve) {
 
 export async function load(url, context, nextLoad) {
   if (!url.startsWith('file:') || !url.endsWith('.ts')) return nextLoad(url, context);
-  const filename = fileURLToPath(url);
-  const { code } = await transform(await readFile(filename, 'utf8'), { ...swcOptions, filename, swcrc: false });
-  return { format: 'module', source: code, shortCircuit: true };
+  return { format: 'module', source: await compiled(fileURLToPath(url)), shortCircuit: true };
+}
+
+async function compiled(filename) {
+  const source = await readFile(filename, 'utf8');
+  const hash = createHash('sha256')
+    .update(JSON.stringify([swcOptions, relative(ROOT, filename), source]))
+    .digest('hex');
+  const kept = new URL(`${hash}.js`, CACHE);
+  try {
+    return await readFile(kept, 'utf8');
+  } catch {
+    // Not compiled yet.
+  }
+  const { transform } = await import('@swc/core');
+  const { code } = await transform(source, { ...swcOptions, filename, swcrc: false });
+  await keep(kept, code);
+  return code;
+}
+
+/** Another process may write the same file: a rename leaves one of them whole. */
+async function keep(file, code) {
+  const part = new URL(`${file.href}.${process.pid}`);
+  await mkdir(CACHE, { recursive: true });
+  await writeFile(part, code);
+  await rename(part, file);
 }
