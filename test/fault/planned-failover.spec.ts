@@ -30,8 +30,7 @@ describe.each(DRIVERS)('P28: a planned failover behind open connections, RESP%i,
     ['callers for one permit', { kind: 'semaphore', permits: 1 }],
   ])('lets no two holders overlap: %s', async (_, options) => {
     const pair = await startPair();
-    const connection = { host: '127.0.0.1', port: pair.endpoint.port, protocol };
-    const processes = await Promise.all([1, 2, 3].map(() => LockProcess.start(connection, env)));
+    const processes = await startProcesses(pair.endpoint.port);
     const plan = { key: 'job', callers: 4, forMs: FOR_MS, holdMs: 3, ttl: '30s', wait: '1m', ...options } as const;
     const fights = Promise.all(processes.map((process) => process.do('fight', plan)));
 
@@ -49,11 +48,13 @@ describe.each(DRIVERS)('P28: a planned failover behind open connections, RESP%i,
 
   it('moves the subscriptions to the new primary, and serves waiters at their usual rate after 5 s', async () => {
     const pair = await startPair();
-    const connection = { host: '127.0.0.1', port: pair.endpoint.port, protocol };
-    const processes = await Promise.all([1, 2, 3].map(() => LockProcess.start(connection, env)));
+    const [moved, steady] = [
+      await startProcesses(pair.endpoint.port),
+      await startProcesses((await startPair()).old.port),
+    ];
     const plan = { key: 'job', callers: 4, forMs: 9_000, holdMs: 3, ttl: '30s', wait: '1m' } as const;
     const startedAt = monotonicMs();
-    const fights = Promise.all(processes.map((process) => process.do('fight', plan)));
+    const fights = [moved, steady].map((all) => Promise.all(all.map((process) => process.do('fight', plan))));
 
     await sleep(2_000);
     const failedOverAt = monotonicMs();
@@ -64,18 +65,28 @@ describe.each(DRIVERS)('P28: a planned failover behind open connections, RESP%i,
       expect(await inboxes(pair.old)).toEqual([]);
     }, HEARTBEAT_MS);
 
-    const done = await fights;
-    const entered = done.map(({ holds }) => holds.map((hold) => hold.entered));
-    const rate = (times: number[], from: number, to: number): number =>
-      times.filter((at) => at >= from && at < to).length / (to - from);
-    const usual = rate(entered.flat(), startedAt + 500, failedOverAt);
+    const [ours, beside] = await Promise.all(fights);
+    const usual = [startedAt + 500, failedOverAt] as const;
     const later = [failedOverAt + 5_000, startedAt + plan.forMs] as const;
-    expect(rate(entered.flat(), ...later) / usual).toBeGreaterThan(0.5);
-    for (const times of entered) expect((3 * rate(times, ...later)) / usual).toBeGreaterThan(0.1);
-    expect(overlaps(done.flatMap(({ holds }) => holds))).toEqual([]);
-    await Promise.all(processes.map((process) => process.kill()));
+    // The machine has other work in some seconds. Callers of a server without a failover have the same seconds.
+    const slowdown = rate(beside, ...later) / rate(beside, ...usual);
+    const expected = rate(ours, ...usual) * Math.min(1, slowdown);
+    expect(rate(ours, ...later) / expected).toBeGreaterThan(0.5);
+    for (const own of ours) expect((3 * rate([own], ...later)) / expected).toBeGreaterThan(0.1);
+    expect(overlaps(ours.flatMap(({ holds }) => holds))).toEqual([]);
+    await Promise.all([...moved, ...steady].map((process) => process.kill()));
   });
+
+  function startProcesses(port: number): Promise<LockProcess[]> {
+    return Promise.all([1, 2, 3].map(() => LockProcess.start({ host: '127.0.0.1', port, protocol }, env)));
+  }
 });
+
+/** Holds that began in each millisecond of that time. */
+function rate(fights: readonly { holds: readonly { entered: number }[] }[], from: number, to: number): number {
+  const entered = fights.flatMap(({ holds }) => holds.map((hold) => hold.entered));
+  return entered.filter((at) => at >= from && at < to).length / (to - from);
+}
 
 interface Pair {
   readonly old: RedisServer;

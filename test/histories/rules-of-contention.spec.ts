@@ -137,4 +137,16 @@ describe('The rule of contention', () => {
     const expires = { ...held, ttl: 400, until: 400, release: 'expire' } as const;
     expect(made().operation('b', expires).operation('a', refused).violations()).toEqual([]);
   });
+
+  it('accepts that a process that blocks when a wait ends leaves its place after that', () => {
+    const waits = { called: 0, wait: 50, refused: 50, code: 'LOCK_WAIT_TIMEOUT', process: 'p2' } as const;
+    const history = (calledAt: number) =>
+      made()
+        .operation('c', { ...held, granted: 1, released: 49 })
+        .operation('b', waits)
+        .standstill('p2', 51, 2_051)
+        .operation('a', { called: calledAt, refused: calledAt + 5 });
+    expect(history(2_100).violations()).toEqual([]);
+    expect(history(2_300).violations()).toEqual(message);
+  });
 });

@@ -74,6 +74,14 @@ export class History {
     return own.reduce((turns, { from, to }) => (from <= turns && turns < to ? to : turns), at);
   }
 
+  /** When the process has run for so long after `from`. A command that it still has to send leaves after a standstill. */
+  runsFor(process: string, from: number, ms: number): number {
+    const stopped = (to: number): number => this.standstillMs(process, { from, to }, 0);
+    let to = from + ms;
+    while (ms > 0 && from + ms + stopped(to) > to) to = from + ms + stopped(to);
+    return to;
+  }
+
   /** Whether a fault or a standstill may affect the process, or any process, in that time. */
   troubled({ from, to }: Interval, process?: string): boolean {
     return this.faulty({ from, to }, process) || this.slow({ from: from - SLOW_BEFORE_MS, to }, process);

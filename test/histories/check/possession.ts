@@ -7,7 +7,7 @@ import { weightOf, type Hold, type Operation } from './operation.js';
 export const GATE_MS = 1_500;
 /** The shortest validity of an offer. */
 const CLAIM_WINDOW_MS = 1_750;
-/** Delay until a process sees an executed release or its message. */
+/** Delay until a process sees an executed release or its message, while the process of that release runs. */
 const ANSWER_MS = 100;
 /** A release waits slightly longer for its reply. */
 const RELEASE_WAITS_MS = 90;
@@ -48,7 +48,7 @@ function intervalOf(operation: Operation, history: History, withWaiting: boolean
   const heldFrom = hold === undefined ? end : Math.min(hold.from, ...Object.values(hold.sentAt));
   const from = withWaiting ? Math.min(history.reachesServerAt(process, pending), hold?.from ?? end) : heldFrom;
   if (hold === undefined && from >= end) return undefined;
-  return { from, to: end + tailMs(operation, history, pending) };
+  return { from, to: history.runsFor(process, end, tailMs(operation, history, pending)) };
 }
 
 /** An attempt without a lease may have been granted in Redis if its reply was lost. */
@@ -57,7 +57,7 @@ function abandoned(operation: Operation, history: History): Interval | undefined
   const end = settledAt ?? history.endOf(process) ?? history.endsAt;
   const pending = { from: calledAt, to: end };
   if (!history.troubled(pending, process) && settledAt !== undefined) return undefined;
-  return { from: calledAt, to: end + tailMs(operation, history, pending) };
+  return { from: calledAt, to: history.runsFor(process, end, tailMs(operation, history, pending)) };
 }
 
 /**
