@@ -17,6 +17,7 @@ describe('P23: the server time of the longest call', () => {
   let world: ServerTimeWorld;
   const rows: string[] = [];
   beforeAll(async () => {
+    locks.server.prefer();
     world = await ServerTimeWorld.open(locks.server.url, locks.client);
   });
   beforeEach(() => world.empty());
