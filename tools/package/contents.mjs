@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { FULL, INDEX } from '../documents/llms.mjs';
 import { coreEntries, entries, manifest } from './library.mjs';
 import { packedDocuments } from './packed-documents.mjs';
 
@@ -9,7 +10,7 @@ const MOST_CORE_BYTES = 150_000;
 const MOST_OPTIONAL_BYTES = 45_000;
 /** What the documents add to the tarball. */
 const MOST_DOCUMENT_BYTES = 85_000;
-const DOCUMENTS = ['CHANGELOG.md', 'LICENSE', ...packedDocuments];
+const DOCUMENTS = ['CHANGELOG.md', 'LICENSE', INDEX, FULL, ...packedDocuments];
 /** Code and types that several entries share. */
 const SHARED =
   /^dist\/(cjs\/base(-names)?\.js|(esm|cjs)\/(part-(redis-)?\d+\.js|(shared|part-(words|engine|locks|module))\d*\.(js|d\.ts)))$/;
