@@ -1,7 +1,7 @@
 import { type LockStore, LockStoreError, MemoryLockStore } from 'nestjs-distribute-lock';
 import { openStore, StoreContract } from 'nestjs-distribute-lock/testing/contract';
 
-import { KeyValueLockStore } from '../../docs/guide/key-value-store.js';
+import { describeKeyValueStore } from '../../docs/guide/store-contract.js';
 import { newKeyValueClient } from '../../docs/support/key-value-client.js';
 import { testPrefix, useRedis } from '../../support/use-redis.js';
 import { openSqlite } from './open-sqlite.js';
@@ -11,12 +11,11 @@ import { SqliteLockStore } from './sqlite-lock-store.js';
 const OF_LOCKS_ONLY = ['acquireAll', 'exclusive', 'force', 'inspect'];
 
 /** Each rule as a test, as in a repository of a store. */
-function describeContract(contract: StoreContract, features?: readonly string[]): void {
+function describeContract(contract: StoreContract, features: readonly string[]): void {
   afterAll(() => contract.close());
   for (const { name, feature, run } of contract.rules) {
-    if (features?.includes(feature) === false)
-      it(`lacks "${feature}": ${name}`, async () => expect(await run()).toBe(false));
-    else it(name, async () => expect(await run()).toBe(true));
+    const has = features.includes(feature);
+    it(has ? name : `lacks "${feature}": ${name}`, async () => expect(await run()).toBe(has));
   }
 }
 
@@ -36,10 +35,7 @@ describe('The contract of a store in SQLite', () => {
   });
 });
 
-describe('The contract of the store in the guide', () => {
-  const client = newKeyValueClient();
-  describeContract(new StoreContract({ open: () => new KeyValueLockStore(client) }), ['exclusive']);
-});
+describe('The contract of the store in the guide', () => describeKeyValueStore(newKeyValueClient()));
 
 describe('StoreContract.check', () => {
   const prefix = testPrefix();
