@@ -16,8 +16,8 @@ export const APPENDICES = [
   'docs/reference/compatibility.md',
   'docs/reference/measures.md',
 ];
-/** Pages that are no documents of the package. */
-const LEFT_OUT = ['docs/reference/demo.md', 'docs/reference/measures.md'];
+/** Pages that the tarball does not contain. */
+const LEFT_OUT = ['docs/reference/compatibility.md', 'docs/reference/demo.md', 'docs/reference/measures.md'];
 /** The first sentence of a page ends here. */
 const SENTENCE = /^(?:`[^`]*`|\[[^\]]*\]\([^)]*\)|[^`[])*?[.:](?=\s|$)/;
 
