@@ -61,11 +61,11 @@ describe('recipe: answers per user at a time', () => {
   /** Asks, and waits for the first word of the answer. */
   async function started(instance: number, user: string, signal?: AbortSignal) {
     const before = model.answers.length;
-    const asked = ask(instance, user, signal);
+    const request = ask(instance, user, signal);
     await eventually(() => expect(model.answers).toHaveLength(before + 1), LIMIT_MS);
     const answer = model.answers[before];
     answer.say('because');
-    const response = await asked;
+    const response = await request;
     expect([response.status, response.headers.get('content-type')]).toEqual([201, 'text/event-stream']);
     return { answer, response };
   }

@@ -2,7 +2,7 @@ import { ConflictException } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 
 // #region fence
-/** Rejects, unless `fencingToken` is at least the largest one that has passed for `name`. Call it first in the transaction. */
+/** Rejects if a larger token has passed for `name`. Call it first in the transaction. */
 export async function passFence(transaction: EntityManager, name: string, fencingToken: number): Promise<void> {
   const passed = await transaction.query<unknown[]>(
     `INSERT INTO fences (name, token) VALUES ($1, $2)

@@ -5,7 +5,6 @@ import { DataSource, LessThanOrEqual } from 'typeorm';
 import { Stock } from './stock.entity.js';
 import { Warehouse } from './warehouse.js';
 
-// #region service
 @Injectable()
 export class StockService {
   constructor(
@@ -20,10 +19,11 @@ export class StockService {
   }
 
   private async write(sku: string, amount: number, fencingToken: number): Promise<void> {
+    // #region write
     const { affected } = await this.database
       .getRepository(Stock)
       .update({ sku, fence: LessThanOrEqual(fencingToken) }, { amount, fence: fencingToken });
     if (affected !== 1) throw new ConflictException('a later holder of the lock has written already');
+    // #endregion
   }
 }
-// #endregion

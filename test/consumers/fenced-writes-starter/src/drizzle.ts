@@ -8,13 +8,13 @@ export const stock = sqliteTable('stock', {
   fence: integer().notNull().default(0),
 });
 
-// #region write
-async function write(
+export async function writeWithDrizzle(
   database: Database,
   sku: string,
   amount: number,
   fencingToken: number,
 ): Promise<void> {
+  // #region write
   const written = await database
     .update(stock)
     .set({ amount, fence: fencingToken })
@@ -22,7 +22,5 @@ async function write(
     .returning({ sku: stock.sku });
   if (written.length === 0)
     throw new Error('a later holder of the lock has written already');
+  // #endregion
 }
-// #endregion
-
-export { write as writeWithDrizzle };

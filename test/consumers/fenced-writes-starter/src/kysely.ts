@@ -4,13 +4,13 @@ export interface Schema {
   readonly stock: { sku: string; amount: number; fence: number };
 }
 
-// #region write
-async function write(
+export async function writeWithKysely(
   database: Kysely<Schema>,
   sku: string,
   amount: number,
   fencingToken: number,
 ): Promise<void> {
+  // #region write
   const { numUpdatedRows } = await database
     .updateTable('stock')
     .set({ amount, fence: fencingToken })
@@ -19,7 +19,5 @@ async function write(
     .executeTakeFirst();
   if (numUpdatedRows === 0n)
     throw new Error('a later holder of the lock has written already');
+  // #endregion
 }
-// #endregion
-
-export { write as writeWithKysely };

@@ -1,6 +1,5 @@
 import { model, Schema } from 'mongoose';
 
-// #region write
 const Stock = model(
   'Stock',
   new Schema({
@@ -10,18 +9,17 @@ const Stock = model(
   }),
 );
 
-async function write(
+export async function writeWithMongoose(
   sku: string,
   amount: number,
   fencingToken: number,
 ): Promise<void> {
+  // #region write
   const { matchedCount } = await Stock.updateOne(
     { _id: sku, fence: { $lte: fencingToken } },
     { $set: { amount, fence: fencingToken } },
   );
   if (matchedCount === 0)
     throw new Error('a later holder of the lock has written already');
+  // #endregion
 }
-// #endregion
-
-export { write as writeWithMongoose };
