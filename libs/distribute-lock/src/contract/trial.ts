@@ -112,7 +112,7 @@ export class Trial {
     }
   }
 
-  /** Releases all attempts, also those that wait. */
+  /** Releases all attempts, the waiting ones too. */
   async end(): Promise<void> {
     for (const attempt of this.attempts.splice(0)) await attempt.release().catch(() => undefined);
   }

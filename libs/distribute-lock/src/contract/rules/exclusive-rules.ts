@@ -7,7 +7,7 @@ import { type Attempt, LONG_MS, type StoreProcess, type Trial } from '../trial.j
 /** Names that a store could confuse, by their case, their bytes or characters with a meaning. */
 const ENDINGS = ['', 'a', 'A', ' a', ':a', ':ä', ':🔒', '%61', '\\', `'";--`, '*', 'x'.repeat(200)];
 
-/** Who holds a lock. */
+/** Grants, refusals and releases of exclusive locks. */
 export const exclusiveRules: readonly RuleText[] = [
   rule('grants a free lock', async (trial) => {
     const answer = await trial.here(trial.key()).acquire();
