@@ -16,8 +16,13 @@ export const APPENDICES = [
   'docs/reference/compatibility.md',
   'docs/reference/measures.md',
 ];
-/** Pages that the tarball does not contain. */
-const LEFT_OUT = ['docs/reference/compatibility.md', 'docs/reference/demo.md', 'docs/reference/measures.md'];
+/** Pages that the tarball does not contain: for contributors, lists of tests, and what a reader needs before the installation. */
+export const NOT_PACKED = [
+  'docs/reference/comparison.md',
+  'docs/reference/compatibility.md',
+  'docs/reference/demo.md',
+  'docs/reference/measures.md',
+];
 /** The first sentence of a page ends here. */
 const SENTENCE = /^(?:`[^`]*`|\[[^\]]*\]\([^)]*\)|[^`[])*?[.:](?=\s|$)/;
 
@@ -60,12 +65,12 @@ export function llmsPages(root) {
     ...new Set([...listed.filter((name) => existsSync(join(root, GUIDE, name))), ...names(GUIDE).toSorted()]),
   ];
   const reference = names('docs/reference').map((name) => `docs/reference/${name}`);
-  const isRead = (path) => ![...LEFT_OUT, ...APPENDICES].includes(path);
+  const isRead = (path) => ![...NOT_PACKED, ...APPENDICES].includes(path);
   return {
     start: ['README.md', 'docs/safety.md', 'SECURITY.md'],
     guide: guide.filter((name) => name !== 'README.md' && name !== '').map((name) => posix.join(GUIDE, name)),
     reference: reference.filter(isRead).toSorted(),
-    appendices: APPENDICES.filter((path) => !LEFT_OUT.includes(path)),
+    appendices: APPENDICES.filter((path) => !NOT_PACKED.includes(path)),
   };
 }
 

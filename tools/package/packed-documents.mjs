@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { llmsFull, llmsIndex } from '../documents/llms.mjs';
+import { llmsFull, llmsIndex, NOT_PACKED } from '../documents/llms.mjs';
 import { withoutCode } from '../documents/markdown.mjs';
 import { ROOT } from './library.mjs';
 
@@ -14,8 +14,6 @@ const PICTURE = /^!\[[^\]]*\]\([^)]*\)\n\n?/gm;
 const LINK = /\[([^\]]+)\]\((?![a-z]+:|#)([^)\s]+)\)/g;
 
 const FOLDERS = ['docs/guide', 'docs/reference'];
-/** Pages for contributors, and the list of tests, which are in the repository. */
-const LEFT_OUT = ['docs/reference/compatibility.md', 'docs/reference/demo.md', 'docs/reference/measures.md'];
 
 /** The paths of the documents, the same in the repository and in the tarball. */
 export const packedDocuments = [
@@ -23,7 +21,7 @@ export const packedDocuments = [
   'SECURITY.md',
   'docs/safety.md',
   ...FOLDERS.flatMap((folder) => readdirSync(join(ROOT, folder)).map((name) => posix.join(folder, name))),
-].filter((path) => path.endsWith('.md') && !LEFT_OUT.includes(path));
+].filter((path) => path.endsWith('.md') && !NOT_PACKED.includes(path));
 
 /**
  * About as many bytes as the documents add to a tarball: `{ pages, llms }`. An archive has a header for each file, of which the compression
