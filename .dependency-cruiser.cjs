@@ -11,6 +11,7 @@ const ROWS = [
 ];
 /** Optional entries and the packages that only they import. No other row imports them, and they do not import each other. */
 const OPTIONAL = {
+  contract: [],
   dashboard: ['@nestjs/(common|core)'],
   metrics: [],
   otel: ['@opentelemetry/api'],

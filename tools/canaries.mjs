@@ -20,6 +20,8 @@ const withIndex = (line) => ({ [`${SRC}/index.ts`]: `${index}\n${line}\n` });
 /** In two parts, because the gate reads this file too. */
 const OLD_STYLE = ['Who', 'ever waits mean', 'while is to', 'ld of it.'].join('');
 
+const release = readFileSync(new URL('../.github/workflows/release.yml', import.meta.url), 'utf8');
+
 const lua = (body) => `--[[\n  @key  lock: string\n  @returns [held: number]\n]]\n${body}\n`;
 
 /**
@@ -223,6 +225,30 @@ export const canaries = [
     ],
   },
   {
+    gate: 'documents',
+    wrong: 'a page of the guide that takes five screens',
+    script: ['check:docs'],
+    files: { 'docs/guide/canary.md': `# Canary\n\n${'A sentence.\n\n'.repeat(150)}` },
+    says: ['docs/guide/canary.md: takes 301 lines on a screen', 'at most 240'],
+  },
+  {
+    gate: 'documents',
+    wrong: 'an llms.txt that lacks a page and names a missing one',
+    script: ['check:docs'],
+    files: { 'llms.txt': '# nestjs-distribute-lock\n\n- [Nowhere](docs/guide/nowhere.md): A page.\n' },
+    says: ['llms.txt: differs from the documents', 'llms.txt:3: docs/guide/nowhere.md leads nowhere'],
+  },
+  {
+    gate: 'sizes',
+    wrong: 'an entry above its budget, and documents above theirs',
+    script: ['check:sizes'],
+    files: {
+      [`${SRC}/terminus/index.ts`]: `${terminus}\nexport const canary: string = '${randomBytes(9_000).toString('base64')}';\n`,
+      'docs/guide/canary.md': `# Canary\n\nA page.\n\n${randomBytes(67_500).toString('base64')}\n`,
+    },
+    says: ['the entry terminus has', 'but its budget is', 'the documents have', 'llms.txt and llms-full.txt have'],
+  },
+  {
     gate: 'measures',
     wrong: 'a measure whose code is gone',
     script: ['check:measures'],
@@ -318,7 +344,7 @@ export const canaries = [
     gate: 'size of the documents',
     wrong: '90 kB that cannot be compressed',
     script: ['check:package', 'size'],
-    files: { 'docs/guide/canary.md': `# Canary\n\n${randomBytes(67_500).toString('base64')}\n` },
+    files: { 'docs/guide/canary.md': `# Canary\n\nA page.\n\n${randomBytes(67_500).toString('base64')}\n` },
     says: ['FAILED  size', 'the documents have', 'must have less than 85000'],
   },
   {
@@ -360,6 +386,13 @@ export const canaries = [
         'on: push\njobs:\n  canary:\n    runs-on: ubuntu-latest\n    steps:\n      - name: ${{ nowhere.name }}\n',
     },
     says: ['.github/workflows/canary.yml:6', 'undefined variable "nowhere"'],
+  },
+  {
+    gate: 'workflows',
+    wrong: 'a line of the release that calls a registry without its mark',
+    script: ['check:workflows'],
+    files: { '.github/workflows/release.yml': release.replace(/ # outside: npm/, '') },
+    says: ['.github/workflows/release.yml:', 'needs the mark "# outside: npm"'],
   },
   {
     gate: 'npm audit',

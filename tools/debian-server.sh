@@ -13,6 +13,8 @@ if [ ! -x "$wrapper" ]; then
   mirror=$({ grep -rhoE 'https?://[^ ]+/debian/?( |$)' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null || true; } |
     grep -v snapshot | head -n 1 | tr -d ' ')
   echo "deb [signed-by=$key] $mirror $release main" >"$folder/sources.list"
+  # The packages of experimental need others of unstable.
+  [ "$release" != experimental ] || echo "deb [signed-by=$key] $mirror unstable main" >>"$folder/sources.list"
   : >"$folder/status"
   apt() {
     apt-get -qq -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=/dev/null \
@@ -20,7 +22,7 @@ if [ ! -x "$wrapper" ]; then
   }
   apt update
   # With an empty status file all dependencies count as missing, so that the C library comes along.
-  apt install -y --download-only --no-install-recommends "$package"
+  apt install -y --download-only --no-install-recommends --target-release "$release" "$package"
   for file in "$folder"/cache/archives/*.deb; do dpkg-deb -x "$file" "$folder/root"; done
   loader=$(find "$folder/root" -name 'ld-linux*' -type f | head -n 1)
   libraries=$(find "$folder/root" -name '*.so*' -printf '%h\n' | sort -u | paste -sd:)

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * Writes the interface of lock options from their table. Fills in the code of documents: snippets from their source files,
- * and tables of options, events, values and measures from the code. Draws the plots of the benchmark.
+ * and tables of options, events, values and measures from the code. Draws the plots of the benchmark. Writes `llms.txt`.
  *   usage: documents.mjs [--check]
  * With --check no file is written; the exit code is 1 when a text differs from the code, or a link leads nowhere.
  */
@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { isHistory, readDocuments } from './documents/documents.mjs';
 import { documentFaults } from './documents/faults.mjs';
 import { INTERFACE, optionInterface, optionInterfaceFaults } from './documents/option-interface.mjs';
+import { INDEX, llmsFaults, llmsIndex } from './documents/llms.mjs';
 import { plotFaults, writePlots } from './documents/plots.mjs';
 import { withTables } from './documents/tables.mjs';
 import { filled } from './documents/snippets.mjs';
@@ -30,7 +31,11 @@ if (!process.argv.includes('--check')) {
     writeFileSync(join(root, name), now);
     console.log(`docs: wrote ${name}`);
   }
+  if (llmsFaults(root).length > 0) {
+    writeFileSync(join(root, INDEX), llmsIndex(root));
+    console.log(`docs: wrote ${INDEX}`);
+  }
 }
-const faults = [...optionInterfaceFaults(root), ...plotFaults(root), ...documentFaults(root)];
+const faults = [...optionInterfaceFaults(root), ...plotFaults(root), ...documentFaults(root), ...llmsFaults(root)];
 for (const fault of faults) console.error(`docs: ${fault}`);
 if (faults.length > 0) process.exitCode = 1;

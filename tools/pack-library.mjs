@@ -11,6 +11,7 @@ import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { FULL, INDEX, llmsFull, llmsIndex } from './documents/llms.mjs';
 import { CLI, cliManifest, LIBRARY, manifest, ROOT } from './package/library.mjs';
 import { packedDocument, packedDocuments, webAddress } from './package/packed-documents.mjs';
 import { SOURCE_CONDITION } from './swc-options.mjs';
@@ -66,6 +67,11 @@ function writeDocuments(stage, { version, repository }) {
     mkdirSync(join(stage, dirname(path)), { recursive: true });
     writeFileSync(join(stage, path), packedDocument(path, text, version, webAddress({ repository })));
   }
+  writeFileSync(join(stage, INDEX), llmsIndex(ROOT));
+  writeFileSync(
+    join(stage, FULL),
+    llmsFull(ROOT, (path) => readFileSync(join(stage, path), 'utf8')),
+  );
 }
 
 /** npm 12 prints an object by package, older versions print a list. */

@@ -77,7 +77,7 @@ describe('the options of the README', () => {
 describe('docs/reference/api.md', () => {
   const root = fileURLToPath(new URL('..', import.meta.url));
   const listed = [...read('docs/reference/api.md').matchAll(/^\| `(\w+)` \| \w/gm)].map(([, name]) => name);
-  const entries = ['', 'testing/', 'dashboard/', 'prometheus/', 'otel/', 'terminus/', 'swagger/'];
+  const entries = ['', 'testing/', 'contract/', 'dashboard/', 'prometheus/', 'otel/', 'terminus/', 'swagger/'];
 
   it('lists every export of every entry once', () => {
     const names = entries.flatMap((entry) => exportsOf(root, `libs/distribute-lock/src/${entry}index.ts`));

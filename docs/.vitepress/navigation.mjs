@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { APPENDICES } from '../../tools/documents/llms.mjs';
 import { linksOf } from '../../tools/documents/markdown.mjs';
 import { pageOf } from './source-paths.mjs';
 
@@ -15,7 +16,7 @@ const read = (path) => readFileSync(`${ROOT}/${path}`, 'utf8');
 export function navigation(version, versions) {
   return [
     { text: 'Guide', link: '/guide/', activeMatch: '^/guide/' },
-    { text: 'Reference', link: '/reference/options', activeMatch: '^/reference/' },
+    { text: 'Reference', link: '/reference/errors', activeMatch: '^/reference/' },
     { text: 'Safety', link: '/safety' },
     { text: version, items: [{ text: 'Changes', link: '/changes' }, ...versions] },
   ];
@@ -26,7 +27,7 @@ export function sidebar() {
   return [
     { text: 'Overview', items: ['README.md', 'docs/safety.md', 'docs/benchmarks.md'].map(item) },
     folder('Guide', 'docs/guide'),
-    folder('Reference', 'docs/reference'),
+    folder('Reference', 'docs/reference', APPENDICES),
     { ...folder('Internals', 'docs/internals'), collapsed: true },
     { ...folder('Decisions', 'docs/decisions'), collapsed: true },
     {
@@ -34,15 +35,17 @@ export function sidebar() {
       collapsed: true,
       items: ['CONTRIBUTING.md', 'SECURITY.md', 'CODE_OF_CONDUCT.md', 'libs/distribute-lock/CHANGELOG.md'].map(item),
     },
+    { text: 'Appendices', collapsed: true, items: APPENDICES.map(item) },
   ];
 }
 
-/** The pages in the order of the links in its README, if there is one. */
-function folder(text, path) {
+/** The pages in the order of the links in its README, if there is one, without `others`, which are listed elsewhere. */
+function folder(text, path, others = []) {
   const files = readdirSync(`${ROOT}/${path}`).filter((name) => name.endsWith('.md'));
   const index = files.includes('README.md') ? ['README.md', ...linksOf(read(`${path}/README.md`)).map(target)] : [];
   const inOrder = [...new Set([...index.filter((name) => files.includes(name)), ...files])];
-  return { text, items: inOrder.map((name) => item(posix.join(path, name))) };
+  const pages = inOrder.map((name) => posix.join(path, name)).filter((page) => !others.includes(page));
+  return { text, items: pages.map(item) };
 }
 
 const target = (link) => link.target.split('#')[0];

@@ -20,6 +20,7 @@ function memoryWorld(): World {
   return {
     store: () => store,
     counted: true,
+    lacks: ['renewOne'],
     owner: async (key) => table.owner(key),
     leftMs: async (key) => (table.owner(key) === undefined ? -2 : table.leftMs(key)),
     overwrite: async (key, owner, ttlMs) => table.overwrite(key, owner, ttlMs),

@@ -1,3 +1,5 @@
+import type { StoreFeature } from 'nestjs-distribute-lock/testing/contract';
+
 import { type LockEvent, LockEvents } from '../../libs/distribute-lock/src/events.js';
 import { orderedKeys } from '../../libs/distribute-lock/src/keys/check-key.js';
 import type { LeaseHandle } from '../../libs/distribute-lock/src/engine/lease/lease-handle.js';
@@ -33,6 +35,8 @@ export interface World {
    * @defaultValue `false`
    */
   readonly byCreateLocks?: boolean;
+  /** The features of the published rules that its stores lack. */
+  readonly lacks?: readonly StoreFeature[];
   /** Opens another store on the same back end, like another process. */
   store(): LockStore;
   /** Whether the back end detects that a process is gone, and skips it. */

@@ -5,12 +5,13 @@ import { LockModule, LockService } from 'nestjs-distribute-lock';
 import { LockTestingModule, TestLocks } from 'nestjs-distribute-lock/testing';
 
 import { LockAlerts } from './guide/events.js';
-import { type KeyValueClient, KeyValueLockStore } from './guide/key-value-store.js';
+import { KeyValueLockStore } from './guide/key-value-store.js';
 import { type Invoice, InvoicesService } from './guide/keys.js';
 import { AccountsService, CatalogService, ExportsService, StockListener } from './guide/kinds.js';
 import { ImportService } from './guide/lost.js';
 import { ImagesService } from './guide/ttl.js';
 import { ReportsService } from './guide/waiting.js';
+import { newKeyValueClient } from './support/key-value-client.js';
 
 const services = [
   InvoicesService,
@@ -115,38 +116,8 @@ describe('The examples of the guide', () => {
 });
 
 describe('The store of the guide', () => {
-  const newClient = (): KeyValueClient => {
-    const values = new Map<string, { value: string; endsAt: number }>();
-    const numbers = new Map<string, number>();
-    const live = (key: string) => {
-      const found = values.get(key);
-      return found !== undefined && found.endsAt > Date.now() ? found : undefined;
-    };
-    return {
-      async setIfAbsent(key, value, ttlMs) {
-        const found = live(key);
-        if (found !== undefined) return { value: found.value, remainingMs: found.endsAt - Date.now() };
-        values.set(key, { value, endsAt: Date.now() + ttlMs });
-        return undefined;
-      },
-      async extend(key, value, ttlMs) {
-        const found = live(key);
-        if (found?.value !== value) return false;
-        found.endsAt = Math.max(found.endsAt, Date.now() + ttlMs);
-        return true;
-      },
-      async deleteIf(key, value) {
-        return live(key)?.value === value && values.delete(key);
-      },
-      async add(key, count) {
-        numbers.set(key, (numbers.get(key) ?? 0) + count);
-        return numbers.get(key)!;
-      },
-    };
-  };
-
   it('excludes two applications, and serves a waiter by polling', async () => {
-    const client = newClient();
+    const client = newKeyValueClient();
     const application = async () => {
       const imports = [LockModule.forRoot({ connection: new KeyValueLockStore(client) })];
       return (await Test.createTestingModule({ imports }).compile()).init();

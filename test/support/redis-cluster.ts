@@ -4,6 +4,7 @@ import { startRedisServer, type RedisServer, type RedisServerOptions } from './r
 
 const SLOTS = 16_384;
 const FORMS_WITHIN_MS = 20_000;
+const MIGRATES_WITHIN_MS = 30_000;
 const SETTINGS = {
   'cluster-node-timeout': '1500',
   'cluster-replica-validity-factor': '0',
@@ -138,6 +139,27 @@ export class RedisCluster {
       const [role] = await node.server.run((redis) => redis.role());
       if (role === 'master') await setSlot(node, 'NODE', to.id);
     }
+  }
+
+  /** Moves one slot with its keys in one step, on Redis 8.4 and Valkey 9.0 or newer. */
+  async migrateSlotAtomically(slot: number, to: RedisClusterNode): Promise<void> {
+    const from = await this.masterOf(slot);
+    if (from === to) return;
+    const range = [String(slot), String(slot)];
+    const info = await to.server.run((redis) => redis.info('server'));
+    if (info.includes('valkey_version')) {
+      const words = ['SLOTSRANGE', ...range, 'NODE', to.id];
+      await from.server.run((redis) => redis.call('CLUSTER', 'MIGRATESLOTS', ...words));
+    } else {
+      await to.server.run((redis) => redis.call('CLUSTER', 'MIGRATION', 'IMPORT', ...range));
+    }
+    await eventually(async () => {
+      for (const { server } of this.masters) {
+        const slots = await server.run((redis) => redis.cluster('SLOTS'));
+        const owner = slots.find(([first, last]) => first <= slot && slot <= last)?.[2]?.[2];
+        if (owner !== to.id) throw new Error(`Slot ${slot} is at ${String(owner)}, not yet at ${to.id}`);
+      }
+    }, MIGRATES_WITHIN_MS);
   }
 
   private async everybodyKnows(...facts: string[]): Promise<void> {

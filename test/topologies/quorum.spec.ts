@@ -36,6 +36,7 @@ function quorumWorld(options: RedisOptions = {}): World {
     handsOver: false,
     counted: true,
     exclusiveOnly: true,
+    lacks: ['acquireAll', 'force', 'hints', 'inspect', 'order', 'read', 'semaphore', 'steal'],
     store: () =>
       connectStore(
         'connection',

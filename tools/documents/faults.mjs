@@ -1,6 +1,7 @@
 import { isHistory, readDocuments } from './documents.mjs';
 import { figureFaults } from './figures.mjs';
 import { linkFaults, sourceFileFaults } from './links.mjs';
+import { screenFaults } from './screens.mjs';
 import { tableFaults } from './tables.mjs';
 import { snippetFaults } from './snippets.mjs';
 
@@ -10,6 +11,6 @@ export function documentFaults(root) {
     const ofToday = isHistory(name)
       ? []
       : [snippetFaults, sourceFileFaults, figureFaults].flatMap((faultsOf) => faultsOf(root, name, text));
-    return ofToday.concat(tableFaults(root, name, text), linkFaults(root, name, text));
+    return ofToday.concat(tableFaults(root, name, text), linkFaults(root, name, text), screenFaults(name, text));
   });
 }

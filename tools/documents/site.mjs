@@ -19,6 +19,11 @@ export function checkSite(site, base) {
   const links = [...texts].flatMap(([page, text]) =>
     [...text.matchAll(LINK)].map(([, element, url]) => ({ page, element, url: url.replaceAll('&amp;', '&') })),
   );
+  // The list of pages for programs is text.
+  for (const page of names.filter((name) => name === 'llms.txt')) {
+    const text = readFileSync(join(site, page), 'utf8');
+    for (const [, url] of text.matchAll(/\]\(([^)]+)\)/g)) links.push({ page, element: 'a', url });
+  }
   const faults = links.flatMap(({ page, element, url }) => {
     const fault = faultOf({ site, base, anchors }, page, element, url);
     return fault === undefined ? [] : [`${page}: ${url} ${fault}`];

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { FULL, INDEX } from '../documents/llms.mjs';
 import { coreEntries, entries, manifest } from './library.mjs';
 import { packedDocuments } from './packed-documents.mjs';
 
@@ -8,7 +9,10 @@ const MOST_CORE_BYTES = 150_000;
 /** What the optional entries add to the tarball. */
 const MOST_OPTIONAL_BYTES = 45_000;
 /** What the documents add to the tarball. */
-const MOST_DOCUMENT_BYTES = 85_000;
+export const MOST_DOCUMENT_BYTES = 85_000;
+/** What `llms.txt` and `llms-full.txt` add: they repeat the text of the documents, so they may add as much. */
+export const MOST_LLMS_BYTES = 85_000;
+const LLMS = [INDEX, FULL];
 const DOCUMENTS = ['CHANGELOG.md', 'LICENSE', ...packedDocuments];
 /** Code and types that several entries share. */
 const SHARED =
@@ -19,7 +23,7 @@ const filesOf = ({ files }) => files;
 /** The tarball contains every file that an entry needs, and no others. */
 export function contents({ files, installed }) {
   const paths = files.map(({ path }) => path);
-  const needed = [...DOCUMENTS, 'package.json', 'dist/cjs/package.json', ...entries.flatMap(filesOf)];
+  const needed = [...DOCUMENTS, ...LLMS, 'package.json', 'dist/cjs/package.json', ...entries.flatMap(filesOf)];
   const missing = needed.filter((path) => !paths.includes(path)).map((path) => `${path} is missing`);
   const more = paths.filter((path) => !needed.includes(path) && !SHARED.test(path));
   const wrong = [
@@ -42,21 +46,23 @@ function wrongManifest(installed) {
   return wrong;
 }
 
-/** The core, the optional entries and the documents have separate bounds, so that none pays for another. */
+/** The core, the optional entries, the documents and their copies for programs have separate bounds, so that none pays for another. */
 export function size({ size: bytes, files, installed, pack }) {
   const optional = optionalFiles(files, join(installed, 'node_modules', manifest.name));
-  const code = pack({ without: DOCUMENTS }).size;
-  const core = pack({ without: [...DOCUMENTS, ...optional] }).size;
+  const read = pack({ without: LLMS }).size;
+  const code = pack({ without: [...LLMS, ...DOCUMENTS] }).size;
+  const core = pack({ without: [...LLMS, ...DOCUMENTS, ...optional] }).size;
   const wrong = [
     ...above('the core has', core, MOST_CORE_BYTES),
     ...above('the optional entries have', code - core, MOST_OPTIONAL_BYTES),
-    ...above('the documents have', bytes - code, MOST_DOCUMENT_BYTES),
+    ...above('the documents have', read - code, MOST_DOCUMENT_BYTES),
+    ...above('llms.txt and llms-full.txt have', bytes - read, MOST_LLMS_BYTES),
   ];
   if (wrong.length > 0) throw new Error(wrong.join('\n'));
   return (
     `the core has ${core} bytes, less than ${MOST_CORE_BYTES}; the optional entries add ${code - core}, ` +
-    `less than ${MOST_OPTIONAL_BYTES} (${optional.join(', ') || 'none'}); the documents add ${bytes - code}, ` +
-    `less than ${MOST_DOCUMENT_BYTES}`
+    `less than ${MOST_OPTIONAL_BYTES} (${optional.join(', ') || 'none'}); the documents add ${read - code}, ` +
+    `less than ${MOST_DOCUMENT_BYTES}; ${LLMS.join(' and ')} add ${bytes - read}, less than ${MOST_LLMS_BYTES}`
   );
 }
 

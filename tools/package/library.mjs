@@ -16,6 +16,9 @@ export const manifest = JSON.parse(readFileSync(join(LIBRARY, 'package.json'), '
 export const CLI = join(ROOT, 'libs/cli');
 export const cliManifest = JSON.parse(readFileSync(join(CLI, 'package.json'), 'utf8'));
 
+/** The name of the files of an entry: `testing-contract` for `./testing/contract`. */
+const nameOf = (path) => (path === '.' ? 'index' : path.slice(2).replaceAll('/', '-'));
+
 /** The entries of `exports` that are code: `{ specifier: 'nestjs-distribute-lock', name: 'index', source: 'index.ts', files }`. */
 export const entries = Object.entries(manifest.exports).flatMap(([path, targets]) => {
   const source = targets[SOURCE_CONDITION]?.replace('./src/', '');
@@ -23,7 +26,7 @@ export const entries = Object.entries(manifest.exports).flatMap(([path, targets]
   const files = Object.values(targets)
     .flatMap((target) => (typeof target === 'string' ? [] : Object.values(target)))
     .map((file) => file.replace('./', ''));
-  return [{ specifier: join(manifest.name, path), name: path === '.' ? 'index' : path.slice(2), source, files }];
+  return [{ specifier: join(manifest.name, path), name: nameOf(path), source, files }];
 });
 
 /** The entries that every application with Nest has, and the one that programs without Nest have. */

@@ -2,8 +2,10 @@
  * The documents in the tarball. Outside the repository, pictures and links to other files of the repository lead nowhere, so
  * the documents are changed before they are packed.
  */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { llmsFull, llmsIndex, NOT_PACKED } from '../documents/llms.mjs';
 import { withoutCode } from '../documents/markdown.mjs';
 import { ROOT } from './library.mjs';
 
@@ -12,8 +14,6 @@ const PICTURE = /^!\[[^\]]*\]\([^)]*\)\n\n?/gm;
 const LINK = /\[([^\]]+)\]\((?![a-z]+:|#)([^)\s]+)\)/g;
 
 const FOLDERS = ['docs/guide', 'docs/reference'];
-/** Pages for contributors. */
-const LEFT_OUT = ['docs/reference/demo.md', 'docs/reference/measures.md'];
 
 /** The paths of the documents, the same in the repository and in the tarball. */
 export const packedDocuments = [
@@ -21,7 +21,20 @@ export const packedDocuments = [
   'SECURITY.md',
   'docs/safety.md',
   ...FOLDERS.flatMap((folder) => readdirSync(join(ROOT, folder)).map((name) => posix.join(folder, name))),
-].filter((path) => path.endsWith('.md') && !LEFT_OUT.includes(path));
+].filter((path) => path.endsWith('.md') && !NOT_PACKED.includes(path));
+
+/**
+ * About as many bytes as the documents add to a tarball: `{ pages, llms }`. An archive has a header for each file, of which the compression
+ * leaves about 60 bytes.
+ */
+export function documentBytes() {
+  const textOf = (path) => packedDocument(path, readFileSync(join(ROOT, path), 'utf8'), '', undefined);
+  const bytes = (texts) => gzipSync(texts.join('\n'), { level: 9 }).length + 60 * texts.length;
+  return {
+    pages: bytes(packedDocuments.map(textOf)),
+    llms: bytes([llmsIndex(ROOT), llmsFull(ROOT, textOf)]),
+  };
+}
 
 const INSIDE = new Set([...packedDocuments, 'CHANGELOG.md', 'LICENSE']);
 

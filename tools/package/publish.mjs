@@ -16,12 +16,12 @@ export async function publish({ tarball, installed }) {
   return `npm would publish ${id} with ${files.length} file${files.length === 1 ? '' : 's'}`;
 }
 
-/** What npm would publish. */
-export function dryRun(tarball) {
-  const npm = ['publish', tarball, '--dry-run', '--tag', CANDIDATE_TAG, '--json'];
+/** What npm would publish, or stage by `['stage', 'publish']`, for which npm 11.15 is needed. */
+export function dryRun(tarball, command = ['publish']) {
+  const npm = [...command, tarball, '--dry-run', '--tag', CANDIDATE_TAG, '--json'];
   return new Promise((resolve, reject) => {
     execFile('npm', npm, { encoding: 'utf8' }, (error, stdout, stderr) => {
-      if (error !== null) return reject(new Error(`npm publish --dry-run failed:\n${stderr}${stdout}`));
+      if (error !== null) return reject(new Error(`npm ${command.join(' ')} --dry-run failed:\n${stderr}${stdout}`));
       const answer = JSON.parse(stdout);
       // newer versions of npm print an object by package
       resolve(answer.id === undefined ? Object.values(answer)[0] : answer);

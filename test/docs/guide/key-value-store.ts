@@ -14,8 +14,8 @@ import {
 export interface KeyValueClient {
   /** Writes the value if the key is absent; otherwise returns the current value and its remaining milliseconds. */
   setIfAbsent(key: string, value: string, ttlMs: number): Promise<{ value: string; remainingMs: number } | undefined>;
-  /** Sets the remaining time to at least `ttlMs` if the key has this value. */
-  extend(key: string, value: string, ttlMs: number): Promise<boolean>;
+  /** Sets the remaining time to `ttlMs` if the key has this value. It becomes shorter only with `exact`. */
+  extend(key: string, value: string, ttlMs: number, exact: boolean): Promise<boolean>;
   /** Deletes the key if it has this value. */
   deleteIf(key: string, value: string): Promise<boolean>;
   /** Adds `count` to a number that never decreases, and returns the new number. */
@@ -44,7 +44,7 @@ export class KeyValueLockStore implements LockStore {
     if (held !== undefined && !own) {
       return { outcome: wait ? 'queued' : 'busy', remainingMs: held.remainingMs, foreign: true };
     }
-    if (own) await sent(this.client.extend(`lock:${key}`, ownerToken, ttlMs));
+    if (own) await sent(this.client.extend(`lock:${key}`, ownerToken, ttlMs, false));
     const last = await sent(this.client.add('fence', block));
     return { outcome: 'granted', fencingToken: last - block + 1, waiting: 0 };
   }
@@ -56,8 +56,8 @@ export class KeyValueLockStore implements LockStore {
 
   async renew(requests: readonly RenewRequest[]): Promise<readonly RenewAnswer[]> {
     return Promise.all(
-      requests.map(async ({ key, ownerToken, ttlMs }) =>
-        (await sent(this.client.extend(`lock:${key}`, ownerToken, ttlMs))) ? 0 : 'lost',
+      requests.map(async ({ key, ownerToken, ttlMs, exact = false }) =>
+        (await sent(this.client.extend(`lock:${key}`, ownerToken, ttlMs, exact))) ? 0 : 'lost',
       ),
     );
   }

@@ -1,7 +1,8 @@
 import { ConflictException, Injectable } from '@nestjs/common';
 import { currentLease, DistributeLock } from 'nestjs-distribute-lock';
-import { DataSource } from 'typeorm';
+import { DataSource, LessThanOrEqual } from 'typeorm';
 
+import { Stock } from './stock.entity.js';
 import { Warehouse } from './warehouse.js';
 
 @Injectable()
@@ -17,12 +18,12 @@ export class StockService {
     await this.write(sku, amount, currentLease().fencingToken);
   }
 
-  /** `fence` is a 64-bit integer, initially 0: the largest fencing token that has written the row. */
   private async write(sku: string, amount: number, fencingToken: number): Promise<void> {
-    const written = await this.database.query<unknown[]>(
-      'UPDATE stock SET amount = ?, fence = ? WHERE sku = ? AND fence <= ? RETURNING sku',
-      [amount, fencingToken, sku, fencingToken],
-    );
-    if (written.length === 0) throw new ConflictException('a later holder of the lock has written already');
+    // #region write
+    const { affected } = await this.database
+      .getRepository(Stock)
+      .update({ sku, fence: LessThanOrEqual(fencingToken) }, { amount, fence: fencingToken });
+    if (affected !== 1) throw new ConflictException('a later holder of the lock has written already');
+    // #endregion
   }
 }
