@@ -1,0 +1,1 @@
+// The guard process of `run`.
