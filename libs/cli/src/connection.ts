@@ -1,6 +1,7 @@
 import type { LockLog, OpenedLocks } from 'nestjs-distribute-lock/core';
 
-import type { Messages } from './messages.js';
+import { placeOf } from './connection-url.js';
+import type { Messages, Severity } from './messages.js';
 import { type SharedValues, UsageError } from './parse.js';
 
 /** The library, which most commands need and `--help` does not. */
@@ -13,16 +14,23 @@ export function urlOf({ url = process.env['REDIS_URL'] }: SharedValues): string 
   return url;
 }
 
-/** Opens the locks of the server that the flags name. */
-export async function openLocks(values: SharedValues, messages: Messages): Promise<OpenedLocks> {
-  const connection = urlOf(values);
+/**
+ * Opens the locks of the servers that the flags name.
+ * @param warnings - the severity of warnings of the library; a command that ends at once reports its error alone
+ */
+export async function openLocks(
+  values: SharedValues,
+  messages: Messages,
+  warnings: Severity = 'warn',
+): Promise<OpenedLocks> {
+  const connection = placeOf(urlOf(values));
   const { createLocks } = await loadCore();
   const { prefix } = values;
-  return createLocks({ connection, log: logOf(messages), ...(prefix === undefined ? {} : { prefix }) });
+  return createLocks({ connection, log: logOf(messages, warnings), ...(prefix === undefined ? {} : { prefix }) });
 }
 
-export const logOf = (messages: Messages): LockLog => ({
+export const logOf = (messages: Messages, warnings: Severity): LockLog => ({
   debug: (line) => messages.say('debug', line),
   log: (line) => messages.say('debug', line),
-  warn: (line) => messages.say('warn', line),
+  warn: (line) => messages.say(warnings, line),
 });

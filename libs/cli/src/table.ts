@@ -97,6 +97,13 @@ export const COMMANDS = {
     about: 'lists the keys that are held',
     flags: {
       match: { type: 'text', value: 'GLOB', about: 'only keys that match', byDefault: '*' },
+      budget: {
+        type: 'count',
+        value: 'N',
+        least: 1,
+        about: 'look at no more than this many keys',
+        byDefault: '100000',
+      },
     },
     examples: ['distribute-lock list', "distribute-lock list --match 'report-*' --json"],
     note: 'The list is advisory: a key can change while the command reads the others.',
@@ -113,12 +120,22 @@ export const COMMANDS = {
   watch: {
     about: 'prints a line when the state of the lock changes',
     operand: 'KEY',
-    flags: {},
+    flags: {
+      for: { type: 'duration', value: 'TIME', least: 1, about: 'end after this time', byDefault: 'no limit' },
+    },
     examples: ['distribute-lock watch nightly-report', 'distribute-lock watch nightly-report --json'],
   },
   doctor: {
     about: 'checks the Redis server and says what to change',
-    flags: {},
+    flags: {
+      layout: {
+        type: 'choice',
+        value: 'auto|slot|single',
+        choices: ['auto', 'slot', 'single'],
+        about: 'option layout of the application',
+        byDefault: 'auto',
+      },
+    },
     examples: ['distribute-lock doctor', 'distribute-lock doctor --json --url redis://redis:6379'],
   },
 } as const satisfies Record<string, Command>;

@@ -1,0 +1,46 @@
+import type { Place } from '../connection-url.js';
+import { type Check, type Examination, settled } from './check.js';
+import { CHECKS } from './checks.js';
+import { ClockWatch } from './clock-watch.js';
+import { type Finding, skipped } from './finding.js';
+import { LockSession } from './lock-session.js';
+import { openTarget, type TargetOptions } from './target.js';
+
+/** A row of the report. */
+export interface Row extends Finding {
+  readonly check: string;
+}
+
+/**
+ * Runs all checks, one after the other, and reports each row.
+ * @throws UnreachableError when no server can be checked
+ */
+export async function diagnose(
+  place: Place,
+  options: TargetOptions,
+  report: (row: Row) => void,
+): Promise<readonly Row[]> {
+  const target = await openTarget(place, options);
+  const locks = new LockSession(target, options.layout);
+  const clocks = new ClockWatch();
+  const rows: Row[] = [];
+  try {
+    await clocks.start(target.servers);
+    await target.layout.find();
+    for (const [check, { needs = [], run }] of Object.entries<Check>(CHECKS)) {
+      const broken = needs.find((name) => rows.some((row) => row.check === name && row.result === 'failed'));
+      const row = { check, ...(await finding(run, { target, locks, clocks }, broken)) };
+      rows.push(row);
+      report(row);
+    }
+    return rows;
+  } finally {
+    await locks.close();
+    target.close();
+  }
+}
+
+function finding(run: Check['run'], examination: Examination, broken: string | undefined): Promise<Finding> | Finding {
+  if (broken !== undefined) return skipped(`Not checked, because the row "${broken}" failed.`);
+  return settled(() => run(examination));
+}
