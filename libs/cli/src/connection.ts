@@ -1,4 +1,4 @@
-import type { LockLog, OpenedLocks } from 'nestjs-distribute-lock/core';
+import type { CreateLocksOptions, LockLog, OpenedLocks } from 'nestjs-distribute-lock/core';
 
 import { placeOf } from './connection-url.js';
 import type { Messages, Severity } from './messages.js';
@@ -22,11 +22,13 @@ export async function openLocks(
   values: SharedValues,
   messages: Messages,
   warnings: Severity = 'warn',
+  options: Omit<CreateLocksOptions, 'connection' | 'log' | 'prefix'> = {},
 ): Promise<OpenedLocks> {
   const connection = placeOf(urlOf(values));
   const { createLocks } = await loadCore();
   const { prefix } = values;
-  return createLocks({ connection, log: logOf(messages, warnings), ...(prefix === undefined ? {} : { prefix }) });
+  const log = logOf(messages, warnings);
+  return createLocks({ ...options, connection, log, ...(prefix === undefined ? {} : { prefix }) });
 }
 
 export const logOf = (messages: Messages, warnings: Severity): LockLog => ({
