@@ -1,8 +1,10 @@
 import type { AcquireOptions, Lease, OpenedLocks } from 'nestjs-distribute-lock/core';
 
-import type { Core } from '../connection.js';
+import { type Core, openLocks } from '../connection.js';
 import type { Messages } from '../messages.js';
 import { type CommandLine, type FlagValues, UsageError } from '../parse.js';
+import { monotonicMs } from '../monotonic.js';
+import type { Signals } from './signals.js';
 import type { RunTimes } from './times.js';
 
 /** The wait ends when Redis was not reachable for this long. */
@@ -24,6 +26,35 @@ export function lockOptions(values: FlagValues<'run'>, { ttlMs }: RunTimes): Acq
     ...(name === undefined ? {} : { name }),
     ...(minHold === undefined ? {} : { minHold }),
   };
+}
+
+/** A server that does not respond is tried for this long: the machine may be busy. */
+const OPENED_WITHIN_MS = 10_000;
+/** Failures of a connection that do not pass by themselves within seconds. */
+const STAYS = /ECONNREFUSED|ENOTFOUND/;
+
+/**
+ * Opens the locks of a run.
+ * @throws LockUnavailableError when the server refuses the connection, or does not respond
+ */
+export async function open(
+  { isLockError, LockStoreError }: Core,
+  {
+    line,
+    messages,
+    signals,
+  }: { readonly line: CommandLine<'run'>; readonly messages: Messages; readonly signals: Signals },
+): Promise<OpenedLocks> {
+  const until = monotonicMs() + Math.min(OPENED_WITHIN_MS, line.values.wait ?? Infinity);
+  for (;;) {
+    try {
+      return await openLocks(line.values, messages, 'debug', { warnAfter: 0, drainTimeout: 1_000 });
+    } catch (error) {
+      const cause = isLockError(error, 'LOCK_UNAVAILABLE') ? error.cause : undefined;
+      const passes = cause instanceof LockStoreError && cause.passing && !STAYS.test(cause.message);
+      if (!passes || signals.received !== undefined || monotonicMs() >= until) throw error;
+    }
+  }
 }
 
 /** The wait has ended because Redis was not reachable. */

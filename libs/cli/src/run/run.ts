@@ -1,10 +1,10 @@
 import type { AcquireOptions, Lease, OpenedLocks } from 'nestjs-distribute-lock/core';
 
-import { type Core, loadCore, openLocks } from '../connection.js';
+import { type Core, loadCore } from '../connection.js';
 import type { Messages } from '../messages.js';
 import { type CommandLine, UsageError } from '../parse.js';
 import { EXIT_CODES } from '../table.js';
-import { acquire, OutageError } from './acquire.js';
+import { acquire, open, OutageError } from './acquire.js';
 import { type CommandEnd, CommandProcess } from './command-process.js';
 import { Deadlines, type EndReason } from './deadlines.js';
 import type { StartFacts } from './environment.js';
@@ -39,12 +39,11 @@ export class Run {
 
   /** Resolves with the exit code. */
   async execute(): Promise<number> {
-    const { line, messages } = this.settings;
     let core: Core | undefined;
     let locks: OpenedLocks | undefined;
     try {
       core = await loadCore();
-      locks = await openLocks(line.values, messages, { warnAfter: 0, drainTimeout: 1_000 });
+      locks = await open(core, this.settings);
       return await this.underLock(core, locks);
     } catch (error) {
       return await this.refused(core, error);
