@@ -14,7 +14,7 @@ export const execute: Execute<'list'> = async ({ values }, messages) => {
   const { match = '*', prefix = 'lock:', budget = DEFAULT_BUDGET } = values;
   const place = placeOf(urlOf(values));
   try {
-    const target = await openTarget(place, { prefix, layout: 'auto' });
+    const target = await openTarget(place, prefix);
     try {
       const { locks, complete } = await scanLocks(target, match, budget);
       const lines = locks.length === 0 ? [`No key that matches "${prefix}${match}" is held.`] : table(locks);

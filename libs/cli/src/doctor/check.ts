@@ -1,3 +1,4 @@
+import type { Layout } from '../../../distribute-lock/src/store/redis/layout.js';
 import { messageOf, redacted } from '../../../distribute-lock/src/store/redis/redis-errors.js';
 import type { ClockWatch } from './clock-watch.js';
 import { combined, type Finding } from './finding.js';
@@ -7,6 +8,7 @@ import { isReply, type Server, type Target } from './target.js';
 /** What a check may use. */
 export interface Examination {
   readonly target: Target;
+  readonly layout: Layout;
   readonly locks: LockSession;
   readonly clocks: ClockWatch;
 }

@@ -56,8 +56,8 @@ export const messages: Check = {
   run: (examination) => onEachServer(examination.target, (server) => messageOn(examination, server)),
 };
 
-async function messageOn({ target, locks }: Examination, server: Server): Promise<Finding> {
-  const { keys, layout, topology } = target;
+async function messageOn({ target, layout, locks }: Examination, server: Server): Promise<Finding> {
+  const { keys, topology } = target;
   const rule = `"&${keys.channels}"`;
   const lockKey = keys.lock(await locks.keyOn(server));
   const process = randomBytes(9).toString('base64url');

@@ -1,9 +1,8 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 
-import { isCluster, type RedisClient } from '../../../distribute-lock/src/store/redis/redis-client.js';
+import type { RedisClient } from '../../../distribute-lock/src/store/redis/redis-client.js';
 import { messageOf, redacted } from '../../../distribute-lock/src/store/redis/redis-errors.js';
 import { RedisKeys, slotOf } from '../../../distribute-lock/src/store/redis/redis-keys.js';
-import { Layout, type LockLayout } from '../../../distribute-lock/src/store/redis/layout.js';
 import type { Place } from '../connection-url.js';
 
 /** The command has one try: a check reports what it finds, and repeats nothing. */
@@ -39,28 +38,21 @@ export interface Target {
   readonly primaryName: string;
   /** The client for commands about any key; of a quorum, the client of its first node. */
   readonly client: RedisClient;
-  readonly layout: Layout;
   close(): void;
 }
 
 /** No server can be checked: exit code 69. */
 export class UnreachableError extends Error {}
 
-export interface TargetOptions {
-  readonly prefix: string;
-  readonly layout: LockLayout;
-}
-
 /** @throws UnreachableError when a server does not respond or refuses the user */
-export async function openTarget(place: Place, { prefix, layout }: TargetOptions): Promise<Target> {
+export async function openTarget(place: Place, prefix: string): Promise<Target> {
   const opened: { disconnect(): void }[] = [];
   const close = (): void => opened.forEach((client) => client.disconnect());
   try {
     const { topology, client, servers, sentinels } = await open(place, (one) => (opened.push(one), quiet(one)));
     const keys = new RedisKeys(takeKeyPrefix(servers) + prefix);
     const primaryName = typeof place === 'object' && 'name' in place ? String(place.name) : '';
-    const found = new Layout(layout, client, keys, isCluster(client));
-    return { place, topology, prefix, keys, servers, sentinels, primaryName, client, layout: found, close };
+    return { place, topology, prefix, keys, servers, sentinels, primaryName, client, close };
   } catch (error) {
     close();
     throw error;

@@ -58,11 +58,11 @@ export const atStart = (
   texts: Pick<Check, 'about' | 'faults'> & { fine: string },
 ): Check => ({
   ...texts,
-  async run({ target }) {
+  async run({ target, layout }) {
     const check: CheckAtStart = CHECKS_AT_START[name];
     if (target.topology === 'quorum')
-      return onEachServer(target, async ({ client }) => findingOf(await check(target.layout, client)));
-    return findingOf(await check(target.layout, target.client));
+      return onEachServer(target, async ({ client }) => findingOf(await check(layout, client)));
+    return findingOf(await check(layout, target.client));
 
     function findingOf(advice: Awaited<ReturnType<CheckAtStart>>): Finding {
       if (advice.length === 0) return ok(texts.fine);
