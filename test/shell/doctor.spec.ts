@@ -165,7 +165,7 @@ describe('The doctor finds, and no longer finds after the remedy', () => {
   });
 
   it('a server without EVAL', async () => {
-    const lacking = await startHealthy({ 'rename-command': 'EVAL ""' });
+    const lacking = await startHealthy({ 'rename-command': 'EVAL EVAL-OF-THE-OPERATOR' });
     const broken = await doctor(lacking.url);
     expect(broken.row('scripts').result).toBe('failed');
     expect(broken.row('scripts').finding).toContain('unknown command');

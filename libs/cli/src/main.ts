@@ -1,7 +1,7 @@
 import type { Execute } from './commands/command.js';
 import { commandHelp, programHelp } from './help.js';
 import { Messages } from './messages.js';
-import { type CommandLine, isCommand, readCommandLine, UsageError } from './parse.js';
+import { type CommandLine, isCommand, readCommandLine } from './parse.js';
 import { type CommandName, EXIT_CODES } from './table.js';
 
 /** The modules of the commands. Only the one that runs is evaluated. */
@@ -25,7 +25,8 @@ async function main([name, ...words]: readonly string[]): Promise<number> {
   try {
     return await start(readCommandLine(name, words));
   } catch (error) {
-    if (error instanceof UsageError) return wrong(`${error.message} See distribute-lock ${name} --help.`);
+    // By its name, because a file of a command has a class of its own.
+    if (error instanceof Error && error.name === 'UsageError') return wrong(`${error.message} See distribute-lock ${name} --help.`);
     throw error;
   }
 }

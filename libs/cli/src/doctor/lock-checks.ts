@@ -15,6 +15,7 @@ const NO_SCRIPTS = 'Use a server that allows EVAL and EVALSHA, and grant the use
 export const scripts: Check = {
   about: 'Whether the server runs scripts (`EVAL`), of which every lock consists.',
   faults: 'Fails when the server refuses them.',
+  needs: ['topology'],
   run: (examination) =>
     onEachServer(examination.target, async (server) => {
       const key = examination.target.keys.lock(await examination.locks.keyOn(server));
