@@ -13,7 +13,7 @@ const TARGET = join(CLI, 'dist');
 export const PROGRAM = join(TARGET, 'distribute-lock.cjs');
 
 /**
- * Commands with code of the library that the other commands do not need. Each has a file of its own, because a bundle removes unused
+ * Commands with code of the library that the other commands do not need. Each has a separate file, because a bundle removes unused
  * code only from what an entry imports statically.
  */
 const APART = ['doctor', 'list'];
@@ -29,7 +29,7 @@ const commandsApart = {
   },
 };
 
-/** Replaces the scripts, which their module composes, by their texts, so that the bundle contains only those that it uses. */
+/** Replaces the scripts, which their module composes, by their texts, so that the bundle contains only the scripts that it uses. */
 const composedScripts = {
   name: 'composed-scripts',
   setup({ onLoad }) {

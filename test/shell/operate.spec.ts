@@ -12,7 +12,7 @@ import { startPrimaries } from '../support/redis-primaries.js';
 import { type RedisServer, startRedisServer } from '../support/redis-server.js';
 import { Program, PROGRAM, runProgram } from './support/program.js';
 
-// Each command needs a process of its own, and the machine may be busy.
+// Each command needs a new process, and the machine may be busy.
 jest.setTimeout(180_000);
 
 const LONG_MS = 60_000;

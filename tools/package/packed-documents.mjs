@@ -13,7 +13,10 @@ const LINK = /\[([^\]]+)\]\((?![a-z]+:|#)([^)\s]+)\)/g;
 
 const FOLDERS = ['docs/guide', 'docs/reference'];
 /** Pages for contributors. */
-const LEFT_OUT = ['docs/reference/demo.md', 'docs/reference/measures.md'];
+const FOR_CONTRIBUTORS = ['docs/reference/demo.md', 'docs/reference/measures.md'];
+/** Pages about the program, which are in its package. */
+export const programDocuments = ['docs/guide/shell.md', 'docs/reference/command-line.md', 'docs/reference/doctor.md'];
+const LEFT_OUT = [...FOR_CONTRIBUTORS, ...programDocuments];
 
 /** The paths of the documents, the same in the repository and in the tarball. */
 export const packedDocuments = [
@@ -33,8 +36,9 @@ const INSIDE = new Set([...packedDocuments, 'CHANGELOG.md', 'LICENSE']);
  * changelog, which is in the folder that the manifest names.
  * @param path - the document in the repository
  * @param repository - the address of the repository, such as `https://github.com/owner/name`
+ * @param inside - the documents of the same tarball
  */
-export function packedDocument(path, text, version, repository) {
+export function packedDocument(path, text, version, repository, inside = INSIDE) {
   const plain = text.replace(COMMENT, '').replace(PICTURE, '');
   const prose = withoutCode(plain);
   let packed = '';
@@ -51,7 +55,7 @@ export function packedDocument(path, text, version, repository) {
     const [file, anchor] = target.split('#');
     const source = posix.join(posix.dirname(path), file);
     const alone = path === 'README.md' && repository !== undefined && source !== 'CHANGELOG.md';
-    if (!alone && INSIDE.has(source)) return link;
+    if (!alone && inside.has(source)) return link;
     if (repository === undefined) return shown;
     return `[${shown}](${repository}/blob/v${version}/${source}${anchor === undefined ? '' : `#${anchor}`})`;
   }

@@ -25,8 +25,9 @@ async function main([name, ...words]: readonly string[]): Promise<number> {
   try {
     return await start(readCommandLine(name, words));
   } catch (error) {
-    // By its name, because a file of a command has a class of its own.
-    if (error instanceof Error && error.name === 'UsageError') return wrong(`${error.message} See distribute-lock ${name} --help.`);
+    // By its name, because the file of a command has another class of this name.
+    if (error instanceof Error && error.name === 'UsageError')
+      return wrong(`${error.message} See distribute-lock ${name} --help.`);
     throw error;
   }
 }

@@ -88,7 +88,7 @@ export const COMMANDS = {
     ],
   },
   inspect: {
-    about: 'shows who holds the lock',
+    about: 'shows the holders of the lock, and how many processes wait',
     operand: 'KEY',
     flags: {},
     examples: ['distribute-lock inspect nightly-report', 'distribute-lock inspect nightly-report --json'],

@@ -6,7 +6,7 @@ import * as servers from './server-checks.js';
 import * as topology from './topology-checks.js';
 
 /**
- * The table of all checks, in their order. `layout` and `eviction policy` are those that each start of the library runs, see
+ * The table of all checks, in their order. Each start of the library runs `layout` and `eviction policy`, too; see
  * `CHECKS_AT_START`. The reference page is written from this table.
  */
 export const CHECKS: Readonly<Record<string, Check>> = {

@@ -28,7 +28,7 @@ export class LockSession {
     return keyOn(this.target, server, LockSession.key());
   }
 
-  /** The locks of one process. Each number stands for another one. */
+  /** The locks of one process. Two numbers are two processes, whose locks exclude each other. */
   async of(process: number): Promise<OpenedLocks> {
     const { createLocks } = await (this.core ??= loadCore());
     const { prefix, place } = this.target;
