@@ -63,7 +63,7 @@ function pack(stage, folder) {
   };
 }
 
-function writeDocuments(stage, { version, repository }, documents = packedDocuments, inside = undefined) {
+function writeDocuments(stage, { version, repository }, documents = packedDocuments, inside) {
   for (const path of documents) {
     const text = readFileSync(join(ROOT, path), 'utf8');
     mkdirSync(join(stage, dirname(path)), { recursive: true });

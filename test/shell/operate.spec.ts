@@ -1,15 +1,18 @@
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { spawn } from 'node:child_process';
 
 import { jest } from '@jest/globals';
 import { createLocks, type Lease, type LockInspection, type OpenedLocks } from 'nestjs-distribute-lock/core';
 
+import { isCommand, readCommandLine } from '../../libs/cli/src/parse.js';
+import { COMMANDS } from '../../libs/cli/src/table.js';
 import { Child } from '../support/child.js';
 import { onCleanup } from '../support/cleanup.js';
 import { eventually } from '../support/eventually.js';
 import { startRedisCluster } from '../support/redis-cluster.js';
 import { startPrimaries } from '../support/redis-primaries.js';
-import { type RedisServer, startRedisServer } from '../support/redis-server.js';
+import { startRedisServer } from '../support/redis-server.js';
 import { Program, PROGRAM, runProgram } from './support/program.js';
 
 // Each command needs a new process, and the machine may be busy.
@@ -290,6 +293,27 @@ describe('A wrong call', () => {
     expect(code).toBe(64);
     expect(stdout).toBe('');
     expect(stderr).toMatch(/^distribute-lock: [^\n]+\.\n$/);
+  });
+});
+
+describe('The documents', () => {
+  const pages = ['docs/guide/shell.md', 'docs/reference/doctor.md', 'libs/cli/README.md'];
+  const calls = pages.flatMap((page) => {
+    const text = readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8');
+    const lines = text.match(/distribute-lock(?:@1)? (?:run|inspect|list|watch|release|doctor) [^`"\n]*/g) ?? [];
+    return lines.map((line) => [page, line.replace(/ +#.*/, '').trim()] as const);
+  });
+
+  it('contain calls of each command', () => {
+    expect(new Set(calls.map(([, line]) => line.split(' ')[1]))).toEqual(new Set(Object.keys(COMMANDS)));
+  });
+
+  it.each(calls)('%s: "%s" is a valid call', (_, line) => {
+    const [, name, ...words] = line.match(/'[^']*'|\S+/g) ?? [];
+    if (!isCommand(name)) throw new Error(`There is no command ${name}`);
+    // The table shows the call without its command.
+    const complete = name === 'run' && !words.includes('--') ? [...words, '--', 'true'] : words;
+    expect(readCommandLine(name, complete)).toMatchObject({ name });
   });
 });
 

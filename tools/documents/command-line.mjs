@@ -1,6 +1,7 @@
 /** Tables of the program `distribute-lock`, from the tables with which it parses its command line and checks a server. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { compileFunction } from 'node:vm';
 import { buildSync } from 'esbuild';
 
 const SOURCES = 'libs/cli/src';
@@ -43,7 +44,8 @@ function load(root, file) {
       write: false,
     });
     const module = { exports: {} };
-    new Function('module', 'exports', 'require', outputFiles[0].text)(module, module.exports, createRequire(path));
+    const run = compileFunction(outputFiles[0].text, ['module', 'exports', 'require']);
+    run(module, module.exports, createRequire(path));
     loaded.set(path, module.exports);
   }
   return loaded.get(path);

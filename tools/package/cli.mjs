@@ -12,7 +12,7 @@ import { dryRun } from './publish.mjs';
 
 const MOST_BYTES = 60_000;
 /** The files of the program, which its build writes. */
-const programFiles = readdirSync(join(CLI, 'dist')).map((name) => `dist/${name}`);
+const programFiles = () => readdirSync(join(CLI, 'dist')).map((name) => `dist/${name}`);
 const CORE = `${manifest.name}/core`;
 
 /** It has the version of the library, only its own files, right types, and the names of the core in either format. */
@@ -47,7 +47,7 @@ function ioredisVersion() {
 function wrongFiles({ files, size }) {
   const paths = files.map(({ path }) => path);
   const own = cliManifest.files.filter((name) => name !== 'dist' && name !== 'docs');
-  const needed = [...own, ...programFiles, ...programDocuments, 'LICENSE', 'README.md', 'package.json'];
+  const needed = [...own, ...programFiles(), ...programDocuments, 'LICENSE', 'README.md', 'package.json'];
   const isWrong = paths.length !== needed.length || !needed.every((path) => paths.includes(path));
   return [
     ...(isWrong ? [`contains ${paths.join(', ')}, but must contain ${needed.join(', ')}`] : []),

@@ -1,9 +1,8 @@
 import { placeOf } from '../connection-url.js';
 import { urlOf } from '../connection.js';
 import { diagnose, type Row } from '../doctor/diagnose.js';
-import { type Result } from '../doctor/finding.js';
+import type { Result } from '../doctor/finding.js';
 import { UnreachableError } from '../doctor/target.js';
-import type { Messages } from '../messages.js';
 import { EXIT_CODES } from '../table.js';
 import type { Execute } from './command.js';
 

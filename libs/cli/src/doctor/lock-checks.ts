@@ -58,48 +58,45 @@ export const messages: Check = {
 };
 
 async function messageOn({ target, layout, locks }: Examination, server: Server): Promise<Finding> {
-  const { keys, topology } = target;
-  const rule = `"&${keys.channels}"`;
+  const { keys, topology, servers } = target;
   const lockKey = keys.lock(await locks.keyOn(server));
   const process = randomBytes(9).toString('base64url');
   const channel = keys.channel(process);
   const shard = layout.sharded ? keys.shardChannel(process, lockKey) : undefined;
   // The nodes of a Cluster send plain messages to each other.
-  const receiver = (topology === 'Cluster' ? target.servers[0] : server).client.duplicate();
+  const receiver = (topology === 'Cluster' ? servers[0] : server).client.duplicate();
   receiver.on('error', () => undefined);
   try {
-    const arrived = new Promise<string>((resolve) => {
-      receiver.on('message', (_, text: string) => resolve(text));
-      receiver.on('smessage', (_, text: string) => resolve(text));
-    });
     await receiver.connect();
-    try {
-      await (shard === undefined ? receiver.subscribe(channel) : receiver.ssubscribe(shard));
-    } catch (error) {
-      if (!isReply(error)) throw error;
-      return failed(
-        `The server refuses SUBSCRIBE: ${textOf(error)}. ${POLL}`,
-        `Grant the user "+subscribe" and ${rule}.`,
-      );
-    }
-    const text = randomBytes(9).toString('base64url');
+    const arrived = new Promise((resolve) => receiver.on('message', resolve).on('smessage', resolve));
+    const grant = (right: string): string => `Grant the user "${right}" and "&${keys.channels}".`;
+    const refusal = await refused(shard === undefined ? receiver.subscribe(channel) : receiver.ssubscribe(shard));
+    if (refusal !== undefined) return failed(`The server refuses SUBSCRIBE: ${refusal}. ${POLL}`, grant('+subscribe'));
     const sentAt = performance.now();
     const channels = shard === undefined ? [channel] : [channel, shard];
-    const reply = await server.client.eval(checkInboxScript.lua, 1, lockKey, text, ...channels);
-    if (typeof reply === 'string')
-      return failed(
-        `The server refuses PUBLISH in a script: ${textOf(new Error(reply))}. ${POLL}`,
-        `Grant the user "+publish" and ${rule}.`,
-      );
-    if (await isLate(arrived)) {
-      return failed(
-        `No message arrives, although the server accepts SUBSCRIBE and PUBLISH. ${POLL}`,
-        'Connect to the server directly, or use a proxy that supports publish/subscribe.',
-      );
+    const reply = await server.client.eval(checkInboxScript.lua, 1, lockKey, 'doctor', ...channels);
+    if (typeof reply === 'string') {
+      const text = textOf(new Error(reply));
+      return failed(`The server refuses PUBLISH in a script: ${text}. ${POLL}`, grant('+publish'));
     }
-    return ok(`A message arrived after ${(performance.now() - sentAt).toFixed(1)} ms.`);
+    if (!(await isLate(arrived))) return ok(`A message arrived after ${(performance.now() - sentAt).toFixed(1)} ms.`);
+    return failed(
+      `No message arrives, although the server accepts SUBSCRIBE and PUBLISH. ${POLL}`,
+      'Connect to the server directly, or use a proxy that supports publish/subscribe.',
+    );
   } finally {
     receiver.disconnect();
+  }
+}
+
+/** The text with which the server refuses a command; `undefined` if it accepts it. */
+async function refused(answer: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await answer;
+    return undefined;
+  } catch (error) {
+    if (isReply(error)) return textOf(error);
+    throw error;
   }
 }
 

@@ -16,56 +16,60 @@ export interface Right {
   readonly harmless?: true;
 }
 
+type Names = Pick<Target, 'keys' | 'topology'>;
+
+const tried = (...words: string[]): Right => ({ words, harmless: true });
+const only = (...words: string[]): Right => ({ words });
+
 /** The commands of the library, with a random lock of this prefix. */
-export function rightsOf(
-  { keys, topology }: Pick<Target, 'keys' | 'topology'>,
-  name = `doctor:${randomUUID()}`,
-): Right[] {
+export function rightsOf({ keys, topology }: Names, name = `doctor:${randomUUID()}`): Right[] {
   const lock = keys.lock(name);
-  const queue = keys.queue(lock);
-  const [permits, permitsQueue, places] = keys.permits(lock);
-  const channel = keys.probe;
-  const tried = (...words: string[]): Right => ({ words, harmless: true });
-  const only = (...words: string[]): Right => ({ words });
-  const helpers = [keys.readers(lock), keys.gate(lock), permits, permitsQueue, places, keys.fenceOf(lock), keys.fence];
+  const helpers = [keys.readers(lock), keys.gate(lock), ...keys.permits(lock), keys.fenceOf(lock), keys.fence];
   return [
     only('eval', 'return 1', '1', lock),
     only('evalsha', '0'.repeat(40), '1', lock),
-    tried('set', lock, 'doctor', 'PX', '1000'),
-    tried('get', lock),
-    tried('exists', lock),
-    tried('pttl', lock),
-    tried('pexpire', lock, '1000'),
-    tried('pexpireat', lock, '1'),
-    tried('zadd', queue, '1', 'doctor'),
-    tried('zcard', queue),
-    tried('zscore', queue, 'doctor'),
-    tried('zrange', queue, '0', '-1'),
-    tried('zrangebyscore', queue, '0', '1'),
-    tried('zremrangebyscore', queue, '5', '6'),
-    tried('zrem', queue, 'doctor'),
-    tried('zpopmin', queue),
-    tried('unlink', queue),
+    ...ofValues(lock),
+    ...ofQueues(keys.queue(lock)),
     tried('del', lock),
-    ...(topology === 'Cluster' ? [] : [{ words: ['incrby', keys.fence, '1'], optional: true } as const]),
     ...helpers.map((key) => tried('exists', key)),
-    { words: ['set', `${keys.process('doctor')}`, '', 'PX', '1'], optional: true },
-    ...(topology === 'quorum' ? [tried('exists', keys.members)] : []),
+    { words: ['set', keys.process('doctor'), '', 'PX', '1'], optional: true },
     tried('time'),
     tried('ping'),
     { words: ['info'], optional: true },
-    { words: ['publish', channel, ''], harmless: true },
-    only('subscribe', channel),
-    ...(topology === 'Cluster'
-      ? [
-          { words: ['cluster', 'slots'], rule: 'cluster|slots', harmless: true } as const,
-          { words: ['cluster', 'info'], rule: 'cluster|info', harmless: true } as const,
-          only('asking'),
-          only('readonly'),
-        ]
-      : []),
+    tried('publish', keys.probe, ''),
+    only('subscribe', keys.probe),
+    ...(topology === 'Cluster' ? OF_CLUSTER : [{ words: ['incrby', keys.fence, '1'], optional: true } as const]),
+    ...(topology === 'quorum' ? [tried('exists', keys.members)] : []),
   ];
 }
+
+const ofValues = (lock: string): Right[] => [
+  tried('set', lock, 'doctor', 'PX', '1000'),
+  tried('get', lock),
+  tried('exists', lock),
+  tried('pttl', lock),
+  tried('pexpire', lock, '1000'),
+  tried('pexpireat', lock, '1'),
+];
+
+const ofQueues = (queue: string): Right[] => [
+  tried('zadd', queue, '1', 'doctor'),
+  tried('zcard', queue),
+  tried('zscore', queue, 'doctor'),
+  tried('zrange', queue, '0', '-1'),
+  tried('zrangebyscore', queue, '0', '1'),
+  tried('zremrangebyscore', queue, '5', '6'),
+  tried('zrem', queue, 'doctor'),
+  tried('zpopmin', queue),
+  tried('unlink', queue),
+];
+
+const OF_CLUSTER: readonly Right[] = [
+  { words: ['cluster', 'slots'], rule: 'cluster|slots', harmless: true },
+  { words: ['cluster', 'info'], rule: 'cluster|info', harmless: true },
+  only('asking'),
+  only('readonly'),
+];
 
 const MISSING = /NOPERM|no permissions|ACL failure|can't run|unknown command/i;
 

@@ -29,7 +29,7 @@ export const topology: Check = {
     if (kind === 'quorum' && ids.size < servers.length)
       return failed('Two nodes of the quorum are the same server.', 'Name independent servers.');
     if (kind === 'one server' && infos[0].get('redis_mode') === 'cluster') {
-      const masters = numberOf(parseInfo(String(await servers[0].client.cluster('INFO'))), 'cluster_size');
+      const masters = numberOf(parseInfo(await servers[0].client.cluster('INFO')), 'cluster_size');
       if (masters > 1)
         return failed(
           `${address} is one node of a Redis Cluster with ${masters} masters, so locks of the other nodes fail.`,
@@ -79,7 +79,7 @@ export const coverage: Check = {
   async run({ target }) {
     if (target.topology !== 'Cluster') return skipped('This is no Cluster.');
     return onEachServer(target, async ({ client }) => {
-      const info = parseInfo(String(await client.cluster('INFO')));
+      const info = parseInfo(await client.cluster('INFO'));
       const served = numberOf(info, 'cluster_slots_ok');
       const text = `State ${info.get('cluster_state')}, ${served} of ${ALL_SLOTS} slots served, ${info.get('cluster_size')} masters.`;
       if (info.get('cluster_state') === 'ok' && served === ALL_SLOTS) return ok(text);
