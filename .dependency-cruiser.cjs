@@ -98,7 +98,10 @@ module.exports = {
     { from: { path: `${SRC}/.*\\.spec\\.ts$` }, to: { dependencyTypes: ['core'] } },
     { from: { path: '^apps/([^/]+)/' }, to: { path: ['^apps/$1/', packages('.*')] } },
     { from: { path: '^apps/' }, to: { dependencyTypes: ['core'] } },
-    { from: { path: '^libs/cli/' }, to: { path: place('core.ts') } },
+    // The program is bundled, so it may use the names of keys and the checks of the store.
+    { from: { path: '^libs/cli/' }, to: { path: ['^libs/cli/', place('core.ts'), packages('ioredis')] } },
+    { from: { path: '^libs/cli/' }, to: { dependencyTypes: ['core'] } },
+    { from: { path: '^libs/cli/src/(doctor|commands)/' }, to: { path: place('store') } },
     // by its name, like its users
     {
       from: { path: '^apps/' },

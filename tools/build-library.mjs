@@ -74,6 +74,7 @@ execFileSync(
 );
 const written = new Set([...(await writeCode()), ...(await writeTypes())]);
 for (const folder of ['.', 'esm', 'cjs']) removeOthers(folder);
+await import('./build-program.mjs');
 
 /** Removes files of an earlier build, which would be published otherwise. */
 function removeOthers(folder) {

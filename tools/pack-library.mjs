@@ -14,6 +14,7 @@ import { pathToFileURL } from 'node:url';
 import { FULL, INDEX, llmsFull, llmsIndex } from './documents/llms.mjs';
 import { CLI, cliManifest, LIBRARY, manifest, ROOT } from './package/library.mjs';
 import { packedDocument, packedDocuments, webAddress } from './package/packed-documents.mjs';
+import { PROGRAM_PAGES } from './documents/llms.mjs';
 import { SOURCE_CONDITION } from './swc-options.mjs';
 
 const UNCHANGED = ['LICENSE', 'libs/distribute-lock/CHANGELOG.md'];
@@ -34,14 +35,17 @@ export function packLibrary(folder, { without = [] } = {}) {
   }
 }
 
-/** Packs the package of the locks without Nest: the same. */
+/** Packs the package of the program and of the locks without Nest: the same. */
 export function packCli(folder) {
   const stage = mkdtempSync(join(tmpdir(), 'pack-cli-'));
   try {
     cpSync(join(ROOT, 'LICENSE'), join(stage, 'LICENSE'));
-    for (const name of [...cliManifest.files, 'README.md']) cpSync(join(CLI, name), join(stage, name));
+    for (const name of [...cliManifest.files, 'README.md']) {
+      if (name !== 'docs') cpSync(join(CLI, name), join(stage, name), { recursive: true });
+    }
     const published = publishedManifest(cliManifest, 'libs/cli');
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`);
+    writeDocuments(stage, published, PROGRAM_PAGES, new Set(PROGRAM_PAGES));
     return pack(stage, folder);
   } finally {
     rmSync(stage, { recursive: true, force: true });
@@ -61,11 +65,11 @@ function pack(stage, folder) {
   };
 }
 
-function writeDocuments(stage, { version, repository }) {
-  for (const path of packedDocuments) {
+function writeDocuments(stage, { version, repository }, documents = packedDocuments, inside) {
+  for (const path of documents) {
     const text = readFileSync(join(ROOT, path), 'utf8');
     mkdirSync(join(stage, dirname(path)), { recursive: true });
-    writeFileSync(join(stage, path), packedDocument(path, text, version, webAddress({ repository })));
+    writeFileSync(join(stage, path), packedDocument(path, text, version, webAddress({ repository }), inside));
   }
   writeFileSync(join(stage, INDEX), llmsIndex(ROOT));
   writeFileSync(

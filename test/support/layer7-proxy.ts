@@ -18,6 +18,8 @@ export async function startLayer7Proxy(targetPort: number): Promise<Layer7Proxy>
 export class Layer7Proxy {
   /** Number of connections that have closed. */
   closed = 0;
+  /** Replaces the reply to a command, such as the time of the server. */
+  rewrite: (command: string, reply: Reply) => Reply = (_, given) => given;
   private readonly server: Server;
 
   constructor(
@@ -60,7 +62,7 @@ export class Layer7Proxy {
       rest = Buffer.concat([rest, bytes]);
       for (let request = parse(rest); request !== undefined; request = parse(rest)) {
         rest = rest.subarray(request.length);
-        const result = run(backend, request.words);
+        const result = run(backend, request.words, this.rewrite);
         // Replies keep the order of the requests.
         answered = answered.then(async () => client.write(await result));
       }
@@ -68,11 +70,15 @@ export class Layer7Proxy {
   }
 }
 
-async function run(backend: Redis, [name, ...args]: readonly Buffer[]): Promise<Buffer> {
+async function run(
+  backend: Redis,
+  [name, ...args]: readonly Buffer[],
+  rewrite: Layer7Proxy['rewrite'],
+): Promise<Buffer> {
   const command = name.toString().toLowerCase();
   if (command === 'hello') return reply(new Error("ERR unknown command 'hello'"));
   try {
-    if (command !== 'subscribe') return reply((await backend.callBuffer(command, ...args)) as Reply);
+    if (command !== 'subscribe') return reply(rewrite(command, (await backend.callBuffer(command, ...args)) as Reply));
     const channel = args[0].toString();
     return reply(['subscribe', channel, Number(await backend.subscribe(channel))]);
   } catch (error) {

@@ -16,8 +16,11 @@ export const APPENDICES = [
   'docs/reference/compatibility.md',
   'docs/reference/measures.md',
 ];
-/** Pages that the tarball does not contain: for contributors, lists of tests, and what a reader needs before the installation. */
+/** Pages about the program, which are in its tarball. */
+export const PROGRAM_PAGES = ['docs/guide/shell.md', 'docs/reference/command-line.md', 'docs/reference/doctor.md'];
+/** Pages that the tarball of the library does not contain: those of the program, for contributors, lists of tests, and what a reader needs before the installation. */
 export const NOT_PACKED = [
+  ...PROGRAM_PAGES,
   'docs/reference/comparison.md',
   'docs/reference/compatibility.md',
   'docs/reference/demo.md',

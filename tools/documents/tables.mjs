@@ -6,16 +6,18 @@
  *     <!-- values of LeaseLossReason in libs/distribute-lock/src/errors.ts -->              the list in the TSDoc of a type
  *     <!-- exports of libs/distribute-lock/src/index.ts from nest/ errors.js -->            what an entry exports from these files
  *     <!-- measures -->                                                                     the measures of test/fault
+ *     <!-- flags of run of distribute-lock -->                                              a table of the program, see command-line.mjs
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { MEASURES } from '../../test/fault/measures/all.mjs';
+import { commandLineTable } from './command-line.mjs';
 import { exportsOf } from './exports.mjs';
 import { docOf, textOf } from './tsdoc.mjs';
 
 const TABLE =
-  /(<!-- (?:(options|members|values) of (\w+) in (\S+)|(exports) of (\S+)(?: from ([^>]+))?|measures) -->\n)(?:\n(?:\|[^\n]*\n)+)?/g;
+  /(<!-- (?:(options|members|values) of (\w+) in (\S+)|(exports) of (\S+)(?: from ([^>]+))?|measures|(commands|exit codes|shared flags|checks|flags of \w+) of distribute-lock) -->\n)(?:\n(?:\|[^\n]*\n)+)?/g;
 const KNOWN = [ts.isInterfaceDeclaration, ts.isTypeAliasDeclaration, ts.isClassDeclaration];
 const IS_DURATION = /^Duration(<.*>)?$/;
 
@@ -35,7 +37,8 @@ const KINDS = {
 
 /** `text` with every table updated from its source. */
 export function withTables(root, text) {
-  return text.replace(TABLE, (_table, line, kind, name, file, isExports, entry, from) => {
+  return text.replace(TABLE, (_table, line, kind, name, file, isExports, entry, from, ofProgram) => {
+    if (ofProgram !== undefined) return `${line}\n${programTable(root, ofProgram)}`;
     const written = isExports ? exportTable(root, entry, from?.split(' ')) : tableOf(root, kind, name, file);
     return `${line}\n${written}`;
   });
@@ -60,6 +63,14 @@ function tableOf(root, kind, name, file) {
 function exportTable(root, entry, from) {
   const rows = exportsOf(root, entry, from).map(({ name, kind, sentence }) => [`\`${name}\``, kind, cell(sentence)]);
   return table(['name', 'kind', 'what it is'], rows);
+}
+
+function programTable(root, what) {
+  const [titles, rows] = commandLineTable(root, what);
+  return table(
+    titles,
+    rows.map((cells) => cells.map(cell)),
+  );
 }
 
 function table(titles, rows) {

@@ -1,15 +1,18 @@
-/** The package `distribute-lock`: the locks without Nest under a shorter name. Its files are written by hand. */
+/** The package `distribute-lock`: the program, and the locks without Nest under a shorter name. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { install } from './install.mjs';
-import { cliManifest, manifest, ROOT } from './library.mjs';
+import { CLI, cliManifest, manifest, ROOT } from './library.mjs';
 import { links } from './links.mjs';
 import { lint, types } from './lint.mjs';
 import { same } from './modules.mjs';
+import { PROGRAM_PAGES } from '../documents/llms.mjs';
 import { dryRun } from './publish.mjs';
 
-const MOST_BYTES = 10_000;
+const MOST_BYTES = 60_000;
+/** The files of the program, which its build writes. */
+const programFiles = () => readdirSync(join(CLI, 'dist')).map((name) => `dist/${name}`);
 const CORE = `${manifest.name}/core`;
 
 /** It has the version of the library, only its own files, right types, and the names of the core in either format. */
@@ -43,7 +46,8 @@ function ioredisVersion() {
 
 function wrongFiles({ files, size }) {
   const paths = files.map(({ path }) => path);
-  const needed = [...cliManifest.files, 'LICENSE', 'README.md', 'package.json'];
+  const own = cliManifest.files.filter((name) => name !== 'dist' && name !== 'docs');
+  const needed = [...own, ...programFiles(), ...PROGRAM_PAGES, 'LICENSE', 'README.md', 'package.json'];
   const isWrong = paths.length !== needed.length || !needed.every((path) => paths.includes(path));
   return [
     ...(isWrong ? [`contains ${paths.join(', ')}, but must contain ${needed.join(', ')}`] : []),

@@ -46,8 +46,9 @@ const INSIDE = new Set([...packedDocuments, 'CHANGELOG.md', 'LICENSE']);
  * changelog, which is in the folder that the manifest names.
  * @param path - the document in the repository
  * @param repository - the address of the repository, such as `https://github.com/owner/name`
+ * @param inside - the documents of the same tarball
  */
-export function packedDocument(path, text, version, repository) {
+export function packedDocument(path, text, version, repository, inside = INSIDE) {
   const plain = text.replace(COMMENT, '').replace(PICTURE, '');
   const prose = withoutCode(plain);
   let packed = '';
@@ -64,7 +65,7 @@ export function packedDocument(path, text, version, repository) {
     const [file, anchor] = target.split('#');
     const source = posix.join(posix.dirname(path), file);
     const alone = path === 'README.md' && repository !== undefined && source !== 'CHANGELOG.md';
-    if (!alone && INSIDE.has(source)) return link;
+    if (!alone && inside.has(source)) return link;
     if (repository === undefined) return shown;
     return `[${shown}](${repository}/blob/v${version}/${source}${anchor === undefined ? '' : `#${anchor}`})`;
   }

@@ -16,10 +16,11 @@ import {
   type RenewRequest,
 } from '../lock-store.js';
 import type { AckSettings } from './acknowledged.js';
+import { type CheckAtStart, CHECKS_AT_START } from './checks-at-start.js';
 import { connectionTo, type RedisSource } from './connection-to.js';
 import type { CredentialsSource } from './credentials.js';
 import { Inbox } from './inbox.js';
-import { evictionAdvice, RedisAdmin } from './redis-admin.js';
+import { RedisAdmin } from './redis-admin.js';
 import { RedisCommands, type RedisCommandSettings } from './redis-commands.js';
 import type { RedisConnection } from './redis-connection.js';
 import { RedisHints } from './redis-hints.js';
@@ -97,7 +98,9 @@ export class RedisLockStore implements LockStore {
   }
 
   async advice(): Promise<readonly string[]> {
-    return [...this.commands.layout.advice(), ...(await evictionAdvice(this.connection.client))];
+    const checks = Object.values<CheckAtStart>(CHECKS_AT_START);
+    const advice = await Promise.all(checks.map((check) => check(this.commands.layout, this.connection.client)));
+    return advice.flat().map((words) => words.join(' '));
   }
 
   observeConnections(listener: ConnectionListener): void {

@@ -1,0 +1,48 @@
+import { createInterface } from 'node:readline/promises';
+
+import { openLocks } from '../connection.js';
+import { failure } from '../failures.js';
+import { UsageError } from '../parse.js';
+import { EXIT_CODES } from '../table.js';
+import type { Execute } from './command.js';
+import { textOf } from './inspection-text.js';
+
+/** Ends the leases of a key after a question, because the work of its holders may still run. */
+export const execute: Execute<'release'> = async ({ key, values }, messages) => {
+  const { force = false, yes = false } = values;
+  if (!force) throw new UsageError('"release" takes the lock from its holder: add --force.');
+  const asks = !yes;
+  if (asks && !process.stdin.isTTY)
+    throw new UsageError('Standard input is no terminal, so the question has no answer: add --yes.');
+  try {
+    const locks = await openLocks(values, messages, 'debug');
+    try {
+      const state = await locks.inspect(key);
+      if (!state.held) {
+        messages.result(`${key}: free, so no lease was ended`, { key, released: false });
+        return EXIT_CODES.failure.code;
+      }
+      if (asks && !(await confirmed(textOf(state)))) {
+        messages.say('info', 'Nothing was released.');
+        return EXIT_CODES.failure.code;
+      }
+      const released = await locks.forceRelease(key);
+      messages.result(released ? `${key}: released` : `${key}: its holder had released it`, { key, released });
+      return released ? EXIT_CODES.success.code : EXIT_CODES.failure.code;
+    } finally {
+      await locks.close();
+    }
+  } catch (error) {
+    return failure(error, messages);
+  }
+};
+
+async function confirmed(state: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const question = `${state}\nThe work of the holder may continue beside the next holder. Release the lock? [y/N] `;
+    return /^y(es)?$/i.test((await terminal.question(question)).trim());
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,60 @@
+import type { ClusterConnectionOptions } from 'nestjs-distribute-lock/core';
+import type { RedisOptions } from 'ioredis';
+
+import { UsageError } from './parse.js';
+
+/** What `--url` can name: one server, a primary behind Sentinel, a Cluster, or the nodes of a quorum. */
+export type Place = string | RedisOptions | ClusterConnectionOptions | readonly string[];
+
+const WAYS =
+  'redis://HOST:PORT, rediss:// for TLS, redis+cluster://HOST:PORT,HOST:PORT, redis+sentinel://HOST:PORT,HOST:PORT/NAME, or three redis:// URLs separated by commas for a quorum';
+const SEVERAL = /^(rediss?)\+(cluster|sentinel):\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^/?#]*))?(?:\/(\d+))?$/;
+const DEFAULT_PORTS = { cluster: 6_379, sentinel: 26_379 } as const;
+
+/**
+ * The servers that a URL names. A message never contains the URL, because it may contain a password.
+ * @throws UsageError when the text is no such URL
+ */
+export function placeOf(url: string): Place {
+  const several = SEVERAL.exec(url);
+  if (several !== null) return membersOf(several);
+  const urls = url.split(/,(?=rediss?:\/\/)/);
+  if (!urls.every(isServer)) throw new UsageError(`The Redis URL is not valid: it must be ${WAYS}.`);
+  return urls.length === 1 ? url : urls;
+}
+
+const isServer = (url: string): boolean => {
+  if (!/^rediss?:\/\/./.test(url) || !URL.canParse(url)) return false;
+  // `redis:///0` and a port without a host lead to a server of this host, which is a mistake.
+  return new URL(url).hostname !== '';
+};
+
+function membersOf([, scheme, kind, login, hosts, name, db]: readonly string[]): Place {
+  const topology = kind as 'cluster' | 'sentinel';
+  const nodes = hosts.split(',').map((host) => nodeOf(host, DEFAULT_PORTS[topology]));
+  const common: RedisOptions = { ...credentialsOf(login), ...(scheme === 'rediss' ? { tls: {} } : {}) };
+  if (topology === 'cluster') return { cluster: nodes, options: { redisOptions: common } };
+  if (name === undefined || name === '') {
+    throw new UsageError('The Redis URL names no primary: write redis+sentinel://HOST:PORT,HOST:PORT/NAME.');
+  }
+  const options = { ...common, sentinels: nodes, name: decodeURIComponent(name) };
+  return {
+    ...options,
+    ...(db === undefined ? {} : { db: Number(db) }),
+    ...(scheme === 'rediss' ? { enableTLSForSentinelMode: true } : {}),
+  };
+}
+
+function nodeOf(text: string, defaultPort: number): { host: string; port: number } {
+  const [, host, port = String(defaultPort)] = /^(\[[^\]]+\]|[^:\s]+)(?::(\d{1,5}))?$/.exec(text) ?? [];
+  if (host === undefined || Number(port) > 65_535) {
+    throw new UsageError(`The Redis URL names the server "${text}", but it must be HOST:PORT.`);
+  }
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
+}
+
+function credentialsOf(login = ''): Pick<RedisOptions, 'username' | 'password'> {
+  if (login === '') return {};
+  const [username, password] = login.split(/:(.*)/s, 2).map((part) => decodeURIComponent(part));
+  return { ...(username === '' ? {} : { username }), ...(password === undefined ? {} : { password }) };
+}
