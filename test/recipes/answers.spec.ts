@@ -1,11 +1,4 @@
-import {
-  type CanActivate,
-  Controller,
-  type ExecutionContext,
-  type INestApplication,
-  Injectable,
-  Sse,
-} from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, type INestApplication, Injectable } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { LockModule, LockService } from 'nestjs-distribute-lock';
 

@@ -2,7 +2,7 @@ import { CacheModule } from '@nestjs/cache-manager';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { Keyv } from 'keyv';
-import { LockModule } from 'nestjs-distribute-lock';
+import { lockChannels, LockModule } from 'nestjs-distribute-lock';
 
 import { useRedis } from '../support/use-redis.js';
 import { Database } from './cache/database.js';
@@ -48,9 +48,12 @@ describe('recipe: compute once, and let the others read the cache', () => {
   });
 
   it('acquires no lock when the cache has the value', async () => {
-    await redis.client.set(`${redis.prefix}may-not-be-acquired`, 'x');
+    const acquired: unknown[] = [];
+    const note = (message: unknown) => void acquired.push(message);
+    lockChannels.acquire.start.subscribe(note);
     await report(0, 'may');
-    expect(database.sums).toEqual(['may']);
+    lockChannels.acquire.start.unsubscribe(note);
+    expect([acquired, database.sums]).toEqual([[], ['may']]);
   });
 
   it('computes different values at the same time', async () => {

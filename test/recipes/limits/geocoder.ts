@@ -10,15 +10,12 @@ export class Geocoder {
     private readonly locks: LockService,
   ) {}
 
-  // #region rate
   /** At most 10 starts in any second, in all processes together. */
   @DistributeLock({ key: 'geocoder', kind: 'semaphore', permits: 10, minHold: '1s', wait: '1m' })
   async find(address: string): Promise<string> {
     return this.api.find(address);
   }
-  // #endregion
 
-  // #region both
   /** At most 3 calls at a time, and at most 10 starts in any second. */
   @DistributeLock({ key: 'geocoder:calls', kind: 'semaphore', permits: 3, wait: '1m' })
   async findSlowly(address: string): Promise<string> {
@@ -26,5 +23,4 @@ export class Geocoder {
     await this.locks.withLock('geocoder:starts', start, () => undefined); // the permit stays in use for a second
     return this.api.find(address);
   }
-  // #endregion
 }
