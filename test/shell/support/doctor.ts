@@ -23,9 +23,10 @@ export class DoctorReport {
     return found;
   }
 
-  /** The names of the rows with this result. */
+  /** The names of the rows with this result, without the row that also measures the machine of the test. */
   names(result: DoctorRow['result']): string[] {
-    return this.rows.filter((row) => row.result === result).map(({ check }) => check);
+    const rows = this.rows.filter((row) => row.check !== 'latency' && row.result === result);
+    return rows.map(({ check }) => check);
   }
 }
 

@@ -51,11 +51,13 @@ export class ClockWatch {
 async function read({ client }: Server): Promise<Reading> {
   let best: Reading | undefined;
   for (let i = 0; i < TRIES; i += 1) {
-    const [wall, sentAt] = [Date.now(), performance.now()];
+    const sentAt = performance.now();
+    const wall = Date.now();
     const [seconds, microseconds] = (await client.time()).map(Number);
     const roundTripMs = performance.now() - sentAt;
     const serverMs = seconds * 1_000 + microseconds / 1_000;
-    const exactToMs = roundTripMs / 2 + 1;
+    // This process may have paused anywhere in the round trip, also between its two clocks.
+    const exactToMs = roundTripMs + 1;
     if (best !== undefined && best.exactToMs <= exactToMs) continue;
     best = {
       againstMonotonicMs: serverMs - (sentAt + roundTripMs / 2),

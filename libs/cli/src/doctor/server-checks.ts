@@ -117,7 +117,7 @@ export const replicas: Check = {
         return warning('The primary has no replica, so Sentinel has no successor for it.', 'Start a replica.');
       if (all.length === 0) return ok('No replicas.');
       const late = all.filter((words) => !words.includes('state=online'));
-      const text = `${all.length} replicas, ${all.length - late.length} in step.`;
+      const text = `${all.length} ${all.length === 1 ? 'replica' : 'replicas'}, ${all.length - late.length} in step.`;
       return late.length === 0 ? ok(text) : warning(text, 'Look at the log of the replica that is not in step.');
     }),
 };
