@@ -1,7 +1,7 @@
 import type { LockState, LockStore } from '../../store/lock-store.js';
 import { check, checkRising, eventually, expectOutcome } from '../checks.js';
 import { rule, type RuleText } from '../store-rule.js';
-import { type Attempt, LONG_MS, type Trial } from '../trial.js';
+import { type StoreAttempt, LONG_MS, type Trial } from '../trial.js';
 
 /** Several keys at once, and what operators do. */
 export const operationRules: readonly RuleText[] = [
@@ -112,7 +112,7 @@ export const operationRules: readonly RuleText[] = [
   ),
 ];
 
-const acquireAll = (store: LockStore, attempts: readonly Attempt[]) =>
+const acquireAll = (store: LockStore, attempts: readonly StoreAttempt[]) =>
   store.acquireAll!(attempts.map((attempt) => attempt.request()));
 
 async function stateOf(trial: Trial, key: string): Promise<LockState> {
