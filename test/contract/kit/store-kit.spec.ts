@@ -26,7 +26,8 @@ function describeContract(contract: StoreContract, features: readonly string[]):
   afterAll(() => contract.close());
   for (const { name, feature, run } of contract.rules) {
     const has = features.includes(feature);
-    it(has ? name : `lacks "${feature}": ${name}`, async () => expect(await run()).toBe(has));
+    const title = has ? name : `lacks "${feature}": ${name}`;
+    it(title, async () => expect(await run()).toBe(has));
   }
 }
 
