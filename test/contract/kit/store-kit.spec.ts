@@ -3,6 +3,7 @@ import { openStore, StoreContract, type StoreRule } from 'nestjs-distribute-lock
 
 import { describeKeyValueStore } from '../../docs/guide/store-contract.js';
 import { newKeyValueClient } from '../../docs/support/key-value-client.js';
+import { describeRules } from './describe-rules.js';
 import { openSqlite } from './open-sqlite.js';
 import { PLANTED, withFault } from './planted-faults.js';
 import { SqliteLockStore } from './sqlite-lock-store.js';
@@ -21,18 +22,11 @@ async function findingOf({ run }: StoreRule): Promise<string | undefined> {
 
 const OF_LOCKS_ONLY = ['acquireAll', 'exclusive', 'force', 'inspect'];
 
-/** Each rule as a test, as in a repository of a store. */
-function describeContract(contract: StoreContract, features: readonly string[]): void {
-  afterAll(() => contract.close());
-  for (const { name, feature, run } of contract.rules) {
-    if (features.includes(feature)) it(name, async () => expect(await run()).toBe(true));
-    else it(`lacks "${feature}": ${name}`, async () => expect(await run()).toBe(false));
-  }
-}
-
 describe('The contract of a store in SQLite', () => {
   const database = openSqlite();
-  describeContract(new StoreContract({ open: async () => new SqliteLockStore(await database) }), OF_LOCKS_ONLY);
+  describeRules(new StoreContract({ open: async () => new SqliteLockStore(await database) }), (feature) =>
+    OF_LOCKS_ONLY.includes(feature),
+  );
 
   it('reports a failure of the database as one that may pass', async () => {
     const broken = new SqliteLockStore({
