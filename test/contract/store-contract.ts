@@ -5,21 +5,12 @@ import { StoreContract } from 'nestjs-distribute-lock/testing/contract';
 import type { LockMessage, LockStore } from '../../libs/distribute-lock/src/store/lock-store.js';
 import { eventually } from '../support/eventually.js';
 import { onCleanup } from '../support/cleanup.js';
+import { describeRules } from './kit/describe-rules.js';
 import { describeMessagesContract } from './messages-contract.js';
 import type { World } from './world.js';
 
 const newProcess = (): string => randomBytes(16).toString('base64url');
 const TTL = 20_000;
-
-/** Each rule of `nestjs-distribute-lock/testing/contract`. */
-function describePublishedRules(world: World): void {
-  const contract = new StoreContract({ open: () => world.store() });
-  onCleanup(() => contract.close());
-  for (const { name, feature, run } of contract.rules) {
-    const has = world.lacks?.includes(feature) !== true;
-    it(has ? name : `lacks "${feature}": ${name}`, async () => expect(await run()).toBe(has));
-  }
-}
 
 /**
  * The rules that every {@link LockStore} follows. Some are published; the others read the data of the server, or depend on
@@ -27,7 +18,11 @@ function describePublishedRules(world: World): void {
  */
 export function describeStoreContract(makeWorld: () => World): void {
   const world = makeWorld();
-  describe('by the published rules', () => describePublishedRules(world));
+  describe('by the published rules', () =>
+    describeRules(
+      new StoreContract({ open: () => world.store() }),
+      (feature) => world.lacks?.includes(feature) !== true,
+    ));
   const store: LockStore = world.store();
   onCleanup(() => store.close());
   const alice = `${newProcess()}:1`;

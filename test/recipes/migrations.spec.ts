@@ -28,7 +28,7 @@ describe('recipe: migrations once per deploy', () => {
   });
 
   beforeEach(async () => {
-    database = new DataSource({ type: 'sqljs', logging: false, migrations: [AddStatus1700000000000] });
+    database = new DataSource({ type: 'sqljs', logger: 'debug', migrations: [AddStatus1700000000000] });
     await database.initialize();
     await database.query('CREATE TABLE orders (id TEXT PRIMARY KEY)');
     AddStatus1700000000000.began = 0;

@@ -32,7 +32,7 @@ const locksOf = async (connection: Parameters<typeof createLocks>[0]['connection
   return locks;
 };
 
-const deleteIf = (value: string): string[] =>
+const deleteIf = (value: string): [string, ...string[]] =>
   IS_VALKEY ? ['DELIFEQ', 'lock:a', value] : ['DELEX', 'lock:a', 'IFEQ', value];
 
 describe('A server of the newest releases', () => {
@@ -41,8 +41,8 @@ describe('A server of the newest releases', () => {
     server = await startRedisServer(CAN.luaModule ? { config: { 'enable-module-command': 'yes' } } : {});
   }, 30_000);
   afterEach(() => server.run((redis) => redis.del('lock:a')));
-  const call = (...words: readonly string[]): Promise<unknown> =>
-    server.run((redis) => redis.call(words[0] as string, ...words.slice(1)));
+  const call = (command: string, ...words: readonly string[]): Promise<unknown> =>
+    server.run((redis) => redis.call(command, ...words));
 
   it('has the commands that the table of versions says', async () => {
     const names = ['DELEX', 'DELIFEQ', 'EVALSHA'];

@@ -9,11 +9,11 @@ const stores = {
 };
 
 for (const [name, open] of Object.entries(stores)) {
-  describe(name, () => {
+  void describe(name, () => {
     const contract = new StoreContract({ open });
     after(() => contract.close());
     for (const rule of contract.rules) {
-      it(rule.name, async (test) => {
+      void it(rule.name, async (test) => {
         if (!(await rule.run())) test.skip(`lacks ${rule.feature}`);
       });
     }

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Throws a sentence with the value at fault. */
-export function fail(expected: string, value: unknown): never {
+function fail(expected: string, value: unknown): never {
   throw new Error(`Expected ${expected}, but got ${inspect(value, { breakLength: Infinity })}.`);
 }
 

@@ -33,7 +33,7 @@ type Terms = Partial<Pick<AcquireRequest, 'ttlMs' | 'wait' | 'block' | 'steal'>>
 
 /** What one rule uses. It releases all its attempts at the end. */
 export class Trial {
-  private readonly attempts: Attempt[] = [];
+  private readonly attempts: StoreAttempt[] = [];
   private static count = 0;
 
   constructor(
@@ -53,23 +53,23 @@ export class Trial {
   }
 
   /** An attempt of the first process. */
-  here(key: string, wanted?: Wanted): Attempt {
+  here(key: string, wanted?: Wanted): StoreAttempt {
     return this.attempt(this.processes[0], key, wanted);
   }
 
   /** An attempt of the second process. */
-  there(key: string, wanted?: Wanted): Attempt {
+  there(key: string, wanted?: Wanted): StoreAttempt {
     return this.attempt(this.processes[1], key, wanted);
   }
 
   /** An attempt of the third process. */
-  elsewhere(key: string, wanted?: Wanted): Attempt {
+  elsewhere(key: string, wanted?: Wanted): StoreAttempt {
     return this.attempt(this.processes[2], key, wanted);
   }
 
-  attempt(process: StoreProcess, key: string, wanted: Wanted = {}): Attempt {
+  attempt(process: StoreProcess, key: string, wanted: Wanted = {}): StoreAttempt {
     const sequence = (this.attempts.length + 1).toString(36);
-    const attempt = new Attempt(process, key, `${process.id}:${sequence}${suffixOf(wanted)}`, wanted.kind, this);
+    const attempt = new StoreAttempt(process, key, `${process.id}:${sequence}${suffixOf(wanted)}`, wanted.kind, this);
     this.attempts.push(attempt);
     return attempt;
   }
@@ -80,7 +80,7 @@ export class Trial {
   }
 
   /** Repeats an attempt until it is granted; resolves with its fencing token. */
-  untilGranted(attempt: Attempt, terms: Terms = {}): Promise<number> {
+  untilGranted(attempt: StoreAttempt, terms: Terms = {}): Promise<number> {
     return eventually(this.limitMs, `a grant of ${attempt.ownerToken}`, async () => {
       const answer = await attempt.acquire(terms);
       return answer.outcome === 'granted' ? answer.fencingToken : undefined;
@@ -88,7 +88,7 @@ export class Trial {
   }
 
   /** Resolves when the process received a message about the attempt. */
-  async untilTold(attempt: Attempt, type: LockMessage['type']): Promise<void> {
+  async untilNotified(attempt: StoreAttempt, type: LockMessage['type']): Promise<void> {
     const { process, key, ownerToken } = attempt;
     await eventually(this.limitMs, `a message "${type}" for ${ownerToken}`, async () =>
       process.messages.find((one) => one.type === type && one.key === key && one.ownerToken === ownerToken),
@@ -124,7 +124,7 @@ const suffixOf = ({ kind, permits = 1, weight = 1 }: Wanted): string => {
 };
 
 /** One attempt: every command has the same owner token. */
-export class Attempt {
+export class StoreAttempt {
   constructor(
     readonly process: StoreProcess,
     readonly key: string,

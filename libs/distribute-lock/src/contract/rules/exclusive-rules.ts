@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 
 import { check, checkRising, expectOutcome } from '../checks.js';
 import { rule, type RuleText } from '../store-rule.js';
-import { type Attempt, LONG_MS, type StoreProcess, type Trial } from '../trial.js';
+import { type StoreAttempt, LONG_MS, type StoreProcess, type Trial } from '../trial.js';
 
 /** Names that a store could confuse, by their case, their bytes or characters with a meaning. */
 const ENDINGS = ['', 'a', 'A', ' a', ':a', ':ä', ':🔒', '%61', '\\', `'";--`, '*', 'x'.repeat(200)];
@@ -117,7 +117,7 @@ async function takeTurns(
   work: { readonly key: string; readonly tokens: number[]; inside: number },
 ): Promise<void> {
   for (let round = 0; round < ROUNDS; round += 1) {
-    const attempt: Attempt = trial.attempt(process, work.key);
+    const attempt: StoreAttempt = trial.attempt(process, work.key);
     work.tokens.push(await trial.untilGranted(attempt));
     work.inside += 1;
     await turn();

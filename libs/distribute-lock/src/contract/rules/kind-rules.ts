@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 
 import { check } from '../checks.js';
 import { rule, type RuleText } from '../store-rule.js';
-import { type Attempt, LONG_MS, type StoreProcess, type Trial, type Wanted } from '../trial.js';
+import { type StoreAttempt, LONG_MS, type StoreProcess, type Trial, type Wanted } from '../trial.js';
 
 const READ: Wanted = { kind: 'read' };
 const WRITE: Wanted = { kind: 'write' };
@@ -18,7 +18,7 @@ export const kindRules: readonly RuleText[] = [
     const readers = [trial.here(key, READ), trial.there(key, READ), trial.there(key, READ)];
     for (const reader of readers) await reader.granted();
     for (const other of [WRITE, {}]) await trial.elsewhere(key, other).refused();
-    const last = readers.pop() as Attempt;
+    const last = readers.pop() as StoreAttempt;
     for (const reader of readers) await reader.freed();
     await trial.elsewhere(key, WRITE).refused();
     await last.freed();

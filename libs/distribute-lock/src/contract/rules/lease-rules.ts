@@ -1,6 +1,6 @@
 import { check, checkRising } from '../checks.js';
 import { rule, type RuleText } from '../store-rule.js';
-import { type Attempt, LONG_MS, type Trial } from '../trial.js';
+import { type StoreAttempt, LONG_MS, type Trial } from '../trial.js';
 
 /** How leases end, and how fencing tokens rise. */
 export const leaseRules: readonly RuleText[] = [
@@ -122,13 +122,13 @@ export const leaseRules: readonly RuleText[] = [
   }),
 ];
 
-async function renewed(holder: Attempt, ttlMs: number): Promise<void> {
+async function renewed(holder: StoreAttempt, ttlMs: number): Promise<void> {
   const answer = await holder.renew(ttlMs);
   check(typeof answer === 'number', 'a number as the answer to a renewal by the holder', answer);
 }
 
 /** On a slow machine a short lease may end before its renewal, so it becomes longer with each try. */
-async function renewedInTime(trial: Trial, holder: Attempt): Promise<void> {
+async function renewedInTime(trial: Trial, holder: StoreAttempt): Promise<void> {
   for (let ttlMs = trial.shortMs; ; ttlMs *= 2) {
     await holder.granted({ ttlMs });
     const answer = await holder.renew();

@@ -1,7 +1,7 @@
 import type { LockState, LockStore } from '../../store/lock-store.js';
 import { check, checkRising, eventually, expectOutcome } from '../checks.js';
 import { rule, type RuleText } from '../store-rule.js';
-import { type Attempt, LONG_MS, type Trial } from '../trial.js';
+import { type StoreAttempt, LONG_MS, type Trial } from '../trial.js';
 
 /** Several keys at once, and what operators do. */
 export const operationRules: readonly RuleText[] = [
@@ -10,7 +10,7 @@ export const operationRules: readonly RuleText[] = [
     async (trial) => {
       const [keys, store] = keysOfOneCall(trial);
       if (keys === undefined) return;
-      const blocker = trial.there(keys[1] as string);
+      const blocker = trial.there(keys[1]);
       await blocker.granted();
       const attempts = keys.map((key) => trial.here(key));
       expectOutcome(await acquireAll(store, attempts), 'an acquire of several locks, one of them held', 'busy');
@@ -31,14 +31,14 @@ export const operationRules: readonly RuleText[] = [
     async (trial) => {
       const [keys, store] = keysOfOneCall(trial);
       if (keys === undefined) return;
-      const before = trial.there(keys[2] as string);
+      const before = trial.there(keys[2]);
       const tokens = [await before.granted()];
       await before.freed();
       const attempts = keys.map((key) => trial.here(key));
       const answer = expectOutcome(await acquireAll(store, attempts), 'an acquire of several free locks', 'granted');
-      tokens.push(answer.fencingTokens[2] as number);
+      tokens.push(answer.fencingTokens[2]);
       for (const attempt of attempts) await attempt.freed();
-      tokens.push(await trial.elsewhere(keys[2] as string).granted());
+      tokens.push(await trial.elsewhere(keys[2]).granted());
       checkRising(tokens, 'fencing tokens of one key');
     },
     'acquireAll',
@@ -112,7 +112,7 @@ export const operationRules: readonly RuleText[] = [
   ),
 ];
 
-const acquireAll = (store: LockStore, attempts: readonly Attempt[]) =>
+const acquireAll = (store: LockStore, attempts: readonly StoreAttempt[]) =>
   store.acquireAll!(attempts.map((attempt) => attempt.request()));
 
 async function stateOf(trial: Trial, key: string): Promise<LockState> {

@@ -75,9 +75,9 @@ export const waitingRules: readonly RuleText[] = [
       const [holder, waiter] = [trial.here(key), trial.there(key)];
       await holder.granted();
       await waiter.queued();
-      await trial.untilTold(holder, 'contended');
+      await trial.untilNotified(holder, 'contended');
       await holder.freed();
-      await trial.untilTold(waiter, 'granted');
+      await trial.untilNotified(waiter, 'granted');
       await trial.untilGranted(waiter, { wait: true });
     },
     'messages',
