@@ -154,5 +154,3 @@ export const EXIT_CODES = {
   notFound: { code: 127, about: '`run`: the command does not exist' },
   signal: { code: 128, about: '128 + n: signal n ended the command or the wait' },
 } as const;
-
-export type ExitName = keyof typeof EXIT_CODES;
