@@ -63,7 +63,7 @@ describe('The doctor on a healthy server', () => {
   it('only prints failed rows with -q', async () => {
     const server = await startHealthy({ maxmemory: '100mb', 'maxmemory-policy': 'allkeys-lru' });
     const { stdout, stderr } = await runProgram(['doctor', '-q', '--url', server.url]);
-    expect(stdout).toMatch(/^failed +eviction policy .*\n +Fix: .*\n$/);
+    expect(stdout).toMatch(/^failed +eviction .*\n +Fix: .*\n$/);
     expect(stderr).toBe('');
   });
 });
@@ -81,7 +81,7 @@ describe('The checks at each start', () => {
     await eventually(() => expect(warnings).toHaveLength(2), LONG_MS);
     await locks.close();
     const report = await doctor(server.url);
-    const [layout, eviction] = [report.row('layout'), report.row('eviction policy')];
+    const [layout, eviction] = [report.row('layout'), report.row('eviction')];
     expect(warnings[0]).toContain(layout.finding);
     expect(warnings[1]).toContain(`${eviction.finding} ${eviction.fix}`);
   });
@@ -91,13 +91,13 @@ describe('The doctor finds, and no longer finds after the remedy', () => {
   it('a policy that evicts locks', async () => {
     const server = await startHealthy({ maxmemory: '100mb', 'maxmemory-policy': 'allkeys-lru' });
     const broken = await doctor(server.url);
-    expect(broken.names('failed')).toEqual(['eviction policy']);
-    expect(broken.row('eviction policy').finding).toContain('maxmemory-policy allkeys-lru');
-    expect(broken.row('eviction policy').fix).toContain('noeviction');
+    expect(broken.names('failed')).toEqual(['eviction']);
+    expect(broken.row('eviction').finding).toContain('maxmemory-policy allkeys-lru');
+    expect(broken.row('eviction').fix).toContain('noeviction');
     expect(broken.code).toBe(1);
     await configure(server, 'maxmemory-policy', 'noeviction');
     const repaired = await doctor(server.url);
-    expect(repaired.row('eviction policy').result).toBe('ok');
+    expect(repaired.row('eviction').result).toBe('ok');
     expect(repaired.code).toBe(0);
   });
 
@@ -369,7 +369,7 @@ describe('The doctor of a quorum', () => {
     await configure(servers[1], 'maxmemory', '100mb');
     await configure(servers[1], 'maxmemory-policy', 'allkeys-lru');
     const broken = await doctor(url);
-    expect(broken.row('eviction policy').finding).toMatch(new RegExp(`^127.0.0.1:${servers[1].port}: Redis may evict`));
+    expect(broken.row('eviction').finding).toMatch(new RegExp(`^127.0.0.1:${servers[1].port}: A full Redis may evict`));
     expect(broken.code).toBe(1);
   });
 });
@@ -399,6 +399,7 @@ describe('A server that refuses commands of the doctor', () => {
         'server',
         'role',
         'topology',
+        'eviction',
         'memory',
         'persistence',
         'connections',

@@ -144,7 +144,7 @@ describe('`run`', () => {
     expect(program.output).toMatch(/^schlüssel-鍵\|\d+\|40000\n$/);
   });
 
-  it('passes variables with unusual names, and none of its own', async () => {
+  it('passes variables with unusual names, and no variable of its start', async () => {
     const text =
       "console.log(process.env['INPUT_NODE-VERSION'], Object.keys(process.env).filter((n) => n.startsWith('DIS')).sort().join())";
     const program = run(['k', '--', process.execPath, '-e', text], { 'INPUT_NODE-VERSION': '20\n=x' });

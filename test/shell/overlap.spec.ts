@@ -50,7 +50,7 @@ describe('Ten processes that run a command under one key', () => {
       expect(most).toBe(1);
       expect(codes.filter((code) => code === 0)).toHaveLength(begun);
       expect(codes.filter((code) => code === 75)).toHaveLength(PROCESSES - begun);
-      // Those that wait have run.
+      // The five that wait have run.
       expect(begun).toBeGreaterThanOrEqual(PROCESSES / 2);
     }
   });

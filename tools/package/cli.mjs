@@ -23,9 +23,10 @@ export async function cli({ tarball, folder, packCli }) {
   const application = installBoth(tarball, packed.tarball, join(folder, 'with-cli'));
   const names = same(cliManifest.name, application, { import: '', require: '' });
   if (names !== same(CORE, application)) throw new Error(`${cliManifest.name} and ${CORE} export different names`);
+  const help = helpOf(application);
   links({ files: packed.files, installed: application, name: cliManifest.name });
   const { id } = await dryRun(packed.tarball);
-  return [await lint(packed), await types(packed), `${packed.size} bytes`, `npm would publish ${id}`].join('; ');
+  return [await lint(packed), await types(packed), `${packed.size} bytes`, `npm would publish ${id}`, help].join('; ');
 }
 
 function wrongManifest() {
@@ -53,6 +54,14 @@ function wrongFiles({ files, size }) {
     ...(isWrong ? [`contains ${paths.join(', ')}, but must contain ${needed.join(', ')}`] : []),
     ...(size < MOST_BYTES ? [] : [`has ${size} bytes, but must have less than ${MOST_BYTES}`]),
   ];
+}
+
+/** The packed program is executable. */
+function helpOf(application) {
+  const program = join(application, 'node_modules', cliManifest.name, cliManifest.bin[cliManifest.name]);
+  const run = (...words) => execFileSync(program, words, { encoding: 'utf8' });
+  if (!run('--help').includes('run KEY')) throw new Error('--help does not name the command run');
+  return '--help works';
 }
 
 /** Without the packages of Nest. */

@@ -25,8 +25,8 @@ export function placeOf(url: string): Place {
 
 const isServer = (url: string): boolean => {
   if (!/^rediss?:\/\/./.test(url) || !URL.canParse(url)) return false;
-  // `redis:///0` and a port without a host lead to a server of this host, which is a mistake.
-  return new URL(url).hostname !== '';
+  // `redis:///0` leads to a server of this host, which is a mistake; several hosts need another scheme.
+  return /^[^,]+$/.test(new URL(url).hostname);
 };
 
 function membersOf([, scheme, kind, login, hosts, name, db]: readonly string[]): Place {

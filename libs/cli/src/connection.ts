@@ -31,7 +31,7 @@ export async function openLocks(
   return createLocks({ ...options, connection, log, ...(prefix === undefined ? {} : { prefix }) });
 }
 
-export const logOf = (messages: Messages, warnings: Severity): LockLog => ({
+const logOf = (messages: Messages, warnings: Severity): LockLog => ({
   debug: (line) => messages.say('debug', line),
   log: (line) => messages.say('debug', line),
   warn: (line) => messages.say(warnings, line),

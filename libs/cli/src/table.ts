@@ -115,7 +115,11 @@ export const COMMANDS = {
       force: { type: 'switch', about: 'required: the holder loses the lock' },
       yes: { short: 'y', type: 'switch', about: 'do not ask' },
     },
-    examples: ['distribute-lock release nightly-report --force --yes'],
+    examples: [
+      'distribute-lock release nightly-report --force',
+      'distribute-lock release nightly-report --force --yes',
+    ],
+    note: 'The work of the holder may continue beside the next holder, unless it looks at its lock.',
   },
   watch: {
     about: 'prints a line when the state of the lock changes',
@@ -136,7 +140,12 @@ export const COMMANDS = {
         byDefault: 'auto',
       },
     },
-    examples: ['distribute-lock doctor', 'distribute-lock doctor --json --url redis://redis:6379'],
+    examples: [
+      'distribute-lock doctor',
+      'distribute-lock doctor -q --url redis+cluster://redis-1:6379,redis-2:6379',
+      'distribute-lock doctor --json --url redis+sentinel://sentinel-1:26379,sentinel-2:26379/main',
+    ],
+    note: 'Exit code 1 if a row failed. A warning, and a check that the server refuses, are no failure.',
   },
 } as const satisfies Record<string, Command>;
 
@@ -154,5 +163,3 @@ export const EXIT_CODES = {
   notFound: { code: 127, about: '`run`: the command does not exist' },
   signal: { code: 128, about: '128 + n: signal n ended the command or the wait' },
 } as const;
-
-export type ExitName = keyof typeof EXIT_CODES;

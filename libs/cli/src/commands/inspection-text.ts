@@ -6,7 +6,7 @@ export function textOf(state: LockInspection): string {
 }
 
 /** The lock without its holders. */
-export function headOf({ key, held, kind, permits, remainingMs, waiting, holders }: LockInspection): string {
+function headOf({ key, held, kind, permits, remainingMs, waiting, holders }: LockInspection): string {
   const queue = waiting === 0 ? '' : `, ${count(waiting, 'process', 'processes')} waiting`;
   if (!held) return `${key}: free${queue}`;
   const what = permits === undefined ? KINDS[kind] : `semaphore of ${permits} permits`;
@@ -34,4 +34,4 @@ function linesOf({ process, host, pid, application, holds }: LockHolderInfo): st
 }
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
-export const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`;
+const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`;

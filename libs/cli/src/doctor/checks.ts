@@ -6,7 +6,7 @@ import * as servers from './server-checks.js';
 import * as topology from './topology-checks.js';
 
 /**
- * The table of all checks, in their order. Each start of the library runs `layout` and `eviction policy`, too; see
+ * The table of all checks, in their order. Each start of the library runs `layout` and `eviction`, too; see
  * `CHECKS_AT_START`. The reference page is written from this table.
  */
 export const CHECKS: Readonly<Record<string, Check>> = {
@@ -18,7 +18,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
     faults: 'Warns when the server refuses it, and about a prefix with a `{tag}`.',
     fine: 'The layout fits the server.',
   }),
-  'eviction policy': topology.atStart('eviction policy', {
+  eviction: topology.atStart('eviction', {
     about: 'Whether a full server evicts locks (at each start, too).',
     faults: 'Fails when `maxmemory` is set and the policy may delete locks.',
     fine: 'The server does not evict locks.',

@@ -60,14 +60,17 @@ export const atStart = (
   ...texts,
   async run({ target, layout }) {
     const check: CheckAtStart = CHECKS_AT_START[name];
+    // The check takes a server that refuses INFO for one without a fault.
+    if (name === 'eviction') await Promise.all(target.servers.map(({ client }) => readInfo(client, 'memory')));
     if (target.topology === 'quorum')
       return onEachServer(target, async ({ client }) => findingOf(await check(layout, client)));
     return findingOf(await check(layout, target.client));
 
     function findingOf(advice: Awaited<ReturnType<CheckAtStart>>): Finding {
       if (advice.length === 0) return ok(texts.fine);
-      const fix = advice.map(([, remedy]) => remedy ?? REMEDIES[name]).join(' ');
-      const finding = advice.map(([text]) => text).join(' ');
+      const parts = advice.map((text) => /^(.*\.) ([A-Z][^.]*\.)$/s.exec(text) ?? ['', text, REMEDIES[name]]);
+      const finding = parts.map(([, text]) => text).join(' ');
+      const fix = parts.map(([, , remedy]) => remedy).join(' ');
       return name === 'layout' ? warning(finding, fix) : failed(finding, fix);
     }
   },

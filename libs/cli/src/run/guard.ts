@@ -23,7 +23,10 @@ export class Guard {
     guard.stdin.on('error', () => undefined);
     this.ready = new Promise((resolve, reject) => {
       guard.stdout.once('data', () => resolve());
-      guard.once('error', reject);
+      guard.once('error', (error) => {
+        reject(error);
+        this.lost();
+      });
       guard.once('exit', (code, signal) => {
         reject(new Error(`it ended with ${signal ?? code}`));
         this.lost();

@@ -14,7 +14,10 @@ import type { RunTimes } from './times.js';
 
 /** The lock is released, or left to its ttl, within this time after the end of the command. */
 const RELEASED_WITHIN_MS = 3_000;
-/** The guard starts beside the acquire, so it is usually ready first. */
+/**
+ * A guard that is still starting reads the deadlines later, from the pipe. It needs less than this time even on a busy machine, so
+ * the command waits for it only when its lock is shorter.
+ */
 const GUARD_WITHIN_MS = 10_000;
 
 export interface RunSettings {
@@ -29,13 +32,11 @@ export interface RunSettings {
 
 /** One run: guard and lock, then the command, then the release. */
 export class Run {
-  private guard: Guard;
+  private guard: Guard | undefined;
   private guardHasEnded = false;
   private whenGuardEnds: () => void = () => (this.guardHasEnded = true);
 
-  constructor(private readonly settings: RunSettings) {
-    this.guard = this.newGuard();
-  }
+  constructor(private readonly settings: RunSettings) {}
 
   /** Resolves with the exit code. */
   async execute(): Promise<number> {
@@ -48,7 +49,7 @@ export class Run {
     } catch (error) {
       return await this.refused(core, error);
     } finally {
-      this.guard.done();
+      this.guard?.done();
       await within(RELEASED_WITHIN_MS, locks?.close());
       // The queue was left, and the key is free.
       if (this.raise !== undefined) await endBy(this.raise);
@@ -60,24 +61,24 @@ export class Run {
 
   private async underLock(core: Core, locks: OpenedLocks): Promise<number> {
     const { line, messages, options, signals } = this.settings;
+    this.guard = this.newGuard();
     const lease = await acquire(core, locks, line, options, signals.wait, messages);
     try {
       messages.say('debug', `has the lock "${line.key}"`, { fencingToken: lease.fencingToken });
-      await this.readyGuard();
-      return await this.command(lease);
+      return await this.command(lease, await this.readyGuard());
     } finally {
       await within(RELEASED_WITHIN_MS, lease.release());
     }
   }
 
-  private async command(lease: Lease): Promise<number> {
+  private async command(lease: Lease, guard: Guard): Promise<number> {
     const { line, times, signals, terminal, facts } = this.settings;
     const warnsOnly = line.values['on-lost'] === 'warn';
-    const deadlines = new Deadlines(lease, this.guard, times, warnsOnly, (reason) => this.reportEnd(reason, lease));
+    const deadlines = new Deadlines(lease, guard, times, warnsOnly, (reason) => this.reportEnd(reason, lease));
     await deadlines.begin();
     if (signals.received !== undefined) return this.endedBy(signals.received);
     const mark = `DISTRIBUTE_LOCK_RUN=${process.pid}.${process.hrtime.bigint()}`;
-    this.guard.starting(times.killAfterMs, { leadsGroup: !terminal, mark });
+    guard.starting(times.killAfterMs, { leadsGroup: !terminal, mark });
     const command = new CommandProcess({
       words: line.command,
       env: this.environment(lease, mark),
@@ -85,7 +86,7 @@ export class Run {
       ignoresHangUp: facts.ignoresHangUp,
       mark,
     });
-    if (command.pid !== undefined) this.watch(command, command.pid, deadlines);
+    if (command.pid !== undefined) this.watch(command, command.pid, deadlines, guard);
     const end = await command.ended;
     if (deadlines.reason !== undefined || signals.endsOthers(end)) await command.endOthers(times.killAfterMs);
     deadlines.stop();
@@ -93,9 +94,9 @@ export class Run {
     return lost ? EXIT_CODES.lost.code : this.codeOf(end);
   }
 
-  private watch(command: CommandProcess, pid: number, deadlines: Deadlines): void {
+  private watch(command: CommandProcess, pid: number, deadlines: Deadlines, guard: Guard): void {
     const { signals } = this.settings;
-    this.guard.watch(pid);
+    guard.watch(pid);
     signals.forwardTo(command);
     deadlines.watch(command);
     this.whenGuardEnds = () => deadlines.guardEnded(command);
@@ -118,19 +119,28 @@ export class Run {
     return new Guard(() => this.whenGuardEnds());
   }
 
-  /** A guard that has ended during the wait is replaced once. */
-  private async readyGuard(): Promise<void> {
-    try {
-      await within(GUARD_WITHIN_MS, this.guard.ready);
-    } catch {
-      // The next one must work.
-    }
-    if (!this.guardHasEnded) return;
+  /** The guard beside the acquire, or another one if it has ended during the wait. */
+  private async readyGuard(): Promise<Guard> {
+    const { guard } = this;
+    if (guard !== undefined && !this.guardHasEnded && (await this.isReady(guard))) return guard;
+    guard?.done();
     this.guardHasEnded = false;
-    this.guard = this.newGuard();
-    await this.guard.ready.catch((error: Error) => {
+    const second = this.newGuard();
+    this.guard = second;
+    await second.ready.catch((error: Error) => {
       throw new Error(`The guard process did not start: ${error.message}`);
     });
+    return second;
+  }
+
+  private async isReady(guard: Guard): Promise<boolean> {
+    if (this.settings.times.ttlMs - this.settings.times.marginMs > GUARD_WITHIN_MS) return true;
+    try {
+      await guard.ready;
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   private reportEnd(reason: EndReason, lease: Lease): void {

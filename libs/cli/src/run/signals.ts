@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 
 import type { CommandEnd, CommandProcess } from './command-process.js';
 
-export const FORWARDED = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
+const FORWARDED = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 const FATAL: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'];
 /** The terminal sends these to the whole foreground group, so the command has got them already. */
 const TYPED: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT'];

@@ -4,9 +4,6 @@ import type { RedisClient } from './redis-client.js';
 import { messageOf } from './redis-errors.js';
 import { hashed, type RedisKeys, slotOf } from './redis-keys.js';
 
-/** What an operator should know about a server, and a remedy if there is one. */
-export type Advice = readonly [finding: string, remedy?: string];
-
 /** How the locks of a prefix share script calls and counters of fencing tokens. @public */
 export type LockLayout = 'auto' | 'slot' | 'single';
 
@@ -87,21 +84,18 @@ export class Layout {
     return typeof reply === 'string';
   }
 
-  advice(): readonly Advice[] {
+  /** Sentences for the operator. */
+  advice(): readonly string[] {
     const { prefix } = this.keys;
     if (this.inOneSlot)
       return [
-        [
-          `The prefix "${prefix}" contains a {tag}, so a Redis Cluster keeps all locks in one slot, on one node.`,
-          'Remove the braces from the prefix, unless one call must take several keys at once.',
-        ],
+        `The prefix "${prefix}" contains a {tag}, so a Redis Cluster keeps all locks on one node. ` +
+          'Remove the braces, unless one call takes several keys.',
       ];
     if (this.clustered || this.refusal === undefined) return [];
     return [
-      [
-        `The server only runs scripts whose keys are in one slot (${this.refusal}). Each lock has a separate script call and ` +
-          'counter of fencing tokens, as in a Redis Cluster (layout "slot").',
-      ],
+      `The server only runs scripts whose keys are in one slot (${this.refusal}), so each lock has its own script call and ` +
+        'fencing counter (layout "slot").',
     ];
   }
 

@@ -4,7 +4,6 @@ import { deleteForeignScript } from '../lua/generated/lua-scripts.js';
 import { takeAway } from '../lock-admin.js';
 import type { LockState } from '../lock-store.js';
 import { stateOfValue } from '../lock-value.js';
-import type { Advice } from './layout.js';
 import { inTime, storeError } from './redis-errors.js';
 import type { RedisConnection } from './redis-connection.js';
 import type { RedisKeys } from './redis-keys.js';
@@ -134,13 +133,14 @@ const UNLIMITED = /^maxmemory:0\s*$/m;
  * Warns about servers that may evict locks. Uses `INFO`, which includes the policy and needs no permission to read the
  * configuration.
  */
-export async function evictionAdvice(client: RedisClient): Promise<readonly Advice[]> {
+export async function evictionAdvice(_layout: unknown, client: RedisClient): Promise<readonly string[]> {
   const servers = isCluster(client) ? client.nodes('master') : [client];
   // A server that rejects INFO is skipped.
   const infos = await Promise.all(servers.map((server) => server.info('memory').catch(() => '')));
   const policies = infos.flatMap((info) => (UNLIMITED.test(info) ? [] : (EVICTS.exec(info)?.[1] ?? [])));
-  return [...new Set(policies)].map((policy): Advice => [
-    `Redis may evict locks when its memory is full (maxmemory-policy ${policy}). Two holders may then run at the same time.`,
-    'Set the policy to noeviction, or use a separate Redis server for locks.',
-  ]);
+  return [...new Set(policies)].map(
+    (policy) =>
+      `A full Redis may evict locks (maxmemory-policy ${policy}), so that two holders run at once. ` +
+      'Set noeviction, or use a separate server.',
+  );
 }

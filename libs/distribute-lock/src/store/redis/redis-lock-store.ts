@@ -99,8 +99,7 @@ export class RedisLockStore implements LockStore {
 
   async advice(): Promise<readonly string[]> {
     const checks = Object.values<CheckAtStart>(CHECKS_AT_START);
-    const advice = await Promise.all(checks.map((check) => check(this.commands.layout, this.connection.client)));
-    return advice.flat().map((words) => words.join(' '));
+    return (await Promise.all(checks.map((check) => check(this.commands.layout, this.connection.client)))).flat();
   }
 
   observeConnections(listener: ConnectionListener): void {
