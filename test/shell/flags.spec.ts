@@ -11,6 +11,7 @@ import {
   ended,
   eventuallyTrue,
   isAlive,
+  isGone,
   LONG_MS,
   RunProcess,
   signalOf,
@@ -98,13 +99,14 @@ describe('A flag of `run`', () => {
     expect(messages.at(-1)).toMatchObject({ severity: 'error', message: 'no-such-command: command not found' });
   });
 
-  it('--wait is not needed for a guard that ends during the wait: a new one replaces it', async () => {
+  it('is not needed for a guard that ends during the wait: a new one replaces it', async () => {
     const lease = await observer.acquire('replaced');
     const program = working('replaced');
     const first = await program.guardPid();
     await eventually(async () => expect(await observer.inspect('replaced')).toMatchObject({ waiting: 1 }), LONG_MS);
     signalOf(first, 'SIGKILL');
-    await eventuallyTrue(() => !isAlive(first), 'the first guard has ended');
+    // The program has noticed the end of a process that is gone; a zombie waits for that.
+    await eventuallyTrue(() => isGone(first), 'the first guard is gone');
     await lease.release();
     await begun(join(folder, 'replaced'));
     expect(await program.guardPid()).not.toBe(first);

@@ -84,6 +84,9 @@ const factsIn = (file: string): WorkFacts => JSON.parse(readFileSync(file, 'utf8
 /** Whether the process runs or is stopped; a zombie does neither. */
 export const isAlive = (pid: number): boolean => !['', 'Z', 'X'].includes(stateOf(pid));
 
+/** Whether its parent has seen its end. */
+export const isGone = (pid: number): boolean => stateOf(pid) === '';
+
 export const isStopped = (pid: number): boolean => stateOf(pid) === 'T';
 
 export function signalOf(pid: number, signal: NodeJS.Signals): boolean {
