@@ -11,10 +11,9 @@ import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { FULL, INDEX, llmsFull, llmsIndex } from './documents/llms.mjs';
+import { FULL, INDEX, llmsFull, llmsIndex, PROGRAM_PAGES } from './documents/llms.mjs';
 import { CLI, cliManifest, LIBRARY, manifest, ROOT } from './package/library.mjs';
 import { packedDocument, packedDocuments, webAddress } from './package/packed-documents.mjs';
-import { PROGRAM_PAGES } from './documents/llms.mjs';
 import { SOURCE_CONDITION } from './swc-options.mjs';
 
 const UNCHANGED = ['LICENSE', 'libs/distribute-lock/CHANGELOG.md'];
@@ -27,7 +26,12 @@ export function packLibrary(folder, { without = [] } = {}) {
     cpSync(join(LIBRARY, 'dist'), join(stage, 'dist'), { recursive: true });
     const published = publishedManifest(manifest, 'libs/distribute-lock');
     writeFileSync(join(stage, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`);
-    writeDocuments(stage, published);
+    writeDocuments(stage, published, packedDocuments);
+    writeFileSync(join(stage, INDEX), llmsIndex(ROOT));
+    writeFileSync(
+      join(stage, FULL),
+      llmsFull(ROOT, (path) => readFileSync(join(stage, path), 'utf8')),
+    );
     for (const path of without) rmSync(join(stage, path));
     return pack(stage, folder);
   } finally {
@@ -65,17 +69,12 @@ function pack(stage, folder) {
   };
 }
 
-function writeDocuments(stage, { version, repository }, documents = packedDocuments, inside) {
+function writeDocuments(stage, { version, repository }, documents, inside) {
   for (const path of documents) {
     const text = readFileSync(join(ROOT, path), 'utf8');
     mkdirSync(join(stage, dirname(path)), { recursive: true });
     writeFileSync(join(stage, path), packedDocument(path, text, version, webAddress({ repository }), inside));
   }
-  writeFileSync(join(stage, INDEX), llmsIndex(ROOT));
-  writeFileSync(
-    join(stage, FULL),
-    llmsFull(ROOT, (path) => readFileSync(join(stage, path), 'utf8')),
-  );
 }
 
 /** npm 12 prints an object by package, older versions print a list. */

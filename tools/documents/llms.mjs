@@ -71,7 +71,10 @@ export function llmsPages(root) {
   const isRead = (path) => ![...NOT_PACKED, ...APPENDICES].includes(path);
   return {
     start: ['README.md', 'docs/safety.md', 'SECURITY.md'],
-    guide: guide.filter((name) => name !== 'README.md' && name !== '').map((name) => posix.join(GUIDE, name)),
+    guide: guide
+      .filter((name) => name !== 'README.md' && name !== '')
+      .map((name) => posix.join(GUIDE, name))
+      .filter((path) => !NOT_PACKED.includes(path)),
     reference: reference.filter(isRead).toSorted(),
     appendices: APPENDICES.filter((path) => !NOT_PACKED.includes(path)),
   };

@@ -1,7 +1,7 @@
-#!/bin/sh
+#!/usr/bin/env sh
 ':' /* The shell reads this comment as a program, and Node starts after it.
 # Node resets ignored signals, so the shell looks whether "nohup" has set SIGHUP to ignored: the lowest bit of SigIgn.
-unset DISTRIBUTE_LOCK_IGNORES_HUP DISTRIBUTE_LOCK_ENVIRON
+unset DISTRIBUTE_LOCK_IGNORES_HUP DISTRIBUTE_LOCK_ENVIRON DISTRIBUTE_LOCK_CERTIFICATES
 if [ -r /proc/$$/status ]; then
   while read -r name bits; do
     case "$name $bits" in
@@ -17,5 +17,10 @@ if LC_ALL=C grep -qazE '^([0-9]|[A-Za-z0-9_]*[^A-Za-z0-9_=])[^=]*=' /proc/$$/env
   environ=$(od -An -v -tx1 </proc/$$/environ | tr -d ' \n')
   [ ${#environ} -gt 100000 ] || export DISTRIBUTE_LOCK_ENVIRON="$environ"
 fi
+# Node 20 reads these certificates at each start, for up to 0.1 s. Only a connection with TLS needs them.
+case " ${REDIS_URL-} $*" in
+  (*rediss*) ;;
+  (*) [ -z "${NODE_EXTRA_CA_CERTS-}" ] || export DISTRIBUTE_LOCK_CERTIFICATES="$NODE_EXTRA_CA_CERTS"; unset NODE_EXTRA_CA_CERTS ;;
+esac
 exec node "$0" "$@"
 */

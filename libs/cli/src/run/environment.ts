@@ -7,8 +7,14 @@ export interface StartFacts {
 }
 
 export function startFacts(): StartFacts {
-  const { DISTRIBUTE_LOCK_IGNORES_HUP: ignores, DISTRIBUTE_LOCK_ENVIRON: environ, ...env } = process.env;
-  return { ignoresHangUp: ignores === '1', env: { ...env, ...oddVariables(environ) } };
+  const {
+    DISTRIBUTE_LOCK_IGNORES_HUP: ignores,
+    DISTRIBUTE_LOCK_ENVIRON: environ,
+    DISTRIBUTE_LOCK_CERTIFICATES: certificates,
+    ...env
+  } = process.env;
+  const kept = certificates === undefined ? {} : { NODE_EXTRA_CA_CERTS: certificates };
+  return { ignoresHangUp: ignores === '1', env: { ...env, ...kept, ...oddVariables(environ) } };
 }
 
 /** Variables with names such as `INPUT_NODE-VERSION`, which some shells do not pass on. */

@@ -11,8 +11,14 @@ export class Guard {
   private expected = false;
 
   constructor(private readonly ended: () => void) {
-    // Without the settings of Node for the user's own programs, and in a folder that can be removed.
-    const { NODE_OPTIONS: _options, NODE_V8_COVERAGE: _coverage, ...env } = process.env;
+    // Without the settings of Node for the user's own programs, without certificates, which the start of Node would read, and in a
+    // folder that can be removed.
+    const {
+      NODE_OPTIONS: _options,
+      NODE_V8_COVERAGE: _coverage,
+      NODE_EXTRA_CA_CERTS: _certificates,
+      ...env
+    } = process.env;
     const guard = spawn(process.execPath, [join(__dirname, 'guard.cjs')], {
       stdio: ['pipe', 'pipe', 'ignore'],
       detached: true,
