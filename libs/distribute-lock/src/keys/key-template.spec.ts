@@ -219,6 +219,18 @@ describe('roots of the request', () => {
     expect(template(text).render([], request)).toBe('web|7|a|t|%3A%3A1|3');
   });
 
+  it('read accessors of the class of the user', () => {
+    class User {
+      constructor(private readonly claims: { readonly sub: string }) {}
+      get id(): string {
+        return this.claims.sub;
+      }
+    }
+    const request = http({ user: new User({ sub: 'ada' }) });
+    expect(template('cart:#{user.id}').render([], request)).toBe('cart:ada');
+    refusedKey(() => template('#{user.constructor}').render([], request));
+  });
+
   it('come from the validated argument if a parameter contains them', () => {
     const bound = [
       { paramtype: 3, index: 1, property: undefined },
