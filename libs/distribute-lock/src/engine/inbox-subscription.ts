@@ -14,6 +14,7 @@ export class InboxSubscription extends Timer {
   private requested = false;
   private reported = false;
   private failing = false;
+  private closed = false;
 
   constructor(
     private readonly store: LockStore,
@@ -60,6 +61,11 @@ export class InboxSubscription extends Timer {
     this.opening ??= this.subscribe();
   }
 
+  /** No caller waits any more, so a lack of messages concerns nobody. */
+  close(): void {
+    this.closed = true;
+  }
+
   private async subscribe(): Promise<void> {
     try {
       this.changed(await this.store.subscribe(this.processId, this.messages()));
@@ -74,7 +80,7 @@ export class InboxSubscription extends Timer {
   }
 
   private report(error: Error): void {
-    if (!this.reported) this.degraded(error);
+    if (!this.reported && !this.closed) this.degraded(error);
     this.reported = true;
   }
 }

@@ -323,6 +323,7 @@ export class LockEngine implements LeaseActions {
   /** From now on, callers and waiters get a `LockShutdownError`. */
   refuse(): void {
     this.refusing = true;
+    this.context.inbox.close();
     for (const state of this.states.all()) this.acquiring.wakeUps.wake({ reason: 'shutdown', state });
   }
 

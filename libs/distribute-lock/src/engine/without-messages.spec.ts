@@ -50,6 +50,22 @@ describe('A process whose subscription is not answered', () => {
   });
 });
 
+describe('A process that closes before its subscription is answered', () => {
+  it('reports nothing, because no caller waits any more', async () => {
+    const clock = new ManualClock();
+    let fail = (): void => undefined;
+    const subscribe = () => new Promise((_, reject) => (fail = () => reject(new Error('The connection is closed.'))));
+    const { acquire, engine, events } = new ManualWorld(clock).process({ subscribe });
+    const acquired = acquire('k', { wait: '5s' });
+    await clock.pass(300);
+    await (await acquired).release();
+    await engine.close();
+    fail();
+    await clock.pass(1_000);
+    expect(events.filter(({ type }) => type === 'degraded')).toEqual([]);
+  });
+});
+
 describe('A process that receives no messages', () => {
   const start = () => {
     const clock = new ManualClock();
