@@ -1,7 +1,7 @@
 import { BullModule, getQueueToken, Processor, WorkerHost } from '@nestjs/bullmq';
 import { type INestApplicationContext, Injectable, type Provider } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { DelayedError, type Job, type Queue } from 'bullmq';
+import { DelayedError, type Job, Queue } from 'bullmq';
 import { DistributeLock, type Lease, type LockContentionInfo, LockModule } from 'nestjs-distribute-lock';
 
 import { eventually } from '../support/eventually.js';
@@ -108,6 +108,25 @@ describe('recipe: one job per customer at a time in BullMQ', () => {
       open();
       await eventually(async () => expect(await queue.getCompletedCount()).toBe(2), LIMIT_MS);
       expect(books.mostPerKey).toBe(1);
+    },
+    TEST_LIMIT_MS,
+  );
+
+  it(
+    'fails no job when the instances shut down',
+    async () => {
+      books.settle = () => new Promise((resolve) => setTimeout(() => resolve('done'), 20));
+      const queueHere = await start('invoices', InvoicesProcessor);
+      const earlier = await queueHere.getCompletedCount();
+      await queueHere.addBulk(jobs(60));
+      await eventually(async () => expect(await queueHere.getCompletedCount()).toBeGreaterThan(earlier + 3), LIMIT_MS);
+      await Promise.all(instances.splice(0).map((app) => app.close()));
+
+      const queue = new Queue('invoices', queueHere.opts);
+      const counts = await queue.getJobCounts('completed', 'failed', 'waiting', 'delayed');
+      await queue.close();
+      expect(counts).toMatchObject({ failed: 0 });
+      expect(counts['completed'] + counts['waiting'] + counts['delayed']).toBe(earlier + 60);
     },
     TEST_LIMIT_MS,
   );

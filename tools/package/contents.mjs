@@ -9,9 +9,9 @@ const MOST_CORE_BYTES = 150_000;
 /** What the optional entries add to the tarball. */
 const MOST_OPTIONAL_BYTES = 45_000;
 /** What the documents add to the tarball. */
-export const MOST_DOCUMENT_BYTES = 85_000;
+export const MOST_DOCUMENT_BYTES = 88_000;
 /** What `llms.txt` and `llms-full.txt` add: they repeat the text of the documents, so they may add as much. */
-export const MOST_LLMS_BYTES = 85_000;
+export const MOST_LLMS_BYTES = 88_000;
 const LLMS = [INDEX, FULL];
 const DOCUMENTS = ['CHANGELOG.md', 'LICENSE', ...packedDocuments];
 /** Code and types that several entries share. */

@@ -1,4 +1,5 @@
 import { Processor, WorkerHost } from '@nestjs/bullmq';
+import type { OnModuleDestroy } from '@nestjs/common';
 import { DelayedError, type Job } from 'bullmq';
 import { CurrentLease, DistributeLock, type Lease, type LockContentionInfo } from 'nestjs-distribute-lock';
 
@@ -16,7 +17,7 @@ async function delayJob({ retryAfterMs }: LockContentionInfo, job: Job, token?: 
 }
 
 @Processor('invoices', { concurrency: 10 })
-export class InvoicesProcessor extends WorkerHost {
+export class InvoicesProcessor extends WorkerHost implements OnModuleDestroy {
   constructor(private readonly invoices: Invoices) {
     super();
   }
@@ -24,5 +25,10 @@ export class InvoicesProcessor extends WorkerHost {
   @DistributeLock({ key: 'customer:#{arg0.data.customer}', onContended: delayJob })
   async process(job: Job<Invoice>, _token?: string, @CurrentLease() lease?: Lease): Promise<string> {
     return this.invoices.settle(job.data.amount, lease);
+  }
+
+  /** Takes no more jobs before a shutdown refuses locks, so that no job fails. */
+  async onModuleDestroy(): Promise<void> {
+    await this.worker.close();
   }
 }

@@ -19,7 +19,7 @@ export class PricesService {
     const { key, fencingToken } = currentLease();
     await this.database.transaction(async (transaction) => {
       await passFence(transaction, key, fencingToken);
-      await transaction.query('UPDATE prices SET amount = $1 WHERE shop = $2', [amount, shop]);
+      await transaction.sql`UPDATE prices SET amount = ${amount} WHERE shop = ${shop}`;
     });
   }
   // #endregion

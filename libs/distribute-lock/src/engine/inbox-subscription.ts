@@ -61,7 +61,7 @@ export class InboxSubscription extends Timer {
     this.opening ??= this.subscribe();
   }
 
-  /** No caller waits any more, so a lack of messages concerns nobody. */
+  /** The callers have ended, so a lack of messages changes nothing. */
   close(): void {
     this.closed = true;
   }

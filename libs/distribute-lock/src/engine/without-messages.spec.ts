@@ -51,7 +51,7 @@ describe('A process whose subscription is not answered', () => {
 });
 
 describe('A process that closes before its subscription is answered', () => {
-  it('reports nothing, because no caller waits any more', async () => {
+  it('reports nothing, because its callers have ended', async () => {
     const clock = new ManualClock();
     let fail = (): void => undefined;
     const subscribe = () => new Promise((_, reject) => (fail = () => reject(new Error('The connection is closed.'))));
