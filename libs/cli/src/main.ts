@@ -20,7 +20,7 @@ async function main([name, ...words]: readonly string[]): Promise<number> {
   }
   if (name === '--help' || name === '-h' || name === 'help') return show(programHelp());
   if (!isCommand(name)) {
-    return wrong(`${name === undefined ? 'No command' : `Unknown command "${name}"`}. See distribute-lock --help.`);
+    return wrong(`${withoutCommand(name)}. See distribute-lock --help.`);
   }
   try {
     return await start(readCommandLine(name, words));
@@ -30,6 +30,11 @@ async function main([name, ...words]: readonly string[]): Promise<number> {
       return wrong(`${error.message} See distribute-lock ${name} --help.`);
     throw error;
   }
+}
+
+function withoutCommand(name: string | undefined): string {
+  if (name === undefined) return 'No command';
+  return name.startsWith('-') ? `Flags such as "${name}" come after the command` : `Unknown command "${name}"`;
 }
 
 async function start<Name extends CommandName>(line: CommandLine<Name>): Promise<number> {

@@ -79,7 +79,7 @@ export const COMMANDS = {
         byDefault: 'kill',
       },
       'kill-after': { type: 'duration', value: 'TIME', about: 'time between TERM and KILL', byDefault: '5s' },
-      name: { type: 'text', value: 'TEXT', about: 'the name of the lock in messages and metrics' },
+      name: { type: 'text', value: 'TEXT', about: 'the name of the lock in messages and for inspect (the program)' },
     },
     examples: [
       'distribute-lock run nightly-report -n --skip-ok -- ./report.sh',

@@ -12,7 +12,7 @@ const STANDARD_STREAMS = [0, 1, 2];
 
 export const execute: Execute<'run'> = async (line, messages) => {
   const times = timesOf(line.values);
-  const options = lockOptions(line.values, times);
+  const options = lockOptions(line.values, line.command[0], times);
   urlOf(line.values); // before any process starts
   const facts = startFacts();
   const terminal = STANDARD_STREAMS.some((descriptor) => isatty(descriptor));

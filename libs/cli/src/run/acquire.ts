@@ -1,3 +1,5 @@
+import { basename } from 'node:path';
+
 import type { AcquireOptions, Lease, OpenedLocks } from 'nestjs-distribute-lock/core';
 
 import { type Core, openLocks } from '../connection.js';
@@ -13,8 +15,8 @@ const OUTAGE_MS = 30_000;
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /** @throws UsageError when flags of different kinds of locks are mixed */
-export function lockOptions(values: FlagValues<'run'>, { ttlMs }: RunTimes): AcquireOptions {
-  const { shared, permits, weight, name, 'no-wait': noWait, wait, 'min-hold': minHold } = values;
+export function lockOptions(values: FlagValues<'run'>, program: string, { ttlMs }: RunTimes): AcquireOptions {
+  const { shared, permits, weight, name = nameOf(program), 'no-wait': noWait, wait, 'min-hold': minHold } = values;
   if (shared === true && permits !== undefined) throw new UsageError('--shared and --permits exclude each other.');
   if (weight !== undefined && permits === undefined) throw new UsageError('--weight needs --permits.');
   if (noWait === true && wait !== undefined) throw new UsageError('--no-wait and --wait exclude each other.');
@@ -23,10 +25,16 @@ export function lockOptions(values: FlagValues<'run'>, { ttlMs }: RunTimes): Acq
     wait: noWait === true ? 0 : (wait ?? LONGEST_WAIT_MS),
     ...(shared === true ? { kind: 'read' } : {}),
     ...(permits === undefined ? {} : { kind: 'semaphore', permits, weight: weight ?? 1 }),
-    ...(name === undefined ? {} : { name }),
+    name,
     ...(minHold === undefined ? {} : { minHold }),
   };
 }
+
+/** What operators see of a holder: the program of its command. */
+const nameOf = (program: string): string =>
+  basename(program)
+    .replace(/\p{Cc}/gu, '')
+    .slice(0, 100) || 'command';
 
 /** A server that does not respond is tried for this long: the machine may be busy. */
 const OPENED_WITHIN_MS = 10_000;

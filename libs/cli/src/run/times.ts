@@ -29,7 +29,9 @@ export function timesOf(values: FlagValues<'run'>): RunTimes {
   const { 'max-hold': maxHoldMs = Infinity, 'min-hold': minHoldMs = 0 } = values;
   const restMs = ttlMs - killAfterMs;
   if (restMs < LEAST_REST_MS)
-    throw new UsageError(`--ttl is ${ttlMs} ms, but it must be at least --kill-after (${killAfterMs} ms) and 1 s.`);
+    throw new UsageError(
+      `--ttl is ${ttlMs} ms, but it must be at least ${killAfterMs + LEAST_REST_MS} ms: --kill-after plus 1 s.`,
+    );
   if (minHoldMs > maxHoldMs)
     throw new UsageError(`--min-hold (${minHoldMs} ms) is longer than --max-hold (${maxHoldMs} ms).`);
   const marginMs = Math.min(MOST_MARGIN_MS, Math.max(LEAST_MARGIN_MS, restMs * MARGIN_SHARE));
