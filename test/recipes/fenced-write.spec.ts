@@ -89,6 +89,7 @@ describe('recipe: a fenced write to SQL', () => {
     await counting(1);
     await redis.client.del(`${redis.prefix}prices:north`);
     const fresh = recalculate(1, 'north');
+    await counting(2);
     const other = recalculate(0, 'south');
     await counting(3);
 
