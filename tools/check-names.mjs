@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Checks names: no two exports of the library share one, no thing has two, and none contains a word that the glossary
+ * Checks names: no two exports of a package share one, no thing has two, and none contains a word that the glossary
  * replaces. Names of tests, tools, benchmarks and applications are checked for the old words of questions and answers only.
  * Prints file, line and name of each fault.
  *   usage: check-names.mjs
@@ -9,11 +9,12 @@ import { basename } from 'node:path';
 import { filesIn, textOf } from './files-in.mjs';
 import { dialectFaults, nameFaults, wordFault } from './name-faults.mjs';
 
-const LIBRARY = 'libs/distribute-lock/src';
+const PACKAGES = ['libs/distribute-lock/src', 'libs/cli/src'];
 
-const sources = filesIn(LIBRARY, /(?<!\.spec)\.ts$/).map((file) => [file, textOf(file)]);
-const named = [LIBRARY, 'test', 'tools'].flatMap((folder) => filesIn(folder, /\.(?:ts|mjs|lua)$/));
-const faults = nameFaults(sources);
+const faults = PACKAGES.flatMap((folder) =>
+  nameFaults(filesIn(folder, /(?<!\.spec)\.ts$/).map((file) => [file, textOf(file)])),
+);
+const named = [...PACKAGES, 'test', 'tools'].flatMap((folder) => filesIn(folder, /\.(?:ts|mjs|lua)$/));
 for (const file of named) {
   const fault = wordFault(basename(file).replace(/\.\w+$/, ''));
   if (fault !== undefined) faults.push(`${file}: ${fault}`);

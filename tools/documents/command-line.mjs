@@ -18,7 +18,7 @@ export function commandLineTable(root, what) {
     return [['row', 'what it checks', 'result'], rows];
   }
   const { COMMANDS, EXIT_CODES, SHARED_FLAGS } = load(root, 'table.ts');
-  const { labelOf, textOf, usageOf } = load(root, 'help.ts');
+  const { labelOf, flagText, usageOf } = load(root, 'help.ts');
   if (what === 'commands') {
     const rows = Object.entries(COMMANDS).map(([name, { about }]) => [`\`${usageOf(name)}\``, about]);
     return [['command', 'what it does'], rows];
@@ -27,7 +27,7 @@ export function commandLineTable(root, what) {
     return [['code', 'meaning'], Object.values(EXIT_CODES).map(({ code, about }) => [`${code}`, about])];
   }
   const flags = what === 'shared flags' ? SHARED_FLAGS : COMMANDS[what.replace('flags of ', '')].flags;
-  const rows = Object.entries(flags).map(([long, flag]) => [`\`${labelOf(long, flag).trim()}\``, textOf(flag)]);
+  const rows = Object.entries(flags).map(([long, flag]) => [`\`${labelOf(long, flag).trim()}\``, flagText(flag)]);
   return [['flag', 'what it does (default)'], rows];
 }
 

@@ -8,7 +8,7 @@ export type Place = string | RedisOptions | ClusterConnectionOptions | readonly 
 
 const WAYS =
   'redis://HOST:PORT, rediss:// for TLS, redis+cluster://HOST:PORT,HOST:PORT, redis+sentinel://HOST:PORT,HOST:PORT/NAME, or three redis:// URLs separated by commas for a quorum';
-const SEVERAL = /^(rediss?)\+(cluster|sentinel):\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^/?#]*))?(?:\/(\d+))?$/;
+const TOPOLOGY_URL = /^(rediss?)\+(cluster|sentinel):\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([^/?#]*))?(?:\/(\d+))?$/;
 const DEFAULT_PORTS = { cluster: 6_379, sentinel: 26_379 } as const;
 
 /**
@@ -16,8 +16,8 @@ const DEFAULT_PORTS = { cluster: 6_379, sentinel: 26_379 } as const;
  * @throws UsageError when the text is no such URL
  */
 export function placeOf(url: string): Place {
-  const several = SEVERAL.exec(url);
-  if (several !== null) return membersOf(several);
+  const members = TOPOLOGY_URL.exec(url);
+  if (members !== null) return membersOf(members);
   const urls = url.split(/,(?=rediss?:\/\/)/);
   if (!urls.every(isServer)) throw new UsageError(`The Redis URL is not valid: it must be ${WAYS}.`);
   return urls.length === 1 ? url : urls;

@@ -3,10 +3,16 @@ import type { CreateLocksOptions, LockLog, OpenedLocks } from 'nestjs-distribute
 import { placeOf } from './connection-url.js';
 import type { Messages, Severity } from './messages.js';
 import { type SharedValues, UsageError } from './parse.js';
+import { SHARED_FLAGS } from './table.js';
 
 /** The library, which most commands need and `--help` does not. */
 export type Core = typeof import('nestjs-distribute-lock/core');
 export const loadCore = (): Promise<Core> => import('nestjs-distribute-lock/core');
+
+/** A command that waits ends when Redis was not reachable for this long. */
+export const OUTAGE_LIMIT_MS = 30_000;
+/** The prefix without `--prefix`. */
+export const DEFAULT_PREFIX = SHARED_FLAGS.prefix.byDefault;
 
 /** @throws UsageError when the command line and the environment name no server */
 export function urlOf({ url = process.env['REDIS_URL'] }: SharedValues): string {

@@ -7,11 +7,11 @@ import { EXIT_CODES } from './table.js';
 const WRONG_LINE: readonly LockErrorCode[] = ['LOCK_CONFIGURATION', 'LOCK_KEY', 'LOCK_USAGE'];
 
 /** Says why the locks cannot be used, and returns the exit code. An error that is no failure of a lock is thrown again. */
-export function failure(error: unknown, messages: Messages): number {
+export function failure(error: unknown, messages: Messages, facts: object = {}): number {
   const code = (error as { code?: LockErrorCode } | null)?.code;
   if (!(error instanceof Error) || !String(code).startsWith('LOCK_')) throw error;
   const { cause } = error;
   // The message of a failed start names the option of a program; its cause is the reason.
-  messages.say('error', code === 'LOCK_UNAVAILABLE' && cause instanceof Error ? cause.message : error.message);
+  messages.say('error', code === 'LOCK_UNAVAILABLE' && cause instanceof Error ? cause.message : error.message, facts);
   return WRONG_LINE.includes(code!) ? EXIT_CODES.usage.code : EXIT_CODES.unavailable.code;
 }

@@ -21,7 +21,7 @@ export function programHelp(): string {
 /** The text of `distribute-lock COMMAND --help`. */
 export function commandHelp(name: CommandName): string {
   const { about, examples, note }: Command = COMMANDS[name];
-  const flags = Object.entries(flagsOf(name)).map(([long, flag]) => [labelOf(long, flag), textOf(flag)] as const);
+  const flags = Object.entries(flagsOf(name)).map(([long, flag]) => [labelOf(long, flag), flagText(flag)] as const);
   return [
     `distribute-lock ${usageOf(name)}: ${about}`,
     '',
@@ -46,7 +46,7 @@ export function labelOf(long: string, { short, value }: Flag): string {
 }
 
 /** What a flag means, with its default. */
-export const textOf = ({ about, byDefault }: Flag): string =>
+export const flagText = ({ about, byDefault }: Flag): string =>
   byDefault === undefined ? about : `${about} (${byDefault})`;
 
 function columns(rows: readonly (readonly [string, string])[]): string[] {

@@ -4,14 +4,14 @@ import { Messages } from './messages.js';
 import { type CommandLine, isCommand, readCommandLine } from './parse.js';
 import { type CommandName, EXIT_CODES } from './table.js';
 
-/** The modules of the commands. Only the one that runs is evaluated. */
-const MODULES: { readonly [Name in CommandName]: () => Promise<{ readonly execute: Execute<Name> }> } = {
-  run: () => import('./commands/run.js'),
-  inspect: () => import('./commands/inspect.js'),
-  list: () => import('./commands/list.js'),
-  release: () => import('./commands/release.js'),
-  watch: () => import('./commands/watch.js'),
-  doctor: () => import('./commands/doctor.js'),
+/** Only the module of the command that runs is evaluated. */
+const COMMAND: { readonly [Name in CommandName]: () => Promise<Execute<Name>> } = {
+  run: async () => (await import('./commands/run.js')).run,
+  inspect: async () => (await import('./commands/inspect.js')).inspect,
+  list: async () => (await import('./commands/list.js')).list,
+  release: async () => (await import('./commands/release.js')).release,
+  watch: async () => (await import('./commands/watch.js')).watch,
+  doctor: async () => (await import('./commands/doctor.js')).doctor,
 };
 
 async function main([name, ...words]: readonly string[]): Promise<number> {
@@ -39,7 +39,7 @@ function withoutCommand(name: string | undefined): string {
 
 async function start<Name extends CommandName>(line: CommandLine<Name>): Promise<number> {
   if (line.values.help === true) return show(commandHelp(line.name));
-  const { execute } = await MODULES[line.name]();
+  const execute = await COMMAND[line.name]();
   return execute(line, new Messages(line.values));
 }
 

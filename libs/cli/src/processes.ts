@@ -10,7 +10,7 @@ export interface OneProcess {
 }
 
 /** Names a command among all processes: its first process, its group if it has one, and the mark in its environment. */
-export interface Target {
+export interface OneCommand {
   readonly pid: number;
   /** Whether the first process leads a group, which contains nothing else. */
   readonly leadsGroup: boolean;
@@ -19,7 +19,7 @@ export interface Target {
 }
 
 /** The living processes of the command that can be found: those of its group, with its mark, and their descendants. */
-export function processesOf({ pid, leadsGroup, mark }: Target): OneProcess[] {
+export function processesOf({ pid, leadsGroup, mark }: OneCommand): OneProcess[] {
   const all = livingProcesses();
   const own = all.filter((one) => one.pid !== process.pid && (one.pid === pid || (leadsGroup && one.group === pid)));
   const marked = leadsGroup ? [] : all.filter((one) => one.pid !== process.pid && hasMark(one, mark));

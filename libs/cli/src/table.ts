@@ -34,7 +34,7 @@ export interface Command {
   readonly note?: string;
 }
 
-/** The flags of every command. */
+/** The flags of each command. */
 export const SHARED_FLAGS = {
   url: { type: 'text', value: 'URL', about: 'the Redis server', byDefault: 'REDIS_URL' },
   prefix: { type: 'text', value: 'TEXT', about: 'the prefix of all keys, as in the application', byDefault: 'lock:' },

@@ -2,5 +2,5 @@ import type { Messages } from '../messages.js';
 import type { CommandLine } from '../parse.js';
 import type { CommandName } from '../table.js';
 
-/** The module of a command exports it as `execute`. The promise resolves with the exit code. */
+/** A command. The promise resolves with the exit code. */
 export type Execute<Name extends CommandName> = (line: CommandLine<Name>, messages: Messages) => Promise<number>;

@@ -1,5 +1,5 @@
 import { placeOf } from '../connection-url.js';
-import { urlOf } from '../connection.js';
+import { DEFAULT_PREFIX, urlOf } from '../connection.js';
 import { diagnose, type Row } from '../doctor/diagnose.js';
 import type { Result } from '../doctor/finding.js';
 import { UnreachableError } from '../doctor/target.js';
@@ -7,8 +7,8 @@ import { EXIT_CODES } from '../table.js';
 import type { Execute } from './command.js';
 
 /** Checks the servers, and says for each row what to change. */
-export const execute: Execute<'doctor'> = async ({ values }, messages) => {
-  const { prefix = 'lock:', layout = 'auto', quiet = false, json = false } = values;
+export const doctor: Execute<'doctor'> = async ({ values }, messages) => {
+  const { prefix = DEFAULT_PREFIX, layout = 'auto', quiet = false, json = false } = values;
   const place = placeOf(urlOf(values));
   const show = (row: Row): void => {
     if (!json && (!quiet || row.result === 'failed')) messages.result(textOf(row), row);

@@ -2,15 +2,15 @@ import { openLocks } from '../connection.js';
 import { failure } from '../failures.js';
 import { EXIT_CODES } from '../table.js';
 import type { Execute } from './command.js';
-import { textOf } from './inspection-text.js';
+import { inspectionText } from './inspection-text.js';
 
 /** Shows the holders and the waiting processes of a key. */
-export const execute: Execute<'inspect'> = async ({ key, values }, messages) => {
+export const inspect: Execute<'inspect'> = async ({ key, values }, messages) => {
   try {
     const locks = await openLocks(values, messages, 'debug');
     try {
       const state = await locks.inspect(key);
-      messages.result(textOf(state), state);
+      messages.result(inspectionText(state), state);
     } finally {
       await locks.close();
     }

@@ -1,7 +1,7 @@
 import type { LockHolderInfo, LockInspection } from 'nestjs-distribute-lock/core';
 
 /** One line about a lock, and one line for each holder. */
-export function textOf(state: LockInspection): string {
+export function inspectionText(state: LockInspection): string {
   return [headOf(state), ...state.holders.flatMap((holder) => linesOf(holder))].join('\n');
 }
 

@@ -1,17 +1,17 @@
 import { placeOf } from '../connection-url.js';
-import { urlOf } from '../connection.js';
+import { DEFAULT_PREFIX, urlOf } from '../connection.js';
 import { openTarget, UnreachableError } from '../doctor/target.js';
-import { textOf } from '../doctor/check.js';
-import { EXIT_CODES } from '../table.js';
+import { errorText } from '../doctor/check.js';
+import { COMMANDS, EXIT_CODES } from '../table.js';
 import type { Execute } from './command.js';
 import { leftText } from './inspection-text.js';
 import { scanLocks, type ScannedLock } from './scan-locks.js';
 
-const DEFAULT_BUDGET = 100_000;
+const DEFAULT_BUDGET = Number(COMMANDS.list.flags.budget.byDefault);
 
 /** Lists the held keys of the prefix. */
-export const execute: Execute<'list'> = async ({ values }, messages) => {
-  const { match = '*', prefix = 'lock:', budget = DEFAULT_BUDGET } = values;
+export const list: Execute<'list'> = async ({ values }, messages) => {
+  const { match = '*', prefix = DEFAULT_PREFIX, budget = DEFAULT_BUDGET } = values;
   const place = placeOf(urlOf(values));
   try {
     const target = await openTarget(place, prefix);
@@ -29,7 +29,7 @@ export const execute: Execute<'list'> = async ({ values }, messages) => {
   } catch (error) {
     messages.say(
       'error',
-      error instanceof UnreachableError ? error.message : `The keys cannot be read: ${textOf(error)}.`,
+      error instanceof UnreachableError ? error.message : `The keys cannot be read: ${errorText(error)}.`,
     );
     return EXIT_CODES.unavailable.code;
   }

@@ -5,10 +5,10 @@ import { failure } from '../failures.js';
 import { UsageError } from '../parse.js';
 import { EXIT_CODES } from '../table.js';
 import type { Execute } from './command.js';
-import { textOf } from './inspection-text.js';
+import { inspectionText } from './inspection-text.js';
 
 /** Ends the leases of a key after a question, because the work of its holders may still run. */
-export const execute: Execute<'release'> = async ({ key, values }, messages) => {
+export const release: Execute<'release'> = async ({ key, values }, messages) => {
   const { force = false, yes = false } = values;
   if (!force) throw new UsageError('"release" takes the lock from its holder: add --force.');
   const asks = !yes;
@@ -22,7 +22,7 @@ export const execute: Execute<'release'> = async ({ key, values }, messages) => 
         messages.result(`${key}: free, so no lease was ended`, { key, released: false });
         return EXIT_CODES.failure.code;
       }
-      if (asks && !(await confirmed(textOf(state)))) {
+      if (asks && !(await confirmed(inspectionText(state)))) {
         messages.say('info', 'Nothing was released.');
         return EXIT_CODES.failure.code;
       }
@@ -40,8 +40,8 @@ export const execute: Execute<'release'> = async ({ key, values }, messages) => 
 async function confirmed(state: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const question = `${state}\nThe work of the holder may continue beside the next holder. Release the lock? [y/N] `;
-    return /^y(es)?$/i.test((await terminal.question(question)).trim());
+    const prompt = `${state}\nThe work of the holder may continue beside the next holder. Release the lock? [y/N] `;
+    return /^y(es)?$/i.test((await terminal.question(prompt)).trim());
   } finally {
     terminal.close();
   }

@@ -10,7 +10,7 @@ import type { Execute } from './command.js';
 
 const STANDARD_STREAMS = [0, 1, 2];
 
-export const execute: Execute<'run'> = async (line, messages) => {
+export const run: Execute<'run'> = async (line, messages) => {
   const times = timesOf(line.values);
   const options = lockOptions(line.values, line.command[0], times);
   urlOf(line.values); // before any process starts

@@ -2,18 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { LockInspection, OpenedLocks } from 'nestjs-distribute-lock/core';
 
-import { openLocks } from '../connection.js';
+import { openLocks, OUTAGE_LIMIT_MS } from '../connection.js';
 import { failure } from '../failures.js';
+import type { Messages } from '../messages.js';
 import { EXIT_CODES } from '../table.js';
 import type { Execute } from './command.js';
-import { textOf } from './inspection-text.js';
+import { inspectionText } from './inspection-text.js';
 
 const EVERY_MS = 500;
-/** As for a waiting `run`. */
-const UNAVAILABLE_LIMIT_MS = 30_000;
 
 /** Prints the state of a key, and each change of it until a signal ends the program. */
-export const execute: Execute<'watch'> = async ({ key, values }, messages) => {
+export const watch: Execute<'watch'> = async ({ key, values }, messages) => {
   try {
     const locks = await openLocks(values, messages, 'debug');
     const until = values.for === undefined ? Infinity : performance.now() + values.for;
@@ -22,13 +21,12 @@ export const execute: Execute<'watch'> = async ({ key, values }, messages) => {
     do {
       const state = await answerOf(locks, key);
       if (state instanceof Error) {
-        if (performance.now() - answeredAt > UNAVAILABLE_LIMIT_MS) throw state;
+        if (performance.now() - answeredAt > OUTAGE_LIMIT_MS) throw state;
         messages.say('warn', state.message);
       } else {
         answeredAt = performance.now();
         const now = changing(state);
-        if (now !== last)
-          messages.result(`${new Date().toISOString()}  ${textOf(state)}`, { at: new Date().toISOString(), ...state });
+        if (now !== last) show(state, messages);
         last = now;
       }
       await sleep(Math.max(0, Math.min(EVERY_MS, until - performance.now())));
@@ -39,6 +37,11 @@ export const execute: Execute<'watch'> = async ({ key, values }, messages) => {
     return failure(error, messages);
   }
 };
+
+function show(state: LockInspection, messages: Messages): void {
+  const at = new Date().toISOString();
+  messages.result(`${at}  ${inspectionText(state)}`, { at, ...state });
+}
 
 async function answerOf(locks: OpenedLocks, key: string): Promise<LockInspection | Error> {
   try {

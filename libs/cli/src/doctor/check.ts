@@ -39,7 +39,7 @@ export async function settled(run: () => Promise<Finding>): Promise<Finding> {
   try {
     return await run();
   } catch (error) {
-    const text = textOf(error);
+    const text = errorText(error);
     if (isReply(error)) return { result: 'skipped', finding: `The server refuses a command of this check: ${text}.` };
     const fix = 'Look at the server and at the network between it and this host.';
     return { result: 'failed', finding: `The check got no answer: ${text}.`, fix };
@@ -47,4 +47,4 @@ export async function settled(run: () => Promise<Finding>): Promise<Finding> {
 }
 
 /** The text of an error without credentials, and without a full stop. */
-export const textOf = (error: unknown): string => redacted(messageOf(error));
+export const errorText = (error: unknown): string => redacted(messageOf(error));

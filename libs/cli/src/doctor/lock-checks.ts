@@ -1,3 +1,4 @@
+import { COMMAND_LIMIT_MS } from '../../../distribute-lock/src/store/redis/link.js';
 import { randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
@@ -5,7 +6,7 @@ import { checkInboxScript } from '../../../distribute-lock/src/store/lua/generat
 import type { AcquireOptions } from 'nestjs-distribute-lock/core';
 
 import type { Check, Examination } from './check.js';
-import { onEachServer, textOf } from './check.js';
+import { onEachServer, errorText } from './check.js';
 import { failed, type Finding, ok, skipped, warning } from './finding.js';
 import { LockSession } from './lock-session.js';
 import { isReply, type Server } from './target.js';
@@ -24,7 +25,7 @@ export const scripts: Check = {
         return reply === 1 ? ok('The server runs scripts.') : failed(`A script returned ${String(reply)}.`, NO_SCRIPTS);
       } catch (error) {
         if (!isReply(error)) throw error;
-        return failed(`The server refuses EVAL: ${textOf(error)}. Every lock needs it.`, NO_SCRIPTS);
+        return failed(`The server refuses EVAL: ${errorText(error)}. Every lock needs it.`, NO_SCRIPTS);
       }
     }),
 };
@@ -42,7 +43,7 @@ export const kind = (name: string, options: AcquireOptions): Check => ({
       return ok(`Acquired, renewed and released; fencing token ${fencingToken}.`);
     } catch (error) {
       const fix = 'Look at the rows above and below: rights, memory, persistence.';
-      return failed(textOf(error instanceof Error ? (error.cause ?? error) : error) + '.', fix);
+      return failed(errorText(error instanceof Error ? (error.cause ?? error) : error) + '.', fix);
     }
   },
 });
@@ -76,7 +77,7 @@ async function messageOn({ target, layout, locks }: Examination, server: Server)
     const channels = shard === undefined ? [channel] : [channel, shard];
     const reply = await server.client.eval(checkInboxScript.lua, 1, lockKey, 'doctor', ...channels);
     if (typeof reply === 'string') {
-      const text = textOf(new Error(reply));
+      const text = errorText(new Error(reply));
       return failed(`The server refuses PUBLISH in a script: ${text}. ${POLL}`, grant('+publish'));
     }
     if (!(await isLate(arrived))) return ok(`A message arrived after ${(performance.now() - sentAt).toFixed(1)} ms.`);
@@ -95,7 +96,7 @@ async function refused(answer: Promise<unknown>): Promise<string | undefined> {
     await answer;
     return undefined;
   } catch (error) {
-    if (isReply(error)) return textOf(error);
+    if (isReply(error)) return errorText(error);
     throw error;
   }
 }
@@ -139,15 +140,16 @@ export const handOver: Check = {
       await next.release();
       return ok(`A waiting process got the lock ${tookMs.toFixed(1)} ms after its release.`);
     } catch (error) {
-      return failed(`A waiting process did not get the lock: ${textOf(error)}.`, 'Look at the rows above and below.');
+      return failed(
+        `A waiting process did not get the lock: ${errorText(error)}.`,
+        'Look at the rows above and below.',
+      );
     }
   },
 };
 
 const CALLS = 100;
 const SLOW_MS = 25;
-/** The library gives up a command after this time. */
-const COMMAND_LIMIT_MS = 800;
 const ALL_CALLS_LIMIT_MS = 20_000;
 
 export const latency: Check = {

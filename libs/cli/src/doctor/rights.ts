@@ -24,14 +24,14 @@ const only = (...words: string[]): Right => ({ words });
 /** The commands of the library, with a random lock of this prefix. */
 export function rightsOf({ keys, topology }: Names, name = `doctor:${randomUUID()}`): Right[] {
   const lock = keys.lock(name);
-  const helpers = [keys.readers(lock), keys.gate(lock), ...keys.permits(lock), keys.fenceOf(lock), keys.fence];
+  const besideLock = [keys.readers(lock), keys.gate(lock), ...keys.permits(lock), keys.fenceOf(lock), keys.fence];
   return [
     only('eval', 'return 1', '1', lock),
     only('evalsha', '0'.repeat(40), '1', lock),
     ...ofValues(lock),
     ...ofQueues(keys.queue(lock)),
     tried('del', lock),
-    ...helpers.map((key) => tried('exists', key)),
+    ...besideLock.map((key) => tried('exists', key)),
     { words: ['set', keys.process('doctor'), '', 'PX', '1'], optional: true },
     tried('time'),
     tried('ping'),

@@ -5,11 +5,11 @@ import { messageOf, redacted } from '../../../distribute-lock/src/store/redis/re
 import { RedisKeys, slotOf } from '../../../distribute-lock/src/store/redis/redis-keys.js';
 import type { Place } from '../connection-url.js';
 
+const LIMITS: RedisOptions = { connectTimeout: 5_000, commandTimeout: 5_000 };
 /** The command has one try: a check reports what it finds, and repeats nothing. */
 const ONE_TRY: RedisOptions = {
+  ...LIMITS,
   lazyConnect: true,
-  connectTimeout: 5_000,
-  commandTimeout: 5_000,
   maxRetriesPerRequest: 0,
   retryStrategy: () => null,
   // Its INFO may be refused.
@@ -70,7 +70,7 @@ async function open(place: Place, keep: Keep): Promise<Opened> {
     const { cluster, options } = other;
     const client = keep(
       new Cluster([...cluster], {
-        redisOptions: { ...options?.redisOptions, connectTimeout: 5_000, commandTimeout: 5_000 },
+        redisOptions: { ...options?.redisOptions, ...LIMITS },
         clusterRetryStrategy: () => null,
         enableReadyCheck: false,
         lazyConnect: true,

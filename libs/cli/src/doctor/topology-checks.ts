@@ -1,6 +1,6 @@
 import { CHECKS_AT_START, type CheckAtStart } from '../../../distribute-lock/src/store/redis/checks-at-start.js';
 import type { Check } from './check.js';
-import { onEachServer, settled, textOf } from './check.js';
+import { onEachServer, settled, errorText } from './check.js';
 import { combined, failed, type Finding, ok, skipped, warning } from './finding.js';
 import { numberOf, parseInfo, readInfo } from './info.js';
 import { LockSession } from './lock-session.js';
@@ -108,7 +108,7 @@ export const sharded: Check = {
       return ok(`Sharded channels work; they are ${needed ? '' : 'not '}needed with ${masters} masters.`);
     } catch (error) {
       if (!isReply(error)) throw error;
-      const text = `The Cluster refuses SPUBLISH: ${textOf(error)}.`;
+      const text = `The Cluster refuses SPUBLISH: ${errorText(error)}.`;
       if (!needed) return skipped(`${text} It is not needed with ${masters} masters.`);
       return warning(text, 'Grant +spublish +ssubscribe +sunsubscribe on every node.');
     }
@@ -130,10 +130,10 @@ export const sentinels: Check = {
           ] as const;
         } catch (error) {
           const fix = 'Start the Sentinels that are missing.';
-          if (!isReply(error)) return [address, warning(`It does not respond (${textOf(error)}).`, fix)] as const;
+          if (!isReply(error)) return [address, warning(`It does not respond (${errorText(error)}).`, fix)] as const;
           if (!error.message.startsWith('NOQUORUM'))
             return [address, await settled(() => Promise.reject(error))] as const;
-          return [address, failed(`${textOf(error)}.`, fix)] as const;
+          return [address, failed(`${errorText(error)}.`, fix)] as const;
         }
       }),
     );

@@ -1,5 +1,5 @@
 import { monotonicMs } from '../monotonic.js';
-import { processesOf, sendSignal, signalEach, type Target } from '../processes.js';
+import { processesOf, sendSignal, signalEach, type OneCommand } from '../processes.js';
 
 /** While the wrapper lives, it sends TERM itself. The guard leaves it this much time. */
 const TERM_LATE_MS = 250;
@@ -11,7 +11,7 @@ const LOOK_EVERY_MS = 50;
  * Deadlines are absolute times of the monotonic clock, so that a message that is read late does not prolong them.
  */
 export class DeadMan {
-  private target: Target | undefined;
+  private target: OneCommand | undefined;
   private graceMs = 0;
   private termAt = Infinity;
   private killAt = Infinity;
@@ -94,4 +94,4 @@ export class DeadMan {
 }
 
 /** Without its number, a command is found by its mark. */
-const unannounced = (target: Target): Target => (target.pid === 0 ? { ...target, leadsGroup: false } : target);
+const unannounced = (target: OneCommand): OneCommand => (target.pid === 0 ? { ...target, leadsGroup: false } : target);

@@ -2,15 +2,13 @@ import { basename } from 'node:path';
 
 import type { AcquireOptions, Lease, OpenedLocks } from 'nestjs-distribute-lock/core';
 
-import { type Core, openLocks } from '../connection.js';
+import { type Core, OUTAGE_LIMIT_MS, openLocks } from '../connection.js';
 import type { Messages } from '../messages.js';
 import { type CommandLine, type FlagValues, UsageError } from '../parse.js';
 import { monotonicMs } from '../monotonic.js';
 import type { Signals } from './signals.js';
 import type { RunTimes } from './times.js';
 
-/** The wait ends when Redis was not reachable for this long. */
-const OUTAGE_MS = 30_000;
 /** The longest wait of the library: 24 days. */
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
@@ -67,8 +65,11 @@ export async function open(
 
 /** The wait has ended because Redis was not reachable. */
 export class OutageError extends Error {
+  /** The same exit code as for a lock error of this code. */
+  readonly code = 'LOCK_UNAVAILABLE';
+
   constructor(reason: string) {
-    super(`Redis was not reachable for ${OUTAGE_MS / 1_000} s: ${reason}`);
+    super(`Redis was not reachable for ${OUTAGE_LIMIT_MS / 1_000} s: ${reason}`);
   }
 }
 
@@ -110,7 +111,7 @@ class Outage {
     this.stopListening = locks.events.listen(
       ({ type, error }) => {
         if (type === 'reconnected') this.clear();
-        else this.timer ??= setTimeout(() => this.end(wait, error?.message ?? 'no answer'), OUTAGE_MS);
+        else this.timer ??= setTimeout(() => this.end(wait, error?.message ?? 'no answer'), OUTAGE_LIMIT_MS);
       },
       'disconnected',
       'reconnected',

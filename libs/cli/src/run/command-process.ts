@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { monotonicMs } from '../monotonic.js';
-import { type OneProcess, processesOf, sendSignal, signalEach, type Target } from '../processes.js';
+import { type OneProcess, processesOf, sendSignal, signalEach, type OneCommand } from '../processes.js';
 
 /** How the command ended: with a code, by a signal, or it did not start. */
 export type CommandEnd =
@@ -83,7 +83,7 @@ export class CommandProcess {
   private processes(): OneProcess[] {
     const { pid } = this;
     if (pid === undefined) return [];
-    const target: Target = { pid, leadsGroup: !this.settings.terminal, mark: this.settings.mark };
+    const target: OneCommand = { pid, leadsGroup: !this.settings.terminal, mark: this.settings.mark };
     return processesOf(target);
   }
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 
-import type { Target } from '../processes.js';
+import type { OneCommand } from '../processes.js';
 
 /** The guard process beside the wrapper, and the lines that the wrapper sends to it. */
 export class Guard {
@@ -42,7 +42,7 @@ export class Guard {
   }
 
   /** The command is about to start. */
-  starting(graceMs: number, { leadsGroup, mark }: Omit<Target, 'pid'>): void {
+  starting(graceMs: number, { leadsGroup, mark }: Omit<OneCommand, 'pid'>): void {
     this.send(`starting ${graceMs} ${leadsGroup ? 'group' : 'terminal'} ${mark}`);
   }
 

@@ -1,6 +1,7 @@
 import type { AcquireOptions, Lease, OpenedLocks } from 'nestjs-distribute-lock/core';
 
 import { type Core, loadCore } from '../connection.js';
+import { failure } from '../failures.js';
 import type { Messages } from '../messages.js';
 import { type CommandLine, UsageError } from '../parse.js';
 import { EXIT_CODES } from '../table.js';
@@ -177,10 +178,9 @@ export class Run {
     if (signals.received !== undefined) return this.endedBy(signals.received);
     if (error instanceof UsageError) throw error;
     if (core?.isLockError(error, 'LOCK_CONTENDED', 'LOCK_WAIT_TIMEOUT') === true) return this.held();
-    const { message } = error as Error;
-    messages.say('error', message, { key: line.key });
-    if (core?.isLockError(error, 'LOCK_CONFIGURATION', 'LOCK_KEY', 'LOCK_USAGE') === true) return EXIT_CODES.usage.code;
-    if (error instanceof OutageError || core?.isLockError(error) === true) return EXIT_CODES.unavailable.code;
+    if (error instanceof OutageError || core?.isLockError(error) === true)
+      return failure(error, messages, { key: line.key });
+    messages.say('error', (error as Error).message, { key: line.key });
     return EXIT_CODES.failure.code;
   }
 

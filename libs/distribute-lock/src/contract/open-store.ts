@@ -1,4 +1,5 @@
 import { connectStore } from '../locks/connect-store.js';
+import { DEFAULT_PREFIX } from '../locks/resolve-locks-options.js';
 import type { LockConnection } from '../locks/locks-options.js';
 import type { LockStore } from '../store/lock-store.js';
 
@@ -18,7 +19,7 @@ const ignore = (): void => undefined;
  * @throws {@link LockConfigurationError} when the value does not describe a connection
  * @public
  */
-export function openStore(connection: LockConnection, { prefix = 'lock:' }: OpenStoreOptions = {}): LockStore {
+export function openStore(connection: LockConnection, { prefix = DEFAULT_PREFIX }: OpenStoreOptions = {}): LockStore {
   const log = { debug: ignore, log: ignore, warn: ignore };
   return connectStore('connection', connection, { prefix }, { name: 'openStore', log });
 }

@@ -74,10 +74,10 @@ describe('the compile error', () => {
   });
 });
 
-describe('the time of the compiler', () => {
+describe('the work of the compiler', () => {
   const METHODS_OF_A_LARGE_FILE = 200;
-  /** Measured: 1.7. */
-  const MOST_TIMES = 2.5;
+  /** It is the same in each run with one version of TypeScript: 957 with 6.0. The time follows it. */
+  const MOST_TYPES = 1_200;
 
   const controllers = (key: (n: number) => string) =>
     Array.from(
@@ -96,14 +96,14 @@ describe('the time of the compiler', () => {
   const large = (key: (n: number) => string) =>
     `${PRELUDE} import type { IncomingMessage } from 'node:http'; declare const key: string; ${controllers(key)}`;
 
-  it(`is at most ${MOST_TIMES} times as long for ${METHODS_OF_A_LARGE_FILE} methods with checked templates`, () => {
+  it(`is less than ${MOST_TYPES} types for each method with a checked template`, () => {
     const placeholder = (n: number) =>
       `'order${n}:#{body.id}:#{arg1.part${n}.list.0.sku${n}}:#{arg1.labels.x}:#{params.id}'`;
-    typeCheck(large(placeholder)); // warms up the compiler for both
     const checked = typeCheck(large(placeholder));
     const unchecked = typeCheck(large(() => 'key'));
     expect([checked.diagnostics, unchecked.diagnostics]).toEqual([[], []]);
-    expect(checked.cpuMs / unchecked.cpuMs).toBeLessThan(MOST_TIMES);
+    const types = (checked.instantiations - unchecked.instantiations) / METHODS_OF_A_LARGE_FILE;
+    expect(types).toBeLessThan(MOST_TYPES);
   });
 
   it('includes the check of the last method, which reports its fault', () => {

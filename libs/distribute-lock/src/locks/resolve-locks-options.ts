@@ -14,7 +14,7 @@ import { LAYOUTS, type LockLayout } from '../store/redis/layout.js';
 import { meetsHelperKey } from '../store/redis/redis-keys.js';
 import type { Durability, LockCredentialsProvider, LocksOptions } from './locks-options.js';
 
-const DEFAULT_PREFIX = 'lock:';
+export const DEFAULT_PREFIX = 'lock:';
 const DEFAULT_DRAIN_TIMEOUT_MS = 2_000;
 const DEFAULT_MAX_WAITERS_PER_KEY = 10_000;
 const DEFAULT_MAX_WAITERS = 100_000;
