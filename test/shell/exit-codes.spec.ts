@@ -153,6 +153,23 @@ describe('`run`', () => {
     expect(program.output).toBe(`20\n=x ${own.join()}\n`);
   });
 
+  it('passes NODE_EXTRA_CA_CERTS to the command, and to Node only for a connection with TLS', async () => {
+    const env = { NODE_EXTRA_CA_CERTS: '/no/such.pem' };
+    const program = run(['k', '--', 'sh', '-c', 'echo "$NODE_EXTRA_CA_CERTS"'], env);
+    expect(await program.exited).toMatchObject({ code: 0 });
+    expect(program.output).toBe('/no/such.pem\n');
+
+    const bin = await temporaryFolder('shell-node-');
+    await writeFile(join(bin, 'node'), '#!/bin/sh\necho "Node gets: $NODE_EXTRA_CA_CERTS"\n', { mode: 0o755 });
+    const startsWith = async (url: string): Promise<string> => {
+      const started = run(['k', '--url', url, '--', 'true'], { ...env, PATH: `${bin}:${process.env['PATH']}` });
+      await started.exited;
+      return started.output;
+    };
+    expect(await startsWith('redis://127.0.0.1:1')).toBe('Node gets: \n');
+    expect(await startsWith('rediss+sentinel://127.0.0.1:1/main')).toBe('Node gets: /no/such.pem\n');
+  });
+
   it('passes the standard streams through, and closes them', async () => {
     const shell = (text: string): Child =>
       new Child(

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 
-import { onCleanup } from '../support/cleanup.js';
 import { monotonicMs } from '../support/monotonic.js';
 import { startRedisServer } from '../support/redis-server.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { environment, PROGRAM } from './support/run-processes.js';
 
 import.meta.jest.setTimeout(600_000);
@@ -70,9 +69,7 @@ async function compare(base: readonly string[], more: NodeJS.ProcessEnv) {
 
 /** A file with the certificates that Node has itself. */
 async function certificates(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'certificates-'));
-  onCleanup(() => rm(folder, { recursive: true, force: true }));
-  const file = join(folder, 'certificates.pem');
+  const file = join(await temporaryFolder('certificates-'), 'certificates.pem');
   await writeFile(file, rootCertificates.join('\n'));
   return file;
 }
