@@ -327,6 +327,16 @@ describe('The documents', () => {
   });
 });
 
+describe('--version', () => {
+  it('prints the version of the package', async () => {
+    const file = new URL('../../libs/cli/package.json', import.meta.url);
+    const { version } = JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string };
+    for (const name of ['--version', '-V']) {
+      expect(await runProgram([name])).toMatchObject({ code: 0, stdout: `${version}\n` });
+    }
+  });
+});
+
 describe('--help', () => {
   it.each(['inspect', 'list', 'release', 'watch', 'doctor'])(
     'of %s fits on one screen and has an example',

@@ -14,7 +14,7 @@ export function programHelp(): string {
     'Exit codes:',
     ...columns(codes),
     '',
-    '`distribute-lock COMMAND --help` shows the flags and examples of a command.',
+    '`distribute-lock COMMAND --help` shows flags and examples, `distribute-lock --version` the version.',
   ].join('\n');
 }
 

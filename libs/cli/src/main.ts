@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import type { Execute } from './commands/command.js';
 import { commandHelp, programHelp } from './help.js';
 import { Messages } from './messages.js';
@@ -19,6 +22,7 @@ async function main([name, ...words]: readonly string[]): Promise<number> {
     return wrong('Windows is not supported: it has no process groups. Use WSL or a container.');
   }
   if (name === '--help' || name === '-h' || name === 'help') return show(programHelp());
+  if (name === '--version' || name === '-V') return show(version());
   if (!isCommand(name)) {
     return wrong(`${withoutCommand(name)}. See distribute-lock --help.`);
   }
@@ -30,6 +34,11 @@ async function main([name, ...words]: readonly string[]): Promise<number> {
       return wrong(`${error.message} See distribute-lock ${name} --help.`);
     throw error;
   }
+}
+
+function version(): string {
+  const manifest = readFileSync(join(__dirname, '../package.json'), 'utf8');
+  return (JSON.parse(manifest) as { readonly version: string }).version;
 }
 
 function withoutCommand(name: string | undefined): string {
