@@ -1,6 +1,11 @@
 import { jest } from '@jest/globals';
 
+import { once } from 'node:events';
+
+import { createLocks } from './create-locks.js';
 import { pauseAfter } from './leader.js';
+
+const ignore = (): void => undefined;
 
 describe('the pause of a candidate after its term', () => {
   afterEach(() => void jest.restoreAllMocks());
@@ -18,5 +23,35 @@ describe('the pause of a candidate after its term', () => {
       expect(pauseAfter(terms, [1_000, 30_000])).toBeGreaterThanOrEqual(1_000);
       expect(pauseAfter(terms, [1_000, 30_000])).toBeLessThanOrEqual(30_000);
     }
+  });
+});
+
+describe('a leader', () => {
+  it('is not reported as a lease that is held for longer than "warnAfter"', async () => {
+    const locks = await createLocks({
+      connection: 'memory',
+      warnAfter: '60ms',
+      log: { log: ignore, warn: ignore, debug: ignore },
+    });
+    const reported: string[] = [];
+    const control = new Promise<void>((resolve) => {
+      locks.events.listen(({ name }) => {
+        reported.push(name);
+        if (name === 'work') resolve();
+      }, 'held-long');
+    });
+    const leads = new Promise<void>((resolve) => {
+      locks.lead('feed', async ({ signal }) => {
+        resolve();
+        await once(signal, 'abort');
+      });
+    });
+    await leads;
+    // Its hold begins later, so its report comes after that of the leader would.
+    const lease = await locks.acquire('job', { name: 'work' });
+    await control;
+    expect(reported).toEqual(['work']);
+    await lease.release();
+    await locks.close();
   });
 });

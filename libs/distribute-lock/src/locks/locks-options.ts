@@ -164,7 +164,8 @@ export interface LocksOptions {
    */
   readonly retryAfter?: RetryAfter;
   /**
-   * A lease that is held for longer is reported once, as a warning in the log and as the event `held-long`. 0 disables the report.
+   * A lease that is held for longer is reported once, as a warning in the log and as the event `held-long`; not the lease of a
+   * leader. 0 disables the report.
    * @defaultValue `'1m'`
    */
   readonly warnAfter?: Duration<'or duration(text)'>;

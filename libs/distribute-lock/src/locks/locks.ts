@@ -181,7 +181,7 @@ export class Locks {
     checkWork(`${this.door}.lead`, work);
     const options = this.resolve({ ttl, wait: '24h', kind: 'exclusive', ...LEADER_OPTIONS });
     return new Leadership(this.engine, {
-      call: requestOf(key, name === undefined ? {} : { name }, options, true),
+      call: { ...requestOf(key, name === undefined ? {} : { name }, options, true), leads: true },
       work,
       backoffMs: [durationMs('backoff', backoff[0]), durationMs('backoff', backoff[1])],
       onError: onError ?? ((error) => process.emitWarning(error instanceof Error ? error : String(error))),

@@ -108,7 +108,7 @@ export class LeaseHandle extends Lease implements Holder {
   }
 
   get unreportedSince(): number {
-    return this.phase === 'working' ? this.startedAt : Infinity;
+    return this.phase === 'working' && this.call.leads !== true ? this.startedAt : Infinity;
   }
 
   reportLong(before: number): void {

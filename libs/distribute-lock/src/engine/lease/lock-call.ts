@@ -21,6 +21,8 @@ export interface LockCall {
    * lease.
    */
   readonly scoped: boolean;
+  /** Its hold lasts as long as the process, so it is never reported as long. */
+  readonly leads?: boolean;
   /** Aborts the call while it has no lease. */
   readonly signal?: AbortSignal | undefined;
   /** Ends only the wait: a free lock is still granted after this signal has aborted. */
