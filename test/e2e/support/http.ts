@@ -31,9 +31,13 @@ export function put(url: string, body: unknown): Promise<Answer> {
   return send(url, request);
 }
 
+/** Each request has its own connection: after a pause of the machine, a server closes an idle one while a request is on it. */
 async function send(url: string, request: RequestInit, signal?: AbortSignal): Promise<Answer> {
+  const headers = new Headers(request.headers);
+  headers.set('connection', 'close');
   const sentAt = performance.now();
-  const response = await fetch(url, { ...request, signal: signal ?? AbortSignal.timeout(ANSWERS_WITHIN_MS) });
+  const answersWithin = signal ?? AbortSignal.timeout(ANSWERS_WITHIN_MS);
+  const response = await fetch(url, { ...request, headers, signal: answersWithin });
   const text = await response.text();
   const tookMs = performance.now() - sentAt;
   return { status: response.status, headers: response.headers, text, body: parsed(text), tookMs };
