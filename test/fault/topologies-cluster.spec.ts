@@ -190,15 +190,16 @@ describe('a half-open connection', () => {
     await connection.whenReady(5_000);
     const masters = watched.nodes('master');
     await Promise.all(masters.map((node) => node.ping()));
-    const closed: unknown[] = [];
-    for (const node of masters) node.on('close', () => closed.push(node));
+    // Numbers: a comparison of clients takes so long that it would block the event loop.
+    const closed: number[] = [];
+    for (const [i, node] of masters.entries()) node.on('close', () => closed.push(i));
     const mute = proxies.find(({ port }) => port === masters[1].options.port)!;
 
     const links = Array.from({ length: 1_000 }, (_, i) => connection.linkOf(`key-${i}`)!);
     const link = links.find((each) => each.client === masters[1])!;
     mute.hold();
     void link.track(masters[1].ping()).catch(() => undefined);
-    await eventually(() => expect(closed).toEqual([masters[1]]));
+    await eventually(() => expect(closed).toEqual([1]));
     expect(connection.epoch).toBeGreaterThan(0);
     await mute.resume();
   });

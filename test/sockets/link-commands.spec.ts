@@ -23,6 +23,9 @@ function closing(locks: Locks): Locks {
   return locks;
 }
 
+/** Blocks the event loop. */
+const block = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
 async function arrange() {
   const proxy = await startFaultProxy(server.port);
   const locks = closing(openLocks(proxy.url));
@@ -98,10 +101,23 @@ describe('a connection for commands', () => {
   it('is kept when the event loop was blocked for 3 s', async () => {
     const { connection, ask } = await arrange();
     const pending = ask();
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000);
+    block(3_000);
     await pending.catch(() => undefined);
     await sleep(1_000);
     expect(connection.open).toBe(true);
+  });
+
+  it('is closed while work blocks the event loop for 700 ms again and again', async () => {
+    const { connection, ask } = await arrange();
+    connection.halfOpen();
+    const work = setInterval(() => block(700), 750);
+    try {
+      await ask().catch(() => undefined);
+      await eventually(() => expect(connection.open).toBe(false), 15_000);
+    } finally {
+      clearInterval(work);
+    }
+    await eventually(async () => expect(await ask()).toMatchObject({ outcome: 'granted' }));
   });
 
   it('whose handshake gets no reply is closed after 2.5 s', async () => {

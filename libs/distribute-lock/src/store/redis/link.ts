@@ -20,7 +20,7 @@ const TICK_MS = 500;
 const PULSE_MS = 1_000;
 /** Limit for a byte after such a pause. It leaves the first calls time to reach the server on a new connection. */
 const AFTER_PAUSE_LIMIT_MS = 400;
-/** A tick that is later than this shows that the process was suspended, so silence proves nothing about the server. */
+/** A tick that is later than this shows that the process was suspended or blocked. */
 const LATE_TICK_MS = 250;
 /**
  * While waiters depend on messages, a link is probed after this time without a byte. It is longer than a heartbeat (1.3
@@ -219,9 +219,10 @@ export class Link extends Timer {
   }
 
   due(): void {
-    if (this.clock.now() - this.dueAt < LATE_TICK_MS) return this.examine(false);
+    const lateMs = this.clock.now() - this.dueAt;
+    if (lateMs < LATE_TICK_MS) return this.examine(0);
     // Bytes that have already arrived are processed first.
-    this.clock.nextTurn(() => this.examine(true));
+    this.clock.nextTurn(() => this.examine(lateMs));
   }
 
   private pulsed(): void {
@@ -245,12 +246,14 @@ export class Link extends Timer {
     this.timers.add(new Alarm(() => this.clock.nextTurn(silent)), AFTER_PAUSE_LIMIT_MS);
   }
 
-  private examine(late: boolean): void {
+  private examine(lateMs: number): void {
     if (this.ended) return;
     const now = this.clock.now();
     const byteReceived = this.hasRead();
     // The time of a byte is known for replies and messages only; other bytes belong to a long reply.
-    if (late || (byteReceived && this.lastByteAt < this.lastTickAt)) this.lastByteAt = now;
+    if (byteReceived && (lateMs > 0 || this.lastByteAt < this.lastTickAt)) this.lastByteAt = now;
+    // Silence while this process read no bytes proves nothing about the server.
+    else if (lateMs > 0) this.lastByteAt = now - Math.max(0, this.silentMs(now) - lateMs);
     this.lastTickAt = now;
     if (byteReceived && this.isOverdue && !this.handshaking) this.setOverdue(false);
     if (this.unanswered > 0 || this.handshaking) this.examineSilence(now, byteReceived);
