@@ -59,6 +59,9 @@ export type ViewDelta = Readonly<Record<string, unknown>>;
 export class PageView {
   private readonly known = new Map<string, string>();
   private readonly rows = new Map<string, string>();
+  private chosen: readonly Lock[] = [];
+  /** The list from which they were chosen. */
+  private chosenFrom: readonly Lock[] | undefined;
   private lanes: LockRef[] = [];
   private revision = 0;
   /** Locks of the timeline whose earlier bars the page does not have. */
@@ -80,7 +83,7 @@ export class PageView {
   delta(round: ViewRound): ViewDelta {
     const { now, locks, instances, totals } = round;
     const { all, held } = locks;
-    const chosen = this.request.filter === '' ? all : all.filter(({ ref, name }) => this.fits(ref, name));
+    const chosen = this.choose(all);
     this.chooseLanes();
     const shown = this.page(chosen);
     this.shown = shown.map(({ ref }) => ref);
@@ -105,16 +108,23 @@ export class PageView {
     });
   }
 
-  private page(chosen: readonly Lock[]): Lock[] {
-    const { page, sort, descending } = this.request;
+  /** The locks that fit the filter, in order. Most rounds change no lock, and sorting is the largest part of a round. */
+  private choose(all: readonly Lock[]): readonly Lock[] {
+    if (all === this.chosenFrom) return this.chosen;
+    const { sort, descending } = this.request;
     const direction = descending ? -1 : 1;
     const tie = (a: Lock, b: Lock): number => (a.ref < b.ref ? -1 : 1);
     // The title of a row is its key, where keys are shown.
     const order = sort === 'name' && this.rights.showKeys ? tie : SORTS[sort];
-    const sorted = [...chosen].sort((a, b) => direction * order(a, b) || tie(a, b));
-    const last = Math.max(0, Math.ceil(sorted.length / ROWS) - 1);
-    const first = Math.min(page, last) * ROWS;
-    return sorted.slice(first, first + ROWS);
+    const chosen = all.filter(({ ref, name }) => this.fits(ref, name));
+    this.chosenFrom = all;
+    return (this.chosen = chosen.sort((a, b) => direction * order(a, b) || tie(a, b)));
+  }
+
+  private page(chosen: readonly Lock[]): readonly Lock[] {
+    const last = Math.max(0, Math.ceil(chosen.length / ROWS) - 1);
+    const first = Math.min(this.request.page, last) * ROWS;
+    return chosen.slice(first, first + ROWS);
   }
 
   private newRows(shown: readonly Lock[]): unknown[] | undefined {

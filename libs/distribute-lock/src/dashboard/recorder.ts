@@ -68,7 +68,10 @@ export class Recorder {
   private rounds = 0;
   private readonly open = new Map<object, RecordedBar>();
   /** Bars of holds that began before the recorder, by lock. */
-  private readonly earlier = new Map<LockRef, { readonly bar: RecordedBar; readonly since: number }>();
+  private readonly earlier = new Map<
+    LockRef,
+    { readonly connection: string; readonly key: string; readonly bar: RecordedBar }
+  >();
   private changed = new Set<RecordedBar>();
   /** The latest refusals, by code and lock. */
   private readonly refusals = new Map<string, RecordedBar>();
@@ -106,7 +109,7 @@ export class Recorder {
       for (const { key, name, kind, holders, since } of engine.census()) {
         if (holders === 0) continue;
         const ref = refOf(connection, key);
-        this.earlier.set(ref, { since, bar: this.begin(ref, name, kind, since) });
+        this.earlier.set(ref, { connection, key, bar: this.begin(ref, name, kind, since) });
       }
     }
   }
@@ -149,10 +152,10 @@ export class Recorder {
     const gone: LockRef[] = [];
     let [waiting, waitingSince] = [0, 0];
     for (const known of this.known.values()) {
-      for (const [key, entry] of known) {
+      for (const entry of known.values()) {
         if (entry.round !== this.rounds) {
           if (gone.length === MOST_LOCKS) continue;
-          known.delete(key);
+          known.delete(entry.presence.key);
           if (entry.sent !== undefined) gone.push(entry.ref);
           continue;
         }
@@ -215,11 +218,6 @@ export class Recorder {
       waiting: presence.waiting,
       waitingSince: this.epoch(presence.waitingSince),
     };
-  }
-
-  private entryOf(ref: LockRef): Entry | undefined {
-    const [connection, key] = partsOf(ref);
-    return this.known.get(connection)?.get(key);
   }
 
   private happened({ type, name, error }: LockEvent, subject: EventSubject): void {
@@ -285,9 +283,9 @@ export class Recorder {
   }
 
   private endEarlier(): void {
-    for (const [ref, { bar, since }] of this.earlier) {
-      const report = this.entryOf(ref)?.report;
-      if (report !== undefined && report.holders > 0 && report.since === this.epoch(since)) continue;
+    for (const [ref, { connection, key, bar }] of this.earlier) {
+      const report = this.known.get(connection)?.get(key)?.report;
+      if (report !== undefined && report.holders > 0 && report.since === bar.start) continue;
       this.earlier.delete(ref);
       this.finish(bar, 'released');
     }

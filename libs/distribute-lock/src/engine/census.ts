@@ -19,9 +19,12 @@ export interface LockPresence {
   readonly waitingSince: number;
 }
 
-/** Describes the state; the cost does not depend on the number of callers that share an attempt. */
+/** Describes the state; the cost does not depend on the number of callers that share an attempt. An open page calls it often. */
 export function presenceOf(state: KeyState): LockPresence {
-  let [holders, since, until, name] = [0, Infinity, -Infinity, ''];
+  let holders = 0;
+  let since = Infinity;
+  let until = -Infinity;
+  let name = '';
   for (const { holder, validUntil } of state.grants()) {
     if (holder === undefined) continue;
     until = Math.max(until, validUntil);
@@ -31,7 +34,8 @@ export function presenceOf(state: KeyState): LockPresence {
       since = Math.min(since, hold.startedAt);
     }
   }
-  let [waiting, waitingSince] = [0, Infinity];
+  let waiting = 0;
+  let waitingSince = Infinity;
   for (const { patient, first } of state.lists()) {
     if (patient === 0 || first === undefined) continue;
     waiting += patient;
