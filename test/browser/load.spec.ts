@@ -9,18 +9,22 @@ import.meta.jest.setTimeout(360_000);
 
 const HELD = 1_000;
 const WAITING = 10_000;
-/** Intervals without and with an open page alternate, and the medians are compared, because other work of the machine varies. */
-const INTERVALS = 5;
+/**
+ * Intervals with an open page, and as many without, half of them before and half after. The medians are compared, because
+ * other work of the machine varies.
+ */
+const INTERVALS = 6;
 /** Of one core. */
 const MOST_CPU = 0.02;
 /** Other work on the machine raises the CPU time, so a round that exceeds the bound is repeated. */
 const MOST_ROUNDS = 3;
 /** A third of the `ttl`: each interval contains one renewal of each lock. */
 const INTERVAL_MS = 5_000;
-/** The first messages contain the full state. */
-const SETTLE_MS = 1_500;
-/** The engine of JavaScript compiles what runs three times a second only after some seconds. */
-const WARM_UP_MS = 8_000;
+/**
+ * What opening costs once is not measured: the first messages contain the full state, then the engine of JavaScript compiles
+ * again and collects the garbage, some 100 ms of its other threads each.
+ */
+const SETTLE_MS = 8_000;
 
 type Instance = ReturnType<typeof startInstance>;
 
@@ -52,7 +56,7 @@ async function shares(instances: readonly Instance[]): Promise<number[]> {
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1];
 const percent = (values: readonly number[]): string => values.map((share) => (share * 100).toFixed(2)).join(' ');
 
-/** A page that has received the full state. */
+/** A page that has received the full state some time ago. */
 async function openPage(url: string): Promise<PageReader> {
   const page = await PageReader.open(url);
   await eventually(() => expect(page.latest('total')).toEqual([HELD, HELD]), 15_000);
@@ -63,18 +67,20 @@ async function openPage(url: string): Promise<PageReader> {
 
 /** What an open page costs each instance, as a share of one core, and the bytes that it gets per minute. */
 async function measure(url: string, instances: readonly Instance[]) {
-  const [closed, open, bytes]: [number[][], number[][], number[]] = [[], [], []];
-  for (let i = 0; i < INTERVALS; i++) {
-    await pause(SETTLE_MS);
-    closed.push(await shares(instances));
-    const page = await openPage(url);
-    const before = page.bytes;
-    open.push(await shares(instances));
-    bytes.push(page.bytes - before);
-    page.close();
-  }
+  const [closed, open]: [number[][], number[][]] = [[], []];
+  const measured = async (into: number[][], intervals: number): Promise<void> => {
+    for (let i = 0; i < intervals; i++) into.push(await shares(instances));
+  };
+  await measured(closed, INTERVALS / 2);
+  const page = await openPage(url);
+  const before = page.bytes;
+  await measured(open, INTERVALS);
+  const bytes = page.bytes - before;
+  page.close();
+  await pause(SETTLE_MS);
+  await measured(closed, INTERVALS / 2);
   const cost = instances.map((_, at) => median(open.map((each) => each[at])) - median(closed.map((each) => each[at])));
-  const perMinute = (median(bytes) * 60_000) / INTERVAL_MS;
+  const perMinute = (bytes * 60_000) / (INTERVALS * INTERVAL_MS);
   const eachOf = (intervals: number[][]) =>
     instances.map((_, at) => percent(intervals.map((each) => each[at]))).join(' / ');
   console.info(
@@ -90,8 +96,8 @@ describe('the page of two instances with 1,000 locks and 10,000 waiters', () => 
     const instances = ['one', 'two'].map((name) => startInstance(redis, name));
     const [url] = await Promise.all(instances.map((instance) => instance.once('ready', 60_000)));
     const warmed = await openPage(url);
-    await pause(WARM_UP_MS);
     warmed.close();
+    await pause(SETTLE_MS);
 
     let { cost, perMinute } = await measure(url, instances);
     for (let i = 1; i < MOST_ROUNDS && Math.max(...cost) >= MOST_CPU; i++) {
