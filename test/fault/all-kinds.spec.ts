@@ -13,6 +13,7 @@ import { useTopology } from './support/use-topology.js';
 const FOR_MS = Number(process.env['JUMBLE_MS'] ?? 4_000);
 const LONGEST_TTL_MS = 30_000;
 const TIMEOUT_MS = FOR_MS + 2 * LONGEST_TTL_MS;
+const LEAST_GRANTED = 101;
 /** Every call must settle. Other specs measure how soon, on a process that does nothing else. */
 const SETTLES_WITHIN_MS = 3_000;
 /** A busy machine makes the server slow, so LOCK_UNAVAILABLE is possible. */
@@ -30,11 +31,11 @@ describe.each([
     const networks = await Promise.all([1, 2, 3].map(() => world.network()));
     const engines = networks.map(({ ways }) => world.locks(ways));
     await Promise.all(engines.map(({ engine }) => engine.connect()));
-    const jumble = new Jumble({ callers: 60, forMs: FOR_MS, ...plan });
+    const jumble = new Jumble({ callers: 60, forMs: FOR_MS, atLeast: LEAST_GRANTED, ...plan });
     await Promise.all([jumble.run(engines), faults(networks)]);
     expect(jumble.inside.violations).toEqual([]);
     expectBelow(jumble.lateMs, SETTLES_WITHIN_MS);
-    expect(jumble.ends.get('granted')).toBeGreaterThan(100);
+    expect(jumble.granted).toBeGreaterThanOrEqual(LEAST_GRANTED);
     expect([...jumble.ends.keys()].filter((end) => !USUAL.includes(end))).toEqual([]);
     await Promise.all(engines.map(({ engine }) => engine.drain(1_000)));
     await eventually(async () => {

@@ -6,6 +6,9 @@ import type { FightPlan, Hold } from './support/loops.js';
 import { useLockWorld } from './support/use-lock-world.js';
 import { overlaps } from './support/witness.js';
 
+// So many messages take more than half a minute on a busy machine.
+import.meta.jest.setTimeout(120_000);
+
 const MESSAGES = 100_000;
 const FOR_MS = 5_000;
 const PERMITS = 3;

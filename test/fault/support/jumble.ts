@@ -24,6 +24,8 @@ const FEW_KEYS = 3;
 export interface JumblePlan {
   readonly callers: number;
   readonly forMs: number;
+  /** Continues after `forMs` until this number of calls has been granted, because a busy machine serves fewer. */
+  readonly atLeast: number;
   /** A quorum supports exclusive locks only. */
   readonly exclusiveOnly?: boolean;
 }
@@ -47,9 +49,14 @@ export class Jumble {
     const until = monotonicMs() + this.plan.forMs;
     const caller = async (_: unknown, i: number): Promise<void> => {
       const random = new Random(i);
-      while (monotonicMs() < until) await this.call(engines[i % engines.length], this.wish(random), random);
+      while (monotonicMs() < until || this.granted < this.plan.atLeast)
+        await this.call(engines[i % engines.length], this.wish(random), random);
     };
     await Promise.all(Array.from({ length: this.plan.callers }, caller));
+  }
+
+  get granted(): number {
+    return this.ends.get('granted') ?? 0;
   }
 
   /** Every key that a caller may have requested. */
