@@ -1,4 +1,5 @@
 import type { AcquireOptions } from '../../../libs/distribute-lock/src/options/lock-options.js';
+import { bundled } from '../../support/bundled.js';
 import { SecondProcess } from '../../support/second-process.js';
 import type { crowd, CrowdPlan } from './crowd.js';
 import type { calls, CallsPlan, loop, LoopPlan, Usage } from './load.js';
@@ -86,7 +87,8 @@ export class LockProcess extends SecondProcess<Received, Sent> {
   private calls = 0;
 
   static async start(connection: Connection, env: NodeJS.ProcessEnv = {}): Promise<LockProcess> {
-    const started = new LockProcess(SCRIPT, { ...env, LOCK_CONNECTION: JSON.stringify(connection) });
+    const script = bundled(SCRIPT, env['TEST_IOREDIS']);
+    const started = new LockProcess(script, { ...env, LOCK_CONNECTION: JSON.stringify(connection) }, []);
     started.on('trouble', (trouble) => started.trouble.push(trouble));
     started.on('answer', (answer) => started.open.get(answer.id)?.(answer));
     await started.once('ready');

@@ -1,6 +1,6 @@
 import { isLockError } from '../../../libs/distribute-lock/src/errors.js';
 import type { Lease } from '../../../libs/distribute-lock/src/engine/lease/lease.js';
-import type { LockService } from '../../../libs/distribute-lock/src/nest/lock.service.js';
+import type { Locks } from '../../../libs/distribute-lock/src/locks/locks.js';
 import { monotonicMs } from '../../support/monotonic.js';
 import type { WorkerEvent } from '../event.js';
 import type { OperationPlan } from '../plan/operation-plan.js';
@@ -10,7 +10,7 @@ import type { Register } from './register.js';
 
 /** The dependencies of the operations of a process. */
 export interface OperationTools {
-  readonly service: Pick<LockService, 'acquire' | 'tryAcquire' | 'withLock'>;
+  readonly service: Pick<Locks, 'acquire' | 'tryAcquire' | 'withLock'>;
   readonly register: Pick<Register, 'read' | 'write'>;
   readonly recorder: Recorder<WorkerEvent>;
   readonly leases: LeaseWatch;

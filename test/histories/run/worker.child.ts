@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { Redis } from 'ioredis';
 
 import { outsideLocks } from '../../../libs/distribute-lock/src/engine/lease/held-leases.js';
-import { LockService } from '../../../libs/distribute-lock/src/nest/lock.service.js';
+import { Locks } from '../../../libs/distribute-lock/src/locks/locks.js';
 import { RedisLockStore } from '../../../libs/distribute-lock/src/store/redis/redis-lock-store.js';
 import { locksOn, PREFIX } from '../../fault/support/lock-engine.js';
 import { parentProcess } from '../../support/parent-process.js';
@@ -51,7 +51,7 @@ const planted = plantIn(settings, store);
 const { engine } = locksOn(planted.store);
 const register = new Register(settings.registerUrl);
 const tools: OperationTools = planted.tools({
-  service: new LockService(() => engine),
+  service: new Locks(() => engine),
   register,
   recorder,
   leases,

@@ -1,3 +1,4 @@
+import { bundled } from '../../support/bundled.js';
 import { SecondProcess } from '../../support/second-process.js';
 import type { WorldSettings } from '../plan/world-plan.js';
 import type { PlantName } from './plants.js';
@@ -32,6 +33,6 @@ const SCRIPT = new URL('./worker.child.ts', import.meta.url);
 /** A process with callers. */
 export class Worker extends SecondProcess<FromWorker, ToWorker> {
   constructor(readonly settings: WorkerSettings) {
-    super(SCRIPT, { HISTORY_WORKER: JSON.stringify(settings) });
+    super(bundled(SCRIPT), { HISTORY_WORKER: JSON.stringify(settings) }, []);
   }
 }
